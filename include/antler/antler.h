@@ -1,0 +1,477 @@
+/*
+ * antler.h - reconstruct dynamical systems from time series.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Introduction
+ * ------------
+ * Antler works on series: one or many trajectories, each a `T x N` table of numbers with time running
+ * down the rows, optionally with a `T x K` table of known inputs beside it.  This header is the whole
+ * public interface of the library.  It has five parts, in the order in which a program needs them:
+ *
+ *   1  version         which library is this
+ *   2  status          what a call returns, and the sentence behind it
+ *   3  series          read, check, standardise and write data
+ *   4  systems         simulate the built-in dynamical systems
+ *   5  measures        compare a generated orbit with a true one
+ *
+ * A complete use, with nothing left out but the error handling:
+ *
+ *     antler_simulate_opts o;
+ *     antler_series *truth = NULL, *other = NULL;
+ *     antler_measure_opts m;
+ *     antler_measure_result r;
+ *
+ *     antler_simulate_opts_default("lorenz63", &o);
+ *     antler_simulate(&o, &truth);                // 100,000 steps, standardised
+ *     o.seed = 2;
+ *     antler_simulate(&o, &other);                // another orbit of the same system
+ *     antler_measure_opts_default(&m);
+ *     if (antler_measure(truth, other, &m, &r) != ANTLER_OK)
+ *         fprintf(stderr, "%s\n", antler_message());
+ *     printf("D_stsp = %g\n", r.dstsp);
+ *     antler_measure_result_clear(&r);
+ *     antler_series_free(other);
+ *     antler_series_free(truth);
+ *
+ * Conventions
+ * -----------
+ * - Every function that can fail returns an antler_status.  Output arguments come last and are written
+ *   only on success, unless the comment says otherwise.
+ * - Arrays are row-major with time first; the shape stands beside each argument: `x: (T, N)`.
+ * - `_create`, `_load` and `antler_simulate` hand a new object to the caller, who frees it with `_free`.
+ *   `_free` accepts NULL.  Arrays passed in are copied or only read during the call, never kept.
+ * - Option structs are filled by their `_default` function first; then change what you need.
+ * - The library never prints and never exits.  It keeps no global state but the last message of each
+ *   thread.  Different objects may be used from different threads; one object from one thread at a
+ *   time, except that functions taking a `const` object may run concurrently.
+ */
+#ifndef ANTLER_H
+#define ANTLER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(ANTLER_BUILD) && defined(__GNUC__)
+#define ANTLER_API __attribute__((visibility("default")))
+#else
+#define ANTLER_API
+#endif
+
+/* ===================================================================================================
+ * 1  Version
+ * ================================================================================================= */
+
+#define ANTLER_VERSION_MAJOR 0
+#define ANTLER_VERSION_MINOR 1
+#define ANTLER_VERSION_PATCH 0
+
+/* True when the header is at least version x.y.z. */
+#define ANTLER_VERSION_GE(x, y, z)                                                                           \
+    (ANTLER_VERSION_MAJOR > (x) || (ANTLER_VERSION_MAJOR == (x) && ANTLER_VERSION_MINOR > (y)) ||            \
+     (ANTLER_VERSION_MAJOR == (x) && ANTLER_VERSION_MINOR == (y) && ANTLER_VERSION_PATCH >= (z)))
+
+/* "0.1.0": the version of the library that is running, which may be newer than this header. */
+ANTLER_API const char *antler_version(void);
+
+/* One line for bug reports: version, git revision, compiler, flags, instruction sets in use. */
+ANTLER_API const char *antler_build_info(void);
+
+/* ===================================================================================================
+ * 2  Status
+ * ================================================================================================= */
+
+/*
+ * The sign has a meaning.  Zero: done.  Positive: the call ran to its end and this is the numerical
+ * outcome; all objects are intact and results are filled in as far as they exist.  Negative: the call
+ * could not do its work because of the caller (argument, format, data), the machine (memory, I/O,
+ * device) or a fault in Antler itself.
+ *
+ * The numbers are part of the interface and do not change.
+ */
+#define ANTLER_STATUS_LIST(X)                                                                                \
+    X(OK, 0, "done")                                                                                         \
+    X(NOT_CONVERGED, 1, "an iteration did not converge within its limit")                                    \
+    X(DIVERGED, 2, "the orbit left every bound")                                                             \
+    X(NON_FINITE, 3, "a result is not finite")                                                               \
+    X(CANCELLED, 4, "stopped by the caller")                                                                 \
+    X(ERROR_ARGUMENT, -1, "an argument is out of its range")                                                 \
+    X(ERROR_NOT_FOUND, -2, "there is no such file, system or name")                                          \
+    X(ERROR_FORMAT, -3, "the file is not in a format that Antler reads")                                     \
+    X(ERROR_DATA, -4, "the data cannot be used as they are")                                                 \
+    X(ERROR_MEMORY, -5, "out of memory")                                                                     \
+    X(ERROR_IO, -6, "the system could not read or write")                                                    \
+    X(ERROR_DEVICE, -7, "the device failed")                                                                 \
+    X(ERROR_INTERNAL, -8, "a fault in Antler")
+
+typedef enum antler_status {
+#define ANTLER_STATUS_ENUM(name, value, text) ANTLER_##name = value,
+    ANTLER_STATUS_LIST(ANTLER_STATUS_ENUM)
+#undef ANTLER_STATUS_ENUM
+} antler_status;
+
+/* "ERROR_FORMAT" for ANTLER_ERROR_FORMAT; "UNKNOWN" for a number that is not in the list. */
+ANTLER_API const char *antler_status_name(antler_status status);
+
+/* The general text of a status, from the list above. */
+ANTLER_API const char *antler_status_text(antler_status status);
+
+/*
+ * The sentence of the last call on this thread that did not return ANTLER_OK: what is wrong, where,
+ * and what to do about it.  No newline at the end.  Valid until the next such call on this thread;
+ * never NULL.
+ */
+ANTLER_API const char *antler_message(void);
+
+/*
+ * Long calls report through this.  `what` names the work, `fraction` runs from 0 to 1.  The function
+ * is called on the caller's thread, at most about twenty times a second.  Return 0 to go on; anything
+ * else stops the work soon and the call returns ANTLER_CANCELLED.
+ */
+typedef int (*antler_progress_fn)(void *cookie, const char *what, double fraction);
+
+typedef struct antler_progress {
+    antler_progress_fn fn; /* NULL: silent */
+    void *cookie;
+} antler_progress;
+
+/* ===================================================================================================
+ * 3  Series
+ * ================================================================================================= */
+
+/*
+ * A series set: one or many trajectories of the same N variables and the same K inputs, of equal or
+ * unequal length, with names, the sampling interval, and the standardisation that was applied.
+ * Values are held in the type in which they were read (float stays float), so a file needs about as
+ * much memory as it has bytes.
+ */
+typedef struct antler_series antler_series;
+
+/* Make an empty set for `dim` >= 1 variables and `input_dim` >= 0 inputs. */
+ANTLER_API antler_status antler_series_create(size_t dim, size_t input_dim, antler_series **series);
+
+ANTLER_API void antler_series_free(antler_series *series);
+
+/*
+ * Append one trajectory, copied.  x: (length, dim); inputs: (length, input_dim), NULL when
+ * input_dim is 0.
+ */
+ANTLER_API antler_status antler_series_append(antler_series *series, size_t length, const double *x,
+                                              const double *inputs);
+
+ANTLER_API size_t antler_series_count(const antler_series *series);     /* trajectories */
+ANTLER_API size_t antler_series_dim(const antler_series *series);       /* N */
+ANTLER_API size_t antler_series_input_dim(const antler_series *series); /* K */
+ANTLER_API size_t antler_series_length(const antler_series *series, size_t trajectory);
+ANTLER_API size_t antler_series_total_length(const antler_series *series); /* sum over trajectories */
+
+/* Where a trajectory came from: "train.npz:x_001", "weather.csv", "lorenz63"; "" when appended. */
+ANTLER_API const char *antler_series_origin(const antler_series *series, size_t trajectory);
+
+/* The type of the stored values as NumPy writes it: "float64", "float32", "int16", ... */
+ANTLER_API const char *antler_series_dtype(const antler_series *series, size_t trajectory);
+
+/* Variables are 0 .. dim-1, inputs dim .. dim+input_dim-1.  Unnamed ones are called x1 .. xN, s1 .. sK. */
+ANTLER_API const char *antler_series_name(const antler_series *series, size_t variable);
+ANTLER_API antler_status antler_series_set_name(antler_series *series, size_t variable, const char *name);
+
+/* The time between two rows; 0 when unknown. */
+ANTLER_API double antler_series_dt(const antler_series *series);
+ANTLER_API antler_status antler_series_set_dt(antler_series *series, double dt);
+
+/*
+ * Read rows first .. first+count-1 of a trajectory as double or float.  x: (count, dim);
+ * inputs: (count, input_dim), or NULL when they are not wanted.
+ */
+ANTLER_API antler_status antler_series_read_f64(const antler_series *series, size_t trajectory, size_t first,
+                                                size_t count, double *x, double *inputs);
+ANTLER_API antler_status antler_series_read_f32(const antler_series *series, size_t trajectory, size_t first,
+                                                size_t count, float *x, float *inputs);
+
+/*
+ * Subtract the mean and divide by the standard deviation (1/T) of each variable, taken over all
+ * trajectories together.  A constant variable is ANTLER_ERROR_DATA.  Inputs stay as they are.
+ * The scaling is remembered, saved with .npz and .csv, and composed with an earlier one, so
+ * user = value * scale + mean always leads back to the user's units.
+ */
+ANTLER_API antler_status antler_series_standardise(antler_series *series);
+
+/* Apply a given standardisation, for example the one of the training data.  mean, scale: (dim). */
+ANTLER_API antler_status antler_series_apply_scaling(antler_series *series, const double *mean,
+                                                     const double *scale);
+
+/* The scaling that turns values back into user units.  mean, scale: (dim).  False: none was applied. */
+ANTLER_API bool antler_series_scaling(const antler_series *series, double *mean, double *scale);
+
+typedef struct antler_variable_stats {
+    double mean, sd; /* over the finite values; sd with 1/T */
+    double min, max; /* over the finite values */
+    size_t nan, inf; /* how many values are NaN, +-Inf */
+    size_t bad_row;  /* the first such row, counted from 0 within bad_trajectory */
+    size_t bad_trajectory;
+} antler_variable_stats;
+
+/* Statistics of variable or input `variable`, over all trajectories. */
+ANTLER_API antler_status antler_series_stats(const antler_series *series, size_t variable,
+                                             antler_variable_stats *stats);
+
+/*
+ * Can these data be used?  ANTLER_ERROR_DATA, with the place and the remedy in the message, when a
+ * value is NaN or infinite (which row and column, how many), a variable is constant, a trajectory has
+ * more columns than rows (it looks transposed) or fewer than `min_length` rows.
+ */
+ANTLER_API antler_status antler_series_check(const antler_series *series, size_t min_length);
+
+typedef enum antler_header {
+    ANTLER_HEADER_AUTO, /* a first line that is not numeric is the header */
+    ANTLER_HEADER_YES,
+    ANTLER_HEADER_NO,
+} antler_header;
+
+typedef struct antler_load_opts {
+    bool transpose;       /* the file has variables in rows: N x T.  Default false */
+    const char *columns;  /* variables to take: names or 1-based numbers and ranges, "x,y" or "1-3".
+                             NULL: all that are not inputs */
+    const char *inputs;   /* columns that are inputs, written alike.  NULL: none, but an .npz
+                             keeps its own inputs `s` */
+    char delimiter;       /* of a .csv or .tsv; 0: found by looking.  Default 0 */
+    antler_header header; /* of a .csv or .tsv.  Default ANTLER_HEADER_AUTO */
+    double dt;            /* overrides the file's; 0: the file's.  Default 0 */
+} antler_load_opts;
+
+ANTLER_API void antler_load_opts_default(antler_load_opts *opts);
+
+/*
+ * Load one or more files into one set.  Each of `patterns` is a path or a glob ("day-*.npy", in
+ * alphabetical order).  By their endings:
+ *   .npy          versions 1-3, C and Fortran order, f4, f8, integers, either byte order;
+ *                 1-D is N = 1, 2-D is T x N, 3-D is trajectories x T x N; pickles are refused
+ *   .npz          each array is a trajectory; in files written by Antler x_000, x_001, ... with
+ *                 inputs s_000, ..., names, dt and scaling
+ *   .csv .tsv     numbers in text, # comments, with or without a header; also .txt and .dat
+ * An ending of another kind is decided by the first bytes.  All files must have the same N.
+ * `opts` may be NULL.  Structural faults (truncated, ragged, not a number in line 17) are
+ * ANTLER_ERROR_FORMAT; values are judged by antler_series_check.
+ */
+ANTLER_API antler_status antler_series_load(const char *const *patterns, size_t count,
+                                            const antler_load_opts *opts, antler_series **series);
+
+/*
+ * Write to `path`; the ending chooses the format.  .npz keeps everything; .csv keeps names, dt and
+ * scaling but a single trajectory only; .npy keeps values only: one trajectory as T x N, several of
+ * equal length as trajectories x T x N, no inputs.  What the format cannot hold is
+ * ANTLER_ERROR_ARGUMENT with the remedy, except dt, names and scaling, which .npy drops.
+ * The file appears under its name only when it is complete and on disk; an old file of that name
+ * stays whole until then.
+ */
+ANTLER_API antler_status antler_series_save(const antler_series *series, const char *path);
+
+/* One array inside a file, as found on disk. */
+typedef struct antler_array_info {
+    char key[128];  /* "" in a .npy and in text */
+    char dtype[16]; /* "float64", "int32", ... */
+    size_t rank;    /* number of axes, at most 8 */
+    size_t shape[8];
+    bool fortran;   /* column-major on disk */
+    uint64_t bytes; /* of the values */
+} antler_array_info;
+
+typedef struct antler_file_info {
+    char format[48]; /* "NumPy array 1.0", "NumPy archive (npz)", "comma-separated text", ... */
+    uint64_t bytes;  /* of the file */
+    size_t array_count;
+    antler_array_info *arrays; /* freed by antler_file_info_clear */
+} antler_file_info;
+
+/* What is in this file, from its headers alone (text files are read through). */
+ANTLER_API antler_status antler_file_inspect(const char *path, antler_file_info *info);
+ANTLER_API void antler_file_info_clear(antler_file_info *info);
+
+/* ===================================================================================================
+ * 4  Systems
+ * ================================================================================================= */
+
+#define ANTLER_SYSTEM_MAX_DIM        64
+#define ANTLER_SYSTEM_MAX_PARAMETERS 24
+
+typedef struct antler_system_parameter {
+    const char *name;
+    double value;        /* default */
+    const char *meaning; /* "Rayleigh number"; may hold a unit */
+} antler_system_parameter;
+
+/* What a built-in system is.  All strings are static. */
+typedef struct antler_system_info {
+    const char *name;                          /* "lorenz63" */
+    const char *title;                         /* "Lorenz-63: three coupled equations of convection" */
+    const char *equations;                     /* plain text, may have several lines */
+    const char *source;                        /* where the equations and constants come from */
+    size_t dim;                                /* of the state */
+    size_t observed;                           /* the first `observed` variables are the default output */
+    const char *const *variables;              /* (dim) names */
+    const antler_system_parameter *parameters; /* (parameter_count) */
+    size_t parameter_count;
+    double dt;        /* default sampling interval */
+    size_t length;    /* default number of rows */
+    double transient; /* time cut from the start by default, in the system's time unit */
+    double period;    /* of an explicit time dependence, over which seeds draw t0; 0: autonomous */
+} antler_system_info;
+
+ANTLER_API size_t antler_system_count(void);
+ANTLER_API const antler_system_info *antler_system_at(size_t index); /* NULL past the end */
+
+/* ANTLER_ERROR_NOT_FOUND names the nearest system. */
+ANTLER_API antler_status antler_system_find(const char *name, const antler_system_info **info);
+
+typedef struct antler_simulate_opts {
+    const char *system;
+    double parameters[ANTLER_SYSTEM_MAX_PARAMETERS]; /* in the order of antler_system_info */
+    size_t length;                         /* rows to write, the first at the end of the transient.  >= 1 */
+    double dt;                             /* > 0 */
+    double transient;                      /* >= 0, time integrated and thrown away before the first row */
+    bool has_initial;                      /* false: the initial state is drawn from the seed */
+    double initial[ANTLER_SYSTEM_MAX_DIM]; /* state before the transient */
+    bool has_t0;        /* false: 0 for autonomous systems, else drawn from the seed over a period */
+    double t0;          /* time before the transient */
+    bool all_variables; /* also those that the default output leaves out.  Default false */
+    double noise;       /* Gaussian noise added to every variable, as a fraction of that variable's
+                           standard deviation.  >= 0, default 0 */
+    bool standardise;   /* mean 0 and standard deviation 1 per variable, after the noise.  Default true */
+    double tolerance;   /* relative, per step; default 1e-12, in [1e-14, 1e-3] */
+    uint64_t seed;      /* of the initial state, t0 and noise.  Default 1 */
+    antler_progress progress;
+} antler_simulate_opts;
+
+/* Fill in the defaults of a system.  ANTLER_ERROR_NOT_FOUND when there is none of that name. */
+ANTLER_API antler_status antler_simulate_opts_default(const char *system, antler_simulate_opts *opts);
+
+/* Set a parameter by name.  ANTLER_ERROR_NOT_FOUND names the nearest one. */
+ANTLER_API antler_status antler_simulate_opts_set(antler_simulate_opts *opts, const char *parameter,
+                                                  double value);
+
+/*
+ * Integrate with an adaptive Runge-Kutta 5(4) method and sample at multiples of dt.  The series has
+ * one trajectory, names and dt.  Same options, same bytes.  ANTLER_DIVERGED when the state leaves all
+ * bounds, with the time at which it did; no series is made then.
+ */
+ANTLER_API antler_status antler_simulate(const antler_simulate_opts *opts, antler_series **series);
+
+/* ===================================================================================================
+ * 5  Measures
+ * ================================================================================================= */
+
+/* The estimators of D_stsp, the Kullback-Leibler divergence of the two state distributions. */
+typedef enum antler_dstsp_kind {
+    ANTLER_DSTSP_GMM,           /* Gaussian mixtures, covariance f * variance: as printed in the paper */
+    ANTLER_DSTSP_GMM_SILVERMAN, /* the same with f^2, the usual reading of Silverman's rule */
+    ANTLER_DSTSP_BINS,          /* histogram with Laplace smoothing, as in older tables */
+} antler_dstsp_kind;
+
+ANTLER_API const char *antler_dstsp_kind_name(antler_dstsp_kind kind); /* "gmm", "gmm-silverman", "bins" */
+
+typedef struct antler_measure_opts {
+    antler_dstsp_kind dstsp;
+    size_t samples;     /* Monte Carlo samples of the mixtures.  Default 1,000,000 */
+    uint64_t seed;      /* of those samples.  Default 1 */
+    size_t bins;        /* per axis, for `bins`.  Default 30 */
+    double bin_margin;  /* axes span [min - margin*sd, max + margin*sd] of the truth.  Default 0.1 */
+    double bin_laplace; /* added to every count.  Default 1e-5 */
+    size_t embed_dim;   /* m of the delay embedding; 1: none.  Default 1 */
+    size_t embed_delay; /* tau in rows.  Default 1 */
+    double smoothing;   /* width of the Gaussian that smooths power spectra, in frequency bins;
+                           0: none.  Default 20 */
+    int threads;        /* 0: as many as OpenMP offers.  Default 0 */
+    antler_progress progress;
+} antler_measure_opts;
+
+ANTLER_API void antler_measure_opts_default(antler_measure_opts *opts);
+
+typedef struct antler_measure_result {
+    double dstsp;            /* D_stsp, or its delay-embedded form when embed_dim > 1 */
+    double dstsp_error;      /* standard error of the Monte Carlo mean; 0 for `bins` */
+    double bandwidth;        /* the factor on the variances: f or f^2; 0 for `bins` */
+    size_t dstsp_dim;        /* d = m N */
+    size_t true_points;      /* T1, after embedding */
+    size_t generated_points; /* T2, after embedding */
+    double kernels;          /* Gaussian kernels evaluated; 0 for `bins` */
+    double seconds;          /* spent on D_stsp */
+    const char *cpu;         /* instruction set that evaluated them: "avx512", "avx2", "base" */
+    int threads;             /* that were used */
+    size_t bins_filled;      /* occupied by either orbit, for `bins` */
+    double hellinger;        /* D_H, mean over the variables */
+    size_t hellinger_rows;   /* rows compared: the shorter of the two, over all pairs of trajectories */
+    size_t dim;              /* N: length of the arrays below, freed by antler_measure_result_clear */
+    double *hellinger_each;  /* (N) */
+    double *mean_true, *mean_generated; /* (N) */
+    double *sd_true, *sd_generated;     /* (N), with 1/T */
+} antler_measure_result;
+
+/*
+ * Compare a generated set with the true one; both must have the same N.  Delay vectors never cross
+ * from one trajectory into the next.  D_H compares trajectory i with trajectory i, cut to the shorter.
+ * A generated orbit that is not finite is ANTLER_DIVERGED, with the row in the message.
+ */
+ANTLER_API antler_status antler_measure(const antler_series *truth, const antler_series *generated,
+                                        const antler_measure_opts *opts, antler_measure_result *result);
+ANTLER_API void antler_measure_result_clear(antler_measure_result *result);
+
+/* The bare calls, on arrays.  ------------------------------------------------------------------- */
+
+/*
+ * Delay vectors xi_t = [x_t, x_{t-tau}, ..., x_{t-(m-1)tau}] for t = (m-1)tau .. length-1.
+ * x: (length, dim); out: (length - (m-1)tau, m dim).  length must exceed (m-1)tau.
+ */
+ANTLER_API antler_status antler_embed(const double *x, size_t length, size_t dim, size_t m, size_t tau,
+                                      double *out);
+
+/* f = (T1 (d+2) / 4)^(-1/(d+4)) for GMM, f^2 for GMM_SILVERMAN. */
+ANTLER_API double antler_bandwidth(antler_dstsp_kind kind, size_t true_points, size_t dim);
+
+/*
+ * log of the mixture density (1/T) sum_t N(sample; x_t, diag(variance)), by log-sum-exp, so that no
+ * sample is lost however far it lies from the orbit.
+ * x: (length, dim); variance: (dim), > 0; samples: (count, dim); log_density: (count).
+ */
+ANTLER_API antler_status antler_log_density(const double *x, size_t length, size_t dim,
+                                            const double *variance, const double *samples, size_t count,
+                                            int threads, antler_progress progress, double *log_density);
+
+/*
+ * D_stsp for explicit samples: the mean of log p - log q over them.
+ * x: (true_points, dim); y: (generated_points, dim); variance: (dim); samples: (count, dim).
+ * error: standard error of the mean; may be NULL.
+ */
+ANTLER_API antler_status antler_dstsp_samples(const double *x, size_t true_points, const double *y,
+                                              size_t generated_points, size_t dim, const double *variance,
+                                              const double *samples, size_t count, int threads,
+                                              antler_progress progress, double *dstsp, double *error);
+
+/*
+ * Draw from the mixture on the orbit: a point at random plus N(0, diag(variance)).
+ * x: (length, dim); samples: (count, dim).
+ */
+ANTLER_API antler_status antler_mixture_samples(const double *x, size_t length, size_t dim,
+                                                const double *variance, size_t count, uint64_t seed,
+                                                double *samples);
+
+/*
+ * Power spectrum of one variable: standardised (1/(T-1)), |rfft|^2, smoothed by a Gaussian of `sigma`
+ * bins (radius 4 sigma, reflected at the ends), normalised to sum 1.
+ * x: (length), every `stride`-th number; spectrum: (length/2 + 1).
+ */
+ANTLER_API antler_status antler_power_spectrum(const double *x, size_t length, size_t stride, double sigma,
+                                               double *spectrum);
+
+/* Hellinger distance of two normalised spectra.  p, q: (count). */
+ANTLER_API double antler_hellinger(const double *p, const double *q, size_t count);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* ANTLER_H */

@@ -1,0 +1,34 @@
+/* machine.h - what this machine offers: threads, instruction sets, a clock. */
+#ifndef ANT_BASE_MACHINE_H
+#define ANT_BASE_MACHINE_H
+
+#include "base/status.h"
+
+/* Instruction sets that have kernels of their own, in rising order. */
+typedef enum ant_cpu_level {
+    ANT_CPU_BASE,   /* what the compiler targets by default */
+    ANT_CPU_AVX2,   /* AVX2 and FMA */
+    ANT_CPU_AVX512, /* AVX-512 F, DQ, BW, VL */
+} ant_cpu_level;
+
+/*
+ * The highest level that this CPU has and ANTLER_CPU allows.  The environment variable (base, avx2 or
+ * avx512) only lowers the level: for tests and bug reports.  Other values are ignored.
+ */
+ant_cpu_level ant_cpu_level_best(void);
+
+const char *ant_cpu_level_name(ant_cpu_level level);
+
+/* Threads to use for a request: 0 asks for what OpenMP offers.  At least 1, at most 1024. */
+int ant_threads_resolve(int requested);
+
+/* Seconds on a clock that never goes back. */
+double ant_seconds(void);
+
+/* Whether a progress report is due: at most one in 50 ms.  `last` starts at 0 and is kept by the caller. */
+bool ant_progress_due(double *last);
+
+/* Report; ANTLER_CANCELLED when the caller wants to stop. */
+antler_status ant_progress_report(antler_progress progress, const char *what, double fraction);
+
+#endif

@@ -1,0 +1,37 @@
+/* status.h - how internal code fails: one call that records the sentence, two macros that pass it on. */
+#ifndef ANT_BASE_STATUS_H
+#define ANT_BASE_STATUS_H
+
+#include <antler/antler.h>
+
+#if defined(__GNUC__)
+#define ANT_PRINTF(string, first) __attribute__((format(printf, string, first)))
+#else
+#define ANT_PRINTF(string, first)
+#endif
+
+/* Record the sentence for antler_message() on this thread and return `status`. */
+antler_status ant_fail(antler_status status, const char *format, ...) ANT_PRINTF(2, 3);
+
+/* Put "prefix: " before the recorded sentence and return `status`: a caller adds the file's name. */
+antler_status ant_fail_within(antler_status status, const char *prefix);
+
+/* ANTLER_ERROR_MEMORY with the size and the purpose in the sentence. */
+antler_status ant_fail_memory(size_t bytes, const char *purpose);
+
+/* Forward whatever is not ANTLER_OK.  Not for functions that own something: those use `goto done`. */
+#define ANT_TRY(call)                                                                                        \
+    do {                                                                                                     \
+        const antler_status ant_try_status = (call);                                                         \
+        if (ant_try_status != ANTLER_OK)                                                                     \
+            return ant_try_status;                                                                           \
+    } while (0)
+
+/* Return a failure with its sentence unless the condition holds.  Stays on in release builds. */
+#define ANT_CHECK(condition, status, ...)                                                                    \
+    do {                                                                                                     \
+        if (!(condition))                                                                                    \
+            return ant_fail((status), __VA_ARGS__);                                                          \
+    } while (0)
+
+#endif
