@@ -1,0 +1,73 @@
+/* check.c - can these data be used?  The first fault found becomes one sentence with its remedy. */
+#include "data/series.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* "train.npy" or, where there are several trajectories, "train.npz:x_001, trajectory 2". */
+static void describe(const antler_series *series, size_t trajectory, char *text, size_t bytes)
+{
+    const char *origin = antler_series_origin(series, trajectory);
+    if (series->count == 1)
+        snprintf(text, bytes, "%s", *origin == '\0' ? "the series" : origin);
+    else
+        snprintf(text, bytes, "%s%strajectory %zu", origin, *origin == '\0' ? "" : ", ", trajectory + 1);
+}
+
+static antler_status check_shape(const antler_series *series, const ant_part *part, size_t min_length)
+{
+    char place[1024];
+    describe(series, part->first, place, sizeof place);
+    ANT_CHECK(series->dim <= part->length, ANTLER_ERROR_DATA,
+              "%s: %zu columns but only %zu row%s, so it looks transposed; if time runs along the rows, use "
+              "--transpose",
+              place, series->dim, part->length, part->length == 1 ? "" : "s");
+    ANT_CHECK(part->length >= min_length, ANTLER_ERROR_DATA,
+              "%s: has %zu row%s, but at least %zu are needed; give a longer series", place, part->length,
+              part->length == 1 ? "" : "s", min_length);
+    return ANTLER_OK;
+}
+
+static antler_status check_variable(const antler_series *series, size_t v, const antler_variable_stats *stats)
+{
+    char place[1024];
+    const char *name = series->names[v];
+    const bool is_input = v >= series->dim;
+    const char *kind = is_input ? "input" : "column";
+    const size_t number = is_input ? v - series->dim + 1 : v + 1;
+    const size_t bad = stats->nan + stats->inf;
+    if (bad > 0) {
+        double value = 0.0;
+        const ant_part *part = ant_series_part(series, stats->bad_trajectory);
+        ant_column_read_f64(&part->columns[v], stats->bad_trajectory - part->first, stats->bad_row, 1, &value,
+                            1);
+        describe(series, stats->bad_trajectory, place, sizeof place);
+        return ant_fail(ANTLER_ERROR_DATA,
+                        "%s: value is %s in row %zu, %s %zu (%s); %zu such value%s in all in this column; "
+                        "remove or interpolate %s",
+                        place, value != value ? "NaN" : "infinite", stats->bad_row + 1, kind, number, name,
+                        bad, bad == 1 ? "" : "s", bad == 1 ? "it" : "them");
+    }
+    describe(series, 0, place, sizeof place);
+    ANT_CHECK(is_input || stats->min != stats->max, ANTLER_ERROR_DATA,
+              "%s: column %zu (%s) is constant (%g) and carries no dynamics; leave it out with --columns",
+              series->count == 1 ? place : "the series", number, name, stats->min);
+    return ANTLER_OK;
+}
+
+antler_status antler_series_check(const antler_series *series, size_t min_length)
+{
+    ANT_CHECK(series != NULL, ANTLER_ERROR_ARGUMENT, "antler_series_check needs a series");
+    ANT_CHECK(series->count > 0, ANTLER_ERROR_DATA, "the series has no trajectory");
+    for (size_t p = 0; p < series->part_count; p++)
+        ANT_TRY(check_shape(series, &series->parts[p], min_length));
+    const size_t width = series->dim + series->input_dim;
+    antler_variable_stats *stats = calloc(width, sizeof *stats);
+    if (stats == NULL)
+        return ant_fail_memory(width * sizeof *stats, "statistics");
+    antler_status status = ant_series_stats_range(series, 0, width, stats);
+    for (size_t v = 0; v < width && status == ANTLER_OK; v++)
+        status = check_variable(series, v, &stats[v]);
+    free(stats);
+    return status;
+}

@@ -1,0 +1,120 @@
+/*
+ * stats.c - mean, deviation and extremes of each variable, in one pass over the data.
+ *
+ * Blocks of rows are summed by the corrected two-pass formula and merged pairwise (Chan, Golub and
+ * LeVeque, The American Statistician 37, 1983), so neither a large offset nor 1e8 rows cost digits.
+ */
+#include "data/series.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { BLOCK_VALUES = 32768, BLOCK_ROWS_MAX = 4096, BLOCK_ROWS_MIN = 64 };
+
+typedef struct moments {
+    double count, mean, m2; /* m2: sum of squared deviations */
+} moments;
+
+static moments merge(moments a, moments b)
+{
+    if (b.count == 0.0)
+        return a;
+    if (a.count == 0.0)
+        return b;
+    const double count = a.count + b.count, delta = b.mean - a.mean;
+    return (moments){.count = count,
+                     .mean = a.mean + delta * (b.count / count),
+                     .m2 = a.m2 + b.m2 + delta * delta * (a.count * (b.count / count))};
+}
+
+/* values: (count), all finite */
+static moments block_moments(const double *values, size_t count)
+{
+    if (count == 0)
+        return (moments){0};
+    const double n = (double)count;
+    double sum = 0.0;
+    for (size_t i = 0; i < count; i++)
+        sum += values[i];
+    const double guess = sum / n;
+    double rest = 0.0, squares = 0.0;
+    for (size_t i = 0; i < count; i++) {
+        const double d = values[i] - guess;
+        rest += d;
+        squares += d * d;
+    }
+    return (moments){.count = n, .mean = guess + rest / n, .m2 = squares - rest * (rest / n)};
+}
+
+/* Count and remove what is not finite; follow the extremes.  Returns how many values are left. */
+static size_t sift(double *values, size_t count, size_t trajectory, size_t first, antler_variable_stats *s)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        const double value = values[i];
+        if (isfinite(value)) {
+            s->min = value < s->min ? value : s->min;
+            s->max = value > s->max ? value : s->max;
+            values[kept++] = value;
+            continue;
+        }
+        if (s->nan + s->inf == 0) {
+            s->bad_row = first + i;
+            s->bad_trajectory = trajectory;
+        }
+        if (isnan(value))
+            s->nan++;
+        else
+            s->inf++;
+    }
+    return kept;
+}
+
+/* Scan one trajectory for `count` columns.  block: (BLOCK_ROWS_MAX) */
+static void scan_trajectory(const ant_part *part, size_t local, size_t first, size_t count, double *block,
+                            moments *sums, antler_variable_stats *stats)
+{
+    size_t rows = BLOCK_VALUES / count;
+    rows = rows < BLOCK_ROWS_MIN ? BLOCK_ROWS_MIN : rows > BLOCK_ROWS_MAX ? BLOCK_ROWS_MAX : rows;
+    for (size_t row = 0; row < part->length; row += rows) {
+        const size_t n = part->length - row < rows ? part->length - row : rows;
+        for (size_t j = 0; j < count; j++) {
+            ant_column_read_f64(&part->columns[first + j], local, row, n, block, 1);
+            const size_t kept = sift(block, n, part->first + local, row, &stats[j]);
+            sums[j] = merge(sums[j], block_moments(block, kept));
+        }
+    }
+}
+
+antler_status ant_series_stats_range(const antler_series *series, size_t first, size_t count,
+                                     antler_variable_stats *stats)
+{
+    moments *sums = calloc(count, sizeof *sums);
+    double *block = malloc(BLOCK_ROWS_MAX * sizeof *block);
+    if (sums == NULL || block == NULL) {
+        free(sums);
+        free(block);
+        return ant_fail_memory(count * sizeof *sums + BLOCK_ROWS_MAX * sizeof *block, "statistics");
+    }
+    for (size_t j = 0; j < count; j++)
+        stats[j] = (antler_variable_stats){.min = INFINITY, .max = -INFINITY};
+    for (size_t p = 0; p < series->part_count; p++)
+        for (size_t local = 0; local < series->parts[p].count; local++)
+            scan_trajectory(&series->parts[p], local, first, count, block, sums, stats);
+    for (size_t j = 0; j < count; j++) {
+        if (sums[j].count == 0.0)
+            stats[j].min = stats[j].max = NAN;
+        stats[j].mean = sums[j].count > 0.0 ? sums[j].mean : NAN;
+        stats[j].sd = sums[j].count > 0.0 ? sqrt(fmax(sums[j].m2, 0.0) / sums[j].count) : NAN;
+    }
+    free(sums);
+    free(block);
+    return ANTLER_OK;
+}
+
+antler_status antler_series_stats(const antler_series *series, size_t variable, antler_variable_stats *stats)
+{
+    ANT_CHECK(series != NULL && stats != NULL && variable < series->dim + series->input_dim,
+              ANTLER_ERROR_ARGUMENT, "there is no variable %zu to take statistics of", variable);
+    return ant_series_stats_range(series, variable, 1, stats);
+}
