@@ -129,6 +129,12 @@ ANTLER_API const char *antler_status_text(antler_status status);
 ANTLER_API const char *antler_message(void);
 
 /*
+ * The candidate that is nearest to a misspelled word, for "did you mean" sentences; NULL when none is
+ * near enough to be meant.
+ */
+ANTLER_API const char *antler_nearest(const char *word, const char *const *candidates, size_t count);
+
+/*
  * Long calls report through this.  `what` names the work, `fraction` runs from 0 to 1.  The function
  * is called on the caller's thread, at most about twenty times a second.  Return 0 to go on; anything
  * else stops the work soon and the call returns ANTLER_CANCELLED.

@@ -1,5 +1,7 @@
 #include "base/text.h"
 
+#include <antler/antler.h>
+
 #include <ctype.h>
 #include <string.h>
 
@@ -46,4 +48,9 @@ const char *ant_text_nearest(const char *word, const char *const *candidates, si
         }
     }
     return nearest;
+}
+
+const char *antler_nearest(const char *word, const char *const *candidates, size_t count)
+{
+    return ant_text_nearest(word, candidates, count);
 }

@@ -1,9 +1,61 @@
-#include <antler/antler.h>
+/* main.c - finds the command. */
+#include "cli/command.h"
 
-#include <stdio.h>
+#include <locale.h>
+#include <signal.h>
+#include <string.h>
 
-int main(void)
+const cli_command *const cli_commands[] = {&cli_simulate, &cli_measure,    &cli_info,
+                                           &cli_man,      &cli_completion, NULL};
+
+static int unknown_command(const char *word)
 {
-    printf("%s\n", antler_build_info());
-    return 0;
+    const char *names[sizeof cli_commands / sizeof cli_commands[0]];
+    size_t count = 0;
+    for (; cli_commands[count] != NULL; count++)
+        names[count] = cli_commands[count]->name;
+    return cli_usage_error("there is no command '%s'%s; see 'antler --help'", word,
+                           cli_did_you_mean(word, names, count));
+}
+
+static const cli_command *find_command(const char *word)
+{
+    for (size_t i = 0; cli_commands[i] != NULL; i++) {
+        if (strcmp(cli_commands[i]->name, word) == 0)
+            return cli_commands[i];
+    }
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    setlocale(LC_CTYPE, "");  /* for the characters of pictures; numbers stay in the C locale */
+    signal(SIGXFSZ, SIG_IGN); /* a file over the limit is an error with a sentence, not a death */
+    if (argc < 2) {
+        cli_help_overview(stderr);
+        return CLI_USAGE;
+    }
+    const char *word = argv[1];
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+        cli_help_overview(stdout);
+        return cli_finish(CLI_DONE);
+    }
+    if (strcmp(word, "help") == 0) {
+        const cli_command *about = argc > 2 ? find_command(argv[2]) : NULL;
+        if (argc > 2 && about == NULL)
+            return unknown_command(argv[2]);
+        if (about != NULL)
+            cli_help_command(about, stdout);
+        else
+            cli_help_overview(stdout);
+        return cli_finish(CLI_DONE);
+    }
+    if (strcmp(word, "--version") == 0) {
+        puts(antler_build_info());
+        return cli_finish(CLI_DONE);
+    }
+    const cli_command *command = find_command(word);
+    if (command == NULL)
+        return unknown_command(word);
+    return cli_finish(command->run(command, argc - 2, argv + 2));
 }

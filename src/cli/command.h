@@ -1,0 +1,92 @@
+/*
+ * command.h - a command is a table; parser, --help, man page and shell completion all read it.
+ *
+ * To add a command: write src/cli/<name>.c with a `const cli_command cli_<name>`, and name it in the
+ * table of main.c.  Commands use the public header only.
+ */
+#ifndef ANT_CLI_COMMAND_H
+#define ANT_CLI_COMMAND_H
+
+#include <antler/antler.h>
+
+#include <stdio.h>
+
+/* What an option stores, at `offset` in the command's own struct of settings. */
+typedef enum cli_kind {
+    CLI_FLAG,   /* bool: true when given */
+    CLI_TEXT,   /* const char * */
+    CLI_FILE,   /* const char *, completed as a file name */
+    CLI_CHOICE, /* const char *, one of `choices` */
+    CLI_COUNT,  /* size_t; 100000, 1e5 and 100_000 are the same */
+    CLI_INT,    /* int, >= 0 */
+    CLI_REAL,   /* double, finite */
+    CLI_SEED,   /* uint64_t */
+    CLI_TEXTS,  /* cli_list: may be repeated */
+    CLI_FILES,  /* cli_list, completed as file names */
+} cli_kind;
+
+enum { CLI_LIST_MAX = 4096 };
+
+typedef struct cli_list {
+    const char **items; /* allocated by the parser for the life of the process */
+    size_t count;
+} cli_list;
+
+typedef struct cli_option {
+    const char *name; /* without the dashes */
+    cli_kind kind;
+    const char *value;          /* what stands for the value in --help; NULL for a flag */
+    const char *help;           /* one sentence, with the default */
+    size_t offset;              /* in the settings struct */
+    const char *const *choices; /* NULL-terminated, for CLI_CHOICE */
+} cli_option;
+
+typedef struct cli_command {
+    const char *name;
+    const char *summary;     /* half a line, for the list of commands */
+    const char *arguments;   /* "FILE..." or "" */
+    const char *description; /* paragraphs separated by empty lines */
+    const char *examples;    /* lines "$ command" and lines of explanation */
+    const cli_option *options;
+    size_t option_count;
+    size_t minimum, maximum;               /* positional arguments */
+    const char *(*complete)(size_t index); /* words for the first argument; NULL: files */
+    int (*run)(const struct cli_command *self, int argc, char **argv);
+} cli_command;
+
+/* All commands, NULL-terminated (main.c). */
+extern const cli_command *const cli_commands[];
+
+/* Exit codes; `antler --help` and the man page explain them. */
+enum { CLI_DONE = 0, CLI_NUMBERS = 1, CLI_USAGE = 2, CLI_MACHINE = 3, CLI_INTERRUPTED = 130 };
+
+/*
+ * Fill `settings` from the arguments after the command's name; positional arguments are moved to the
+ * front of argv and counted in *positional.  Returns -1 to go on, or the exit code after a fault or
+ * after --help.
+ */
+int cli_parse(const cli_command *command, int argc, char **argv, void *settings, size_t *positional);
+
+/* Print "antler: sentence" to stderr and return CLI_USAGE. */
+int cli_usage_error(const char *format, ...);
+
+/* Print antler_message() and return the exit code that belongs to the status. */
+int cli_fail(antler_status status);
+
+/* "; did you mean 'word'?" or "" in a static buffer. */
+const char *cli_did_you_mean(const char *word, const char *const *candidates, size_t count);
+
+/* Numbers in options: whole strings only, no trailing text.  False when it is not one. */
+bool cli_read_real(const char *text, double *value);
+bool cli_read_count(const char *text, size_t *value);
+
+/* Write to stdout failed (closed pipe, full disk)?  Call last; returns the exit code. */
+int cli_finish(int code);
+
+void cli_help_overview(FILE *out);
+void cli_help_command(const cli_command *command, FILE *out);
+void cli_man_page(const cli_command *command, FILE *out); /* NULL: the overview page */
+
+extern const cli_command cli_simulate, cli_measure, cli_info, cli_completion, cli_man;
+
+#endif

@@ -1,0 +1,93 @@
+#include "cli/progress.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { BAR = 30 };
+
+static volatile sig_atomic_t stop_requested;
+
+static void request_stop(int signal_number)
+{
+    (void)signal_number;
+    stop_requested = 1;
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* "47 s", "3 min 05 s", "2 h 10 min" */
+static void duration(double seconds, char text[32])
+{
+    const long s = (long)(seconds + 0.5);
+    if (s < 60)
+        snprintf(text, 32, "%ld s", s);
+    else if (s < 3600)
+        snprintf(text, 32, "%ld min %02ld s", s / 60, s % 60);
+    else
+        snprintf(text, 32, "%ld h %02ld min", s / 3600, s / 60 % 60);
+}
+
+static void draw_bar(cli_progress *state, double fraction, const char *left)
+{
+    char bar[BAR + 1];
+    const int filled = (int)(fraction * BAR);
+    for (int i = 0; i < BAR; i++)
+        bar[i] = i < filled ? '=' : i == filled ? '>' : ' ';
+    bar[BAR] = '\0';
+    fprintf(stderr, "\r%s [%s] %3.0f %%, %s left\033[K", state->what, bar, 100.0 * fraction, left);
+    fflush(stderr);
+    state->drawn = true;
+}
+
+static int report(void *cookie, const char *what, double fraction)
+{
+    cli_progress *state = cookie;
+    const double t = now();
+    if (state->what == NULL || strcmp(state->what, what) != 0) {
+        state->what = what;
+        state->begun = t;
+        state->last_line = t;
+    }
+    const double elapsed = t - state->begun;
+    if (!state->quiet && elapsed > 1.0 && fraction > 0.0 && fraction < 1.0) {
+        char left[32];
+        duration(elapsed * (1.0 - fraction) / fraction, left);
+        if (state->terminal) {
+            draw_bar(state, fraction, left);
+        } else if (t - state->last_line >= 10.0) {
+            fprintf(stderr, "%s: %.0f %%, %s left\n", what, 100.0 * fraction, left);
+            state->last_line = t;
+        }
+    }
+    return stop_requested;
+}
+
+antler_progress cli_progress_begin(cli_progress *state, bool quiet)
+{
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = request_stop;
+    action.sa_flags = SA_RESETHAND; /* a second Ctrl-C ends the process at once */
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    *state = (cli_progress){.quiet = quiet, .terminal = isatty(STDERR_FILENO) == 1};
+    return (antler_progress){.fn = report, .cookie = state};
+}
+
+void cli_progress_end(cli_progress *state)
+{
+    if (state->drawn) {
+        fputs("\r\033[K", stderr);
+        fflush(stderr);
+    }
+    state->drawn = false;
+}

@@ -1,0 +1,27 @@
+/*
+ * progress.h - what a waiting person sees, and how Ctrl-C reaches a long call.
+ *
+ * On a terminal a bar with the time left is redrawn on stderr; elsewhere a plain line appears every ten
+ * seconds.  Nothing is shown for work that takes less than a second.
+ */
+#ifndef ANT_CLI_PROGRESS_H
+#define ANT_CLI_PROGRESS_H
+
+#include <antler/antler.h>
+
+typedef struct cli_progress {
+    bool quiet;
+    bool terminal;
+    bool drawn;       /* a bar stands on the current line */
+    const char *what; /* the stage that is being timed */
+    double begun;     /* when it began, in seconds */
+    double last_line; /* when the last plain line was written */
+} cli_progress;
+
+/* Also installs the handlers of SIGINT and SIGTERM, which ask the running call to stop. */
+antler_progress cli_progress_begin(cli_progress *state, bool quiet);
+
+/* Clear the bar.  Call before printing anything else. */
+void cli_progress_end(cli_progress *state);
+
+#endif
