@@ -1,6 +1,30 @@
-# Installed files: library, header, command, pkg-config file, CMake package.
-install(TARGETS antler_shared antler_static antler_cli EXPORT antlerTargets
-  RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
+# Installed files: library, header, command, pkg-config file, CMake package, man pages, completion.
+install(TARGETS antler_shared antler_static EXPORT antlerTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS antler_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES include/antler/antler.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/antler)
+install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+configure_file(cmake/antler.pc.in ${CMAKE_BINARY_DIR}/antler.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/antler.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/antler)
+install(EXPORT antlerTargets NAMESPACE antler:: DESTINATION ${package_dir})
+configure_package_config_file(cmake/antlerConfig.cmake.in ${CMAKE_BINARY_DIR}/antlerConfig.cmake
+  INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/antlerConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/antlerConfig.cmake ${CMAKE_BINARY_DIR}/antlerConfigVersion.cmake
+  DESTINATION ${package_dir})
+
+# Man pages and completion come out of the command itself, so they cannot fall behind it.
+set(pages_dir ${CMAKE_BINARY_DIR}/pages)
+add_custom_command(OUTPUT ${pages_dir}/done
+  COMMAND bash ${CMAKE_SOURCE_DIR}/scripts/pages.sh $<TARGET_FILE:antler_cli> ${pages_dir}
+  DEPENDS antler_cli ${CMAKE_SOURCE_DIR}/scripts/pages.sh VERBATIM)
+add_custom_target(pages ALL DEPENDS ${pages_dir}/done)
+install(DIRECTORY ${pages_dir}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES ${pages_dir}/antler.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+  RENAME antler)
+install(FILES ${pages_dir}/_antler DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+install(FILES ${pages_dir}/antler.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)

@@ -68,6 +68,9 @@ enum { CLI_DONE = 0, CLI_NUMBERS = 1, CLI_USAGE = 2, CLI_MACHINE = 3, CLI_INTERR
 int cli_parse(const cli_command *command, int argc, char **argv, void *settings, size_t *positional);
 
 /* Print "antler: sentence" to stderr and return CLI_USAGE. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 1, 2)))
+#endif
 int cli_usage_error(const char *format, ...);
 
 /* Print antler_message() and return the exit code that belongs to the status. */

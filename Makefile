@@ -1,0 +1,61 @@
+# The front door.  Every target does its own set-up; `make help` lists them.
+SHELL := /bin/bash
+PREFIX ?= /usr/local
+DESTDIR ?=
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+FUZZ_SECONDS ?= 60
+PRESETS := release debug clang asan tsan
+
+.DEFAULT_GOAL := build
+.PHONY: build demo test $(PRESETS) format check-format check-rules fuzz bench bundle install uninstall clean help
+
+build: ## build the library and the command into build/
+	@scripts/setup.sh build
+	@scripts/build.sh release $(JOBS)
+
+demo: build ## a first look: simulate, measure, draw
+	@scripts/demo.sh build/antler
+
+test: ## build and run all tests
+	@scripts/setup.sh build test
+	@scripts/build.sh release $(JOBS)
+	@scripts/check_rules.sh build
+	@ctest --preset release -j $(JOBS)
+
+asan tsan clang debug: ## the tests with sanitizers, another compiler, or for a debugger
+	@scripts/setup.sh build test clang
+	@scripts/build.sh $@ $(JOBS)
+	@. scripts/sanitizers.sh && ctest --preset $@ -j $(JOBS)
+
+fuzz: ## run every fuzzer for FUZZ_SECONDS (60)
+	@scripts/setup.sh build clang
+	@scripts/fuzz.sh $(FUZZ_SECONDS)
+
+format: ## clang-format all sources in place
+	@scripts/setup.sh format
+	@scripts/format.sh
+
+check-format: ## fail when clang-format would change a source
+	@scripts/setup.sh format
+	@scripts/format.sh --check
+
+check-rules: build ## dependency rules, exported symbols, headers that stand alone
+	@scripts/check_rules.sh build
+
+bench: ## benchmarks, beside NumPy in the same run
+	@scripts/setup.sh build bench
+	@scripts/build.sh release $(JOBS)
+	@bench/run.sh
+
+bundle: build ## a tarball that runs on any Linux with glibc 2.36 or newer
+	@scripts/setup.sh bundle
+	@scripts/bundle.sh build
+
+install: build ## install under PREFIX (/usr/local); DESTDIR is honoured
+	@DESTDIR="$(DESTDIR)" cmake --install build --prefix "$(PREFIX)"
+
+clean: ## remove everything that was built
+	@rm -rf build
+
+help: ## this list
+	@grep -hE '^[a-z][a-z -]*:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 28

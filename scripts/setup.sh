@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# setup.sh GROUP... - make sure the Debian packages of these groups are there.
+# Missing ones are installed when the user may; otherwise the exact line to run is printed and the exit code is 2.
+set -euo pipefail
+
+packages() {
+    case $1 in
+        build) echo gcc libc6-dev cmake ninja-build pkg-config git libsundials-dev libzip-dev libjansson-dev ;;
+        test) echo libcmocka-dev python3 python3-numpy binutils g++ ;;
+        clang) echo clang libomp-dev libclang-rt-14-dev llvm ;;
+        format) echo clang-format-14 git ;;
+        bundle) echo patchelf binutils ;;
+        bench) echo python3 python3-numpy ;;
+        *) echo "setup.sh: there is no group '$1'" >&2; exit 2 ;;
+    esac
+}
+
+if ! command -v dpkg-query >/dev/null; then
+    [ -n "${ANTLER_NO_SETUP:-}" ] || echo "This is no Debian system, so nothing is installed by itself; CONTRIBUTING.md lists what the build needs." >&2
+    exit 0
+fi
+
+missing=()
+for group in "$@"; do
+    for package in $(packages "$group"); do
+        state=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)
+        [[ $state == installed || " ${missing[*]-} " == *" $package "* ]] || missing+=("$package")
+    done
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+install="apt-get install --no-install-recommends -y ${missing[*]}"
+if [ "$(id -u)" = 0 ]; then
+    as_root=()
+elif command -v sudo >/dev/null && sudo -n true 2>/dev/null; then
+    as_root=(sudo -n)
+else
+    echo "These Debian packages are missing: ${missing[*]}" >&2
+    echo "Install them with:  sudo $install" >&2
+    exit 2
+fi
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+echo "Installing: ${missing[*]}"
+export DEBIAN_FRONTEND=noninteractive
+if ! { "${as_root[@]}" apt-get update && "${as_root[@]}" $install; } >"$log" 2>&1; then
+    tail -n 15 "$log" >&2
+    echo "The packages could not be installed. Once the reason above is gone, run:  sudo $install" >&2
+    exit 2
+fi
