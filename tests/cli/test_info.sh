@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# antler info: every format, the sketch, JSON.
+. "$(dirname "$0")/lib.sh"
+
+expect_ok "$ANTLER" info
+contains "$out" "antler 0."
+for ending in npy npz csv; do "$ANTLER" simulate lorenz63 --length 4000 --quiet --out "a.$ending" || die "simulate"; done
+expect_ok "$ANTLER" info a.npy
+contains "$out" "4000 x 3 float64"
+expect_ok "$ANTLER" info a.npz
+contains "$out" "N = 3, dt 0.01"
+contains "$out" "user units"
+expect_ok "$ANTLER" info a.csv
+contains "$out" "N = 3, dt 0.01"
+expect_ok "$ANTLER" info --check a.npy a.npz a.csv
+for ending in npy npz csv; do
+    expect_ok "$ANTLER" info --json "a.$ending"
+    if command -v python3 >/dev/null; then python3 -m json.tool <.out >/dev/null || die "not JSON: $out"; fi
+done
+expect_ok env LC_ALL=C.UTF-8 "$ANTLER" info a.npz --sketch x,z
+contains "$out" "⣿"
+expect_ok env LC_ALL=C "$ANTLER" info a.npz --sketch 1,3
+contains "$out" "***"
+expect_fault 2 "does not name two variables" "$ANTLER" info a.npy --sketch a,b
+# NaN is described by info, and refused by --check.
+printf 'time,temp\n0,1\n1,nan\n2,inf\n3,4\n' >bad.csv
+expect_ok "$ANTLER" info bad.csv
+contains "$out" "1 NaN, 1 Inf, first in row 2"
+expect_fault 2 "row 2" "$ANTLER" info --check bad.csv
+expect_fault 2 "none.npy" "$ANTLER" info none.npy
+finish

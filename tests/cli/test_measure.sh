@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# antler measure: the promised values, JSON, faults.
+. "$(dirname "$0")/lib.sh"
+samples=20000
+[ -z "${SANITIZE:-}" ] || samples=2000 # instrumented code is slow
+
+field() { sed -nE "s/^ +\"$1\": ([-0-9.e+]+),?\$/\1/p" <<<"$out" | head -n 1; }
+between() { awk -v v="$1" -v low="$2" -v high="$3" 'BEGIN { exit !(v >= low && v < high) }' || die "$1 is not in [$2, $3)"; }
+
+# Two orbits of the same system agree, one with rho = 24 does not (the paper's settings but for the samples).
+"$ANTLER" simulate lorenz63 --seed 1 --quiet --out a.npy || die "simulate"
+"$ANTLER" simulate lorenz63 --seed 2 --quiet --out b.npy || die "simulate"
+"$ANTLER" simulate lorenz63 --seed 2 --param rho=24 --standardise off --quiet --out wrong.npy || die "simulate"
+"$ANTLER" simulate lorenz63 --seed 1 --standardise off --quiet --out raw.npy || die "simulate"
+expect_ok "$ANTLER" measure --true a.npy --generated b.npy --samples $samples --json --quiet
+between "$(field value)" -0.002 0.002
+contains "$out" '"variant": "gmm"'
+expect_ok "$ANTLER" measure --true raw.npy --generated wrong.npy --samples $samples --json --quiet
+between "$(field value)" 0.2 100
+
+# The table names variant and settings; every variant runs; JSON is JSON.
+"$ANTLER" simulate lorenz63 --length 3000 --seed 1 --quiet --out s.npz || die "simulate"
+"$ANTLER" simulate lorenz63 --length 9000 --seed 2 --quiet --out g.npz || die "simulate"
+expect_ok "$ANTLER" measure --true s.npz --generated g.npz --samples 1000
+contains "$out" "gmm, 1000 samples, seed 1, covariance 0.30862 x variance"
+contains "$out" "3000 true, 9000 generated, d = 3"
+contains "$out" "kernels/s"
+contains "$out" "sigma = 20 bins, 3000 rows compared"
+expect_ok "$ANTLER" measure --true s.npz --generated g.npz --samples 1000 --dstsp gmm-silverman
+contains "$out" "covariance 0.0952463 x variance"
+expect_ok "$ANTLER" measure --true s.npz --generated g.npz --dstsp bins --bins 20
+contains "$out" "bins, 20 bins per axis"
+expect_ok "$ANTLER" measure --true s.npz --generated g.npz --samples 1000 --embed 3,10 --columns x
+contains "$out" "D_stsp^DE"
+contains "$out" "m = 3, tau = 10 rows"
+contains "$out" "2980 true, 8980 generated, d = 3"
+for kind in gmm gmm-silverman bins; do
+    expect_ok "$ANTLER" measure --true s.npz --generated g.npz --samples 500 --dstsp $kind --json
+    if command -v python3 >/dev/null; then python3 -m json.tool <.out >/dev/null || die "not JSON: $out"; fi
+done
+
+# The same numbers whatever the threads and repeated runs.
+expect_ok "$ANTLER" measure --true s.npz --generated g.npz --samples 777 --threads 1 --json
+one=$(field value)
+expect_ok "$ANTLER" measure --true s.npz --generated g.npz --samples 777 --threads 3 --json
+[ "$one" = "$(field value)" ] || die "the value depends on the threads: $one, $(field value)"
+
+# Faults.
+printf 'x,y\n1,2\n3,4\n5,7\n' >two.csv
+printf 'x,y,z\n1,2,3\n3,4,nan\n5,7,8\n2,3,1\n' >nan.csv
+expect_fault 2 "there is no such file" "$ANTLER" measure --true none.npy --generated g.npz
+expect_fault 2 "2" "$ANTLER" measure --true s.npz --generated two.csv
+expect_fault 2 "row 2" "$ANTLER" measure --true nan.csv --generated s.npz
+expect_fault 1 "row 2" "$ANTLER" measure --true s.npz --generated nan.csv
+expect_fault 2 "embed" "$ANTLER" measure --true s.npz --generated g.npz --embed 3,5000
+expect_fault 2 "samples" "$ANTLER" measure --true s.npz --generated g.npz --samples 0
+finish
