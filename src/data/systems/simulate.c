@@ -1,5 +1,6 @@
 /* simulate.c - the public call: options, initial state, integration, noise, and a series of the result. */
 #include "base/random.h"
+#include "data/series.h"
 #include "data/systems/integrate.h"
 
 #include <math.h>
@@ -131,7 +132,7 @@ static void add_noise(double *x, size_t length, size_t dim, double fraction, uin
     }
 }
 
-/* Put x: (length, dim) into a new series with the names and dt of the system. */
+/* Put x: (length, dim) into a new series with the names, dt and origin of the system. */
 static antler_status series_of(const antler_simulate_opts *o, const antler_system_info *info, const double *x,
                                size_t dim, antler_series **series)
 {
@@ -139,6 +140,8 @@ static antler_status series_of(const antler_simulate_opts *o, const antler_syste
     antler_status status = antler_series_create(dim, 0, &made);
     if (status == ANTLER_OK)
         status = antler_series_append(made, o->length, x, NULL);
+    if (status == ANTLER_OK)
+        status = ant_series_set_origin(made, info->name);
     for (size_t i = 0; i < dim && status == ANTLER_OK; i++)
         status = antler_series_set_name(made, i, info->variables[i]);
     if (status == ANTLER_OK)
