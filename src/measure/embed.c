@@ -27,7 +27,7 @@ static void embed(const double *x, size_t count, size_t dim, size_t m, size_t ta
 
 antler_status antler_embed(const double *x, size_t length, size_t dim, size_t m, size_t tau, double *out)
 {
-    size_t reach;
+    size_t reach = 0;
     ANT_TRY(embedding_reach(m, tau, &reach));
     ANT_CHECK(dim >= 1, ANTLER_ERROR_ARGUMENT, "there is no variable to embed: dim is 0");
     ANT_CHECK(length > reach, ANTLER_ERROR_ARGUMENT,
@@ -73,7 +73,7 @@ static antler_status fill_points(const antler_series *series, size_t m, size_t t
 antler_status ant_points_gather(const antler_series *series, const char *what, size_t m, size_t tau,
                                 ant_points *points)
 {
-    size_t reach, count, longest = 0;
+    size_t reach = 0, count = 0, longest = 0;
     ANT_TRY(embedding_reach(m, tau, &reach));
     ANT_TRY(count_points(series, what, m, tau, reach, &count));
     for (size_t i = 0; i < antler_series_count(series); i++) {
