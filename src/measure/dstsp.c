@@ -1,0 +1,139 @@
+#include "measure/dstsp.h"
+
+#include "base/machine.h"
+#include "measure/bins.h"
+#include "measure/embed.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+const char *antler_dstsp_kind_name(antler_dstsp_kind kind)
+{
+    switch (kind) {
+    case ANTLER_DSTSP_GMM:
+        return "gmm";
+    case ANTLER_DSTSP_GMM_SILVERMAN:
+        return "gmm-silverman";
+    case ANTLER_DSTSP_BINS:
+        return "bins";
+    }
+    return "unknown";
+}
+
+antler_status ant_dstsp_check(const antler_measure_opts *opts)
+{
+    ANT_CHECK(opts->threads >= 0, ANTLER_ERROR_ARGUMENT, "%d threads: give 0 for all or a number above 0",
+              opts->threads);
+    switch (opts->dstsp) {
+    case ANTLER_DSTSP_GMM:
+    case ANTLER_DSTSP_GMM_SILVERMAN:
+        ANT_CHECK(opts->samples >= 2, ANTLER_ERROR_ARGUMENT,
+                  "%zu Monte Carlo samples: give at least 2, as the error of the mean is estimated from them",
+                  opts->samples);
+        return ANTLER_OK;
+    case ANTLER_DSTSP_BINS:
+        return ant_bins_check(opts);
+    }
+    return ant_fail(ANTLER_ERROR_ARGUMENT, "there is no estimator of D_stsp with the number %d",
+                    (int)opts->dstsp);
+}
+
+/* Variance (1/T) along each axis.  variance: (dim) */
+static antler_status axis_variances(const ant_points *points, const antler_series *truth, double *variance)
+{
+    const size_t n = antler_series_dim(truth);
+    for (size_t axis = 0; axis < points->dim; axis++) {
+        const double *column = points->values + axis;
+        double sum = 0.0, squares = 0.0;
+        for (size_t t = 0; t < points->count; t++)
+            sum += column[t * points->dim];
+        const double mean = sum / (double)points->count;
+        for (size_t t = 0; t < points->count; t++) {
+            const double deviation = column[t * points->dim] - mean;
+            squares += deviation * deviation;
+        }
+        variance[axis] = squares / (double)points->count;
+        ANT_CHECK(variance[axis] > 0.0 && isfinite(variance[axis]), ANTLER_ERROR_DATA,
+                  "%s of the true orbit has variance %g over the %zu delay vectors: give more rows or leave "
+                  "the variable out",
+                  antler_series_name(truth, axis % n), variance[axis], points->count);
+    }
+    return ANTLER_OK;
+}
+
+/* The Monte Carlo mean of log p - log q over samples of p.  variance: (dim), of the kernels */
+static antler_status mixture_divergence(const ant_points *truth, const ant_points *generated,
+                                        const double *variance, const antler_measure_opts *opts,
+                                        antler_measure_result *result)
+{
+    ANT_CHECK(opts->samples <= SIZE_MAX / sizeof(double) / truth->dim, ANTLER_ERROR_MEMORY,
+              "out of memory: %zu samples in %zu dimensions are too many", opts->samples, truth->dim);
+    const size_t bytes = opts->samples * truth->dim * sizeof(double);
+    double *samples = malloc(bytes); // (samples, dim)
+    if (samples == NULL)
+        return ant_fail_memory(bytes, "the Monte Carlo samples");
+    antler_status status = ant_progress_report(opts->progress, "drawing samples", 0.0);
+    if (status == ANTLER_OK)
+        status = antler_mixture_samples(truth->values, truth->count, truth->dim, variance, opts->samples,
+                                        opts->seed, samples);
+    if (status == ANTLER_OK)
+        status = antler_dstsp_samples(truth->values, truth->count, generated->values, generated->count,
+                                      truth->dim, variance, samples, opts->samples, result->threads,
+                                      opts->progress, &result->dstsp, &result->dstsp_error);
+    free(samples);
+    result->kernels = (double)opts->samples * ((double)truth->count + (double)generated->count);
+    return status;
+}
+
+/* variance: (dim) of the true points; on return scaled for the estimator */
+static antler_status estimate(const ant_points *truth, const ant_points *generated, double *variance,
+                              const antler_measure_opts *opts, antler_measure_result *result)
+{
+    if (opts->dstsp == ANTLER_DSTSP_BINS) {
+        for (size_t axis = 0; axis < truth->dim; axis++)
+            variance[axis] = sqrt(variance[axis]);
+        ANT_TRY(ant_progress_report(opts->progress, "filling bins", 0.0));
+        return ant_bins_dstsp(truth, generated, variance, opts, &result->dstsp, &result->bins_filled);
+    }
+    result->bandwidth = antler_bandwidth(opts->dstsp, truth->count, truth->dim);
+    for (size_t axis = 0; axis < truth->dim; axis++)
+        variance[axis] *= result->bandwidth;
+    return mixture_divergence(truth, generated, variance, opts, result);
+}
+
+antler_status ant_dstsp(const antler_series *truth, const antler_series *generated,
+                        const antler_measure_opts *opts, antler_measure_result *result)
+{
+    const double start = ant_seconds();
+    ant_points p = {0}, q = {0};
+    double *variance = NULL;
+    antler_status status = ant_points_gather(truth, "the true orbit", opts->embed_dim, opts->embed_delay, &p);
+    if (status == ANTLER_OK)
+        status = ant_points_gather(generated, "the generated orbit", opts->embed_dim, opts->embed_delay, &q);
+    if (status != ANTLER_OK)
+        goto done;
+    result->dstsp_dim = p.dim;
+    result->true_points = p.count;
+    result->generated_points = q.count;
+    result->cpu = ant_cpu_level_name(ant_cpu_level_best());
+    result->threads = opts->dstsp == ANTLER_DSTSP_BINS ? 1 : ant_threads_resolve(opts->threads);
+    variance = malloc(p.dim * sizeof *variance);
+    if (variance == NULL) {
+        status = ant_fail_memory(p.dim * sizeof *variance, "the variances");
+        goto done;
+    }
+    status = axis_variances(&p, truth, variance);
+    if (status == ANTLER_OK)
+        status = estimate(&p, &q, variance, opts, result);
+    if (status == ANTLER_OK && !isfinite(result->dstsp))
+        status = ant_fail(ANTLER_NON_FINITE,
+                          "D_stsp is %g: the generated orbit lies beyond the reach of double precision",
+                          result->dstsp);
+done:
+    free(variance);
+    ant_points_free(&q);
+    ant_points_free(&p);
+    result->seconds = ant_seconds() - start;
+    return status;
+}

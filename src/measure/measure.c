@@ -1,0 +1,180 @@
+/* measure.c - the one call that compares a generated series set with the true one (SPEC section 8). */
+#include "base/machine.h"
+#include "base/status.h"
+#include "measure/dstsp.h"
+#include "measure/spectrum.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+void antler_measure_opts_default(antler_measure_opts *opts)
+{
+    *opts = (antler_measure_opts){
+        .dstsp = ANTLER_DSTSP_GMM,
+        .samples = 1000000,
+        .seed = 1,
+        .bins = 30,
+        .bin_margin = 0.1,
+        .bin_laplace = 1e-5,
+        .embed_dim = 1,
+        .embed_delay = 1,
+        .smoothing = 20.0,
+    };
+}
+
+/* The arrays of a result share one block, which hellinger_each begins. */
+static antler_status result_create(antler_measure_result *result, size_t dim)
+{
+    double *block = calloc(5 * dim, sizeof *block);
+    if (block == NULL)
+        return ant_fail_memory(5 * dim * sizeof *block, "the measures");
+    *result = (antler_measure_result){
+        .dstsp = NAN,
+        .hellinger = NAN,
+        .cpu = ant_cpu_level_name(ant_cpu_level_best()),
+        .dim = dim,
+        .hellinger_each = block,
+        .mean_true = block + dim,
+        .mean_generated = block + 2 * dim,
+        .sd_true = block + 3 * dim,
+        .sd_generated = block + 4 * dim,
+    };
+    for (size_t j = 0; j < 5 * dim; j++)
+        block[j] = NAN;
+    return ANTLER_OK;
+}
+
+void antler_measure_result_clear(antler_measure_result *result)
+{
+    free(result->hellinger_each);
+    *result = (antler_measure_result){0};
+}
+
+static antler_status check_sets(const antler_series *truth, const antler_series *generated)
+{
+    const size_t true_dim = antler_series_dim(truth), generated_dim = antler_series_dim(generated);
+    ANT_CHECK(true_dim == generated_dim, ANTLER_ERROR_DATA,
+              "the true orbit has %zu variable%s and the generated one %zu: compare the same columns",
+              true_dim, true_dim == 1 ? "" : "s", generated_dim);
+    ANT_CHECK(antler_series_count(generated) >= 1, ANTLER_ERROR_DATA, "the generated set has no trajectory");
+    for (size_t i = 0; i < antler_series_count(generated); i++)
+        ANT_CHECK(antler_series_length(generated, i) >= 2, ANTLER_ERROR_DATA,
+                  "trajectory %zu of the generated orbit has %zu row%s: at least 2 are needed", i + 1,
+                  antler_series_length(generated, i), antler_series_length(generated, i) == 1 ? "" : "s");
+    antler_status status = antler_series_check(truth, 2);
+    return status == ANTLER_OK ? ANTLER_OK : ant_fail_within(status, "the true orbit");
+}
+
+/* Means and deviations of both; a generated value that is not finite means that the model ran away. */
+static antler_status fill_statistics(const antler_series *truth, const antler_series *generated,
+                                     antler_measure_result *result)
+{
+    antler_variable_stats worst = {0};
+    size_t worst_variable = 0, bad = 0;
+    for (size_t j = 0; j < result->dim; j++) {
+        antler_variable_stats stats;
+        ANT_TRY(antler_series_stats(truth, j, &stats));
+        result->mean_true[j] = stats.mean;
+        result->sd_true[j] = stats.sd;
+        ANT_TRY(antler_series_stats(generated, j, &stats));
+        result->mean_generated[j] = stats.mean;
+        result->sd_generated[j] = stats.sd;
+        if (stats.nan + stats.inf == 0)
+            continue;
+        const bool earlier = bad == 0 || stats.bad_trajectory < worst.bad_trajectory ||
+                             (stats.bad_trajectory == worst.bad_trajectory && stats.bad_row < worst.bad_row);
+        if (earlier) {
+            worst = stats;
+            worst_variable = j;
+        }
+        bad += stats.nan + stats.inf;
+    }
+    ANT_CHECK(
+        bad == 0, ANTLER_DIVERGED,
+        "the generated orbit diverged: %s is not finite in row %zu of trajectory %zu (%zu such value%s in "
+        "all)",
+        antler_series_name(generated, worst_variable), worst.bad_row + 1, worst.bad_trajectory + 1, bad,
+        bad == 1 ? "" : "s");
+    return ANTLER_OK;
+}
+
+/* Rows that trajectory `pair` has in both sets. */
+static size_t shared_rows(const antler_series *truth, const antler_series *generated, size_t pair)
+{
+    const size_t a = antler_series_length(truth, pair), b = antler_series_length(generated, pair);
+    return a < b ? a : b;
+}
+
+/* Add the distances of one pair of trajectories to hellinger_each.  work: (2 rows N + 2 (rows/2 + 1)) */
+static antler_status add_pair(const antler_series *truth, const antler_series *generated, size_t pair,
+                              double smoothing, double *work, antler_measure_result *result)
+{
+    const size_t rows = shared_rows(truth, generated, pair);
+    double *x = work;                   // (rows, N)
+    double *y = x + rows * result->dim; // (rows, N)
+    double *spectra = y + rows * result->dim;
+    ANT_TRY(antler_series_read_f64(truth, pair, 0, rows, x, NULL));
+    ANT_TRY(antler_series_read_f64(generated, pair, 0, rows, y, NULL));
+    for (size_t j = 0; j < result->dim; j++) {
+        double distance;
+        ANT_TRY(ant_spectrum_distance(x + j, y + j, rows, result->dim, smoothing, spectra, &distance));
+        result->hellinger_each[j] += distance;
+    }
+    result->hellinger_rows += rows;
+    return ANTLER_OK;
+}
+
+static antler_status fill_hellinger(const antler_series *truth, const antler_series *generated,
+                                    const antler_measure_opts *opts, antler_measure_result *result)
+{
+    const size_t dim = result->dim;
+    size_t pairs = antler_series_count(truth), longest = 0;
+    if (antler_series_count(generated) < pairs)
+        pairs = antler_series_count(generated);
+    for (size_t i = 0; i < pairs; i++) {
+        const size_t rows = shared_rows(truth, generated, i);
+        longest = rows > longest ? rows : longest;
+    }
+    const size_t numbers = 2 * longest * dim + 2 * (longest / 2 + 1);
+    double *work = malloc(numbers * sizeof *work);
+    if (work == NULL)
+        return ant_fail_memory(numbers * sizeof *work, "the power spectra");
+    for (size_t j = 0; j < dim; j++)
+        result->hellinger_each[j] = 0.0;
+    antler_status status = ANTLER_OK;
+    double last_report = 0.0;
+    for (size_t i = 0; i < pairs && status == ANTLER_OK; i++) {
+        if (ant_progress_due(&last_report))
+            status = ant_progress_report(opts->progress, "power spectra", (double)i / (double)pairs);
+        if (status == ANTLER_OK)
+            status = add_pair(truth, generated, i, opts->smoothing, work, result);
+    }
+    free(work);
+    double sum = 0.0;
+    for (size_t j = 0; j < dim; j++) {
+        result->hellinger_each[j] /= (double)pairs;
+        sum += result->hellinger_each[j];
+    }
+    result->hellinger = sum / (double)dim;
+    return status;
+}
+
+antler_status antler_measure(const antler_series *truth, const antler_series *generated,
+                             const antler_measure_opts *opts, antler_measure_result *result)
+{
+    *result = (antler_measure_result){0};
+    ANT_CHECK(truth != NULL && generated != NULL && opts != NULL, ANTLER_ERROR_ARGUMENT,
+              "a measure needs a true set, a generated set and options");
+    ANT_TRY(ant_dstsp_check(opts));
+    ANT_TRY(ant_spectrum_check_smoothing(opts->smoothing));
+    ANT_TRY(check_sets(truth, generated));
+    ANT_TRY(result_create(result, antler_series_dim(truth)));
+    antler_status status = fill_statistics(truth, generated, result);
+    if (status == ANTLER_OK)
+        status = fill_hellinger(truth, generated, opts, result);
+    if (status == ANTLER_OK)
+        status = ant_dstsp(truth, generated, opts, result);
+    if (status < ANTLER_OK)
+        antler_measure_result_clear(result);
+    return status;
+}
