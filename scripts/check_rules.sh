@@ -12,7 +12,10 @@ allowed() {
         base) echo "" ;;
         data) echo "base" ;;
         data/systems) echo "base data" ;;
-        measure) echo "base data" ;;
+        model) echo "base data" ;;
+        solve) echo "base model" ;;
+        train) echo "base data model solve" ;;
+        measure) echo "base data model" ;;
         cli) echo "" ;;
         *) echo "unknown" ;;
     esac

@@ -7,13 +7,14 @@
  * ------------
  * Antler works on series: one or many trajectories, each a `T x N` table of numbers with time running
  * down the rows, optionally with a `T x K` table of known inputs beside it.  This header is the whole
- * public interface of the library.  It has five parts, in the order in which a program needs them:
+ * public interface of the library.  It has six parts, in the order in which a program needs them:
  *
  *   1  version         which library is this
  *   2  status          what a call returns, and the sentence behind it
  *   3  series          read, check, standardise and write data
  *   4  systems         simulate the built-in dynamical systems
  *   5  measures        compare a generated orbit with a true one
+ *   6  models          load a trained model, run it free, judge it
  *
  * A complete use, with nothing left out but the error handling:
  *
@@ -475,6 +476,52 @@ ANTLER_API antler_status antler_power_spectrum(const double *x, size_t length, s
 
 /* Hellinger distance of two normalised spectra.  p, q: (count). */
 ANTLER_API double antler_hellinger(const double *p, const double *q, size_t count);
+
+/* ===================================================================================================
+ * 6  Models
+ * ================================================================================================= */
+
+/*
+ * A trained (or freshly initialised) model: its parameters under the paper's letters, the scaling of
+ * the data that it was trained on, their names and dt, and the settings that made it.
+ */
+typedef struct antler_model antler_model;
+
+/*
+ * Load from a model file (.npz), a checkpoint, or a run folder (its latest model).
+ * numpy.load reads the same file.
+ */
+ANTLER_API antler_status antler_model_load(const char *path, antler_model **model);
+
+/* Write the model as .npz; appears whole or not at all. */
+ANTLER_API antler_status antler_model_save(const antler_model *model, const char *path);
+
+ANTLER_API void antler_model_free(antler_model *model);
+
+ANTLER_API const char *antler_model_kind(const antler_model *model);                  /* "shplrnn" */
+ANTLER_API size_t antler_model_dim(const antler_model *model);                        /* N */
+ANTLER_API size_t antler_model_latent_dim(const antler_model *model);                 /* M */
+ANTLER_API size_t antler_model_hidden_dim(const antler_model *model);                 /* L */
+ANTLER_API size_t antler_model_input_dim(const antler_model *model);                  /* K */
+ANTLER_API double antler_model_dt(const antler_model *model);                         /* 0 when unknown */
+ANTLER_API const char *antler_model_name(const antler_model *model, size_t variable); /* as in series */
+
+/* The settings that made it, as YAML text; "" when unknown. */
+ANTLER_API const char *antler_model_settings(const antler_model *model);
+
+/* user = value * scale + mean.  mean, scale: (N).  False: the data were not scaled. */
+ANTLER_API bool antler_model_scaling(const antler_model *model, double *mean, double *scale);
+
+/* One parameter: row-major, rows x columns; a vector has axes = 1 and columns = 1. */
+typedef struct antler_parameter {
+    const char *name; /* the paper's letter: "A", "W", "V", "b", "h", "C", "B" */
+    size_t axes, rows, columns;
+    const double *values; /* valid as long as the model */
+} antler_parameter;
+
+ANTLER_API size_t antler_model_parameter_count(const antler_model *model); /* kinds, not numbers */
+ANTLER_API antler_status antler_model_parameter_at(const antler_model *model, size_t index,
+                                                   antler_parameter *parameter);
 
 #ifdef __cplusplus
 }
