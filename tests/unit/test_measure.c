@@ -3,8 +3,6 @@
 
 #include "base/random.h"
 
-#include <math.h>
-
 /* One trajectory of a noisy oscillation in `dim` variables, with variable j slower by 1/(j+1). */
 static double *oscillation(size_t length, size_t dim, double frequency, uint64_t seed)
 {
@@ -22,10 +20,10 @@ static antler_series *series_of(size_t dim, size_t count, const size_t *lengths,
                                 uint64_t seed)
 {
     antler_series *series = NULL;
-    assert_int_equal(antler_series_create(dim, 0, &series), ANTLER_OK);
+    CHECK_OK(antler_series_create(dim, 0, &series));
     for (size_t i = 0; i < count; i++) {
         double *x = oscillation(lengths[i], dim, frequency, seed + i);
-        assert_int_equal(antler_series_append(series, lengths[i], x, NULL), ANTLER_OK);
+        CHECK_OK(antler_series_append(series, lengths[i], x, NULL));
         free(x);
     }
     return series;
@@ -50,15 +48,8 @@ static antler_measure_result measure(const antler_series *truth, const antler_se
                                      const antler_measure_opts *o)
 {
     antler_measure_result r;
-    if (antler_measure(truth, generated, o, &r) != ANTLER_OK)
-        fail_msg("%s", antler_message());
+    CHECK_OK(antler_measure(truth, generated, o, &r));
     return r;
-}
-
-static void assert_close(double got, double expected, double tolerance)
-{
-    if (!(fabs(got - expected) <= tolerance * (1.0 + fabs(expected))))
-        fail_msg("%.17g instead of %.17g", got, expected);
 }
 
 /* ---- the parts ------------------------------------------------------------------------------------------
@@ -99,8 +90,8 @@ static void check_against_parts(antler_dstsp_kind kind, size_t m, size_t tau)
     double *p = malloc(t1 * d * sizeof *p), *q = malloc(t2 * d * sizeof *q);
     double *samples = malloc(o.samples * d * sizeof *samples), *variance = calloc(d, sizeof *variance);
     assert_true(p != NULL && q != NULL && samples != NULL && variance != NULL);
-    assert_int_equal(antler_embed(x, T1, N, m, tau, p), ANTLER_OK);
-    assert_int_equal(antler_embed(y, T2, N, m, tau, q), ANTLER_OK);
+    CHECK_OK(antler_embed(x, T1, N, m, tau, p));
+    CHECK_OK(antler_embed(y, T2, N, m, tau, q));
     const double factor = antler_bandwidth(kind, t1, d);
     for (size_t j = 0; j < d; j++) {
         double mean = 0.0;
@@ -110,12 +101,11 @@ static void check_against_parts(antler_dstsp_kind kind, size_t m, size_t tau)
             variance[j] += factor * pow(p[t * d + j] - mean, 2.0) / (double)t1;
     }
     double dstsp = 0.0, error = 0.0;
-    assert_int_equal(antler_mixture_samples(p, t1, d, variance, o.samples, 9, samples), ANTLER_OK);
-    assert_int_equal(
-        antler_dstsp_samples(p, t1, q, t2, d, variance, samples, o.samples, 1, o.progress, &dstsp, &error),
-        ANTLER_OK);
-    assert_close(r.dstsp, dstsp, 1e-9);
-    assert_close(r.dstsp_error, error, 1e-9);
+    CHECK_OK(antler_mixture_samples(p, t1, d, variance, o.samples, 9, samples));
+    CHECK_OK(
+        antler_dstsp_samples(p, t1, q, t2, d, variance, samples, o.samples, 1, o.progress, &dstsp, &error));
+    CHECK_NEAR(r.dstsp, dstsp, 1e-9);
+    CHECK_NEAR(r.dstsp_error, error, 1e-9);
     assert_true(r.bandwidth == factor);
     assert_int_equal(r.dstsp_dim, d);
     assert_int_equal(r.true_points, t1);
@@ -126,12 +116,12 @@ static void check_against_parts(antler_dstsp_kind kind, size_t m, size_t tau)
 
     double a[COUNT], b[COUNT], sum = 0.0;
     for (size_t j = 0; j < N; j++) {
-        assert_int_equal(antler_power_spectrum(x + j, T1, N, o.smoothing, a), ANTLER_OK);
-        assert_int_equal(antler_power_spectrum(y + j, T1, N, o.smoothing, b), ANTLER_OK);
-        assert_close(r.hellinger_each[j], antler_hellinger(a, b, COUNT), 1e-13);
+        CHECK_OK(antler_power_spectrum(x + j, T1, N, o.smoothing, a));
+        CHECK_OK(antler_power_spectrum(y + j, T1, N, o.smoothing, b));
+        CHECK_NEAR(r.hellinger_each[j], antler_hellinger(a, b, COUNT), 1e-13);
         sum += r.hellinger_each[j];
     }
-    assert_close(r.hellinger, sum / N, 1e-15);
+    CHECK_NEAR(r.hellinger, sum / N, 1e-15);
     assert_int_equal(r.hellinger_rows, T1);
     antler_measure_result_clear(&r);
     assert_null(r.hellinger_each);
@@ -163,8 +153,8 @@ static void test_statistics(void **state)
     assert_int_equal(r.dim, 3);
     for (size_t j = 0; j < 3; j++) {
         antler_variable_stats a, b;
-        assert_int_equal(antler_series_stats(truth, j, &a), ANTLER_OK);
-        assert_int_equal(antler_series_stats(generated, j, &b), ANTLER_OK);
+        CHECK_OK(antler_series_stats(truth, j, &a));
+        CHECK_OK(antler_series_stats(generated, j, &b));
         assert_true(r.mean_true[j] == a.mean && r.sd_true[j] == a.sd);
         assert_true(r.mean_generated[j] == b.mean && r.sd_generated[j] == b.sd);
     }
@@ -192,16 +182,16 @@ static void test_many_trajectories(void **state)
     const size_t rows[] = {60, 40};
     for (size_t i = 0; i < 2; i++) {
         double x[120], y[120], a[31], b[31];
-        assert_int_equal(antler_series_read_f64(truth, i, 0, rows[i], x, NULL), ANTLER_OK);
-        assert_int_equal(antler_series_read_f64(generated, i, 0, rows[i], y, NULL), ANTLER_OK);
+        CHECK_OK(antler_series_read_f64(truth, i, 0, rows[i], x, NULL));
+        CHECK_OK(antler_series_read_f64(generated, i, 0, rows[i], y, NULL));
         for (size_t j = 0; j < 2; j++) {
-            assert_int_equal(antler_power_spectrum(x + j, rows[i], 2, o.smoothing, a), ANTLER_OK);
-            assert_int_equal(antler_power_spectrum(y + j, rows[i], 2, o.smoothing, b), ANTLER_OK);
+            CHECK_OK(antler_power_spectrum(x + j, rows[i], 2, o.smoothing, a));
+            CHECK_OK(antler_power_spectrum(y + j, rows[i], 2, o.smoothing, b));
             expected[j] += 0.5 * antler_hellinger(a, b, rows[i] / 2 + 1);
         }
     }
     for (size_t j = 0; j < 2; j++)
-        assert_close(r.hellinger_each[j], expected[j], 1e-13);
+        CHECK_NEAR(r.hellinger_each[j], expected[j], 1e-13);
     antler_measure_result_clear(&r);
     antler_series_free(generated);
     antler_series_free(truth);
@@ -241,7 +231,7 @@ static void test_meaning(void **state)
     again = measure(truth, other, &o);
     assert_true(again.dstsp != close.dstsp);
     assert_true(fabs(again.dstsp - close.dstsp) < 6.0 * (again.dstsp_error + close.dstsp_error));
-    assert_int_equal(antler_series_apply_scaling(other, shift, scale), ANTLER_OK);
+    CHECK_OK(antler_series_apply_scaling(other, shift, scale));
     antler_measure_result far = measure(truth, other, &o);
     assert_true(far.dstsp > 10.0);
     antler_measure_result_clear(&far);
@@ -260,8 +250,8 @@ static void test_generated_fixed_point(void **state)
     for (size_t i = 0; i < 100; i++)
         rest[i] = 5.0;
     antler_series *truth = one_series(2, 50, 0.4, 1), *generated = NULL;
-    assert_int_equal(antler_series_create(2, 0, &generated), ANTLER_OK);
-    assert_int_equal(antler_series_append(generated, 50, rest, NULL), ANTLER_OK);
+    CHECK_OK(antler_series_create(2, 0, &generated));
+    CHECK_OK(antler_series_append(generated, 50, rest, NULL));
     const antler_measure_opts o = small_opts(ANTLER_DSTSP_GMM);
     antler_measure_result r = measure(truth, generated, &o);
     assert_true(r.hellinger == 1.0 && r.sd_generated[0] == 0.0);
@@ -278,10 +268,7 @@ static void expect_failure(const antler_series *truth, const antler_series *gene
                            const antler_measure_opts *o, antler_status status, const char *part)
 {
     antler_measure_result r;
-    const antler_status got = antler_measure(truth, generated, o, &r);
-    if (got != status || strstr(antler_message(), part) == NULL)
-        fail_msg("status %s, message '%s'; expected %s with '%s'", antler_status_name(got), antler_message(),
-                 antler_status_name(status), part);
+    CHECK_FAILS(antler_measure(truth, generated, o, &r), status, part);
     antler_measure_result_clear(&r);
 }
 
@@ -327,11 +314,11 @@ static void test_bad_data(void **state)
     expect_failure(truth, other, &o, ANTLER_ERROR_DATA, "2 variables and the generated one 3");
     antler_series_free(other);
 
-    assert_int_equal(antler_series_create(2, 0, &other), ANTLER_OK);
+    CHECK_OK(antler_series_create(2, 0, &other));
     expect_failure(truth, other, &o, ANTLER_ERROR_DATA, "no trajectory");
     expect_failure(other, truth, &o, ANTLER_ERROR_DATA, "no trajectory");
     double row[2] = {1.0, 2.0}, flat[100];
-    assert_int_equal(antler_series_append(other, 1, row, NULL), ANTLER_OK);
+    CHECK_OK(antler_series_append(other, 1, row, NULL));
     expect_failure(truth, other, &o, ANTLER_ERROR_DATA, "at least 2");
     antler_series_free(other);
 
@@ -339,14 +326,14 @@ static void test_bad_data(void **state)
         flat[2 * t] = (double)t;
         flat[2 * t + 1] = 3.0;
     }
-    assert_int_equal(antler_series_create(2, 0, &other), ANTLER_OK);
-    assert_int_equal(antler_series_append(other, 50, flat, NULL), ANTLER_OK);
+    CHECK_OK(antler_series_create(2, 0, &other));
+    CHECK_OK(antler_series_append(other, 50, flat, NULL));
     expect_failure(other, truth, &o, ANTLER_ERROR_DATA, "constant");
     antler_series_free(other);
 
     flat[33] = NAN;
-    assert_int_equal(antler_series_create(2, 0, &other), ANTLER_OK);
-    assert_int_equal(antler_series_append(other, 50, flat, NULL), ANTLER_OK);
+    CHECK_OK(antler_series_create(2, 0, &other));
+    CHECK_OK(antler_series_append(other, 50, flat, NULL));
     expect_failure(other, truth, &o, ANTLER_ERROR_DATA, "row 17");
     antler_series_free(other);
     antler_series_free(truth);
@@ -361,11 +348,11 @@ static void test_diverged_orbit(void **state)
     x[2 * 20] = INFINITY; /* x1 from row 21 */
     x[2 * 12 + 1] = NAN;  /* x2 from row 13 */
     x[2 * 13 + 1] = -INFINITY;
-    assert_int_equal(antler_series_append(generated, 50, x, NULL), ANTLER_OK);
+    CHECK_OK(antler_series_append(generated, 50, x, NULL));
     const antler_measure_opts o = small_opts(ANTLER_DSTSP_GMM);
     antler_measure_result r;
-    assert_int_equal(antler_measure(truth, generated, &o, &r), ANTLER_DIVERGED);
-    assert_non_null(strstr(antler_message(), "x2 is not finite in row 13 of trajectory 2 (3 such values"));
+    CHECK_FAILS(antler_measure(truth, generated, &o, &r), ANTLER_DIVERGED,
+                "x2 is not finite in row 13 of trajectory 2 (3 such values");
     assert_int_equal(r.dim, 2);
     assert_true(isnan(r.dstsp) && isnan(r.hellinger));
     assert_true(r.mean_true[0] > 4.0 && r.mean_true[0] < 6.0);

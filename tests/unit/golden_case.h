@@ -2,15 +2,10 @@
 #ifndef GOLDEN_CASE_H
 #define GOLDEN_CASE_H
 
-#include <antler/antler.h>
+#include "check.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 typedef struct golden_array {
     size_t rows, columns;
@@ -23,12 +18,11 @@ static inline golden_array golden_read(const char *name, const char *array)
     snprintf(path, sizeof path, "%s/golden/%s/%s.npy", TEST_DATA, name, array);
     const char *patterns[] = {path};
     antler_series *series = NULL;
-    if (antler_series_load(patterns, 1, NULL, &series) != ANTLER_OK)
-        fail_msg("%s", antler_message());
+    CHECK_OK(antler_series_load(patterns, 1, NULL, &series));
     golden_array a = {antler_series_length(series, 0), antler_series_dim(series), NULL};
     a.values = malloc(a.rows * a.columns * sizeof *a.values);
     assert_non_null(a.values);
-    assert_int_equal(antler_series_read_f64(series, 0, 0, a.rows, a.values, NULL), ANTLER_OK);
+    CHECK_OK(antler_series_read_f64(series, 0, 0, a.rows, a.values, NULL));
     antler_series_free(series);
     return a;
 }
