@@ -161,6 +161,26 @@ static void test_many_dimensions(void **state)
     assert_true(fabs(got - expected) < 1e-12);
 }
 
+/* The first of 20 axes alone tells the orbits apart; with 16 bins its digits are the first to leave 64 bits.
+ */
+static void test_first_axis_is_not_lost(void **state)
+{
+    (void)state;
+    enum { DIM = 20, POINTS = 10 };
+    double x_values[POINTS * DIM], y_values[POINTS * DIM], sd[DIM], got = NAN;
+    for (size_t t = 0; t < POINTS; t++) {
+        for (size_t j = 0; j < DIM; j++)
+            x_values[t * DIM + j] = y_values[t * DIM + j] = t == 0 ? 0.0 : 1.0;
+        y_values[t * DIM] = 0.0;
+    }
+    const ant_points x = {POINTS, DIM, x_values}, y = {POINTS, DIM, y_values};
+    deviations(&x, sd);
+    antler_measure_opts o = bin_opts(16);
+    size_t filled = 0;
+    CHECK_OK(ant_bins_dstsp(&x, &y, sd, &o, &got, &filled));
+    assert_int_equal(filled, 3);
+}
+
 /* No generated point inside: q is flat, and the divergence is finite. */
 static void test_everything_outside(void **state)
 {
@@ -219,9 +239,13 @@ static void test_bad_options(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_matches_dense_histogram), cmocka_unit_test(test_same_orbit_is_zero),
-        cmocka_unit_test(test_many_dimensions),         cmocka_unit_test(test_everything_outside),
-        cmocka_unit_test(test_overflowing_cell_number), cmocka_unit_test(test_bad_options),
+        cmocka_unit_test(test_matches_dense_histogram),
+        cmocka_unit_test(test_same_orbit_is_zero),
+        cmocka_unit_test(test_many_dimensions),
+        cmocka_unit_test(test_first_axis_is_not_lost),
+        cmocka_unit_test(test_everything_outside),
+        cmocka_unit_test(test_overflowing_cell_number),
+        cmocka_unit_test(test_bad_options),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
