@@ -31,7 +31,7 @@ enum {
 };
 
 #define NEAR      900.0
-#define TINY      0x1p-900
+#define TINY      0x1p-800
 #define UNREACHED 1e6 /* a point with |y|^2 / 2 above this adds nothing to a near sample */
 
 static const double log2_e = 1.4426950408889634074, ln_2 = 0.69314718055994530942;

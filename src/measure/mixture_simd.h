@@ -27,7 +27,7 @@ typedef struct ant_mixture_kernels {
 
     /*
      * sums += 2^(c_t + x . y_t), in `dim` multiply-adds.  Row 0 of the orbit holds c_t, rows 1 .. dim hold
-     * y_t.  Exponents up to 1000 are exact to 3e-13; those below -1000 add at most 2^-1000.
+     * y_t.  Powers from 2^-960 to 2^960 are good to 3e-13; smaller ones add at most 2^-960.
      */
     void (*sum_products)(const double *orbit, size_t vectors, size_t dim, const double *groups,
                          size_t group_count, double *sums);

@@ -22,7 +22,7 @@
 #define ANT_INLINE static inline
 #endif
 
-#define VEC_LEAST (-1000.0) /* smaller exponents are as good as minus infinity */
+#define VEC_LEAST (-960.0) /* smaller exponents are as good as minus infinity; the table stays normal */
 
 #if defined(ANT_SIMD_AVX512)
 
