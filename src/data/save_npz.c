@@ -28,13 +28,13 @@ typedef struct feed {
     zip_error_t error;
 } feed;
 
-static bool load_block(feed *f, size_t row)
+static void load_block(feed *f, size_t row)
 {
     if (row >= f->block_first && row - f->block_first < f->block_count)
-        return true;
+        return;
     f->block_first = row;
     f->block_count = f->length - row < f->block_rows ? f->length - row : f->block_rows;
-    return ant_save_rows(f->series, f->trajectory, f->inputs, row, f->block_count, f->block) == ANTLER_OK;
+    ant_save_rows(f->series, f->trajectory, f->inputs, row, f->block_count, f->block);
 }
 
 /* Copy up to `bytes` from the present position. */
@@ -50,8 +50,7 @@ static zip_int64_t feed_read(feed *f, unsigned char *to, zip_uint64_t bytes)
             available = f->header_bytes - f->position;
         } else {
             const uint64_t offset = f->position - f->header_bytes;
-            if (!load_block(f, (size_t)(offset / row_bytes)))
-                return -1;
+            load_block(f, (size_t)(offset / row_bytes));
             const uint64_t into = offset - (uint64_t)f->block_first * row_bytes;
             from = (const unsigned char *)f->block + into;
             available = (uint64_t)f->block_count * row_bytes - into;
