@@ -3,6 +3,7 @@
 #include "data/number.h"
 #include "data/series.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,7 +70,7 @@ antler_status ant_csv_said_read(ant_csv_said *said, const char *line, const char
     const char *value;
     double inputs = 0.0;
     if ((value = value_of(p, end, "dt")) != NULL)
-        return read_number(value, end, "dt", number, HUGE_VAL / 2, &said->dt);
+        return read_number(value, end, "dt", number, DBL_MAX, &said->dt);
     if ((value = value_of(p, end, "mean")) != NULL)
         return read_list(value, end, "mean", number, false, &said->mean, &said->mean_count);
     if ((value = value_of(p, end, "scale")) != NULL)
