@@ -54,8 +54,7 @@ static void test_forms(void **state)
                                         "  1   2  \n 3\t 4 \n",
                                         "1, 2\n3 ,4\n",
                                         "1,2\r\n3,4\r\n",
-                                        "\xef\xbb\xbf"
-                                        "1,2\n3,4\n",
+                                        "\xef\xbb\xbf\x31,2\n3,4\n",
                                         "\n\n1,2\n   \n3,4\n\n",
                                         "# a comment\n1,2 # another\n# x\n3,4\n",
                                         "a,b\n1,2\n3,4\n",

@@ -66,8 +66,9 @@ static void test_random_text(void **state)
                 text[n++] = '.';
             text[n++] = (char)('0' + ant_stream_below(&stream, 10));
         }
-        snprintf(text + n, sizeof text - n, i % 5 == 0 ? "" : "e%d",
-                 (int)ant_stream_below(&stream, 720) - 370);
+        text[n] = '\0';
+        if (i % 5 != 0)
+            snprintf(text + n, sizeof text - n, "e%d", (int)ant_stream_below(&stream, 720) - 370);
         check_text(text);
     }
 }
