@@ -21,9 +21,11 @@ static antler_status read_list(const char *text, const char *end, const char *ke
                                bool positive, double **values, size_t *count)
 {
     const size_t most = ant_field_count(text, end, ',');
-    double *list = most > ANT_SERIES_MAX_DIM || *values != NULL ? NULL : calloc(most, sizeof *list);
-    if (list == NULL)
+    if (most > ANT_SERIES_MAX_DIM || *values != NULL)
         return fail_fact(key, number);
+    double *list = calloc(most, sizeof *list);
+    if (list == NULL)
+        return ant_fail_memory(most * sizeof *list, "the scaling");
     size_t n = 0;
     ant_field field;
     for (const char *p = text; p != NULL; n++) {
