@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# build.sh PRESET [JOBS] - configure once, then build; the output is shown only when something fails.
+# build.sh PRESET [JOBS] - configure and build; the output is shown only when something fails.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 preset=$1 jobs=${2:-2}
@@ -7,7 +7,7 @@ folder=build
 [ "$preset" = release ] || folder=build/$preset
 mkdir -p "$folder"
 log=$folder/configure.log
-if [ ! -f "$folder/build.ninja" ] && ! cmake --preset "$preset" >"$log" 2>&1; then
+if ! cmake --preset "$preset" >"$log" 2>&1; then
     tail -n 30 "$log" >&2
     exit 1
 fi
