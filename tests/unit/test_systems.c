@@ -427,12 +427,12 @@ static void test_names(void **state)
     (void)state;
     antler_simulate_opts o = plain_opts("lorenz63");
     const antler_system_info *info = NULL;
-    CHECK_FAILS(antler_system_find("lorentz63", &info), ANTLER_ERROR_NOT_FOUND, "did you mean lorenz63?");
+    CHECK_FAILS(antler_system_find("lorentz63", &info), ANTLER_ERROR_NOT_FOUND, "did you mean 'lorenz63'?");
     CHECK_FAILS(antler_system_find("quite another thing", &info), ANTLER_ERROR_NOT_FOUND,
                 "lorenz63, lorenz96, neuron, roessler");
     assert_int_equal(antler_system_find(NULL, &info), ANTLER_ERROR_ARGUMENT);
     assert_null(info);
-    CHECK_FAILS(antler_simulate_opts_set(&o, "roh", 1.0), ANTLER_ERROR_NOT_FOUND, "did you mean rho?");
+    CHECK_FAILS(antler_simulate_opts_set(&o, "roh", 1.0), ANTLER_ERROR_NOT_FOUND, "did you mean 'rho'?");
     o.system = "nothing of the kind";
     expect_failure(&o, ANTLER_ERROR_NOT_FOUND, "nothing of the kind");
     assert_null(antler_system_at(antler_system_count()));
