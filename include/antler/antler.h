@@ -653,18 +653,18 @@ typedef struct antler_evaluate_opts {
     bool with_dstsp;               /* D_stsp without embedding.  Default true */
     bool with_rmse;                /* default true */
     bool with_lyapunov;            /* default true */
-    size_t steps;                  /* T2 of the free run; 0: three times the rows of the truth.  Default 0 */
-    size_t warmup;                 /* before the free run.  Default ANTLER_WARMUP_AUTO */
-    bool model_units;              /* take the values of the truth as they stand.  Default false */
-    bool user_units;               /* RMSE, means and standard deviations in user units.  Default false */
-    antler_inputs_end inputs_end;  /* default ANTLER_INPUTS_REPEAT: T2 is longer than the truth */
+    size_t steps;     /* T2 of each free run; 0: three times the rows of its trajectory.  Default 0 */
+    size_t warmup;    /* before the free run.  Default ANTLER_WARMUP_AUTO */
+    bool model_units; /* take the values of the truth as they stand.  Default false */
+    bool user_units;  /* RMSE, means and standard deviations in user units.  Default false */
+    antler_inputs_end inputs_end; /* default ANTLER_INPUTS_REPEAT: T2 is longer than the truth */
 } antler_evaluate_opts;
 
 ANTLER_API void antler_evaluate_opts_default(antler_evaluate_opts *opts);
 
 typedef struct antler_evaluate_result {
-    bool diverged;                   /* the free run did: `plain` and `embedded` hold nothing then */
-    size_t diverged_step;            /* counted from 1 */
+    bool diverged;                   /* the free run did, or ended too far away to be measured */
+    size_t diverged_step;            /* counted from 1; 0 when it stayed finite */
     size_t diverged_trajectory;      /* of the truth, from 0 */
     size_t free_steps;               /* T2, over all trajectories */
     size_t warmup;                   /* rows that were used */

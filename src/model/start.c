@@ -77,6 +77,14 @@ size_t ant_model_warmup(const antler_model *model, size_t requested, size_t room
     return rows < room ? rows : room;
 }
 
+double ant_divergence_limit(const double *x, size_t count)
+{
+    double largest = 1.0;
+    for (size_t i = 0; i < count; i++)
+        largest = fmax(largest, fabs(x[i]));
+    return farthest * largest;
+}
+
 const char *antler_inputs_end_name(antler_inputs_end end)
 {
     switch (end) {
@@ -122,8 +130,7 @@ static antler_status warm(const antler_model *model, const ant_runner *runner, c
         status = ant_units_read(&units, context, start->trajectory, start->first, rows, x, s);
     if (status == ANTLER_OK) {
         ant_runner_warm(runner, x, s, rows, started->z);
-        for (size_t i = 0; i < rows * runner->N; i++)
-            started->limit = fmax(started->limit, farthest * fabs(x[i]));
+        started->limit = ant_divergence_limit(x, rows * runner->N);
     }
     ant_units_free(&units);
     free(x);
@@ -169,7 +176,7 @@ static antler_status find_inputs(const antler_start *start, size_t K, size_t ste
 antler_status ant_start(const antler_model *model, const ant_runner *runner, const antler_start *start,
                         size_t steps, ant_started *started)
 {
-    *started = (ant_started){.limit = farthest};
+    *started = (ant_started){.limit = ant_divergence_limit(NULL, 0)};
     started->z = calloc(runner->M, sizeof *started->z);
     if (started->z == NULL)
         return ant_fail_memory(runner->M * sizeof *started->z, "the initial state");

@@ -54,6 +54,9 @@ void ant_started_inputs(const ant_started *started, size_t step, size_t count, d
 antler_status ant_free_run(const ant_runner *runner, const ant_started *started, size_t steps,
                            antler_progress progress, double *x, double *z, size_t *done);
 
+/* Beyond this an orbit has diverged, given the rows that it follows.  x: (count) */
+double ant_divergence_limit(const double *x, size_t count);
+
 /* How many of these rows come before the first that has diverged.  x: (count, N); z: (count, M). */
 size_t ant_rows_within(const ant_runner *runner, double limit, const double *x, const double *z,
                        size_t count);
