@@ -1,5 +1,6 @@
 /* series.c - the set itself: making it, filling it, asking what is in it. */
 #include "data/series.h"
+#include "data/excerpt.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -206,10 +207,13 @@ const char *antler_series_name(const antler_series *series, size_t variable)
 
 bool ant_series_name_is_fit(const char *name)
 {
-    for (const char *c = name; *c != '\0'; c++)
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+    const size_t length = strlen(name);
+    for (size_t i = 0, bytes; i < length; i += bytes) {
+        bytes = ant_utf8_character(name + i, length - i);
+        if (bytes == 0 || (unsigned char)name[i] < 0x20 || name[i] == 0x7f)
             return false;
-    return *name != '\0';
+    }
+    return length > 0;
 }
 
 antler_status antler_series_set_name(antler_series *series, size_t variable, const char *name)
@@ -217,7 +221,7 @@ antler_status antler_series_set_name(antler_series *series, size_t variable, con
     ANT_CHECK(series != NULL && variable < series->dim + series->input_dim, ANTLER_ERROR_ARGUMENT,
               "there is no variable %zu to be named", variable);
     ANT_CHECK(name != NULL && ant_series_name_is_fit(name), ANTLER_ERROR_ARGUMENT,
-              "the name of a variable must not be empty and must not hold control characters");
+              "the name of a variable must be UTF-8 text, not empty and without control characters");
     char *copy = strdup(name);
     if (copy == NULL)
         return ant_fail_memory(strlen(name), "a name");

@@ -61,7 +61,7 @@ antler_status ant_series_set_origin(antler_series *series, const char *origin);
 /* Remember that values = (user - mean) / scale, without changing them.  mean, scale: (dim). */
 void ant_series_set_scaling(antler_series *series, const double *mean, const double *scale);
 
-/* A name that can stand in a header line: not empty, no control characters. */
+/* A name that can stand in a header line: UTF-8, not empty, no control characters. */
 bool ant_series_name_is_fit(const char *name);
 
 /* Statistics of variables first .. first+count-1 in one pass.  stats: (count). */

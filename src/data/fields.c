@@ -1,0 +1,145 @@
+#include "data/fields.h"
+#include "data/number.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* The first unquoted character of `set` in line .. end-1, or end. */
+static const char *find_unquoted(const char *line, const char *end, char wanted)
+{
+    bool quoted = false;
+    for (const char *p = line; p < end; p++) {
+        if (*p == '"')
+            quoted = !quoted;
+        else if (*p == wanted && !quoted)
+            return p;
+    }
+    return end;
+}
+
+char ant_field_delimiter(const char *line, const char *end)
+{
+    static const char candidates[] = {';', '\t', ','};
+    for (size_t i = 0; i < sizeof candidates; i++)
+        if (find_unquoted(line, end, candidates[i]) != end)
+            return candidates[i];
+    return ' ';
+}
+
+const char *ant_field_without_comment(const char *line, const char *end)
+{
+    if (memchr(line, '#', (size_t)(end - line)) == NULL)
+        return end;
+    return find_unquoted(line, end, '#');
+}
+
+const char *ant_field_skip_blanks(const char *p, const char *end, char delimiter)
+{
+    while (p < end && (*p == ' ' || (*p == '\t' && delimiter != '\t')))
+        p++;
+    return p;
+}
+
+bool ant_field_ends(const char *p, const char *end, char delimiter, const char **next)
+{
+    const char *after = ant_field_skip_blanks(p, end, delimiter);
+    *next = NULL;
+    if (after == end)
+        return true;
+    *next = delimiter == ' ' ? after : after + 1;
+    return delimiter == ' ' ? after > p : *after == delimiter;
+}
+
+/* The closing quote of the field that opens at p, or end; "" inside stands for one quote. */
+static const char *closing_quote(const char *p, const char *end)
+{
+    for (p++; p < end; p++)
+        if (*p == '"') {
+            if (p + 1 == end || p[1] != '"')
+                return p;
+            p++;
+        }
+    return end;
+}
+
+const char *ant_field_split(const char *p, const char *end, char delimiter, ant_field *field)
+{
+    p = ant_field_skip_blanks(p, end, delimiter);
+    const char *next = NULL;
+    if (p < end && *p == '"') {
+        const char *close = closing_quote(p, end);
+        if (close < end && ant_field_ends(close + 1, end, delimiter, &next)) {
+            *field = (ant_field){.text = p + 1, .end = close, .quoted = true};
+            return next;
+        }
+    }
+    const char *stop = p;
+    while (stop < end && *stop != delimiter && !(delimiter == ' ' && *stop == '\t'))
+        stop++;
+    ant_field_ends(stop, end, delimiter, &next);
+    while (stop > p && (stop[-1] == ' ' || stop[-1] == '\t'))
+        stop--;
+    *field = (ant_field){.text = p, .end = stop};
+    return next;
+}
+
+size_t ant_field_count(const char *line, const char *end, char delimiter)
+{
+    ant_field ignored;
+    size_t count = 0;
+    for (const char *p = line; p != NULL; count++)
+        p = ant_field_split(p, end, delimiter, &ignored);
+    return count;
+}
+
+static bool is_missing(ant_field field)
+{
+    static const char *const words[] = {"",  "na", "n/a", "null", "none",   "nil",
+                                        "-", "--", "?",   ".",    "missing"};
+    const size_t length = (size_t)(field.end - field.text);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strlen(words[i]) == length && strncasecmp(field.text, words[i], length) == 0)
+            return true;
+    return false;
+}
+
+/* 1,5 or -1,5e3: a number once its only comma is a point. */
+static bool is_decimal_comma(ant_field field)
+{
+    char copy[64];
+    double ignored;
+    const char *stop;
+    const size_t length = (size_t)(field.end - field.text);
+    if (length >= sizeof copy || memchr(field.text, ',', length) == NULL)
+        return false;
+    memcpy(copy, field.text, length);
+    *(char *)memchr(copy, ',', length) = '.';
+    return ant_number_read(copy, copy + length, &ignored, &stop) == ANT_NUMBER_READ && stop == copy + length;
+}
+
+ant_field_kind ant_field_read(ant_field field, double *value)
+{
+    const char *stop;
+    const ant_number_outcome outcome = ant_number_read(field.text, field.end, value, &stop);
+    if (outcome != ANT_NUMBER_NONE && stop == field.end)
+        return outcome == ANT_NUMBER_READ ? ANT_FIELD_NUMBER : ANT_FIELD_TOO_LARGE;
+    if (is_missing(field))
+        return ANT_FIELD_MISSING;
+    return is_decimal_comma(field) ? ANT_FIELD_DECIMAL_COMMA : ANT_FIELD_WORD;
+}
+
+char *ant_field_copy(ant_field field)
+{
+    char *copy = malloc((size_t)(field.end - field.text) + 1);
+    if (copy == NULL)
+        return NULL;
+    size_t n = 0;
+    for (const char *p = field.text; p < field.end; p++) {
+        copy[n++] = *p;
+        if (field.quoted && *p == '"')
+            p++; /* the second of a pair */
+    }
+    copy[n] = '\0';
+    return copy;
+}

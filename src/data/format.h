@@ -1,0 +1,23 @@
+/* format.h - which of the formats a file is in, by its ending and its first bytes. */
+#ifndef ANT_DATA_FORMAT_H
+#define ANT_DATA_FORMAT_H
+
+#include "data/source.h"
+
+typedef enum ant_format {
+    ANT_FORMAT_NPY,
+    ANT_FORMAT_NPZ,
+    ANT_FORMAT_TEXT,
+} ant_format;
+
+/*
+ * Decide.  The ending leads; other endings are decided by the bytes.  A file that is known to be in a
+ * format that Antler does not read, or not in the one that its ending promises, is refused with the
+ * remedy.
+ */
+antler_status ant_format_find(const char *path, ant_source *source, ant_format *format);
+
+/* Whether the name ends so (".npy"), without regard to case, and has something before it. */
+bool ant_format_has_ending(const char *path, const char *ending);
+
+#endif

@@ -1,0 +1,27 @@
+/* save.h - one function per format that Antler writes.  Each writes to an output that is open. */
+#ifndef ANT_DATA_SAVE_H
+#define ANT_DATA_SAVE_H
+
+#include "base/output.h"
+#include "data/series.h"
+
+/* All trajectories, of equal length, as one array of float64: T x N or count x T x N. */
+antler_status ant_save_npy(const antler_series *series, ant_output *output);
+
+/* The only trajectory as text with a header. */
+antler_status ant_save_csv(const antler_series *series, char delimiter, ant_output *output);
+
+/* Everything; writes to the output's temporary name through libzip. */
+antler_status ant_save_npz(const antler_series *series, ant_output *output);
+
+/*
+ * Values of one trajectory as they stand in a file: float64, little-endian, row after row.  Reads
+ * rows first .. first+count-1 of the variables, or of the inputs, into out: (count, width).
+ */
+antler_status ant_save_rows(const antler_series *series, size_t trajectory, bool inputs, size_t first,
+                            size_t count, double *out);
+
+/* Rows that make a block of about 256 KiB. */
+size_t ant_save_block_rows(size_t width);
+
+#endif

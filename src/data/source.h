@@ -1,0 +1,55 @@
+/*
+ * source.h - bytes that are read once, front to back, wherever they come from: a file, memory, or an
+ * entry of a zip archive.  The readers know only this, so a fuzzer feeds them from memory.
+ */
+#ifndef ANT_DATA_SOURCE_H
+#define ANT_DATA_SOURCE_H
+
+#include "base/status.h"
+
+#define ANT_SIZE_UNKNOWN UINT64_MAX
+
+enum { ANT_SOURCE_AHEAD = 32 };
+
+typedef struct ant_source ant_source;
+
+/* Fetch up to `bytes`; *got is 0 only at the end. */
+typedef antler_status (*ant_source_pull)(ant_source *source, unsigned char *to, size_t bytes, size_t *got);
+
+struct ant_source {
+    uint64_t size;     /* bytes in all; ANT_SIZE_UNKNOWN for a pipe */
+    bool size_is_seen; /* the size is a fact, not a claim: that much memory may be taken at once */
+    uint64_t position; /* bytes handed out */
+    ant_source_pull pull;
+    int descriptor;              /* of a file, else -1 */
+    const unsigned char *memory; /* what is left of a memory source */
+    size_t memory_left;
+    void *entry; /* of a zip archive */
+    unsigned char ahead[ANT_SOURCE_AHEAD];
+    size_t ahead_count, ahead_used; /* looked at but not handed out */
+};
+
+/* Missing: ANTLER_ERROR_NOT_FOUND.  A folder: ANTLER_ERROR_ARGUMENT.  Not readable: ANTLER_ERROR_IO. */
+antler_status ant_source_open_file(ant_source *source, const char *path);
+
+/* The bytes are borrowed. */
+void ant_source_open_memory(ant_source *source, const void *bytes, size_t size);
+
+void ant_source_close(ant_source *source);
+
+/* Read `bytes`, or fewer at the end. */
+antler_status ant_source_read(ant_source *source, void *to, size_t bytes, size_t *got);
+
+/* Bytes still to come by the source's own word; ANT_SIZE_UNKNOWN when it gives none. */
+uint64_t ant_source_left(const ant_source *source);
+
+/* Look at the next bytes, at most ANT_SOURCE_AHEAD, without taking them. */
+antler_status ant_source_peek(ant_source *source, const unsigned char **bytes, size_t *count);
+
+/*
+ * Read exactly `bytes` into new memory that grows with what really arrives, unless the size of the
+ * source is a fact.  *got < bytes when the source ends early; *data is NULL then.
+ */
+antler_status ant_source_read_new(ant_source *source, size_t bytes, void **data, size_t *got);
+
+#endif
