@@ -7,6 +7,7 @@
 #include "solve/solve.h"
 #include "train/optimiser.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
