@@ -263,7 +263,7 @@ static antler_status read_trajectory(ant_npz *npz, size_t index, const facts *f,
                                      const char *path, antler_series **series)
 {
     const char *key = ant_npz_key(npz, index);
-    const size_t room = strlen(path) + strlen(key) + 2;
+    const size_t room = strlen(path) + strlen(key) + ANT_EXCERPT_ROOM;
     ant_array x = {0}, inputs = {0};
     bool used = true;
     char *text = malloc(room);
@@ -279,7 +279,9 @@ static antler_status read_trajectory(ant_npz *npz, size_t index, const facts *f,
         }
     }
     if (status == ANTLER_OK && used) {
-        snprintf(text, room, "%s:%s", path, key);
+        char shown[ANT_EXCERPT_ROOM];
+        snprintf(text, room, "%s:%s", path,
+                 ant_series_name_is_fit(key) ? key : ant_excerpt(key, strlen(key), shown));
         status = add_table(f, opts, text, &x, &inputs, series);
     }
     free(x.values);

@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Write the seed inputs of the fuzzers into tests/fuzz/corpus.
+
+Each seed is one byte that chooses the load options (see fuzz.h) and a small, valid file.
+"""
+import io
+import pathlib
+import struct
+import zipfile
+
+HERE = pathlib.Path(__file__).parent / "corpus"
+
+
+def npy(descr, shape, data, fortran=False, version=1):
+    text = "{'descr': %s, 'fortran_order': %s, 'shape': %s, }" % (descr, fortran, shape)
+    length = struct.pack("<H" if version == 1 else "<I", len(text) + 1)
+    return b"\x93NUMPY" + bytes([version, 0]) + length + text.encode() + b"\n" + data
+
+
+def npz(members, method=zipfile.ZIP_STORED):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as archive:
+        for name, data in members:
+            archive.writestr(zipfile.ZipInfo(name), data, compress_type=method)
+    return out.getvalue()
+
+
+def write(kind, name, data, options=0):
+    folder = HERE / kind
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(bytes([options]) + data)
+
+
+f8 = struct.pack("<6d", 1, 2, 3.5, -4, 5e-3, 6)
+write("npy", "f8_2d", npy("'<f8'", "(3, 2)", f8))
+write("npy", "f8_fortran", npy("'<f8'", "(3, 2)", f8, fortran=True), 1)
+write("npy", "f4_big_1d", npy("'>f4'", "(4,)", struct.pack(">4f", 1, 2, 3, 4), version=2))
+write("npy", "i2_3d", npy("'<i2'", "(2, 2, 2)", struct.pack("<8h", *range(8)), version=3), 8)
+write("npy", "bool", npy("'|b1'", "(3,)", b"\0\1\0"))
+write("npy", "u8", npy("'<u8'", "(2L, 1L)", struct.pack("<2Q", 1, 2**64 - 1)))
+write("npy", "structured", npy("[('a', '<f8'), ('b', '<i4', (2,))]", "(1,)", b"\0" * 16))
+write("npy", "object", npy("'|O'", "(1,)", b"\x80\x04N."))
+write("npy", "complex", npy("'<c16'", "(1,)", b"\0" * 16))
+write("npy", "datetime", npy("'<M8[ns]'", "(1,)", b"\0" * 8))
+
+names = npy("'<U2'", "(2,)", "x\0y2".encode("utf-32-le"))
+x = npy("'<f8'", "(3, 2)", f8)
+s = npy("'<f4'", "(3, 1)", struct.pack("<3f", 1, 2, 3))
+dt = npy("'<f8'", "()", struct.pack("<d", 0.5))
+two = npy("'<f8'", "(2,)", struct.pack("<2d", 1, 2))
+own = [("x_000.npy", x), ("s_000.npy", s), ("names.npy", names), ("dt.npy", dt), ("mean.npy", two), ("scale.npy", two)]
+write("npz", "own", npz(own))
+write("npz", "own_deflated", npz(own, zipfile.ZIP_DEFLATED))
+write("npz", "foreign", npz([("a.npy", x), ("b.npy", x), ("dt.npy", dt), ("note.txt", b"hello")]))
+write("npz", "plain_x", npz([("x.npy", x), ("s.npy", s)], zipfile.ZIP_DEFLATED), 16)
+
+
+def members(pairs):
+    """What fuzz_npz packs into an archive itself."""
+    return b"".join(bytes([len(name)]) + name.encode() + struct.pack("<H", len(data)) + data for name, data in pairs)
+
+
+packed = [(name[:-4], data) for name, data in own]
+write("npz", "packed_own", members(packed), 0x80)
+write("npz", "packed_foreign", members([("a", x), ("b", x), ("dt", dt)]), 0x81)
+
+write("csv", "comma", b"x,y,z\n1,2,3\n4,5,6\n-7.5,8e-3,.9\n")
+write("csv", "plain", b"1 2\n3 4\n5 6\n", 1)
+write("csv", "semicolon", b'"a ""b""";c\r\n1.5;2\r\n"3";4 # end\r\n')
+write("csv", "own", b"# antler: dt=0.01\n# antler: mean=1,2\n# antler: scale=1,2\n# antler: inputs=1\nx,y,u\n1,2,3\n4,5,6\n")
+write("csv", "tab", b"\xef\xbb\xbf t\tv\n\n1\t2\n nan\t-inf\n1D3\t1e400\n")
+write("csv", "digits", b"0.1234567890123456789,1.7976931348623157e308\n4.9e-324,123456789012345678901234567890\n")
