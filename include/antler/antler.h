@@ -499,16 +499,22 @@ ANTLER_API antler_status antler_model_save(const antler_model *model, const char
 
 ANTLER_API void antler_model_free(antler_model *model);
 
-ANTLER_API const char *antler_model_kind(const antler_model *model);                  /* "shplrnn" */
-ANTLER_API size_t antler_model_dim(const antler_model *model);                        /* N */
-ANTLER_API size_t antler_model_latent_dim(const antler_model *model);                 /* M */
-ANTLER_API size_t antler_model_hidden_dim(const antler_model *model);                 /* L */
-ANTLER_API size_t antler_model_input_dim(const antler_model *model);                  /* K */
-ANTLER_API double antler_model_dt(const antler_model *model);                         /* 0 when unknown */
+ANTLER_API const char *antler_model_kind(const antler_model *model);  /* "shplrnn" */
+ANTLER_API size_t antler_model_dim(const antler_model *model);        /* N */
+ANTLER_API size_t antler_model_latent_dim(const antler_model *model); /* M */
+ANTLER_API size_t antler_model_hidden_dim(const antler_model *model); /* L */
+ANTLER_API size_t antler_model_input_dim(const antler_model *model);  /* K */
+ANTLER_API size_t antler_model_rank(const antler_model *model);       /* of W = WL WR; 0: W in full */
+ANTLER_API bool antler_model_clipped(const antler_model *model);      /* W [phi(V z + b) - phi(V z)] */
+ANTLER_API int antler_model_precision(const antler_model *model);     /* of training: 32 or 64 bits */
+ANTLER_API double antler_model_dt(const antler_model *model);         /* 0 when unknown */
 ANTLER_API const char *antler_model_name(const antler_model *model, size_t variable); /* as in series */
 
 /* The settings that made it, as YAML text; "" when unknown. */
 ANTLER_API const char *antler_model_settings(const antler_model *model);
+
+/* antler_build_info() of the build that made it; "" when unknown. */
+ANTLER_API const char *antler_model_provenance(const antler_model *model);
 
 /* user = value * scale + mean.  mean, scale: (N).  False: the data were not scaled. */
 ANTLER_API bool antler_model_scaling(const antler_model *model, double *mean, double *scale);

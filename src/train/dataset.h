@@ -12,14 +12,14 @@
 
 typedef struct ant_dataset {
     size_t N, K;
-    size_t T;          /* steps of a window */
-    size_t count;      /* trajectories that are long enough for a window */
-    size_t *row;       /* (count): first packed row of each */
-    uint64_t *start;   /* (count + 1): number of its first admissible start; the last entry is their sum */
-    size_t rows;       /* packed */
-    void *x;           /* (rows, N), float or double */
-    void *s;           /* (rows, K); NULL when K = 0 */
-    bool scaled;       /* mean and scale lead back to user units */
+    size_t T;             /* steps of a window */
+    size_t count;         /* trajectories that are long enough for a window */
+    size_t *row;          /* (count): first packed row of each */
+    uint64_t *start;      /* (count + 1): number of its first admissible start; the last entry is their sum */
+    size_t rows;          /* packed */
+    void *x;              /* (rows, N), float or double */
+    void *s;              /* (rows, K); NULL when K = 0 */
+    bool scaled;          /* mean and scale lead back to user units */
     double *mean, *scale; /* (N) */
     double dt;
     char **names;         /* (N + K) */

@@ -48,8 +48,8 @@ static void carve(learner *l, ant_arena *arena)
     l->s = ant_arena_take(arena, batch, sizeof *l->s);
     l->work = ant_arena_take(arena, ant_regulariser_work(&l->config.layout->dims), sizeof *l->work);
     if (s->noise > 0.0)
-        l->noisy = ant_arena_take(arena, batch * (s->sequence_length + 1) * l->config.dataset->N,
-                                  sizeof *l->noisy);
+        l->noisy =
+            ant_arena_take(arena, batch * (s->sequence_length + 1) * l->config.dataset->N, sizeof *l->noisy);
 }
 
 static void release(void *opaque)
@@ -159,9 +159,10 @@ static void draw_windows(learner *l, uint32_t update)
 
 static antler_status diverged(uint32_t update, const char *term)
 {
-    return ant_fail(ANTLER_DIVERGED,
-                    "diverged at update %lu: %s; try a larger gtf_alpha, a smaller start_lr, or clipped: true",
-                    (unsigned long)update, term);
+    return ant_fail(
+        ANTLER_DIVERGED,
+        "diverged at update %lu: %s; try a larger gtf_alpha, a smaller start_lr, or clipped: true",
+        (unsigned long)update, term);
 }
 
 static antler_status find_gradient(learner *l, uint32_t update, ant_update *result)
@@ -171,11 +172,11 @@ static antler_status find_gradient(learner *l, uint32_t update, ant_update *resu
     ant_solve_report report;
     ant_solve_agreement agreement = {.states = NAN, .gradient = NAN};
     const bool check = s->check_interval > 0 && update % s->check_interval == 0;
-    const antler_status status =
-        check ? ANT_FN(ant_solve_check)(l->plan, l->parameters, l->x, inputs, s->gtf_alpha, l->gradient,
-                                        &report, &agreement)
-              : ANT_FN(ant_solve_gradient)(l->plan, l->parameters, l->x, inputs, s->gtf_alpha, l->gradient,
-                                           &report);
+    const antler_status status = check
+                                     ? ANT_FN(ant_solve_check)(l->plan, l->parameters, l->x, inputs,
+                                                               s->gtf_alpha, l->gradient, &report, &agreement)
+                                     : ANT_FN(ant_solve_gradient)(l->plan, l->parameters, l->x, inputs,
+                                                                  s->gtf_alpha, l->gradient, &report);
     if (status < 0)
         return status;
     result->loss = report.loss;
@@ -194,8 +195,8 @@ static antler_status find_gradient(learner *l, uint32_t update, ant_update *resu
 static antler_status add_regularisers(learner *l, uint32_t update, ant_update *result)
 {
     ant_regulariser_terms terms;
-    const antler_status status = ANT_FN(ant_regulariser_add)(l->config.layout, &l->regulariser,
-                                                             l->parameters, l->gradient, l->work, &terms);
+    const antler_status status = ANT_FN(ant_regulariser_add)(l->config.layout, &l->regulariser, l->parameters,
+                                                             l->gradient, l->work, &terms);
     if (status < 0)
         return status;
     result->mar = terms.mar;

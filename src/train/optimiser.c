@@ -6,8 +6,7 @@ double ant_learning_rate(const antler_settings *settings, size_t update)
 {
     const double pi = 3.14159265358979323846;
     const double start = settings->start_lr, end = settings->end_lr;
-    const double done =
-        settings->updates > 1 ? (double)(update - 1) / (double)(settings->updates - 1) : 0.0;
+    const double done = settings->updates > 1 ? (double)(update - 1) / (double)(settings->updates - 1) : 0.0;
     switch (settings->schedule) {
     case ANTLER_SCHEDULE_COSINE:
         return end + 0.5 * (start - end) * (1.0 + cos(pi * done));
@@ -39,8 +38,8 @@ ant_step ant_step_make(const antler_settings *settings, size_t update, double gr
         const double length = limit - 2.0 * t * power2 / (1.0 - power2);
         step.adaptive = length > 5.0;
         if (step.adaptive)
-            step.first *= sqrt((length - 4.0) * (length - 2.0) * limit /
-                               ((limit - 4.0) * (limit - 2.0) * length));
+            step.first *=
+                sqrt((length - 4.0) * (length - 2.0) * limit / ((limit - 4.0) * (limit - 2.0) * length));
     }
     return step;
 }

@@ -33,7 +33,8 @@ static antler_status check_each(const antler_settings *s)
 /* Experiment and name become one folder each. */
 static antler_status check_folder(const char *setting, const char *text)
 {
-    ANT_CHECK(text[0] != '\0' && strchr(text, '/') == NULL && strcmp(text, ".") != 0 && strcmp(text, "..") != 0,
+    ANT_CHECK(text[0] != '\0' && strchr(text, '/') == NULL && strcmp(text, ".") != 0 &&
+                  strcmp(text, "..") != 0,
               ANTLER_ERROR_ARGUMENT, "%s: '%s' cannot be the name of one folder", setting, text);
     return ANTLER_OK;
 }
@@ -65,7 +66,8 @@ static antler_status check_optimisation(const antler_settings *s)
               "warmup is %zu, but it must be below sequence_length = %zu: the loss needs at least one step",
               s->warmup, s->sequence_length);
     ANT_CHECK(s->adjoint == ANTLER_ADJOINT_FULL || s->solver == ANTLER_SOLVER_QUASI_DEER,
-              ANTLER_ERROR_ARGUMENT, "adjoint: diagonal goes with solver: quasi-deer only; the others are exact");
+              ANTLER_ERROR_ARGUMENT,
+              "adjoint: diagonal goes with solver: quasi-deer only; the others are exact");
     return ANTLER_OK;
 }
 

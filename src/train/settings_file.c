@@ -32,8 +32,9 @@ antler_status ant_settings_read_file(const char *path, char **text)
     if (ferror(file))
         status = ant_fail(ANTLER_ERROR_IO, "%s: cannot be read: %s", path, strerror(errno));
     else if (got > FILE_BYTES_MAX || memchr(bytes, '\0', got) != NULL)
-        status = ant_fail(ANTLER_ERROR_FORMAT, "%s: this is no settings file; it needs lines such as "
-                                               "'latent_dim: 5'",
+        status = ant_fail(ANTLER_ERROR_FORMAT,
+                          "%s: this is no settings file; it needs lines such as "
+                          "'latent_dim: 5'",
                           path);
     else
         bytes[got] = '\0';

@@ -6,8 +6,8 @@
 
 static const char *const models[] = {"shplrnn", NULL};
 static const char *const teachers[] = {"flow", "stop", NULL};
-static const char *const solvers[] = {"auto", "reference", "sequential", "deer", "quasi-deer", "shooting",
-                                      NULL};
+static const char *const solvers[] = {"auto",       "reference", "sequential", "deer",
+                                      "quasi-deer", "shooting",  NULL};
 static const char *const adjoints[] = {"full", "diagonal", NULL};
 static const char *const starts[] = {"pinv", "zero", "normal", NULL};
 static const char *const optimisers[] = {"radam", "adam", NULL};

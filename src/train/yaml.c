@@ -92,9 +92,10 @@ static void make_schema(schema *s, bool sweep, bool data_is_list)
     const size_t settings = ant_setting_count();
     for (size_t i = 0; i < settings; i++) {
         const ant_setting *setting = ant_setting_at(i);
-        s->fields[count++] = setting->kind == ANT_SETTING_PATHS && data_is_list
-                                 ? list_field(setting->info.name, offsetof(ant_yaml, data))
-                                 : text_field(setting->info.name, offsetof(ant_yaml, of[0]) + i * sizeof(char *));
+        s->fields[count++] =
+            setting->kind == ANT_SETTING_PATHS && data_is_list
+                ? list_field(setting->info.name, offsetof(ant_yaml, data))
+                : text_field(setting->info.name, offsetof(ant_yaml, of[0]) + i * sizeof(char *));
         s->grid[i] = list_field(setting->info.name, i * sizeof(ant_yaml_list));
     }
     if (sweep) {
@@ -164,11 +165,11 @@ static antler_status fail_yaml(const char *text, const char *path, cyaml_err_t e
         return ant_fail(ANTLER_ERROR_FORMAT, "%s: '%s' is given twice; keep one of them",
                         place(where, path, "line", ant_yaml_line(text, f->field)), f->field);
     if (strncmp(f->text, "Expecting ", 10) == 0 && f->field[0] != '\0')
-        return ant_fail(ANTLER_ERROR_FORMAT, "%s: '%s' needs %s", place(where, path, "line", f->line),
-                        f->field,
-                        strstr(f->text, "Expecting SEQUENCE") ? "a list such as [1, 2]"
-                        : strstr(f->text, "Expecting MAPPING") ? "settings below it, each with a list of values"
-                                                               : "a single value, not a list or a mapping");
+        return ant_fail(
+            ANTLER_ERROR_FORMAT, "%s: '%s' needs %s", place(where, path, "line", f->line), f->field,
+            strstr(f->text, "Expecting SEQUENCE")  ? "a list such as [1, 2]"
+            : strstr(f->text, "Expecting MAPPING") ? "settings below it, each with a list of values"
+                                                   : "a single value, not a list or a mapping");
     if (strncmp(f->text, "Expecting ", 10) == 0)
         return ant_fail(ANTLER_ERROR_FORMAT,
                         "%s: this is no settings file; it needs lines such as 'latent_dim: 5'", path);
@@ -221,7 +222,8 @@ static antler_status join_paths(const ant_yaml_list *list, const ant_setting *se
     char *to = (char *)settings + setting->offset;
     size_t used = 0;
     for (uint32_t i = 0; i < list->count; i++) {
-        const int length = snprintf(to + used, setting->bytes - used, "%s%s", i == 0 ? "" : "\n", list->items[i]);
+        const int length =
+            snprintf(to + used, setting->bytes - used, "%s%s", i == 0 ? "" : "\n", list->items[i]);
         ANT_CHECK(length > 0 && (size_t)length < setting->bytes - used, ANTLER_ERROR_ARGUMENT,
                   "%s: the list is longer than %zu characters; use a glob such as \"day-*.npy\"",
                   setting->info.name, setting->bytes - 1);
