@@ -1,13 +1,10 @@
 /* test_fft.c - the Fourier transform against its definition, at easy and awkward lengths. */
+#include "check.h"
+
 #include "base/random.h"
 #include "measure/fft.h"
 
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 enum { LONGEST_NAIVE = 130 };
 
@@ -54,7 +51,7 @@ static ant_complex naive(const ant_complex *data, size_t n, size_t k)
 static void transform(size_t n, ant_complex *data)
 {
     ant_fft *plan = NULL;
-    assert_int_equal(ant_fft_create(n, &plan), ANTLER_OK);
+    CHECK_OK(ant_fft_create(n, &plan));
     ant_fft_forward(plan, data);
     ant_fft_free(plan);
 }
@@ -152,7 +149,7 @@ static void test_plan_can_be_used_again(void **state)
         const size_t n = lengths[i];
         ant_complex *first = random_data(n, 5), *other = random_data(n, 6), *again = copy_of(first, n);
         ant_fft *plan = NULL;
-        assert_int_equal(ant_fft_create(n, &plan), ANTLER_OK);
+        CHECK_OK(ant_fft_create(n, &plan));
         ant_fft_forward(plan, first);
         ant_fft_forward(plan, other);
         ant_fft_forward(plan, again);
@@ -178,7 +175,7 @@ static void check_real(size_t n)
     }
     const double size = norm(data, n);
     ant_rfft *plan = NULL;
-    assert_int_equal(ant_rfft_create(n, &plan), ANTLER_OK);
+    CHECK_OK(ant_rfft_create(n, &plan));
     ant_rfft_forward(plan, x, got);
     transform(n, data);
     for (size_t k = 0; k <= n / 2; k++)
@@ -209,7 +206,7 @@ static void test_pure_tone(void **state)
     for (size_t j = 0; j < N; j++)
         x[j] = ant_root_of_unity(j * TONE, N).re;
     ant_rfft *plan = NULL;
-    assert_int_equal(ant_rfft_create(N, &plan), ANTLER_OK);
+    CHECK_OK(ant_rfft_create(N, &plan));
     ant_rfft_forward(plan, x, out);
     for (size_t k = 0; k <= N / 2; k++)
         assert_near(out[k], (ant_complex){k == TONE ? N / 2 : 0.0, 0.0}, 1e-12, N, k);

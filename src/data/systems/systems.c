@@ -20,7 +20,8 @@ antler_status ant_fail_unknown(const char *kind, const char *name, const char *c
 {
     const char *nearest = ant_text_nearest(name, candidates, count);
     if (nearest != NULL)
-        return ant_fail(ANTLER_ERROR_NOT_FOUND, "there is no %s '%s': did you mean %s?", kind, name, nearest);
+        return ant_fail(ANTLER_ERROR_NOT_FOUND, "there is no %s '%s': did you mean '%s'?", kind, name,
+                        nearest);
     char all[512] = "";
     size_t used = 0;
     for (size_t i = 0; i < count && used < sizeof all; i++)

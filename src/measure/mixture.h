@@ -1,0 +1,39 @@
+/*
+ * mixture.h - the log density of a Gaussian mixture on an orbit, at many samples (SPEC section 8).
+ *
+ * The inner loops are in mixture_simd.c; this is the plan around them: which samples take which loop, blocks
+ * that fit the caches, threads, progress.
+ */
+#ifndef ANT_MEASURE_MIXTURE_H
+#define ANT_MEASURE_MIXTURE_H
+
+#include "base/status.h"
+
+/* Reports of a call that is one part of a longer work: fractions run from `begin` to `begin + span`. */
+typedef struct ant_mixture_report {
+    antler_progress progress;
+    const char *what;
+    double begin, span;
+} ant_mixture_report;
+
+/* The mixture (1/length) sum_t N(x_t, diag(variance)). */
+typedef struct ant_mixture {
+    const double *x;        // (length, dim)
+    const double *variance; // (dim)
+    size_t length, dim;
+} ant_mixture;
+
+/*
+ * Log density at each sample.  samples: (count, dim); log_density: (count), overwritten in any case.
+ *
+ * The value of a sample depends on the mixture, that sample and the instruction set, and on nothing else: not
+ * on the number of threads, nor on the other samples.  Against exact arithmetic it is good to 1e-12 of
+ * max(1, |log density|).  ANTLER_NON_FINITE when a sample is so far away that its log density is below the
+ * range of a double; its value is -inf then and the others are good.
+ *
+ * Arguments must be valid: finite values, normal positive variances, no empty array.
+ */
+antler_status ant_mixture_log_density(const ant_mixture *mixture, const double *samples, size_t count,
+                                      int threads, ant_mixture_report report, double *log_density);
+
+#endif
