@@ -7,7 +7,7 @@
  * ------------
  * Antler works on series: one or many trajectories, each a `T x N` table of numbers with time running
  * down the rows, optionally with a `T x K` table of known inputs beside it.  This header is the whole
- * public interface of the library.  It has six parts, in the order in which a program needs them:
+ * public interface of the library.  It has seven parts, in the order in which a program needs them:
  *
  *   1  version         which library is this
  *   2  status          what a call returns, and the sentence behind it
@@ -15,6 +15,7 @@
  *   4  systems         simulate the built-in dynamical systems
  *   5  measures        compare a generated orbit with a true one
  *   6  models          load a trained model, run it free, judge it
+ *   7  training        settings, runs, checkpoints, resume
  *
  * A complete use, with nothing left out but the error handling:
  *
@@ -555,7 +556,7 @@ ANTLER_API const char *antler_inputs_end_name(antler_inputs_end end); /* "stop",
  * with strength 1; the first free row follows them, at row first + warmup + 1 of the context.  Without:
  * at `state`, and the first free row is one step after it.
  */
-typedef struct antler_start {
+typedef struct antler_run_start {
     const antler_series *context; /* NULL: begin at `state`.  Default NULL */
     size_t trajectory, first;     /* in the context.  Default 0, 0 */
     size_t warmup;                /* rows.  Default ANTLER_WARMUP_AUTO */
@@ -565,12 +566,12 @@ typedef struct antler_start {
                                      variables.  NULL: the rows of the context that follow the warm-up;
                                      without a context they are 0.  Default NULL */
     antler_inputs_end inputs_end; /* default ANTLER_INPUTS_STOP */
-} antler_start;
+} antler_run_start;
 
-ANTLER_API void antler_start_default(antler_start *start);
+ANTLER_API void antler_run_start_default(antler_run_start *start);
 
 typedef struct antler_generate_opts {
-    antler_start start;
+    antler_run_start start;
     size_t steps;    /* rows to generate, >= 1.  Default 10,000 */
     bool user_units; /* false: the orbit is in the model's units and knows its scaling.  Default false */
     antler_progress progress;
@@ -591,7 +592,7 @@ ANTLER_API antler_status antler_generate(const antler_model *model, const antler
                                          antler_series **orbit, antler_series **latent);
 
 typedef struct antler_lyapunov_opts {
-    antler_start start;
+    antler_run_start start;
     size_t steps;     /* over which exponents are averaged, >= 1.  Default 20,000 */
     size_t transient; /* free steps before them.  Default 1,000 */
     size_t interval;  /* steps between two orthonormalisations, >= 1.  Default 1, which is always safe */
@@ -683,6 +684,235 @@ typedef struct antler_evaluate_result {
 ANTLER_API antler_status antler_evaluate(const antler_model *model, const antler_series *truth,
                                          const antler_evaluate_opts *opts, antler_evaluate_result *result);
 ANTLER_API void antler_evaluate_result_clear(antler_evaluate_result *result);
+/* ===================================================================================================
+ * 7  Training
+ * ================================================================================================= */
+
+/*
+ * Train from memory, without any file:
+ *
+ *     antler_settings s;
+ *     antler_trainer *trainer = NULL;
+ *     antler_model *model = NULL;
+ *
+ *     antler_settings_default(&s);
+ *     antler_settings_set(&s, "latent_dim=5");            // or s.latent_dim = 5
+ *     antler_trainer_create(&s, series, &trainer);        // refuses what cannot work, with a sentence
+ *     antler_trainer_run(trainer, NULL);
+ *     antler_trainer_model(trainer, 1, &model);           // runs count from 1
+ *     antler_trainer_free(trainer);
+ *
+ * or on disk, with checkpoints and exact resume: antler_train and antler_train_resume.
+ */
+
+typedef enum antler_precision { ANTLER_PRECISION_FLOAT, ANTLER_PRECISION_DOUBLE } antler_precision;
+
+typedef enum antler_model_kind_id { ANTLER_MODEL_SHPLRNN } antler_model_kind_id;
+
+typedef enum antler_solver {
+    ANTLER_SOLVER_AUTO,       /* sequential or shooting, by sizes and threads */
+    ANTLER_SOLVER_REFERENCE,  /* plain loops on one thread: the oracle of the others */
+    ANTLER_SOLVER_SEQUENTIAL, /* exact steps in time order */
+    ANTLER_SOLVER_DEER,       /* Newton over all time steps at once, as published */
+    ANTLER_SOLVER_QUASI_DEER, /* the same with the diagonal of the Jacobian */
+    ANTLER_SOLVER_SHOOTING,   /* exact steps in chunks of time that are joined at their borders */
+} antler_solver;
+
+typedef enum antler_start { ANTLER_START_PINV, ANTLER_START_ZERO, ANTLER_START_NORMAL } antler_start;
+typedef enum antler_teacher { ANTLER_TEACHER_FLOW, ANTLER_TEACHER_STOP } antler_teacher;
+typedef enum antler_adjoint { ANTLER_ADJOINT_FULL, ANTLER_ADJOINT_DIAGONAL } antler_adjoint;
+typedef enum antler_optimiser { ANTLER_OPTIMISER_RADAM, ANTLER_OPTIMISER_ADAM } antler_optimiser;
+
+typedef enum antler_schedule {
+    ANTLER_SCHEDULE_COSINE,
+    ANTLER_SCHEDULE_EXPONENTIAL,
+    ANTLER_SCHEDULE_CONSTANT,
+} antler_schedule;
+
+/*
+ * All settings of a training.  The fields bear the names of the YAML file and of --set; defaults,
+ * bounds and meanings come from antler_setting_at and stand in docs/settings.md.  A plain struct: copy
+ * it by assignment.
+ */
+typedef struct antler_settings {
+    /* Where results go.  These do not change what is computed. */
+    char experiment[128], name[128];
+    char results[1024];
+    size_t runs;
+    size_t threads; /* 0: all */
+    size_t log_interval, checkpoint_interval;
+
+    /* Data */
+    char data[8192]; /* paths or globs, one per line; not needed by antler_trainer_create */
+    char columns[1024], inputs[1024];
+    bool transpose;
+    double dt;
+    bool standardise;
+
+    /* Model */
+    antler_model_kind_id model;
+    size_t latent_dim, hidden_dim, rank;
+    bool clipped;
+    double kappa;
+
+    /* Forcing and windows */
+    size_t sequence_length, batch_size, warmup;
+    double gtf_alpha;
+    antler_teacher teacher;
+    double noise;
+
+    /* Solver */
+    antler_solver solver;
+    antler_adjoint adjoint;
+    antler_start start;
+    double tolerance;
+    size_t max_iterations;
+    bool fallback;
+    size_t check_interval;
+
+    /* Optimisation */
+    size_t updates;
+    antler_optimiser optimiser;
+    double beta1, beta2, epsilon;
+    double start_lr, end_lr;
+    antler_schedule schedule;
+    double gradient_clip;
+
+    /* Regularisers */
+    double MAR_lambda;
+    size_t MAR_p;
+    bool MAR_initial_scale;
+    size_t regularised_units;
+    double readout_lambda, singular_lambda;
+
+    antler_precision precision;
+    uint64_t seed;
+} antler_settings;
+
+/* One row of the table behind the settings.  All strings are static. */
+typedef struct antler_setting_info {
+    const char *name;
+    const char *group;              /* "data", "model", ... */
+    const char *kind;               /* "whole number", "number", "true or false", "text", "list of paths" */
+    const char *const *choices;     /* NULL-terminated; NULL when the value is not one of a list */
+    const char *standard;           /* the default, as text; "" for none */
+    double lowest, highest;         /* of numbers; -+infinity when unbounded */
+    bool lowest_open, highest_open; /* the bound itself is not allowed */
+    const char *meaning;
+} antler_setting_info;
+
+ANTLER_API size_t antler_setting_count(void);
+ANTLER_API const antler_setting_info *antler_setting_at(size_t index); /* NULL past the end */
+
+/* sizeof(antler_settings), for callers that only use the functions below. */
+ANTLER_API size_t antler_settings_bytes(void);
+
+ANTLER_API void antler_settings_default(antler_settings *settings);
+
+/*
+ * Read a YAML file over the defaults.  An unknown key names the line and the nearest valid one; a value
+ * of the wrong type or out of its bounds names the line.
+ */
+ANTLER_API antler_status antler_settings_load(const char *path, antler_settings *settings);
+
+/* Set one by text: "gtf_alpha=0.15", "data=a.npy,b.npy".  On failure nothing is changed. */
+ANTLER_API antler_status antler_settings_set(antler_settings *settings, const char *assignment);
+
+/* The value of one as text that antler_settings_set accepts. */
+ANTLER_API antler_status antler_settings_get(const antler_settings *settings, const char *name, char *text,
+                                             size_t bytes);
+
+/*
+ * Can this be trained?  Checks every bound and all combinations, against the data too unless `series` is
+ * NULL.  ANTLER_ERROR_ARGUMENT with a sentence that names the settings, or ANTLER_ERROR_DATA.
+ */
+ANTLER_API antler_status antler_settings_check(const antler_settings *settings, const antler_series *series);
+
+/* Write all settings as commented YAML; appears whole or not at all. */
+ANTLER_API antler_status antler_settings_write(const antler_settings *settings, const char *path);
+
+/* Load the data that the settings name, as they say (columns, inputs, transpose, dt). */
+ANTLER_API antler_status antler_settings_series(const antler_settings *settings, antler_series **series);
+
+/* What the log says, one per log interval.  Sums and means are over the updates since the last row. */
+typedef struct antler_train_row {
+    size_t run;                           /* from 1 */
+    size_t update, updates;               /* done, and to do */
+    double loss;                          /* mean squared error, mean over the interval */
+    double mar, readout, singular;        /* regularising terms with their weights, mean over the interval */
+    double total;                         /* sum of the four */
+    double iterations;                    /* of Newton, or rounds of shooting; mean over the interval */
+    size_t fallbacks;                     /* sequences solved again, since the start */
+    double lr, alpha;                     /* of this update */
+    double gradient_norm;                 /* of this update, before clipping */
+    double seconds;                       /* of training, since the start */
+    double states_agree, gradient_agrees; /* largest relative difference from the reference in the
+                                             interval; NaN when no check was made */
+    const char *solver;                   /* in use */
+} antler_train_row;
+
+/* How one run began or ended. */
+typedef struct antler_train_note {
+    size_t run;
+    size_t update, updates;
+    antler_status status; /* OK, CANCELLED, DIVERGED or an error; OK when it begins */
+    const char *text;     /* begin: the solver and why it was taken; end: the sentence unless OK */
+    const char *folder;   /* of the run; "" in memory */
+} antler_train_note;
+
+/*
+ * How a training reports.  Every function may be NULL.  With several runs they are called from several
+ * threads: begin, row and end one at a time, `stop` at any time.
+ */
+typedef struct antler_train_events {
+    void *cookie;
+    void (*begin)(void *cookie, const antler_train_note *note);
+    void (*row)(void *cookie, const antler_train_row *row);
+    void (*end)(void *cookie, const antler_train_note *note);
+    int (*stop)(void *cookie); /* asked after each update; non-zero: stop after it */
+} antler_train_events;
+
+/* Outcome of all runs. */
+typedef struct antler_train_result {
+    size_t finished, stopped, diverged, failed; /* runs */
+    char folder[1400];                          /* "Results/<experiment>/<name>", "" in memory */
+} antler_train_result;
+
+typedef struct antler_trainer antler_trainer;
+
+/*
+ * Check the settings against the series and prepare `settings->runs` runs.  Data are packed once in the
+ * precision of training, standardised when the setting says so; the series is only read.
+ */
+ANTLER_API antler_status antler_trainer_create(const antler_settings *settings, const antler_series *series,
+                                               antler_trainer **trainer);
+ANTLER_API void antler_trainer_free(antler_trainer *trainer);
+
+/*
+ * Train all runs to their end, several at a time.  ANTLER_CANCELLED when stopped: call again to go on as
+ * if nothing had happened.  ANTLER_DIVERGED when a run diverged; its siblings have finished.  `events`
+ * and `result` may be NULL.
+ */
+ANTLER_API antler_status antler_trainer_run(antler_trainer *trainer, const antler_train_events *events,
+                                            antler_train_result *result);
+
+/* The model of one run as it stands (of a diverged one, the last good model). */
+ANTLER_API antler_status antler_trainer_model(const antler_trainer *trainer, size_t run,
+                                              antler_model **model);
+
+/*
+ * Train on disk: each run in <results>/<experiment>/<name>/<001>/ with config.yaml, log.csv, model.npz
+ * and checkpoints/.  `run` > 0: only this one.  A run that exists is refused unless `overwrite`.
+ */
+ANTLER_API antler_status antler_train(const antler_settings *settings, size_t run, bool overwrite,
+                                      const antler_train_events *events, antler_train_result *result);
+
+/*
+ * Go on with a stopped run, or with all runs of a folder, to the same bytes as if never stopped.
+ * `settings` may be NULL; otherwise they must agree with the run's own in all that is computed.
+ */
+ANTLER_API antler_status antler_train_resume(const char *folder, const antler_settings *settings,
+                                             const antler_train_events *events, antler_train_result *result);
 
 #ifdef __cplusplus
 }

@@ -27,10 +27,11 @@ void antler_evaluate_result_clear(antler_evaluate_result *result)
     *result = (antler_evaluate_result){0};
 }
 
-static antler_start start_at(const antler_series *truth, size_t trajectory, const antler_evaluate_opts *opts)
+static antler_run_start start_at(const antler_series *truth, size_t trajectory,
+                                 const antler_evaluate_opts *opts)
 {
-    antler_start start;
-    antler_start_default(&start);
+    antler_run_start start;
+    antler_run_start_default(&start);
     start.context = truth;
     start.trajectory = trajectory;
     start.warmup = opts->warmup;
@@ -49,7 +50,7 @@ static antler_status run_one(const antler_model *model, const ant_runner *runner
                   opts->steps <= SIZE_MAX / sizeof(double) / N,
               ANTLER_ERROR_MEMORY, "out of memory: the free run is too long");
     const size_t steps = opts->steps > 0 ? opts->steps : DEFAULT_LENGTHS * length;
-    const antler_start start = start_at(truth, trajectory, opts);
+    const antler_run_start start = start_at(truth, trajectory, opts);
     ant_started started = {0};
     ANT_TRY(ant_start(model, runner, &start, steps, &started));
     size_t done = 0;

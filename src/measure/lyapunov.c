@@ -29,7 +29,7 @@ typedef struct averages {
 void antler_lyapunov_opts_default(antler_lyapunov_opts *opts)
 {
     *opts = (antler_lyapunov_opts){.steps = 20000, .transient = 1000, .interval = 1};
-    antler_start_default(&opts->start);
+    antler_run_start_default(&opts->start);
     opts->start.inputs_end = ANTLER_INPUTS_REPEAT;
 }
 

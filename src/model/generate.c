@@ -15,7 +15,7 @@ enum { PIECE = 256 };
 void antler_generate_opts_default(antler_generate_opts *opts)
 {
     *opts = (antler_generate_opts){.steps = 10000};
-    antler_start_default(&opts->start);
+    antler_run_start_default(&opts->start);
 }
 
 size_t ant_rows_within(const ant_runner *r, double limit, const double *x, const double *z, size_t count)

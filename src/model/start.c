@@ -98,13 +98,13 @@ const char *antler_inputs_end_name(antler_inputs_end end)
     return "unknown";
 }
 
-void antler_start_default(antler_start *start)
+void antler_run_start_default(antler_run_start *start)
 {
-    *start = (antler_start){.warmup = ANTLER_WARMUP_AUTO};
+    *start = (antler_run_start){.warmup = ANTLER_WARMUP_AUTO};
 }
 
 /* Warm up on the context.  Fills z, limit and warmup. */
-static antler_status warm(const antler_model *model, const ant_runner *runner, const antler_start *start,
+static antler_status warm(const antler_model *model, const ant_runner *runner, const antler_run_start *start,
                           ant_started *started)
 {
     const antler_series *context = start->context;
@@ -138,7 +138,7 @@ static antler_status warm(const antler_model *model, const ant_runner *runner, c
 }
 
 /* Find the rows that drive the free steps. */
-static antler_status find_inputs(const antler_start *start, size_t K, size_t steps, ant_started *started)
+static antler_status find_inputs(const antler_run_start *start, size_t K, size_t steps, ant_started *started)
 {
     started->K = K;
     started->end = start->inputs_end;
@@ -173,7 +173,7 @@ static antler_status find_inputs(const antler_start *start, size_t K, size_t ste
     return ANTLER_OK;
 }
 
-antler_status ant_start(const antler_model *model, const ant_runner *runner, const antler_start *start,
+antler_status ant_start(const antler_model *model, const ant_runner *runner, const antler_run_start *start,
                         size_t steps, ant_started *started)
 {
     *started = (ant_started){.limit = ant_divergence_limit(NULL, 0)};

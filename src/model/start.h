@@ -40,7 +40,7 @@ typedef struct ant_started {
 } ant_started;
 
 /* ANTLER_ERROR_DATA when the context is too short or, with ANTLER_INPUTS_STOP, the inputs are. */
-antler_status ant_start(const antler_model *model, const ant_runner *runner, const antler_start *start,
+antler_status ant_start(const antler_model *model, const ant_runner *runner, const antler_run_start *start,
                         size_t steps, ant_started *started);
 void ant_started_clear(ant_started *started);
 
