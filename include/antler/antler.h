@@ -698,7 +698,7 @@ ANTLER_API void antler_evaluate_result_clear(antler_evaluate_result *result);
  *     antler_settings_default(&s);
  *     antler_settings_set(&s, "latent_dim=5");            // or s.latent_dim = 5
  *     antler_trainer_create(&s, series, &trainer);        // refuses what cannot work, with a sentence
- *     antler_trainer_run(trainer, NULL);
+ *     antler_trainer_run(trainer, NULL, NULL);
  *     antler_trainer_model(trainer, 1, &model);           // runs count from 1
  *     antler_trainer_free(trainer);
  *
@@ -853,7 +853,8 @@ typedef struct antler_train_row {
 
 /* How one run began or ended. */
 typedef struct antler_train_note {
-    size_t run;
+    size_t run;  /* from 1 */
+    size_t runs; /* of this call */
     size_t update, updates;
     antler_status status; /* OK, CANCELLED, DIVERGED or an error; OK when it begins */
     const char *text;     /* begin: the solver and why it was taken; end: the sentence unless OK */
@@ -875,6 +876,7 @@ typedef struct antler_train_events {
 /* Outcome of all runs. */
 typedef struct antler_train_result {
     size_t finished, stopped, diverged, failed; /* runs */
+    size_t run;                                 /* the only one of this call; 0: all */
     char folder[1400];                          /* "Results/<experiment>/<name>", "" in memory */
 } antler_train_result;
 
