@@ -916,6 +916,46 @@ ANTLER_API antler_status antler_train(const antler_settings *settings, size_t ru
 ANTLER_API antler_status antler_train_resume(const char *folder, const antler_settings *settings,
                                              const antler_train_events *events, antler_train_result *result);
 
+/* Sweeps.  ----------------------------------------------------------------------------------------- */
+
+/*
+ * A grid: settings as in a file for training, plus
+ *     grid:
+ *       gtf_alpha: [0.1, 0.2]
+ *       latent_dim: [5, 10]
+ *     test: test.npy          # optional: data to evaluate each trained model on
+ * Every combination is a training of its own, with `runs` runs, named after its values.
+ */
+typedef struct antler_grid antler_grid;
+
+/* Read and check: every combination must pass antler_settings_check.  `set`: (count) "name=value". */
+ANTLER_API antler_status antler_grid_load(const char *path, const char *const *set, size_t count,
+                                          antler_grid **grid);
+ANTLER_API void antler_grid_free(antler_grid *grid);
+
+ANTLER_API size_t antler_grid_count(const antler_grid *grid);                /* combinations */
+ANTLER_API size_t antler_grid_key_count(const antler_grid *grid);            /* settings that vary */
+ANTLER_API const char *antler_grid_key(const antler_grid *grid, size_t key); /* their names */
+ANTLER_API const char *antler_grid_test(const antler_grid *grid);            /* "" for none */
+ANTLER_API const antler_settings *antler_grid_base(const antler_grid *grid); /* without the grid */
+
+/* The settings of one combination, with their own `name`; the last key varies fastest. */
+ANTLER_API antler_status antler_grid_settings(const antler_grid *grid, size_t index,
+                                              antler_settings *settings);
+
+/* The value of a key in one combination, as text. */
+ANTLER_API const char *antler_grid_value(const antler_grid *grid, size_t index, size_t key);
+
+/* Statistics of a metric over runs; values that are not finite are left out and not counted. */
+typedef struct antler_statistics {
+    size_t count;
+    double median, mad; /* median absolute deviation from the median */
+    double mean, sem;   /* standard error of the mean; NaN for fewer than two values */
+} antler_statistics;
+
+ANTLER_API antler_status antler_statistics_of(const double *values, size_t count,
+                                              antler_statistics *statistics);
+
 #ifdef __cplusplus
 }
 #endif

@@ -120,7 +120,9 @@ static antler_status begin_folders(const session *s, bool only_missing, bool ove
 antler_status antler_train(const antler_settings *settings, size_t run, bool overwrite,
                            const antler_train_events *events, antler_train_result *result)
 {
-    session s = {.only = run, .first = run == 0 ? 1 : run, .last = run == 0 ? settings->runs : run};
+    session s = {.only = settings->runs == 1 ? 1 : run,
+                 .first = run == 0 ? 1 : run,
+                 .last = run == 0 ? settings->runs : run};
     ANT_CHECK(run <= settings->runs, ANTLER_ERROR_ARGUMENT,
               "there is no run %zu; the settings have runs: %zu", run, settings->runs);
     const int length =
@@ -216,7 +218,7 @@ antler_status antler_train_resume(const char *folder, const antler_settings *set
     ANT_TRY(check_same(&own, settings, config));
     ANT_CHECK(run <= own.runs, ANTLER_ERROR_ARGUMENT, "%s: there is no run %zu; the settings have runs: %zu",
               config, run, own.runs);
-    s.only = run;
+    s.only = own.runs == 1 ? 1 : run;
     s.first = run == 0 ? 1 : run;
     s.last = run == 0 ? own.runs : run;
     antler_status status = prepare(&s, &own);
