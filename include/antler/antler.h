@@ -946,10 +946,14 @@ ANTLER_API antler_status antler_grid_settings(const antler_grid *grid, size_t in
 /* The value of a key in one combination, as text. */
 ANTLER_API const char *antler_grid_value(const antler_grid *grid, size_t index, size_t key);
 
-/* Statistics of a metric over runs; values that are not finite are left out and not counted. */
+/*
+ * Statistics of a metric over runs.  NaN: not measured, left out.  Infinite: the run diverged; it counts
+ * as such in median and MAD, so that no run is ever dropped, while mean and sem are over the others.
+ */
 typedef struct antler_statistics {
-    size_t count;
-    double median, mad; /* median absolute deviation from the median */
+    size_t count;       /* values that are not NaN */
+    size_t diverged;    /* of them */
+    double median, mad; /* median absolute deviation from the median; NaN when the median is infinite */
     double mean, sem;   /* standard error of the mean; NaN for fewer than two values */
 } antler_statistics;
 

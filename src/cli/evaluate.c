@@ -110,12 +110,12 @@ static json_t *statistics_json(const cli_metrics *m)
 {
     json_t *all = json_object();
     for (size_t k = 0; k < m->metrics; k++) {
-        const cli_statistics s = cli_statistics_of(m->values + k, m->count, m->metrics);
-        if (s.runs > 0)
+        const antler_statistics s = cli_metrics_statistics(m, k);
+        if (s.count > 0)
             json_object_set_new(all, m->names[k],
                                 json_pack("{s:o, s:o, s:o, s:o, s:I, s:I}", "median", cli_json_real(s.median),
                                           "mad", cli_json_real(s.mad), "mean", cli_json_real(s.mean), "sem",
-                                          cli_json_real(s.sem), "runs", (json_int_t)s.runs, "diverged",
+                                          cli_json_real(s.sem), "runs", (json_int_t)s.count, "diverged",
                                           (json_int_t)s.diverged));
     }
     return all;

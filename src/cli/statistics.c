@@ -6,52 +6,15 @@
 #include <string.h>
 #include <unistd.h>
 
-static int rising(const void *a, const void *b)
+antler_statistics cli_metrics_statistics(const cli_metrics *m, size_t index)
 {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* values: (count), sorted on return */
-static double median_of(double *values, size_t count)
-{
-    qsort(values, count, sizeof *values, rising);
-    const double low = values[(count - 1) / 2], high = values[count / 2];
-    return low == high ? low : 0.5 * (low + high);
-}
-
-/* Mean and standard error of the finite values. */
-static void moments(const double *values, size_t count, cli_statistics *s)
-{
-    double sum = 0.0, squares = 0.0;
-    size_t finite = 0;
-    for (size_t i = 0; i < count; i++) {
-        sum += isfinite(values[i]) ? values[i] : 0.0;
-        finite += isfinite(values[i]) ? 1 : 0;
-    }
-    s->mean = finite == 0 ? NAN : sum / (double)finite;
-    for (size_t i = 0; i < count; i++)
-        squares += isfinite(values[i]) ? (values[i] - s->mean) * (values[i] - s->mean) : 0.0;
-    s->sem = finite < 2 ? NAN : sqrt(squares / (double)(finite - 1) / (double)finite);
-    s->diverged = count - finite;
-}
-
-cli_statistics cli_statistics_of(const double *values, size_t count, size_t stride)
-{
-    cli_statistics s = {.median = NAN, .mad = NAN, .mean = NAN, .sem = NAN};
-    double *known = malloc((count + 1) * sizeof *known);
-    for (size_t i = 0; known != NULL && i < count; i++) {
-        if (!isnan(values[i * stride]))
-            known[s.runs++] = values[i * stride];
-    }
-    if (s.runs > 0) {
-        moments(known, s.runs, &s);
-        s.median = median_of(known, s.runs);
-        for (size_t i = 0; i < s.runs; i++)
-            known[i] = known[i] == s.median ? 0.0 : fabs(known[i] - s.median);
-        s.mad = isinf(s.median) ? NAN : median_of(known, s.runs);
-    }
-    free(known);
+    antler_statistics s = {.median = NAN, .mad = NAN, .mean = NAN, .sem = NAN};
+    double *column = calloc(m->count + 1, sizeof *column);
+    for (size_t i = 0; column != NULL && i < m->count; i++)
+        column[i] = m->values[i * m->metrics + index];
+    if (column != NULL)
+        (void)antler_statistics_of(column, m->count, &s); /* fails only for want of memory: s stays empty */
+    free(column);
     return s;
 }
 
@@ -120,8 +83,8 @@ static void statistics_table(const cli_metrics *m, const char *folder, FILE *out
     (void)folder;
     fputs("metric,runs,diverged,median,mad,mean,sem\n", out);
     for (size_t k = 0; k < m->metrics; k++) {
-        const cli_statistics s = cli_statistics_of(m->values + k, m->count, m->metrics);
-        fprintf(out, "%s,%zu,%zu", m->names[k], s.runs, s.diverged);
+        const antler_statistics s = cli_metrics_statistics(m, k);
+        fprintf(out, "%s,%zu,%zu", m->names[k], s.count, s.diverged);
         add_number(out, s.median);
         add_number(out, s.mad);
         add_number(out, s.mean);
@@ -178,9 +141,9 @@ void cli_metrics_print(const cli_metrics *m)
     printf("%-16s %12s %10s %12s %10s %6s %9s\n", "metric", "median", "MAD", "mean", "sem", "runs",
            "diverged");
     for (size_t k = 0; k < m->metrics; k++) {
-        const cli_statistics s = cli_statistics_of(m->values + k, m->count, m->metrics);
-        if (s.runs > 0)
+        const antler_statistics s = cli_metrics_statistics(m, k);
+        if (s.count > 0)
             printf("%-16s %12.5g %10.2g %12.5g %10.2g %6zu %9zu\n", m->names[k], s.median, s.mad, s.mean,
-                   s.sem, s.runs, s.diverged);
+                   s.sem, s.count, s.diverged);
     }
 }

@@ -1,23 +1,10 @@
-/*
- * statistics.h - metrics of many runs: a table of them, and their statistics.
- *
- * A run that diverged has the value infinity: it counts in median and MAD, and is never dropped.  Mean and
- * standard error are over the other runs, whose number is runs - diverged.  NaN: not measured.
- */
+/* statistics.h - metrics of many runs: a table of them, and their statistics (antler_statistics_of). */
 #ifndef ANT_CLI_STATISTICS_H
 #define ANT_CLI_STATISTICS_H
 
 #include "cli/command.h"
 
-typedef struct cli_statistics {
-    size_t runs, diverged; /* runs counts those that were measured, diverged ones included */
-    double median, mad, mean, sem;
-} cli_statistics;
-
-/* values: (count), `stride` apart. */
-cli_statistics cli_statistics_of(const double *values, size_t count, size_t stride);
-
-/* Metrics of some runs: row i has the name runs[i] and values (count, metrics). */
+/* Metrics of some runs; infinite where a run diverged, NaN where nothing was measured. */
 typedef struct cli_metrics {
     size_t metrics;
     const char *const *names; /* (metrics) */
@@ -26,6 +13,9 @@ typedef struct cli_metrics {
     const bool *diverged; /* (count) */
     const double *values; /* (count, metrics) */
 } cli_metrics;
+
+/* Statistics of metric `index` over the runs. */
+antler_statistics cli_metrics_statistics(const cli_metrics *metrics, size_t index);
 
 /* Write FOLDER/metrics.csv and FOLDER/statistics.csv.  Returns -1 to go on, or the exit code. */
 int cli_metrics_write(const cli_metrics *metrics, const char *folder);
