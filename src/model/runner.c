@@ -3,7 +3,6 @@
 #include "base/machine.h"
 #include "model/svd.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,7 +68,6 @@ static void pack(const antler_model *model, ant_runner *r)
     pack_W(model, r);
 }
 
-/* B+ by singular values; those below max(M, N) eps sigma_1 count as zero. */
 static antler_status invert(ant_runner *r)
 {
     const size_t M = r->M, N = r->N, k = M < N ? M : N;
@@ -77,18 +75,10 @@ static antler_status invert(ant_runner *r)
     double *u = malloc(numbers * sizeof *u); // (N, k)
     if (u == NULL)
         return ant_fail_memory(numbers * sizeof *u, "the pseudo-inverse of B");
-    double *sigma = u + N * k, *vt = sigma + k, *work = vt + k * M;
-    const antler_status status = ant_svd(N, M, r->B, u, sigma, vt, work);
-    if (status == ANTLER_OK) {
-        const double least = sigma[0] * DBL_EPSILON * (double)(M > N ? M : N);
-        memset(r->pinv, 0, M * N * sizeof *r->pinv);
-        for (size_t q = 0; q < k && sigma[q] > least; q++) {
-            for (size_t m = 0; m < M; m++) {
-                for (size_t n = 0; n < N; n++)
-                    r->pinv[m * N + n] += vt[q * M + m] * u[n * k + q] / sigma[q];
-            }
-        }
-    }
+    double *sigma = u + N * k, *vt = sigma + k;
+    const antler_status status = ant_svd(N, M, r->B, u, sigma, vt, vt + k * M);
+    if (status == ANTLER_OK)
+        ant_svd_pinv(N, M, u, sigma, vt, r->pinv);
     free(u);
     return status;
 }

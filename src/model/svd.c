@@ -1,5 +1,6 @@
 #include "model/svd.h"
 
+#include <float.h>
 #include <lapacke.h>
 #include <math.h>
 #include <string.h>
@@ -34,4 +35,17 @@ antler_status ant_svd(size_t rows, size_t cols, const double *a, double *u, doub
     if (info != 0)
         return ant_fail(ANTLER_NOT_CONVERGED, "the singular value decomposition did not converge");
     return ANTLER_OK;
+}
+
+void ant_svd_pinv(size_t rows, size_t cols, const double *u, const double *s, const double *vt, double *pinv)
+{
+    const size_t k = rows < cols ? rows : cols;
+    const double least = s[0] * DBL_EPSILON * (double)(rows > cols ? rows : cols);
+    memset(pinv, 0, cols * rows * sizeof *pinv);
+    for (size_t q = 0; q < k && s[q] > least; q++) {
+        for (size_t j = 0; j < cols; j++) {
+            for (size_t i = 0; i < rows; i++)
+                pinv[j * rows + i] += vt[q * cols + j] * u[i * k + q] / s[q];
+        }
+    }
 }

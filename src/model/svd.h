@@ -14,4 +14,10 @@ size_t ant_svd_work(size_t rows, size_t cols);
 antler_status ant_svd(size_t rows, size_t cols, const double *a, double *u, double *s, double *vt,
                       double *work);
 
+/*
+ * The pseudo-inverse from the decomposition; singular values below max(rows, cols) eps s_1 count as zero.
+ * pinv: (cols, rows).
+ */
+void ant_svd_pinv(size_t rows, size_t cols, const double *u, const double *s, const double *vt, double *pinv);
+
 #endif

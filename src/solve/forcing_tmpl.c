@@ -27,19 +27,12 @@ void ANT_FN(ant_forcing_carve)(ANT_FN(ant_forcing) * f, ant_arena *arena, size_t
 
 antler_status ANT_FN(ant_forcing_set)(ANT_FN(ant_forcing) * f, const real *B)
 {
-    const size_t M = f->M, N = f->N, k = least(M, N);
+    const size_t M = f->M, N = f->N;
     f->B = B;
     for (size_t i = 0; i < N * M; i++)
         f->b64[i] = (double)B[i];
     ANT_TRY(ant_svd(N, M, f->b64, f->u, f->sigma, f->vt, f->work));
-    const double floor = f->sigma[0] * DBL_EPSILON * (double)(M > N ? M : N);
-    memset(f->pinv64, 0, M * N * sizeof *f->pinv64);
-    for (size_t q = 0; q < k && f->sigma[q] > floor; q++) {
-        for (size_t m = 0; m < M; m++) {
-            for (size_t n = 0; n < N; n++)
-                f->pinv64[m * N + n] += f->vt[q * M + m] * f->u[n * k + q] / f->sigma[q];
-        }
-    }
+    ant_svd_pinv(N, M, f->u, f->sigma, f->vt, f->pinv64);
     for (size_t i = 0; i < M * N; i++)
         f->pinv[i] = (real)f->pinv64[i];
     return ANTLER_OK;
