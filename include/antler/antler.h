@@ -7,7 +7,7 @@
  * ------------
  * Antler works on series: one or many trajectories, each a `T x N` table of numbers with time running
  * down the rows, optionally with a `T x K` table of known inputs beside it.  This header is the whole
- * public interface of the library.  It has six parts, in the order in which a program needs them:
+ * public interface of the library.  It has seven parts, in the order in which a program needs them:
  *
  *   1  version         which library is this
  *   2  status          what a call returns, and the sentence behind it
@@ -15,6 +15,7 @@
  *   4  systems         simulate the built-in dynamical systems
  *   5  measures        compare a generated orbit with a true one
  *   6  models          load a trained model, run it free, judge it
+ *   7  training        settings, runs, checkpoints, resume
  *
  * A complete use, with nothing left out but the error handling:
  *
@@ -498,16 +499,22 @@ ANTLER_API antler_status antler_model_save(const antler_model *model, const char
 
 ANTLER_API void antler_model_free(antler_model *model);
 
-ANTLER_API const char *antler_model_kind(const antler_model *model);                  /* "shplrnn" */
-ANTLER_API size_t antler_model_dim(const antler_model *model);                        /* N */
-ANTLER_API size_t antler_model_latent_dim(const antler_model *model);                 /* M */
-ANTLER_API size_t antler_model_hidden_dim(const antler_model *model);                 /* L */
-ANTLER_API size_t antler_model_input_dim(const antler_model *model);                  /* K */
-ANTLER_API double antler_model_dt(const antler_model *model);                         /* 0 when unknown */
+ANTLER_API const char *antler_model_kind(const antler_model *model);  /* "shplrnn" */
+ANTLER_API size_t antler_model_dim(const antler_model *model);        /* N */
+ANTLER_API size_t antler_model_latent_dim(const antler_model *model); /* M */
+ANTLER_API size_t antler_model_hidden_dim(const antler_model *model); /* L */
+ANTLER_API size_t antler_model_input_dim(const antler_model *model);  /* K */
+ANTLER_API size_t antler_model_rank(const antler_model *model);       /* of W = WL WR; 0: W in full */
+ANTLER_API bool antler_model_clipped(const antler_model *model);      /* W [phi(V z + b) - phi(V z)] */
+ANTLER_API int antler_model_precision(const antler_model *model);     /* of training: 32 or 64 bits */
+ANTLER_API double antler_model_dt(const antler_model *model);         /* 0 when unknown */
 ANTLER_API const char *antler_model_name(const antler_model *model, size_t variable); /* as in series */
 
 /* The settings that made it, as YAML text; "" when unknown. */
 ANTLER_API const char *antler_model_settings(const antler_model *model);
+
+/* antler_build_info() of the build that made it; "" when unknown. */
+ANTLER_API const char *antler_model_provenance(const antler_model *model);
 
 /* user = value * scale + mean.  mean, scale: (N).  False: the data were not scaled. */
 ANTLER_API bool antler_model_scaling(const antler_model *model, double *mean, double *scale);
@@ -522,6 +529,436 @@ typedef struct antler_parameter {
 ANTLER_API size_t antler_model_parameter_count(const antler_model *model); /* kinds, not numbers */
 ANTLER_API antler_status antler_model_parameter_at(const antler_model *model, size_t index,
                                                    antler_parameter *parameter);
+
+/* Running a model.  ------------------------------------------------------------------------------- */
+
+/*
+ * Units.  A model works in the units of its training data after standardising.  A series that is given
+ * to a model is brought there by what both know: values without a scaling are in user units, values with
+ * one are led back by it first, and then the model's scaling applies.  A model without a scaling takes
+ * values as they stand.
+ */
+
+/* Warm up over as many rows as in training; where that is unknown or 0: 100 rows when M > N, else none. */
+#define ANTLER_WARMUP_AUTO SIZE_MAX
+
+/* What drives a model with inputs when the rows that were given run out. */
+typedef enum antler_inputs_end {
+    ANTLER_INPUTS_STOP,   /* refuse: ANTLER_ERROR_DATA says how many rows are missing */
+    ANTLER_INPUTS_HOLD,   /* keep the last row */
+    ANTLER_INPUTS_REPEAT, /* begin again at the first free row */
+} antler_inputs_end;
+
+ANTLER_API const char *antler_inputs_end_name(antler_inputs_end end); /* "stop", "hold", "repeat" */
+
+/*
+ * Where a run begins.  With a context: z = B+ x of row `first`, then `warmup` more rows force the model
+ * with strength 1; the first free row follows them, at row first + warmup + 1 of the context.  Without:
+ * at `state`, and the first free row is one step after it.
+ */
+typedef struct antler_run_start {
+    const antler_series *context; /* NULL: begin at `state`.  Default NULL */
+    size_t trajectory, first;     /* in the context.  Default 0, 0 */
+    size_t warmup;                /* rows.  Default ANTLER_WARMUP_AUTO */
+    bool model_units;             /* take the context's values as they stand.  Default false */
+    const double *state;          /* (M), when there is no context; NULL: 0.  Default NULL */
+    const antler_series *inputs;  /* row 0 drives the first free step: its inputs or, when it has none, its
+                                     variables.  NULL: the rows of the context that follow the warm-up;
+                                     without a context they are 0.  Default NULL */
+    antler_inputs_end inputs_end; /* default ANTLER_INPUTS_STOP */
+} antler_run_start;
+
+ANTLER_API void antler_run_start_default(antler_run_start *start);
+
+typedef struct antler_generate_opts {
+    antler_run_start start;
+    size_t steps;    /* rows to generate, >= 1.  Default 10,000 */
+    bool user_units; /* false: the orbit is in the model's units and knows its scaling.  Default false */
+    antler_progress progress;
+} antler_generate_opts;
+
+ANTLER_API void antler_generate_opts_default(antler_generate_opts *opts);
+
+/*
+ * Run free.  `orbit` receives one trajectory of the N observed variables, with names and dt; `latent`
+ * the M states beside it, unless it is NULL.  Same model and start, same numbers.
+ *
+ * ANTLER_DIVERGED, with the step in the message, when a value is not finite or a variable is farther than
+ * 10^6 (times the largest value of the context, where that is above 1) from 0 in the model's units.  The
+ * rows before that step are kept: `orbit` and `latent` are made also then, without a trajectory when
+ * the first step was the one.
+ */
+ANTLER_API antler_status antler_generate(const antler_model *model, const antler_generate_opts *opts,
+                                         antler_series **orbit, antler_series **latent);
+
+typedef struct antler_lyapunov_opts {
+    antler_run_start start;
+    size_t steps;     /* over which exponents are averaged, >= 1.  Default 20,000 */
+    size_t transient; /* free steps before them.  Default 1,000 */
+    size_t interval;  /* steps between two orthonormalisations, >= 1.  Default 1, which is always safe */
+    antler_progress progress;
+} antler_lyapunov_opts;
+
+ANTLER_API void antler_lyapunov_opts_default(antler_lyapunov_opts *opts);
+
+typedef struct antler_lyapunov_result {
+    size_t count;         /* M: length of the arrays, freed by antler_lyapunov_result_clear */
+    double *exponents;    /* (M): falling, natural logarithm per step.  -infinity: a direction is lost */
+    double *error;        /* (M): standard error, from the means of ten equal parts of the run */
+    double *spread;       /* (M): how far the running estimate still moved in the last half of the run */
+    double dt;            /* exponents / dt are per unit of time; 0 when unknown */
+    double sum;           /* of the exponents: how fast volumes grow */
+    double kaplan_yorke;  /* dimension of the attractor by Kaplan and Yorke; 0 for a fixed point */
+    size_t steps;         /* that were averaged */
+    size_t diverged_step; /* counted from 1 at the start of the transient; 0: it did not diverge */
+} antler_lyapunov_result;
+
+/*
+ * All Lyapunov exponents along a free orbit, by orthonormalising tangent vectors (QR).
+ * ANTLER_DIVERGED as in antler_generate; the arrays are NaN then.
+ */
+ANTLER_API antler_status antler_lyapunov(const antler_model *model, const antler_lyapunov_opts *opts,
+                                         antler_lyapunov_result *result);
+ANTLER_API void antler_lyapunov_result_clear(antler_lyapunov_result *result);
+
+typedef struct antler_rmse_opts {
+    size_t steps;     /* n, >= 1.  Default 128 */
+    size_t windows;   /* spread evenly over the series; fewer when it has fewer.  >= 1, default 100 */
+    size_t warmup;    /* T_w rows before each.  Default ANTLER_WARMUP_AUTO */
+    bool model_units; /* take the values of the series as they stand.  Default false */
+    bool user_units;  /* report in user units.  Default false */
+} antler_rmse_opts;
+
+ANTLER_API void antler_rmse_opts_default(antler_rmse_opts *opts);
+
+typedef struct antler_rmse_result {
+    double mean;     /* RMSE(n), mean over the windows; infinite when one diverged */
+    double median;   /* over the windows, a diverged one counted as infinite */
+    double sd;       /* between windows, 1/(windows - 1) */
+    size_t windows;  /* that were used */
+    size_t diverged; /* of them */
+    size_t warmup;   /* rows that were used */
+} antler_rmse_result;
+
+/*
+ * RMSE(n) = sqrt(1/n sum_k |x_k - xhat_k|^2) of n free steps after a warm-up, over windows of a series
+ * that the model has not seen.  Not divided by N.  ANTLER_DIVERGED when a window diverged.
+ */
+ANTLER_API antler_status antler_rmse(const antler_model *model, const antler_series *series,
+                                     const antler_rmse_opts *opts, antler_rmse_result *result);
+
+typedef struct antler_evaluate_opts {
+    antler_measure_opts measure; /* embed_dim > 1 asks for D_stsp^DE.  Its progress is used throughout */
+    antler_rmse_opts rmse;
+    antler_lyapunov_opts lyapunov; /* its start is not used: the free run's is */
+    bool with_dstsp;               /* D_stsp without embedding.  Default true */
+    bool with_rmse;                /* default true */
+    bool with_lyapunov;            /* default true */
+    size_t steps;     /* T2 of each free run; 0: three times the rows of its trajectory.  Default 0 */
+    size_t warmup;    /* before the free run.  Default ANTLER_WARMUP_AUTO */
+    bool model_units; /* take the values of the truth as they stand.  Default false */
+    bool user_units;  /* RMSE, means and standard deviations in user units.  Default false */
+    antler_inputs_end inputs_end; /* default ANTLER_INPUTS_REPEAT: T2 is longer than the truth */
+} antler_evaluate_opts;
+
+ANTLER_API void antler_evaluate_opts_default(antler_evaluate_opts *opts);
+
+typedef struct antler_evaluate_result {
+    bool diverged;                   /* the free run did, or ended too far away to be measured */
+    size_t diverged_step;            /* counted from 1; 0 when it stayed finite */
+    size_t diverged_trajectory;      /* of the truth, from 0 */
+    size_t free_steps;               /* T2, over all trajectories */
+    size_t warmup;                   /* rows that were used */
+    antler_measure_result plain;     /* D_stsp and D_H; dstsp is NaN without with_dstsp */
+    bool has_embedded;               /* D_stsp^DE was asked for and measured */
+    antler_measure_result embedded;  /* its dstsp fields only */
+    antler_rmse_result rmse;         /* windows is 0 when it was not measured */
+    antler_lyapunov_result lyapunov; /* count is 0 when it was not measured */
+} antler_evaluate_result;
+
+/*
+ * Judge a model by a true series that it has not seen: one free run per trajectory, each begun by a
+ * warm-up on its first rows, compared with the whole; RMSE(n); Lyapunov exponents.  Divergence is an outcome:
+ * the status is ANTLER_DIVERGED when the free run diverged, and everything that exists is filled in.
+ */
+ANTLER_API antler_status antler_evaluate(const antler_model *model, const antler_series *truth,
+                                         const antler_evaluate_opts *opts, antler_evaluate_result *result);
+ANTLER_API void antler_evaluate_result_clear(antler_evaluate_result *result);
+/* ===================================================================================================
+ * 7  Training
+ * ================================================================================================= */
+
+/*
+ * Train from memory, without any file:
+ *
+ *     antler_settings s;
+ *     antler_trainer *trainer = NULL;
+ *     antler_model *model = NULL;
+ *
+ *     antler_settings_default(&s);
+ *     antler_settings_set(&s, "latent_dim=5");            // or s.latent_dim = 5
+ *     antler_trainer_create(&s, series, &trainer);        // refuses what cannot work, with a sentence
+ *     antler_trainer_run(trainer, NULL, NULL);
+ *     antler_trainer_model(trainer, 1, &model);           // runs count from 1
+ *     antler_trainer_free(trainer);
+ *
+ * or on disk, with checkpoints and exact resume: antler_train and antler_train_resume.
+ */
+
+typedef enum antler_precision { ANTLER_PRECISION_FLOAT, ANTLER_PRECISION_DOUBLE } antler_precision;
+
+typedef enum antler_model_kind_id { ANTLER_MODEL_SHPLRNN } antler_model_kind_id;
+
+typedef enum antler_solver {
+    ANTLER_SOLVER_AUTO,       /* sequential or shooting, by sizes and threads */
+    ANTLER_SOLVER_REFERENCE,  /* plain loops on one thread: the oracle of the others */
+    ANTLER_SOLVER_SEQUENTIAL, /* exact steps in time order */
+    ANTLER_SOLVER_DEER,       /* Newton over all time steps at once, as published */
+    ANTLER_SOLVER_QUASI_DEER, /* the same with the diagonal of the Jacobian */
+    ANTLER_SOLVER_SHOOTING,   /* exact steps in chunks of time that are joined at their borders */
+} antler_solver;
+
+typedef enum antler_start { ANTLER_START_PINV, ANTLER_START_ZERO, ANTLER_START_NORMAL } antler_start;
+typedef enum antler_teacher { ANTLER_TEACHER_FLOW, ANTLER_TEACHER_STOP } antler_teacher;
+typedef enum antler_adjoint { ANTLER_ADJOINT_FULL, ANTLER_ADJOINT_DIAGONAL } antler_adjoint;
+typedef enum antler_optimiser { ANTLER_OPTIMISER_RADAM, ANTLER_OPTIMISER_ADAM } antler_optimiser;
+
+typedef enum antler_schedule {
+    ANTLER_SCHEDULE_COSINE,
+    ANTLER_SCHEDULE_EXPONENTIAL,
+    ANTLER_SCHEDULE_CONSTANT,
+} antler_schedule;
+
+/*
+ * All settings of a training.  The fields bear the names of the YAML file and of --set; defaults,
+ * bounds and meanings come from antler_setting_at and stand in docs/settings.md.  A plain struct: copy
+ * it by assignment.
+ */
+typedef struct antler_settings {
+    /* Where results go.  These do not change what is computed. */
+    char experiment[128], name[128];
+    char results[1024];
+    size_t runs;
+    size_t threads; /* 0: all */
+    size_t log_interval, checkpoint_interval;
+
+    /* Data */
+    char data[8192]; /* paths or globs, one per line; not needed by antler_trainer_create */
+    char columns[1024], inputs[1024];
+    bool transpose;
+    double dt;
+    bool standardise;
+
+    /* Model */
+    antler_model_kind_id model;
+    size_t latent_dim, hidden_dim, rank;
+    bool clipped;
+    double kappa;
+
+    /* Forcing and windows */
+    size_t sequence_length, batch_size, warmup;
+    double gtf_alpha;
+    antler_teacher teacher;
+    double noise;
+
+    /* Solver */
+    antler_solver solver;
+    antler_adjoint adjoint;
+    antler_start start;
+    double tolerance;
+    size_t max_iterations;
+    bool fallback;
+    size_t check_interval;
+
+    /* Optimisation */
+    size_t updates;
+    antler_optimiser optimiser;
+    double beta1, beta2, epsilon;
+    double start_lr, end_lr;
+    antler_schedule schedule;
+    double gradient_clip;
+
+    /* Regularisers */
+    double MAR_lambda;
+    size_t MAR_p;
+    bool MAR_initial_scale;
+    size_t regularised_units;
+    double readout_lambda, singular_lambda;
+
+    antler_precision precision;
+    uint64_t seed;
+} antler_settings;
+
+/* One row of the table behind the settings.  All strings are static. */
+typedef struct antler_setting_info {
+    const char *name;
+    const char *group;              /* "data", "model", ... */
+    const char *kind;               /* "whole number", "number", "true or false", "text", "list of paths" */
+    const char *const *choices;     /* NULL-terminated; NULL when the value is not one of a list */
+    const char *standard;           /* the default, as text; "" for none */
+    double lowest, highest;         /* of numbers; -+infinity when unbounded */
+    bool lowest_open, highest_open; /* the bound itself is not allowed */
+    const char *meaning;
+} antler_setting_info;
+
+ANTLER_API size_t antler_setting_count(void);
+ANTLER_API const antler_setting_info *antler_setting_at(size_t index); /* NULL past the end */
+
+/* sizeof(antler_settings), for callers that only use the functions below. */
+ANTLER_API size_t antler_settings_bytes(void);
+
+ANTLER_API void antler_settings_default(antler_settings *settings);
+
+/*
+ * Read a YAML file over the defaults.  An unknown key names the line and the nearest valid one; a value
+ * of the wrong type or out of its bounds names the line.
+ */
+ANTLER_API antler_status antler_settings_load(const char *path, antler_settings *settings);
+
+/* Set one by text: "gtf_alpha=0.15", "data=a.npy,b.npy".  On failure nothing is changed. */
+ANTLER_API antler_status antler_settings_set(antler_settings *settings, const char *assignment);
+
+/* The value of one as text that antler_settings_set accepts. */
+ANTLER_API antler_status antler_settings_get(const antler_settings *settings, const char *name, char *text,
+                                             size_t bytes);
+
+/*
+ * Can this be trained?  Checks every bound and all combinations, against the data too unless `series` is
+ * NULL.  ANTLER_ERROR_ARGUMENT with a sentence that names the settings, or ANTLER_ERROR_DATA.
+ */
+ANTLER_API antler_status antler_settings_check(const antler_settings *settings, const antler_series *series);
+
+/* Write all settings as commented YAML; appears whole or not at all. */
+ANTLER_API antler_status antler_settings_write(const antler_settings *settings, const char *path);
+
+/* Load the data that the settings name, as they say (columns, inputs, transpose, dt). */
+ANTLER_API antler_status antler_settings_series(const antler_settings *settings, antler_series **series);
+
+/* What the log says, one per log interval.  Sums and means are over the updates since the last row. */
+typedef struct antler_train_row {
+    size_t run;                           /* from 1 */
+    size_t update, updates;               /* done, and to do */
+    double loss;                          /* mean squared error, mean over the interval */
+    double mar, readout, singular;        /* regularising terms with their weights, mean over the interval */
+    double total;                         /* sum of the four */
+    double iterations;                    /* of Newton, or rounds of shooting; mean over the interval */
+    size_t fallbacks;                     /* sequences solved again, since the start */
+    double lr, alpha;                     /* of this update */
+    double gradient_norm;                 /* of this update, before clipping */
+    double seconds;                       /* of training, since the start */
+    double states_agree, gradient_agrees; /* largest relative difference from the reference in the
+                                             interval; NaN when no check was made */
+    const char *solver;                   /* in use */
+} antler_train_row;
+
+/* How one run began or ended. */
+typedef struct antler_train_note {
+    size_t run;  /* from 1 */
+    size_t runs; /* of this call */
+    size_t update, updates;
+    antler_status status; /* OK, CANCELLED, DIVERGED or an error; OK when it begins */
+    const char *text;     /* begin: the solver and why it was taken; end: the sentence unless OK */
+    const char *folder;   /* of the run; "" in memory */
+} antler_train_note;
+
+/*
+ * How a training reports.  Every function may be NULL.  With several runs they are called from several
+ * threads: begin, row and end one at a time, `stop` at any time.
+ */
+typedef struct antler_train_events {
+    void *cookie;
+    void (*begin)(void *cookie, const antler_train_note *note);
+    void (*row)(void *cookie, const antler_train_row *row);
+    void (*end)(void *cookie, const antler_train_note *note);
+    int (*stop)(void *cookie); /* asked after each update; non-zero: stop after it */
+} antler_train_events;
+
+/* Outcome of all runs. */
+typedef struct antler_train_result {
+    size_t finished, stopped, diverged, failed; /* runs */
+    size_t run;                                 /* the only one of this call; 0: all */
+    char folder[1400];                          /* "Results/<experiment>/<name>", "" in memory */
+} antler_train_result;
+
+typedef struct antler_trainer antler_trainer;
+
+/*
+ * Check the settings against the series and prepare `settings->runs` runs.  Data are packed once in the
+ * precision of training, standardised when the setting says so; the series is only read.
+ */
+ANTLER_API antler_status antler_trainer_create(const antler_settings *settings, const antler_series *series,
+                                               antler_trainer **trainer);
+ANTLER_API void antler_trainer_free(antler_trainer *trainer);
+
+/*
+ * Train all runs to their end, several at a time.  ANTLER_CANCELLED when stopped: call again to go on as
+ * if nothing had happened.  ANTLER_DIVERGED when a run diverged; its siblings have finished.  `events`
+ * and `result` may be NULL.
+ */
+ANTLER_API antler_status antler_trainer_run(antler_trainer *trainer, const antler_train_events *events,
+                                            antler_train_result *result);
+
+/* The model of one run as it stands (of a diverged one, the last good model). */
+ANTLER_API antler_status antler_trainer_model(const antler_trainer *trainer, size_t run,
+                                              antler_model **model);
+
+/*
+ * Train on disk: each run in <results>/<experiment>/<name>/<001>/ with config.yaml, log.csv, model.npz
+ * and checkpoints/.  `run` > 0: only this one.  A run that exists is refused unless `overwrite`.
+ */
+ANTLER_API antler_status antler_train(const antler_settings *settings, size_t run, bool overwrite,
+                                      const antler_train_events *events, antler_train_result *result);
+
+/*
+ * Go on with a stopped run, or with all runs of a folder, to the same bytes as if never stopped.
+ * `settings` may be NULL; otherwise they must agree with the run's own in all that is computed.
+ */
+ANTLER_API antler_status antler_train_resume(const char *folder, const antler_settings *settings,
+                                             const antler_train_events *events, antler_train_result *result);
+
+/* Sweeps.  ----------------------------------------------------------------------------------------- */
+
+/*
+ * A grid: settings as in a file for training, plus
+ *     grid:
+ *       gtf_alpha: [0.1, 0.2]
+ *       latent_dim: [5, 10]
+ *     test: test.npy          # optional: data to evaluate each trained model on
+ * Every combination is a training of its own, with `runs` runs, named after its values.
+ */
+typedef struct antler_grid antler_grid;
+
+/* Read and check: every combination must pass antler_settings_check.  `set`: (count) "name=value". */
+ANTLER_API antler_status antler_grid_load(const char *path, const char *const *set, size_t count,
+                                          antler_grid **grid);
+ANTLER_API void antler_grid_free(antler_grid *grid);
+
+ANTLER_API size_t antler_grid_count(const antler_grid *grid);                /* combinations */
+ANTLER_API size_t antler_grid_key_count(const antler_grid *grid);            /* settings that vary */
+ANTLER_API const char *antler_grid_key(const antler_grid *grid, size_t key); /* their names */
+ANTLER_API const char *antler_grid_test(const antler_grid *grid);            /* "" for none */
+ANTLER_API const antler_settings *antler_grid_base(const antler_grid *grid); /* without the grid */
+
+/* The settings of one combination, with their own `name`; the last key varies fastest. */
+ANTLER_API antler_status antler_grid_settings(const antler_grid *grid, size_t index,
+                                              antler_settings *settings);
+
+/* The value of a key in one combination, as text. */
+ANTLER_API const char *antler_grid_value(const antler_grid *grid, size_t index, size_t key);
+
+/*
+ * Statistics of a metric over runs.  NaN: not measured, left out.  Infinite: the run diverged; it counts
+ * as such in median and MAD, so that no run is ever dropped, while mean and sem are over the others.
+ */
+typedef struct antler_statistics {
+    size_t count;       /* values that are not NaN */
+    size_t diverged;    /* of them */
+    double median, mad; /* median absolute deviation from the median; NaN when the median is infinite */
+    double mean, sem;   /* standard error of the mean; NaN for fewer than two values */
+} antler_statistics;
+
+ANTLER_API antler_status antler_statistics_of(const double *values, size_t count,
+                                              antler_statistics *statistics);
 
 #ifdef __cplusplus
 }

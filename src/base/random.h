@@ -18,6 +18,10 @@ typedef enum ant_purpose {
     ANT_PURPOSE_INITIAL_STATE = 1,
     ANT_PURPOSE_OBSERVATION_NOISE = 2,
     ANT_PURPOSE_MIXTURE_SAMPLES = 3,
+    ANT_PURPOSE_PARAMETERS = 4,
+    ANT_PURPOSE_NEWTON_START = 5,
+    ANT_PURPOSE_WINDOWS = 6,
+    ANT_PURPOSE_TRAINING_NOISE = 7,
 } ant_purpose;
 
 /* The bare bijection: four output words for one counter under one key. */

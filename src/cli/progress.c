@@ -16,15 +16,14 @@ static void request_stop(int signal_number)
     stop_requested = 1;
 }
 
-static double now(void)
+double cli_now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* "47 s", "3 min 05 s", "2 h 10 min" */
-static void duration(double seconds, char text[32])
+void cli_duration(double seconds, char text[32])
 {
     const long s = (long)(seconds + 0.5);
     if (s < 60)
@@ -50,7 +49,7 @@ static void draw_bar(cli_progress *state, double fraction, const char *left)
 static int report(void *cookie, const char *what, double fraction)
 {
     cli_progress *state = cookie;
-    const double t = now();
+    const double t = cli_now();
     if (state->what == NULL || strcmp(state->what, what) != 0) {
         state->what = what;
         state->begun = t;
@@ -59,7 +58,7 @@ static int report(void *cookie, const char *what, double fraction)
     const double elapsed = t - state->begun;
     if (!state->quiet && elapsed > 1.0 && fraction > 0.0 && fraction < 1.0) {
         char left[32];
-        duration(elapsed * (1.0 - fraction) / fraction, left);
+        cli_duration(elapsed * (1.0 - fraction) / fraction, left);
         if (state->terminal) {
             draw_bar(state, fraction, left);
         } else if (t - state->last_line >= 10.0) {
@@ -70,7 +69,12 @@ static int report(void *cookie, const char *what, double fraction)
     return stop_requested;
 }
 
-antler_progress cli_progress_begin(cli_progress *state, bool quiet)
+bool cli_stop_requested(void)
+{
+    return stop_requested != 0;
+}
+
+void cli_stop_install(void)
 {
     struct sigaction action;
     memset(&action, 0, sizeof action);
@@ -79,6 +83,11 @@ antler_progress cli_progress_begin(cli_progress *state, bool quiet)
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+}
+
+antler_progress cli_progress_begin(cli_progress *state, bool quiet)
+{
+    cli_stop_install();
     *state = (cli_progress){.quiet = quiet, .terminal = isatty(STDERR_FILENO) == 1};
     return (antler_progress){.fn = report, .cookie = state};
 }

@@ -21,6 +21,16 @@ typedef struct cli_progress {
 /* Also installs the handlers of SIGINT and SIGTERM, which ask the running call to stop. */
 antler_progress cli_progress_begin(cli_progress *state, bool quiet);
 
+/* The handlers alone: the first SIGINT or SIGTERM is remembered, the second ends the process at once. */
+void cli_stop_install(void);
+bool cli_stop_requested(void);
+
+/* "47 s", "3 min 05 s", "2 h 10 min" */
+void cli_duration(double seconds, char text[32]);
+
+/* Seconds on a clock that never goes back. */
+double cli_now(void);
+
 /* Clear the bar.  Call before printing anything else. */
 void cli_progress_end(cli_progress *state);
 

@@ -16,7 +16,19 @@ struct antler_model {
     char *provenance;     /* antler_build_info() of the build that made it; NULL when unknown */
 };
 
+/* Bring A up to date after the parameters were written. */
+void ant_model_refresh(antler_model *model);
+
 /* A model of these dimensions with all parameters 0 and nothing else known. */
 antler_status ant_model_create(const ant_model_dims *dims, antler_model **model);
+
+/* Name a variable or input; NULL takes the name away.  index < N + K. */
+antler_status ant_model_set_name(antler_model *model, size_t index, const char *name);
+
+/* Remember that user = value * scale + mean.  mean, scale: (N). */
+antler_status ant_model_set_scaling(antler_model *model, const double *mean, const double *scale);
+
+/* A whole number from the top level of the settings, such as "warmup: 50"; false when it is not there. */
+bool ant_model_setting_count(const antler_model *model, const char *key, size_t *value);
 
 #endif

@@ -1,0 +1,152 @@
+#include "cli/training.h"
+#include "cli/progress.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void cli_training_begin(cli_training *state, bool quiet, const char *label)
+{
+    cli_stop_install();
+    *state = (cli_training){.quiet = quiet,
+                            .terminal = isatty(STDERR_FILENO) == 1,
+                            .begun_at = cli_now(),
+                            .last_line = cli_now(),
+                            .label = label};
+}
+
+static void clear_line(cli_training *state)
+{
+    if (state->drawn)
+        fputs("\r\033[K", stderr);
+    state->drawn = false;
+}
+
+void cli_training_end(cli_training *state)
+{
+    clear_line(state);
+    fflush(stderr);
+    free(state->at);
+    state->at = NULL;
+    state->at_count = 0;
+}
+
+/* The last update seen of a run; NULL when memory is out, which only costs the estimate. */
+static size_t *last_update(cli_training *state, size_t run)
+{
+    if (run >= state->at_count) {
+        size_t *more = realloc(state->at, (run + 1) * sizeof *more);
+        if (more == NULL)
+            return NULL;
+        memset(more + state->at_count, 0, (run + 1 - state->at_count) * sizeof *more);
+        state->at = more;
+        state->at_count = run + 1;
+    }
+    return &state->at[run];
+}
+
+static void on_begin(void *cookie, const antler_train_note *note)
+{
+    cli_training *state = cookie;
+    size_t *last = last_update(state, note->run);
+    if (last != NULL)
+        *last = note->update;
+    state->runs = note->runs;
+    state->begun++;
+    state->updates = note->updates;
+    state->left += (double)(note->updates - note->update);
+    if (state->quiet)
+        return;
+    clear_line(state);
+    if (!state->solver_shown)
+        fprintf(stderr, "%sSolver: %s\n", state->label, note->text);
+    state->solver_shown = true;
+    if (note->update > 0)
+        fprintf(stderr, "%sRun %zu goes on after update %zu.\n", state->label, note->run, note->update);
+}
+
+/* "update 1200/20000, loss 3.21e-04, Newton 3.1, alpha 0.15, 0.82 ms/update, 15 s left" */
+static void describe(const cli_training *state, const antler_train_row *row, char *text, size_t bytes)
+{
+    const double elapsed = cli_now() - state->begun_at;
+    const double waiting = (double)(state->runs - state->begun) * (double)state->updates;
+    const double rate = elapsed > 0.0 ? state->done / elapsed : 0.0;
+    char left[32] = "?", run[64] = "";
+    if (rate > 0.0)
+        cli_duration((state->left + waiting) / rate, left);
+    if (state->runs > 1)
+        snprintf(run, sizeof run, "run %zu (%zu of %zu done), ", row->run, state->ended, state->runs);
+    snprintf(text, bytes, "%s%supdate %zu/%zu, loss %.3e, Newton %.1f, alpha %g, %.3g ms/update, %s left",
+             state->label, run, row->update, row->updates, row->total, row->iterations, row->alpha,
+             1e3 * row->seconds / (double)row->update, left);
+}
+
+static void on_row(void *cookie, const antler_train_row *row)
+{
+    cli_training *state = cookie;
+    size_t *last = last_update(state, row->run);
+    if (last != NULL) {
+        state->done += (double)(row->update - *last);
+        state->left -= (double)(row->update - *last);
+        *last = row->update;
+    }
+    const double now = cli_now();
+    if (state->quiet || now - state->last_line < (state->terminal ? 0.1 : 10.0))
+        return;
+    char text[400];
+    state->last_line = now;
+    describe(state, row, text, sizeof text);
+    if (state->terminal)
+        fprintf(stderr, "\r%s\033[K", text);
+    else
+        fprintf(stderr, "%s\n", text);
+    fflush(stderr);
+    state->drawn = state->terminal;
+}
+
+static void on_end(void *cookie, const antler_train_note *note)
+{
+    cli_training *state = cookie;
+    state->ended++;
+    clear_line(state);
+    if (note->status == ANTLER_DIVERGED)
+        fprintf(stderr, "%sRun %zu %s. Its last good model is kept.\n", state->label, note->run, note->text);
+    else if (note->status == ANTLER_OK && !state->quiet)
+        printf("%s: %zu updates done\n", note->folder, note->update);
+    fflush(stdout);
+}
+
+static int on_stop(void *cookie)
+{
+    (void)cookie;
+    return cli_stop_requested();
+}
+
+antler_train_events cli_training_events(cli_training *state)
+{
+    return (antler_train_events){
+        .cookie = state, .begin = on_begin, .row = on_row, .end = on_end, .stop = on_stop};
+}
+
+int cli_training_conclude(const cli_training *state, antler_status status, const antler_train_result *result)
+{
+    if (status == ANTLER_CANCELLED) {
+        char run[32] = "";
+        const bool spaces = strpbrk(result->folder, " '\"$&();*?") != NULL;
+        if (result->run > 0)
+            snprintf(run, sizeof run, "/%03zu", result->run);
+        printf("Stopped; nothing is lost. Go on with:\n  antler train --resume %s%s%s%s\n", spaces ? "'" : "",
+               result->folder, run, spaces ? "'" : "");
+        return CLI_DONE;
+    }
+    if (status == ANTLER_DIVERGED) {
+        fprintf(stderr, "antler: %zu of %zu runs diverged\n", result->diverged,
+                result->finished + result->diverged);
+        return CLI_NUMBERS;
+    }
+    if (status != ANTLER_OK)
+        return cli_fail(status);
+    if (!state->quiet && state->runs > 1)
+        printf("%zu runs done in %s\n", result->finished, result->folder);
+    return CLI_DONE;
+}

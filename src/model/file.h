@@ -1,0 +1,26 @@
+/*
+ * file.h - a model as named arrays: what numpy.load shows of a model file or a checkpoint.
+ *
+ *     format        "antler model 1"           kind            "shplrnn"
+ *     A (M), Abar (M), W (M,L) or WL (M,r) and WR (r,L), V (L,M), b (L), h (M), C (M,K), B (N,M)
+ *                   in the precision of training; A = tanh(Abar)
+ *     clipped       bool                       dt              float64, 0 when unknown
+ *     names (N), input_names (K)               texts
+ *     mean (N), scale (N)                      float64; absent when the data were not scaled
+ *     settings, provenance                     texts; absent when unknown
+ *
+ * A checkpoint holds further arrays beside these; readers of models pass them over.
+ */
+#ifndef ANT_MODEL_FILE_H
+#define ANT_MODEL_FILE_H
+
+#include "data/archive.h"
+#include "model/handle.h"
+
+/* Add all arrays of the model. */
+antler_status ant_model_add(const antler_model *model, ant_archive *archive);
+
+/* Read a model out of an archive; sentences do not name the file. */
+antler_status ant_model_read(ant_npz *npz, antler_model **model);
+
+#endif

@@ -1,0 +1,141 @@
+/*
+ * checkpoint.c - a run's whole state as a NumPy archive: the arrays of its model (model/file.h) and
+ *
+ *     run, update          uint64
+ *     m, v (total)         float64, moments of the optimiser in the order of the parameters
+ *     tally                float64, the sums of run.h
+ *     fingerprint          uint64, of the packed training data
+ */
+#include "model/file.h"
+#include "train/folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { KEPT = 2 };
+
+/* The update in "update-0000000100.npz"; 0 for any other name. */
+static unsigned long long update_of(const char *name)
+{
+    static const char stem[] = "update-";
+    char *end = NULL;
+    if (strncmp(name, stem, strlen(stem)) != 0)
+        return 0;
+    const unsigned long long update = strtoull(name + strlen(stem), &end, 10);
+    return strcmp(end, ".npz") == 0 ? update : 0;
+}
+
+/* The newest checkpoint older than `before`; 0: none. */
+static unsigned long long newest(const char *folder, unsigned long long before)
+{
+    unsigned long long best = 0;
+    char path[ANT_PATH_MAX + 32];
+    snprintf(path, sizeof path, "%s/checkpoints", folder);
+    DIR *directory = opendir(path);
+    if (directory == NULL)
+        return 0;
+    for (const struct dirent *entry = readdir(directory); entry != NULL; entry = readdir(directory)) {
+        const unsigned long long update = update_of(entry->d_name);
+        if (update < before && update > best)
+            best = update;
+    }
+    closedir(directory);
+    return best;
+}
+
+static void file_name(const char *folder, unsigned long long update, char path[ANT_PATH_MAX + 64])
+{
+    snprintf(path, ANT_PATH_MAX + 64, "%s/checkpoints/update-%010llu.npz", folder, update);
+}
+
+static antler_status add_state(ant_archive *archive, const antler_trainer *trainer, const ant_run *run)
+{
+    const uint64_t number = run->number, update = run->update;
+    const size_t total = trainer->layout.total, tally = ANT_TALLY_COUNT;
+    ANT_TRY(ant_archive_add(archive, "run", ANT_U64, 0, NULL, &number));
+    ANT_TRY(ant_archive_add(archive, "update", ANT_U64, 0, NULL, &update));
+    ANT_TRY(ant_archive_add(archive, "m", ANT_F64, 1, &total, run->state.m));
+    ANT_TRY(ant_archive_add(archive, "v", ANT_F64, 1, &total, run->state.v));
+    ANT_TRY(ant_archive_add(archive, "tally", ANT_F64, 1, &tally, &run->tally));
+    return ant_archive_add(archive, "fingerprint", ANT_U64, 0, NULL, &trainer->dataset->fingerprint);
+}
+
+antler_status ant_checkpoint_write(const char *folder, const antler_trainer *trainer, const ant_run *run)
+{
+    char path[ANT_PATH_MAX + 64];
+    antler_model *model = NULL;
+    ant_archive *archive = NULL;
+    file_name(folder, run->update, path);
+    ANT_TRY(ant_trainer_make_model(trainer, run, &model));
+    antler_status status = ant_archive_create(path, &archive);
+    if (status == ANTLER_OK)
+        status = ant_model_add(model, archive);
+    if (status == ANTLER_OK)
+        status = add_state(archive, trainer, run);
+    antler_model_free(model);
+    if (status != ANTLER_OK) {
+        ant_archive_abort(archive);
+        return status;
+    }
+    ANT_TRY(ant_archive_commit(archive));
+    unsigned long long old = run->update + 1ull;
+    for (int i = 0; i < KEPT && old > 0; i++)
+        old = newest(folder, old);
+    for (old = old == 0 ? 0 : newest(folder, old); old > 0; old = newest(folder, old)) {
+        file_name(folder, old, path);
+        (void)unlink(path); /* one too many does no harm */
+    }
+    return ANTLER_OK;
+}
+
+static antler_status read_state(ant_npz *npz, const antler_trainer *trainer, ant_run *run)
+{
+    const size_t total = trainer->layout.total;
+    uint64_t number = 0, update = 0, fingerprint = 0;
+    antler_model *model = NULL;
+    ANT_TRY(ant_archive_read_raw(npz, "run", ANT_U64, 1, &number));
+    ANT_TRY(ant_archive_read_raw(npz, "update", ANT_U64, 1, &update));
+    ANT_TRY(ant_archive_read_raw(npz, "fingerprint", ANT_U64, 1, &fingerprint));
+    ANT_CHECK(number == run->number, ANTLER_ERROR_FORMAT, "belongs to run %llu; the folder was renamed",
+              (unsigned long long)number);
+    ANT_CHECK(fingerprint == trainer->dataset->fingerprint, ANTLER_ERROR_DATA,
+              "was trained on other data than %s holds now; resume with the data that the run began with",
+              trainer->settings.data);
+    ANT_TRY(ant_archive_read_raw(npz, "m", ANT_F64, total, run->state.m));
+    ANT_TRY(ant_archive_read_raw(npz, "v", ANT_F64, total, run->state.v));
+    ANT_TRY(ant_archive_read_raw(npz, "tally", ANT_F64, ANT_TALLY_COUNT, &run->tally));
+    ANT_TRY(ant_model_read(npz, &model));
+    const bool fits = model->layout.total == total;
+    if (fits)
+        memcpy(run->state.parameters, model->parameters, total * sizeof *model->parameters);
+    antler_model_free(model);
+    ANT_CHECK(fits, ANTLER_ERROR_FORMAT, "has other dimensions than its settings");
+    run->update = (size_t)update;
+    run->begun = true;
+    return ANTLER_OK;
+}
+
+antler_status ant_checkpoint_restore(const char *folder, const antler_trainer *trainer, ant_run *run,
+                                     bool *found)
+{
+    antler_status status = ANTLER_OK;
+    char path[ANT_PATH_MAX + 64];
+    *found = false;
+    /* An unreadable file can only come from a damaged disk; the one before it may still be whole. */
+    for (unsigned long long update = newest(folder, ~0ull); update > 0; update = newest(folder, update)) {
+        ant_npz *npz = NULL;
+        file_name(folder, update, path);
+        status = ant_npz_open_file(&npz, path);
+        if (status == ANTLER_OK) {
+            status = read_state(npz, trainer, run);
+            ant_npz_close(npz);
+        }
+        *found = status == ANTLER_OK;
+        if (status != ANTLER_ERROR_FORMAT && status != ANTLER_ERROR_IO)
+            break;
+    }
+    return status == ANTLER_OK ? ANTLER_OK : ant_fail_within(status, path);
+}

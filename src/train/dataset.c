@@ -1,0 +1,154 @@
+#include "train/dataset.h"
+
+#include "base/random.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Mean and sd of the values as they are, and the scaling that leads from packed values to user units. */
+static antler_status choose_scaling(const antler_series *series, bool standardise, ant_dataset *d,
+                                    double *shift, double *divisor)
+{
+    d->scaled = antler_series_scaling(series, d->mean, d->scale);
+    for (size_t v = 0; v < d->N; v++) {
+        antler_variable_stats stats = {.mean = 0.0, .sd = 1.0};
+        if (standardise)
+            ANT_TRY(antler_series_stats(series, v, &stats));
+        shift[v] = stats.mean;
+        divisor[v] = stats.sd;
+        const double mean = d->scaled ? d->mean[v] : 0.0, scale = d->scaled ? d->scale[v] : 1.0;
+        d->mean[v] = stats.mean * scale + mean;
+        d->scale[v] = stats.sd * scale;
+    }
+    d->scaled = d->scaled || standardise;
+    return ANTLER_OK;
+}
+
+/* FNV-1a over the packed bytes, eight at a time. */
+static uint64_t fingerprint(uint64_t hash, const void *bytes, size_t count)
+{
+    const unsigned char *from = bytes;
+    for (size_t i = 0; i < count; i += 8) {
+        uint64_t word = 0;
+        memcpy(&word, from + i, count - i < 8 ? count - i : 8);
+        hash = (hash ^ word) * UINT64_C(1099511628211);
+    }
+    return hash;
+}
+
+static antler_status allocate(ant_dataset *d, const antler_series *series, size_t real_bytes)
+{
+    const size_t trajectories = antler_series_count(series);
+    for (size_t i = 0; i < trajectories; i++) {
+        const size_t length = antler_series_length(series, i);
+        if (length > d->T) {
+            d->count++;
+            d->rows += length;
+        }
+    }
+    d->row = calloc(d->count, sizeof *d->row);
+    d->start = calloc(d->count + 1, sizeof *d->start);
+    d->mean = calloc(d->N, sizeof *d->mean);
+    d->scale = calloc(d->N, sizeof *d->scale);
+    d->names = calloc(d->N + d->K, sizeof *d->names);
+    d->x = calloc(d->rows * d->N, real_bytes);
+    d->s = d->K == 0 ? NULL : calloc(d->rows * d->K, real_bytes);
+    if (d->row == NULL || d->start == NULL || d->mean == NULL || d->scale == NULL || d->names == NULL ||
+        d->x == NULL || (d->K > 0 && d->s == NULL))
+        return ant_fail_memory(d->rows * (d->N + d->K) * real_bytes, "the training data");
+    for (size_t v = 0; v < d->N + d->K; v++) {
+        d->names[v] = strdup(antler_series_name(series, v));
+        if (d->names[v] == NULL)
+            return ant_fail_memory(64, "the names of variables");
+    }
+    return ANTLER_OK;
+}
+
+static antler_status pack(ant_dataset *d, const antler_series *series, antler_precision precision,
+                          const double *shift, const double *divisor)
+{
+    size_t row = 0, used = 0;
+    for (size_t i = 0; i < antler_series_count(series); i++) {
+        const size_t length = antler_series_length(series, i);
+        if (length <= d->T)
+            continue;
+        ANT_TRY(precision == ANTLER_PRECISION_FLOAT
+                    ? ant_dataset_pack_f32(d, series, i, row, shift, divisor)
+                    : ant_dataset_pack_f64(d, series, i, row, shift, divisor));
+        d->row[used] = row;
+        d->start[used + 1] = d->start[used] + (length - d->T);
+        used++;
+        row += length;
+    }
+    return ANTLER_OK;
+}
+
+antler_status ant_dataset_create(const antler_series *series, size_t steps, bool standardise,
+                                 antler_precision precision, ant_dataset **dataset)
+{
+    const size_t real_bytes = precision == ANTLER_PRECISION_FLOAT ? sizeof(float) : sizeof(double);
+    ant_dataset *d = calloc(1, sizeof *d);
+    if (d == NULL)
+        return ant_fail_memory(sizeof *d, "the training data");
+    d->N = antler_series_dim(series);
+    d->K = antler_series_input_dim(series);
+    d->T = steps;
+    d->dt = antler_series_dt(series);
+    double *shift = calloc(2 * d->N, sizeof *shift);
+    antler_status status = shift == NULL ? ant_fail_memory(2 * d->N * sizeof *shift, "the training data")
+                                         : allocate(d, series, real_bytes);
+    if (status == ANTLER_OK && d->count == 0)
+        status = ant_fail(ANTLER_ERROR_ARGUMENT, "no trajectory has the %zu rows of a window", steps + 1);
+    if (status == ANTLER_OK)
+        status = choose_scaling(series, standardise, d, shift, shift + d->N);
+    if (status == ANTLER_OK)
+        status = pack(d, series, precision, shift, shift + d->N);
+    free(shift);
+    if (status != ANTLER_OK) {
+        ant_dataset_free(d);
+        return status;
+    }
+    d->fingerprint = fingerprint(UINT64_C(14695981039346656037), d->x, d->rows * d->N * real_bytes);
+    if (d->K > 0)
+        d->fingerprint = fingerprint(d->fingerprint, d->s, d->rows * d->K * real_bytes);
+    *dataset = d;
+    return ANTLER_OK;
+}
+
+void ant_dataset_free(ant_dataset *dataset)
+{
+    if (dataset == NULL)
+        return;
+    for (size_t v = 0; dataset->names != NULL && v < dataset->N + dataset->K; v++)
+        free(dataset->names[v]);
+    free(dataset->names);
+    free(dataset->row);
+    free(dataset->start);
+    free(dataset->mean);
+    free(dataset->scale);
+    free(dataset->x);
+    free(dataset->s);
+    free(dataset);
+}
+
+size_t ant_dataset_window(const ant_dataset *dataset, uint64_t number)
+{
+    size_t low = 0, high = dataset->count; /* start[low] <= number < start[high] */
+    while (high - low > 1) {
+        const size_t middle = low + (high - low) / 2;
+        if (dataset->start[middle] <= number)
+            low = middle;
+        else
+            high = middle;
+    }
+    return dataset->row[low] + (size_t)(number - dataset->start[low]);
+}
+
+void ant_dataset_draw(const ant_dataset *dataset, uint64_t seed, uint32_t run, uint32_t update, size_t batch,
+                      size_t *rows)
+{
+    ant_stream stream = ant_stream_open(seed, run, update, ANT_PURPOSE_WINDOWS);
+    const uint64_t starts = dataset->start[dataset->count];
+    for (size_t i = 0; i < batch; i++)
+        rows[i] = ant_dataset_window(dataset, ant_stream_below(&stream, starts));
+}

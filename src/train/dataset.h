@@ -1,0 +1,50 @@
+/*
+ * dataset.h - the training data, packed once in the precision of training, and the windows drawn from it.
+ *
+ * Trajectories lie one after the other.  A window of T steps takes T + 1 rows of one trajectory; all
+ * admissible starts of all trajectories are numbered through, so that one uniform number is one window
+ * and none ever crosses from a trajectory into the next.
+ */
+#ifndef ANT_TRAIN_DATASET_H
+#define ANT_TRAIN_DATASET_H
+
+#include "base/status.h"
+
+typedef struct ant_dataset {
+    size_t N, K;
+    size_t T;             /* steps of a window */
+    size_t count;         /* trajectories that are long enough for a window */
+    size_t *row;          /* (count): first packed row of each */
+    uint64_t *start;      /* (count + 1): number of its first admissible start; the last entry is their sum */
+    size_t rows;          /* packed */
+    void *x;              /* (rows, N), float or double */
+    void *s;              /* (rows, K); NULL when K = 0 */
+    bool scaled;          /* mean and scale lead back to user units */
+    double *mean, *scale; /* (N) */
+    double dt;
+    char **names;         /* (N + K) */
+    uint64_t fingerprint; /* of x and s: a run resumes only on the data that it began with */
+} ant_dataset;
+
+/*
+ * Pack `series` for windows of `steps`; standardise: bring each variable to mean 0 and sd 1 on the way.
+ * Trajectories that are too short are left out, but count for mean and sd.
+ */
+antler_status ant_dataset_create(const antler_series *series, size_t steps, bool standardise,
+                                 antler_precision precision, ant_dataset **dataset);
+void ant_dataset_free(ant_dataset *dataset);
+
+/* Where window `number`, 0 .. start[count]-1, begins: a packed row. */
+size_t ant_dataset_window(const ant_dataset *dataset, uint64_t number);
+
+/* Draw the first rows of the windows of one update.  rows: (batch). */
+void ant_dataset_draw(const ant_dataset *dataset, uint64_t seed, uint32_t run, uint32_t update, size_t batch,
+                      size_t *rows);
+
+/* Read one trajectory into the pack, scaled.  Defined in dataset_tmpl.c. */
+antler_status ant_dataset_pack_f32(ant_dataset *dataset, const antler_series *series, size_t trajectory,
+                                   size_t row, const double *shift, const double *divisor);
+antler_status ant_dataset_pack_f64(ant_dataset *dataset, const antler_series *series, size_t trajectory,
+                                   size_t row, const double *shift, const double *divisor);
+
+#endif

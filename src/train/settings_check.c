@@ -1,0 +1,119 @@
+/* settings_check.c - which settings go together, and with which data.  Before any work is done. */
+#include "train/settings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Bounds hold for fields that a program filled in by itself, too. */
+static antler_status check_each(const antler_settings *s)
+{
+    for (size_t i = 0; i < ant_setting_count(); i++) {
+        const ant_setting *setting = ant_setting_at(i);
+        const void *field = (const char *)s + setting->offset;
+        char text[ANT_SETTING_TEXT_MAX];
+        antler_settings scratch;
+        if (setting->kind == ANT_SETTING_CHOICE) {
+            int choice, count = 0;
+            memcpy(&choice, field, sizeof choice);
+            while (setting->info.choices[count] != NULL)
+                count++;
+            ANT_CHECK(choice >= 0 && choice < count, ANTLER_ERROR_ARGUMENT, "%s: there is no choice %d",
+                      setting->info.name, choice);
+        } else if (setting->kind == ANT_SETTING_TEXT || setting->kind == ANT_SETTING_PATHS) {
+            ANT_CHECK(memchr(field, '\0', setting->bytes) != NULL, ANTLER_ERROR_ARGUMENT,
+                      "%s: the text does not end", setting->info.name);
+        } else if (setting->kind != ANT_SETTING_BOOL) {
+            ant_setting_print(setting, s, text);
+            ANT_TRY(ant_setting_store(setting, text, &scratch));
+        }
+    }
+    return ANTLER_OK;
+}
+
+/* Experiment and name become one folder each. */
+static antler_status check_folder(const char *setting, const char *text)
+{
+    ANT_CHECK(text[0] != '\0' && strchr(text, '/') == NULL && strcmp(text, ".") != 0 &&
+                  strcmp(text, "..") != 0,
+              ANTLER_ERROR_ARGUMENT, "%s: '%s' cannot be the name of one folder", setting, text);
+    return ANTLER_OK;
+}
+
+static antler_status check_model(const antler_settings *s)
+{
+    const size_t smaller = s->latent_dim < s->hidden_dim ? s->latent_dim : s->hidden_dim;
+    ANT_CHECK(s->rank <= smaller, ANTLER_ERROR_ARGUMENT,
+              "rank is %zu, above min(latent_dim, hidden_dim) = %zu; lower it, or 0 for the full W", s->rank,
+              smaller);
+    ANT_CHECK(s->regularised_units <= s->latent_dim, ANTLER_ERROR_ARGUMENT,
+              "regularised_units is %zu, but there are only latent_dim = %zu units", s->regularised_units,
+              s->latent_dim);
+    ANT_CHECK(s->regularised_units > 0 || s->MAR_lambda == 0.0, ANTLER_ERROR_ARGUMENT,
+              "MAR_lambda is %g, but regularised_units is 0; say how many units it acts on", s->MAR_lambda);
+    ANT_CHECK(s->regularised_units > 0 || s->readout_lambda == 0.0, ANTLER_ERROR_ARGUMENT,
+              "readout_lambda is %g, but regularised_units is 0; say how many units it acts on",
+              s->readout_lambda);
+    return ANTLER_OK;
+}
+
+static antler_status check_optimisation(const antler_settings *s)
+{
+    ANT_CHECK(s->schedule != ANTLER_SCHEDULE_EXPONENTIAL || s->end_lr > 0.0, ANTLER_ERROR_ARGUMENT,
+              "end_lr is 0, which an exponential schedule never reaches; set it above 0 or take cosine");
+    ANT_CHECK(s->schedule == ANTLER_SCHEDULE_CONSTANT || s->end_lr <= s->start_lr, ANTLER_ERROR_ARGUMENT,
+              "end_lr is %g, above start_lr = %g; the learning rate falls", s->end_lr, s->start_lr);
+    ANT_CHECK(s->warmup < s->sequence_length, ANTLER_ERROR_ARGUMENT,
+              "warmup is %zu, but it must be below sequence_length = %zu: the loss needs at least one step",
+              s->warmup, s->sequence_length);
+    ANT_CHECK(s->adjoint == ANTLER_ADJOINT_FULL || s->solver == ANTLER_SOLVER_QUASI_DEER,
+              ANTLER_ERROR_ARGUMENT,
+              "adjoint: diagonal goes with solver: quasi-deer only; the others are exact");
+    return ANTLER_OK;
+}
+
+static antler_status check_series(const antler_settings *s, const antler_series *series)
+{
+    size_t longest = 0;
+    for (size_t i = 0; i < antler_series_count(series); i++) {
+        const size_t length = antler_series_length(series, i);
+        longest = length > longest ? length : longest;
+    }
+    ANT_CHECK(longest > s->sequence_length, ANTLER_ERROR_ARGUMENT,
+              "sequence_length is %zu, so a window takes %zu rows, but the longest trajectory has %zu; set "
+              "sequence_length to at most %zu",
+              s->sequence_length, s->sequence_length + 1, longest, longest > 0 ? longest - 1 : 0);
+    return antler_series_check(series, 1);
+}
+
+antler_status antler_settings_check(const antler_settings *settings, const antler_series *series)
+{
+    ANT_TRY(check_each(settings));
+    ANT_TRY(check_folder("experiment", settings->experiment));
+    ANT_TRY(check_folder("name", settings->name));
+    ANT_TRY(check_model(settings));
+    ANT_TRY(check_optimisation(settings));
+    return series == NULL ? ANTLER_OK : check_series(settings, series);
+}
+
+antler_status antler_settings_series(const antler_settings *settings, antler_series **series)
+{
+    const char *patterns[ANT_SETTING_TEXT_MAX / 2];
+    size_t count = 0;
+    antler_load_opts opts;
+    antler_load_opts_default(&opts);
+    opts.transpose = settings->transpose;
+    opts.columns = settings->columns[0] == '\0' ? NULL : settings->columns;
+    opts.inputs = settings->inputs[0] == '\0' ? NULL : settings->inputs;
+    opts.dt = settings->dt;
+    ANT_CHECK(settings->data[0] != '\0', ANTLER_ERROR_ARGUMENT,
+              "the settings name no data; add a line such as 'data: train.npy'");
+    char *paths = strdup(settings->data);
+    if (paths == NULL)
+        return ant_fail_memory(sizeof settings->data, "file names");
+    char *rest = NULL;
+    for (char *path = strtok_r(paths, "\n", &rest); path != NULL; path = strtok_r(NULL, "\n", &rest))
+        patterns[count++] = path;
+    const antler_status status = antler_series_load(patterns, count, &opts, series);
+    free(paths);
+    return status;
+}

@@ -1,0 +1,156 @@
+/* settings_table.c - every setting: its name, kind, default, bounds and meaning, in one table. */
+#include "train/settings.h"
+
+#include <math.h>
+#include <stddef.h>
+
+static const char *const models[] = {"shplrnn", NULL};
+static const char *const teachers[] = {"flow", "stop", NULL};
+static const char *const solvers[] = {"auto",       "reference", "sequential", "deer",
+                                      "quasi-deer", "shooting",  NULL};
+static const char *const adjoints[] = {"full", "diagonal", NULL};
+static const char *const starts[] = {"pinv", "zero", "normal", NULL};
+static const char *const optimisers[] = {"radam", "adam", NULL};
+static const char *const schedules[] = {"cosine", "exponential", "constant", NULL};
+static const char *const precisions[] = {"float", "double", NULL};
+
+/* Larger counts than these are slips of the finger; they also keep products of counts within 64 bits. */
+#define DIM_MAX    65536.0
+#define LENGTH_MAX 1e9
+#define UPDATE_MAX 4294967295.0 /* the update is one 32-bit word of a random stream's name */
+#define RUN_MAX    9999.0       /* four digits of a folder's name */
+
+#define FIELD(field) offsetof(antler_settings, field), sizeof(((antler_settings *)NULL)->field)
+
+#define COUNT(g, field, standard, low, high, where, meaning)                                                 \
+    {                                                                                                        \
+        {#field, g, "whole number", NULL, standard, low, high, false, false, meaning}, ANT_SETTING_COUNT,    \
+            FIELD(field), where                                                                              \
+    }
+#define REAL(g, field, standard, low, low_open, high, high_open, meaning)                                    \
+    {                                                                                                        \
+        {#field, g, "number", NULL, standard, low, high, low_open, high_open, meaning}, ANT_SETTING_REAL,    \
+            FIELD(field), false                                                                              \
+    }
+#define BOOL(g, field, standard, meaning)                                                                    \
+    {                                                                                                        \
+        {#field, g, "true or false", NULL, standard, 0.0, 1.0, false, false, meaning}, ANT_SETTING_BOOL,     \
+            FIELD(field), false                                                                              \
+    }
+#define CHOICE(g, field, list, standard, meaning)                                                            \
+    {                                                                                                        \
+        {#field, g, "one of a list", list, standard, 0.0, 0.0, false, false, meaning}, ANT_SETTING_CHOICE,   \
+            FIELD(field), false                                                                              \
+    }
+#define TEXT(g, field, standard, where, meaning)                                                             \
+    {                                                                                                        \
+        {#field, g, "text", NULL, standard, 0.0, 0.0, false, false, meaning}, ANT_SETTING_TEXT,              \
+            FIELD(field), where                                                                              \
+    }
+
+static const ant_setting table[] = {
+    TEXT("run", experiment, "experiment", true, "Folder below `results`: a question that you ask."),
+    TEXT("run", name, "run", true, "Folder below `experiment`: one way of answering it."),
+    TEXT("run", results, "Results", true, "Folder that holds all experiments."),
+    COUNT("run", runs, "1", 1, RUN_MAX, true,
+          "Independent runs, numbered from 1, each with its own start, windows and folder."),
+    {{"seed", "run", "whole number", NULL, "1", 0.0, 18446744073709551615.0, false, false,
+      "Of initial parameters, windows and noise. Same seed, same bytes."},
+     ANT_SETTING_SEED,
+     FIELD(seed),
+     false},
+    CHOICE("run", precision, precisions, "float", "Precision of training."),
+    COUNT("run", threads, "0", 0, 1024, true,
+          "Threads in all; 0 for all cores. Runs are spread over them; what is left serves inside a run."),
+    COUNT("run", log_interval, "100", 1, UPDATE_MAX, true, "Updates between two rows of log.csv."),
+    COUNT("run", checkpoint_interval, "1000", 1, UPDATE_MAX, true,
+          "Updates between two checkpoints. One is always written at the end and when stopped."),
+
+    {{"data", "data", "list of paths", NULL, "", 0.0, 0.0, false, false,
+      "A file, a glob, or a list of them: .npy, .npz, .csv or .tsv, one or many trajectories."},
+     ANT_SETTING_PATHS,
+     FIELD(data),
+     false},
+    TEXT("data", columns, "", false, "Variables to take, by name or number: x,z or 1-3. Empty: all."),
+    TEXT("data", inputs, "", false, "Columns that are known inputs, written alike. Empty: none."),
+    BOOL("data", transpose, "false", "The file has variables in rows (N x T)."),
+    REAL("data", dt, "0", 0.0, false, INFINITY, true, "Time between two rows; 0: what the file says."),
+    BOOL("data", standardise, "true",
+         "Subtract the mean and divide by the standard deviation of each variable; the model keeps both."),
+
+    CHOICE("model", model, models, "shplrnn", "Kind of model: shplrnn, the shallow piecewise-linear RNN."),
+    COUNT("model", latent_dim, "5", 1, DIM_MAX, false, "M, latent units."),
+    COUNT("model", hidden_dim, "50", 1, DIM_MAX, false, "L, hidden units."),
+    COUNT("model", rank, "0", 0, DIM_MAX, false,
+          "Rank of W, at most min(latent_dim, hidden_dim); 0 stores W in full."),
+    BOOL("model", clipped, "false", "Use W[phi(Vz+b) - phi(Vz)], whose orbits stay bounded."),
+    REAL("model", kappa, "0.9995", 0.0, true, 1.0, true,
+         "Diagonal of A at the start; the other weights begin of order 1 - kappa."),
+
+    COUNT("forcing", sequence_length, "200", 1, LENGTH_MAX, false,
+          "T, steps of a training window, which takes T + 1 rows."),
+    COUNT("forcing", batch_size, "16", 1, 1e6, false, "Windows per update."),
+    COUNT("forcing", warmup, "0", 0, LENGTH_MAX, false,
+          "T_w, first steps that are forced fully and left out of the loss; below sequence_length."),
+    REAL("forcing", gtf_alpha, "0.15", 0.0, false, 1.0, false,
+         "Strength of generalised teacher forcing: 0 runs free, 1 starts every step from the data."),
+    CHOICE("forcing", teacher, teachers, "flow",
+           "Gradient through the teacher signal: flow is the exact derivative, stop leaves it out."),
+    REAL("forcing", noise, "0", 0.0, false, 1e3, false,
+         "Standard deviation of Gaussian noise added to each window anew, in units of the packed data."),
+
+    CHOICE("solver", solver, solvers, "auto", "How a window is solved; every solver gives the same answer."),
+    CHOICE("solver", adjoint, adjoints, "full",
+           "Adjoint of quasi-deer; diagonal is the published form, whose gradient is not exact."),
+    CHOICE("solver", start, starts, "pinv", "First guess of Newton's method."),
+    REAL("solver", tolerance, "0", 0.0, false, 1.0, false,
+         "Newton stops when no state changes more; 0: 1e-5 in float, 1e-10 in double."),
+    COUNT("solver", max_iterations, "100", 1, 1e6, false, "Limit of Newton iterations."),
+    BOOL("solver", fallback, "true", "Solve again step by step what did not converge."),
+    COUNT("solver", check_interval, "0", 0, UPDATE_MAX, false,
+          "Compare with the plain solver every so many updates and log the difference; 0: never."),
+
+    COUNT("optimisation", updates, "20000", 1, UPDATE_MAX, false, "Parameter updates."),
+    CHOICE("optimisation", optimiser, optimisers, "radam", "Optimiser."),
+    REAL("optimisation", beta1, "0.9", 0.0, false, 1.0, true, "Decay of the mean of gradients."),
+    REAL("optimisation", beta2, "0.999", 0.0, false, 1.0, true, "Decay of the mean of squared gradients."),
+    REAL("optimisation", epsilon, "1e-8", 0.0, true, 1.0, false, "Added to the root of squared gradients."),
+    REAL("optimisation", start_lr, "1e-3", 0.0, true, 10.0, false, "Learning rate of the first update."),
+    REAL("optimisation", end_lr, "1e-6", 0.0, false, 10.0, false, "Learning rate of the last update."),
+    CHOICE("optimisation", schedule, schedules, "cosine", "Way from start_lr to end_lr."),
+    REAL("optimisation", gradient_clip, "10", 0.0, false, INFINITY, true,
+         "Gradients of a larger norm are shortened to it; 0: never."),
+
+    REAL("regularisers", MAR_lambda, "0", 0.0, false, 1e9, false,
+         "Weight of manifold attractor regularisation on the last regularised_units units."),
+    COUNT("regularisers", MAR_p, "2", 1, 2, false, "Power of the terms of MAR and of the readout term."),
+    BOOL("regularisers", MAR_initial_scale, "false",
+         "Weigh W by 1/(3L) and V by 1/(3M) inside MAR instead of by 1."),
+    COUNT("regularisers", regularised_units, "0", 0, DIM_MAX, false, "M_r, at most latent_dim."),
+    REAL("regularisers", readout_lambda, "0", 0.0, false, 1e9, false,
+         "Weight of the term that keeps regularised units out of the readout B."),
+    REAL("regularisers", singular_lambda, "0", 0.0, false, 1e9, false,
+         "Weight of the term that pulls the singular values of B to 1."),
+};
+
+enum { TABLE_ROWS = sizeof table / sizeof table[0] };
+
+size_t ant_setting_count(void)
+{
+    return TABLE_ROWS;
+}
+
+const ant_setting *ant_setting_at(size_t index)
+{
+    return index < TABLE_ROWS ? &table[index] : NULL;
+}
+
+size_t antler_setting_count(void)
+{
+    return TABLE_ROWS;
+}
+
+const antler_setting_info *antler_setting_at(size_t index)
+{
+    return index < TABLE_ROWS ? &table[index].info : NULL;
+}

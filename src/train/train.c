@@ -1,0 +1,231 @@
+/* train.c - training on disk: new runs, and runs that go on. */
+#include "train/folder.h"
+#include "train/settings.h"
+
+#include "base/machine.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The runs of one call and their folders. */
+typedef struct session {
+    antler_trainer *trainer;
+    char base[ANT_PATH_MAX];
+    size_t only; /* the run that was asked for; 0: all */
+    size_t first, last;
+    ant_folder *folders; /* (runs of the trainer) */
+} session;
+
+static ant_folder *folder_of(void *cookie, const ant_run *run)
+{
+    return &((session *)cookie)->folders[run->number - 1];
+}
+
+static antler_status on_open(void *cookie, ant_run *run)
+{
+    const session *s = cookie;
+    char path[ANT_PATH_MAX];
+    ANT_TRY(ant_folder_name(s->base, run->number, path));
+    return ant_folder_open(folder_of(cookie, run), path, s->trainer, run);
+}
+
+static void on_close(void *cookie, ant_run *run)
+{
+    ant_folder_close(folder_of(cookie, run));
+}
+
+static antler_status on_row(void *cookie, const ant_run *run, const antler_train_row *row)
+{
+    return ant_folder_row(folder_of(cookie, run), row);
+}
+
+static antler_status on_save(void *cookie, const ant_run *run)
+{
+    return ant_folder_save(folder_of(cookie, run), ((session *)cookie)->trainer, run);
+}
+
+static antler_status on_lost(void *cookie, const ant_run *run)
+{
+    return ant_folder_lost(folder_of(cookie, run), ((session *)cookie)->trainer, run);
+}
+
+static const char *on_folder(void *cookie, const ant_run *run)
+{
+    return folder_of(cookie, run)->path;
+}
+
+/* Load and check everything that can be wrong before anything is written. */
+static antler_status prepare(session *s, const antler_settings *settings)
+{
+    antler_series *series = NULL;
+    ANT_TRY(antler_settings_check(settings, NULL));
+    ANT_TRY(antler_settings_series(settings, &series));
+    antler_status status = antler_trainer_create(settings, series, &s->trainer);
+    antler_series_free(series);
+    if (status != ANTLER_OK)
+        return status;
+    s->folders = calloc(settings->runs, sizeof *s->folders);
+    if (s->folders == NULL)
+        return ant_fail_memory(settings->runs * sizeof *s->folders, "the folders of runs");
+    for (size_t i = 0; i < settings->runs; i++)
+        s->folders[i].lock = -1;
+    return ANTLER_OK;
+}
+
+static antler_status work(session *s, const antler_train_events *events, antler_train_result *result)
+{
+    const ant_run_hooks hooks = {.cookie = s,
+                                 .open = on_open,
+                                 .close = on_close,
+                                 .row = on_row,
+                                 .save = on_save,
+                                 .lost = on_lost,
+                                 .folder = on_folder};
+    antler_train_result counts = {.run = s->only};
+    snprintf(counts.folder, sizeof counts.folder, "%.1399s", s->base);
+    const antler_status status = ant_trainer_train(s->trainer, s->first, s->last, &hooks, events, &counts);
+    if (result != NULL)
+        *result = counts;
+    return status;
+}
+
+static void finish(session *s)
+{
+    free(s->folders);
+    antler_trainer_free(s->trainer);
+}
+
+/* Make the folders of those runs that have none yet, or of all. */
+static antler_status begin_folders(const session *s, bool only_missing, bool overwrite)
+{
+    for (int pass = 0; pass < 2; pass++) { /* refuse before anything is changed */
+        for (size_t i = s->first; i <= s->last; i++) {
+            char path[ANT_PATH_MAX];
+            ANT_TRY(ant_folder_name(s->base, i, path));
+            if (only_missing && ant_folder_is_run(path))
+                continue;
+            if (pass == 1)
+                ANT_TRY(ant_folder_begin(path, &s->trainer->settings));
+            else
+                ANT_CHECK(overwrite || !ant_folder_is_run(path), ANTLER_ERROR_ARGUMENT,
+                          "%s: this run exists; --resume goes on with it, --overwrite replaces it, and "
+                          "another name leaves it alone",
+                          path);
+        }
+    }
+    return ANTLER_OK;
+}
+
+antler_status antler_train(const antler_settings *settings, size_t run, bool overwrite,
+                           const antler_train_events *events, antler_train_result *result)
+{
+    session s = {.only = settings->runs == 1 ? 1 : run,
+                 .first = run == 0 ? 1 : run,
+                 .last = run == 0 ? settings->runs : run};
+    ANT_CHECK(run <= settings->runs, ANTLER_ERROR_ARGUMENT,
+              "there is no run %zu; the settings have runs: %zu", run, settings->runs);
+    const int length =
+        snprintf(s.base, sizeof s.base, "%s/%s/%s", settings->results, settings->experiment, settings->name);
+    ANT_CHECK(length > 0 && length < 1400, ANTLER_ERROR_ARGUMENT, "results: the path is too long");
+    antler_status status = prepare(&s, settings);
+    if (status == ANTLER_OK)
+        status = begin_folders(&s, false, overwrite);
+    if (status == ANTLER_OK)
+        status = work(&s, events, result);
+    finish(&s);
+    return status;
+}
+
+/* Split "Results/e/n/002" into base and number; false when the last part is no number. */
+static bool split_run(const char *folder, char base[ANT_PATH_MAX], size_t *run)
+{
+    snprintf(base, ANT_PATH_MAX, "%s", folder);
+    for (size_t n = strlen(base); n > 1 && base[n - 1] == '/'; n--)
+        base[n - 1] = '\0';
+    char *slash = strrchr(base, '/');
+    const char *name = slash == NULL ? base : slash + 1;
+    char *end = NULL;
+    if (!isdigit((unsigned char)name[0]))
+        return false;
+    *run = (size_t)strtoull(name, &end, 10);
+    if (*end != '\0' || *run == 0)
+        return false;
+    if (slash == NULL)
+        snprintf(base, ANT_PATH_MAX, ".");
+    else
+        *slash = '\0';
+    return true;
+}
+
+/* Which runs a folder means: itself, or all below it (*run = 0).  config: a config.yaml of them. */
+static antler_status locate(const char *folder, char base[ANT_PATH_MAX], size_t *run,
+                            char config[ANT_PATH_MAX + 16])
+{
+    char real[ANT_PATH_MAX], path[ANT_PATH_MAX];
+    ANT_CHECK(strlen(folder) < ANT_PATH_MAX - 256, ANTLER_ERROR_ARGUMENT, "%.200s: the path is too long",
+              folder);
+    if (ant_folder_is_run(folder)) {
+        char *resolved = realpath(folder, NULL);
+        snprintf(real, sizeof real, "%s", resolved == NULL ? folder : resolved);
+        free(resolved);
+        ANT_CHECK(split_run(folder, base, run) || split_run(real, base, run), ANTLER_ERROR_ARGUMENT,
+                  "%s: the folder of a run is named by its number, such as 001", folder);
+        snprintf(config, ANT_PATH_MAX + 16, "%s/config.yaml", folder);
+        return ANTLER_OK;
+    }
+    *run = 0;
+    snprintf(base, ANT_PATH_MAX, "%s", folder);
+    for (size_t i = 1; i <= 9999; i++) {
+        ANT_TRY(ant_folder_name(folder, i, path));
+        if (ant_folder_is_run(path)) {
+            snprintf(config, ANT_PATH_MAX + 16, "%s/config.yaml", path);
+            return ANTLER_OK;
+        }
+    }
+    return ant_fail(ANTLER_ERROR_NOT_FOUND,
+                    "%s: holds no run; give a folder such as Results/experiment/run/001, or the one above it",
+                    folder);
+}
+
+static antler_status check_same(const antler_settings *own, const antler_settings *given, const char *config)
+{
+    for (size_t i = 0; given != NULL && i < ant_setting_count(); i++) {
+        const ant_setting *setting = ant_setting_at(i);
+        if (setting->place || ant_setting_equal(setting, own, given))
+            continue;
+        char before[ANT_SETTING_TEXT_MAX], now[ANT_SETTING_TEXT_MAX];
+        ant_setting_print(setting, own, before);
+        ant_setting_print(setting, given, now);
+        return ant_fail(
+            ANTLER_ERROR_ARGUMENT,
+            "%s: the run began with %s: %.100s, not %.100s; a run resumes as it began, so leave the "
+            "setting or begin a new run",
+            config, setting->info.name, before, now);
+    }
+    return ANTLER_OK;
+}
+
+antler_status antler_train_resume(const char *folder, const antler_settings *settings,
+                                  const antler_train_events *events, antler_train_result *result)
+{
+    session s = {.first = 1};
+    size_t run = 0;
+    char config[ANT_PATH_MAX + 16];
+    antler_settings own;
+    ANT_TRY(locate(folder, s.base, &run, config));
+    ANT_TRY(antler_settings_load(config, &own));
+    ANT_TRY(check_same(&own, settings, config));
+    ANT_CHECK(run <= own.runs, ANTLER_ERROR_ARGUMENT, "%s: there is no run %zu; the settings have runs: %zu",
+              config, run, own.runs);
+    s.only = own.runs == 1 ? 1 : run;
+    s.first = run == 0 ? 1 : run;
+    s.last = run == 0 ? own.runs : run;
+    antler_status status = prepare(&s, &own);
+    if (status == ANTLER_OK)
+        status = begin_folders(&s, true, false);
+    if (status == ANTLER_OK)
+        status = work(&s, events, result);
+    finish(&s);
+    return status;
+}

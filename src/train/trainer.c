@@ -1,0 +1,256 @@
+#include "train/trainer.h"
+
+#include "base/machine.h"
+#include "train/settings.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the threads of one training share. */
+typedef struct pool {
+    antler_trainer *trainer;
+    const antler_train_events *events;
+    ant_run_context context;
+    size_t last;
+    atomic_size_t next; /* run to begin */
+    atomic_bool stopping;
+    pthread_mutex_t reporting;
+} pool;
+
+antler_status antler_trainer_create(const antler_settings *settings, const antler_series *series,
+                                    antler_trainer **trainer)
+{
+    ANT_TRY(antler_settings_check(settings, series));
+    antler_trainer *t = calloc(1, sizeof *t);
+    if (t == NULL)
+        return ant_fail_memory(sizeof *t, "a training");
+    t->settings = *settings;
+    t->settings.threads = (size_t)ant_threads_resolve((int)settings->threads);
+    const ant_model_dims dims = {.M = settings->latent_dim,
+                                 .N = antler_series_dim(series),
+                                 .L = settings->hidden_dim,
+                                 .K = antler_series_input_dim(series),
+                                 .rank = settings->rank,
+                                 .clipped = settings->clipped};
+    antler_status status = ant_model_layout_make(&dims, &t->layout);
+    if (status == ANTLER_OK)
+        status = ant_dataset_create(series, settings->sequence_length, settings->standardise,
+                                    settings->precision, &t->dataset);
+    if (status == ANTLER_OK) {
+        t->runs = calloc(settings->runs, sizeof *t->runs);
+        if (t->runs == NULL)
+            status = ant_fail_memory(settings->runs * sizeof *t->runs, "the runs");
+    }
+    for (size_t i = 0; i < settings->runs && status == ANTLER_OK; i++)
+        status = ant_run_create(&t->runs[i], i + 1, t->layout.total);
+    if (status != ANTLER_OK) {
+        antler_trainer_free(t);
+        return status;
+    }
+    *trainer = t;
+    return ANTLER_OK;
+}
+
+void antler_trainer_free(antler_trainer *trainer)
+{
+    if (trainer == NULL)
+        return;
+    for (size_t i = 0; trainer->runs != NULL && i < trainer->settings.runs; i++)
+        ant_run_destroy(&trainer->runs[i]);
+    free(trainer->runs);
+    ant_dataset_free(trainer->dataset);
+    free(trainer);
+}
+
+static void report_begin(void *reporter, const antler_train_note *note)
+{
+    pool *p = reporter;
+    if (p->events == NULL || p->events->begin == NULL)
+        return;
+    pthread_mutex_lock(&p->reporting);
+    p->events->begin(p->events->cookie, note);
+    pthread_mutex_unlock(&p->reporting);
+}
+
+static void report_row(void *reporter, const antler_train_row *row)
+{
+    pool *p = reporter;
+    if (p->events == NULL || p->events->row == NULL)
+        return;
+    pthread_mutex_lock(&p->reporting);
+    p->events->row(p->events->cookie, row);
+    pthread_mutex_unlock(&p->reporting);
+}
+
+static void report_end(pool *p, const ant_run *run)
+{
+    if (p->events == NULL || p->events->end == NULL)
+        return;
+    const ant_run_hooks *hooks = p->context.hooks;
+    const antler_train_note note = {.run = run->number,
+                                    .runs = p->context.runs,
+                                    .update = run->update,
+                                    .updates = p->trainer->settings.updates,
+                                    .status = run->status,
+                                    .text = run->message,
+                                    .folder = hooks == NULL ? "" : hooks->folder(hooks->cookie, run)};
+    pthread_mutex_lock(&p->reporting);
+    p->events->end(p->events->cookie, &note);
+    pthread_mutex_unlock(&p->reporting);
+}
+
+static bool ask_stop(void *reporter)
+{
+    pool *p = reporter;
+    if (p->events != NULL && p->events->stop != NULL && p->events->stop(p->events->cookie) != 0)
+        atomic_store(&p->stopping, true);
+    return atomic_load(&p->stopping);
+}
+
+static void *work(void *argument)
+{
+    pool *p = argument;
+    for (size_t number = atomic_fetch_add(&p->next, 1); number <= p->last;
+         number = atomic_fetch_add(&p->next, 1)) {
+        ant_run *run = &p->trainer->runs[number - 1];
+        if (ask_stop(p)) {
+            run->status = ANTLER_CANCELLED;
+            snprintf(run->message, sizeof run->message, "stopped before it began");
+            continue;
+        }
+        ant_run_train(run, &p->context);
+        report_end(p, run);
+    }
+    return NULL;
+}
+
+/* Workers beyond the first get threads of their own; a thread that cannot be had is done without. */
+static void work_on_threads(pool *p, size_t workers)
+{
+    pthread_t *threads = calloc(workers, sizeof *threads);
+    size_t started = 0;
+    while (threads != NULL && started + 1 < workers && pthread_create(&threads[started], NULL, work, p) == 0)
+        started++;
+    work(p);
+    for (size_t i = 0; i < started; i++)
+        pthread_join(threads[i], NULL);
+    free(threads);
+}
+
+static antler_status conclude(const antler_trainer *trainer, size_t first, size_t last,
+                              antler_train_result *result)
+{
+    const ant_run *failed = NULL, *diverged = NULL, *stopped = NULL;
+    for (size_t i = first; i <= last; i++) {
+        const ant_run *run = &trainer->runs[i - 1];
+        switch (run->status) {
+        case ANTLER_OK:
+            result->finished++;
+            break;
+        case ANTLER_CANCELLED:
+            result->stopped++;
+            stopped = stopped == NULL ? run : stopped;
+            break;
+        case ANTLER_DIVERGED:
+            result->diverged++;
+            diverged = diverged == NULL ? run : diverged;
+            break;
+        default:
+            result->failed++;
+            failed = failed == NULL ? run : failed;
+            break;
+        }
+    }
+    const ant_run *told = failed != NULL ? failed : stopped != NULL ? stopped : diverged;
+    if (told == NULL)
+        return ANTLER_OK;
+    return first == last ? ant_fail(told->status, "%s", told->message)
+                         : ant_fail(told->status, "run %zu: %s", told->number, told->message);
+}
+
+antler_status ant_trainer_train(antler_trainer *trainer, size_t first, size_t last,
+                                const ant_run_hooks *hooks, const antler_train_events *events,
+                                antler_train_result *result)
+{
+    const antler_settings *s = &trainer->settings;
+    const size_t at_once = s->runs < s->threads ? s->runs : s->threads;
+    pool p = {.trainer = trainer, .events = events, .last = last};
+    p.context = (ant_run_context){.settings = s,
+                                  .dataset = trainer->dataset,
+                                  .layout = &trainer->layout,
+                                  .runs = last - first + 1,
+                                  .threads = (int)(s->threads / at_once),
+                                  .hooks = hooks,
+                                  .reporter = &p,
+                                  .begin = report_begin,
+                                  .report = report_row,
+                                  .stop = ask_stop};
+    atomic_init(&p.next, first);
+    atomic_init(&p.stopping, false);
+    ANT_CHECK(pthread_mutex_init(&p.reporting, NULL) == 0, ANTLER_ERROR_MEMORY, "a lock could not be made");
+    work_on_threads(&p, last - first + 1 < at_once ? last - first + 1 : at_once);
+    pthread_mutex_destroy(&p.reporting);
+    return conclude(trainer, first, last, result);
+}
+
+antler_status antler_trainer_run(antler_trainer *trainer, const antler_train_events *events,
+                                 antler_train_result *result)
+{
+    antler_train_result counts = {.finished = 0};
+    const antler_status status = ant_trainer_train(trainer, 1, trainer->settings.runs, NULL, events, &counts);
+    if (result != NULL)
+        *result = counts;
+    return status;
+}
+
+/* The settings that made it, headed by the number of the run, which with the seed names its streams. */
+static antler_status describe(const antler_trainer *trainer, const ant_run *run, char **settings)
+{
+    char *yaml = NULL;
+    ANT_TRY(ant_settings_yaml(&trainer->settings, false, &yaml));
+    const size_t bytes = strlen(yaml) + 64;
+    *settings = malloc(bytes);
+    if (*settings != NULL)
+        snprintf(*settings, bytes, "# run %zu\n%s", run->number, yaml);
+    free(yaml);
+    return *settings == NULL ? ant_fail_memory(bytes, "the settings as text") : ANTLER_OK;
+}
+
+antler_status ant_trainer_make_model(const antler_trainer *trainer, const ant_run *run, antler_model **model)
+{
+    const ant_dataset *d = trainer->dataset;
+    antler_model *m = NULL;
+    ANT_TRY(ant_model_create(&trainer->layout.dims, &m));
+    memcpy(m->parameters, run->state.parameters, trainer->layout.total * sizeof *m->parameters);
+    ant_model_refresh(m);
+    m->precision = trainer->settings.precision == ANTLER_PRECISION_FLOAT ? 32 : 64;
+    m->dt = d->dt;
+    antler_status status = d->scaled ? ant_model_set_scaling(m, d->mean, d->scale) : ANTLER_OK;
+    for (size_t i = 0; i < d->N + d->K && status == ANTLER_OK; i++)
+        status = ant_model_set_name(m, i, d->names[i]);
+    if (status == ANTLER_OK)
+        status = describe(trainer, run, &m->settings);
+    if (status == ANTLER_OK) {
+        m->provenance = strdup(antler_build_info());
+        if (m->provenance == NULL)
+            status = ant_fail_memory(512, "the provenance of a model");
+    }
+    if (status != ANTLER_OK) {
+        antler_model_free(m);
+        return status;
+    }
+    *model = m;
+    return ANTLER_OK;
+}
+
+antler_status antler_trainer_model(const antler_trainer *trainer, size_t run, antler_model **model)
+{
+    ANT_CHECK(run >= 1 && run <= trainer->settings.runs, ANTLER_ERROR_ARGUMENT,
+              "there is no run %zu; runs count from 1 to %zu", run, trainer->settings.runs);
+    ANT_CHECK(trainer->runs[run - 1].begun, ANTLER_ERROR_ARGUMENT,
+              "run %zu has no model yet; call antler_trainer_run first", run);
+    return ant_trainer_make_model(trainer, &trainer->runs[run - 1], model);
+}

@@ -1,0 +1,26 @@
+/* trainer.h - all runs of a training, spread over the cores. */
+#ifndef ANT_TRAIN_TRAINER_H
+#define ANT_TRAIN_TRAINER_H
+
+#include "model/handle.h"
+#include "train/run.h"
+
+struct antler_trainer {
+    antler_settings settings; /* threads resolved */
+    ant_dataset *dataset;
+    ant_model_layout layout;
+    ant_run *runs; /* (settings.runs) */
+};
+
+/*
+ * Train runs first .. last, from 1.  The number of threads inside a run follows from the settings alone,
+ * never from how many runs are asked for, so that a run does the same among others and on its own.
+ */
+antler_status ant_trainer_train(antler_trainer *trainer, size_t first, size_t last,
+                                const ant_run_hooks *hooks, const antler_train_events *events,
+                                antler_train_result *result);
+
+/* The model of a run in its present state. */
+antler_status ant_trainer_make_model(const antler_trainer *trainer, const ant_run *run, antler_model **model);
+
+#endif
