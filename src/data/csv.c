@@ -43,8 +43,7 @@ static antler_status next_content(reader *r, const char **line, const char **end
     }
 }
 
-static antler_status fail_field(const reader *r, size_t column, ant_field field, ant_field_kind kind,
-                                uint64_t number)
+static antler_status fail_field(size_t column, ant_field field, ant_field_kind kind, uint64_t number)
 {
     char shown[ANT_EXCERPT_ROOM];
     const unsigned long long line = number;
@@ -59,7 +58,7 @@ static antler_status fail_field(const reader *r, size_t column, ant_field field,
                         "the number in line %llu, column %zu ('%s') is too large for double precision; "
                         "rescale it",
                         line, column + 1, shown);
-    if (kind == ANT_FIELD_DECIMAL_COMMA && r->delimiter != ',')
+    if (kind == ANT_FIELD_DECIMAL_COMMA)
         return ant_fail(
             ANTLER_ERROR_FORMAT,
             "the number in line %llu, column %zu ('%s') has a decimal comma; write numbers with a "
@@ -121,7 +120,7 @@ static antler_status read_row(reader *r, const char *line, const char *end, uint
         if (kind != ANT_FIELD_NUMBER) {
             if (ant_field_count(line, end, r->delimiter) != r->fields)
                 return fail_ragged(r, ant_field_count(line, end, r->delimiter), number);
-            return fail_field(r, k, field, kind, number);
+            return fail_field(k, field, kind, number);
         }
     }
     if (k != r->fields)

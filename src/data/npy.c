@@ -13,15 +13,49 @@ bool ant_machine_is_little_endian(void)
     return first == 1;
 }
 
+static void swap_2(unsigned char *p, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint16_t v;
+        memcpy(&v, p + 2 * i, 2);
+        v = (uint16_t)(v << 8 | v >> 8);
+        memcpy(p + 2 * i, &v, 2);
+    }
+}
+
+static uint32_t reversed_4(uint32_t v)
+{
+    return v << 24 | (v & 0xff00) << 8 | (v >> 8 & 0xff00) | v >> 24;
+}
+
+static void swap_4(unsigned char *p, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t v;
+        memcpy(&v, p + 4 * i, 4);
+        v = reversed_4(v);
+        memcpy(p + 4 * i, &v, 4);
+    }
+}
+
+static void swap_8(unsigned char *p, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint64_t v;
+        memcpy(&v, p + 8 * i, 8);
+        v = (uint64_t)reversed_4((uint32_t)v) << 32 | reversed_4((uint32_t)(v >> 32));
+        memcpy(p + 8 * i, &v, 8);
+    }
+}
+
 void ant_swap_bytes(void *values, size_t count, size_t size)
 {
-    unsigned char *p = values;
-    for (size_t i = 0; i < count; i++, p += size)
-        for (size_t a = 0, b = size - 1; a < b; a++, b--) {
-            const unsigned char kept = p[a];
-            p[a] = p[b];
-            p[b] = kept;
-        }
+    if (size == 2)
+        swap_2(values, count);
+    else if (size == 4)
+        swap_4(values, count);
+    else if (size == 8)
+        swap_8(values, count);
 }
 
 static antler_status fail_short(const char *where, uint64_t missing)

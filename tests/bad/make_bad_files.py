@@ -344,6 +344,7 @@ def text_cases():
         "decimal_comma.csv": ("1,5;2,5\n3,5;4,5\n", "line 1, column 1 ('1,5') has a decimal comma; write numbers with a decimal point"),
         "decimal_comma_header.csv": ("x;y\n1;2\n3;4,25\n", "line 3, column 2 ('4,25') has a decimal comma"),
         "decimal_comma.tsv": ("1,5\t2,5\n3,5\t4,5\n", "('1,5') has a decimal comma"),
+        "decimal_comma_quoted.csv": (body + '"1,5",2,3\n', "line 5, column 1 ('1,5') has a decimal comma"),
         "carriage_returns.csv": ("1,2\r3,4\r5,6\r", "carriage return within line 1"),
         "mixed_line_ends.csv": ("1,2\n3,4\r5,6\n7,8\n", "line 2"),
         "nan.csv": ("x,y\n1,2\n3,nan\n5,6\n", "value is NaN in row 2, column 2 (y); 1 such value in all"),
