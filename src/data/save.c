@@ -23,7 +23,8 @@ void ant_save_rows(const antler_series *series, size_t trajectory, bool inputs, 
         ant_swap_bytes(out, count * width, sizeof *out);
 }
 
-antler_status ant_save_npy(const antler_series *series, ant_output *output)
+/* All trajectories, of equal length, as one array of float64: T x N or count x T x N. */
+static antler_status write_npy(const antler_series *series, ant_output *output)
 {
     char header[ANT_NPY_WRITTEN_MAX];
     const size_t length = antler_series_length(series, 0), dim = series->dim;
@@ -73,7 +74,7 @@ static antler_status save_npy(const antler_series *series, const char *path)
     ant_output output;
     ANT_TRY(check_npy(series, path));
     ANT_TRY(ant_output_open(&output, path));
-    return finish(&output, ant_save_npy(series, &output));
+    return finish(&output, write_npy(series, &output));
 }
 
 static antler_status save_csv(const antler_series *series, const char *path, char delimiter)

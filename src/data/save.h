@@ -1,12 +1,10 @@
-/* save.h - one function per format that Antler writes.  Each writes to an output that is open. */
+/* save.h - the formats that need a file of their own to be written.  Each writes to an output that is open.
+ */
 #ifndef ANT_DATA_SAVE_H
 #define ANT_DATA_SAVE_H
 
 #include "base/output.h"
 #include "data/series.h"
-
-/* All trajectories, of equal length, as one array of float64: T x N or count x T x N. */
-antler_status ant_save_npy(const antler_series *series, ant_output *output);
 
 /* The only trajectory as text with a header. */
 antler_status ant_save_csv(const antler_series *series, char delimiter, ant_output *output);
