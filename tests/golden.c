@@ -134,19 +134,13 @@ static bool is_mamba2(const golden_case *c)
     return model_is(c, "mamba2");
 }
 
-static bool is_regularisers(const golden_case *c)
-{
-    return golden_has(c, "readout_sv") && golden_has(c, "mar_p1");
-}
-
 static const golden_kind lssm = {"lssm", is_lssm, NULL};
 static const golden_kind mamba2 = {"mamba2", is_mamba2, NULL};
-static const golden_kind regularisers = {"regularisers", is_regularisers, NULL};
 
 static const golden_kind *const kinds[] = {
-    &golden_system,   &golden_dstsp_embedded, &golden_dstsp, &golden_hellinger,
-    &golden_lyapunov, &golden_shplrnn,        &lssm,         &mamba2,
-    &regularisers,
+    &golden_system,       &golden_dstsp_embedded, &golden_dstsp, &golden_hellinger,
+    &golden_lyapunov,     &golden_shplrnn,        &lssm,         &mamba2,
+    &golden_regularisers,
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 

@@ -114,12 +114,4 @@ static void lyapunov_check(golden_case *c)
     antler_model_free(model);
 }
 
-static bool shplrnn_matches(const golden_case *c)
-{
-    char word[64];
-    return golden_word(c, "model", word, sizeof word) && strncmp(word, "shplrnn", 7) == 0 &&
-           !lyapunov_matches(c);
-}
-
 const golden_kind golden_lyapunov = {"lyapunov", lyapunov_matches, lyapunov_check};
-const golden_kind golden_shplrnn = {"shplrnn", shplrnn_matches, golden_generate};
