@@ -18,6 +18,8 @@ typedef enum ant_purpose {
     ANT_PURPOSE_INITIAL_STATE = 1,
     ANT_PURPOSE_OBSERVATION_NOISE = 2,
     ANT_PURPOSE_MIXTURE_SAMPLES = 3,
+    ANT_PURPOSE_PARAMETERS = 4,
+    ANT_PURPOSE_NEWTON_START = 5,
 } ant_purpose;
 
 /* The bare bijection: four output words for one counter under one key. */

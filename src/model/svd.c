@@ -1,0 +1,37 @@
+#include "model/svd.h"
+
+#include <lapacke.h>
+#include <math.h>
+#include <string.h>
+
+static size_t scratch_count(size_t rows, size_t cols)
+{
+    const size_t small = rows < cols ? rows : cols;
+    const size_t large = rows < cols ? cols : rows;
+    return 2 * (5 * small + large) + 64;
+}
+
+size_t ant_svd_work(size_t rows, size_t cols)
+{
+    return rows * cols + scratch_count(rows, cols);
+}
+
+antler_status ant_svd(size_t rows, size_t cols, const double *a, double *u, double *s, double *vt,
+                      double *work)
+{
+    for (size_t i = 0; i < rows * cols; i++) {
+        if (!isfinite(a[i]))
+            return ant_fail(ANTLER_NON_FINITE, "the matrix to decompose is not finite");
+    }
+    const lapack_int m = (lapack_int)cols, n = (lapack_int)rows;
+    const lapack_int k = m < n ? m : n;
+    double *copy = work;
+    memcpy(copy, a, rows * cols * sizeof *a);
+    /* Row-major (rows, cols) is column-major (cols, rows): the transpose, so u and vt change places.
+       The column-major _work call neither transposes nor allocates. */
+    const lapack_int info = LAPACKE_dgesvd_work(LAPACK_COL_MAJOR, 'S', 'S', m, n, copy, m, s, vt, m, u, k,
+                                                work + rows * cols, (lapack_int)scratch_count(rows, cols));
+    if (info != 0)
+        return ant_fail(ANTLER_NOT_CONVERGED, "the singular value decomposition did not converge");
+    return ANTLER_OK;
+}

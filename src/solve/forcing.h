@@ -1,0 +1,33 @@
+/*
+ * forcing.h - the observation side of the problem: B, its pseudo-inverse, and the gradient through it.
+ * Internal to solve; for templates only.
+ */
+#ifndef ANT_SOLVE_FORCING_H
+#define ANT_SOLVE_FORCING_H
+
+#include "base/arena.h"
+#include "base/real.h"
+#include "model/model.h"
+
+typedef struct ANT_FN(ant_forcing) {
+    size_t M, N;
+    const real *B; /* (N, M), borrowed from the parameters */
+    real *pinv;    /* (M, N): B+ */
+    double *pinv64, *b64, *u, *sigma, *vt, *work;
+    double *terms; /* scratch of ant_forcing_pinv_gradient */
+} ANT_FN(ant_forcing);
+
+void ANT_FN(ant_forcing_carve)(ANT_FN(ant_forcing) * forcing, ant_arena *arena, size_t M, size_t N);
+
+/* B+ by singular values; those below max(M, N) eps sigma_1 count as zero.  NON_FINITE when B is. */
+antler_status ANT_FN(ant_forcing_set)(ANT_FN(ant_forcing) * forcing, const real *B);
+
+/*
+ * Add to dB what flows through the pseudo-inverse, given G = dloss/dB+ (M, N):
+ *     dB += -B+^T G B+^T + (I - B B+) G^T B+ B+^T + B+^T B+ G^T (I - B+ B)
+ * the transpose of the differential of B+ at full rank (Golub and Pereyra 1973).  The second term
+ * vanishes for M >= N, the third for M <= N.  dB: (N, M).
+ */
+void ANT_FN(ant_forcing_pinv_gradient)(const ANT_FN(ant_forcing) * forcing, const double *G, double *dB);
+
+#endif

@@ -1,0 +1,88 @@
+/* forcing_tmpl.c - see forcing.h.  All of this is small and done once per gradient call, in double. */
+#include "solve/forcing.h"
+
+#include "model/svd.h"
+
+#include <string.h>
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+void ANT_FN(ant_forcing_carve)(ANT_FN(ant_forcing) * f, ant_arena *arena, size_t M, size_t N)
+{
+    const size_t k = least(M, N), square = (M > N ? M : N) * (M > N ? M : N);
+    f->M = M;
+    f->N = N;
+    f->pinv = ant_arena_take(arena, M * N, sizeof *f->pinv);
+    f->pinv64 = ant_arena_take(arena, M * N, sizeof *f->pinv64);
+    f->b64 = ant_arena_take(arena, N * M, sizeof *f->b64);
+    f->u = ant_arena_take(arena, N * k, sizeof *f->u);
+    f->sigma = ant_arena_take(arena, k, sizeof *f->sigma);
+    f->vt = ant_arena_take(arena, k * M, sizeof *f->vt);
+    f->work = ant_arena_take(arena, ant_svd_work(N, M), sizeof *f->work);
+    f->terms = ant_arena_take(arena, 3 * square, sizeof *f->terms);
+}
+
+antler_status ANT_FN(ant_forcing_set)(ANT_FN(ant_forcing) * f, const real *B)
+{
+    const size_t M = f->M, N = f->N, k = least(M, N);
+    f->B = B;
+    for (size_t i = 0; i < N * M; i++)
+        f->b64[i] = (double)B[i];
+    ANT_TRY(ant_svd(N, M, f->b64, f->u, f->sigma, f->vt, f->work));
+    const double floor = f->sigma[0] * DBL_EPSILON * (double)(M > N ? M : N);
+    memset(f->pinv64, 0, M * N * sizeof *f->pinv64);
+    for (size_t q = 0; q < k && f->sigma[q] > floor; q++) {
+        for (size_t m = 0; m < M; m++) {
+            for (size_t n = 0; n < N; n++)
+                f->pinv64[m * N + n] += f->vt[q * M + m] * f->u[n * k + q] / f->sigma[q];
+        }
+    }
+    for (size_t i = 0; i < M * N; i++)
+        f->pinv[i] = (real)f->pinv64[i];
+    return ANTLER_OK;
+}
+
+/* out = a b for strided operands: a is (rows, inner), b is (inner, cols).  The strides transpose. */
+static void multiply(size_t rows, size_t inner, size_t cols, const double *a, size_t a_row, size_t a_col,
+                     const double *b, size_t b_row, size_t b_col, double *out)
+{
+    for (size_t i = 0; i < rows; i++) {
+        for (size_t j = 0; j < cols; j++) {
+            double sum = 0.0;
+            for (size_t k = 0; k < inner; k++)
+                sum += a[i * a_row + k * a_col] * b[k * b_row + j * b_col];
+            out[i * cols + j] = sum;
+        }
+    }
+}
+
+void ANT_FN(ant_forcing_pinv_gradient)(const ANT_FN(ant_forcing) * f, const double *G, double *dB)
+{
+    const size_t M = f->M, N = f->N, square = (M > N ? M : N) * (M > N ? M : N);
+    const double *P = f->pinv64;
+    double *first = f->terms, *second = first + square, *third = second + square;
+    /* -B+^T G B+^T */
+    multiply(N, M, N, P, 1, N, G, N, 1, first);
+    multiply(N, N, M, first, N, 1, P, 1, N, second);
+    for (size_t i = 0; i < N * M; i++)
+        dB[i] -= second[i];
+    if (M < N) { /* (I - B B+) G^T B+ B+^T */
+        multiply(M, N, M, P, N, 1, P, 1, N, first);
+        multiply(N, M, M, G, 1, N, first, M, 1, second); /* (N, M) */
+        multiply(M, N, M, P, N, 1, second, M, 1, first); /* B+ times it, (M, M) */
+        multiply(N, M, M, f->b64, M, 1, first, M, 1, third);
+        for (size_t i = 0; i < N * M; i++)
+            dB[i] += second[i] - third[i];
+    }
+    if (M > N) { /* B+^T B+ G^T (I - B+ B) */
+        multiply(N, M, N, P, 1, N, P, N, 1, first);
+        multiply(N, N, M, first, N, 1, G, 1, N, second); /* (N, M) */
+        multiply(N, M, N, second, M, 1, P, N, 1, first); /* it times B+, (N, N) */
+        multiply(N, N, M, first, N, 1, f->b64, M, 1, third);
+        for (size_t i = 0; i < N * M; i++)
+            dB[i] += second[i] - third[i];
+    }
+}

@@ -1,0 +1,144 @@
+/* gradient_tmpl.c - the gradient call: from parameters and windows to loss, gradient and report. */
+#include "base/random.h"
+#include "solve/plan.h"
+
+#include <string.h>
+
+typedef ANT_FN(ant_solve_plan) solve_plan;
+typedef ANT_FN(ant_problem) solve_problem;
+
+antler_status ANT_FN(ant_plan_problem)(solve_plan *plan, const real *parameters, double alpha,
+                                       solve_problem *problem)
+{
+    const ant_model_dims *d = &plan->layout.dims;
+    ANT_CHECK(alpha >= 0.0 && alpha <= 1.0, ANTLER_ERROR_ARGUMENT,
+              "the forcing strength alpha must lie in [0, 1], not %g", alpha);
+    for (size_t m = 0; m < d->M; m++)
+        plan->A[m] = r_tanh(parameters[plan->layout.Abar + m]);
+    const size_t warmup = plan->options.warmup;
+    *problem = (solve_problem){
+        .layout = &plan->layout,
+        .parameters = parameters,
+        .A = plan->A,
+        .forcing = &plan->forcing,
+        .T = plan->T,
+        .warmup = warmup,
+        .alpha = alpha,
+        .weight = (real)(2.0 / ((double)d->N * (double)(plan->T - warmup) * (double)plan->batch)),
+        .teacher = plan->options.teacher,
+    };
+    return ANT_FN(ant_forcing_set)(&plan->forcing, parameters + plan->layout.B);
+}
+
+/* The first guess of Newton: z_0 = B+ x_0 always, the rest by options->start. */
+static void guess(const solve_plan *plan, const solve_problem *p, const real *x, size_t sequence, real *z)
+{
+    const size_t M = plan->layout.dims.M, N = plan->layout.dims.N;
+    ant_stream stream = ant_stream_open(plan->options.seed, (uint32_t)sequence, 0, ANT_PURPOSE_NEWTON_START);
+    for (size_t t = 0; t <= p->T; t++) {
+        if (t == 0 || plan->options.start == ANT_START_PINV) {
+            ANT_FN(ant_reference_teacher)(p, x + t * N, z + t * M);
+            continue;
+        }
+        for (size_t m = 0; m < M; m++) {
+            double pair[2] = {0.0, 0.0};
+            if (plan->options.start == ANT_START_NORMAL)
+                ant_stream_normal_pair(&stream, pair);
+            z[t * M + m] = (real)pair[0];
+        }
+    }
+}
+
+/* Exact steps in plain loops for one sequence; adds to sums unless NULL; returns the sum of squares. */
+static double solve_plain(const solve_problem *p, const real *x, const real *s, ANT_FN(ant_trajectory) * y,
+                          double *sums)
+{
+    ANT_FN(ant_reference_forward)(p, x, s, y);
+    if (sums != NULL) {
+        ANT_FN(ant_reference_adjoint)(p, y);
+        ANT_FN(ant_reference_accumulate)(p, x, s, y, 0, p->T, y->scratch, sums);
+    }
+    return ANT_FN(ant_reference_square)(p, y);
+}
+
+/* One sequence by Newton, with its part of the report; returns the sum of squares. */
+static double solve_newton(solve_plan *plan, const solve_problem *p, const real *x, const real *s,
+                           size_t sequence, double *sums, ant_solve_report *report)
+{
+    int iterations;
+    double change;
+    guess(plan, p, x, sequence, plan->one.z);
+    const antler_status outcome =
+        ANT_FN(ant_newton_solve)(&plan->newton, p, x, s, plan->options.tolerance,
+                                 plan->options.max_iterations, &plan->one, &iterations, &change);
+    if (iterations > report->iterations)
+        report->iterations = iterations;
+    if (!(change <= report->last_change))
+        report->last_change = change;
+    if (outcome != ANTLER_OK) {
+        report->outcome = outcome > report->outcome ? outcome : report->outcome;
+        if (plan->options.fallback) {
+            report->fallbacks++;
+            return solve_plain(p, x, s, &plan->one, sums);
+        }
+    }
+    if (sums != NULL)
+        ANT_FN(ant_newton_gradient)(&plan->newton, p, x, s, &plan->one, sums);
+    return ANT_FN(ant_reference_square)(p, &plan->one);
+}
+
+static double solve_by_sequence(solve_plan *plan, const solve_problem *p, const real *const *x,
+                                const real *const *s, double *sums, ant_solve_report *report)
+{
+    const size_t row = (plan->T + 1) * plan->layout.dims.M;
+    const bool newton = report->solver == ANT_SOLVER_DEER || report->solver == ANT_SOLVER_QUASI_DEER;
+    double square = 0.0;
+    if (newton)
+        ANT_FN(ant_newton_begin)(&plan->newton, p);
+    for (size_t i = 0; i < plan->batch; i++) {
+        const real *inputs = s == NULL ? NULL : s[i];
+        plan->one.z = plan->states + i * row;
+        square += newton ? solve_newton(plan, p, x[i], inputs, i, sums, report)
+                         : solve_plain(p, x[i], inputs, &plan->one, sums);
+    }
+    return square;
+}
+
+/* Whether the call as a whole succeeded; the loss and gradient are in place. */
+static antler_status judge(const solve_plan *plan, const real *gradient, const ant_solve_report *report)
+{
+    bool finite = isfinite(report->loss);
+    for (size_t i = 0; i < plan->layout.total && gradient != NULL; i++)
+        finite = finite && isfinite(gradient[i]);
+    ANT_CHECK(finite, ANTLER_NON_FINITE,
+              "the loss or its gradient is not finite: use a larger alpha, a smaller learning rate or "
+              "the clipped model");
+    ANT_CHECK(report->outcome == ANTLER_OK || plan->options.fallback, report->outcome,
+              "%s did not converge within %d iterations; the last change was %g",
+              ant_solver_name(report->solver), report->iterations, report->last_change);
+    return ANTLER_OK;
+}
+
+antler_status ANT_FN(ant_solve_gradient)(solve_plan *plan, const real *parameters, const real *const *x,
+                                         const real *const *s, double alpha, real *gradient,
+                                         ant_solve_report *report)
+{
+    const ant_model_dims *d = &plan->layout.dims;
+    *report = (ant_solve_report){.loss = NAN, .solver = plan->options.solver};
+    solve_problem problem;
+    ANT_TRY(ANT_FN(ant_plan_problem)(plan, parameters, alpha, &problem));
+    double *sums = gradient == NULL ? NULL : plan->sums;
+    if (sums != NULL)
+        memset(sums, 0, ANT_FN(ant_sums_count)(&plan->layout) * sizeof *sums);
+    const double square = solve_by_sequence(plan, &problem, x, s, sums, report);
+    report->loss = square / ((double)d->N * (double)(plan->T - plan->options.warmup) * (double)plan->batch);
+    if (sums != NULL)
+        ANT_FN(ant_sums_finish)(&problem, sums, gradient);
+    return judge(plan, gradient, report);
+}
+
+void ANT_FN(ant_solve_states)(const solve_plan *plan, size_t sequence, real *z)
+{
+    const size_t M = plan->layout.dims.M;
+    memcpy(z, plan->states + (sequence * (plan->T + 1) + 1) * M, plan->T * M * sizeof *z);
+}

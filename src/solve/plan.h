@@ -1,0 +1,30 @@
+/* plan.h - what a plan holds.  Internal to solve; for templates only. */
+#ifndef ANT_SOLVE_PLAN_H
+#define ANT_SOLVE_PLAN_H
+
+#include "solve/newton.h"
+
+struct ANT_FN(ant_solve_plan) {
+    ant_model_layout layout;
+    ant_solve_options options; /* with tolerance, threads and solver resolved */
+    size_t T, batch;
+    char choice[256];
+    ant_arena arena;
+
+    ANT_FN(ant_forcing) forcing;
+    real *A;      /* (M) */
+    double *sums; /* (ant_sums_count) */
+
+    real *states;               /* (batch, T+1, M), for reference and Newton */
+    ANT_FN(ant_trajectory) one; /* of one sequence; z belongs to `states` or to `own_z` */
+    real *own_z;                /* (T+1, M), for checks */
+    real *own_states;           /* (T, M), for checks */
+    real *own_gradient;         /* (total), for checks */
+    ANT_FN(ant_newton) newton;
+};
+
+/* Collect the pieces of one call; NON_FINITE when B is not finite. */
+antler_status ANT_FN(ant_plan_problem)(ANT_FN(ant_solve_plan) * plan, const real *parameters, double alpha,
+                                       ANT_FN(ant_problem) * problem);
+
+#endif

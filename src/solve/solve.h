@@ -1,0 +1,94 @@
+/*
+ * solve.h - forced trajectories of the shPLRNN, their loss and its exact gradient (SPEC 2 and 3).
+ *
+ * A plan is made once for a model, a sequence length T and a batch; it owns all memory.  Each gradient
+ * call then allocates nothing:
+ *
+ *     ant_solve_options o;
+ *     ant_solve_options_default(&o);
+ *     o.solver = ANT_SOLVER_AUTO;
+ *     ant_solve_plan_f32 *plan;
+ *     ANT_TRY(ant_solve_plan_create_f32(&dims, T, batch, &o, &plan));
+ *     ... ant_solve_plan_choice_f32(plan)        says which solver `auto` took, and why
+ *     ANT_TRY(ant_solve_gradient_f32(plan, parameters, x, s, alpha, gradient, &report));
+ *     ant_solve_plan_free_f32(plan);
+ *
+ * Sequences are borrowed: x[i] points to rows x_0 .. x_T (T+1, N) of sequence i, s[i] to rows
+ * s_1 .. s_T (T, K), so a window of a longer series needs no copy.
+ *
+ * Promise: the same inputs, options and number of threads give the same bits.  The solvers `reference`
+ * and `sequential` give the same bits for any number of threads.
+ */
+#ifndef ANT_SOLVE_SOLVE_H
+#define ANT_SOLVE_SOLVE_H
+
+#include "model/model.h"
+
+typedef enum ant_solver {
+    ANT_SOLVER_AUTO,       /* sequential or shooting, by (batch, T, M, L, threads) */
+    ANT_SOLVER_REFERENCE,  /* plain loops, one thread: the oracle */
+    ANT_SOLVER_SEQUENTIAL, /* exact steps in time order; threads and SIMD lanes over the batch */
+    ANT_SOLVER_DEER,       /* Newton over all time steps at once, by affine scan */
+    ANT_SOLVER_QUASI_DEER, /* the same with the diagonal of the Jacobian */
+    ANT_SOLVER_SHOOTING,   /* exact steps in chunks of time, chunk borders joined until they merge */
+} ant_solver;
+
+typedef enum ant_start { ANT_START_PINV, ANT_START_ZERO, ANT_START_NORMAL } ant_start;
+typedef enum ant_teacher { ANT_TEACHER_FLOW, ANT_TEACHER_STOP } ant_teacher;
+typedef enum ant_adjoint { ANT_ADJOINT_FULL, ANT_ADJOINT_DIAGONAL } ant_adjoint;
+
+/* "auto", "reference", "sequential", "deer", "quasi-deer", "shooting". */
+const char *ant_solver_name(ant_solver solver);
+
+typedef struct ant_solve_options {
+    ant_solver solver;   /* default auto */
+    ant_start start;     /* of Newton: z-bar (default), zeros, standard normals */
+    ant_teacher teacher; /* default flow: the gradient passes through B+ */
+    ant_adjoint adjoint; /* of quasi-deer.  Default full */
+    size_t warmup;       /* T_w < T: steps forced with strength 1 and left out of the loss.  Default 0 */
+    double tolerance;    /* Newton stops when max|dz| is below.  0: 1e-5 in float, 1e-10 in double */
+    int max_iterations;  /* of Newton, and of the rounds of shooting.  Default 100 */
+    bool fallback;       /* solve again by `sequential` what did not converge.  Default true */
+    size_t chunks;       /* per sequence, of shooting; 0: chosen by the plan.  Default 0 */
+    int threads;         /* 0: as many as OpenMP offers.  Default 0 */
+    uint64_t seed;       /* of the start `normal`.  Default 1 */
+} ant_solve_options;
+
+void ant_solve_options_default(ant_solve_options *options);
+
+/* What a gradient call found. */
+typedef struct ant_solve_report {
+    double loss;           /* mean squared error over t > T_w, variables and batch */
+    ant_solver solver;     /* that was used */
+    antler_status outcome; /* of the parallel solve before any fallback: OK, NOT_CONVERGED, NON_FINITE */
+    int iterations;     /* Newton iterations, the most of any sequence; rounds of shooting; 0: sequential */
+    double last_change; /* max|dz| of the last iteration; the largest jump left at a merge */
+    size_t fallbacks;   /* sequences that were solved again */
+    size_t repeated_steps; /* of shooting: steps run more than once, forward and backward, per chunk */
+} ant_solve_report;
+
+/* How a plan's answer differs from the reference: max|a - b| / max|b|. */
+typedef struct ant_solve_agreement {
+    double states;
+    double gradient;
+    double loss;
+} ant_solve_agreement;
+
+/* a_t of SPEC 2: 0 at t = 0, 1 during warm-up, alpha after. */
+static inline double ant_forcing_strength(size_t t, size_t warmup, double alpha)
+{
+    return t == 0 ? 0.0 : t <= warmup ? 1.0 : alpha;
+}
+
+#define ANT_T       float
+#define ANT_N(name) name##_f32
+#include "solve/solve_real.h"
+#undef ANT_T
+#undef ANT_N
+#define ANT_T       double
+#define ANT_N(name) name##_f64
+#include "solve/solve_real.h"
+#undef ANT_T
+#undef ANT_N
+
+#endif

@@ -1,0 +1,232 @@
+/* solve_support.h - for the solver tests: problems in double, run in either precision. */
+#ifndef ANT_TESTS_SOLVE_SUPPORT_H
+#define ANT_TESTS_SOLVE_SUPPORT_H
+
+#include "base/random.h"
+#include "solve/solve.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A problem with its parameters and data, in double. */
+typedef struct problem {
+    ant_model_layout layout;
+    size_t T, batch, warmup;
+    double alpha;
+    double *parameters; /* (total) */
+    double *x;          /* (batch, T+1, N) */
+    double *s;          /* (batch, T, K) */
+} problem;
+
+/* What a run gives, in double. */
+typedef struct answer {
+    antler_status status;
+    ant_solve_report report;
+    double *states;   /* (batch, T, M) */
+    double *gradient; /* (total) */
+    ant_solve_agreement agreement;
+} answer;
+
+static inline void *get(size_t count, size_t size)
+{
+    void *block = calloc(count == 0 ? 1 : count, size);
+    assert_non_null(block);
+    return block;
+}
+
+static inline void problem_free(problem *p)
+{
+    free(p->parameters);
+    free(p->x);
+    free(p->s);
+}
+
+static inline void answer_free(answer *a)
+{
+    free(a->states);
+    free(a->gradient);
+}
+
+/* Read a float64 C-order .npy into `out` (count); fails the test when it is not that. */
+static inline bool golden_read(const char *folder, const char *name, double *out, size_t count)
+{
+    char path[1024];
+    snprintf(path, sizeof path, "%s/golden/%s/%s.npy", TEST_DATA, folder, name);
+    FILE *file = fopen(path, "rb");
+    if (file == NULL)
+        return false;
+    unsigned char head[10];
+    assert_int_equal(fread(head, 1, 10, file), 10);
+    assert_int_equal(fseek(file, 10 + head[8] + 256 * head[9], SEEK_SET), 0);
+    assert_int_equal(fread(out, sizeof *out, count, file), count);
+    assert_int_equal(fgetc(file), EOF);
+    fclose(file);
+    return true;
+}
+
+static inline double golden_key(const char *folder, const char *key)
+{
+    char path[1024], name[64], value[64];
+    snprintf(path, sizeof path, "%s/golden/%s/case.txt", TEST_DATA, folder);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    double result = NAN;
+    while (fscanf(file, "%63s %63s", name, value) == 2) {
+        if (strcmp(name, key) == 0)
+            result = atof(value);
+    }
+    fclose(file);
+    return result;
+}
+
+/* Read prefix_<slice> of every slice into a flat vector; false when there is none. */
+static inline bool golden_slices(const char *folder, const char *prefix, const ant_model_layout *layout,
+                                 double *out)
+{
+    bool found = false;
+    for (size_t i = 0; i < layout->slices; i++) {
+        char name[128];
+        snprintf(name, sizeof name, "%s_%s", prefix, layout->slice[i].name);
+        found |= golden_read(folder, name, out + layout->slice[i].offset, layout->slice[i].count);
+    }
+    return found;
+}
+
+static inline problem golden_problem(const char *folder)
+{
+    const ant_model_dims dims = {.M = (size_t)golden_key(folder, "M"),
+                                 .N = (size_t)golden_key(folder, "N"),
+                                 .L = (size_t)golden_key(folder, "L"),
+                                 .K = (size_t)golden_key(folder, "K"),
+                                 .rank = (size_t)golden_key(folder, "rank")};
+    problem p = {.T = (size_t)golden_key(folder, "T"),
+                 .batch = (size_t)golden_key(folder, "batch"),
+                 .warmup = (size_t)golden_key(folder, "warmup"),
+                 .alpha = golden_key(folder, "alpha")};
+    assert_int_equal(ant_model_layout_make(&dims, &p.layout), ANTLER_OK);
+    p.parameters = get(p.layout.total, sizeof(double));
+    p.x = get(p.batch * (p.T + 1) * dims.N, sizeof(double));
+    p.s = get(p.batch * p.T * dims.K, sizeof(double));
+    assert_true(golden_slices(folder, "param", &p.layout, p.parameters));
+    assert_true(golden_read(folder, "x", p.x, p.batch * (p.T + 1) * dims.N));
+    if (dims.K > 0)
+        assert_true(golden_read(folder, "s", p.s, p.batch * p.T * dims.K));
+    return p;
+}
+
+/* A problem with smooth random data and weights of a size at which forced orbits stay bounded. */
+static inline problem random_problem(ant_model_dims dims, size_t T, size_t batch, size_t warmup, double alpha,
+                                     uint64_t seed)
+{
+    problem p = {.T = T, .batch = batch, .warmup = warmup, .alpha = alpha};
+    assert_int_equal(ant_model_layout_make(&dims, &p.layout), ANTLER_OK);
+    p.parameters = get(p.layout.total, sizeof(double));
+    p.x = get(batch * (T + 1) * dims.N, sizeof(double));
+    p.s = get(batch * T * dims.K, sizeof(double));
+    ant_stream stream = ant_stream_open(seed, 0, 0, ANT_PURPOSE_OBSERVATION_NOISE);
+    ant_stream_normals(&stream, p.parameters, p.layout.total);
+    for (size_t i = 0; i < p.layout.slices; i++) {
+        const ant_model_slice *slice = &p.layout.slice[i];
+        const double scale = strcmp(slice->name, "B") == 0 ? 1.0
+                             : slice->axes == 2            ? 0.5 / sqrt((double)slice->cols)
+                                                           : 0.4;
+        for (size_t k = 0; k < slice->count; k++)
+            p.parameters[slice->offset + k] *= scale;
+    }
+    for (size_t n = 0; n < (dims.N < dims.M ? dims.N : dims.M); n++) /* keeps B well-conditioned */
+        p.parameters[p.layout.B + n * dims.M + n] += 4.0;
+    ant_stream_normals(&stream, p.s, batch * T * dims.K);
+    for (size_t i = 0; i < batch; i++) {
+        for (size_t n = 0; n < dims.N; n++) {
+            const double phase = 6.28 * ant_stream_uniform(&stream), speed = ant_stream_uniform(&stream);
+            for (size_t t = 0; t <= T; t++)
+                p.x[(i * (T + 1) + t) * dims.N + n] = sin(phase + speed * (double)t);
+        }
+    }
+    return p;
+}
+
+#define SOLVE_IN(real, suffix)                                                                               \
+    static inline answer solve##suffix(const problem *p, const ant_solve_options *o, bool check)             \
+    {                                                                                                        \
+        const ant_model_dims *d = &p->layout.dims;                                                           \
+        const size_t rows = (p->T + 1) * d->N, inputs = p->T * d->K, states = p->T * d->M;                   \
+        answer a = {.states = get(p->batch * states, sizeof(double)),                                        \
+                    .gradient = get(p->layout.total, sizeof(double))};                                       \
+        real *theta = get(p->layout.total, sizeof(real)), *g = get(p->layout.total, sizeof(real));           \
+        real *x = get(p->batch * rows, sizeof(real)), *s = get(p->batch * inputs, sizeof(real));             \
+        real *z = get(states, sizeof(real));                                                                 \
+        const real **xs = get(p->batch, sizeof *xs), **ss = get(p->batch, sizeof *ss);                       \
+        for (size_t i = 0; i < p->layout.total; i++)                                                         \
+            theta[i] = (real)p->parameters[i];                                                               \
+        for (size_t i = 0; i < p->batch * rows; i++)                                                         \
+            x[i] = (real)p->x[i];                                                                            \
+        for (size_t i = 0; i < p->batch * inputs; i++)                                                       \
+            s[i] = (real)p->s[i];                                                                            \
+        for (size_t i = 0; i < p->batch; i++) {                                                              \
+            xs[i] = x + i * rows;                                                                            \
+            ss[i] = s + i * inputs;                                                                          \
+        }                                                                                                    \
+        ant_solve_plan##suffix *plan = NULL;                                                                 \
+        a.status = ant_solve_plan_create##suffix(d, p->T, p->batch, o, &plan);                               \
+        if (a.status == ANTLER_OK && check)                                                                  \
+            a.status = ant_solve_check##suffix(plan, theta, xs, d->K > 0 ? ss : NULL, p->alpha, g,           \
+                                               &a.report, &a.agreement);                                     \
+        else if (a.status == ANTLER_OK)                                                                      \
+            a.status =                                                                                       \
+                ant_solve_gradient##suffix(plan, theta, xs, d->K > 0 ? ss : NULL, p->alpha, g, &a.report);   \
+        for (size_t i = 0; i < p->batch && a.status >= 0; i++) {                                             \
+            ant_solve_states##suffix(plan, i, z);                                                            \
+            for (size_t k = 0; k < states; k++)                                                              \
+                a.states[i * states + k] = (double)z[k];                                                     \
+        }                                                                                                    \
+        for (size_t i = 0; i < p->layout.total; i++)                                                         \
+            a.gradient[i] = (double)g[i];                                                                    \
+        ant_solve_plan_free##suffix(plan);                                                                   \
+        free(theta);                                                                                         \
+        free(g);                                                                                             \
+        free(x);                                                                                             \
+        free(s);                                                                                             \
+        free(z);                                                                                             \
+        free(xs);                                                                                            \
+        free(ss);                                                                                            \
+        return a;                                                                                            \
+    }
+SOLVE_IN(float, _f32)
+SOLVE_IN(double, _f64)
+
+static inline answer solve(const problem *p, const ant_solve_options *o, int bits, bool check)
+{
+    return bits == 32 ? solve_f32(p, o, check) : solve_f64(p, o, check);
+}
+
+static inline double largest(const double *a, size_t count)
+{
+    double size = 0.0;
+    for (size_t i = 0; i < count; i++)
+        size = fmax(size, fabs(a[i]));
+    return size;
+}
+
+/* max|a - b| / max|b|, or NaN when a value is. */
+static inline double relative_error(const double *a, const double *b, size_t count)
+{
+    double gap = 0.0;
+    for (size_t i = 0; i < count; i++) {
+        if (!isfinite(a[i]) || !isfinite(b[i]))
+            return NAN;
+        gap = fmax(gap, fabs(a[i] - b[i]));
+    }
+    const double scale = largest(b, count);
+    return scale > 0.0 ? gap / scale : gap;
+}
+
+#endif
