@@ -130,7 +130,15 @@ antler_status ANT_FN(ant_solve_gradient)(solve_plan *plan, const real *parameter
     double *sums = gradient == NULL ? NULL : plan->sums;
     if (sums != NULL)
         memset(sums, 0, ANT_FN(ant_sums_count)(&plan->layout) * sizeof *sums);
-    const double square = solve_by_sequence(plan, &problem, x, s, sums, report);
+    double square;
+    if (ANT_FN(ant_plan_uses_engine)(plan)) {
+        ANT_FN(ant_engine_forward)(&plan->engine, &problem, x, s, &plan->options, report);
+        square = ANT_FN(ant_engine_square)(&plan->engine, &problem);
+        if (sums != NULL)
+            ANT_FN(ant_engine_gradient)(&plan->engine, &problem, x, sums, report);
+    } else {
+        square = solve_by_sequence(plan, &problem, x, s, sums, report);
+    }
     report->loss = square / ((double)d->N * (double)(plan->T - plan->options.warmup) * (double)plan->batch);
     if (sums != NULL)
         ANT_FN(ant_sums_finish)(&problem, sums, gradient);
@@ -140,5 +148,8 @@ antler_status ANT_FN(ant_solve_gradient)(solve_plan *plan, const real *parameter
 void ANT_FN(ant_solve_states)(const solve_plan *plan, size_t sequence, real *z)
 {
     const size_t M = plan->layout.dims.M;
-    memcpy(z, plan->states + (sequence * (plan->T + 1) + 1) * M, plan->T * M * sizeof *z);
+    if (ANT_FN(ant_plan_uses_engine)(plan))
+        ANT_FN(ant_engine_states)(&plan->engine, sequence, z);
+    else
+        memcpy(z, plan->states + (sequence * (plan->T + 1) + 1) * M, plan->T * M * sizeof *z);
 }

@@ -2,6 +2,7 @@
 #ifndef ANT_SOLVE_PLAN_H
 #define ANT_SOLVE_PLAN_H
 
+#include "solve/engine.h"
 #include "solve/newton.h"
 
 struct ANT_FN(ant_solve_plan) {
@@ -21,7 +22,13 @@ struct ANT_FN(ant_solve_plan) {
     real *own_states;           /* (T, M), for checks */
     real *own_gradient;         /* (total), for checks */
     ANT_FN(ant_newton) newton;
+    ANT_FN(ant_engine) engine; /* for sequential and shooting */
 };
+
+static inline bool ANT_FN(ant_plan_uses_engine)(const ANT_FN(ant_solve_plan) * plan)
+{
+    return plan->options.solver == ANT_SOLVER_SEQUENTIAL || plan->options.solver == ANT_SOLVER_SHOOTING;
+}
 
 /* Collect the pieces of one call; NON_FINITE when B is not finite. */
 antler_status ANT_FN(ant_plan_problem)(ANT_FN(ant_solve_plan) * plan, const real *parameters, double alpha,

@@ -26,6 +26,18 @@ static void choose(solve_plan *plan)
     ant_solve_options *o = &plan->options;
     if (o->solver == ANT_SOLVER_AUTO)
         o->solver = ANT_SOLVER_SEQUENTIAL;
+    ANT_FN(ant_engine) *e = &plan->engine;
+    *e = (ANT_FN(ant_engine)){.kernels = ANT_FN(ant_kernels_lane)(ant_cpu_level_best()),
+                              .layout = &plan->layout,
+                              .T = plan->T,
+                              .batch = plan->batch,
+                              .warmup = o->warmup,
+                              .chunks = 1,
+                              .threads = o->threads};
+    if (o->solver == ANT_SOLVER_SHOOTING) {
+        e->chunks = o->chunks > 0 ? o->chunks : e->kernels->lanes;
+        e->chunks = e->chunks < plan->T ? e->chunks : plan->T;
+    }
     snprintf(plan->choice, sizeof plan->choice, "%s", ant_solver_name(o->solver));
 }
 
@@ -33,7 +45,6 @@ static void carve(solve_plan *plan, ant_arena *arena)
 {
     const ant_model_layout *layout = &plan->layout;
     const ant_model_dims *d = &layout->dims;
-    const ant_solver solver = plan->options.solver;
     const size_t rows = plan->T + 1;
     ANT_FN(ant_forcing_carve)(&plan->forcing, arena, d->M, d->N);
     plan->A = ant_arena_take(arena, d->M, sizeof *plan->A);
@@ -45,8 +56,12 @@ static void carve(solve_plan *plan, ant_arena *arena)
     plan->one.error = ant_arena_take(arena, rows * d->N, sizeof(real));
     plan->one.adjoint = ant_arena_take(arena, rows * d->M, sizeof(real));
     plan->one.scratch = ant_arena_take(arena, ANT_FN(ant_reference_scratch)(d), sizeof(real));
+    if (ANT_FN(ant_plan_uses_engine)(plan)) {
+        ANT_FN(ant_engine_carve)(&plan->engine, arena);
+        return;
+    }
     plan->states = ant_arena_take(arena, plan->batch * rows * d->M, sizeof(real));
-    if (solver == ANT_SOLVER_DEER || solver == ANT_SOLVER_QUASI_DEER)
+    if (plan->options.solver != ANT_SOLVER_REFERENCE)
         ANT_FN(ant_newton_carve)(&plan->newton, arena, layout, plan->T);
 }
 

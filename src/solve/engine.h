@@ -1,0 +1,46 @@
+/*
+ * engine.h - exact steps by the fast kernels: `sequential` (one segment per sequence) and `shooting`
+ * (several chunks of time per sequence, joined at their borders).  Internal; for templates only.
+ */
+#ifndef ANT_SOLVE_ENGINE_H
+#define ANT_SOLVE_ENGINE_H
+
+#include "solve/kernel.h"
+
+typedef struct ANT_FN(ant_engine) {
+    const ANT_FN(ant_kernels) * kernels;
+    const ant_model_layout *layout;
+    size_t T, batch, warmup;
+    size_t chunks;   /* per sequence, <= T */
+    size_t segments; /* batch * chunks; segment i is chunk i % chunks of sequence i / chunks */
+    size_t groups;   /* of kernels->lanes segments */
+    size_t slots;    /* partial sums; group g adds to slot g % slots, whatever thread runs it */
+    int threads;
+    ANT_FN(ant_group) * group;
+    ANT_FN(ant_run) * run; /* (groups): of the last round */
+    bool *dirty;           /* (groups) */
+    real *packed;
+    real *scratch; /* (threads, scratch_count) */
+    size_t scratch_count;
+    double *sums; /* (slots, ant_sums_count) */
+} ANT_FN(ant_engine);
+
+/* kernels, layout, T, batch, warmup, chunks and threads are set by the caller before. */
+void ANT_FN(ant_engine_carve)(ANT_FN(ant_engine) * engine, ant_arena *arena);
+
+/* Solve forward; fills the report's outcome, iterations, last_change, fallbacks and repeated_steps. */
+void ANT_FN(ant_engine_forward)(ANT_FN(ant_engine) * engine, const ANT_FN(ant_problem) * p,
+                                const real *const *x, const real *const *s, const ant_solve_options *options,
+                                ant_solve_report *report);
+
+/* Sum of e^2 over t > T_w and the batch. */
+double ANT_FN(ant_engine_square)(const ANT_FN(ant_engine) * engine, const ANT_FN(ant_problem) * p);
+
+/* The adjoint and parameter gradients: overwrites sums (ant_sums_count). */
+void ANT_FN(ant_engine_gradient)(ANT_FN(ant_engine) * engine, const ANT_FN(ant_problem) * p,
+                                 const real *const *x, double *sums, ant_solve_report *report);
+
+/* z_1 .. z_T of one sequence. */
+void ANT_FN(ant_engine_states)(const ANT_FN(ant_engine) * engine, size_t sequence, real *z);
+
+#endif

@@ -1,0 +1,73 @@
+/*
+ * kernel.h - the fast kernels: exact steps forward and backward through a group of segments.
+ *
+ * A segment is a stretch of one sequence in time.  A group holds `lanes` segments of equal length side by
+ * side, with the lane as the last index of every array, so one vector instruction advances all of them:
+ *   lane kernels   lanes = SIMD width; for batches, or for chunks of one sequence
+ *   line kernels   lanes = 1; vectors run over hidden and latent units; for a single long sequence
+ * Internal to solve; for templates only.
+ */
+#ifndef ANT_SOLVE_KERNEL_H
+#define ANT_SOLVE_KERNEL_H
+
+#include "base/machine.h"
+#include "solve/problem.h"
+
+typedef struct ANT_FN(ant_group) {
+    size_t length;     /* steps of every segment */
+    real *z;           /* (length+1, M, lanes) */
+    real *forced;      /* (length, M, lanes): z~ */
+    real *error;       /* (length+1, N, lanes): e = x - B z */
+    real *x;           /* (length+1, N, lanes) */
+    real *s;           /* (length, K, lanes) */
+    real *strength;    /* (length, lanes): a_t */
+    real *weight;      /* (length+1, lanes): c_t; 0 at index 0, whose time belongs to the segment before */
+    real *inject;      /* (M, lanes): dloss/dz at the segment's end from what follows it */
+    real *inject_last; /* (M, lanes): the same for segments that are one step shorter */
+    real *border;      /* (M, lanes): out, dloss/dz at the segment's start */
+} ANT_FN(ant_group);
+
+/* How a forward run went. */
+typedef struct ANT_FN(ant_run) {
+    size_t steps; /* that were run */
+    bool merged;  /* ended early because it met the stored trajectory */
+    double gap;   /* max|new - stored| where it ended */
+    double size;  /* max|z| or max|v| of this run; NaN or infinity when not finite */
+} ANT_FN(ant_run);
+
+typedef struct ANT_FN(ant_kernels) {
+    const char *name; /* "lane avx512" */
+    size_t lanes;
+    /* Reals that `pack` writes: all weights in the order in which the kernels read them. */
+    size_t (*packed_count)(const ant_model_dims *dims);
+    void (*pack)(const ANT_FN(ant_problem) * p, real *packed);
+    /* Reals of scratch per thread. */
+    size_t (*scratch_count)(const ant_model_dims *dims);
+    /*
+     * Run all steps from z row 0.  With merge >= 0, compare with the stored z and stop at the first
+     * step where no lane differs by more than `merge`.
+     */
+    ANT_FN(ant_run)
+    (*forward)(const ANT_FN(ant_problem) * p, const real *packed, ANT_FN(ant_group) * group, double merge,
+               real *scratch);
+    /*
+     * Run the adjoint from the end and add the parameter gradients to sums (ant_sums_count).  The loss
+     * enters through `weight` when `loss` is set, what follows the segment through `inject`.  Without
+     * `loss` stop, and set the border to 0, as soon as max|v| <= floor: the rest would not be seen.
+     */
+    ANT_FN(ant_run)
+    (*backward)(const ANT_FN(ant_problem) * p, const real *packed, ANT_FN(ant_group) * group, bool loss,
+                double floor, real *scratch, double *sums);
+    /* Sum of e^2 where the weight is not 0. */
+    double (*square)(const ANT_FN(ant_problem) * p, const ANT_FN(ant_group) * group);
+} ANT_FN(ant_kernels);
+
+const ANT_FN(ant_kernels) * ANT_FN(ant_kernels_lane)(ant_cpu_level level);
+const ANT_FN(ant_kernels) * ANT_FN(ant_kernels_line)(ant_cpu_level level);
+
+/* Names of per-level objects: ANT_LEVEL(ant_lane) is ant_lane_f32_avx2 and so on. */
+#define ANT_LEVEL_PASTE(name, level)  name##_##level
+#define ANT_LEVEL_EXPAND(name, level) ANT_LEVEL_PASTE(name, level)
+#define ANT_LEVEL(name)               ANT_LEVEL_EXPAND(ANT_FN(name), ANT_SIMD)
+
+#endif
