@@ -65,10 +65,11 @@ void ANT_FN(ant_engine_carve)(engine *e, ant_arena *arena)
     e->packed = ant_arena_take(arena, e->kernels->packed_count(d), sizeof *e->packed);
     e->scratch = ant_arena_take(arena, (size_t)e->threads * e->scratch_count, sizeof *e->scratch);
     e->sums = ant_arena_take(arena, e->slots * ANT_FN(ant_sums_count)(e->layout), sizeof *e->sums);
+    const size_t slack = ANT_ARENA_ALIGN / sizeof(real); /* line kernels read whole vectors of a last row */
     for (size_t g = 0; g < e->groups; g++) {
         const group parts = {.length = length,
-                             .z = ant_arena_take(arena, rows * d->M, sizeof(real)),
-                             .forced = ant_arena_take(arena, rows * d->M, sizeof(real)),
+                             .z = ant_arena_take(arena, rows * d->M + slack, sizeof(real)),
+                             .forced = ant_arena_take(arena, rows * d->M + slack, sizeof(real)),
                              .error = ant_arena_take(arena, rows * d->N, sizeof(real)),
                              .x = ant_arena_take(arena, rows * d->N, sizeof(real)),
                              .s = ant_arena_take(arena, rows * d->K, sizeof(real)),

@@ -27,7 +27,8 @@ static void choose(solve_plan *plan)
     if (o->solver == ANT_SOLVER_AUTO)
         o->solver = ANT_SOLVER_SEQUENTIAL;
     ANT_FN(ant_engine) *e = &plan->engine;
-    *e = (ANT_FN(ant_engine)){.kernels = ANT_FN(ant_kernels_lane)(ant_cpu_level_best()),
+    *e = (ANT_FN(ant_engine)){.kernels = getenv("KLINE") ? ANT_FN(ant_kernels_line)(ant_cpu_level_best())
+                                                         : ANT_FN(ant_kernels_lane)(ant_cpu_level_best()),
                               .layout = &plan->layout,
                               .T = plan->T,
                               .batch = plan->batch,
