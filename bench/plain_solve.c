@@ -33,12 +33,14 @@ static double forward(plain_problem *p, const float *restrict P1, const float *r
                 teacher += p->pinv[m * N + n] * x[n];
             forced[m] = t == 0 ? z[m] : sum + a * teacher;
         }
-        for (size_t l = 0; l < L; l++) {
-            float sum = b[l];
-            for (size_t m = 0; m < M; m++)
-                sum += V[l * M + m] * forced[m];
-            phi[l] = sum > 0 ? sum : 0;
+        for (size_t l = 0; l < L; l++)
+            phi[l] = b[l];
+        for (size_t m = 0; m < M; m++) {
+            for (size_t l = 0; l < L; l++)
+                phi[l] += V[m * L + l] * forced[m];
         }
+        for (size_t l = 0; l < L; l++)
+            phi[l] = phi[l] > 0 ? phi[l] : 0;
         for (size_t m = 0; m < M; m++) {
             float sum = p->A[m] * forced[m] + p->h[m];
             for (size_t l = 0; l < L; l++)
@@ -85,10 +87,14 @@ static void backward(plain_problem *p, const float *restrict P1, const float *re
             for (size_t l = 0; l < L; l++) {
                 u[l] = phi[l] > 0 ? u[l] : 0;
                 db[l] += u[l];
-                for (size_t m = 0; m < M; m++) {
-                    w[m] += V[l * M + m] * u[l];
-                    dV[l * M + m] += u[l] * forced[m];
+            }
+            for (size_t m = 0; m < M; m++) {
+                float sum = 0;
+                for (size_t l = 0; l < L; l++) {
+                    sum += V[m * L + l] * u[l];
+                    dV[m * L + l] += u[l] * forced[m];
                 }
+                w[m] += sum;
             }
             for (size_t m = 0; m < M; m++) {
                 float sum = 0;

@@ -7,11 +7,11 @@
 typedef struct plain_problem {
     size_t M, N, L, T, warmup;
     float alpha;
-    const float *A, *W, *V, *b, *h, *B; /* (M), (M,L), (L,M), (L), (M), (N,M) */
+    const float *A, *W, *V, *b, *h, *B; /* (M), (M,L), (M,L): V transposed, (L), (M), (N,M) */
     const float *pinv;                  /* (M,N) */
     const float *x;                     /* (T+1, N) */
     float *z, *forced, *phi;            /* (T+1, M), (T, M), (T, L): kept by the forward pass */
-    float *dA, *dW, *dV, *db, *dh, *dB; /* gradients, teacher `stop`: B+ is a constant */
+    float *dA, *dW, *dV, *db, *dh, *dB; /* gradients in the same shapes; B+ is a constant (`stop`) */
 } plain_problem;
 
 /* Returns the loss and fills the gradients. */

@@ -1,7 +1,7 @@
 /*
  * solve.c - forward and backward time of the solvers beside a plain C version, in one run.
  *
- *     bench_solve [M L system T threads updates]     system: 63 or 96
+ *     bench_solve [M L system T threads updates seconds]     system: 63 or 96
  *
  * The model is trained for `updates` steps of Adam first (T = 200, batch 16), so that the forced
  * dynamics are those of a model in use.  Every time is the best of several runs.
@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 typedef struct setup {
     ant_model_layout layout;
@@ -127,91 +128,150 @@ static void train(setup *s, size_t updates)
     free(v);
 }
 
-static double time_plain(const setup *s, float *gradient)
+/* One contender: the plain version (plan == NULL) or a plan; `best` is its fastest run so far. */
+typedef struct contender {
+    ant_solver solver;
+    int threads;
+    ant_solve_plan_f32 *plan;
+    ant_solve_report report;
+    float *gradient; /* (total) */
+    double best;
+} contender;
+
+typedef struct plain {
+    plain_problem problem;
+    ant_arena arena;
+    ant_forcing_f32 forcing;
+    float *A, *V, *dV;
+} plain;
+
+static void plain_open(const setup *s, float *gradient, plain *c)
 {
     const ant_model_dims *d = &s->layout.dims;
     const ant_model_layout *y = &s->layout;
-    ant_arena arena;
-    ant_forcing_f32 forcing = {0};
-    ant_arena_count(&arena);
-    ant_forcing_carve_f32(&forcing, &arena, d->M, d->N);
-    must(ant_arena_create(&arena, arena.used));
-    ant_forcing_carve_f32(&forcing, &arena, d->M, d->N);
-    must(ant_forcing_set_f32(&forcing, s->theta + y->B));
-    float *A = need(d->M, sizeof *A);
+    *c = (plain){.A = need(d->M, sizeof(float)),
+                 .V = need(d->M * d->L, sizeof(float)),
+                 .dV = need(d->M * d->L, sizeof(float))};
+    ant_arena_count(&c->arena);
+    ant_forcing_carve_f32(&c->forcing, &c->arena, d->M, d->N);
+    must(ant_arena_create(&c->arena, c->arena.used));
+    ant_forcing_carve_f32(&c->forcing, &c->arena, d->M, d->N);
+    must(ant_forcing_set_f32(&c->forcing, s->theta + y->B));
     for (size_t i = 0; i < d->M; i++)
-        A[i] = tanhf(s->theta[y->Abar + i]);
-    plain_problem p = {.M = d->M,
-                       .N = d->N,
-                       .L = d->L,
-                       .T = s->T,
-                       .warmup = s->warmup,
-                       .alpha = (float)s->alpha,
-                       .A = A,
-                       .W = s->theta + y->W,
-                       .V = s->theta + y->V,
-                       .b = s->theta + y->b,
-                       .h = s->theta + y->h,
-                       .B = s->theta + y->B,
-                       .pinv = forcing.pinv,
-                       .x = s->x,
-                       .z = need((s->T + 1) * d->M, sizeof(float)),
-                       .forced = need(s->T * d->M, sizeof(float)),
-                       .phi = need(s->T * d->L, sizeof(float)),
-                       .dA = gradient + y->Abar,
-                       .dW = gradient + y->W,
-                       .dV = gradient + y->V,
-                       .db = gradient + y->b,
-                       .dh = gradient + y->h,
-                       .dB = gradient + y->B};
-    double best = 1e9;
-    for (int i = 0; i < 12; i++) {
-        const double begin = ant_seconds();
-        plain_gradient(&p);
-        best = fmin(best, ant_seconds() - begin);
-    }
-    for (size_t i = 0; i < d->M; i++)
-        p.dA[i] *= 1.0f - A[i] * A[i];
-    free(A);
-    free(p.z);
-    free(p.forced);
-    free(p.phi);
-    ant_arena_destroy(&arena);
-    return best;
+        c->A[i] = tanhf(s->theta[y->Abar + i]);
+    for (size_t i = 0; i < d->L * d->M; i++) /* contiguous inner loops want V transposed */
+        c->V[i % d->M * d->L + i / d->M] = s->theta[y->V + i];
+    c->problem = (plain_problem){.M = d->M,
+                                 .N = d->N,
+                                 .L = d->L,
+                                 .T = s->T,
+                                 .warmup = s->warmup,
+                                 .alpha = (float)s->alpha,
+                                 .A = c->A,
+                                 .W = s->theta + y->W,
+                                 .V = c->V,
+                                 .b = s->theta + y->b,
+                                 .h = s->theta + y->h,
+                                 .B = s->theta + y->B,
+                                 .pinv = c->forcing.pinv,
+                                 .x = s->x,
+                                 .z = need((s->T + 1) * d->M, sizeof(float)),
+                                 .forced = need(s->T * d->M, sizeof(float)),
+                                 .phi = need(s->T * d->L, sizeof(float)),
+                                 .dA = gradient + y->Abar,
+                                 .dW = gradient + y->W,
+                                 .dV = c->dV,
+                                 .db = gradient + y->b,
+                                 .dh = gradient + y->h,
+                                 .dB = gradient + y->B};
 }
 
-static void time_solver(const setup *s, ant_solver solver, int threads, double plain, const float *expected)
+/* Bring the plain gradients into the layout of the parameters and give everything back. */
+static void plain_close(const setup *s, float *gradient, plain *c)
 {
-    const size_t total = s->layout.total;
-    float *g = need(total, sizeof *g);
+    const ant_model_dims *d = &s->layout.dims;
+    for (size_t i = 0; i < d->M; i++)
+        gradient[s->layout.Abar + i] *= 1.0f - c->A[i] * c->A[i];
+    for (size_t i = 0; i < d->L * d->M; i++)
+        gradient[s->layout.V + i] = c->dV[i % d->M * d->L + i / d->M];
+    free(c->A);
+    free(c->V);
+    free(c->dV);
+    free(c->problem.z);
+    free(c->problem.forced);
+    free(c->problem.phi);
+    ant_arena_destroy(&c->arena);
+}
+
+static void contender_open(const setup *s, contender *c)
+{
     ant_solve_options o;
-    ant_solve_plan_f32 *plan;
-    ant_solve_report report = {0};
     ant_solve_options_default(&o);
-    o.solver = solver;
-    o.threads = threads;
+    o.solver = c->solver;
+    o.threads = c->threads;
     o.warmup = s->warmup;
     o.teacher = ANT_TEACHER_STOP; /* as the plain version */
-    must(ant_solve_plan_create_f32(&s->layout.dims, s->T, 1, &o, &plan));
-    const float *x[1] = {s->x};
-    double best = 1e9, start = ant_seconds();
-    for (int i = 0; i < 30 && ant_seconds() - start < 4.0; i++) {
-        const double begin = ant_seconds();
-        must(ant_solve_gradient_f32(plan, s->theta, x, NULL, s->alpha, g, &report));
-        best = fmin(best, ant_seconds() - begin);
-    }
+    c->best = 1e9;
+    c->gradient = need(s->layout.total, sizeof(float));
+    must(ant_solve_plan_create_f32(&s->layout.dims, s->T, 1, &o, &c->plan));
+}
+
+static void contender_print(const setup *s, const contender *c, double plain_seconds, const float *expected)
+{
     double gap = 0.0, scale = 0.0;
-    for (size_t i = 0; i < total; i++) {
-        gap = fmax(gap, fabs((double)g[i] - (double)expected[i]));
+    for (size_t i = 0; i < s->layout.total; i++) {
+        gap = fmax(gap, fabs((double)c->gradient[i] - (double)expected[i]));
         scale = fmax(scale, fabs((double)expected[i]));
     }
-    printf("%-11s %d thr %8.3f ms %7.1f ns/step %6.2fx  iterations %d repeated %zu bytes %.1fM gradient gap "
-           "%.1e\n    %s\n",
-           ant_solver_name(report.solver), threads, 1e3 * best, 1e9 * best / (double)s->T, plain / best,
-           report.iterations, report.repeated_steps, 1e-6 * (double)ant_solve_plan_bytes_f32(plan),
-           gap / scale, ant_solve_plan_choice_f32(plan));
-    ant_solve_plan_free_f32(plan);
-    free(g);
+    printf("%-11s %7d %9.3f %9.1f %7.2f %6d %9zu %8.1f %9.1e  %zu x %s\n", ant_solver_name(c->solver),
+           c->threads, 1e3 * c->best, 1e9 * c->best / (double)s->T, plain_seconds / c->best,
+           c->report.iterations, c->report.repeated_steps, 1e-6 * (double)ant_solve_plan_bytes_f32(c->plan),
+           gap / scale, c->report.chunks, c->report.kernels);
+}
+
+/* One thread: its own CPU time, which a busy machine does not stretch; several: time on the wall. */
+static double now(int threads)
+{
+    struct timespec time;
+    if (threads > 1)
+        return ant_seconds();
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* All contenders in turn, many times over, so that a busy machine hits them alike. */
+static void race(const setup *s, contender *all, size_t count, double seconds)
+{
+    float *expected = need(s->layout.total, sizeof *expected);
+    plain yardstick;
+    plain_open(s, expected, &yardstick);
+    const float *x[1] = {s->x};
+    double best = 1e9, start = ant_seconds();
+    for (size_t i = 0; i < count; i++)
+        contender_open(s, &all[i]);
+    do {
+        double begin = now(1);
+        plain_gradient(&yardstick.problem);
+        best = fmin(best, now(1) - begin);
+        for (size_t i = 0; i < count; i++) {
+            if (all[i].solver == ANT_SOLVER_DEER && all[i].best < 1e9)
+                continue; /* far slower than the rest: once is enough */
+            begin = now(all[i].threads);
+            must(ant_solve_gradient_f32(all[i].plan, s->theta, x, NULL, s->alpha, all[i].gradient,
+                                        &all[i].report));
+            all[i].best = fmin(all[i].best, now(all[i].threads) - begin);
+        }
+    } while (ant_seconds() - start < seconds);
+    plain_close(s, expected, &yardstick);
+    printf("%-11s %7s %9s %9s %7s %6s %9s %8s %9s\n", "solver", "threads", "ms", "ns/step", "x plain", "iter",
+           "repeated", "MB", "gap");
+    printf("%-11s %7d %9.3f %9.1f\n", "plain C", 1, 1e3 * best, 1e9 * best / (double)s->T);
+    for (size_t i = 0; i < count; i++) {
+        contender_print(s, &all[i], best, expected);
+        ant_solve_plan_free_f32(all[i].plan);
+        free(all[i].gradient);
+    }
+    free(expected);
 }
 
 int main(int argc, char **argv)
@@ -232,18 +292,13 @@ int main(int argc, char **argv)
     simulate(dims.N, s.rows, s.x);
     must(ant_model_initialise_f32(&s.layout, 0.9995, 1, 0, s.theta));
     train(&s, updates);
-    float *expected = need(s.layout.total, sizeof *expected);
-    const double plain = time_plain(&s, expected);
-    printf("M %zu N %zu L %zu T %zu warmup %zu alpha %g\n%-11s 1 thr %8.3f ms %7.1f ns/step\n", M, dims.N, L,
-           s.T, s.warmup, s.alpha, "plain C", 1e3 * plain, 1e9 * plain / (double)s.T);
-    time_solver(&s, ANT_SOLVER_AUTO, 1, plain, expected);
-    time_solver(&s, ANT_SOLVER_SEQUENTIAL, 1, plain, expected);
-    time_solver(&s, ANT_SOLVER_SHOOTING, 1, plain, expected);
-    time_solver(&s, ANT_SOLVER_AUTO, 2, plain, expected);
-    time_solver(&s, ANT_SOLVER_SHOOTING, 2, plain, expected);
-    if (M * M * s.T < 50000000)
-        time_solver(&s, ANT_SOLVER_DEER, 2, plain, expected);
-    free(expected);
+    printf("M %zu N %zu L %zu T %zu warmup %zu alpha %g\n", M, dims.N, L, s.T, s.warmup, s.alpha);
+    contender all[] = {
+        {.solver = ANT_SOLVER_AUTO, .threads = 1},     {.solver = ANT_SOLVER_SEQUENTIAL, .threads = 1},
+        {.solver = ANT_SOLVER_SHOOTING, .threads = 1}, {.solver = ANT_SOLVER_AUTO, .threads = 2},
+        {.solver = ANT_SOLVER_SHOOTING, .threads = 2}, {.solver = ANT_SOLVER_DEER, .threads = 2}};
+    const size_t count = sizeof all / sizeof *all;
+    race(&s, all, count, argc > 7 ? atof(argv[7]) : 5.0);
     free(s.theta);
     free(s.x);
     return 0;
