@@ -79,7 +79,7 @@ static void choose_shooting(solve_plan *plan)
     const size_t many = ceiling(lane->lanes * (size_t)o->threads, plan->batch);
     const double gain =
         call_cost(plan, plan->engine.kernels, plan->engine.chunks) / call_cost(plan, lane, many);
-    if (many > 1 && plan->T / many >= SHORTEST_CHUNK && gain >= 1.8)
+    if (many > 1 && plan->T / many >= SHORTEST_CHUNK && gain >= 2.5)
         plan->trial = engine_for(plan, lane, many);
 }
 

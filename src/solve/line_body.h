@@ -3,7 +3,8 @@
  * width, with SMALL (a vector type), SMALL_WIDTH (its lanes) and NAME(x) defined.
  *
  * "Wide" vectors run over hidden units (L), small ones over latent units (M), observed ones (N) or the
- * rank.  Every product is a sum of columns times a broadcast number, so there are no horizontal sums.
+ * rank.  Products with few columns are sums of columns times a broadcast number; the two products over all
+ * hidden units are dot products, whose horizontal sums are taken several at a time.
  */
 
 typedef struct NAME(weights) {
@@ -25,7 +26,7 @@ static size_t NAME(place)(const ant_model_dims *d, const real *packed, NAME(weig
 {
     const size_t mv = vectors(d->M, SMALL_WIDTH), nv = vectors(d->N, SMALL_WIDTH);
     const size_t rv = vectors(d->rank, SMALL_WIDTH), lv = vectors(d->L, LANES);
-    const size_t inner = d->rank > 0 ? d->rank : d->M, inner_small = d->rank > 0 ? rv : mv;
+    const size_t inner = d->rank > 0 ? d->rank : d->M;
     *w = (NAME(weights)){.mv = mv, .nv = nv, .rv = rv, .lv = lv};
     size_t used = 0;
     const struct {
@@ -41,8 +42,6 @@ static size_t NAME(place)(const ant_model_dims *d, const real *packed, NAME(weig
         size_t count;
     } small[] = {{&w->A, mv},
                  {&w->h, mv},
-                 {&w->W_small, d->L * inner_small},
-                 {&w->V_small, d->L * mv},
                  {&w->left, d->rank * mv},
                  {&w->left_back, d->M * rv},
                  {&w->project_full, d->M * mv},
@@ -78,8 +77,6 @@ static void NAME(pack)(const line_problem *p, real *packed)
     out = pack_columns(out, inner, L, LANES, W, L, 1);
     out = pack_columns(out, 1, M, s, p->A, 0, 1);
     out = pack_columns(out, 1, M, s, theta + layout->h, 0, 1);
-    out = pack_columns(out, L, inner, s, W, 1, L);
-    out = pack_columns(out, L, M, s, V, M, 1);
     out = pack_columns(out, r, M, s, r > 0 ? theta + layout->WL : NULL, 1, r);
     out = pack_columns(out, r > 0 ? M : 0, r, s, r > 0 ? theta + layout->WL : NULL, r, 1);
     out = pack_projector(out, p, s, 1.0);
@@ -266,10 +263,10 @@ static ALWAYS_INLINE void NAME(step)(const ant_model_dims *d, const NAME(weights
     if (d->rank > 0) {
         for (size_t c = 0; c < w->rv; c++)
             t->inner[c] = (SMALL){0};
-        NAME(product)(w->rv, d->L, w->W_small, (const real *)t->phi, t->inner);
+        wide_dots(d->rank, w->lv, w->W_wide, t->phi, (real *)t->inner);
         NAME(product)(w->mv, d->rank, w->left, (const real *)t->inner, t->next);
     } else {
-        NAME(product)(w->mv, d->L, w->W_small, (const real *)t->phi, t->next);
+        wide_dots(d->M, w->lv, w->W_wide, t->phi, (real *)t->next);
     }
 }
 
@@ -373,7 +370,7 @@ static ALWAYS_INLINE void NAME(step_back)(const ant_model_dims *d, const NAME(we
     vector *u = t->tile_u + k * w->lv;
     wide_back(d, w->lv, d->rank > 0 ? d->rank : d->M, w->W_wide, w->b, source, t->tile_sum + k * w->lv, u,
               t->tile_u_bias + k * w->lv);
-    NAME(product)(w->mv, d->L, w->V_small, (const real *)u, t->w);
+    wide_dots(d->M, w->lv, w->V_wide, u, (real *)t->w);
 }
 
 /* t->v = P_a w - c B^T e, and what dB and G need of it in slot k. */
@@ -442,7 +439,7 @@ static void NAME(tile_hidden)(const ant_model_dims *d, const NAME(weights) * w, 
         for (size_t c = 0; c < w->rv; c++)
             inner[c] = (SMALL){0};
         if (d->rank > 0)
-            NAME(product)(w->rv, d->L, w->W_small, (const real *)phi, inner);
+            wide_dots(d->rank, w->lv, w->W_wide, phi, (real *)inner);
     }
 }
 

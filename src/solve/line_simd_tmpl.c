@@ -119,6 +119,72 @@ static ALWAYS_INLINE void wide_block(const size_t count, size_t stride, size_t d
     }
 }
 
+/* 16 bytes of reals: what several horizontal sums are collected in. */
+typedef real quad __attribute__((vector_size(16)));
+enum { QUAD = 16 / sizeof(real) };
+#if VECTOR_BYTES == 64
+typedef real half __attribute__((vector_size(32)));
+#endif
+
+/* The sums of lanes that are QUAD apart. */
+static ALWAYS_INLINE quad fold(vector x)
+{
+#if VECTOR_BYTES == 64 && ANT_REAL == 32
+    const half y = __builtin_shufflevector(x, x, 0, 1, 2, 3, 4, 5, 6, 7) +
+                   __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15);
+    return __builtin_shufflevector(y, y, 0, 1, 2, 3) + __builtin_shufflevector(y, y, 4, 5, 6, 7);
+#elif VECTOR_BYTES == 64
+    const half y = __builtin_shufflevector(x, x, 0, 1, 2, 3) + __builtin_shufflevector(x, x, 4, 5, 6, 7);
+    return __builtin_shufflevector(y, y, 0, 1) + __builtin_shufflevector(y, y, 2, 3);
+#elif VECTOR_BYTES == 32 && ANT_REAL == 32
+    return __builtin_shufflevector(x, x, 0, 1, 2, 3) + __builtin_shufflevector(x, x, 4, 5, 6, 7);
+#elif VECTOR_BYTES == 32
+    return __builtin_shufflevector(x, x, 0, 1) + __builtin_shufflevector(x, x, 2, 3);
+#else
+    return x;
+#endif
+}
+
+/* Lane r of the result is the sum over all lanes of acc[r], r < QUAD. */
+static ALWAYS_INLINE quad sums_of(const vector *acc)
+{
+    const quad a = fold(acc[0]), b = fold(acc[1]);
+#if ANT_REAL == 32
+    const quad c = fold(acc[2]), d = fold(acc[3]);
+    const quad ab = __builtin_shufflevector(a, b, 0, 4, 1, 5) + __builtin_shufflevector(a, b, 2, 6, 3, 7);
+    const quad cd = __builtin_shufflevector(c, d, 0, 4, 1, 5) + __builtin_shufflevector(c, d, 2, 6, 3, 7);
+    return __builtin_shufflevector(ab, cd, 0, 1, 4, 5) + __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
+#else
+    return __builtin_shufflevector(a, b, 0, 2) + __builtin_shufflevector(a, b, 1, 3);
+#endif
+}
+
+static ALWAYS_INLINE void dots_block(const size_t rows, size_t lv, const vector *w, const vector *x,
+                                     real *out)
+{
+    vector acc[QUAD];
+    for (size_t r = 0; r < QUAD; r++)
+        acc[r] = (vector){0};
+    for (size_t c = 0; c < lv; c++) {
+        for (size_t r = 0; r < rows; r++)
+            acc[r] += w[r * lv + c] * x[c];
+    }
+    *(quad *)out += sums_of(acc);
+}
+
+/* out_r += w_r . x for `rows` rows; `out` has room for a multiple of QUAD.  w: (rows, lv); x: (lv) */
+static ALWAYS_INLINE void wide_dots(size_t rows, size_t lv, const vector *w, const vector *x, real *out)
+{
+    for (; rows >= QUAD; rows -= QUAD, w += QUAD * lv, out += QUAD)
+        dots_block(QUAD, lv, w, x, out);
+    if (rows == 1)
+        dots_block(1, lv, w, x, out);
+    else if (rows == 2)
+        dots_block(2, lv, w, x, out);
+    else if (rows == 3)
+        dots_block(QUAD > 2 ? 3 : 2, lv, w, x, out);
+}
+
 static ALWAYS_INLINE void hidden_block(const size_t count, size_t at, bool clipped, size_t lv, size_t M,
                                        const vector *V, const vector *b, const real *forced, vector *phi,
                                        vector *sum)
@@ -257,7 +323,7 @@ SMALL_TYPES(16)
 #undef SMALL
 #undef SMALL_WIDTH
 #undef NAME
-#if VECTOR_BYTES >= 32
+#if VECTOR_BYTES == 32
 SMALL_TYPES(32)
 #define SMALL       small32
 #define SMALL_WIDTH ((size_t)32 / sizeof(real))
@@ -278,12 +344,12 @@ SMALL_TYPES(64)
 #undef NAME
 #endif
 
-/* The narrowest vectors that hold M units, or else the widest. */
-#if VECTOR_BYTES >= 64
-#define BY_WIDTH(dims, call)                                                                                 \
-    ((dims)->M * sizeof(real) <= 16 ? call(16) : (dims)->M * sizeof(real) <= 32 ? call(32) : call(64))
-#elif VECTOR_BYTES >= 32
-#define BY_WIDTH(dims, call) ((dims)->M * sizeof(real) <= 16 ? call(16) : call(32))
+/* Latent states of up to 64 bytes are kept in 16-byte vectors, which meet the sums of wide_dots without a
+   detour through memory; larger ones in the widest vectors. */
+#if VECTOR_BYTES == 64
+#define BY_WIDTH(dims, call) ((dims)->M * sizeof(real) <= 64 ? call(16) : call(64))
+#elif VECTOR_BYTES == 32
+#define BY_WIDTH(dims, call) ((dims)->M * sizeof(real) <= 64 ? call(16) : call(32))
 #else
 #define BY_WIDTH(dims, call) call(16)
 #endif
