@@ -270,15 +270,18 @@ static ALWAYS_INLINE void NAME(step)(const ant_model_dims *d, const NAME(weights
     }
 }
 
-static line_run NAME(forward)(const line_problem *p, const real *packed, line_group *g, double merge,
-                              real *scratch)
+/* `dims` are those of the problem, with what is known at compile time put in as constants. */
+static ALWAYS_INLINE line_run NAME(forward_for)(const ant_model_dims dims, const line_problem *p,
+                                                const real *packed, line_group *g, double merge,
+                                                real *scratch)
 {
-    const ant_model_dims *d = &p->layout->dims;
+    const ant_model_dims *d = &dims;
     const size_t M = d->M, N = d->N;
     NAME(weights) w;
     NAME(buffers) t;
-    NAME(place)(d, packed, &w);
-    NAME(buffers_place)(d, scratch, &t);
+    NAME(place)(&p->layout->dims, packed, &w);
+    NAME(buffers_place)(&p->layout->dims, scratch, &t);
+    w.mv = vectors(M, SMALL_WIDTH);
     memset(t.z, 0, w.mv * sizeof *t.z);
     memcpy(t.z, g->z, M * sizeof(real));
     line_run run = {.steps = g->length};
@@ -374,11 +377,10 @@ static ALWAYS_INLINE void NAME(step_back)(const ant_model_dims *d, const NAME(we
 }
 
 /* t->v = P_a w - c B^T e, and what dB and G need of it in slot k. */
-static ALWAYS_INLINE void NAME(observe_back)(const line_problem *p, const NAME(weights) * w,
+static ALWAYS_INLINE void NAME(observe_back)(const ant_model_dims *d, bool flow, const NAME(weights) * w,
                                              const NAME(buffers) * t, real a, real c, const real *error,
                                              size_t k)
 {
-    const ant_model_dims *d = &p->layout->dims;
     SMALL *y = t->tile_y + k * w->nv;
     real *row = (real *)y, pull[PULL];
     for (size_t i = 0; i < w->mv; i++)
@@ -392,7 +394,7 @@ static ALWAYS_INLINE void NAME(observe_back)(const line_problem *p, const NAME(w
         NAME(product)(w->mv, count, w->B_back + first * w->mv, pull, t->v);
     }
     NAME(force)(d->M, w, a, t->w, t->v);
-    if (p->teacher == ANT_TEACHER_FLOW && a != 0) {
+    if (flow && a != 0) {
         SMALL *pulled = t->tile_pulled + k * w->mv;
         for (size_t i = 0; i < w->mv; i++)
             pulled[i] = a * t->w[i];
@@ -443,18 +445,21 @@ static void NAME(tile_hidden)(const ant_model_dims *d, const NAME(weights) * w, 
     }
 }
 
-static line_run NAME(backward)(const line_problem *p, const real *packed, line_group *g, bool loss,
-                               double floor, real *scratch, double *sums)
+static ALWAYS_INLINE line_run NAME(backward_for)(const ant_model_dims dims, const line_problem *p,
+                                                 const real *packed, line_group *g, bool loss, double floor,
+                                                 real *scratch, double *sums)
 {
-    const ant_model_dims *d = &p->layout->dims;
+    const ant_model_dims *d = &dims;
     const size_t M = d->M, N = d->N;
     NAME(weights) w;
     NAME(buffers) t;
-    NAME(place)(d, packed, &w);
-    NAME(buffers_place)(d, scratch, &t);
+    NAME(place)(&p->layout->dims, packed, &w);
+    NAME(buffers_place)(&p->layout->dims, scratch, &t);
+    w.mv = vectors(M, SMALL_WIDTH);
     memset(scratch + t.sums_begin, 0, (t.sums_end - t.sums_begin) * sizeof *scratch);
     memset(t.w, 0, w.mv * sizeof *t.w);
-    NAME(observe_back)(p, &w, &t, 0, loss ? g->weight[g->length] : 0, g->error + g->length * N, 0);
+    const bool flow = p->teacher == ANT_TEACHER_FLOW;
+    NAME(observe_back)(d, flow, &w, &t, 0, loss ? g->weight[g->length] : 0, g->error + g->length * N, 0);
     NAME(outer)(1, (const real *)t.tile_y, N, 0, g->z + g->length * M, M, w.mv, t.B);
     for (size_t m = 0; m < M; m++)
         ((real *)t.v)[m] += g->inject[m];
@@ -465,7 +470,7 @@ static line_run NAME(backward)(const line_problem *p, const real *packed, line_g
         for (size_t i = end; i-- > first;) {
             NAME(step_back)(d, &w, &t, i - first);
             NAME(observe_back)
-            (p, &w, &t, g->strength[i], loss ? g->weight[i] : 0, g->error + i * N, i - first);
+            (d, flow, &w, &t, g->strength[i], loss ? g->weight[i] : 0, g->error + i * N, i - first);
             for (size_t m = 0; m < M && i + 1 == g->length; m++)
                 ((real *)t.v)[m] += g->inject_last[m];
         }
@@ -483,3 +488,41 @@ static line_run NAME(backward)(const line_problem *p, const real *packed, line_g
         g->border[m] = run.merged ? 0 : ((const real *)t.v)[m];
     return run;
 }
+
+/* Common sizes of a plain model (full W, not clipped, no inputs) get code of their own. */
+#define PLAIN_MODEL(m)                                                                                       \
+    ((ant_model_dims){.M = (m), .N = p->layout->dims.N, .L = p->layout->dims.L, .K = 0, .rank = 0})
+
+static bool NAME(plain)(const ant_model_dims *d)
+{
+    return d->K == 0 && d->rank == 0 && !d->clipped;
+}
+
+static line_run NAME(forward)(const line_problem *p, const real *packed, line_group *g, double merge,
+                              real *scratch)
+{
+    switch (NAME(plain)(&p->layout->dims) ? p->layout->dims.M : 0) {
+#define CASE(m)                                                                                              \
+    case m:                                                                                                  \
+        return NAME(forward_for)(PLAIN_MODEL(m), p, packed, g, merge, scratch);
+        LINE_SIZES(CASE)
+#undef CASE
+    default:
+        return NAME(forward_for)(p->layout->dims, p, packed, g, merge, scratch);
+    }
+}
+
+static line_run NAME(backward)(const line_problem *p, const real *packed, line_group *g, bool loss,
+                               double floor, real *scratch, double *sums)
+{
+    switch (NAME(plain)(&p->layout->dims) ? p->layout->dims.M : 0) {
+#define CASE(m)                                                                                              \
+    case m:                                                                                                  \
+        return NAME(backward_for)(PLAIN_MODEL(m), p, packed, g, loss, floor, scratch, sums);
+        LINE_SIZES(CASE)
+#undef CASE
+    default:
+        return NAME(backward_for)(p->layout->dims, p, packed, g, loss, floor, scratch, sums);
+    }
+}
+#undef PLAIN_MODEL
