@@ -7,10 +7,10 @@ mkdir -p "$folder"
 say() { printf '\n%s\n' "$*"; }
 
 say "Two systems, simulated (Lorenz-63 and Roessler), and two more orbits to compare with the first:"
-"$antler" simulate lorenz63 --length 20000 --seed 1 --out "$folder/truth.npz"
-"$antler" simulate roessler --length 20000 --seed 1 --out "$folder/roessler.npz"
-"$antler" simulate lorenz63 --length 20000 --seed 2 --out "$folder/right.npz"
-"$antler" simulate lorenz63 --length 20000 --seed 2 --param rho=24 --out "$folder/wrong.npz"
+"$antler" simulate lorenz63 --length 20000 --standardise off --seed 1 --out "$folder/truth.npz"
+"$antler" simulate roessler --length 20000 --standardise off --seed 1 --out "$folder/roessler.npz"
+"$antler" simulate lorenz63 --length 20000 --standardise off --seed 2 --out "$folder/right.npz"
+"$antler" simulate lorenz63 --length 20000 --standardise off --seed 2 --param rho=24 --out "$folder/wrong.npz"
 
 say "The true orbit, x against z:"
 "$antler" info "$folder/truth.npz" --sketch x,z | sed -n '/ from /,$p'

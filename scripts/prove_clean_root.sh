@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 command -v debootstrap >/dev/null || apt-get install -y debootstrap >/dev/null
 folder=${1:-$(mktemp -d)}
 root=$folder/root
-mirror=$(sed -nE 's/^(URIs: |deb (\[[^]]*\] )?)([^ ]+).*/\3/p' /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | grep -v security | head -n 1)
+mirror=$(sed -nE 's/^(URIs: |deb (\[[^]]*\] )?)([^ ]+).*/\3/p' /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | grep -v security | head -n 1 || true)
 
 cleanup() {
     umount "$root/proc" "$root/dev" 2>/dev/null || true

@@ -25,10 +25,10 @@ typedef enum cli_kind {
     CLI_FILES,  /* cli_list, completed as file names */
 } cli_kind;
 
-enum { CLI_LIST_MAX = 4096 };
+enum { CLI_LIST_MAX = 256 };
 
 typedef struct cli_list {
-    const char **items; /* allocated by the parser for the life of the process */
+    const char *items[CLI_LIST_MAX]; /* point into argv */
     size_t count;
 } cli_list;
 

@@ -239,6 +239,6 @@ const cli_command cli_info = {
                 "  $ antler info lorenz63.npz --sketch x,z\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
-    .maximum = CLI_LIST_MAX,
+    .maximum = SIZE_MAX,
     .run = run,
 };

@@ -88,12 +88,9 @@ static bool read_seed(const char *text, uint64_t *value)
     return true;
 }
 
-/* Lists live until the process ends: their items point into argv. */
 static bool append(cli_list *list, const char *item)
 {
-    if (list->items == NULL)
-        list->items = calloc(CLI_LIST_MAX, sizeof *list->items);
-    if (list->items == NULL || list->count == CLI_LIST_MAX)
+    if (list->count == CLI_LIST_MAX)
         return false;
     list->items[list->count++] = item;
     return true;

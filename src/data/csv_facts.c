@@ -3,6 +3,7 @@
 #include "data/number.h"
 #include "data/series.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,9 +21,11 @@ static antler_status read_list(const char *text, const char *end, const char *ke
                                bool positive, double **values, size_t *count)
 {
     const size_t most = ant_field_count(text, end, ',');
-    double *list = most > ANT_SERIES_MAX_DIM || *values != NULL ? NULL : calloc(most, sizeof *list);
-    if (list == NULL)
+    if (most > ANT_SERIES_MAX_DIM || *values != NULL)
         return fail_fact(key, number);
+    double *list = calloc(most, sizeof *list);
+    if (list == NULL)
+        return ant_fail_memory(most * sizeof *list, "the scaling");
     size_t n = 0;
     ant_field field;
     for (const char *p = text; p != NULL; n++) {
@@ -69,7 +72,7 @@ antler_status ant_csv_said_read(ant_csv_said *said, const char *line, const char
     const char *value;
     double inputs = 0.0;
     if ((value = value_of(p, end, "dt")) != NULL)
-        return read_number(value, end, "dt", number, HUGE_VAL / 2, &said->dt);
+        return read_number(value, end, "dt", number, DBL_MAX, &said->dt);
     if ((value = value_of(p, end, "mean")) != NULL)
         return read_list(value, end, "mean", number, false, &said->mean, &said->mean_count);
     if ((value = value_of(p, end, "scale")) != NULL)

@@ -60,7 +60,6 @@ static antler_status inspect_npz(const char *path, antler_file_info *info)
     for (size_t i = 0; i < count && status == ANTLER_OK; i++) {
         ant_source source;
         ant_npy_header header;
-        char shown[ANT_EXCERPT_ROOM];
         const char *key = ant_npz_key(npz, i);
         status = ant_npz_open_array(npz, i, &source);
         if (status == ANTLER_OK) {
@@ -68,7 +67,7 @@ static antler_status inspect_npz(const char *path, antler_file_info *info)
             ant_npz_close_array(&source);
         }
         if (status != ANTLER_OK)
-            status = ant_fail_within(status, ant_excerpt(key, strlen(key), shown));
+            status = ant_npz_fail_in_array(status, key);
     }
     ant_npz_close(npz);
     if (status != ANTLER_OK) {

@@ -15,13 +15,6 @@ void antler_load_opts_default(antler_load_opts *opts)
     *opts = (antler_load_opts){0};
 }
 
-/* The name that origins show: without the folder. */
-static const char *file_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash == NULL || slash[1] == '\0' ? path : slash + 1;
-}
-
 antler_status ant_load_npy(ant_source *source, const antler_load_opts *opts, const char *origin,
                            antler_series **series)
 {
@@ -51,7 +44,7 @@ static antler_status load_npz(const char *path, const ant_source *source, const 
     ANT_CHECK(source->size_is_seen, ANTLER_ERROR_FORMAT,
               "is an archive that comes through a pipe; write it to a file first");
     ANT_TRY(ant_npz_open_file(&npz, path));
-    const antler_status status = ant_npz_read(npz, opts, file_name(path), series);
+    const antler_status status = ant_npz_read(npz, opts, path, series);
     ant_npz_close(npz);
     return status;
 }
@@ -65,9 +58,9 @@ static antler_status load_file(const char *path, const antler_load_opts *opts, a
         return ant_fail_within(status, path);
     status = ant_format_find(path, &source, &format);
     if (status == ANTLER_OK)
-        status = format == ANT_FORMAT_NPY   ? ant_load_npy(&source, opts, file_name(path), series)
+        status = format == ANT_FORMAT_NPY   ? ant_load_npy(&source, opts, path, series)
                  : format == ANT_FORMAT_NPZ ? load_npz(path, &source, opts, series)
-                                            : ant_load_text(&source, opts, file_name(path), series);
+                                            : ant_load_text(&source, opts, path, series);
     ant_source_close(&source);
     return status == ANTLER_OK ? ANTLER_OK : ant_fail_within(status, path);
 }

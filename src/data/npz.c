@@ -2,6 +2,7 @@
 #include "data/npz.h"
 #include "data/excerpt.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zip.h>
@@ -166,6 +167,13 @@ size_t ant_npz_count(const ant_npz *npz)
 const char *ant_npz_key(const ant_npz *npz, size_t index)
 {
     return npz->members[index].key;
+}
+
+antler_status ant_npz_fail_in_array(antler_status status, const char *key)
+{
+    char shown[ANT_EXCERPT_ROOM], prefix[ANT_EXCERPT_ROOM + 8];
+    snprintf(prefix, sizeof prefix, "array %s", ant_excerpt(key, strlen(key), shown));
+    return ant_fail_within(status, prefix);
 }
 
 static antler_status pull_entry(ant_source *source, unsigned char *to, size_t bytes, size_t *got)

@@ -33,6 +33,9 @@ size_t ant_npz_find(const ant_npz *npz, const char *key);
 antler_status ant_npz_open_array(ant_npz *npz, size_t index, ant_source *source);
 void ant_npz_close_array(ant_source *source);
 
+/* Put "array KEY: " before the sentence of a failure. */
+antler_status ant_npz_fail_in_array(antler_status status, const char *key);
+
 /* Read the whole archive into the series (created at the first table).  origin: the file's name. */
 antler_status ant_npz_read(ant_npz *npz, const antler_load_opts *opts, const char *origin,
                            antler_series **series);

@@ -42,13 +42,6 @@ static bool is_numbered(const char *key, char stem)
     return key[1] == '\0' || key[2 + strspn(key + 2, "0123456789")] == '\0';
 }
 
-static antler_status fail_in_array(antler_status status, const char *key)
-{
-    char shown[ANT_EXCERPT_ROOM], prefix[ANT_EXCERPT_ROOM + 8];
-    snprintf(prefix, sizeof prefix, "array %s", ant_excerpt(key, strlen(key), shown));
-    return ant_fail_within(status, prefix);
-}
-
 /* UTF-32 or bytes of one text, padded with zeros, as UTF-8. */
 static antler_status decode_text(const unsigned char *from, const ant_npy_header *header, char **text)
 {
@@ -108,7 +101,7 @@ static antler_status read_texts(ant_npz *npz, const char *key, char ***texts, si
     ant_array array = {0};
     antler_status status = ant_npz_open_array(npz, index, &source);
     if (status != ANTLER_OK)
-        return fail_in_array(status, key);
+        return ant_npz_fail_in_array(status, key);
     status = ant_npy_read_header(&source, &header);
     const bool is_text = status == ANTLER_OK && (header.kind == 'U' || header.kind == 'S') &&
                          header.rank == 1 && header.bytes > 0 && header.values <= ANT_SERIES_MAX_DIM;
@@ -121,7 +114,7 @@ static antler_status read_texts(ant_npz *npz, const char *key, char ***texts, si
         status = decode_texts(array.values, &header, texts, count);
     free(array.values);
     ant_npz_close_array(&source);
-    return status == ANTLER_OK ? ANTLER_OK : fail_in_array(status, key);
+    return status == ANTLER_OK ? ANTLER_OK : ant_npz_fail_in_array(status, key);
 }
 
 /* Numbers with at most one axis, as double. */
@@ -135,7 +128,7 @@ static antler_status read_numbers(ant_npz *npz, const char *key, double **number
     ant_array array = {0};
     antler_status status = ant_npz_open_array(npz, index, &source);
     if (status != ANTLER_OK)
-        return fail_in_array(status, key);
+        return ant_npz_fail_in_array(status, key);
     status = ant_npy_read_header(&source, &header);
     if (status == ANTLER_OK &&
         (!header.readable || header.rank > 1 || header.values == 0 || header.values > ANT_SERIES_MAX_DIM))
@@ -154,7 +147,7 @@ static antler_status read_numbers(ant_npz *npz, const char *key, double **number
     }
     free(array.values);
     ant_npz_close_array(&source);
-    return status == ANTLER_OK ? ANTLER_OK : fail_in_array(status, key);
+    return status == ANTLER_OK ? ANTLER_OK : ant_npz_fail_in_array(status, key);
 }
 
 static antler_status read_dt(ant_npz *npz, facts *f)
@@ -287,7 +280,7 @@ static antler_status read_trajectory(ant_npz *npz, size_t index, const facts *f,
     free(x.values);
     free(inputs.values);
     free(text);
-    return status == ANTLER_OK ? ANTLER_OK : fail_in_array(status, key);
+    return status == ANTLER_OK ? ANTLER_OK : ant_npz_fail_in_array(status, key);
 }
 
 /* Inputs without their trajectory would be lost in silence. */

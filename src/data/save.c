@@ -11,8 +11,8 @@ size_t ant_save_block_rows(size_t width)
     return rows == 0 ? 1 : rows;
 }
 
-antler_status ant_save_rows(const antler_series *series, size_t trajectory, bool inputs, size_t first,
-                            size_t count, double *out)
+void ant_save_rows(const antler_series *series, size_t trajectory, bool inputs, size_t first, size_t count,
+                   double *out)
 {
     const ant_part *part = ant_series_part(series, trajectory);
     const size_t width = inputs ? series->input_dim : series->dim;
@@ -21,7 +21,6 @@ antler_status ant_save_rows(const antler_series *series, size_t trajectory, bool
         ant_column_read_f64(&columns[j], trajectory - part->first, first, count, out + j, width);
     if (!ant_machine_is_little_endian())
         ant_swap_bytes(out, count * width, sizeof *out);
-    return ANTLER_OK;
 }
 
 antler_status ant_save_npy(const antler_series *series, ant_output *output)
@@ -40,9 +39,8 @@ antler_status ant_save_npy(const antler_series *series, ant_output *output)
     for (size_t k = 0; k < series->count && status == ANTLER_OK; k++)
         for (size_t row = 0; row < length && status == ANTLER_OK; row += rows) {
             const size_t n = length - row < rows ? length - row : rows;
-            status = ant_save_rows(series, k, false, row, n, block);
-            if (status == ANTLER_OK)
-                status = ant_output_write(output, block, n * dim * sizeof *block);
+            ant_save_rows(series, k, false, row, n, block);
+            status = ant_output_write(output, block, n * dim * sizeof *block);
         }
     free(block);
     return status;

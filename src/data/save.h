@@ -18,8 +18,8 @@ antler_status ant_save_npz(const antler_series *series, ant_output *output);
  * Values of one trajectory as they stand in a file: float64, little-endian, row after row.  Reads
  * rows first .. first+count-1 of the variables, or of the inputs, into out: (count, width).
  */
-antler_status ant_save_rows(const antler_series *series, size_t trajectory, bool inputs, size_t first,
-                            size_t count, double *out);
+void ant_save_rows(const antler_series *series, size_t trajectory, bool inputs, size_t first, size_t count,
+                   double *out);
 
 /* Rows that make a block of about 256 KiB. */
 size_t ant_save_block_rows(size_t width);

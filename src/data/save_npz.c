@@ -28,13 +28,13 @@ typedef struct feed {
     zip_error_t error;
 } feed;
 
-static bool load_block(feed *f, size_t row)
+static void load_block(feed *f, size_t row)
 {
     if (row >= f->block_first && row - f->block_first < f->block_count)
-        return true;
+        return;
     f->block_first = row;
     f->block_count = f->length - row < f->block_rows ? f->length - row : f->block_rows;
-    return ant_save_rows(f->series, f->trajectory, f->inputs, row, f->block_count, f->block) == ANTLER_OK;
+    ant_save_rows(f->series, f->trajectory, f->inputs, row, f->block_count, f->block);
 }
 
 /* Copy up to `bytes` from the present position. */
@@ -50,8 +50,7 @@ static zip_int64_t feed_read(feed *f, unsigned char *to, zip_uint64_t bytes)
             available = f->header_bytes - f->position;
         } else {
             const uint64_t offset = f->position - f->header_bytes;
-            if (!load_block(f, (size_t)(offset / row_bytes)))
-                return -1;
+            load_block(f, (size_t)(offset / row_bytes));
             const uint64_t into = offset - (uint64_t)f->block_first * row_bytes;
             from = (const unsigned char *)f->block + into;
             available = (uint64_t)f->block_count * row_bytes - into;
@@ -119,6 +118,17 @@ static zip_int64_t feed_call(void *state, void *data, zip_uint64_t bytes, zip_so
     }
 }
 
+enum { MOST_SMALL_ARRAYS = 5 };
+
+/* The archive while it is put together. */
+typedef struct writer {
+    zip_t *archive;
+    const antler_series *series;
+    const char *path;               /* for sentences */
+    void *small[MOST_SMALL_ARRAYS]; /* arrays that libzip reads when the archive is closed; owned */
+    size_t small_count;
+} writer;
+
 static antler_status fail_zip(zip_error_t *error, const char *path)
 {
     const int code = zip_error_code_zip(error), system = zip_error_code_system(error);
@@ -128,27 +138,31 @@ static antler_status fail_zip(zip_error_t *error, const char *path)
                     system == ENOSPC || system == EDQUOT ? "; free some space and try again" : "");
 }
 
+static antler_status fail_writer(const writer *w)
+{
+    return fail_zip(zip_get_error(w->archive), w->path);
+}
+
 /* Add a member; the archive owns the source, also on failure. */
-static antler_status add_member(zip_t *archive, const char *key, zip_source_t *source, const char *path)
+static antler_status add_member(writer *w, const char *key, zip_source_t *source)
 {
     char name[64];
     struct tm date = {.tm_year = 80, .tm_mday = 1, .tm_isdst = -1}; /* the first that a zip can hold */
     snprintf(name, sizeof name, "%s.npy", key);
     if (source == NULL)
-        return fail_zip(zip_get_error(archive), path);
-    const zip_int64_t index = zip_file_add(archive, name, source, ZIP_FL_ENC_UTF_8);
+        return fail_writer(w);
+    const zip_int64_t index = zip_file_add(w->archive, name, source, ZIP_FL_ENC_UTF_8);
     if (index < 0) {
         zip_source_free(source);
-        return fail_zip(zip_get_error(archive), path);
+        return fail_writer(w);
     }
-    if (zip_set_file_compression(archive, (zip_uint64_t)index, ZIP_CM_STORE, 0) != 0 ||
-        zip_file_set_mtime(archive, (zip_uint64_t)index, mktime(&date), 0) != 0)
-        return fail_zip(zip_get_error(archive), path);
+    if (zip_set_file_compression(w->archive, (zip_uint64_t)index, ZIP_CM_STORE, 0) != 0 ||
+        zip_file_set_mtime(w->archive, (zip_uint64_t)index, mktime(&date), 0) != 0)
+        return fail_writer(w);
     return ANTLER_OK;
 }
 
-static antler_status add_trajectory(zip_t *archive, const antler_series *series, size_t trajectory,
-                                    bool inputs, const char *path)
+static antler_status add_trajectory(writer *w, size_t trajectory, bool inputs)
 {
     char key[32];
     snprintf(key, sizeof key, "%c_%03zu", inputs ? 's' : 'x', trajectory);
@@ -156,24 +170,24 @@ static antler_status add_trajectory(zip_t *archive, const antler_series *series,
     if (f == NULL)
         return ant_fail_memory(sizeof *f, "an array to be written");
     zip_error_init(&f->error);
-    f->series = series;
+    f->series = w->series;
     f->trajectory = trajectory;
     f->inputs = inputs;
-    f->width = inputs ? series->input_dim : series->dim;
-    f->length = antler_series_length(series, trajectory);
+    f->width = inputs ? w->series->input_dim : w->series->dim;
+    f->length = antler_series_length(w->series, trajectory);
     f->block_rows = ant_save_block_rows(f->width);
     const size_t shape[] = {f->length, f->width};
     f->header_bytes = ant_npy_format_header("<f8", 2, shape, f->header);
     f->total = f->header_bytes + (uint64_t)f->length * f->width * sizeof(double);
-    zip_source_t *source = zip_source_function(archive, feed_call, f);
+    zip_source_t *source = zip_source_function(w->archive, feed_call, f);
     if (source == NULL)
         feed_free(f);
-    return add_member(archive, key, source, path);
+    return add_member(w, key, source);
 }
 
 /* A small array that is made at once.  values: `bytes` bytes behind a header for descr and shape. */
-static antler_status add_small(zip_t *archive, const char *key, const char *descr, size_t rank,
-                               const size_t *shape, const void *values, size_t bytes, const char *path)
+static antler_status add_small(writer *w, const char *key, const char *descr, size_t rank,
+                               const size_t *shape, const void *values, size_t bytes)
 {
     char header[ANT_NPY_WRITTEN_MAX];
     const size_t header_bytes = ant_npy_format_header(descr, rank, shape, header);
@@ -182,15 +196,12 @@ static antler_status add_small(zip_t *archive, const char *key, const char *desc
         return ant_fail_memory(header_bytes + bytes, "an array to be written");
     memcpy(all, header, header_bytes);
     memcpy(all + header_bytes, values, bytes);
-    zip_source_t *source = zip_source_buffer(archive, all, header_bytes + bytes, 1);
-    if (source == NULL)
-        free(all);
-    return add_member(archive, key, source, path);
+    w->small[w->small_count++] = all;
+    return add_member(w, key, zip_source_buffer(w->archive, all, header_bytes + bytes, 0));
 }
 
 /* values: (count); rank 0 writes a single number */
-static antler_status add_numbers(zip_t *archive, const char *key, size_t rank, const double *values,
-                                 size_t count, const char *path)
+static antler_status add_numbers(writer *w, const char *key, size_t rank, const double *values, size_t count)
 {
     double *copy = malloc(count * sizeof *copy);
     if (copy == NULL)
@@ -198,8 +209,7 @@ static antler_status add_numbers(zip_t *archive, const char *key, size_t rank, c
     memcpy(copy, values, count * sizeof *copy);
     if (!ant_machine_is_little_endian())
         ant_swap_bytes(copy, count, sizeof *copy);
-    const antler_status status =
-        add_small(archive, key, "<f8", rank, &count, copy, count * sizeof *copy, path);
+    const antler_status status = add_small(w, key, "<f8", rank, &count, copy, count * sizeof *copy);
     free(copy);
     return status;
 }
@@ -221,8 +231,7 @@ static size_t encode_text(const char *text, unsigned char *out)
 }
 
 /* names: (count) */
-static antler_status add_names(zip_t *archive, const char *key, char *const *names, size_t count,
-                               const char *path)
+static antler_status add_names(writer *w, const char *key, char *const *names, size_t count)
 {
     char descr[32];
     size_t longest = 1;
@@ -236,26 +245,27 @@ static antler_status add_names(zip_t *archive, const char *key, char *const *nam
     for (size_t i = 0; i < count; i++)
         encode_text(names[i], texts + i * 4 * longest);
     snprintf(descr, sizeof descr, "<U%zu", longest);
-    const antler_status status = add_small(archive, key, descr, 1, &count, texts, count * 4 * longest, path);
+    const antler_status status = add_small(w, key, descr, 1, &count, texts, count * 4 * longest);
     free(texts);
     return status;
 }
 
-static antler_status add_all(zip_t *archive, const antler_series *series, const char *path)
+static antler_status add_all(writer *w)
 {
+    const antler_series *series = w->series;
     for (size_t k = 0; k < series->count; k++) {
-        ANT_TRY(add_trajectory(archive, series, k, false, path));
+        ANT_TRY(add_trajectory(w, k, false));
         if (series->input_dim != 0)
-            ANT_TRY(add_trajectory(archive, series, k, true, path));
+            ANT_TRY(add_trajectory(w, k, true));
     }
-    ANT_TRY(add_names(archive, "names", series->names, series->dim, path));
+    ANT_TRY(add_names(w, "names", series->names, series->dim));
     if (series->input_dim != 0)
-        ANT_TRY(add_names(archive, "input_names", series->names + series->dim, series->input_dim, path));
+        ANT_TRY(add_names(w, "input_names", series->names + series->dim, series->input_dim));
     if (series->dt != 0.0)
-        ANT_TRY(add_numbers(archive, "dt", 0, &series->dt, 1, path));
+        ANT_TRY(add_numbers(w, "dt", 0, &series->dt, 1));
     if (series->scaled) {
-        ANT_TRY(add_numbers(archive, "mean", 1, series->mean, series->dim, path));
-        ANT_TRY(add_numbers(archive, "scale", 1, series->scale, series->dim, path));
+        ANT_TRY(add_numbers(w, "mean", 1, series->mean, series->dim));
+        ANT_TRY(add_numbers(w, "scale", 1, series->scale, series->dim));
     }
     return ANTLER_OK;
 }
@@ -263,19 +273,23 @@ static antler_status add_all(zip_t *archive, const antler_series *series, const 
 antler_status ant_save_npz(const antler_series *series, ant_output *output)
 {
     int code = 0;
-    zip_t *archive = zip_open(output->temporary, ZIP_CREATE | ZIP_TRUNCATE, &code);
-    if (archive == NULL) {
+    writer w = {.series = series, .path = output->path};
+    w.archive = zip_open(output->temporary, ZIP_CREATE | ZIP_TRUNCATE, &code);
+    if (w.archive == NULL) {
         zip_error_t error;
         zip_error_init_with_code(&error, code);
         const antler_status status = fail_zip(&error, output->path);
         zip_error_fini(&error);
         return status;
     }
-    antler_status status = add_all(archive, series, output->path);
-    if (status == ANTLER_OK && zip_close(archive) == 0)
-        return ANTLER_OK;
-    if (status == ANTLER_OK)
-        status = fail_zip(zip_get_error(archive), output->path);
-    zip_discard(archive);
+    antler_status status = add_all(&w);
+    if (status == ANTLER_OK && zip_close(w.archive) != 0)
+        status = fail_writer(&w);
+    else if (status == ANTLER_OK)
+        w.archive = NULL;
+    if (w.archive != NULL)
+        zip_discard(w.archive);
+    for (size_t i = 0; i < w.small_count; i++)
+        free(w.small[i]);
     return status;
 }

@@ -126,10 +126,10 @@ antler_status ant_dstsp(const antler_series *truth, const antler_series *generat
     status = axis_variances(&p, truth, variance);
     if (status == ANTLER_OK)
         status = estimate(&p, &q, variance, opts, result);
-    if (status == ANTLER_OK && !isfinite(result->dstsp))
-        status = ant_fail(ANTLER_NON_FINITE,
-                          "D_stsp is %g: the generated orbit lies beyond the reach of double precision",
-                          result->dstsp);
+    if (status == ANTLER_NON_FINITE || (status == ANTLER_OK && !isfinite(result->dstsp)))
+        status =
+            ant_fail(ANTLER_NON_FINITE, "D_stsp is beyond every number: the generated orbit lies too far "
+                                        "from the true one, so the model has run away");
 done:
     free(variance);
     ant_points_free(&q);

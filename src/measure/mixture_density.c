@@ -26,7 +26,7 @@
 
 enum {
     GROUP = ANT_MIXTURE_GROUP,
-    SAMPLE_BLOCK = 128,        /* samples that one thread takes at a time */
+    SAMPLE_BLOCK = 256,        /* samples that one thread takes at a time */
     ORBIT_BLOCK_BYTES = 16384, /* of the orbit, read by all samples of a block while it is in the L1 cache */
 };
 
@@ -371,12 +371,14 @@ static void set_constants(density *d)
 {
     const ant_mixture *m = d->mixture;
     const double two_pi = 6.283185307179586476925286766559;
+    const double share = 1.0 / (double)m->length;
+    memset(d->centre, 0, m->dim * sizeof *d->centre);
+    for (size_t t = 0; t < m->length; t++) {
+        for (size_t i = 0; i < m->dim; i++)
+            d->centre[i] += share * m->x[t * m->dim + i];
+    }
     d->log_norm = log((double)m->length);
     for (size_t i = 0; i < m->dim; i++) {
-        double mean = 0.0;
-        for (size_t t = 0; t < m->length; t++)
-            mean += m->x[t * m->dim + i] / (double)m->length;
-        d->centre[i] = mean;
         d->scale[i] = sqrt(log2_e / m->variance[i]);
         d->weight[i] = 0.5 * log2_e / m->variance[i];
         d->log_norm += 0.5 * (log(two_pi) + log(m->variance[i]));

@@ -12,14 +12,15 @@
 
 #include "measure/mixture_vector.h"
 
-enum { GROUP = ANT_MIXTURE_GROUP, STEP = ANT_MIXTURE_STEP };
+enum { GROUP = ANT_MIXTURE_GROUP };
+_Static_assert(ANT_MIXTURE_STEP % VEC_STEP == 0, "the orbit is padded to whole steps");
 
 #define PASTE(name, level)  name##_##level
 #define EXPAND(name, level) PASTE(name, level)
 
-/* One step for every sample of the group, or for every orbit vector taken at a time. */
+/* One step for every sample of the group, or for every orbit vector of a step. */
 #define EACH_SAMPLE _Pragma("GCC unroll 4") for (size_t s = 0; s < GROUP; s++)
-#define EACH_VECTOR _Pragma("GCC unroll 2") for (size_t v = 0; v < step; v++)
+#define EACH_VECTOR _Pragma("GCC unroll 2") for (size_t v = 0; v < VEC_STEP; v++)
 
 /* total += 2^t.  total, t: (GROUP) */
 ANT_INLINE void add_powers(vec *total, const vec *t)
@@ -30,12 +31,12 @@ ANT_INLINE void add_powers(vec *total, const vec *t)
     EACH_SAMPLE z[s] = vec_add(f[s], rounder);
     EACH_SAMPLE k[s] = vec_sub(z[s], rounder);
     EACH_SAMPLE f[s] = vec_sub(f[s], k[s]);
-    EACH_SAMPLE z[s] = vec_power(z[s], k[s]);
     EACH_SAMPLE p[s] = vec_add(f[s], vec_set(vec_polynomial[VEC_DEGREE - 1]));
     _Pragma("GCC unroll 8") for (size_t j = VEC_DEGREE - 1; j > 0; j--)
     {
         EACH_SAMPLE p[s] = vec_fma(p[s], f[s], vec_set(vec_polynomial[j - 1]));
     }
+    EACH_SAMPLE z[s] = vec_power(z[s], k[s]);
     EACH_SAMPLE total[s] = vec_fma(p[s], z[s], total[s]);
 }
 
@@ -49,9 +50,8 @@ ANT_INLINE void add_to_sums(const vec *total, double *sums)
     }
 }
 
-/* t = c + x . y for `step` orbit vectors.  t: (step, GROUP); orbit: (step, dim + 1, W) */
-ANT_INLINE void products(const double *orbit, size_t dim, const double *group, const size_t step,
-                         vec t[STEP][GROUP])
+/* t = c + x . y for the next orbit vectors.  t: (VEC_STEP, GROUP); orbit: (VEC_STEP, dim + 1, W) */
+ANT_INLINE void products(const double *orbit, size_t dim, const double *group, vec t[VEC_STEP][GROUP])
 {
     const size_t stride = (dim + 1) * VEC_WIDTH;
     EACH_VECTOR
@@ -60,7 +60,7 @@ ANT_INLINE void products(const double *orbit, size_t dim, const double *group, c
     }
     for (size_t i = 0; i < dim; i++, group += GROUP) {
         orbit += VEC_WIDTH;
-        vec y[STEP];
+        vec y[VEC_STEP];
         EACH_VECTOR y[v] = vec_load(orbit + v * stride);
         EACH_SAMPLE
         {
@@ -69,35 +69,17 @@ ANT_INLINE void products(const double *orbit, size_t dim, const double *group, c
     }
 }
 
-/* The sums of one group, taking `step` orbit vectors at a time.  sums: (GROUP, W) */
-ANT_INLINE void sum_products_of_group(const double *orbit, size_t vectors, size_t dim, const double *group,
-                                      const size_t step, double *sums)
-{
-    vec total[GROUP];
-    EACH_SAMPLE total[s] = vec_set(0.0);
-    for (size_t n = 0; n < vectors; n += step, orbit += step * (dim + 1) * VEC_WIDTH) {
-        vec t[STEP][GROUP];
-        products(orbit, dim, group, step, t);
-        EACH_VECTOR add_powers(total, t[v]);
-    }
-    add_to_sums(total, sums);
-}
-
-/*
- * Multiply-adds of one exponent wait for each other.  Where two fit into a cycle (AVX2), GROUP chains are too
- * few to fill the units when `dim` is large; then two orbit vectors are taken at a time.
- */
 static void sum_products(const double *orbit, size_t vectors, size_t dim, const double *groups,
                          size_t group_count, double *sums)
 {
-    const size_t many_dimensions = 6;
-    for (size_t g = 0; g < group_count; g++) {
-        const double *group = groups + g * dim * GROUP;
-        double *group_sums = sums + g * GROUP * VEC_WIDTH;
-        if (dim < many_dimensions)
-            sum_products_of_group(orbit, vectors, dim, group, 1, group_sums);
-        else
-            sum_products_of_group(orbit, vectors, dim, group, VEC_WIDE_STEP, group_sums);
+    for (size_t g = 0; g < group_count; g++, groups += dim * GROUP, sums += GROUP * VEC_WIDTH) {
+        vec total[GROUP], t[VEC_STEP][GROUP];
+        EACH_SAMPLE total[s] = vec_set(0.0);
+        for (size_t n = 0; n < vectors; n += VEC_STEP) {
+            products(orbit + n * (dim + 1) * VEC_WIDTH, dim, groups, t);
+            EACH_VECTOR add_powers(total, t[v]);
+        }
+        add_to_sums(total, sums);
     }
 }
 

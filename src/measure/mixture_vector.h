@@ -6,8 +6,10 @@
  * the number are j, and above them stands n.  p is monic; its leading coefficient is in the table.  The
  * constants come from scripts/exp2_polynomial.py.
  *
- *     vec_bound(t)     t, raised where the table step needs it so that tiny powers do not wrap around
- *     vec_power(z, k)  table[j] * 2^n, from z as above and k = z - VEC_ROUNDER
+ *     VEC_STEP         orbit vectors that the hot loop takes at a time.  Multiply-adds of one exponent wait
+ * for each other, so GROUP * VEC_STEP of them must be under way to fill the units: 4 where one fits into a
+ * cycle, 8 where two do vec_bound(t)     t, raised where the table step needs it so that tiny powers do not
+ * wrap around vec_power(z, k)  table[j] * 2^n, from z as above and k = z - VEC_ROUNDER
  */
 #ifndef ANT_MEASURE_MIXTURE_VECTOR_H
 #define ANT_MEASURE_MIXTURE_VECTOR_H
@@ -29,7 +31,7 @@
 #include <immintrin.h>
 
 typedef __m512d vec;
-enum { VEC_WIDTH = 8, VEC_DEGREE = 5, VEC_WIDE_STEP = 1 };
+enum { VEC_WIDTH = 8, VEC_DEGREE = 5, VEC_STEP = 1 };
 #define VEC_ROUNDER 0x1.8p49 /* ENTRIES = 8 */
 static const double vec_polynomial[VEC_DEGREE] = {0x1.7704d0d7621bfp+9, 0x1.03f177a660dd2p+9,
                                                   0x1.685b9b0e0a274p+7, 0x1.4d0a96ba84a24p+5,
@@ -61,7 +63,7 @@ ANT_INLINE vec vec_power(vec z, vec k)
 #include <immintrin.h>
 
 typedef __m256d vec;
-enum { VEC_WIDTH = 4, VEC_DEGREE = 7, VEC_WIDE_STEP = 2 };
+enum { VEC_WIDTH = 4, VEC_DEGREE = 7, VEC_STEP = 2 };
 #define VEC_ROUNDER 0x1.8p51 /* ENTRIES = 2 */
 static const double vec_polynomial[VEC_DEGREE] = {
     0x1.0050b9ea444d5p+16, 0x1.635418fa4a1d8p+15, 0x1.ec9703fc281f3p+13, 0x1.c73feec712b9ap+11,
@@ -96,7 +98,7 @@ ANT_INLINE vec vec_power(vec z, vec k)
 
 typedef double vec __attribute__((vector_size(16)));
 typedef int64_t vec_bits __attribute__((vector_size(16)));
-enum { VEC_WIDTH = 2, VEC_DEGREE = 9, VEC_WIDE_STEP = 1 };
+enum { VEC_WIDTH = 2, VEC_DEGREE = 9, VEC_STEP = 1 };
 #define VEC_ROUNDER 0x1.8p52
 static const double vec_polynomial[VEC_DEGREE] = {
     0x1.2ca7e481062a0p+23, 0x1.a0cc27ce31142p+22, 0x1.20e6e9750e95cp+21,

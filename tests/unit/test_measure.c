@@ -362,6 +362,25 @@ static void test_diverged_orbit(void **state)
     antler_series_free(truth);
 }
 
+/* Finite, but so far away that no double holds the divergence: an outcome, and D_H is still there. */
+static void test_huge_orbit(void **state)
+{
+    (void)state;
+    const double mean[] = {0.0, 0.0}, scale[] = {1e-160, 1e-160};
+    antler_series *truth = one_series(2, 50, 0.4, 1), *generated = one_series(2, 50, 0.4, 2);
+    CHECK_OK(antler_series_apply_scaling(generated, mean, scale));
+    const antler_measure_opts o = small_opts(ANTLER_DSTSP_GMM), bins = small_opts(ANTLER_DSTSP_BINS);
+    antler_measure_result r;
+    CHECK_FAILS(antler_measure(truth, generated, &o, &r), ANTLER_NON_FINITE, "run away");
+    assert_true(r.hellinger > 0.0 && r.hellinger < 1.0);
+    antler_measure_result_clear(&r);
+    r = measure(truth, generated, &bins);
+    assert_true(r.dstsp > 1.0 && isfinite(r.dstsp));
+    antler_measure_result_clear(&r);
+    antler_series_free(generated);
+    antler_series_free(truth);
+}
+
 static int stop_at_once(void *cookie, const char *what, double fraction)
 {
     ++*(int *)cookie;
@@ -399,6 +418,7 @@ int main(void)
         cmocka_unit_test(test_bad_options),
         cmocka_unit_test(test_bad_data),
         cmocka_unit_test(test_diverged_orbit),
+        cmocka_unit_test(test_huge_orbit),
         cmocka_unit_test(test_cancel),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -250,6 +250,25 @@ static void empty_centre(void)
     check_density(x, 6, 1, variance, samples, 5, 1e-12);
 }
 
+/* A sample just within the reach of the fast form, beside an orbit point just beyond it. */
+static void border_of_the_fast_form(void)
+{
+    enum { LENGTH = 400 };
+    const double variance[1] = {1.0};
+    double *x = constant(LENGTH, 0.0), samples[40];
+    x[LENGTH / 2] = 37.6;
+    for (size_t k = 0; k < 40; k++)
+        samples[k] = 33.5 + 0.1 * (double)k;
+    check_density(x, LENGTH, 1, variance, samples, 40, 1e-12);
+    free(x);
+}
+
+static void test_border_of_the_fast_form(void **state)
+{
+    (void)state;
+    on_each_level(border_of_the_fast_form);
+}
+
 static void test_empty_centre(void **state)
 {
     (void)state;
@@ -445,9 +464,11 @@ static void test_progress_and_cancelling(void **state)
         antler_dstsp_samples(x, LENGTH, x, LENGTH, DIM, variance, samples, COUNT, 2, progress, &dstsp, NULL),
         ANTLER_CANCELLED, "stopped at");
     assert_true(dstsp == 7.0 && r.count == 2);
+    setenv("ANTLER_CPU", "base", 1); /* slow enough for reports in both halves */
     r = (reports){.caller = pthread_self()};
-    CHECK_OK(antler_dstsp_samples(x, 1000, x, LENGTH / 4, DIM, variance, samples, COUNT / 2, 2, progress,
-                                  &dstsp, NULL));
+    CHECK_OK(antler_dstsp_samples(x, LENGTH / 3, x, LENGTH / 3, DIM, variance, samples, COUNT / 2, 2,
+                                  progress, &dstsp, NULL));
+    unsetenv("ANTLER_CPU");
     assert_true(r.count >= 1);
     assert_false(r.wrong);
     free(out);
@@ -658,6 +679,7 @@ int main(void)
         cmocka_unit_test(test_long_orbit),
         cmocka_unit_test(test_samples_at_all_distances),
         cmocka_unit_test(test_empty_centre),
+        cmocka_unit_test(test_border_of_the_fast_form),
         cmocka_unit_test(test_scales_and_offsets),
         cmocka_unit_test(test_duplicates),
         cmocka_unit_test(test_value_depends_on_the_sample_alone),

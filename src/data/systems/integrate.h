@@ -24,8 +24,8 @@ typedef struct ant_integration {
 
 /*
  * Rows 0 .. length-1 at t0 + transient + k dt.  x: (length, dim).
- * ANTLER_DIVERGED when the state is not finite or beyond 1e12; ANTLER_NOT_CONVERGED when no step is
- * small enough for the tolerance.
+ * ANTLER_DIVERGED when a variable is not finite or a million times its typical size;
+ * ANTLER_NOT_CONVERGED when no step is small enough for the tolerance.
  */
 antler_status ant_integrate(const ant_integration *job, double *x);
 

@@ -39,7 +39,7 @@ const ant_system ant_system_lorenz63 = {
             .parameter_count = PARAMETERS,
             .dt = 0.01,
             .length = 100000,
-            .transient = 100.0,
+            .transient = 20.0,
         },
     .rhs = rhs,
     .centre = centre,

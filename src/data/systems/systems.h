@@ -16,7 +16,7 @@ typedef struct ant_system {
     antler_system_info info;
     ant_rhs_fn rhs;
     /* Initial states are drawn uniformly from centre +- spread: (dim) each.  The spread is also the
-       typical size of each variable, which scales the absolute tolerance of the integrator. */
+       typical size of each variable: it scales the absolute tolerance, and 1e6 of it is divergence. */
     const double *centre;
     const double *spread;
     /* The period of the explicit time dependence under parameters p.  NULL: autonomous.  A result that
