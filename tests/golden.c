@@ -124,16 +124,6 @@ static bool model_is(const golden_case *c, const char *model)
     return golden_word(c, "model", word, sizeof word) && strncmp(word, model, strlen(model)) == 0;
 }
 
-static bool is_lyapunov(const golden_case *c)
-{
-    return golden_has(c, "spectrum") && golden_has(c, "z0");
-}
-
-static bool is_shplrnn(const golden_case *c)
-{
-    return model_is(c, "shplrnn") && !is_lyapunov(c);
-}
-
 static bool is_lssm(const golden_case *c)
 {
     return model_is(c, "lssm");
@@ -149,15 +139,14 @@ static bool is_regularisers(const golden_case *c)
     return golden_has(c, "readout_sv") && golden_has(c, "mar_p1");
 }
 
-static const golden_kind lyapunov = {"lyapunov", is_lyapunov, NULL};
-static const golden_kind shplrnn = {"shplrnn", is_shplrnn, NULL};
 static const golden_kind lssm = {"lssm", is_lssm, NULL};
 static const golden_kind mamba2 = {"mamba2", is_mamba2, NULL};
 static const golden_kind regularisers = {"regularisers", is_regularisers, NULL};
 
 static const golden_kind *const kinds[] = {
-    &golden_system, &golden_dstsp_embedded, &golden_dstsp, &golden_hellinger, &lyapunov, &shplrnn, &lssm,
-    &mamba2,        &regularisers,
+    &golden_system,   &golden_dstsp_embedded, &golden_dstsp, &golden_hellinger,
+    &golden_lyapunov, &golden_shplrnn,        &lssm,         &mamba2,
+    &regularisers,
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 

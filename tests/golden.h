@@ -47,6 +47,13 @@ typedef struct golden_kind {
     void (*check)(golden_case *c);
 } golden_kind;
 
+/* The model of a case, from PREFIX + letter arrays; a fault marks the case as broken.  B is I without one. */
+struct antler_model *golden_model(golden_case *c, const char *prefix);
+
+/* The free run of a case of kind shPLRNN, where it has one. */
+void golden_generate(golden_case *c);
+
+extern const golden_kind golden_lyapunov, golden_shplrnn;
 extern const golden_kind golden_system, golden_dstsp, golden_dstsp_embedded, golden_hellinger;
 
 #endif

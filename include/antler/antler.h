@@ -530,6 +530,160 @@ ANTLER_API size_t antler_model_parameter_count(const antler_model *model); /* ki
 ANTLER_API antler_status antler_model_parameter_at(const antler_model *model, size_t index,
                                                    antler_parameter *parameter);
 
+/* Running a model.  ------------------------------------------------------------------------------- */
+
+/*
+ * Units.  A model works in the units of its training data after standardising.  A series that is given
+ * to a model is brought there by what both know: values without a scaling are in user units, values with
+ * one are led back by it first, and then the model's scaling applies.  A model without a scaling takes
+ * values as they stand.
+ */
+
+/* Warm up over as many rows as in training; where that is unknown or 0: 100 rows when M > N, else none. */
+#define ANTLER_WARMUP_AUTO SIZE_MAX
+
+/* What drives a model with inputs when the rows that were given run out. */
+typedef enum antler_inputs_end {
+    ANTLER_INPUTS_STOP,   /* refuse: ANTLER_ERROR_DATA says how many rows are missing */
+    ANTLER_INPUTS_HOLD,   /* keep the last row */
+    ANTLER_INPUTS_REPEAT, /* begin again at the first free row */
+} antler_inputs_end;
+
+ANTLER_API const char *antler_inputs_end_name(antler_inputs_end end); /* "stop", "hold", "repeat" */
+
+/*
+ * Where a run begins.  With a context: z = B+ x of row `first`, then `warmup` more rows force the model
+ * with strength 1; the first free row follows them, at row first + warmup + 1 of the context.  Without:
+ * at `state`, and the first free row is one step after it.
+ */
+typedef struct antler_run_start {
+    const antler_series *context; /* NULL: begin at `state`.  Default NULL */
+    size_t trajectory, first;     /* in the context.  Default 0, 0 */
+    size_t warmup;                /* rows.  Default ANTLER_WARMUP_AUTO */
+    bool model_units;             /* take the context's values as they stand.  Default false */
+    const double *state;          /* (M), when there is no context; NULL: 0.  Default NULL */
+    const antler_series *inputs;  /* row 0 drives the first free step: its inputs or, when it has none, its
+                                     variables.  NULL: the rows of the context that follow the warm-up;
+                                     without a context they are 0.  Default NULL */
+    antler_inputs_end inputs_end; /* default ANTLER_INPUTS_STOP */
+} antler_run_start;
+
+ANTLER_API void antler_run_start_default(antler_run_start *start);
+
+typedef struct antler_generate_opts {
+    antler_run_start start;
+    size_t steps;    /* rows to generate, >= 1.  Default 10,000 */
+    bool user_units; /* false: the orbit is in the model's units and knows its scaling.  Default false */
+    antler_progress progress;
+} antler_generate_opts;
+
+ANTLER_API void antler_generate_opts_default(antler_generate_opts *opts);
+
+/*
+ * Run free.  `orbit` receives one trajectory of the N observed variables, with names and dt; `latent`
+ * the M states beside it, unless it is NULL.  Same model and start, same numbers.
+ *
+ * ANTLER_DIVERGED, with the step in the message, when a value is not finite or a variable is farther than
+ * 10^6 (times the largest value of the context, where that is above 1) from 0 in the model's units.  The
+ * rows before that step are kept: `orbit` and `latent` are made also then, without a trajectory when
+ * the first step was the one.
+ */
+ANTLER_API antler_status antler_generate(const antler_model *model, const antler_generate_opts *opts,
+                                         antler_series **orbit, antler_series **latent);
+
+typedef struct antler_lyapunov_opts {
+    antler_run_start start;
+    size_t steps;     /* over which exponents are averaged, >= 1.  Default 20,000 */
+    size_t transient; /* free steps before them.  Default 1,000 */
+    size_t interval;  /* steps between two orthonormalisations, >= 1.  Default 1, which is always safe */
+    antler_progress progress;
+} antler_lyapunov_opts;
+
+ANTLER_API void antler_lyapunov_opts_default(antler_lyapunov_opts *opts);
+
+typedef struct antler_lyapunov_result {
+    size_t count;         /* M: length of the arrays, freed by antler_lyapunov_result_clear */
+    double *exponents;    /* (M): falling, natural logarithm per step.  -infinity: a direction is lost */
+    double *error;        /* (M): standard error, from the means of ten equal parts of the run */
+    double *spread;       /* (M): how far the running estimate still moved in the last half of the run */
+    double dt;            /* exponents / dt are per unit of time; 0 when unknown */
+    double sum;           /* of the exponents: how fast volumes grow */
+    double kaplan_yorke;  /* dimension of the attractor by Kaplan and Yorke; 0 for a fixed point */
+    size_t steps;         /* that were averaged */
+    size_t diverged_step; /* counted from 1 at the start of the transient; 0: it did not diverge */
+} antler_lyapunov_result;
+
+/*
+ * All Lyapunov exponents along a free orbit, by orthonormalising tangent vectors (QR).
+ * ANTLER_DIVERGED as in antler_generate; the arrays are NaN then.
+ */
+ANTLER_API antler_status antler_lyapunov(const antler_model *model, const antler_lyapunov_opts *opts,
+                                         antler_lyapunov_result *result);
+ANTLER_API void antler_lyapunov_result_clear(antler_lyapunov_result *result);
+
+typedef struct antler_rmse_opts {
+    size_t steps;     /* n, >= 1.  Default 128 */
+    size_t windows;   /* spread evenly over the series; fewer when it has fewer.  >= 1, default 100 */
+    size_t warmup;    /* T_w rows before each.  Default ANTLER_WARMUP_AUTO */
+    bool model_units; /* take the values of the series as they stand.  Default false */
+    bool user_units;  /* report in user units.  Default false */
+} antler_rmse_opts;
+
+ANTLER_API void antler_rmse_opts_default(antler_rmse_opts *opts);
+
+typedef struct antler_rmse_result {
+    double mean;     /* RMSE(n), mean over the windows; infinite when one diverged */
+    double median;   /* over the windows, a diverged one counted as infinite */
+    double sd;       /* between windows, 1/(windows - 1) */
+    size_t windows;  /* that were used */
+    size_t diverged; /* of them */
+    size_t warmup;   /* rows that were used */
+} antler_rmse_result;
+
+/*
+ * RMSE(n) = sqrt(1/n sum_k |x_k - xhat_k|^2) of n free steps after a warm-up, over windows of a series
+ * that the model has not seen.  Not divided by N.  ANTLER_DIVERGED when a window diverged.
+ */
+ANTLER_API antler_status antler_rmse(const antler_model *model, const antler_series *series,
+                                     const antler_rmse_opts *opts, antler_rmse_result *result);
+
+typedef struct antler_evaluate_opts {
+    antler_measure_opts measure; /* embed_dim > 1 asks for D_stsp^DE.  Its progress is used throughout */
+    antler_rmse_opts rmse;
+    antler_lyapunov_opts lyapunov; /* its start is not used: the free run's is */
+    bool with_dstsp;               /* D_stsp without embedding.  Default true */
+    bool with_rmse;                /* default true */
+    bool with_lyapunov;            /* default true */
+    size_t steps;     /* T2 of each free run; 0: three times the rows of its trajectory.  Default 0 */
+    size_t warmup;    /* before the free run.  Default ANTLER_WARMUP_AUTO */
+    bool model_units; /* take the values of the truth as they stand.  Default false */
+    bool user_units;  /* RMSE, means and standard deviations in user units.  Default false */
+    antler_inputs_end inputs_end; /* default ANTLER_INPUTS_REPEAT: T2 is longer than the truth */
+} antler_evaluate_opts;
+
+ANTLER_API void antler_evaluate_opts_default(antler_evaluate_opts *opts);
+
+typedef struct antler_evaluate_result {
+    bool diverged;                   /* the free run did, or ended too far away to be measured */
+    size_t diverged_step;            /* counted from 1; 0 when it stayed finite */
+    size_t diverged_trajectory;      /* of the truth, from 0 */
+    size_t free_steps;               /* T2, over all trajectories */
+    size_t warmup;                   /* rows that were used */
+    antler_measure_result plain;     /* D_stsp and D_H; dstsp is NaN without with_dstsp */
+    bool has_embedded;               /* D_stsp^DE was asked for and measured */
+    antler_measure_result embedded;  /* its dstsp fields only */
+    antler_rmse_result rmse;         /* windows is 0 when it was not measured */
+    antler_lyapunov_result lyapunov; /* count is 0 when it was not measured */
+} antler_evaluate_result;
+
+/*
+ * Judge a model by a true series that it has not seen: one free run per trajectory, each begun by a
+ * warm-up on its first rows, compared with the whole; RMSE(n); Lyapunov exponents.  Divergence is an outcome:
+ * the status is ANTLER_DIVERGED when the free run diverged, and everything that exists is filled in.
+ */
+ANTLER_API antler_status antler_evaluate(const antler_model *model, const antler_series *truth,
+                                         const antler_evaluate_opts *opts, antler_evaluate_result *result);
+ANTLER_API void antler_evaluate_result_clear(antler_evaluate_result *result);
 /* ===================================================================================================
  * 7  Training
  * ================================================================================================= */
@@ -792,10 +946,14 @@ ANTLER_API antler_status antler_grid_settings(const antler_grid *grid, size_t in
 /* The value of a key in one combination, as text. */
 ANTLER_API const char *antler_grid_value(const antler_grid *grid, size_t index, size_t key);
 
-/* Statistics of a metric over runs; values that are not finite are left out and not counted. */
+/*
+ * Statistics of a metric over runs.  NaN: not measured, left out.  Infinite: the run diverged; it counts
+ * as such in median and MAD, so that no run is ever dropped, while mean and sem are over the others.
+ */
 typedef struct antler_statistics {
-    size_t count;
-    double median, mad; /* median absolute deviation from the median */
+    size_t count;       /* values that are not NaN */
+    size_t diverged;    /* of them */
+    double median, mad; /* median absolute deviation from the median; NaN when the median is infinite */
     double mean, sem;   /* standard error of the mean; NaN for fewer than two values */
 } antler_statistics;
 

@@ -1,6 +1,8 @@
 /* info.c - `antler info`: what is in a file, and what is this build. */
 #include "cli/command.h"
+#include "cli/info_model.h"
 #include "cli/load.h"
+#include "cli/runs.h"
 #include "cli/sketch.h"
 
 #include <math.h>
@@ -177,11 +179,17 @@ static int sketch(const settings *s, const antler_series *series)
 /* A file whose arrays are no series is still described, unless it was asked to be used as one. */
 static int describe(const settings *s, const char *path)
 {
+    if (cli_run_is_folder(path))
+        return cli_info_model(path, s->json);
     const antler_load_opts load = cli_load_opts(&s->load);
     antler_file_info info = {0};
     antler_series *series = NULL;
     int code = -1;
     antler_status status = antler_file_inspect(path, &info);
+    if (status == ANTLER_OK && cli_info_is_model(&info)) {
+        antler_file_info_clear(&info);
+        return cli_info_model(path, s->json);
+    }
     if (status == ANTLER_OK) {
         const antler_status loaded = antler_series_load(&path, 1, &load, &series);
         if (loaded != ANTLER_OK && (s->check || s->sketch != NULL || loaded != ANTLER_ERROR_DATA))
@@ -229,13 +237,15 @@ static int run(const cli_command *self, int argc, char **argv)
 
 const cli_command cli_info = {
     .name = "info",
-    .summary = "describe a file, or this build",
-    .arguments = "[FILE...]",
+    .summary = "describe a file, a trained model, or this build",
+    .arguments = "[FILE|RUN...]",
     .description =
         "Say what is in a file: format, arrays, trajectories, names, sampling interval, scaling, and the "
         "mean, "
-        "spread and bad values of every variable. Without a file: version, compiler and instruction sets.",
-    .examples = "  $ antler info train.npz\n  $ antler info --check measurements.csv\n"
+        "spread and bad values of every variable; of a run folder or a model file: kind, dimensions, "
+        "parameters, scaling, settings and origin. Without a file: version, compiler and instruction sets.",
+    .examples = "  $ antler info train.npz\n  $ antler info Results/lorenz63/fo/001\n  $ antler info --check "
+                "measurements.csv\n"
                 "  $ antler info lorenz63.npz --sketch x,z\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],

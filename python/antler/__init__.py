@@ -1,0 +1,1 @@
+"""Antler: reconstruct dynamical systems from time series."""

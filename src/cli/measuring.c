@@ -1,0 +1,123 @@
+#include "cli/measuring.h"
+
+#include <math.h>
+#include <string.h>
+
+const char *const cli_dstsp_kinds[] = {"gmm", "gmm-silverman", "bins", NULL};
+
+cli_measuring cli_measuring_default(void)
+{
+    cli_measuring measuring = {.dstsp = "gmm"};
+    antler_measure_opts_default(&measuring.opts);
+    return measuring;
+}
+
+static int read_embedding(cli_measuring *s)
+{
+    char m[32];
+    const char *comma = strchr(s->embed, ',');
+    if (comma != NULL && (size_t)(comma - s->embed) < sizeof m) {
+        snprintf(m, sizeof m, "%.*s", (int)(comma - s->embed), s->embed);
+        if (cli_read_count(m, &s->opts.embed_dim) && cli_read_count(comma + 1, &s->opts.embed_delay))
+            return -1;
+    }
+    return cli_usage_error("--embed: '%s' is not of the form M,TAU, such as 3,10", s->embed);
+}
+
+int cli_measuring_finish(cli_measuring *s)
+{
+    for (antler_dstsp_kind kind = ANTLER_DSTSP_GMM; kind <= ANTLER_DSTSP_BINS; kind++) {
+        if (strcmp(antler_dstsp_kind_name(kind), s->dstsp) == 0)
+            s->opts.dstsp = kind;
+    }
+    return s->embed == NULL ? -1 : read_embedding(s);
+}
+
+json_t *cli_json_real(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+json_t *cli_json_reals(const double *values, size_t count)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(array, cli_json_real(values[i]));
+    return array;
+}
+
+json_t *cli_json_dstsp(const antler_measure_opts *o, const antler_measure_result *r)
+{
+    json_t *d = json_pack("{s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:f}", "value", cli_json_real(r->dstsp),
+                          "variant", antler_dstsp_kind_name(o->dstsp), "dim", (json_int_t)r->dstsp_dim,
+                          "true_points", (json_int_t)r->true_points, "generated_points",
+                          (json_int_t)r->generated_points, "embed_dim", (json_int_t)o->embed_dim,
+                          "embed_delay", (json_int_t)o->embed_delay, "seconds", r->seconds);
+    if (o->dstsp == ANTLER_DSTSP_BINS) {
+        json_object_set_new(d, "bins", json_integer((json_int_t)o->bins));
+        json_object_set_new(d, "bin_margin", json_real(o->bin_margin));
+        json_object_set_new(d, "bin_laplace", json_real(o->bin_laplace));
+        json_object_set_new(d, "bins_filled", json_integer((json_int_t)r->bins_filled));
+        return d;
+    }
+    json_object_set_new(d, "standard_error", cli_json_real(r->dstsp_error));
+    json_object_set_new(d, "samples", json_integer((json_int_t)o->samples));
+    json_object_set_new(d, "seed", json_integer((json_int_t)o->seed));
+    json_object_set_new(d, "bandwidth", json_real(r->bandwidth));
+    json_object_set_new(d, "kernels", json_real(r->kernels));
+    json_object_set_new(d, "kernels_per_second", json_real(r->seconds > 0.0 ? r->kernels / r->seconds : 0.0));
+    json_object_set_new(d, "threads", json_integer(r->threads));
+    json_object_set_new(d, "cpu", json_string(r->cpu == NULL ? "" : r->cpu));
+    return d;
+}
+
+json_t *cli_json_hellinger(const antler_measure_opts *o, const antler_measure_result *r)
+{
+    return json_pack("{s:o, s:o, s:f, s:I}", "value", cli_json_real(r->hellinger), "each",
+                     cli_json_reals(r->hellinger_each, r->dim), "smoothing", o->smoothing, "rows",
+                     (json_int_t)r->hellinger_rows);
+}
+
+json_t *cli_json_moments(const double *mean, const double *sd, size_t count)
+{
+    return json_pack("{s:o, s:o}", "mean", cli_json_reals(mean, count), "sd", cli_json_reals(sd, count));
+}
+
+int cli_json_print(json_t *root)
+{
+    if (root == NULL)
+        return cli_usage_error("the result could not be written as JSON: a name is not UTF-8");
+    json_dumpf(root, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
+    putchar('\n');
+    json_decref(root);
+    return CLI_DONE;
+}
+
+void cli_print_dstsp(const antler_measure_opts *o, const antler_measure_result *r)
+{
+    const bool bins = o->dstsp == ANTLER_DSTSP_BINS;
+    printf("%s %.6g", o->embed_dim > 1 ? "D_stsp^DE" : "D_stsp   ", r->dstsp);
+    if (!bins)
+        printf(" +- %.2g", r->dstsp_error);
+    printf("\n  variant    %s", antler_dstsp_kind_name(o->dstsp));
+    if (bins)
+        printf(", %zu bins per axis, %zu filled, margin %g sd, Laplace %g\n", o->bins, r->bins_filled,
+               o->bin_margin, o->bin_laplace);
+    else
+        printf(", %zu samples, seed %llu, covariance %.6g x variance\n", o->samples,
+               (unsigned long long)o->seed, r->bandwidth);
+    if (o->embed_dim > 1)
+        printf("  embedding  m = %zu, tau = %zu rows\n", o->embed_dim, o->embed_delay);
+    printf("  points     %zu true, %zu generated, d = %zu\n", r->true_points, r->generated_points,
+           r->dstsp_dim);
+    if (!bins)
+        printf("  work       %.3g kernels in %.2f s: %.3g kernels/s on %d thread%s, %s\n", r->kernels,
+               r->seconds, r->seconds > 0.0 ? r->kernels / r->seconds : 0.0, r->threads,
+               r->threads == 1 ? "" : "s", r->cpu);
+}
+
+void cli_print_hellinger(const antler_measure_opts *o, const antler_measure_result *r)
+{
+    printf("D_H       %.6g\n  smoothing  sigma = %g bins, %zu rows compared\n", r->hellinger, o->smoothing,
+           r->hellinger_rows);
+}

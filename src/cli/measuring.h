@@ -1,0 +1,92 @@
+/* measuring.h - options, JSON and lines about D_stsp and D_H, shared by `measure` and `evaluate`. */
+#ifndef ANT_CLI_MEASURING_H
+#define ANT_CLI_MEASURING_H
+
+#include "cli/command.h"
+
+#include <jansson.h>
+
+typedef struct cli_measuring {
+    const char *dstsp, *embed; /* as given; cli_measuring_finish reads them into opts */
+    antler_measure_opts opts;
+} cli_measuring;
+
+extern const char *const cli_dstsp_kinds[];
+
+#define CLI_MEASURING_AT(type, field, member) offsetof(type, field) + offsetof(cli_measuring, member)
+
+/* Rows for an option table; `field` is the settings member of type cli_measuring. */
+#define CLI_MEASURING_OPTIONS(type, field)                                                                     \
+    {"dstsp",                                                                                                  \
+     CLI_CHOICE,                                                                                               \
+     "KIND",                                                                                                   \
+     "Estimator of D_stsp: gmm (as printed in the paper), gmm-silverman (bandwidth squared) or bins. "         \
+     "Default gmm.",                                                                                           \
+     CLI_MEASURING_AT(type, field, dstsp),                                                                     \
+     cli_dstsp_kinds},                                                                                         \
+        {"embed",                                                                                              \
+         CLI_TEXT,                                                                                             \
+         "M,TAU",                                                                                              \
+         "Compare delay vectors of M values, TAU rows apart.",                                                 \
+         CLI_MEASURING_AT(type, field, embed),                                                                 \
+         NULL},                                                                                                \
+        {"samples",                                                                                            \
+         CLI_COUNT,                                                                                            \
+         "N",                                                                                                  \
+         "Monte Carlo samples for gmm. Default 1000000.",                                                      \
+         CLI_MEASURING_AT(type, field, opts.samples),                                                          \
+         NULL},                                                                                                \
+        {"seed", CLI_SEED, "NUMBER", "Of those samples. Default 1.", CLI_MEASURING_AT(type, field, opts.seed), \
+         NULL},                                                                                                \
+        {"bins",                                                                                               \
+         CLI_COUNT,                                                                                            \
+         "N",                                                                                                  \
+         "Bins per axis for bins. Default 30.",                                                                \
+         CLI_MEASURING_AT(type, field, opts.bins),                                                             \
+         NULL},                                                                                                \
+        {"bin-margin",                                                                                         \
+         CLI_REAL,                                                                                             \
+         "SD",                                                                                                 \
+         "Bins reach this far beyond the true orbit, in standard deviations. Default 0.1.",                    \
+         CLI_MEASURING_AT(type, field, opts.bin_margin),                                                       \
+         NULL},                                                                                                \
+        {"bin-laplace",                                                                                        \
+         CLI_REAL,                                                                                             \
+         "COUNT",                                                                                              \
+         "Added to every bin. Default 1e-5.",                                                                  \
+         CLI_MEASURING_AT(type, field, opts.bin_laplace),                                                      \
+         NULL},                                                                                                \
+        {"smoothing",                                                                                          \
+         CLI_REAL,                                                                                             \
+         "BINS",                                                                                               \
+         "Width of the Gaussian that smooths power spectra; 0 for none. Default 20.",                          \
+         CLI_MEASURING_AT(type, field, opts.smoothing),                                                        \
+         NULL},                                                                                                \
+    {                                                                                                          \
+        "threads", CLI_INT, "N", "Threads; 0 for all. Default 0.",                                             \
+            CLI_MEASURING_AT(type, field, opts.threads), NULL                                                  \
+    }
+
+cli_measuring cli_measuring_default(void);
+
+/* Read --dstsp and --embed into the options.  Returns -1 to go on, or the exit code. */
+int cli_measuring_finish(cli_measuring *measuring);
+
+/* Numbers as JSON has them; NaN and infinities, which it has not, become null. */
+json_t *cli_json_real(double value);
+json_t *cli_json_reals(const double *values, size_t count);
+
+/* The value and everything that it depends on. */
+json_t *cli_json_dstsp(const antler_measure_opts *opts, const antler_measure_result *result);
+json_t *cli_json_hellinger(const antler_measure_opts *opts, const antler_measure_result *result);
+
+/* {"mean": [...], "sd": [...]} */
+json_t *cli_json_moments(const double *mean, const double *sd, size_t count);
+
+/* Print with two spaces of indent and all digits, and drop the object; returns the exit code. */
+int cli_json_print(json_t *root);
+
+void cli_print_dstsp(const antler_measure_opts *opts, const antler_measure_result *result);
+void cli_print_hellinger(const antler_measure_opts *opts, const antler_measure_result *result);
+
+#endif

@@ -1,0 +1,22 @@
+/* runs.h - which runs a command line names: run folders, model files, or folders that hold runs. */
+#ifndef ANT_CLI_RUNS_H
+#define ANT_CLI_RUNS_H
+
+#include "cli/command.h"
+
+typedef struct cli_runs {
+    size_t count;
+    char **paths; /* (count), owned */
+} cli_runs;
+
+/* A folder without a model of its own stands for the runs in it, in alphabetical order.  Returns -1 to go on.
+ */
+int cli_runs_find(char *const *arguments, size_t count, cli_runs *runs);
+void cli_runs_free(cli_runs *runs);
+
+bool cli_run_is_folder(const char *path);
+
+/* The folder above a run folder; false for a file or when there is none. */
+bool cli_run_parent(const char *path, char *parent, size_t bytes);
+
+#endif

@@ -1,0 +1,191 @@
+/* evaluate.c - one verdict on a model: free run, D_stsp, D_H, RMSE(n), Lyapunov exponents. */
+#include "model/start.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+enum { DEFAULT_LENGTHS = 3 }; /* T2 = 3 T1 (SPEC section 8) */
+
+void antler_evaluate_opts_default(antler_evaluate_opts *opts)
+{
+    *opts = (antler_evaluate_opts){.with_dstsp = true,
+                                   .with_rmse = true,
+                                   .with_lyapunov = true,
+                                   .warmup = ANTLER_WARMUP_AUTO,
+                                   .inputs_end = ANTLER_INPUTS_REPEAT};
+    antler_measure_opts_default(&opts->measure);
+    antler_rmse_opts_default(&opts->rmse);
+    antler_lyapunov_opts_default(&opts->lyapunov);
+}
+
+void antler_evaluate_result_clear(antler_evaluate_result *result)
+{
+    antler_measure_result_clear(&result->plain);
+    antler_measure_result_clear(&result->embedded);
+    antler_lyapunov_result_clear(&result->lyapunov);
+    *result = (antler_evaluate_result){0};
+}
+
+static antler_run_start start_at(const antler_series *truth, size_t trajectory,
+                                 const antler_evaluate_opts *opts)
+{
+    antler_run_start start;
+    antler_run_start_default(&start);
+    start.context = truth;
+    start.trajectory = trajectory;
+    start.warmup = opts->warmup;
+    start.model_units = opts->model_units;
+    start.inputs_end = opts->inputs_end;
+    return start;
+}
+
+/* One free run from the first rows of a trajectory, appended in the units of the truth. */
+static antler_status run_one(const antler_model *model, const ant_runner *runner, const ant_units *units,
+                             const antler_series *truth, size_t trajectory, const antler_evaluate_opts *opts,
+                             antler_series *generated, antler_evaluate_result *result)
+{
+    const size_t length = antler_series_length(truth, trajectory), N = runner->N;
+    ANT_CHECK(length <= SIZE_MAX / sizeof(double) / DEFAULT_LENGTHS / N &&
+                  opts->steps <= SIZE_MAX / sizeof(double) / N,
+              ANTLER_ERROR_MEMORY, "out of memory: the free run is too long");
+    const size_t steps = opts->steps > 0 ? opts->steps : DEFAULT_LENGTHS * length;
+    const antler_run_start start = start_at(truth, trajectory, opts);
+    ant_started started = {0};
+    ANT_TRY(ant_start(model, runner, &start, steps, &started));
+    size_t done = 0;
+    double *x = malloc(steps * N * sizeof *x); // (steps, N)
+    antler_status status = x == NULL ? ant_fail_memory(steps * N * sizeof *x, "the free run") : ANTLER_OK;
+    if (status == ANTLER_OK)
+        status = ant_free_run(runner, &started, steps, opts->measure.progress, x, NULL, &done);
+    for (size_t i = 0; i < done * N; i++)
+        x[i] = (x[i] - units->shift[i % N]) / units->gain[i % N];
+    if (status == ANTLER_OK)
+        status = antler_series_append(generated, steps, x, NULL);
+    if (status == ANTLER_DIVERGED) {
+        result->diverged = true;
+        result->diverged_step = done + 1;
+        result->diverged_trajectory = trajectory;
+    }
+    result->free_steps += done;
+    result->warmup = started.warmup;
+    free(x);
+    ant_started_clear(&started);
+    return status;
+}
+
+static antler_status run_free(const antler_model *model, const antler_series *truth,
+                              const antler_evaluate_opts *opts, antler_series **generated,
+                              antler_evaluate_result *result)
+{
+    ant_runner *runner = NULL;
+    ant_units units = {0};
+    ANT_TRY(ant_runner_create(model, &runner));
+    antler_status status = ant_units_create(model, truth, opts->model_units, &units);
+    if (status == ANTLER_OK)
+        status = antler_series_create(runner->N, 0, generated);
+    for (size_t i = 0; i < antler_series_count(truth) && status == ANTLER_OK; i++)
+        status = run_one(model, runner, &units, truth, i, opts, *generated, result);
+    ant_units_free(&units);
+    ant_runner_free(runner);
+    return status;
+}
+
+/* Means and standard deviations from the units of the truth to the model's or the user's. */
+static antler_status convert(const antler_model *model, const antler_series *truth,
+                             const antler_evaluate_opts *opts, antler_measure_result *m)
+{
+    ant_units units = {0};
+    ANT_TRY(ant_units_create(model, truth, opts->model_units, &units));
+    for (size_t n = 0; n < m->dim; n++) {
+        double gain = units.gain[n], shift = units.shift[n];
+        if (opts->user_units && model->scale != NULL) {
+            gain *= model->scale[n];
+            shift = shift * model->scale[n] + model->mean[n];
+        }
+        m->mean_true[n] = m->mean_true[n] * gain + shift;
+        m->mean_generated[n] = m->mean_generated[n] * gain + shift;
+        m->sd_true[n] *= fabs(gain);
+        m->sd_generated[n] *= fabs(gain);
+    }
+    ant_units_free(&units);
+    return ANTLER_OK;
+}
+
+/* Keep the numbers about D_stsp^DE; the rest is the same as in the plain result. */
+static void keep_embedded(const antler_measure_result *from, antler_measure_result *to)
+{
+    *to = *from;
+    to->dim = 0;
+    to->hellinger_each = to->mean_true = to->mean_generated = to->sd_true = to->sd_generated = NULL;
+}
+
+/* D_stsp, D_stsp^DE and D_H, as far as they are asked for. */
+static antler_status compare(const antler_model *model, const antler_series *truth,
+                             const antler_series *generated, const antler_evaluate_opts *opts,
+                             antler_evaluate_result *result)
+{
+    const bool embedded = opts->measure.embed_dim > 1;
+    antler_measure_opts plain = opts->measure;
+    plain.embed_dim = 1;
+    if (!opts->with_dstsp)
+        plain.dstsp = ANTLER_DSTSP_BINS; /* costs nothing; D_H is what is wanted */
+    ANT_TRY(antler_measure(truth, generated, &plain, &result->plain));
+    if (!opts->with_dstsp)
+        result->plain.dstsp = NAN;
+    if (embedded) {
+        antler_measure_result all = {0};
+        const antler_status status = antler_measure(truth, generated, &opts->measure, &all);
+        keep_embedded(&all, &result->embedded);
+        antler_measure_result_clear(&all);
+        ANT_TRY(status);
+    }
+    return convert(model, truth, opts, &result->plain);
+}
+
+/* An outcome that the result records is no failure. */
+static antler_status outcome(antler_status status)
+{
+    return status == ANTLER_DIVERGED ? ANTLER_OK : status;
+}
+
+static antler_status measure_model(const antler_model *model, const antler_series *truth,
+                                   const antler_evaluate_opts *opts, antler_evaluate_result *result)
+{
+    if (opts->with_rmse) {
+        antler_rmse_opts rmse = opts->rmse;
+        rmse.model_units = opts->model_units;
+        rmse.user_units = opts->user_units;
+        ANT_TRY(outcome(antler_rmse(model, truth, &rmse, &result->rmse)));
+    }
+    if (opts->with_lyapunov) {
+        antler_lyapunov_opts lyapunov = opts->lyapunov;
+        lyapunov.start = start_at(truth, 0, opts);
+        lyapunov.progress = opts->measure.progress;
+        ANT_TRY(outcome(antler_lyapunov(model, &lyapunov, &result->lyapunov)));
+    }
+    return ANTLER_OK;
+}
+
+antler_status antler_evaluate(const antler_model *model, const antler_series *truth,
+                              const antler_evaluate_opts *opts, antler_evaluate_result *result)
+{
+    *result = (antler_evaluate_result){.has_embedded = opts->measure.embed_dim > 1};
+    result->plain.dstsp = result->plain.hellinger = result->embedded.dstsp = NAN;
+    ANT_TRY(ant_model_check_series(model, truth, "the true series"));
+    ANT_TRY(antler_series_check(truth, 2));
+    antler_series *generated = NULL;
+    antler_status status = outcome(run_free(model, truth, opts, &generated, result));
+    if (status == ANTLER_OK)
+        status = measure_model(model, truth, opts, result);
+    if (status == ANTLER_OK && !result->diverged)
+        status = compare(model, truth, generated, opts, result);
+    antler_series_free(generated);
+    if (status == ANTLER_OK && result->diverged)
+        return ant_fail(ANTLER_DIVERGED, "the free run diverged at step %zu", result->diverged_step);
+    if (status == ANTLER_DIVERGED || status == ANTLER_NON_FINITE)
+        result->diverged = true; /* the orbit is finite, and yet too far away to be compared */
+    else if (status != ANTLER_OK)
+        antler_evaluate_result_clear(result);
+    return status;
+}

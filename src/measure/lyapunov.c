@@ -1,0 +1,246 @@
+/*
+ * lyapunov.c - all Lyapunov exponents of a free-running model (SPEC section 8).
+ *
+ * Tangent vectors go through the Jacobian of every step and are orthonormalised again and again
+ * (Benettin et al. 1980); the logarithms of the lengths that are taken off, divided by the steps, are the
+ * exponents.  The transient carries the vectors along too, so that they point where they should when the
+ * averages begin.
+ */
+#include "base/machine.h"
+#include "measure/tangent.h"
+#include "model/start.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PIECE = 256, PARTS = 10 };
+
+typedef struct averages {
+    size_t M, steps;
+    double *logs;         /* (M): of one orthonormalisation */
+    double *sum;          /* (M) */
+    double *part;         /* (PARTS, M) */
+    double *least, *most; /* (M): of the running estimate, in the last half */
+    size_t part_steps[PARTS];
+} averages;
+
+void antler_lyapunov_opts_default(antler_lyapunov_opts *opts)
+{
+    *opts = (antler_lyapunov_opts){.steps = 20000, .transient = 1000, .interval = 1};
+    antler_run_start_default(&opts->start);
+    opts->start.inputs_end = ANTLER_INPUTS_REPEAT;
+}
+
+void antler_lyapunov_result_clear(antler_lyapunov_result *result)
+{
+    free(result->exponents);
+    *result = (antler_lyapunov_result){0};
+}
+
+static antler_status averages_create(averages *a, size_t M, size_t steps)
+{
+    *a = (averages){.M = M, .steps = steps};
+    const size_t numbers = (4 + PARTS) * M;
+    a->logs = calloc(numbers, sizeof *a->logs);
+    if (a->logs == NULL)
+        return ant_fail_memory(numbers * sizeof *a->logs, "the Lyapunov exponents");
+    a->sum = a->logs + M;
+    a->part = a->sum + M;
+    a->least = a->part + PARTS * M;
+    a->most = a->least + M;
+    for (size_t k = 0; k < M; k++) {
+        a->least[k] = INFINITY;
+        a->most[k] = -INFINITY;
+    }
+    return ANTLER_OK;
+}
+
+/* Take in `logs`, which stand for the last `count` of `done` steps. */
+static void averages_add(averages *a, size_t done, size_t count)
+{
+    const size_t part = (done - 1) / ((a->steps + PARTS - 1) / PARTS);
+    a->part_steps[part] += count;
+    for (size_t k = 0; k < a->M; k++) {
+        a->sum[k] += a->logs[k];
+        a->part[part * a->M + k] += a->logs[k];
+        const double now = a->sum[k] / (double)done;
+        if (done >= a->steps - a->steps / 2) {
+            a->least[k] = fmin(a->least[k], now);
+            a->most[k] = fmax(a->most[k], now);
+        }
+    }
+}
+
+/* Standard error of exponent k from the means of the parts. */
+static double standard_error(const averages *a, size_t k)
+{
+    double sum = 0.0, squares = 0.0;
+    size_t parts = 0;
+    for (size_t i = 0; i < PARTS; i++) {
+        if (a->part_steps[i] == 0)
+            continue;
+        sum += a->part[i * a->M + k] / (double)a->part_steps[i];
+        parts++;
+    }
+    for (size_t i = 0; i < PARTS; i++) {
+        if (a->part_steps[i] == 0)
+            continue;
+        const double deviation = a->part[i * a->M + k] / (double)a->part_steps[i] - sum / (double)parts;
+        squares += deviation * deviation;
+    }
+    return parts < 2 ? 0.0 : sqrt(squares / (double)(parts * (parts - 1)));
+}
+
+/* Dimension by Kaplan and Yorke: how many exponents sum to 0, the last one in part. */
+static double kaplan_yorke(const double *exponents, size_t count)
+{
+    double sum = 0.0;
+    for (size_t k = 0; k < count; k++) {
+        if (sum + exponents[k] < 0.0)
+            return (double)k + sum / fabs(exponents[k]);
+        sum += exponents[k];
+    }
+    return (double)count;
+}
+
+/* Sort by falling exponent while filling the result. */
+static void finish(const averages *a, antler_lyapunov_result *result)
+{
+    result->steps = a->steps;
+    for (size_t k = 0; k < a->M; k++) {
+        const double exponent = a->sum[k] / (double)a->steps;
+        const bool lost = isinf(exponent);
+        size_t place = k;
+        for (; place > 0 && result->exponents[place - 1] < exponent; place--) {
+            result->exponents[place] = result->exponents[place - 1];
+            result->error[place] = result->error[place - 1];
+            result->spread[place] = result->spread[place - 1];
+        }
+        result->exponents[place] = exponent;
+        result->error[place] = lost ? 0.0 : standard_error(a, k);
+        result->spread[place] = lost ? 0.0 : a->most[k] - a->least[k];
+        result->sum += exponent;
+    }
+    result->kaplan_yorke = kaplan_yorke(result->exponents, a->M);
+}
+
+/* Where the walk along the orbit has come to. */
+typedef struct walk {
+    const ant_runner *runner;
+    const ant_started *started;
+    const antler_lyapunov_opts *opts;
+    const ant_tangent_kernels *kernels;
+    ant_tangent tangent;
+    averages averages;
+    size_t done;    /* steps since the start of the transient */
+    size_t pending; /* steps since the last orthonormalisation */
+    double *piece;  /* (1 + PIECE, M): row 0 is the state before the piece */
+    double *x;      /* (PIECE, N) */
+    double *s;      /* (PIECE, K) */
+} walk;
+
+/* The vectors take one step out of z. */
+static void walk_step(walk *w, const double *z)
+{
+    const size_t transient = w->opts->transient, all = transient + w->opts->steps;
+    w->kernels->push(&w->tangent, z);
+    w->done++;
+    w->pending++;
+    if (w->pending < w->opts->interval && w->done != transient && w->done != all)
+        return;
+    w->kernels->orthonormalise(&w->tangent, w->averages.logs);
+    if (w->done > transient)
+        averages_add(&w->averages, w->done - transient, w->pending);
+    w->pending = 0;
+}
+
+static antler_status walk_run(walk *w)
+{
+    const ant_runner *r = w->runner;
+    const size_t all = w->opts->transient + w->opts->steps;
+    double last_report = 0.0;
+    memcpy(w->piece, w->started->z, r->M * sizeof *w->piece);
+    while (w->done < all) {
+        const size_t count = all - w->done < PIECE ? all - w->done : PIECE;
+        double *after = w->piece + r->M;
+        ant_started_inputs(w->started, w->done, count, w->s);
+        ant_runner_steps(r, w->piece, w->s, count, after);
+        ant_runner_observe(r, after, count, w->x);
+        const size_t good = ant_rows_within(r, w->started->limit, w->x, after, count);
+        if (good < count)
+            return ant_fail(ANTLER_DIVERGED,
+                            "the orbit diverged at step %zu, so it has no Lyapunov exponents",
+                            (w->done += good + 1));
+        for (size_t t = 0; t < count; t++)
+            walk_step(w, w->piece + t * r->M);
+        memcpy(w->piece, w->piece + count * r->M, r->M * sizeof *w->piece);
+        if (ant_progress_due(&last_report))
+            ANT_TRY(
+                ant_progress_report(w->opts->progress, "Lyapunov exponents", (double)w->done / (double)all));
+    }
+    return ANTLER_OK;
+}
+
+static antler_status result_create(const antler_model *model, antler_lyapunov_result *result)
+{
+    const size_t M = model->layout.dims.M;
+    result->exponents = malloc(3 * M * sizeof *result->exponents);
+    if (result->exponents == NULL)
+        return ant_fail_memory(3 * M * sizeof *result->exponents, "the Lyapunov exponents");
+    result->error = result->exponents + M;
+    result->spread = result->error + M;
+    for (size_t i = 0; i < 3 * M; i++)
+        result->exponents[i] = NAN;
+    result->count = M;
+    result->dt = model->dt;
+    return ANTLER_OK;
+}
+
+static antler_status walk_create(walk *w)
+{
+    const ant_runner *r = w->runner;
+    const size_t numbers = (1 + PIECE) * r->M + PIECE * (r->N + r->K);
+    w->piece = malloc(numbers * sizeof *w->piece);
+    if (w->piece == NULL)
+        return ant_fail_memory(numbers * sizeof *w->piece, "the orbit");
+    w->x = w->piece + (1 + PIECE) * r->M;
+    w->s = w->x + PIECE * r->N;
+    w->kernels = ant_tangent_kernels_here();
+    ANT_TRY(averages_create(&w->averages, r->M, w->opts->steps));
+    return ant_tangent_create(r, &w->tangent);
+}
+
+antler_status antler_lyapunov(const antler_model *model, const antler_lyapunov_opts *opts,
+                              antler_lyapunov_result *result)
+{
+    *result = (antler_lyapunov_result){0};
+    ANT_CHECK(opts->steps >= 1 && opts->interval >= 1, ANTLER_ERROR_ARGUMENT,
+              "Lyapunov exponents need at least one step and an interval of at least one");
+    ANT_CHECK(opts->steps <= SIZE_MAX / 4 && opts->transient <= SIZE_MAX / 4, ANTLER_ERROR_ARGUMENT,
+              "%zu steps after a transient of %zu are too many", opts->steps, opts->transient);
+    ant_runner *runner = NULL;
+    ant_started started = {0};
+    ANT_TRY(ant_runner_create(model, &runner));
+    walk w = {.runner = runner, .started = &started, .opts = opts};
+    antler_status status = ant_start(model, runner, &opts->start, opts->transient + opts->steps, &started);
+    if (status == ANTLER_OK)
+        status = walk_create(&w);
+    if (status == ANTLER_OK)
+        status = result_create(model, result);
+    if (status == ANTLER_OK)
+        status = walk_run(&w);
+    if (status == ANTLER_OK)
+        finish(&w.averages, result);
+    else if (status == ANTLER_DIVERGED)
+        result->diverged_step = w.done;
+    else
+        antler_lyapunov_result_clear(result);
+    ant_tangent_destroy(&w.tangent);
+    free(w.averages.logs);
+    free(w.piece);
+    ant_started_clear(&started);
+    ant_runner_free(runner);
+    return status;
+}

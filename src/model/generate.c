@@ -1,0 +1,162 @@
+/* generate.c - the free run: from a start into a new series, or until it diverges. */
+#include "base/machine.h"
+#include "data/series.h"
+#include "model/start.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Steps between two looks at the orbit and the clock; the states of a piece stay in the first cache. */
+enum { PIECE = 256 };
+
+void antler_generate_opts_default(antler_generate_opts *opts)
+{
+    *opts = (antler_generate_opts){.steps = 10000};
+    antler_run_start_default(&opts->start);
+}
+
+size_t ant_rows_within(const ant_runner *r, double limit, const double *x, const double *z, size_t count)
+{
+    for (size_t t = 0; t < count; t++) {
+        bool good = true;
+        for (size_t n = 0; n < r->N; n++)
+            good = good && fabs(x[t * r->N + n]) <= limit; /* false for NaN */
+        for (size_t m = 0; m < r->M; m++)
+            good = good && isfinite(z[t * r->M + m]);
+        if (!good)
+            return t;
+    }
+    return count;
+}
+
+antler_status ant_free_run(const ant_runner *r, const ant_started *started, size_t steps,
+                           antler_progress progress, double *x, double *z, size_t *done)
+{
+    const size_t numbers = (PIECE + 1) * r->M + PIECE * r->K;
+    double *from = malloc(numbers * sizeof *from); // (M)
+    if (from == NULL)
+        return ant_fail_memory(numbers * sizeof *from, "the free run");
+    double *piece = from + r->M; // (PIECE, M)
+    double *s = r->K == 0 ? NULL : piece + PIECE * r->M;
+    memcpy(from, started->z, r->M * sizeof *from);
+    antler_status status = ANTLER_OK;
+    double last_report = 0.0;
+    *done = 0;
+    while (*done < steps && status == ANTLER_OK) {
+        const size_t count = steps - *done < PIECE ? steps - *done : PIECE;
+        if (s != NULL)
+            ant_started_inputs(started, *done, count, s);
+        ant_runner_steps(r, from, s, count, piece);
+        ant_runner_observe(r, piece, count, x + *done * r->N);
+        const size_t good = ant_rows_within(r, started->limit, x + *done * r->N, piece, count);
+        if (z != NULL)
+            memcpy(z + *done * r->M, piece, good * r->M * sizeof *z);
+        memcpy(from, piece + (count - 1) * r->M, r->M * sizeof *from);
+        *done += good;
+        if (good < count)
+            status = ant_fail(ANTLER_DIVERGED, "the free run diverged at step %zu of %zu", *done + 1, steps);
+        else if (ant_progress_due(&last_report))
+            status = ant_progress_report(progress, "free run", (double)*done / (double)steps);
+    }
+    free(from);
+    return status;
+}
+
+/* One trajectory of observations with the model's names, dt and scaling. */
+static antler_status make_orbit(const antler_model *model, size_t length, double *x, bool user_units,
+                                antler_series **orbit)
+{
+    const size_t N = model->layout.dims.N;
+    const bool scaled = model->mean != NULL && model->scale != NULL;
+    for (size_t i = 0; user_units && scaled && i < length * N; i++)
+        x[i] = x[i] * model->scale[i % N] + model->mean[i % N];
+    antler_series *series = NULL;
+    ANT_TRY(antler_series_create(N, 0, &series));
+    antler_status status = antler_series_set_dt(series, model->dt);
+    for (size_t n = 0; n < N && status == ANTLER_OK; n++)
+        status = antler_series_set_name(series, n, antler_model_name(model, n));
+    if (status == ANTLER_OK && length > 0)
+        status = antler_series_append(series, length, x, NULL);
+    if (status != ANTLER_OK) {
+        antler_series_free(series);
+        return status;
+    }
+    if (scaled && !user_units)
+        ant_series_set_scaling(series, model->mean, model->scale);
+    *orbit = series;
+    return ANTLER_OK;
+}
+
+/* One trajectory of states, called z1 .. zM. */
+static antler_status make_latent(const antler_model *model, size_t length, const double *z,
+                                 antler_series **latent)
+{
+    const size_t M = model->layout.dims.M;
+    antler_series *series = NULL;
+    ANT_TRY(antler_series_create(M, 0, &series));
+    antler_status status = antler_series_set_dt(series, model->dt);
+    for (size_t m = 0; m < M && status == ANTLER_OK; m++) {
+        char name[32];
+        snprintf(name, sizeof name, "z%zu", m + 1);
+        status = antler_series_set_name(series, m, name);
+    }
+    if (status == ANTLER_OK && length > 0)
+        status = antler_series_append(series, length, z, NULL);
+    if (status == ANTLER_OK)
+        *latent = series;
+    else
+        antler_series_free(series);
+    return status;
+}
+
+/* Room for the whole orbit, z included when it is wanted. */
+static antler_status allocate(const antler_model *model, size_t steps, bool latent, double **x, double **z)
+{
+    const size_t N = model->layout.dims.N, M = latent ? model->layout.dims.M : 0;
+    ANT_CHECK(steps <= SIZE_MAX / sizeof(double) / (N + M), ANTLER_ERROR_MEMORY,
+              "out of memory: %zu steps are too many", steps);
+    *x = malloc(steps * (N + M) * sizeof **x);
+    if (*x == NULL)
+        return ant_fail_memory(steps * (N + M) * sizeof **x, "the free run");
+    *z = latent ? *x + steps * N : NULL;
+    return ANTLER_OK;
+}
+
+antler_status antler_generate(const antler_model *model, const antler_generate_opts *opts,
+                              antler_series **orbit, antler_series **latent)
+{
+    ANT_CHECK(opts->steps >= 1, ANTLER_ERROR_ARGUMENT, "a free run of 0 steps: give at least 1");
+    ant_runner *runner = NULL;
+    ant_started started = {0};
+    antler_series *made = NULL, *states = NULL;
+    double *x = NULL, *z = NULL; // (steps, N), (steps, M)
+    size_t done = 0;
+    ANT_TRY(ant_runner_create(model, &runner));
+    antler_status run = ANTLER_OK, status = ant_start(model, runner, &opts->start, opts->steps, &started);
+    if (status == ANTLER_OK)
+        status = allocate(model, opts->steps, latent != NULL, &x, &z);
+    if (status != ANTLER_OK)
+        goto done;
+    run = ant_free_run(runner, &started, opts->steps, opts->progress, x, z, &done);
+    status = run == ANTLER_OK || run == ANTLER_DIVERGED ? ANTLER_OK : run;
+    if (status == ANTLER_OK && latent != NULL)
+        status = make_latent(model, done, z, &states);
+    if (status == ANTLER_OK)
+        status = make_orbit(model, done, x, opts->user_units, &made);
+    if (status == ANTLER_OK) {
+        *orbit = made;
+        if (latent != NULL)
+            *latent = states;
+        status = run;
+    } else {
+        antler_series_free(states);
+    }
+done:
+    free(x);
+    ant_started_clear(&started);
+    ant_runner_free(runner);
+    return status;
+}
