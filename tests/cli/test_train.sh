@@ -104,6 +104,12 @@ expect_ok "$ANTLER" sweep grid.yaml --set experiment=s
 contains "$(head -n 1 Results/s/metrics.csv)" "rank,gtf_alpha,name,run,diverged,loss"
 contains "$(head -n 1 Results/s/statistics.csv)" "rank,gtf_alpha,metric,runs,diverged,median,mad,mean,sem"
 grep -q '^2,0.1,loss,2,0,' Results/s/statistics.csv || die "$(<Results/s/statistics.csv)"
+expect_ok "$ANTLER" simulate lorenz63 --length 1000 --seed 2 --out test.npy
+{ cat run.yaml; printf 'runs: 2\ntest: test.npy\ngrid:\n  gtf_alpha: [0.2]\n'; } >judged.yaml
+run "$ANTLER" sweep judged.yaml --set experiment=j --samples 1000
+[ "$code" = 0 ] || [ "$code" = 1 ] || die "an evaluated sweep ended with $code: $err"
+grep -q '^0.2,dstsp,2,' Results/j/statistics.csv || die "$(<Results/j/statistics.csv)"
+grep -q '^0.2,rmse,2,' Results/j/statistics.csv || die "$(<Results/j/statistics.csv)"
 cp Results/s/metrics.csv before.csv
 expect_fault 2 "this run exists" "$ANTLER" sweep grid.yaml --set experiment=s --quiet
 rm -r "Results/s/run_rank-2_gtf_alpha-0.2/002"
