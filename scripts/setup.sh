@@ -10,6 +10,7 @@ packages() {
         clang) echo clang libomp-dev libclang-rt-14-dev llvm ;;
         format) echo clang-format-14 git ;;
         bundle) echo patchelf binutils ;;
+        plot) echo python3 python3-numpy python3-matplotlib ;;
         bench) echo python3 python3-numpy ;;
         *) echo "setup.sh: there is no group '$1'" >&2; exit 2 ;;
     esac

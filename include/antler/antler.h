@@ -793,7 +793,7 @@ typedef struct antler_settings {
 typedef struct antler_setting_info {
     const char *name;
     const char *group;              /* "data", "model", ... */
-    const char *kind;               /* "whole number", "number", "true or false", "text", "list of paths" */
+    const char *kind;               /* "whole number", "number", "true or false", "text", ... */
     const char *const *choices;     /* NULL-terminated; NULL when the value is not one of a list */
     const char *standard;           /* the default, as text; "" for none */
     double lowest, highest;         /* of numbers; -+infinity when unbounded */
@@ -870,7 +870,7 @@ typedef struct antler_train_events {
     void (*begin)(void *cookie, const antler_train_note *note);
     void (*row)(void *cookie, const antler_train_row *row);
     void (*end)(void *cookie, const antler_train_note *note);
-    int (*stop)(void *cookie); /* asked after each update; non-zero: stop after it */
+    int (*stop)(void *cookie); /* asked before each run and after each update; non-zero: stop */
 } antler_train_events;
 
 /* Outcome of all runs. */

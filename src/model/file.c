@@ -1,5 +1,6 @@
 #include "model/file.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,7 +175,10 @@ antler_status antler_model_load(const char *path, antler_model **model)
     char file[4200];
     struct stat info;
     snprintf(file, sizeof file, "%.4096s", path);
-    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
+    if (stat(path, &info) != 0)
+        return ant_fail(errno == ENOENT || errno == ENOTDIR ? ANTLER_ERROR_NOT_FOUND : ANTLER_ERROR_IO,
+                        "%s: cannot be opened: %s", path, strerror(errno));
+    if (S_ISDIR(info.st_mode)) {
         snprintf(file, sizeof file, "%.4096s/model.npz", path);
         ANT_CHECK(
             stat(file, &info) == 0, ANTLER_ERROR_NOT_FOUND,

@@ -76,12 +76,10 @@ static antler_status find_keys(antler_grid *grid)
               "%s: has no 'grid:' with lists of values; 'antler train' takes a file without one", grid->path);
     grid->count = 1;
     for (size_t i = 0; i < ant_setting_count(); i++) {
-        if (lists->of[i].items == NULL && lists->of[i].count == 0)
+        if (lists->of[i].count == 0)
             continue;
         const ant_setting *setting = ant_setting_at(i);
         ANT_CHECK(!setting->place, ANTLER_ERROR_FORMAT, "%s: grid: %s does not change what is computed",
-                  grid->path, setting->info.name);
-        ANT_CHECK(lists->of[i].count > 0, ANTLER_ERROR_FORMAT, "%s: grid: the list of %s is empty",
                   grid->path, setting->info.name);
         grid->key[grid->keys++] = i;
         grid->count *= lists->of[i].count;

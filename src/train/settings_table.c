@@ -54,7 +54,7 @@ static const ant_setting table[] = {
     TEXT("run", results, "Results", true, "Folder that holds all experiments."),
     COUNT("run", runs, "1", 1, RUN_MAX, true,
           "Independent runs, numbered from 1, each with its own start, windows and folder."),
-    {{"seed", "run", "whole number", NULL, "1", 0.0, 18446744073709551615.0, false, false,
+    {{"seed", "run", "whole number below 2^64", NULL, "1", 0.0, 18446744073709551615.0, false, false,
       "Of initial parameters, windows and noise. Same seed, same bytes."},
      ANT_SETTING_SEED,
      FIELD(seed),
@@ -111,7 +111,7 @@ static const ant_setting table[] = {
           "Compare with the plain solver every so many updates and log the difference; 0: never."),
 
     COUNT("optimisation", updates, "20000", 1, UPDATE_MAX, false, "Parameter updates."),
-    CHOICE("optimisation", optimiser, optimisers, "radam", "Optimiser."),
+    CHOICE("optimisation", optimiser, optimisers, "radam", "Rule by which gradients move the parameters."),
     REAL("optimisation", beta1, "0.9", 0.0, false, 1.0, true, "Decay of the mean of gradients."),
     REAL("optimisation", beta2, "0.999", 0.0, false, 1.0, true, "Decay of the mean of squared gradients."),
     REAL("optimisation", epsilon, "1e-8", 0.0, true, 1.0, false, "Added to the root of squared gradients."),

@@ -79,7 +79,7 @@ static cyaml_schema_field_t list_field(const char *key, size_t offset)
     field.value.flags = (enum cyaml_flag)(CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL);
     field.value.data_size = sizeof(char *);
     field.value.sequence.entry = &text_entry;
-    field.value.sequence.min = 0;
+    field.value.sequence.min = 1;
     field.value.sequence.max = CYAML_UNLIMITED;
     return field;
 }
@@ -159,6 +159,9 @@ static antler_status fail_yaml(const char *text, const char *path, cyaml_err_t e
     char where[1200];
     if (error == CYAML_ERR_OOM)
         return ant_fail_memory(strlen(text), "a settings file");
+    if (error == CYAML_ERR_SEQUENCE_ENTRIES_MIN)
+        return ant_fail(ANTLER_ERROR_FORMAT, "%s: the list of '%s' is empty",
+                        place(where, path, "line", f->line), f->field);
     if (strncmp(f->text, unknown, strlen(unknown)) == 0)
         return fail_key(text, path, f->text + strlen(unknown));
     if (strncmp(f->text, repeated, strlen(repeated)) == 0)

@@ -1,0 +1,155 @@
+#include "cli/statistics.h"
+#include "cli/sweep.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char *const training_names[CLI_SWEEP_TRAINING] = {"loss", "iterations", "fallbacks", "seconds"};
+static const size_t log_columns[CLI_SWEEP_TRAINING] = {1, 6, 7, 11};
+
+static const char *metric_name(size_t metric)
+{
+    return metric < CLI_SWEEP_TRAINING ? training_names[metric]
+                                       : cli_evaluation_names[metric - CLI_SWEEP_TRAINING];
+}
+
+/* Field `index`, from 0, of a line of comma-separated numbers; NaN when it is empty. */
+static double field(const char *line, size_t index)
+{
+    for (; index > 0 && line != NULL; index--) {
+        line = strchr(line, ',');
+        line = line == NULL ? NULL : line + 1;
+    }
+    char *end = NULL;
+    const double value = line == NULL ? NAN : strtod(line, &end);
+    return line == NULL || end == line ? NAN : value;
+}
+
+void cli_sweep_read_run(const char *folder, cli_sweep_run *run)
+{
+    char path[1600], line[1024], last[1024] = "";
+    struct stat info;
+    snprintf(path, sizeof path, "%.1500s/diverged.txt", folder);
+    run->diverged = stat(path, &info) == 0;
+    snprintf(path, sizeof path, "%.1500s/log.csv", folder);
+    FILE *log = fopen(path, "r");
+    while (log != NULL && fgets(line, sizeof line, log) != NULL)
+        memcpy(last, line, sizeof last);
+    if (log != NULL)
+        fclose(log);
+    for (size_t m = 0; m < CLI_SWEEP_METRICS; m++)
+        run->of[m] = NAN;
+    for (size_t m = 0; m < CLI_SWEEP_TRAINING; m++)
+        run->of[m] = field(last, log_columns[m]);
+    if (run->diverged)
+        run->of[0] = INFINITY;
+}
+
+static void print_number(FILE *file, double value)
+{
+    if (isnan(value))
+        fputc(',', file);
+    else
+        fprintf(file, ",%.10g", value);
+}
+
+/* Values of the grid may hold commas and quotes. */
+static void print_text(FILE *file, const char *text)
+{
+    if (strpbrk(text, ",\"\n") == NULL) {
+        fputs(text, file);
+        return;
+    }
+    fputc('"', file);
+    for (; *text != '\0'; text++) {
+        if (*text == '"')
+            fputc('"', file);
+        fputc(*text, file);
+    }
+    fputc('"', file);
+}
+
+static void print_head(FILE *file, const antler_grid *grid)
+{
+    for (size_t k = 0; k < antler_grid_key_count(grid); k++)
+        fprintf(file, "%s,", antler_grid_key(grid, k));
+}
+
+static void print_values(FILE *file, const antler_grid *grid, size_t combination)
+{
+    for (size_t k = 0; k < antler_grid_key_count(grid); k++) {
+        print_text(file, antler_grid_value(grid, combination, k));
+        fputc(',', file);
+    }
+}
+
+static void metrics_table(const cli_sweep_table *s, FILE *file)
+{
+    print_head(file, s->grid);
+    fputs("name,run,diverged", file);
+    for (size_t m = 0; m < CLI_SWEEP_METRICS; m++)
+        fprintf(file, ",%s", metric_name(m));
+    fputc('\n', file);
+    for (size_t i = 0; i < antler_grid_count(s->grid) * s->runs; i++) {
+        antler_settings one;
+        if (antler_grid_settings(s->grid, i / s->runs, &one) != ANTLER_OK)
+            continue;
+        print_values(file, s->grid, i / s->runs);
+        print_text(file, one.name);
+        fprintf(file, ",%zu,%d", i % s->runs + 1, s->of[i].diverged ? 1 : 0);
+        for (size_t m = 0; m < CLI_SWEEP_METRICS; m++)
+            print_number(file, s->of[i].of[m]);
+        fputc('\n', file);
+    }
+}
+
+/* One row; nothing when the metric was not measured in this combination. */
+static void statistics_row(const cli_sweep_table *s, size_t combination, size_t metric, double *values,
+                           FILE *file)
+{
+    antler_statistics stats;
+    for (size_t r = 0; r < s->runs; r++)
+        values[r] = s->of[combination * s->runs + r].of[metric];
+    if (antler_statistics_of(values, s->runs, &stats) != ANTLER_OK || stats.count == 0)
+        return;
+    print_values(file, s->grid, combination);
+    fprintf(file, "%s,%zu,%zu", metric_name(metric), stats.count, stats.diverged);
+    print_number(file, stats.median);
+    print_number(file, stats.mad);
+    print_number(file, stats.mean);
+    print_number(file, stats.sem);
+    fputc('\n', file);
+}
+
+static void statistics_table(const cli_sweep_table *s, FILE *file)
+{
+    print_head(file, s->grid);
+    fputs("metric,runs,diverged,median,mad,mean,sem\n", file);
+    double *values = calloc(s->runs, sizeof *values);
+    for (size_t i = 0; i < antler_grid_count(s->grid) * CLI_SWEEP_METRICS && values != NULL; i++)
+        statistics_row(s, i / CLI_SWEEP_METRICS, i % CLI_SWEEP_METRICS, values, file);
+    free(values);
+}
+
+static int write_table(const cli_sweep_table *s, const char *name,
+                       void (*table)(const cli_sweep_table *, FILE *))
+{
+    char path[1600], *text = NULL;
+    size_t bytes = 0;
+    snprintf(path, sizeof path, "%.1500s/%s", s->folder, name);
+    FILE *file = open_memstream(&text, &bytes);
+    if (file == NULL)
+        return CLI_MACHINE;
+    table(s, file);
+    const int code = fclose(file) == 0 ? cli_write_file(path, text) : CLI_MACHINE;
+    free(text);
+    return code;
+}
+
+int cli_sweep_write(const cli_sweep_table *sweep)
+{
+    const int code = write_table(sweep, "metrics.csv", metrics_table);
+    return code >= 0 ? code : write_table(sweep, "statistics.csv", statistics_table);
+}

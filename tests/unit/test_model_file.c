@@ -1,0 +1,197 @@
+/* test_model_file.c - models go into files and come back, and damaged files are refused. */
+#include "check.h"
+#include "data/archive.h"
+#include "model/file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/antler-model-XXXXXX";
+static char file[64], second[64];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    if (mkdtemp(folder) == NULL)
+        return -1;
+    snprintf(file, sizeof file, "%s/model.npz", folder);
+    snprintf(second, sizeof second, "%s/second.npz", folder);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    unlink(file);
+    unlink(second);
+    return rmdir(folder);
+}
+
+static antler_model *random_model(size_t M, size_t N, size_t L, size_t K, size_t rank, bool clipped, int bits,
+                                  bool known)
+{
+    antler_model *m = NULL;
+    const ant_model_dims dims = {.M = M, .N = N, .L = L, .K = K, .rank = rank, .clipped = clipped};
+    CHECK_OK(ant_model_create(&dims, &m));
+    uint64_t random = M * 7919 + N * 104729 + L * 31 + K;
+    for (size_t i = 0; i < m->layout.total; i++) {
+        random = random * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        const double value = ((double)(random >> 11) * 0x1p-53 - 0.5) * 3.0;
+        m->parameters[i] = bits == 32 ? (double)(float)value : value;
+    }
+    ant_model_refresh(m);
+    m->precision = bits;
+    if (known) {
+        const double mean[] = {1e-300, -5.0, 3.0, 4.0}, scale[] = {0.1, 1e9, 2.0, 7.0};
+        m->dt = 0.01;
+        CHECK_OK(ant_model_set_scaling(m, mean, scale));
+        CHECK_OK(ant_model_set_name(m, 0, "Température, °C"));
+        m->settings = strdup("# run 1\nlatent_dim: 5\nname: \"漢字\"\n");
+        m->provenance = strdup("antler test");
+    }
+    return m;
+}
+
+static void assert_same(const antler_model *a, const antler_model *b)
+{
+    assert_memory_equal(&a->layout.dims, &b->layout.dims, sizeof a->layout.dims);
+    assert_memory_equal(a->parameters, b->parameters, a->layout.total * sizeof *a->parameters);
+    assert_memory_equal(a->A, b->A, a->layout.dims.M * sizeof *a->A);
+    assert_int_equal(a->precision, b->precision);
+    assert_true(a->dt == b->dt);
+    assert_int_equal(a->mean == NULL, b->mean == NULL);
+    if (a->mean != NULL) {
+        assert_memory_equal(a->mean, b->mean, a->layout.dims.N * sizeof *a->mean);
+        assert_memory_equal(a->scale, b->scale, a->layout.dims.N * sizeof *a->scale);
+    }
+    for (size_t i = 0; i < a->layout.dims.N + a->layout.dims.K; i++)
+        assert_string_equal(antler_model_name(a, i), antler_model_name(b, i));
+    assert_string_equal(antler_model_settings(a), antler_model_settings(b));
+    assert_string_equal(a->provenance == NULL ? "" : a->provenance,
+                        b->provenance == NULL ? "" : b->provenance);
+}
+
+static void models_come_back_to_the_bit(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 16; k++) {
+        const size_t M = 1 + (size_t)k % 5, N = 1 + (size_t)k % 4, L = 3 + (size_t)k, K = (size_t)k % 3;
+        antler_model *m =
+            random_model(M, N, L, K, k % 4 == 3 ? 1 : 0, k % 2 == 1, k % 2 == 0 ? 32 : 64, k > 7);
+        antler_model *read = NULL;
+        CHECK_OK(antler_model_save(m, file));
+        CHECK_OK(antler_model_load(file, &read));
+        assert_same(m, read);
+        antler_model_free(read);
+        CHECK_OK(antler_model_load(folder, &read)); /* the folder of a run */
+        assert_same(m, read);
+        antler_model_free(read);
+        antler_model_free(m);
+    }
+}
+
+static size_t read_all(const char *path, char **bytes)
+{
+    struct stat info;
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    assert_int_equal(stat(path, &info), 0);
+    *bytes = malloc((size_t)info.st_size);
+    assert_int_equal(fread(*bytes, 1, (size_t)info.st_size, f), (size_t)info.st_size);
+    fclose(f);
+    return (size_t)info.st_size;
+}
+
+static void write_all(const char *path, const char *bytes, size_t count)
+{
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(bytes, 1, count, f), count);
+    fclose(f);
+}
+
+static void same_model_same_bytes(void **state)
+{
+    (void)state;
+    antler_model *m = random_model(5, 3, 20, 1, 0, true, 32, true);
+    char *a = NULL, *b = NULL;
+    CHECK_OK(antler_model_save(m, file));
+    const size_t bytes = read_all(file, &a);
+    setenv("TZ", "Asia/Tokyo", 1);
+    CHECK_OK(antler_model_save(m, second));
+    assert_int_equal(read_all(second, &b), bytes);
+    assert_memory_equal(a, b, bytes);
+    free(a);
+    free(b);
+    antler_model_free(m);
+}
+
+/* Cut and flipped bytes: a sentence or a model, never a crash. */
+static void damaged_files_are_refused(void **state)
+{
+    (void)state;
+    antler_model *m = random_model(3, 2, 5, 0, 0, false, 64, true), *read = NULL;
+    char *bytes = NULL;
+    CHECK_OK(antler_model_save(m, file));
+    const size_t count = read_all(file, &bytes);
+    for (size_t cut = 0; cut < count; cut += 97) {
+        write_all(second, bytes, cut);
+        const antler_status status = antler_model_load(second, &read);
+        if (status >= 0)
+            fail_msg("a file cut to %zu of %zu bytes was read", cut, count);
+        assert_non_null(strstr(antler_message(), second));
+    }
+    for (size_t at = 0; at < count; at += 13) {
+        bytes[at] ^= 0x55;
+        write_all(second, bytes, count);
+        if (antler_model_load(second, &read) == ANTLER_OK)
+            antler_model_free(read);
+        bytes[at] ^= 0x55;
+    }
+    free(bytes);
+    antler_model_free(m);
+    CHECK_FAILS(antler_model_load("/nonexistent.npz", &read), ANTLER_ERROR_NOT_FOUND, "/nonexistent.npz");
+}
+
+static void misfits_are_named(void **state)
+{
+    (void)state;
+    ant_archive *archive = NULL;
+    antler_model *read = NULL;
+    const double x[6] = {1, 2, 3, 4, 5, 6};
+    const size_t shape[] = {2, 3};
+    const char *format = "antler model 1", *future = "antler model 99";
+    const uint8_t no = 0;
+    CHECK_OK(ant_archive_create(second, &archive));
+    CHECK_OK(ant_archive_add(archive, "x", ANT_F64, 2, shape, x));
+    CHECK_OK(ant_archive_commit(archive));
+    CHECK_FAILS(antler_model_load(second, &read), ANTLER_ERROR_FORMAT, "is not a model");
+    for (int k = 0; k < 2; k++) {
+        CHECK_OK(ant_archive_create(second, &archive));
+        CHECK_OK(ant_archive_add_texts(archive, "format", 0, 1, k == 0 ? &future : &format));
+        CHECK_OK(ant_archive_add(archive, "Abar", ANT_F64, 1, shape, x));
+        CHECK_OK(ant_archive_add(archive, "B", ANT_F64, 2, shape, x));
+        CHECK_OK(ant_archive_add(archive, "V", ANT_F64, 2, shape, x));
+        CHECK_OK(ant_archive_add(archive, "clipped", ANT_BOOL, 0, NULL, &no));
+        CHECK_OK(ant_archive_commit(archive));
+        CHECK_FAILS(antler_model_load(second, &read), ANTLER_ERROR_FORMAT,
+                    k == 0 ? "another version" : "has no array 'W'");
+    }
+    /* An archive that is given up leaves the old file and nothing else. */
+    CHECK_OK(ant_archive_create(second, &archive));
+    ant_archive_abort(archive);
+    CHECK_FAILS(antler_model_load(second, &read), ANTLER_ERROR_FORMAT, "has no array 'W'");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(models_come_back_to_the_bit),
+        cmocka_unit_test(same_model_same_bytes),
+        cmocka_unit_test(damaged_files_are_refused),
+        cmocka_unit_test(misfits_are_named),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
