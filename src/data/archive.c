@@ -1,7 +1,6 @@
 /* archive.c - writing named arrays through libzip. */
-#include "data/archive.h"
+#include "data/archive_zip.h"
 
-#include "base/output.h"
 #include "data/excerpt.h"
 #include "data/npy.h"
 
@@ -10,12 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <zip.h>
-
-struct ant_archive {
-    ant_output output;
-    zip_t *zip;
-};
 
 static antler_status fail_zip(const ant_archive *archive, zip_error_t *error)
 {
@@ -74,11 +67,12 @@ void ant_archive_abort(ant_archive *archive)
     free(archive);
 }
 
-/* The archive owns `source`, also on failure. */
-static antler_status add_member(ant_archive *archive, const char *key, zip_source_t *source)
+antler_status ant_archive_add_member(ant_archive *archive, const char *key, zip_source_t *source)
 {
     char name[160];
     struct tm date = {.tm_year = 80, .tm_mday = 1, .tm_isdst = -1}; /* the first that a zip can hold */
+    if (source == NULL)
+        return fail_zip(archive, zip_get_error(archive->zip));
     snprintf(name, sizeof name, "%.150s.npy", key);
     const zip_int64_t index = zip_file_add(archive->zip, name, source, ZIP_FL_ENC_UTF_8);
     if (index < 0) {
@@ -103,11 +97,9 @@ static antler_status add_bytes(ant_archive *archive, const char *key, const char
     memcpy(all, header, header_bytes);
     memcpy(all + header_bytes, values, bytes);
     zip_source_t *source = zip_source_buffer(archive->zip, all, header_bytes + bytes, 1);
-    if (source == NULL) {
+    if (source == NULL)
         free(all);
-        return fail_zip(archive, zip_get_error(archive->zip));
-    }
-    return add_member(archive, key, source);
+    return ant_archive_add_member(archive, key, source);
 }
 
 static const char *descr_of(ant_dtype dtype)

@@ -32,6 +32,16 @@ antler_status ant_archive_add_reals(ant_archive *archive, const char *key, int b
 antler_status ant_archive_add_texts(ant_archive *archive, const char *key, size_t rank, size_t count,
                                     const char *const *texts);
 
+/*
+ * Add a matrix of doubles that is asked for in blocks of rows while the archive is written, so that it is
+ * never held as a whole.  `rows` fills out: (count, width), little-endian, until ant_archive_commit; the
+ * `bytes` of its cookie are copied.
+ */
+typedef void (*ant_archive_rows)(const void *cookie, size_t first, size_t count, double *out);
+antler_status ant_archive_add_rows(ant_archive *archive, const char *key, size_t length, size_t width,
+                                   size_t block_rows, ant_archive_rows rows, const void *cookie,
+                                   size_t bytes);
+
 /* Reading.  A missing key is ANTLER_ERROR_FORMAT; ask ant_npz_find first where it may be missing. */
 
 /* The shape of an array of numbers, and the bytes of one value.  shape: (8). */

@@ -87,19 +87,12 @@ static antler_status save_csv(const antler_series *series, const char *path, cha
     return finish(&output, ant_save_csv(series, delimiter, &output));
 }
 
-static antler_status save_npz(const antler_series *series, const char *path)
-{
-    ant_output output;
-    ANT_TRY(ant_output_open_name(&output, path));
-    return finish(&output, ant_save_npz(series, &output));
-}
-
 antler_status antler_series_save(const antler_series *series, const char *path)
 {
     ANT_CHECK(series != NULL && path != NULL, ANTLER_ERROR_ARGUMENT, "saving needs a series and a file name");
     ANT_CHECK(series->count > 0, ANTLER_ERROR_ARGUMENT, "%s: the series has no trajectory to be saved", path);
     if (ant_format_has_ending(path, ".npz"))
-        return save_npz(series, path);
+        return ant_save_npz(series, path);
     if (ant_format_has_ending(path, ".npy"))
         return save_npy(series, path);
     if (ant_format_has_ending(path, ".csv"))

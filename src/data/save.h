@@ -9,8 +9,8 @@
 /* The only trajectory as text with a header. */
 antler_status ant_save_csv(const antler_series *series, char delimiter, ant_output *output);
 
-/* Everything; writes to the output's temporary name through libzip. */
-antler_status ant_save_npz(const antler_series *series, ant_output *output);
+/* Everything; opens and commits its own output, through libzip. */
+antler_status ant_save_npz(const antler_series *series, const char *path);
 
 /*
  * Values of one trajectory as they stand in a file: float64, little-endian, row after row.  Reads

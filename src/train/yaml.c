@@ -35,6 +35,9 @@ static const cyaml_schema_value_t text_entry = {
 };
 
 static void note_fault(cyaml_log_t level, void *context, const char *format, va_list arguments)
+    ANT_PRINTF(3, 0);
+
+static void note_fault(cyaml_log_t level, void *context, const char *format, va_list arguments)
 {
     fault *f = context;
     char line[512];

@@ -1,0 +1,18 @@
+/* archive_zip.h - inside an archive that is being written.  For archive*.c alone. */
+#ifndef ANT_DATA_ARCHIVE_ZIP_H
+#define ANT_DATA_ARCHIVE_ZIP_H
+
+#include "base/output.h"
+#include "data/archive.h"
+
+#include <zip.h>
+
+struct ant_archive {
+    ant_output output;
+    zip_t *zip;
+};
+
+/* Add a member.  The archive owns `source`, also on failure; NULL, which libzip could not make, fails. */
+antler_status ant_archive_add_member(ant_archive *archive, const char *key, zip_source_t *source);
+
+#endif
