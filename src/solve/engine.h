@@ -28,10 +28,13 @@ typedef struct ANT_FN(ant_engine) {
 /* kernels, layout, T, batch, warmup, chunks and threads are set by the caller before. */
 void ANT_FN(ant_engine_carve)(ANT_FN(ant_engine) * engine, ant_arena *arena);
 
-/* Solve forward; fills the report's outcome, iterations, last_change, fallbacks and repeated_steps. */
-void ANT_FN(ant_engine_forward)(ANT_FN(ant_engine) * engine, const ANT_FN(ant_problem) * p,
+/*
+ * Solve forward; fills the report's outcome, iterations, last_change, fallbacks and repeated_steps.  With
+ * `trial` give up and return false as soon as a whole chunk has run again without merging.
+ */
+bool ANT_FN(ant_engine_forward)(ANT_FN(ant_engine) * engine, const ANT_FN(ant_problem) * p,
                                 const real *const *x, const real *const *s, const ant_solve_options *options,
-                                ant_solve_report *report);
+                                bool trial, ant_solve_report *report);
 
 /* Sum of e^2 over t > T_w and the batch. */
 double ANT_FN(ant_engine_square)(const ANT_FN(ant_engine) * engine, const ANT_FN(ant_problem) * p);

@@ -65,10 +65,11 @@ void ANT_FN(ant_engine_carve)(engine *e, ant_arena *arena)
     e->packed = ant_arena_take(arena, e->kernels->packed_count(d), sizeof *e->packed);
     e->scratch = ant_arena_take(arena, (size_t)e->threads * e->scratch_count, sizeof *e->scratch);
     e->sums = ant_arena_take(arena, e->slots * ANT_FN(ant_sums_count)(e->layout), sizeof *e->sums);
+    const size_t slack = ANT_ARENA_ALIGN / sizeof(real); /* line kernels read whole vectors of a last row */
     for (size_t g = 0; g < e->groups; g++) {
         const group parts = {.length = length,
-                             .z = ant_arena_take(arena, rows * d->M, sizeof(real)),
-                             .forced = ant_arena_take(arena, rows * d->M, sizeof(real)),
+                             .z = ant_arena_take(arena, rows * d->M + slack, sizeof(real)),
+                             .forced = ant_arena_take(arena, rows * d->M + slack, sizeof(real)),
                              .error = ant_arena_take(arena, rows * d->N, sizeof(real)),
                              .x = ant_arena_take(arena, rows * d->N, sizeof(real)),
                              .s = ant_arena_take(arena, rows * d->K, sizeof(real)),
@@ -167,33 +168,45 @@ static double merge_tolerance(const engine *e, double tolerance)
     return fmax(0.01 * tolerance, rounding);
 }
 
-void ANT_FN(ant_engine_forward)(engine *e, const engine_problem *p, const real *const *x,
-                                const real *const *s, const ant_solve_options *options,
+/* Enter the round that was just run into the report; false when a group ran to its end unmerged. */
+static bool note_round(const engine *e, ant_solve_report *report)
+{
+    size_t longest = 0;
+    bool merged = true;
+    for (size_t g = 0; g < e->groups; g++) {
+        if (!e->dirty[g])
+            continue;
+        longest = e->run[g].steps > longest ? e->run[g].steps : longest;
+        merged = merged && e->run[g].merged;
+        if (e->run[g].merged)
+            report->last_change = fmax(report->last_change, e->run[g].gap);
+    }
+    report->iterations++;
+    report->repeated_steps += longest;
+    return merged;
+}
+
+bool ANT_FN(ant_engine_forward)(engine *e, const engine_problem *p, const real *const *x,
+                                const real *const *s, const ant_solve_options *options, bool trial,
                                 ant_solve_report *report)
 {
     load(e, p, x, s);
     run_forward(e, p, -1.0);
     if (e->chunks == 1)
-        return;
+        return true;
     const double merge = merge_tolerance(e, options->tolerance);
     while (hand_on_states(e) > 0) {
         if (report->iterations == options->max_iterations && report->outcome == ANTLER_OK) {
             report->outcome = ANTLER_NOT_CONVERGED;
             if (!options->fallback)
-                return;
+                return true;
             report->fallbacks = e->batch; /* going on to the end is the sequential solution */
         }
         run_forward(e, p, merge);
-        report->iterations++;
-        size_t longest = 0;
-        for (size_t g = 0; g < e->groups; g++) {
-            if (e->dirty[g] && e->run[g].steps > longest)
-                longest = e->run[g].steps;
-            if (e->dirty[g] && e->run[g].merged)
-                report->last_change = fmax(report->last_change, e->run[g].gap);
-        }
-        report->repeated_steps += longest;
+        if (!note_round(e, report) && trial)
+            return false;
     }
+    return true;
 }
 
 double ANT_FN(ant_engine_square)(const engine *e, const engine_problem *p)

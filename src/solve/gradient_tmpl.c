@@ -104,6 +104,29 @@ static double solve_by_sequence(solve_plan *plan, const solve_problem *p, const 
     return square;
 }
 
+/* Exact steps by the fast kernels: chunks in lanes if they merge, else the plan's own engine. */
+static double solve_by_engine(solve_plan *plan, const solve_problem *p, const real *const *x,
+                              const real *const *s, double *sums, ant_solve_report *report)
+{
+    ANT_FN(ant_engine) *engine = &plan->engine, *trial = &plan->trial;
+    if (trial->kernels != NULL) {
+        ant_solve_report attempt = *report;
+        if (ANT_FN(ant_engine_forward)(trial, p, x, s, &plan->options, true, &attempt)) {
+            *report = attempt;
+            engine = trial;
+        }
+    }
+    if (engine == &plan->engine)
+        ANT_FN(ant_engine_forward)(engine, p, x, s, &plan->options, false, report);
+    plan->solved = engine;
+    report->kernels = engine->kernels->name;
+    report->chunks = engine->chunks;
+    const double square = ANT_FN(ant_engine_square)(engine, p);
+    if (sums != NULL)
+        ANT_FN(ant_engine_gradient)(engine, p, x, sums, report);
+    return square;
+}
+
 /* Whether the call as a whole succeeded; the loss and gradient are in place. */
 static antler_status judge(const solve_plan *plan, const real *gradient, const ant_solve_report *report)
 {
@@ -124,7 +147,8 @@ antler_status ANT_FN(ant_solve_gradient)(solve_plan *plan, const real *parameter
                                          ant_solve_report *report)
 {
     const ant_model_dims *d = &plan->layout.dims;
-    *report = (ant_solve_report){.loss = NAN, .solver = plan->options.solver};
+    *report =
+        (ant_solve_report){.loss = NAN, .solver = plan->options.solver, .kernels = "plain", .chunks = 1};
     solve_problem problem;
     ANT_TRY(ANT_FN(ant_plan_problem)(plan, parameters, alpha, &problem));
     double *sums = gradient == NULL ? NULL : plan->sums;
@@ -132,10 +156,7 @@ antler_status ANT_FN(ant_solve_gradient)(solve_plan *plan, const real *parameter
         memset(sums, 0, ANT_FN(ant_sums_count)(&plan->layout) * sizeof *sums);
     double square;
     if (ANT_FN(ant_plan_uses_engine)(plan)) {
-        ANT_FN(ant_engine_forward)(&plan->engine, &problem, x, s, &plan->options, report);
-        square = ANT_FN(ant_engine_square)(&plan->engine, &problem);
-        if (sums != NULL)
-            ANT_FN(ant_engine_gradient)(&plan->engine, &problem, x, sums, report);
+        square = solve_by_engine(plan, &problem, x, s, sums, report);
     } else {
         square = solve_by_sequence(plan, &problem, x, s, sums, report);
     }
@@ -149,7 +170,7 @@ void ANT_FN(ant_solve_states)(const solve_plan *plan, size_t sequence, real *z)
 {
     const size_t M = plan->layout.dims.M;
     if (ANT_FN(ant_plan_uses_engine)(plan))
-        ANT_FN(ant_engine_states)(&plan->engine, sequence, z);
+        ANT_FN(ant_engine_states)(plan->solved, sequence, z);
     else
         memcpy(z, plan->states + (sequence * (plan->T + 1) + 1) * M, plan->T * M * sizeof *z);
 }

@@ -23,12 +23,17 @@ struct ANT_FN(ant_solve_plan) {
     real *own_gradient;         /* (total), for checks */
     ANT_FN(ant_newton) newton;
     ANT_FN(ant_engine) engine; /* for sequential and shooting */
+    ANT_FN(ant_engine) trial;  /* shooting with a chunk per SIMD lane, tried first; kernels NULL: none */
+    const ANT_FN(ant_engine) * solved; /* the one that holds the states of the last call */
 };
 
 static inline bool ANT_FN(ant_plan_uses_engine)(const ANT_FN(ant_solve_plan) * plan)
 {
     return plan->options.solver == ANT_SOLVER_SEQUENTIAL || plan->options.solver == ANT_SOLVER_SHOOTING;
 }
+
+/* Choose solver, kernels and chunks for the plan's sizes, and say so in plan->choice. */
+void ANT_FN(ant_plan_choose)(ANT_FN(ant_solve_plan) * plan);
 
 /* Collect the pieces of one call; NON_FINITE when B is not finite. */
 antler_status ANT_FN(ant_plan_problem)(ANT_FN(ant_solve_plan) * plan, const real *parameters, double alpha,

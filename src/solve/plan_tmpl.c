@@ -3,7 +3,6 @@
 
 #include "base/machine.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 typedef ANT_FN(ant_solve_plan) solve_plan;
@@ -19,26 +18,6 @@ static antler_status check_options(const ant_solve_options *o, size_t T, size_t 
     ANT_CHECK(o->max_iterations >= 1, ANTLER_ERROR_ARGUMENT, "max_iterations must be at least 1, not %d",
               o->max_iterations);
     return ANTLER_OK;
-}
-
-static void choose(solve_plan *plan)
-{
-    ant_solve_options *o = &plan->options;
-    if (o->solver == ANT_SOLVER_AUTO)
-        o->solver = ANT_SOLVER_SEQUENTIAL;
-    ANT_FN(ant_engine) *e = &plan->engine;
-    *e = (ANT_FN(ant_engine)){.kernels = ANT_FN(ant_kernels_lane)(ant_cpu_level_best()),
-                              .layout = &plan->layout,
-                              .T = plan->T,
-                              .batch = plan->batch,
-                              .warmup = o->warmup,
-                              .chunks = 1,
-                              .threads = o->threads};
-    if (o->solver == ANT_SOLVER_SHOOTING) {
-        e->chunks = o->chunks > 0 ? o->chunks : e->kernels->lanes;
-        e->chunks = e->chunks < plan->T ? e->chunks : plan->T;
-    }
-    snprintf(plan->choice, sizeof plan->choice, "%s", ant_solver_name(o->solver));
 }
 
 static void carve(solve_plan *plan, ant_arena *arena)
@@ -58,6 +37,8 @@ static void carve(solve_plan *plan, ant_arena *arena)
     plan->one.scratch = ant_arena_take(arena, ANT_FN(ant_reference_scratch)(d), sizeof(real));
     if (ANT_FN(ant_plan_uses_engine)(plan)) {
         ANT_FN(ant_engine_carve)(&plan->engine, arena);
+        if (plan->trial.kernels != NULL)
+            ANT_FN(ant_engine_carve)(&plan->trial, arena);
         return;
     }
     plan->states = ant_arena_take(arena, plan->batch * rows * d->M, sizeof(real));
@@ -80,8 +61,9 @@ antler_status ANT_FN(ant_solve_plan_create)(const ant_model_dims *dims, size_t T
     plan->batch = batch;
     plan->options.threads = ant_threads_resolve(options->threads);
     if (plan->options.tolerance == 0.0)
-        plan->options.tolerance = sizeof(real) == sizeof(float) ? 1e-5 : 1e-10;
-    choose(plan);
+        plan->options.tolerance = sizeof(real) == sizeof(float) ? 1e-4 : 1e-10;
+    ANT_FN(ant_plan_choose)(plan);
+    plan->solved = &plan->engine;
     ANT_FN(ant_newton) *newton = &plan->newton;
     newton->threads = plan->options.threads;
     newton->tiles = (size_t)newton->threads < T ? (size_t)newton->threads : T;

@@ -16,8 +16,9 @@
  * Sequences are borrowed: x[i] points to rows x_0 .. x_T (T+1, N) of sequence i, s[i] to rows
  * s_1 .. s_T (T, K), so a window of a longer series needs no copy.
  *
- * Promise: the same inputs, options and number of threads give the same bits.  The solvers `reference`
- * and `sequential` give the same bits for any number of threads.
+ * Promise: the same inputs, options, number of threads and instruction set give the same bits, whatever
+ * ran before.  With another number of threads a sequence may be cut into other chunks and sums be taken in
+ * another order; `reference` alone does not depend on it.
  */
 #ifndef ANT_SOLVE_SOLVE_H
 #define ANT_SOLVE_SOLVE_H
@@ -46,7 +47,7 @@ typedef struct ant_solve_options {
     ant_teacher teacher; /* default flow: the gradient passes through B+ */
     ant_adjoint adjoint; /* of quasi-deer.  Default full */
     size_t warmup;       /* T_w < T: steps forced with strength 1 and left out of the loss.  Default 0 */
-    double tolerance;    /* Newton stops when max|dz| is below.  0: 1e-5 in float, 1e-10 in double */
+    double tolerance;    /* Newton stops when max|dz| is below.  0: 1e-4 in float, 1e-10 in double */
     int max_iterations;  /* of Newton, and of the rounds of shooting.  Default 100 */
     bool fallback;       /* solve again by `sequential` what did not converge.  Default true */
     size_t chunks;       /* per sequence, of shooting; 0: chosen by the plan.  Default 0 */
@@ -65,6 +66,8 @@ typedef struct ant_solve_report {
     double last_change; /* max|dz| of the last iteration; the largest jump left at a merge */
     size_t fallbacks;   /* sequences that were solved again */
     size_t repeated_steps; /* of shooting: steps run more than once, forward and backward, per chunk */
+    const char *kernels;   /* static: "lane avx512", "line avx2", "plain" */
+    size_t chunks;         /* per sequence */
 } ant_solve_report;
 
 /* How a plan's answer differs from the reference: max|a - b| / max|b|. */

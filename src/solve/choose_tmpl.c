@@ -1,0 +1,115 @@
+/*
+ * choose_tmpl.c - which solver, kernels and chunks a plan gets.
+ *
+ * The cost of a step is estimated in vector operations from the measurements in docs/solvers.md; only the
+ * ratios matter.  Everything is decided from the sizes, so equal plans behave alike.
+ */
+#include "solve/plan.h"
+
+#include <stdio.h>
+
+typedef ANT_FN(ant_solve_plan) solve_plan;
+typedef ANT_FN(ant_kernels) kernels;
+
+enum { SHORTEST_CHUNK = 256 }; /* steps; below, too little of a chunk is left once it has merged */
+
+static size_t ceiling(size_t a, size_t b)
+{
+    return (a + b - 1) / b;
+}
+
+/* Vector operations of one step of one group, forward and backward. */
+static double step_cost(const solve_plan *plan, const kernels *k)
+{
+    const ant_model_dims *d = &plan->layout.dims;
+    const size_t widest = ANT_FN(ant_kernels_lane)(ant_cpu_level_best())->lanes;
+    const double M = (double)d->M, L = (double)d->L, N = (double)d->N;
+    if (k->lanes > 1) { /* a narrower vector costs nearly as much less as it holds less */
+        const double narrow = k->lanes == widest ? 1.0 : 1.15 * (double)k->lanes / (double)widest;
+        return (7.5 * M * L + 8.0 * M * N + 100.0) * narrow;
+    }
+    return 7.0 * M * (double)ceiling(d->L, widest) + 2.0 * L * (double)ceiling(d->M, widest) + 6.0 * M +
+           300.0;
+}
+
+/* Time of a whole gradient call with `chunks` per sequence, if nothing has to be run again. */
+static double call_cost(const solve_plan *plan, const kernels *k, size_t chunks)
+{
+    const size_t groups = ceiling(plan->batch * chunks, k->lanes);
+    const size_t turns = ceiling(groups, (size_t)plan->options.threads);
+    return step_cost(plan, k) * (double)turns * (double)ceiling(plan->T, chunks);
+}
+
+/* The kernels that take whole sequences fastest. */
+static const kernels *for_sequences(const solve_plan *plan)
+{
+    const kernels *best = ANT_FN(ant_kernels_line)(ant_cpu_level_best());
+    const ant_cpu_level top = ant_cpu_level_best(), low = top > ANT_CPU_AVX2 ? ANT_CPU_AVX2 : top;
+    for (ant_cpu_level level = low; level <= top; level++) { /* without FMA, the base level is no match */
+        const kernels *lane = ANT_FN(ant_kernels_lane)(level);
+        if (call_cost(plan, lane, 1) < call_cost(plan, best, 1))
+            best = lane;
+    }
+    return best;
+}
+
+static ANT_FN(ant_engine) engine_for(const solve_plan *plan, const kernels *k, size_t chunks)
+{
+    return (ANT_FN(ant_engine)){.kernels = k,
+                                .layout = &plan->layout,
+                                .T = plan->T,
+                                .batch = plan->batch,
+                                .warmup = plan->options.warmup,
+                                .chunks = chunks < plan->T ? chunks : plan->T,
+                                .threads = plan->options.threads};
+}
+
+/* Chunks over threads, in lanes where the caller asked for that many; and lanes to be tried first. */
+static void choose_shooting(solve_plan *plan)
+{
+    const ant_solve_options *o = &plan->options;
+    const kernels *lane = ANT_FN(ant_kernels_lane)(ant_cpu_level_best());
+    const kernels *line = ANT_FN(ant_kernels_line)(ant_cpu_level_best());
+    if (o->chunks > 0) {
+        plan->engine = engine_for(plan, o->chunks >= lane->lanes ? lane : line, o->chunks);
+        return;
+    }
+    const size_t few = ceiling((size_t)o->threads, plan->batch);
+    plan->engine = few > 1 ? engine_for(plan, line, few) : engine_for(plan, for_sequences(plan), 1);
+    const size_t many = ceiling(lane->lanes * (size_t)o->threads, plan->batch);
+    const double gain =
+        call_cost(plan, plan->engine.kernels, plan->engine.chunks) / call_cost(plan, lane, many);
+    if (many > 1 && plan->T / many >= SHORTEST_CHUNK && gain >= 2.5)
+        plan->trial = engine_for(plan, lane, many);
+}
+
+void ANT_FN(ant_plan_choose)(solve_plan *plan)
+{
+    ant_solve_options *o = &plan->options;
+    const bool automatic = o->solver == ANT_SOLVER_AUTO;
+    if (automatic || o->solver == ANT_SOLVER_SHOOTING) {
+        choose_shooting(plan);
+        if (automatic) {
+            const bool chunked = plan->trial.kernels != NULL ||
+                                 (plan->engine.chunks > 1 && plan->T / plan->engine.chunks >= SHORTEST_CHUNK);
+            o->solver = chunked ? ANT_SOLVER_SHOOTING : ANT_SOLVER_SEQUENTIAL;
+        }
+    }
+    if (o->solver == ANT_SOLVER_SEQUENTIAL)
+        plan->engine = engine_for(plan, for_sequences(plan), 1);
+    const char *chosen = automatic ? "auto chose " : "";
+    const ANT_FN(ant_engine) *e = &plan->engine, *t = &plan->trial;
+    if (!ANT_FN(ant_plan_uses_engine)(plan))
+        snprintf(plan->choice, sizeof plan->choice, "%s%s", chosen, ant_solver_name(o->solver));
+    else if (t->kernels != NULL)
+        snprintf(plan->choice, sizeof plan->choice,
+                 "%s%s: batch %zu, T %zu, M %zu, L %zu, %d threads; %zu chunks per sequence in lanes (%s), "
+                 "or %zu (%s) where they do not merge",
+                 chosen, ant_solver_name(o->solver), plan->batch, plan->T, plan->layout.dims.M,
+                 plan->layout.dims.L, o->threads, t->chunks, t->kernels->name, e->chunks, e->kernels->name);
+    else
+        snprintf(plan->choice, sizeof plan->choice,
+                 "%s%s: batch %zu, T %zu, M %zu, L %zu, %d threads; %zu chunk%s per sequence (%s)", chosen,
+                 ant_solver_name(o->solver), plan->batch, plan->T, plan->layout.dims.M, plan->layout.dims.L,
+                 o->threads, e->chunks, e->chunks > 1 ? "s" : "", e->kernels->name);
+}

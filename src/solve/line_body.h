@@ -1,0 +1,528 @@
+/*
+ * line_body.h - the line kernels for one width of latent vectors; line_simd_tmpl.c includes it once per
+ * width, with SMALL (a vector type), SMALL_WIDTH (its lanes) and NAME(x) defined.
+ *
+ * "Wide" vectors run over hidden units (L), small ones over latent units (M), observed ones (N) or the
+ * rank.  Products with few columns are sums of columns times a broadcast number; the two products over all
+ * hidden units are dot products, whose horizontal sums are taken several at a time.
+ */
+
+typedef struct NAME(weights) {
+    size_t mv, nv, rv, lv;               /* vectors per M, N, rank (small) and L (wide) */
+    const SMALL *A, *h;                  /* (mv) */
+    const vector *b;                     /* (lv) */
+    const vector *V_wide;                /* (M, lv): column m of V */
+    const vector *W_wide;                /* (M, lv): row m of W; with rank (r, lv): row k of WR */
+    const SMALL *W_small;                /* (L, mv): column l of W; with rank (L, rv): column l of WR */
+    const SMALL *V_small;                /* (L, mv): row l of V */
+    const SMALL *left, *left_back;       /* (r, mv): column k of WL; (M, rv): row m of WL */
+    const SMALL *project_full, *project; /* (M, mv): P_1 and P_alpha */
+    const SMALL *pinv, *pinv_back;       /* (N, mv): column n of B+; (M, nv): row m of B+ */
+    const SMALL *B, *B_back;             /* (M, nv): column m of B; (N, mv): row n of B */
+    const SMALL *C;                      /* (K, mv): column k of C */
+} NAME(weights);
+
+static size_t NAME(place)(const ant_model_dims *d, const real *packed, NAME(weights) * w)
+{
+    const size_t mv = vectors(d->M, SMALL_WIDTH), nv = vectors(d->N, SMALL_WIDTH);
+    const size_t rv = vectors(d->rank, SMALL_WIDTH), lv = vectors(d->L, LANES);
+    const size_t inner = d->rank > 0 ? d->rank : d->M;
+    *w = (NAME(weights)){.mv = mv, .nv = nv, .rv = rv, .lv = lv};
+    size_t used = 0;
+    const struct {
+        const vector **slot;
+        size_t count;
+    } wide[] = {{&w->b, lv}, {&w->V_wide, d->M * lv}, {&w->W_wide, inner * lv}};
+    for (size_t i = 0; i < sizeof wide / sizeof *wide; i++) {
+        *wide[i].slot = packed == NULL ? NULL : (const vector *)(packed + used);
+        used += wide[i].count * LANES;
+    }
+    const struct {
+        const SMALL **slot;
+        size_t count;
+    } small[] = {{&w->A, mv},
+                 {&w->h, mv},
+                 {&w->left, d->rank * mv},
+                 {&w->left_back, d->M * rv},
+                 {&w->project_full, d->M * mv},
+                 {&w->project, d->M * mv},
+                 {&w->pinv, d->N * mv},
+                 {&w->pinv_back, d->M * nv},
+                 {&w->B, d->M * nv},
+                 {&w->B_back, d->N * mv},
+                 {&w->C, d->K * mv}};
+    for (size_t i = 0; i < sizeof small / sizeof *small; i++) {
+        *small[i].slot = packed == NULL ? NULL : (const SMALL *)(packed + used);
+        used += small[i].count * SMALL_WIDTH;
+    }
+    return used;
+}
+
+static size_t NAME(packed_count)(const ant_model_dims *d)
+{
+    NAME(weights) w;
+    return NAME(place)(d, NULL, &w);
+}
+
+static void NAME(pack)(const line_problem *p, real *packed)
+{
+    const ant_model_layout *layout = p->layout;
+    const ant_model_dims *d = &layout->dims;
+    const real *theta = p->parameters, *W = theta + (d->rank > 0 ? layout->WR : layout->W);
+    const real *V = theta + layout->V, *B = p->forcing->B, *pinv = p->forcing->pinv;
+    const size_t M = d->M, N = d->N, L = d->L, r = d->rank, inner = r > 0 ? r : M, s = SMALL_WIDTH;
+    real *out = packed; /* in the order of place */
+    out = pack_columns(out, 1, L, LANES, theta + layout->b, 0, 1);
+    out = pack_columns(out, M, L, LANES, V, 1, M);
+    out = pack_columns(out, inner, L, LANES, W, L, 1);
+    out = pack_columns(out, 1, M, s, p->A, 0, 1);
+    out = pack_columns(out, 1, M, s, theta + layout->h, 0, 1);
+    out = pack_columns(out, r, M, s, r > 0 ? theta + layout->WL : NULL, 1, r);
+    out = pack_columns(out, r > 0 ? M : 0, r, s, r > 0 ? theta + layout->WL : NULL, r, 1);
+    out = pack_projector(out, p, s, 1.0);
+    out = pack_projector(out, p, s, p->alpha);
+    out = pack_columns(out, N, M, s, pinv, 1, N);
+    out = pack_columns(out, M, N, s, pinv, N, 1);
+    out = pack_columns(out, M, N, s, B, 1, M);
+    out = pack_columns(out, N, M, s, B, M, 1);
+    pack_columns(out, d->K, M, s, d->K > 0 ? theta + layout->C : NULL, 1, d->K);
+}
+
+/* acc_c += sum_k x_k w[k, c]; `chains` independent sums hide the latency of the additions. */
+static ALWAYS_INLINE void NAME(block)(const size_t count, const size_t chains, size_t stride, size_t depth,
+                                      const SMALL *w, const real *x, SMALL *acc)
+{
+    SMALL part[8][4];
+    size_t k = 0;
+    for (size_t q = 0; q < chains; q++) {
+        for (size_t c = 0; c < count; c++)
+            part[q][c] = (SMALL){0};
+    }
+    for (; k + chains <= depth; k += chains) {
+        for (size_t q = 0; q < chains; q++) {
+            for (size_t c = 0; c < count; c++)
+                part[q][c] += x[k + q] * w[(k + q) * stride + c];
+        }
+    }
+    for (; k < depth; k++) {
+        for (size_t c = 0; c < count; c++)
+            part[0][c] += x[k] * w[k * stride + c];
+    }
+    for (size_t step = chains / 2; step > 0; step /= 2) {
+        for (size_t q = 0; q < step; q++) {
+            for (size_t c = 0; c < count; c++)
+                part[q][c] += part[q + step][c];
+        }
+    }
+    for (size_t c = 0; c < count; c++)
+        acc[c] += part[0][c];
+}
+
+/* out += sum_k x_k w[k, :] over `count` small vectors. */
+static ALWAYS_INLINE void NAME(product)(size_t count, size_t depth, const SMALL *w, const real *x, SMALL *out)
+{
+    const size_t stride = count;
+    if (count == 1) {
+        if (depth >= 24)
+            NAME(block)(1, 8, 1, depth, w, x, out);
+        else if (depth >= 8)
+            NAME(block)(1, 4, 1, depth, w, x, out);
+        else
+            NAME(block)(1, 2, 1, depth, w, x, out);
+        return;
+    }
+    for (; count >= 4; count -= 4, w += 4, out += 4)
+        NAME(block)(4, 2, stride, depth, w, x, out);
+    if (count == 3)
+        NAME(block)(3, 2, stride, depth, w, x, out);
+    else if (count == 2)
+        NAME(block)(2, 4, stride, depth, w, x, out);
+    else if (count == 1)
+        NAME(block)(1, 8, stride, depth, w, x, out);
+}
+
+/* Buffers of one step, each padded to whole vectors. */
+typedef struct NAME(buffers) {
+    SMALL *z, *forced, *next, *error, *inner, *v, *w, *y; /* (mv), nv for error and y, rv for inner */
+    vector *phi;                                          /* (lv) */
+    /* Backward only: a tile of time, and the running sums. */
+    vector *tile_phi, *tile_sum, *tile_u, *tile_u_bias;            /* (TILE, lv) */
+    SMALL *tile_v, *tile_inner, *tile_back, *tile_y, *tile_pulled; /* (TILE, mv | rv | rv | nv | mv) */
+    vector *W, *V, *b;                                             /* (M or rank, lv), (M, lv), (lv) */
+    SMALL *A, *h, *left, *C, *B, *G; /* (mv), (mv), (r, mv), (K, mv), (N, mv), (N, mv) */
+    size_t sums_begin, sums_end;     /* in reals from the start of the scratch */
+} NAME(buffers);
+
+static size_t NAME(buffers_place)(const ant_model_dims *d, real *scratch, NAME(buffers) * t)
+{
+    const size_t mv = vectors(d->M, SMALL_WIDTH), nv = vectors(d->N, SMALL_WIDTH);
+    const size_t rv = vectors(d->rank, SMALL_WIDTH), lv = vectors(d->L, LANES);
+    const size_t inner = d->rank > 0 ? d->rank : d->M, clipped = d->clipped ? TILE : 0;
+    size_t used = 0;
+    const struct {
+        vector **slot;
+        size_t count;
+    } wide[] = {{&t->phi, lv},
+                {&t->tile_phi, TILE * lv},
+                {&t->tile_sum, clipped * lv},
+                {&t->tile_u, TILE * lv},
+                {&t->tile_u_bias, clipped * lv},
+                {&t->W, inner * lv},
+                {&t->V, d->M * lv},
+                {&t->b, lv}};
+    const size_t first_sum = 5;
+    for (size_t i = 0; i < sizeof wide / sizeof *wide; i++) {
+        if (i == first_sum)
+            t->sums_begin = used;
+        *wide[i].slot = scratch == NULL ? NULL : (vector *)(scratch + used);
+        used += wide[i].count * LANES;
+    }
+    const struct {
+        SMALL **slot;
+        size_t count;
+    } small[] = {{&t->A, mv},
+                 {&t->h, mv},
+                 {&t->left, d->rank * mv},
+                 {&t->C, d->K * mv},
+                 {&t->B, d->N * mv},
+                 {&t->G, d->N * mv},
+                 {&t->z, mv},
+                 {&t->forced, mv},
+                 {&t->next, mv},
+                 {&t->error, nv},
+                 {&t->inner, rv},
+                 {&t->v, mv},
+                 {&t->w, mv},
+                 {&t->y, nv},
+                 {&t->tile_v, TILE * mv},
+                 {&t->tile_inner, TILE * rv},
+                 {&t->tile_back, TILE * rv},
+                 {&t->tile_y, TILE * nv},
+                 {&t->tile_pulled, TILE * mv}};
+    const size_t after_sums = 6;
+    for (size_t i = 0; i < sizeof small / sizeof *small; i++) {
+        if (i == after_sums)
+            t->sums_end = used;
+        *small[i].slot = scratch == NULL ? NULL : (SMALL *)(scratch + used);
+        used += small[i].count * SMALL_WIDTH;
+    }
+    if (!d->clipped) {
+        t->tile_sum = t->tile_phi;
+        t->tile_u_bias = t->tile_u;
+    }
+    return used;
+}
+
+static size_t NAME(scratch_count)(const ant_model_dims *d)
+{
+    NAME(buffers) t;
+    return NAME(buffers_place)(d, NULL, &t);
+}
+
+/* out = pull + P_a z, with the projector that belongs to a; for a = 0 it is the identity. */
+static ALWAYS_INLINE void NAME(force)(size_t M, const NAME(weights) * w, real a, const SMALL *z, SMALL *out)
+{
+    if (a == 0) {
+        for (size_t c = 0; c < w->mv; c++)
+            out[c] += z[c];
+    } else {
+        NAME(product)(w->mv, M, a == 1 ? w->project_full : w->project, (const real *)z, out);
+    }
+}
+
+/* error = x - B z */
+static ALWAYS_INLINE void NAME(observe)(const ant_model_dims *d, const NAME(weights) * w, const real *x,
+                                        const SMALL *z, SMALL *error, real *kept)
+{
+    for (size_t c = 0; c < w->nv; c++)
+        error[c] = (SMALL){0};
+    NAME(product)(w->nv, d->M, w->B, (const real *)z, error);
+    for (size_t n = 0; n < d->N; n++)
+        kept[n] = x[n] - ((const real *)error)[n];
+}
+
+/* One forced step from t->z: fills t->forced and t->next. */
+static ALWAYS_INLINE void NAME(step)(const ant_model_dims *d, const NAME(weights) * w,
+                                     const NAME(buffers) * t, real a, const real *x, const real *s)
+{
+    real pull[PULL];
+    for (size_t c = 0; c < w->mv; c++)
+        t->forced[c] = (SMALL){0};
+    for (size_t first = 0; first < d->N && a != 0; first += PULL) {
+        const size_t count = d->N - first < PULL ? d->N - first : PULL;
+        for (size_t n = 0; n < count; n++)
+            pull[n] = a * x[first + n];
+        NAME(product)(w->mv, count, w->pinv + first * w->mv, pull, t->forced);
+    }
+    NAME(force)(d->M, w, a, t->z, t->forced);
+    for (size_t c = 0; c < w->mv; c++)
+        t->next[c] = w->A[c] * t->forced[c] + w->h[c];
+    if (d->K > 0)
+        NAME(product)(w->mv, d->K, w->C, s, t->next);
+    wide_hidden(d, w->lv, w->V_wide, w->b, (const real *)t->forced, t->phi, NULL);
+    if (d->rank > 0) {
+        for (size_t c = 0; c < w->rv; c++)
+            t->inner[c] = (SMALL){0};
+        wide_dots(d->rank, w->lv, w->W_wide, t->phi, (real *)t->inner);
+        NAME(product)(w->mv, d->rank, w->left, (const real *)t->inner, t->next);
+    } else {
+        wide_dots(d->M, w->lv, w->W_wide, t->phi, (real *)t->next);
+    }
+}
+
+/* `dims` are those of the problem, with what is known at compile time put in as constants. */
+static ALWAYS_INLINE line_run NAME(forward_for)(const ant_model_dims dims, const line_problem *p,
+                                                const real *packed, line_group *g, double merge,
+                                                real *scratch)
+{
+    const ant_model_dims *d = &dims;
+    const size_t M = d->M, N = d->N;
+    NAME(weights) w;
+    NAME(buffers) t;
+    NAME(place)(&p->layout->dims, packed, &w);
+    NAME(buffers_place)(&p->layout->dims, scratch, &t);
+    w.mv = vectors(M, SMALL_WIDTH);
+    memset(t.z, 0, w.mv * sizeof *t.z);
+    memcpy(t.z, g->z, M * sizeof(real));
+    line_run run = {.steps = g->length};
+    for (size_t i = 0; i < g->length; i++) {
+        NAME(observe)(d, &w, g->x + i * N, t.z, t.error, g->error + i * N);
+        NAME(step)(d, &w, &t, g->strength[i], g->x + i * N, g->s + i * d->K);
+        copy(g->forced + i * M, (const real *)t.forced, M);
+        real *stored = g->z + (i + 1) * M;
+        if (merge >= 0.0) {
+            run.gap = largest_gap((const real *)t.next, stored, M);
+            if (run.gap <= merge) {
+                run.merged = true;
+                run.steps = i + 1;
+                return run;
+            }
+        }
+        copy(stored, (const real *)t.next, M);
+        for (size_t c = 0; c < w.mv; c++)
+            t.z[c] = t.next[c];
+    }
+    NAME(observe)(d, &w, g->x + g->length * N, t.z, t.error, g->error + g->length * N);
+    run.size = largest_of(g->z, (g->length + 1) * M);
+    return run;
+}
+
+/* sums[j, :] += sum over `count` steps of left_j right, for a block of rows.  right: small vectors */
+static ALWAYS_INLINE void NAME(outer)(size_t count, const real *left, size_t rows, size_t left_stride,
+                                      const real *right, size_t right_stride, size_t vectors_each,
+                                      SMALL *sums)
+{
+    for (size_t j = 0; j < rows; j++) {
+        for (size_t c = 0; c < vectors_each; c++) {
+            SMALL sum = sums[j * vectors_each + c];
+            for (size_t k = 0; k < count; k++)
+                sum += left[k * left_stride + j] *
+                       *(const NAME(loose) *)(right + k * right_stride + c * SMALL_WIDTH);
+            sums[j * vectors_each + c] = sum;
+        }
+    }
+}
+
+/* The gradient products of `count` steps from index `first`. */
+static void NAME(tile_sum)(const line_problem *p, const NAME(weights) * w, const line_group *g,
+                           const NAME(buffers) * t, size_t first, size_t count)
+{
+    const ant_model_dims *d = &p->layout->dims;
+    const size_t M = d->M, N = d->N, ms = w->mv * SMALL_WIDTH, ns = w->nv * SMALL_WIDTH;
+    const real *v = (const real *)t->tile_v, *forced = g->forced + first * M;
+    if (d->rank > 0) {
+        const size_t rs = w->rv * SMALL_WIDTH;
+        wide_outer(count, (const real *)t->tile_back, d->rank, rs, t->tile_phi, w->lv, t->W);
+        NAME(outer)(count, (const real *)t->tile_inner, d->rank, rs, v, ms, w->mv, t->left);
+    } else {
+        wide_outer(count, v, M, ms, t->tile_phi, w->lv, t->W);
+    }
+    wide_outer(count, forced, M, M, t->tile_u, w->lv, t->V);
+    for (size_t k = 0; k < count; k++) {
+        for (size_t c = 0; c < w->lv; c++)
+            t->b[c] += t->tile_u_bias[k * w->lv + c];
+        for (size_t c = 0; c < w->mv; c++) {
+            const SMALL row = t->tile_v[k * w->mv + c];
+            t->h[c] += row;
+            t->A[c] += row * *(const NAME(loose) *)(forced + k * M + c * SMALL_WIDTH);
+        }
+    }
+    if (d->K > 0)
+        NAME(outer)(count, g->s + first * d->K, d->K, d->K, v, ms, w->mv, t->C);
+    NAME(outer)(count, (const real *)t->tile_y, N, ns, g->z + first * M, M, w->mv, t->B);
+    if (p->teacher == ANT_TEACHER_FLOW)
+        NAME(outer)(count, g->error + first * N, N, N, (const real *)t->tile_pulled, ms, w->mv, t->G);
+}
+
+/* t->w = J_F(z~)^T v for one step; keeps v, u and the rank's factors in slot k of the tile. */
+static ALWAYS_INLINE void NAME(step_back)(const ant_model_dims *d, const NAME(weights) * w,
+                                          const NAME(buffers) * t, size_t k)
+{
+    const real *source = (const real *)t->v;
+    for (size_t c = 0; c < w->mv; c++) {
+        t->tile_v[k * w->mv + c] = t->v[c];
+        t->w[c] = w->A[c] * t->v[c];
+    }
+    if (d->rank > 0) {
+        SMALL *back = t->tile_back + k * w->rv;
+        for (size_t c = 0; c < w->rv; c++)
+            back[c] = (SMALL){0};
+        NAME(product)(w->rv, d->M, w->left_back, source, back);
+        source = (const real *)back;
+    }
+    vector *u = t->tile_u + k * w->lv;
+    wide_back(d, w->lv, d->rank > 0 ? d->rank : d->M, w->W_wide, w->b, source, t->tile_sum + k * w->lv, u,
+              t->tile_u_bias + k * w->lv);
+    wide_dots(d->M, w->lv, w->V_wide, u, (real *)t->w);
+}
+
+/* t->v = P_a w - c B^T e, and what dB and G need of it in slot k. */
+static ALWAYS_INLINE void NAME(observe_back)(const ant_model_dims *d, bool flow, const NAME(weights) * w,
+                                             const NAME(buffers) * t, real a, real c, const real *error,
+                                             size_t k)
+{
+    SMALL *y = t->tile_y + k * w->nv;
+    real *row = (real *)y, pull[PULL];
+    for (size_t i = 0; i < w->mv; i++)
+        t->v[i] = (SMALL){0};
+    for (size_t i = 0; i < w->nv; i++)
+        y[i] = (SMALL){0};
+    for (size_t first = 0; first < d->N && c != 0; first += PULL) {
+        const size_t count = d->N - first < PULL ? d->N - first : PULL;
+        for (size_t n = 0; n < count; n++)
+            pull[n] = -c * error[first + n];
+        NAME(product)(w->mv, count, w->B_back + first * w->mv, pull, t->v);
+    }
+    NAME(force)(d->M, w, a, t->w, t->v);
+    if (flow && a != 0) {
+        SMALL *pulled = t->tile_pulled + k * w->mv;
+        for (size_t i = 0; i < w->mv; i++)
+            pulled[i] = a * t->w[i];
+        NAME(product)(w->nv, d->M, w->pinv_back, (const real *)pulled, y);
+    } else {
+        for (size_t i = 0; i < w->mv; i++)
+            t->tile_pulled[k * w->mv + i] = (SMALL){0};
+    }
+    for (size_t n = 0; n < d->N; n++)
+        row[n] = -(row[n] + c * error[n]);
+}
+
+/* Add the running sums to the caller's and start them again. */
+static void NAME(flush)(const line_problem *p, const NAME(weights) * w, const NAME(buffers) * t,
+                        real *scratch, double *sums)
+{
+    const ant_model_layout *y = p->layout;
+    const ant_model_dims *d = &y->dims;
+    const size_t ms = w->mv * SMALL_WIDTH, ls = w->lv * LANES;
+    const size_t right = d->rank > 0 ? y->WR : y->W, inner = d->rank > 0 ? d->rank : d->M;
+    add_matrix((const real *)t->W, inner, d->L, ls, sums + right, d->L, 1);
+    add_matrix((const real *)t->V, d->M, d->L, ls, sums + y->V, 1, d->M);
+    add_matrix((const real *)t->b, 1, d->L, ls, sums + y->b, 0, 1);
+    add_matrix((const real *)t->A, 1, d->M, ms, sums + y->Abar, 0, 1);
+    add_matrix((const real *)t->h, 1, d->M, ms, sums + y->h, 0, 1);
+    if (d->rank > 0)
+        add_matrix((const real *)t->left, d->rank, d->M, ms, sums + y->WL, 1, d->rank);
+    if (d->K > 0)
+        add_matrix((const real *)t->C, d->K, d->M, ms, sums + y->C, 1, d->K);
+    add_matrix((const real *)t->B, d->N, d->M, ms, sums + y->B, d->M, 1);
+    add_matrix((const real *)t->G, d->N, d->M, ms, sums + y->total, 1, d->N);
+    memset(scratch + t->sums_begin, 0, (t->sums_end - t->sums_begin) * sizeof *scratch);
+}
+
+/* Hidden activity, and WR of it, of `count` steps from `first`: needs no adjoint, so it is done ahead. */
+static void NAME(tile_hidden)(const ant_model_dims *d, const NAME(weights) * w, const line_group *g,
+                              const NAME(buffers) * t, size_t first, size_t count)
+{
+    for (size_t k = 0; k < count; k++) {
+        vector *phi = t->tile_phi + k * w->lv;
+        wide_hidden(d, w->lv, w->V_wide, w->b, g->forced + (first + k) * d->M, phi,
+                    d->clipped ? t->tile_sum + k * w->lv : NULL);
+        SMALL *inner = t->tile_inner + k * w->rv;
+        for (size_t c = 0; c < w->rv; c++)
+            inner[c] = (SMALL){0};
+        if (d->rank > 0)
+            wide_dots(d->rank, w->lv, w->W_wide, phi, (real *)inner);
+    }
+}
+
+static ALWAYS_INLINE line_run NAME(backward_for)(const ant_model_dims dims, const line_problem *p,
+                                                 const real *packed, line_group *g, bool loss, double floor,
+                                                 real *scratch, double *sums)
+{
+    const ant_model_dims *d = &dims;
+    const size_t M = d->M, N = d->N;
+    NAME(weights) w;
+    NAME(buffers) t;
+    NAME(place)(&p->layout->dims, packed, &w);
+    NAME(buffers_place)(&p->layout->dims, scratch, &t);
+    w.mv = vectors(M, SMALL_WIDTH);
+    memset(scratch + t.sums_begin, 0, (t.sums_end - t.sums_begin) * sizeof *scratch);
+    memset(t.w, 0, w.mv * sizeof *t.w);
+    const bool flow = p->teacher == ANT_TEACHER_FLOW;
+    NAME(observe_back)(d, flow, &w, &t, 0, loss ? g->weight[g->length] : 0, g->error + g->length * N, 0);
+    NAME(outer)(1, (const real *)t.tile_y, N, 0, g->z + g->length * M, M, w.mv, t.B);
+    for (size_t m = 0; m < M; m++)
+        ((real *)t.v)[m] += g->inject[m];
+    line_run run = {0};
+    for (size_t end = g->length, tiles = 1; end > 0 && !run.merged; tiles++) {
+        const size_t count = end < TILE ? end : TILE, first = end - count;
+        NAME(tile_hidden)(d, &w, g, &t, first, count);
+        for (size_t i = end; i-- > first;) {
+            NAME(step_back)(d, &w, &t, i - first);
+            NAME(observe_back)
+            (d, flow, &w, &t, g->strength[i], loss ? g->weight[i] : 0, g->error + i * N, i - first);
+            for (size_t m = 0; m < M && i + 1 == g->length; m++)
+                ((real *)t.v)[m] += g->inject_last[m];
+        }
+        NAME(tile_sum)(p, &w, g, &t, first, count);
+        if (tiles % FLUSH == 0)
+            NAME(flush)(p, &w, &t, scratch, sums);
+        run.steps += count;
+        run.gap = largest_of((const real *)t.v, M);
+        run.size = run.gap <= run.size ? run.size : run.gap;
+        run.merged = !loss && run.gap <= floor;
+        end = first;
+    }
+    NAME(flush)(p, &w, &t, scratch, sums);
+    for (size_t m = 0; m < M; m++)
+        g->border[m] = run.merged ? 0 : ((const real *)t.v)[m];
+    return run;
+}
+
+/* Common sizes of a plain model (full W, not clipped, no inputs) get code of their own. */
+#define PLAIN_MODEL(m)                                                                                       \
+    ((ant_model_dims){.M = (m), .N = p->layout->dims.N, .L = p->layout->dims.L, .K = 0, .rank = 0})
+
+static bool NAME(plain)(const ant_model_dims *d)
+{
+    return d->K == 0 && d->rank == 0 && !d->clipped;
+}
+
+static line_run NAME(forward)(const line_problem *p, const real *packed, line_group *g, double merge,
+                              real *scratch)
+{
+    switch (NAME(plain)(&p->layout->dims) ? p->layout->dims.M : 0) {
+#define CASE(m)                                                                                              \
+    case m:                                                                                                  \
+        return NAME(forward_for)(PLAIN_MODEL(m), p, packed, g, merge, scratch);
+        LINE_SIZES(CASE)
+#undef CASE
+    default:
+        return NAME(forward_for)(p->layout->dims, p, packed, g, merge, scratch);
+    }
+}
+
+static line_run NAME(backward)(const line_problem *p, const real *packed, line_group *g, bool loss,
+                               double floor, real *scratch, double *sums)
+{
+    switch (NAME(plain)(&p->layout->dims) ? p->layout->dims.M : 0) {
+#define CASE(m)                                                                                              \
+    case m:                                                                                                  \
+        return NAME(backward_for)(PLAIN_MODEL(m), p, packed, g, loss, floor, scratch, sums);
+        LINE_SIZES(CASE)
+#undef CASE
+    default:
+        return NAME(backward_for)(p->layout->dims, p, packed, g, loss, floor, scratch, sums);
+    }
+}
+#undef PLAIN_MODEL

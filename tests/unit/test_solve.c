@@ -1,0 +1,251 @@
+/* Every solver against the reference on random shapes, and what the solvers promise beyond numbers. */
+#include "solve_support.h"
+
+enum { SHAPES = 1000 };
+
+static size_t draw(ant_stream *stream, size_t low, size_t high)
+{
+    return low + (size_t)ant_stream_below(stream, high - low + 1);
+}
+
+static const size_t lengths[] = {1, 2, 3, 7, 15, 16, 17, 31, 32, 33, 47, 64, 65, 100, 129};
+
+/* One random problem with awkward sizes. */
+static problem random_shape(ant_stream *stream, uint64_t seed)
+{
+    ant_model_dims d = {.M = draw(stream, 1, 12), .N = draw(stream, 1, 7), .L = draw(stream, 1, 40)};
+    if (draw(stream, 0, 15) == 0)
+        d.M = draw(stream, 16, 40); /* more latent units than a vector holds */
+    d.K = draw(stream, 0, 2) == 0 ? draw(stream, 1, 3) : 0;
+    d.rank = draw(stream, 0, 2) == 0 ? draw(stream, 1, d.M < d.L ? d.M : d.L) : 0;
+    d.clipped = draw(stream, 0, 1);
+    const size_t T = lengths[draw(stream, 0, sizeof lengths / sizeof *lengths - 1)];
+    const size_t choice = draw(stream, 0, 3), batch = draw(stream, 0, 2) == 0 ? draw(stream, 2, 19) : 1;
+    const size_t warmup = choice == 0 ? 0 : choice == 1 ? T - 1 : draw(stream, 0, T - 1);
+    const double alphas[] = {0.0, 1.0, 0.1 + 0.8 * ant_stream_uniform(stream)};
+    return random_problem(d, T, batch, warmup, alphas[draw(stream, 0, 2)], seed);
+}
+
+static void check_shapes(int bits, double tolerance)
+{
+    ant_stream stream = ant_stream_open(2024, 0, 0, ANT_PURPOSE_INITIAL_STATE);
+    const ant_solver solvers[] = {ANT_SOLVER_SEQUENTIAL, ANT_SOLVER_SHOOTING, ANT_SOLVER_AUTO,
+                                  ANT_SOLVER_DEER,       ANT_SOLVER_SHOOTING, ANT_SOLVER_QUASI_DEER};
+    for (size_t i = 0; i < SHAPES; i++) {
+        problem p = random_shape(&stream, i);
+        ant_solve_options o;
+        ant_solve_options_default(&o);
+        o.solver = solvers[i % 6];
+        o.warmup = p.warmup;
+        o.threads = 1 + (int)(i / 6 % 3);
+        o.teacher = i / 18 % 2 ? ANT_TEACHER_STOP : ANT_TEACHER_FLOW;
+        o.start = (ant_start)(i / 36 % 3);
+        o.tolerance = bits == 64 ? 1e-12 : 1e-4;
+        if (o.solver == ANT_SOLVER_SHOOTING)
+            o.chunks = draw(&stream, 0, 1) ? draw(&stream, 1, 40) : 0;
+        answer a = solve(&p, &o, bits, true);
+        const ant_model_dims *d = &p.layout.dims;
+        if (a.status != ANTLER_OK || !(a.agreement.states <= tolerance) ||
+            !(a.agreement.gradient <= tolerance) || !(a.agreement.loss <= tolerance))
+            fail_msg("shape %zu: %s, M %zu N %zu L %zu K %zu rank %zu clipped %d, T %zu batch %zu warmup %zu "
+                     "alpha %g threads %d chunks %zu kernels %s: %s, states %g gradient %g loss %g",
+                     i, ant_solver_name(o.solver), d->M, d->N, d->L, d->K, d->rank, d->clipped, p.T, p.batch,
+                     p.warmup, p.alpha, o.threads, o.chunks, a.report.kernels, antler_status_name(a.status),
+                     a.agreement.states, a.agreement.gradient, a.agreement.loss);
+        answer_free(&a);
+        problem_free(&p);
+    }
+}
+
+static void test_shapes_double(void **state)
+{
+    (void)state;
+    check_shapes(64, 1e-9);
+}
+
+static void test_shapes_single(void **state)
+{
+    (void)state;
+    check_shapes(32, 1e-3);
+}
+
+/* Long sequences, where chunks in lanes are tried, on models that forget fast and on one that does not. */
+static void test_long_sequences(void **state)
+{
+    (void)state;
+    for (int slow = 0; slow <= 1; slow++) {
+        const ant_model_dims dims = {.M = 4, .N = 3, .L = 16};
+        problem p = random_problem(dims, 9001, 1, 1000, 0.2, 5);
+        if (slow)
+            p.parameters[p.layout.Abar + 3] = 6.0; /* A = 0.99999: remembers for 10^5 steps */
+        for (int threads = 1; threads <= 2; threads++) {
+            ant_solve_options o;
+            ant_solve_options_default(&o);
+            o.warmup = 1000;
+            o.threads = threads;
+            o.solver = ANT_SOLVER_SHOOTING;
+            answer a = solve(&p, &o, 64, true);
+            assert_int_equal(a.status, ANTLER_OK);
+            assert_true(a.agreement.states <= 1e-9);
+            assert_true(a.agreement.gradient <= 1e-9);
+            answer_free(&a);
+        }
+        problem_free(&p);
+    }
+}
+
+static void test_same_bits(void **state)
+{
+    (void)state;
+    const ant_model_dims dims = {.M = 5, .N = 3, .L = 24};
+    problem p = random_problem(dims, 4100, 2, 0, 0.2, 9);
+    const ant_solver solvers[] = {ANT_SOLVER_SEQUENTIAL, ANT_SOLVER_DEER, ANT_SOLVER_SHOOTING};
+    for (size_t i = 0; i < 3; i++) {
+        ant_solve_options o;
+        ant_solve_options_default(&o);
+        o.solver = solvers[i];
+        o.threads = 3;
+        answer a = solve(&p, &o, 32, false), b = solve(&p, &o, 32, false);
+        assert_memory_equal(a.gradient, b.gradient, p.layout.total * sizeof(double));
+        assert_memory_equal(a.states, b.states, 2 * 4100 * 5 * sizeof(double));
+        assert_true(memcmp(&a.report.loss, &b.report.loss, sizeof(double)) == 0);
+        answer_free(&a);
+        answer_free(&b);
+    }
+    problem_free(&p);
+}
+
+/* Newton that may not converge: told apart, counted, and solved again unless the caller forbids it. */
+static void test_not_converged(void **state)
+{
+    (void)state;
+    const ant_model_dims dims = {.M = 5, .N = 2, .L = 24};
+    problem p = random_problem(dims, 200, 2, 0, 0.05, 3);
+    ant_solve_options o;
+    ant_solve_options_default(&o);
+    o.solver = ANT_SOLVER_REFERENCE;
+    answer truth = solve(&p, &o, 64, false);
+    o.solver = ANT_SOLVER_QUASI_DEER;
+    o.max_iterations = 1;
+    answer again = solve(&p, &o, 64, false);
+    assert_int_equal(again.status, ANTLER_OK);
+    assert_int_equal(again.report.outcome, ANTLER_NOT_CONVERGED);
+    assert_int_equal(again.report.fallbacks, 2);
+    assert_true(relative_error(again.gradient, truth.gradient, p.layout.total) < 1e-9);
+    o.fallback = false;
+    answer bare = solve(&p, &o, 64, false);
+    assert_int_equal(bare.status, ANTLER_NOT_CONVERGED);
+    assert_int_equal(bare.report.fallbacks, 0);
+    answer_free(&truth);
+    answer_free(&again);
+    answer_free(&bare);
+    problem_free(&p);
+}
+
+/* An orbit that explodes, and parameters that are not numbers: an outcome, never a crash. */
+static void test_not_finite(void **state)
+{
+    (void)state;
+    const ant_model_dims dims = {.M = 3, .N = 1, .L = 8};
+    const ant_solver solvers[] = {ANT_SOLVER_REFERENCE, ANT_SOLVER_SEQUENTIAL, ANT_SOLVER_DEER,
+                                  ANT_SOLVER_QUASI_DEER, ANT_SOLVER_SHOOTING};
+    for (size_t i = 0; i < 5; i++) {
+        for (int bits = 32; bits <= 64; bits += 32) {
+            problem p = random_problem(dims, 2000, 1, 0, 0.0, 4);
+            ant_solve_options o;
+            ant_solve_options_default(&o);
+            o.solver = solvers[i];
+            o.threads = 2;
+            for (size_t k = 0; k < dims.M * dims.L; k++) {
+                p.parameters[p.layout.W + k] = 3.0;
+                p.parameters[p.layout.V + k] = 3.0;
+            }
+            answer a = solve(&p, &o, bits, false);
+            assert_int_equal(a.status, ANTLER_NON_FINITE);
+            answer_free(&a);
+            p.parameters[p.layout.B] = NAN;
+            a = solve(&p, &o, bits, false);
+            assert_int_equal(a.status, ANTLER_NON_FINITE);
+            answer_free(&a);
+            problem_free(&p);
+        }
+    }
+}
+
+static void test_bad_options(void **state)
+{
+    (void)state;
+    const ant_model_dims dims = {.M = 3, .N = 1, .L = 8};
+    ant_solve_plan_f64 *plan = NULL;
+    ant_solve_options o;
+    ant_solve_options_default(&o);
+    assert_int_equal(ant_solve_plan_create_f64(&dims, 0, 1, &o, &plan), ANTLER_ERROR_ARGUMENT);
+    assert_int_equal(ant_solve_plan_create_f64(&dims, 5, 0, &o, &plan), ANTLER_ERROR_ARGUMENT);
+    o.warmup = 5;
+    assert_int_equal(ant_solve_plan_create_f64(&dims, 5, 1, &o, &plan), ANTLER_ERROR_ARGUMENT);
+    assert_non_null(strstr(antler_message(), "warm-up"));
+    o.warmup = 0;
+    o.tolerance = NAN;
+    assert_int_equal(ant_solve_plan_create_f64(&dims, 5, 1, &o, &plan), ANTLER_ERROR_ARGUMENT);
+    o.tolerance = 0;
+    assert_int_equal(ant_solve_plan_create_f64(&dims, SIZE_MAX / 1024, 1, &o, &plan), ANTLER_ERROR_MEMORY);
+    assert_null(plan);
+    ant_solve_plan_free_f64(NULL);
+}
+
+/* The plan is made for a million steps within the budget of memory, and says what it chose. */
+static void test_memory(void **state)
+{
+    (void)state;
+    const ant_model_dims dims = {.M = 10, .N = 6, .L = 128};
+    const ant_solver solvers[] = {ANT_SOLVER_SEQUENTIAL, ANT_SOLVER_SHOOTING, ANT_SOLVER_AUTO};
+    for (size_t i = 0; i < 3; i++) {
+        ant_solve_plan_f32 *plan = NULL;
+        ant_solve_options o;
+        ant_solve_options_default(&o);
+        o.solver = solvers[i];
+        o.threads = 2;
+        assert_int_equal(ant_solve_plan_create_f32(&dims, 1000000, 1, &o, &plan), ANTLER_OK);
+        assert_true(ant_solve_plan_bytes_f32(plan) < 1000000000);
+        assert_non_null(
+            strstr(ant_solve_plan_choice_f32(plan), ant_solver_name(ant_solve_plan_solver_f32(plan))));
+        ant_solve_plan_free_f32(plan);
+    }
+}
+
+/* A linear model with a known answer: z halves at every step, so does the loss of its free run. */
+static void test_known_answer(void **state)
+{
+    (void)state;
+    const ant_model_dims dims = {.M = 1, .N = 1, .L = 1};
+    problem p = random_problem(dims, 10, 1, 0, 0.0, 1);
+    memset(p.parameters, 0, p.layout.total * sizeof(double));
+    memset(p.x, 0, 11 * sizeof(double));
+    p.parameters[p.layout.Abar] = atanh(0.5);
+    p.parameters[p.layout.B] = 1.0;
+    p.x[0] = 1.0;
+    ant_solve_options o;
+    ant_solve_options_default(&o);
+    o.solver = ANT_SOLVER_SEQUENTIAL;
+    answer a = solve(&p, &o, 64, false);
+    double loss = 0.0;
+    for (int t = 1; t <= 10; t++) {
+        assert_true(fabs(a.states[t - 1] - pow(0.5, t)) < 1e-15);
+        loss += pow(0.25, t) / 10.0;
+    }
+    assert_true(fabs(a.report.loss - loss) < 1e-15);
+    answer_free(&a);
+    problem_free(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_known_answer),  cmocka_unit_test(test_shapes_double),
+        cmocka_unit_test(test_shapes_single), cmocka_unit_test(test_long_sequences),
+        cmocka_unit_test(test_same_bits),     cmocka_unit_test(test_not_converged),
+        cmocka_unit_test(test_not_finite),    cmocka_unit_test(test_bad_options),
+        cmocka_unit_test(test_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
