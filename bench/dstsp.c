@@ -9,7 +9,8 @@
  * last is nearest to what the code can do.  Its multiply-adds are compared with the peak of a core.
  */
 #include "dstsp_case.h"
-#include "peak.h"
+
+#include "base/machine.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,7 +123,7 @@ static void cpu_model(char *model, size_t bytes)
 /* Run all cases of one level; append them to `cases`. */
 static bool run_level(const options *o, ant_cpu_level level, json_t *cases)
 {
-    const double peak = bench_peak_rate(level);
+    const double peak = ant_peak_rate(level);
     printf("%s: one core multiplies and adds %.1fe9 doubles per second\n", ant_cpu_level_name(level),
            1e-9 * peak);
     printf("  dim  threads   kernels/s   noise    fastest   per core second   ns/kernel   of peak\n");

@@ -7,7 +7,7 @@
  * ------------
  * Antler works on series: one or many trajectories, each a `T x N` table of numbers with time running
  * down the rows, optionally with a `T x K` table of known inputs beside it.  This header is the whole
- * public interface of the library.  It has seven parts, in the order in which a program needs them:
+ * public interface of the library.  It has eight parts, in the order in which a program needs them:
  *
  *   1  version         which library is this
  *   2  status          what a call returns, and the sentence behind it
@@ -16,6 +16,7 @@
  *   5  measures        compare a generated orbit with a true one
  *   6  models          load a trained model, run it free, judge it
  *   7  training        settings, runs, checkpoints, resume
+ *   8  solving         the bare solver on arrays: states, loss, gradient
  *
  * A complete use, with nothing left out but the error handling:
  *
@@ -959,6 +960,89 @@ typedef struct antler_statistics {
 
 ANTLER_API antler_status antler_statistics_of(const double *values, size_t count,
                                               antler_statistics *statistics);
+
+/* ===================================================================================================
+ * 8  Solving
+ * ================================================================================================= */
+
+/*
+ * The bare solver, for those who build on the method: states of a forced shPLRNN, its loss and the exact
+ * gradient.  A problem is made for sizes and solver, holds parameters and sequences, and is solved as
+ * often as wanted:
+ *
+ *     antler_settings s;
+ *     antler_problem *problem = NULL;
+ *     antler_solve_report report;
+ *
+ *     antler_settings_default(&s);
+ *     s.latent_dim = 5, s.hidden_dim = 50, s.sequence_length = 1000, s.batch_size = 1;
+ *     antler_problem_create(&s, 3, 0, &problem);
+ *     antler_problem_initialise(problem);                 // or antler_problem_set_parameters
+ *     antler_problem_set_data(problem, x, NULL);          // x: (1, 1001, 3)
+ *     antler_problem_solve(problem, &report);
+ *     antler_problem_gradient(problem, gradient);
+ *     antler_problem_free(problem);
+ */
+typedef struct antler_problem antler_problem;
+
+/* What a solve found. */
+typedef struct antler_solve_report {
+    double loss;           /* mean squared error after the warm-up */
+    antler_status outcome; /* of the parallel solver before any fallback: OK, NOT_CONVERGED, NON_FINITE */
+    int iterations;        /* of Newton, or rounds of shooting; 0 for sequential */
+    double last_change;    /* max|dz| of the last iteration, or the largest jump left at a border */
+    size_t fallbacks;      /* sequences that were solved again sequentially */
+    double seconds;        /* forward and backward */
+} antler_solve_report;
+
+/*
+ * Of the settings, those of model, forcing, windows and solver, precision, threads, kappa and seed count.
+ * All memory is taken here; solving allocates nothing.
+ */
+ANTLER_API antler_status antler_problem_create(const antler_settings *settings, size_t dim, size_t input_dim,
+                                               antler_problem **problem);
+ANTLER_API void antler_problem_free(antler_problem *problem);
+
+/* Which solver and kernels are in use, and why: one sentence. */
+ANTLER_API const char *antler_problem_choice(const antler_problem *problem);
+
+/* Bytes that the problem holds. */
+ANTLER_API size_t antler_problem_bytes(const antler_problem *problem);
+
+/*
+ * Parameters are one vector: Abar (M), W (M, L) or WL (M, r) and WR (r, L), V (L, M), b (L), h (M),
+ * C (M, K), B (N, M), in this order.
+ */
+ANTLER_API size_t antler_problem_parameter_total(const antler_problem *problem);
+ANTLER_API void antler_problem_initialise(antler_problem *problem); /* by kappa and seed */
+ANTLER_API void antler_problem_set_parameters(antler_problem *problem, const double *parameters);
+
+/* Copy the parameters of a model of the same sizes. */
+ANTLER_API antler_status antler_problem_set_model(antler_problem *problem, const antler_model *model);
+
+/* x: (batch, T+1, N); inputs: (batch, T, K), NULL when K is 0.  Copied into the precision. */
+ANTLER_API void antler_problem_set_data(antler_problem *problem, const double *x, const double *inputs);
+
+/* ANTLER_NON_FINITE or, without fallback, ANTLER_NOT_CONVERGED are outcomes; the report is filled then too.
+ */
+ANTLER_API antler_status antler_problem_solve(antler_problem *problem, antler_solve_report *report);
+
+/* Solve, and compare with plain sequential loops: largest relative difference of states and gradient. */
+ANTLER_API antler_status antler_problem_check(antler_problem *problem, antler_solve_report *report,
+                                              double *states_differ, double *gradient_differs);
+
+/* Of the last solve.  z: (T, M) of one sequence; gradient: (parameter_total). */
+ANTLER_API void antler_problem_states(const antler_problem *problem, size_t sequence, double *z);
+ANTLER_API void antler_problem_gradient(const antler_problem *problem, double *gradient);
+
+/*
+ * Multiply-adds per second that one core reaches in registers, measured now (some 20 ms), with the
+ * instruction set in use: what benchmarks are held against.
+ */
+ANTLER_API double antler_peak_rate(antler_precision precision);
+
+/* Threads that a request for 0 gets. */
+ANTLER_API int antler_threads(void);
 
 #ifdef __cplusplus
 }

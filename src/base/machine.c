@@ -68,3 +68,8 @@ antler_status ant_progress_report(antler_progress progress, const char *what, do
         return ANTLER_OK;
     return ant_fail(ANTLER_CANCELLED, "%s: stopped at %.0f %%", what, 100.0 * fraction);
 }
+
+int antler_threads(void)
+{
+    return ant_threads_resolve(0);
+}

@@ -19,6 +19,10 @@ ant_cpu_level ant_cpu_level_best(void);
 
 const char *ant_cpu_level_name(ant_cpu_level level);
 
+/* Multiply-adds of doubles per second on one core with this level's instructions: the best of several runs.
+ */
+double ant_peak_rate(ant_cpu_level level);
+
 /* Threads to use for a request: 0 asks for what OpenMP offers.  At least 1, at most 1024. */
 int ant_threads_resolve(int requested);
 

@@ -1,5 +1,6 @@
 /* learner_tmpl.c - windows, gradient, regularisers, clipping, step: one update of SPEC 6. */
 #include "train/learner.h"
+#include "train/problem.h"
 
 #include "base/arena.h"
 #include "base/random.h"
@@ -62,24 +63,6 @@ static void release(void *opaque)
     free(l);
 }
 
-static ant_solve_options solve_options(const ant_learner_config *config)
-{
-    const antler_settings *s = config->settings;
-    ant_solve_options o;
-    ant_solve_options_default(&o);
-    o.solver = (ant_solver)s->solver;
-    o.start = (ant_start)s->start;
-    o.teacher = (ant_teacher)s->teacher;
-    o.adjoint = (ant_adjoint)s->adjoint;
-    o.warmup = s->warmup;
-    o.tolerance = s->tolerance;
-    o.max_iterations = (int)s->max_iterations;
-    o.fallback = s->fallback;
-    o.threads = config->threads;
-    o.seed = s->seed;
-    return o;
-}
-
 static antler_status create(const ant_learner_config *config, void **opaque)
 {
     const antler_settings *s = config->settings;
@@ -93,7 +76,7 @@ static antler_status create(const ant_learner_config *config, void **opaque)
                                        .units = s->regularised_units,
                                        .p = (int)s->MAR_p,
                                        .initial_scale = s->MAR_initial_scale};
-    const ant_solve_options options = solve_options(config);
+    const ant_solve_options options = ant_settings_solver(s, config->threads);
     ant_arena counting;
     ant_arena_count(&counting);
     carve(l, &counting);

@@ -1,4 +1,5 @@
-#include "peak.h"
+/* peak.c - the rate at which one core of this machine can multiply and add, measured. */
+#include "base/machine.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -40,7 +41,7 @@ PEAK_LOOP(run_avx512, __attribute__((target("avx512f"))), __m512d, _mm512_set1_p
           _mm512_cvtsd_f64)
 #endif
 
-double bench_peak_rate(ant_cpu_level level)
+double ant_peak_rate(ant_cpu_level level)
 {
     double (*run)(void) = run_base;
     int width = 2;
@@ -62,4 +63,9 @@ double bench_peak_rate(ant_cpu_level level)
         best = rate > best ? rate : best;
     }
     return best;
+}
+
+double antler_peak_rate(antler_precision precision)
+{
+    return ant_peak_rate(ant_cpu_level_best()) * (precision == ANTLER_PRECISION_FLOAT ? 2.0 : 1.0);
 }

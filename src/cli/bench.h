@@ -1,0 +1,33 @@
+/* bench.h - one case of the solver benchmark. */
+#ifndef ANT_CLI_BENCH_H
+#define ANT_CLI_BENCH_H
+
+#include <antler/antler.h>
+
+typedef struct cli_bench_case {
+    size_t latent, hidden, length, batch; /* M, L, T, B */
+    const char *solver, *system, *precision;
+    double alpha;
+    double warmup; /* fraction of T */
+    size_t updates;
+    int threads;
+    double seconds; /* to spend */
+    bool check;
+} cli_bench_case;
+
+typedef struct cli_bench_result {
+    double median, best, noise; /* seconds; noise: 1.48 MAD over the median */
+    size_t repeats;
+    double ns_per_step; /* of one sequence */
+    int iterations;
+    size_t fallbacks;
+    double of_peak;
+    double bytes;
+    double states_differ, gradient_differs; /* NaN when not checked */
+    char choice[256];
+} cli_bench_result;
+
+/* Simulate, train for a moment, and time.  peak: multiply-adds per second of one core. */
+antler_status cli_bench_run(const cli_bench_case *c, double peak, cli_bench_result *result);
+
+#endif

@@ -1,0 +1,155 @@
+/* problem.c - antler_problem: the bare solver on arrays. */
+#include "train/problem.h"
+#include "base/machine.h"
+#include "model/handle.h"
+
+#include <stdlib.h>
+
+struct antler_problem {
+    const ant_problem_ops *ops;
+    void *self;
+    ant_model_layout layout;
+};
+
+ant_solve_options ant_settings_solver(const antler_settings *settings, int threads)
+{
+    ant_solve_options o;
+    ant_solve_options_default(&o);
+    o.solver = (ant_solver)settings->solver;
+    o.start = (ant_start)settings->start;
+    o.teacher = (ant_teacher)settings->teacher;
+    o.adjoint = (ant_adjoint)settings->adjoint;
+    o.warmup = settings->warmup;
+    o.tolerance = settings->tolerance;
+    o.max_iterations = (int)settings->max_iterations;
+    o.fallback = settings->fallback;
+    o.threads = threads;
+    o.seed = settings->seed;
+    return o;
+}
+
+antler_status antler_problem_create(const antler_settings *settings, size_t dim, size_t input_dim,
+                                    antler_problem **problem)
+{
+    const antler_settings *s = settings;
+    const ant_model_dims dims = {.M = s->latent_dim,
+                                 .N = dim,
+                                 .L = s->hidden_dim,
+                                 .K = input_dim,
+                                 .rank = s->rank,
+                                 .clipped = s->clipped};
+    ant_problem_config config = {.options = ant_settings_solver(s, ant_threads_resolve((int)s->threads)),
+                                 .T = s->sequence_length,
+                                 .batch = s->batch_size,
+                                 .alpha = s->gtf_alpha,
+                                 .kappa = s->kappa,
+                                 .seed = s->seed};
+    ANT_TRY(antler_settings_check(s, NULL));
+    ANT_TRY(ant_model_layout_make(&dims, &config.layout));
+    antler_problem *p = calloc(1, sizeof *p);
+    if (p == NULL)
+        return ant_fail_memory(sizeof *p, "a problem");
+    p->ops = s->precision == ANTLER_PRECISION_FLOAT ? &ant_problem_ops_f32 : &ant_problem_ops_f64;
+    p->layout = config.layout;
+    const antler_status status = p->ops->create(&config, &p->self);
+    if (status != ANTLER_OK) {
+        free(p);
+        return status;
+    }
+    p->ops->initialise(p->self);
+    *problem = p;
+    return ANTLER_OK;
+}
+
+void antler_problem_free(antler_problem *problem)
+{
+    if (problem != NULL)
+        problem->ops->free(problem->self);
+    free(problem);
+}
+
+const char *antler_problem_choice(const antler_problem *problem)
+{
+    return problem->ops->choice(problem->self);
+}
+
+size_t antler_problem_bytes(const antler_problem *problem)
+{
+    return problem->ops->bytes(problem->self);
+}
+
+size_t antler_problem_parameter_total(const antler_problem *problem)
+{
+    return problem->layout.total;
+}
+
+void antler_problem_initialise(antler_problem *problem)
+{
+    problem->ops->initialise(problem->self);
+}
+
+void antler_problem_set_parameters(antler_problem *problem, const double *parameters)
+{
+    problem->ops->set_parameters(problem->self, parameters);
+}
+
+antler_status antler_problem_set_model(antler_problem *problem, const antler_model *model)
+{
+    const ant_model_dims *a = &problem->layout.dims, *b = &model->layout.dims;
+    ANT_CHECK(
+        a->M == b->M && a->N == b->N && a->L == b->L && a->K == b->K && a->rank == b->rank &&
+            a->clipped == b->clipped,
+        ANTLER_ERROR_ARGUMENT,
+        "the model (M = %zu, N = %zu, L = %zu, K = %zu, rank %zu%s) is of another size than the problem "
+        "(M = %zu, N = %zu, L = %zu, K = %zu, rank %zu%s)",
+        b->M, b->N, b->L, b->K, b->rank, b->clipped ? ", clipped" : "", a->M, a->N, a->L, a->K, a->rank,
+        a->clipped ? ", clipped" : "");
+    problem->ops->set_parameters(problem->self, model->parameters);
+    return ANTLER_OK;
+}
+
+void antler_problem_set_data(antler_problem *problem, const double *x, const double *inputs)
+{
+    problem->ops->set_data(problem->self, x, inputs);
+}
+
+static antler_status solve(antler_problem *problem, antler_solve_report *report,
+                           ant_solve_agreement *agreement)
+{
+    ant_solve_report r = {0};
+    const double begin = ant_seconds();
+    const antler_status status = problem->ops->solve(problem->self, &r, agreement);
+    if (report != NULL && status >= 0)
+        *report = (antler_solve_report){.loss = r.loss,
+                                        .outcome = r.outcome,
+                                        .iterations = r.iterations,
+                                        .last_change = r.last_change,
+                                        .fallbacks = r.fallbacks,
+                                        .seconds = ant_seconds() - begin};
+    return status;
+}
+
+antler_status antler_problem_solve(antler_problem *problem, antler_solve_report *report)
+{
+    return solve(problem, report, NULL);
+}
+
+antler_status antler_problem_check(antler_problem *problem, antler_solve_report *report,
+                                   double *states_differ, double *gradient_differs)
+{
+    ant_solve_agreement agreement = {0};
+    ANT_TRY(solve(problem, report, &agreement));
+    *states_differ = agreement.states;
+    *gradient_differs = agreement.gradient;
+    return ANTLER_OK;
+}
+
+void antler_problem_states(const antler_problem *problem, size_t sequence, double *z)
+{
+    problem->ops->states(problem->self, sequence, z);
+}
+
+void antler_problem_gradient(const antler_problem *problem, double *gradient)
+{
+    problem->ops->gradient(problem->self, gradient);
+}

@@ -1,0 +1,34 @@
+/* problem.h - the table behind antler_problem: one implementation per precision (problem_tmpl.c). */
+#ifndef ANT_TRAIN_PROBLEM_H
+#define ANT_TRAIN_PROBLEM_H
+
+#include "solve/solve.h"
+
+typedef struct ant_problem_config {
+    ant_model_layout layout;
+    ant_solve_options options;
+    size_t T, batch;
+    double alpha, kappa;
+    uint64_t seed;
+} ant_problem_config;
+
+typedef struct ant_problem_ops {
+    antler_status (*create)(const ant_problem_config *config, void **problem);
+    void (*free)(void *problem);
+    const char *(*choice)(const void *problem);
+    size_t (*bytes)(const void *problem);
+    void (*initialise)(void *problem);
+    void (*set_parameters)(void *problem, const double *parameters); /* (total) */
+    void (*set_data)(void *problem, const double *x,
+                     const double *inputs); /* (batch, T+1, N), (batch, T, K) */
+    antler_status (*solve)(void *problem, ant_solve_report *report, ant_solve_agreement *agreement);
+    void (*states)(const void *problem, size_t sequence, double *z); /* (T, M) */
+    void (*gradient)(const void *problem, double *gradient);         /* (total) */
+} ant_problem_ops;
+
+/* What the settings say about solving, for `threads` threads. */
+ant_solve_options ant_settings_solver(const antler_settings *settings, int threads);
+
+extern const ant_problem_ops ant_problem_ops_f32, ant_problem_ops_f64;
+
+#endif
