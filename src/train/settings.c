@@ -2,6 +2,7 @@
 #include "train/settings.h"
 
 #include "base/text.h"
+#include "data/excerpt.h"
 #include "data/number.h"
 
 #include <errno.h>
@@ -26,15 +27,19 @@ antler_status ant_setting_find(const char *name, const ant_setting **setting)
         }
         names[i] = ant_setting_at(i)->info.name;
     }
+    char shown[ANT_EXCERPT_ROOM];
     const char *nearest = ant_text_nearest(name, names, count);
-    return ant_fail(ANTLER_ERROR_NOT_FOUND, "there is no setting '%.100s'%s%s%s", name,
+    return ant_fail(ANTLER_ERROR_NOT_FOUND, "there is no setting '%s'%s%s%s",
+                    ant_excerpt(name, strlen(name), shown),
                     nearest == NULL ? "; 'antler train --settings' lists them" : "; did you mean '",
                     nearest == NULL ? "" : nearest, nearest == NULL ? "" : "'?");
 }
 
 static antler_status fail_kind(const ant_setting *setting, const char *text, const char *expected)
 {
-    return ant_fail(ANTLER_ERROR_ARGUMENT, "%s: '%.200s' is not %s", setting->info.name, text, expected);
+    char shown[ANT_EXCERPT_ROOM];
+    return ant_fail(ANTLER_ERROR_ARGUMENT, "%s: '%s' is not %s", setting->info.name,
+                    ant_excerpt(text, strlen(text), shown), expected);
 }
 
 static antler_status check_bounds(const ant_setting *setting, double value)
@@ -126,9 +131,10 @@ static antler_status store_choice(const ant_setting *setting, const char *text, 
         const size_t used = strlen(list);
         snprintf(list + used, sizeof list - used, "%s%s", count == 0 ? "" : ", ", choices[count]);
     }
+    char shown[ANT_EXCERPT_ROOM];
     const char *nearest = ant_text_nearest(text, choices, (size_t)count);
-    return ant_fail(ANTLER_ERROR_ARGUMENT, "%s: there is no '%.100s'%s%s%s; it is one of %s",
-                    setting->info.name, text, nearest == NULL ? "" : ", did you mean '",
+    return ant_fail(ANTLER_ERROR_ARGUMENT, "%s: there is no '%s'%s%s%s; it is one of %s", setting->info.name,
+                    ant_excerpt(text, strlen(text), shown), nearest == NULL ? "" : ", did you mean '",
                     nearest == NULL ? "" : nearest, nearest == NULL ? "" : "'", list);
 }
 
@@ -221,10 +227,11 @@ void antler_settings_default(antler_settings *settings)
 
 antler_status antler_settings_set(antler_settings *settings, const char *assignment)
 {
+    char name[ANT_EXCERPT_ROOM];
     const char *equals = strchr(assignment, '=');
     ANT_CHECK(equals != NULL && equals != assignment && equals - assignment < 100, ANTLER_ERROR_ARGUMENT,
-              "'%.200s' is not of the form NAME=VALUE, such as gtf_alpha=0.15", assignment);
-    char name[104];
+              "'%s' is not of the form NAME=VALUE, such as gtf_alpha=0.15",
+              ant_excerpt(assignment, strlen(assignment), name));
     snprintf(name, sizeof name, "%.*s", (int)(equals - assignment), assignment);
     const ant_setting *setting = NULL;
     ANT_TRY(ant_setting_find(name, &setting));

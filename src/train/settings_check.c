@@ -1,6 +1,8 @@
 /* settings_check.c - which settings go together, and with which data.  Before any work is done. */
 #include "train/settings.h"
 
+#include "data/excerpt.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,9 +35,11 @@ static antler_status check_each(const antler_settings *s)
 /* Experiment and name become one folder each. */
 static antler_status check_folder(const char *setting, const char *text)
 {
-    ANT_CHECK(text[0] != '\0' && strchr(text, '/') == NULL && strcmp(text, ".") != 0 &&
+    char shown[ANT_EXCERPT_ROOM];
+    ANT_CHECK(text[0] != '\0' && strpbrk(text, "/\n") == NULL && strcmp(text, ".") != 0 &&
                   strcmp(text, "..") != 0,
-              ANTLER_ERROR_ARGUMENT, "%s: '%s' cannot be the name of one folder", setting, text);
+              ANTLER_ERROR_ARGUMENT, "%s: '%s' cannot be the name of one folder", setting,
+              ant_excerpt(text, strlen(text), shown));
     return ANTLER_OK;
 }
 
