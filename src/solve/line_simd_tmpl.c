@@ -363,14 +363,10 @@ static double line_square(const line_problem *p, const line_group *g)
     typedef real loose##bytes __attribute__((vector_size(bytes), aligned(sizeof(real))));
 
 SMALL_TYPES(16)
-#define SMALL       small16
-#define SMALL_WIDTH ((size_t)16 / sizeof(real))
-#define NAME(x)     x##16
-#if defined(ANT_SANITIZE) /* instrumented, each size takes minutes to compile */
-#define LINE_SIZES(CASE) CASE(4)
-#else
+#define SMALL            small16
+#define SMALL_WIDTH      ((size_t)16 / sizeof(real))
+#define NAME(x)          x##16
 #define LINE_SIZES(CASE) CASE(3) CASE(4) CASE(5) CASE(6) CASE(10)
-#endif
 #include "solve/line_body.h"
 #undef SMALL
 #undef SMALL_WIDTH
