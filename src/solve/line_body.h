@@ -433,15 +433,12 @@ static void NAME(flush)(const line_problem *p, const NAME(weights) * w, const NA
 static void NAME(tile_hidden)(const ant_model_dims *d, const NAME(weights) * w, const line_group *g,
                               const NAME(buffers) * t, size_t first, size_t count)
 {
-    for (size_t k = 0; k < count; k++) {
-        vector *phi = t->tile_phi + k * w->lv;
-        wide_hidden(d, w->lv, w->V_wide, w->b, g->forced + (first + k) * d->M, phi,
-                    d->clipped ? t->tile_sum + k * w->lv : NULL);
+    wide_hidden_tile(d, count, w->lv, w->V_wide, w->b, g->forced + first * d->M, t->tile_phi, t->tile_sum);
+    for (size_t k = 0; k < count && d->rank > 0; k++) {
         SMALL *inner = t->tile_inner + k * w->rv;
         for (size_t c = 0; c < w->rv; c++)
             inner[c] = (SMALL){0};
-        if (d->rank > 0)
-            wide_dots(d->rank, w->lv, w->W_wide, phi, (real *)inner);
+        wide_dots(d->rank, w->lv, w->W_wide, t->tile_phi + k * w->lv, (real *)inner);
     }
 }
 
