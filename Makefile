@@ -13,7 +13,9 @@ build: ## build the library and the command into build/
 	@scripts/setup.sh build
 	@scripts/build.sh release $(JOBS)
 
-demo: build ## a first look: simulate, measure, draw
+demo: ## simulate, train, run free, measure, draw
+	@scripts/setup.sh build plot
+	@scripts/build.sh release $(JOBS)
 	@scripts/demo.sh build/antler
 
 test: ## build and run all tests

@@ -1,37 +1,68 @@
 #!/usr/bin/env bash
-# demo.sh ANTLER - a first look: two systems, a right and a wrong orbit, measured.
+# demo.sh ANTLER - the main job on a small scale: simulate Lorenz-63, train, run free, measure, draw.
 set -euo pipefail
 antler=$1
+here=$(cd "$(dirname "$0")/.." && pwd)
 folder=build/demo
+rm -rf "$folder"
 mkdir -p "$folder"
 say() { printf '\n%s\n' "$*"; }
 
-say "Two systems, simulated (Lorenz-63 and Roessler), and two more orbits to compare with the first:"
-"$antler" simulate lorenz63 --length 20000 --standardise off --seed 1 --out "$folder/truth.npz"
-"$antler" simulate roessler --length 20000 --standardise off --seed 1 --out "$folder/roessler.npz"
-"$antler" simulate lorenz63 --length 20000 --standardise off --seed 2 --out "$folder/right.npz"
-"$antler" simulate lorenz63 --length 20000 --standardise off --seed 2 --param rho=24 --out "$folder/wrong.npz"
+say "Simulate Lorenz-63: an orbit to train on, and another to test with."
+"$antler" simulate lorenz63 --seed 1 --out "$folder/train.npz"
+"$antler" simulate lorenz63 --seed 1001 --out "$folder/test.npz"
 
-say "The true orbit, x against z:"
-"$antler" info "$folder/truth.npz" --sketch x,z | sed -n '/ from /,$p'
+say "Train four shPLRNNs (M = 5, L = 50, alpha 0.15, 20,000 updates each), as in Fig. 2 of the paper."
+cat >"$folder/demo.yaml" <<YAML
+experiment: lorenz63
+name: demo
+results: $folder/Results
+data: $folder/train.npz
+latent_dim: 5
+hidden_dim: 50
+sequence_length: 200
+batch_size: 16
+gtf_alpha: 0.15
+updates: 20000
+start_lr: 1e-3
+end_lr: 1e-6
+runs: 4
+log_interval: 1000
+check_interval: 1000
+YAML
+"$antler" train "$folder/demo.yaml"
 
-say "Measured against it (gmm with 100,000 samples; the paper uses 1,000,000):"
-printf '%-46s %12s %10s %14s\n' "" "D_stsp" "D_H" "kernels/s"
-measure() {
-    "$antler" measure --true "$folder/truth.npz" --generated "$2" --samples 1e5 --quiet --json >"$folder/$3.json"
-    value() { sed -nE "s/^ {$1}\"$2\": ([-0-9.e+]+),?\$/\1/p" "$folder/$3.json" | head -n "${4:-1}" | tail -n 1; }
-    printf '%-46s %12.4g %10.4g %14.3g\n' "$1" "$(value 4 value "$3")" "$(value 4 value "$3" 2)" "$(value 4 kernels_per_second "$3")"
-}
-measure "another orbit of the same system" "$folder/right.npz" right
-measure "an orbit with rho = 24 instead of 28" "$folder/wrong.npz" wrong
-measure "the Roessler system" "$folder/roessler.npz" roessler
+say "Let each run free for 300,000 steps and measure it against the test orbit (10,000 samples; the paper has 1,000,000)."
+"$antler" evaluate "$folder"/Results/lorenz63/demo/0* --data "$folder/test.npz" --samples 10000 >"$folder/evaluate.txt"
+median() { awk -v name="$1" '$1 == name { print $2 }' "$folder/evaluate.txt"; }
+cat "$folder/evaluate.txt"
+
+"$antler" generate "$folder/Results/lorenz63/demo/001" --data "$folder/test.npz" --steps 20000 --out "$folder/free.npz" >/dev/null
+say "The free run of the first model, x against z:"
+"$antler" info "$folder/free.npz" --sketch 1,3 | sed -n '/ from /,$p'
+
+printf '\n%-44s %12s %18s\n' "" "here" "paper"
+printf '%-44s %12s %18s\n' "D_stsp, median of the runs" "$(median dstsp)" "0.0087 +- 0.0038"
+printf '%-44s %12s %18s\n' "D_stsp of another true orbit" "about 0.001" ""
+printf "%-44s %12s %18s\n" "largest Lyapunov exponent, per time unit" "$(awk -v v="$(median lyapunov_max)" "BEGIN { printf \"%.3f\", v / 0.01 }")" "0.906 (known)"
+
+drawn=
+for python in python3 /usr/bin/python3; do
+    if "$python" -c 'import matplotlib' 2>/dev/null; then
+        PYTHONPATH=$here/python "$python" -m antler.plot attractor "$folder/test.npz" "$folder/free.npz" --out "$folder/attractor.png"
+        drawn=yes
+        break
+    fi
+done
+if [ -n "$drawn" ]; then
+    say "The picture of the true and the generated attractor: $folder/attractor.png"
+else
+    say "Without Python's matplotlib there is no picture; install it with:  sudo apt-get install python3-matplotlib"
+fi
 cat <<TXT
 
-D_stsp is near 0 when the orbit visits the same places equally often; D_H is near 0
-when the power spectra agree. The wrong orbits are found out by at least one of them.
-
 What to try next:
-  build/antler simulate --list
-  build/antler info $folder/roessler.npz --sketch x,y
-  build/antler measure --true $folder/truth.npz --generated $folder/wrong.npz --embed 3,10
+  build/antler lyapunov $folder/Results/lorenz63/demo/001
+  build/antler info $folder/Results/lorenz63/demo/001
+  build/antler train examples/own_csv.yaml --set data=your.csv
 TXT

@@ -210,6 +210,53 @@ static ALWAYS_INLINE void wide_hidden(const ant_model_dims *d, size_t lv, const 
         WIDE_BLOCKS(lv, hidden_block, false, lv, d->M, V, b, forced, phi, sum);
 }
 
+enum { STEPS = 4 }; /* time steps that share one read of V on the way back */
+
+static ALWAYS_INLINE void hidden_steps(const size_t count, size_t at, bool clipped, size_t lv, size_t M,
+                                       const vector *V, const vector *b, const real *forced, vector *phi,
+                                       vector *sum)
+{
+    vector acc[STEPS][4];
+    for (size_t q = 0; q < STEPS; q++) {
+        for (size_t c = 0; c < count; c++)
+            acc[q][c] = clipped ? (vector){0} : b[at + c];
+    }
+    for (size_t m = 0; m < M; m++) {
+        for (size_t c = 0; c < count; c++) {
+            const vector column = V[m * lv + at + c];
+            for (size_t q = 0; q < STEPS; q++)
+                acc[q][c] += forced[q * M + m] * column;
+        }
+    }
+    for (size_t q = 0; q < STEPS; q++) {
+        for (size_t c = 0; c < count; c++) {
+            const vector x = acc[q][c];
+            if (clipped)
+                sum[q * lv + at + c] = x;
+            phi[q * lv + at + c] = clipped ? relu(x + b[at + c]) - relu(x) : relu(x);
+        }
+    }
+}
+
+/* wide_hidden for `count` steps.  forced: (count, M); phi, sum: (count, lv) */
+static void wide_hidden_tile(const ant_model_dims *d, size_t count, size_t lv, const vector *V,
+                             const vector *b, const real *forced, vector *phi, vector *sum)
+{
+    for (; count >= STEPS; count -= STEPS, forced += STEPS * d->M, phi += STEPS * lv, sum += STEPS * lv) {
+        size_t at = 0;
+        for (; at + 4 <= lv; at += 4) {
+            if (d->clipped)
+                hidden_steps(4, at, true, lv, d->M, V, b, forced, phi, sum);
+            else
+                hidden_steps(4, at, false, lv, d->M, V, b, forced, phi, sum);
+        }
+        for (; at < lv; at++)
+            hidden_steps(1, at, d->clipped, lv, d->M, V, b, forced, phi, sum);
+    }
+    for (; count > 0; count--, forced += d->M, phi += lv, sum += lv)
+        wide_hidden(d, lv, V, b, forced, phi, d->clipped ? sum : NULL);
+}
+
 static ALWAYS_INLINE void back_block(const size_t count, size_t at, bool clipped, size_t lv, size_t depth,
                                      const vector *W, const vector *b, const real *v, const vector *sum,
                                      vector *u, vector *u_bias)

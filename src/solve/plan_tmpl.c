@@ -7,10 +7,16 @@
 
 typedef ANT_FN(ant_solve_plan) solve_plan;
 
-static antler_status check_options(const ant_solve_options *o, size_t T, size_t batch)
+static antler_status check_options(const ant_model_dims *d, const ant_solve_options *o, size_t T,
+                                   size_t batch)
 {
     ANT_CHECK(T >= 1 && batch >= 1, ANTLER_ERROR_ARGUMENT,
               "a plan needs at least one step and one sequence, not T = %zu and batch = %zu", T, batch);
+    /* No array of a plan is larger than this product; below the limit no size overflows. */
+    const double largest =
+        (double)T * (double)batch * ((double)d->M * (double)d->M + (double)(d->N + d->K + 64));
+    if (largest > 1e15)
+        return ant_fail_memory(SIZE_MAX, "a solver plan of this size");
     ANT_CHECK(o->warmup < T, ANTLER_ERROR_ARGUMENT, "the warm-up of %zu steps leaves nothing of T = %zu",
               o->warmup, T);
     ANT_CHECK(o->tolerance >= 0.0 && isfinite(o->tolerance), ANTLER_ERROR_ARGUMENT,
@@ -51,7 +57,7 @@ antler_status ANT_FN(ant_solve_plan_create)(const ant_model_dims *dims, size_t T
 {
     ant_model_layout layout;
     ANT_TRY(ant_model_layout_make(dims, &layout));
-    ANT_TRY(check_options(options, T, batch));
+    ANT_TRY(check_options(dims, options, T, batch));
     solve_plan *plan = calloc(1, sizeof *plan);
     if (plan == NULL)
         return ant_fail_memory(sizeof *plan, "a solver plan");

@@ -28,7 +28,11 @@ typedef int64_t vector_mask __attribute__((vector_size(VECTOR_BYTES)));
 
 enum { LANES = VECTOR_BYTES / sizeof(real) };
 
+#if defined(ANT_SANITIZE) /* instrumented, the inlined whole takes minutes to compile */
+#define ALWAYS_INLINE inline
+#else
 #define ALWAYS_INLINE inline __attribute__((always_inline))
+#endif
 
 static ALWAYS_INLINE vector splat(real x)
 {
