@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# antler bench solve: the table, JSON, faults.  Times are never judged.
+. "$(dirname "$0")/lib.sh"
+small=(--length 64,100 --hidden-dim 8 --updates 5 --seconds 0.01)
+
+expect_ok "$ANTLER" bench solve --latent-dim 3,4 --solver sequential,deer,quasi-deer,shooting "${small[@]}"
+[ "$(grep -cE '^ +[34] +8 +(64|100) +1 +(sequential|deer|quasi-deer|shooting) ' <<<"$out")" = 16 ] || die "not 16 rows: $out"
+contains "$out" "of peak"
+expect_ok "$ANTLER" bench solve --latent-dim 3 --batch 2 --precision double --warmup 0.5 --json "${small[@]}"
+contains "$out" '"gradient_differs"'
+if command -v python3 >/dev/null; then
+    python3 -c 'import json, sys
+cases = json.load(sys.stdin)["cases"]
+assert len(cases) == 6, len(cases)
+for c in cases:
+    assert c["seconds_median"] > 0 and c["bytes"] > 0 and c["fraction_of_peak"] > 0, c
+    assert c["states_differ"] < 1e-9 and c["gradient_differs"] < 1e-7, c' <.out || die "wrong JSON: $out"
+fi
+expect_ok "$ANTLER" bench solve --latent-dim 3 --no-check "${small[@]}"
+expect_fault 2 "no benchmark 'solv'" "$ANTLER" bench solv
+expect_fault 2 "lists of whole numbers" "$ANTLER" bench solve --latent-dim 3,x
+expect_fault 2 "shoting" "$ANTLER" bench solve --solver shoting --length 64
+expect_fault 2 "lorenz" "$ANTLER" bench solve --system lorens63 --length 64
+finish
