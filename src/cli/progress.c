@@ -1,6 +1,7 @@
 #include "cli/progress.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -8,12 +9,13 @@
 
 enum { BAR = 30 };
 
-static volatile sig_atomic_t stop_requested;
+/* Set by a signal, read by every thread; atomic integers are lock-free, so a handler may store. */
+static atomic_int stop_requested;
 
 static void request_stop(int signal_number)
 {
     (void)signal_number;
-    stop_requested = 1;
+    atomic_store(&stop_requested, 1);
 }
 
 double cli_now(void)
@@ -66,7 +68,7 @@ static int report(void *cookie, const char *what, double fraction)
             state->last_line = t;
         }
     }
-    return stop_requested;
+    return atomic_load(&stop_requested);
 }
 
 bool cli_stop_requested(void)
