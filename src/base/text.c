@@ -1,5 +1,4 @@
-#include "base/text.h"
-
+/* text.c - the nearest word, for "did you mean". */
 #include <antler/antler.h>
 
 #include <ctype.h>
@@ -31,7 +30,7 @@ static size_t edit_distance(const char *a, const char *b)
     return row[b_length];
 }
 
-const char *ant_text_nearest(const char *word, const char *const *candidates, size_t count)
+const char *antler_nearest(const char *word, const char *const *candidates, size_t count)
 {
     const size_t length = strlen(word);
     if (length > LONGEST)
@@ -48,9 +47,4 @@ const char *ant_text_nearest(const char *word, const char *const *candidates, si
         }
     }
     return nearest;
-}
-
-const char *antler_nearest(const char *word, const char *const *candidates, size_t count)
-{
-    return ant_text_nearest(word, candidates, count);
 }

@@ -1,5 +1,4 @@
 #include "data/columns.h"
-#include "base/text.h"
 #include "data/series.h"
 
 #include <stdio.h>
@@ -41,7 +40,7 @@ static antler_status fail_unknown(const file_columns *file, const char *word)
             column_name(file, i, texts[i], sizeof texts[i]);
             candidates[i] = texts[i];
         }
-        nearest = ant_text_nearest(word, candidates, count);
+        nearest = antler_nearest(word, candidates, count);
     }
     const antler_status status =
         nearest != NULL

@@ -1,5 +1,4 @@
 #include "data/source.h"
-#include "base/text.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -50,7 +49,7 @@ static antler_status fail_missing(const char *path)
                 count++;
         closedir(listing);
     }
-    const char *nearest = ant_text_nearest(name, (const char *const *)names, count);
+    const char *nearest = antler_nearest(name, (const char *const *)names, count);
     const antler_status status =
         nearest == NULL
             ? ant_fail(ANTLER_ERROR_NOT_FOUND, "there is no such file; check the name and the folder")

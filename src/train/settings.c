@@ -1,7 +1,6 @@
 /* settings.c - between a field of antler_settings and its text. */
 #include "train/settings.h"
 
-#include "base/text.h"
 #include "data/excerpt.h"
 #include "data/number.h"
 
@@ -28,7 +27,7 @@ antler_status ant_setting_find(const char *name, const ant_setting **setting)
         names[i] = ant_setting_at(i)->info.name;
     }
     char shown[ANT_EXCERPT_ROOM];
-    const char *nearest = ant_text_nearest(name, names, count);
+    const char *nearest = antler_nearest(name, names, count);
     return ant_fail(ANTLER_ERROR_NOT_FOUND, "there is no setting '%s'%s%s%s",
                     ant_excerpt(name, strlen(name), shown),
                     nearest == NULL ? "; 'antler train --settings' lists them" : "; did you mean '",
@@ -132,7 +131,7 @@ static antler_status store_choice(const ant_setting *setting, const char *text, 
         snprintf(list + used, sizeof list - used, "%s%s", count == 0 ? "" : ", ", choices[count]);
     }
     char shown[ANT_EXCERPT_ROOM];
-    const char *nearest = ant_text_nearest(text, choices, (size_t)count);
+    const char *nearest = antler_nearest(text, choices, (size_t)count);
     return ant_fail(ANTLER_ERROR_ARGUMENT, "%s: there is no '%s'%s%s%s; it is one of %s", setting->info.name,
                     ant_excerpt(text, strlen(text), shown), nearest == NULL ? "" : ", did you mean '",
                     nearest == NULL ? "" : nearest, nearest == NULL ? "" : "'", list);

@@ -5,7 +5,6 @@
 #include "base/machine.h"
 #include "base/output.h"
 #include "base/random.h"
-#include "base/text.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -406,11 +405,11 @@ static void nearest_word(void **state)
 {
     (void)state;
     static const char *const words[] = {"lorenz63", "lorenz96", "neuron", "roessler"};
-    assert_string_equal(ant_text_nearest("lorens63", words, 4), "lorenz63");
-    assert_string_equal(ant_text_nearest("Neuron", words, 4), "neuron");
-    assert_string_equal(ant_text_nearest("rossler", words, 4), "roessler");
-    assert_null(ant_text_nearest("pendulum", words, 4));
-    assert_null(ant_text_nearest("", words, 0));
+    assert_string_equal(antler_nearest("lorens63", words, 4), "lorenz63");
+    assert_string_equal(antler_nearest("Neuron", words, 4), "neuron");
+    assert_string_equal(antler_nearest("rossler", words, 4), "roessler");
+    assert_null(antler_nearest("pendulum", words, 4));
+    assert_null(antler_nearest("", words, 0));
 }
 
 int main(void)

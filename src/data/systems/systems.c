@@ -1,7 +1,5 @@
 #include "data/systems/systems.h"
 
-#include "base/text.h"
-
 #include <stdio.h>
 #include <string.h>
 
@@ -18,7 +16,7 @@ enum { SYSTEM_COUNT = sizeof systems / sizeof systems[0] };
 antler_status ant_fail_unknown(const char *kind, const char *name, const char *const *candidates,
                                size_t count)
 {
-    const char *nearest = ant_text_nearest(name, candidates, count);
+    const char *nearest = antler_nearest(name, candidates, count);
     if (nearest != NULL)
         return ant_fail(ANTLER_ERROR_NOT_FOUND, "there is no %s '%s': did you mean '%s'?", kind, name,
                         nearest);
