@@ -8,14 +8,14 @@ name=antler-$version-linux-$(uname -m)
 stage=$build/bundle/$name
 rm -rf "$build/bundle"
 mkdir -p "$stage"
-DESTDIR="$PWD/$build/bundle/root" cmake --install "$build" --prefix / >/dev/null
-libraries=$(dirname "$(find "$build/bundle/root" -name 'libantler.so')")
+DESTDIR="$PWD/$build/bundle/installed" cmake --install "$build" --prefix / >/dev/null
+libraries=$(dirname "$(find "$build/bundle/installed" -name 'libantler.so')")
 mkdir -p "$stage/bin" "$stage/lib"
-cp "$build/bundle/root/bin/antler" "$stage/bin/"
+cp "$build/bundle/installed/bin/antler" "$stage/bin/"
 cp -a "$libraries"/libantler.so* "$stage/lib/"
-cp -r "$build/bundle/root/share" "$build/bundle/root/include" "$stage/"
+cp -r "$build/bundle/installed/share" "$build/bundle/installed/include" "$stage/"
 cp LICENSE README.md CHANGELOG.md "$stage/"
-rm -rf "$build/bundle/root"
+rm -rf "$build/bundle/installed"
 
 # Everything the command loads, less the C library, which must be the machine's own.
 ldd "$build/antler" | awk '$3 ~ /^\// {print $1, $3}' | while read -r soname path; do

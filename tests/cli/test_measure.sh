@@ -8,7 +8,8 @@ field() { sed -nE "s/^ +\"$1\": ([-0-9.e+]+),?\$/\1/p" <<<"$out" | head -n 1; }
 between() { awk -v v="$1" -v low="$2" -v high="$3" 'BEGIN { exit !(v >= low && v < high) }' || die "$1 is not in [$2, $3)"; }
 
 # Two orbits of the same system agree, one with rho = 24 does not (the paper's settings but for the samples).
-# How well they agree is a matter of how long each stays on either wing: docs/measures.md has the scatter.
+# How well they agree is a matter of how long each stays on either wing: docs/measures.md has the scatter. Seeds 1 and
+# 3 are a close pair (0.0005); seeds 1 and 2 are at 0.00196 with all samples, too near the bound for this few.
 "$ANTLER" simulate lorenz63 --seed 1 --quiet --out a.npy || die "simulate"
 "$ANTLER" simulate lorenz63 --seed 3 --quiet --out b.npy || die "simulate"
 "$ANTLER" simulate lorenz63 --seed 2 --param rho=24 --standardise off --quiet --out wrong.npy || die "simulate"
