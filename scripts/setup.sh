@@ -12,6 +12,7 @@ packages() {
         bundle) echo patchelf binutils ;;
         plot) echo python3 python3-numpy python3-matplotlib ;;
         bench) echo python3 python3-numpy ;;
+        kernels) echo python3 python3-venv ;;
         *) echo "setup.sh: there is no group '$1'" >&2; exit 2 ;;
     esac
 }

@@ -7,7 +7,7 @@
  * ------------
  * Antler works on series: one or many trajectories, each a `T x N` table of numbers with time running
  * down the rows, optionally with a `T x K` table of known inputs beside it.  This header is the whole
- * public interface of the library.  It has eight parts, in the order in which a program needs them:
+ * public interface of the library.  It has nine parts, in the order in which a program needs them:
  *
  *   1  version         which library is this
  *   2  status          what a call returns, and the sentence behind it
@@ -17,6 +17,7 @@
  *   6  models          load a trained model, run it free, judge it
  *   7  training        settings, runs, checkpoints, resume
  *   8  solving         the bare solver on arrays: states, loss, gradient
+ *   9  devices         the GPUs of this machine, and whether they can be used
  *
  * A complete use, with nothing left out but the error handling:
  *
@@ -1097,6 +1098,42 @@ ANTLER_API double antler_peak_rate(antler_precision precision);
 
 /* Threads that a request for 0 gets. */
 ANTLER_API int antler_threads(void);
+
+/* ===================================================================================================
+ * 9  Devices
+ * ================================================================================================= */
+
+/*
+ * Antler uses NVIDIA GPUs through two libraries that it opens when they are needed: the driver (libcuda)
+ * and the run-time compiler NVRTC, which `pip install nvidia-cuda-nvrtc` brings.  Neither is needed on the
+ * CPU.  Where they are not found by themselves, ANTLER_CUDA_DRIVER and ANTLER_NVRTC name the files.
+ * Compiled kernels are kept in ANTLER_CACHE, else XDG_CACHE_HOME/antler, else ~/.cache/antler.
+ */
+
+/* How many GPUs there are.  ANTLER_ERROR_DEVICE, with 0 and the reason in antler_message(), when none. */
+ANTLER_API antler_status antler_device_count(size_t *count);
+
+typedef struct antler_device_info {
+    size_t ordinal; /* from 0, as CUDA_VISIBLE_DEVICES leaves them */
+    char name[128]; /* "NVIDIA H200" */
+    int capability_major, capability_minor;
+    size_t multiprocessors;
+    size_t memory, memory_free; /* bytes */
+    char problem[512];          /* why its kernels cannot be compiled; "": it can be used */
+} antler_device_info;
+
+/* Describe one GPU.  ANTLER_ERROR_DEVICE when it is not there or does not answer. */
+ANTLER_API antler_status antler_device_at(size_t index, antler_device_info *info);
+
+typedef struct antler_device_software {
+    int driver_major, driver_minor; /* newest CUDA version that the driver knows; 0: no driver */
+    int nvrtc_major, nvrtc_minor;   /* 0: no NVRTC */
+    char nvrtc_path[1024];          /* as it was opened */
+    char driver_problem[512], nvrtc_problem[512]; /* why it cannot be used; "": it can */
+} antler_device_software;
+
+/* The two libraries.  Cannot fail: a problem is part of the answer. */
+ANTLER_API void antler_device_software_get(antler_device_software *software);
 
 #ifdef __cplusplus
 }
