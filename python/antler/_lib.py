@@ -132,6 +132,7 @@ _FUNCTIONS = {
     "problem_solve": ("status", [_handle, c.POINTER(s.SolveReport)]),
     "problem_check": ("status", [_handle, c.POINTER(s.SolveReport), s.DoubleP, s.DoubleP]),
     "problem_states": (None, [_handle, _size, c.c_void_p]),
+    "problem_adjoint": ("status", [_handle, _size, c.c_void_p]),
     "problem_gradient": (None, [_handle, c.c_void_p]),
     "statistics_of": ("status", [c.c_void_p, _size, c.POINTER(s.Statistics)]),
 }

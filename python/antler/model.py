@@ -14,6 +14,7 @@ from . import _lib
 from . import _structs as s
 from ._evaluation import Evaluation, Measuring, evaluation_of
 from ._series import Series, like, tables
+from ._settings import Settings
 from .exceptions import ArgumentError, DivergedError, from_status
 
 __all__ = ["Lyapunov", "Model"]
@@ -230,6 +231,18 @@ class Model:
     def settings_yaml(self) -> str:
         """The settings that made it, as YAML; empty when unknown."""
         return _lib.text(_lib.plain("model_settings", self._handle))
+
+    @property
+    def settings(self) -> Dict[str, Any]:
+        """The settings that made it, by name; empty when unknown."""
+        yaml = self.settings_yaml
+        if not yaml:
+            return {}
+        with tempfile.TemporaryDirectory(prefix="antler-") as folder:
+            path = os.path.join(folder, "settings.yaml")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(yaml)
+            return Settings.load(path).as_dict()
 
     @property
     def provenance(self) -> str:
