@@ -290,4 +290,5 @@ def watched(interrupt: Interrupt, report: Optional[Callable[[str, float], None]]
 
 def long_call(name: str, *arguments: Any, interrupt: Interrupt) -> Tuple[int, str]:
     """`outcome` of a long call that can be interrupted."""
-    return interruptible(lambda: outcome(name, *arguments), interrupt)
+    found: Tuple[int, str] = interruptible(lambda: outcome(name, *arguments), interrupt)
+    return found

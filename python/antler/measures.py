@@ -112,7 +112,7 @@ def rmse(true: Any, generated: Any) -> float:
     """sqrt(1/n sum_k |x_k - y_k|^2) of two arrays of the same shape; not divided by N."""
     x, y = tables(true, "true")[0].values, tables(generated, "generated")[0].values
     if x.shape != y.shape:
-        raise DataError(f"the true orbit has shape {x.shape} and the generated one {y.shape}; cut both to the same rows")
+        raise DataError(f"the true orbit has shape {x.shape}, the generated one {y.shape}: cut both to the same rows")
     return float(np.sqrt(np.mean(np.sum((np.asarray(x, float) - np.asarray(y, float)) ** 2, axis=1))))
 
 
@@ -148,7 +148,7 @@ def log_density(x: Any, samples: Any, *, variance: Optional[Any] = None, threads
 class Statistics(NamedTuple):
     """Of a measure over runs. A diverged run is infinite, and is never dropped from median and MAD."""
 
-    count: int  #: values that are not NaN
+    measured: int  #: values that are not NaN
     diverged: int  #: of them
     median: float
     mad: float  #: median absolute deviation from the median

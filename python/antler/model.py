@@ -157,7 +157,7 @@ class Model:
             if 0 in shape:
                 found[_lib.text(at.name)] = np.empty(shape)
                 continue
-            memory = c.cast(at.values, c.POINTER(c.c_double * int(np.prod(shape)))).contents
+            memory: Any = c.cast(at.values, c.POINTER(c.c_double * int(np.prod(shape)))).contents
             memory._antler_owner = self._owner
             array = np.frombuffer(memory, dtype=float).reshape(shape)
             array.flags.writeable = False
@@ -165,7 +165,7 @@ class Model:
         return found
 
     def __getattr__(self, name: str) -> np.ndarray:
-        parameters = self.__dict__.get("parameters", {})
+        parameters: Mapping[str, np.ndarray] = self.__dict__.get("parameters", {})
         if name in parameters:
             return parameters[name]
         raise AttributeError(f"a {type(self).__name__} has no attribute or parameter '{name}'")

@@ -9,8 +9,7 @@ from typing import Any, Callable, Dict, List, Optional, Union
 
 import numpy as np
 
-from . import _lib
-from . import _settings
+from . import _lib, _settings
 from ._evaluation import Evaluation
 from ._series import Series, Table, like, tables
 from ._settings import Settings
@@ -75,6 +74,16 @@ class Reconstructor:
     >>> orbit = model.generate(10_000, context=x)
     """
 
+    model_: Model
+    models_: List[Optional[Model]]
+    log_: Dict[str, np.ndarray]
+    logs_: List[Dict[str, np.ndarray]]
+    runs_: List[Run]
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+    _trainer: Optional["_Trainer"]
+    _rows_of_log: Dict[int, List[Any]]
+
     def __init__(
         self,
         model: str = "shplrnn",
@@ -126,10 +135,52 @@ class Reconstructor:
         verbose: bool = True,
         **settings: Any,
     ) -> None:
-        values = dict(locals())
-        for parameter in _own_names():
-            setattr(self, parameter, values[parameter])
-        self._more: List[str] = []
+        self.model = model
+        self.latent_dim = latent_dim
+        self.hidden_dim = hidden_dim
+        self.rank = rank
+        self.clipped = clipped
+        self.kappa = kappa
+        self.sequence_length = sequence_length
+        self.batch_size = batch_size
+        self.warmup = warmup
+        self.gtf_alpha = gtf_alpha
+        self.teacher = teacher
+        self.noise = noise
+        self.solver = solver
+        self.adjoint = adjoint
+        self.start = start
+        self.tolerance = tolerance
+        self.max_iterations = max_iterations
+        self.fallback = fallback
+        self.check_interval = check_interval
+        self.updates = updates
+        self.optimiser = optimiser
+        self.beta1 = beta1
+        self.beta2 = beta2
+        self.epsilon = epsilon
+        self.start_lr = start_lr
+        self.end_lr = end_lr
+        self.schedule = schedule
+        self.gradient_clip = gradient_clip
+        self.MAR_lambda = MAR_lambda
+        self.MAR_p = MAR_p
+        self.MAR_initial_scale = MAR_initial_scale
+        self.regularised_units = regularised_units
+        self.readout_lambda = readout_lambda
+        self.singular_lambda = singular_lambda
+        self.precision = precision
+        self.standardise = standardise
+        self.dt = dt
+        self.runs = runs
+        self.threads = threads
+        self.log_interval = log_interval
+        self.results = results
+        self.experiment = experiment
+        self.name = name
+        self.checkpoint_interval = checkpoint_interval
+        self.random_state = random_state
+        self.verbose = verbose
         self._take(settings)
 
     # ---- parameters --------------------------------------------------------------------------------
@@ -143,17 +194,22 @@ class Reconstructor:
             if name not in known:
                 Settings().set(name, value)  # raises, with the nearest name
             setattr(self, name, value)
-            self._more.append(name)
+
+    def _names(self) -> List[str]:
+        """All parameters: those of the signature, and settings that were taken beside it."""
+        own = _own_names()
+        others = [name for name in vars(self) if name not in own and not name.startswith("_") and name[-1] != "_"]
+        return own + others
 
     def get_params(self, deep: bool = True) -> Dict[str, Any]:
         """All parameters by name. ``deep`` is scikit-learn's; there is nothing below."""
-        return {name: getattr(self, name) for name in [*_own_names(), *self._more]}
+        return {name: getattr(self, name) for name in self._names()}
 
     def set_params(self, **parameters: Any) -> "Reconstructor":
         """Change parameters by name; they take effect at the next ``fit``."""
-        strange = {}
+        known, strange = self._names(), {}
         for name, value in parameters.items():
-            if name in _own_names() or name in self._more:
+            if name in known:
                 setattr(self, name, value)
             else:
                 strange[name] = value
@@ -213,6 +269,8 @@ class Reconstructor:
         diverges is a ``DivergedError``; of several runs, a ``DivergenceWarning`` unless all of them did.
         """
         found = tables(X)
+        if all(len(table.values) == 1 for table in found):
+            raise DataError("X has 1 sample, and a trajectory needs at least two rows: time runs down the rows")
         driven = None if inputs is None else tables(inputs, "inputs")
         chosen = self._settings()
         series = Series.of_tables(found, driven, dt=chosen.get("dt"))
@@ -222,8 +280,8 @@ class Reconstructor:
         self._remember(found, driven)
         watch = Watch(self.verbose, callback)
         if self.results is None:
-            self._trainer = _Trainer(chosen, series)
-            self._train(watch, "trainer_run", self._trainer.handle)
+            trainer = self._trainer = _Trainer(chosen, series)
+            self._train(watch, "trainer_run", trainer.handle)
         else:
             self._train(watch, "train_series", chosen.pointer, series.handle, 0, overwrite)
         return self
@@ -243,18 +301,22 @@ class Reconstructor:
             driven = None if inputs is None else tables(inputs, "inputs")
             self._remember(found, driven)
             series = Series.of_tables(found, driven, dt=float(self.dt))
-            folder = os.path.join(os.fspath(self.results), self.experiment, self.name)
-            self._train(watch, "train_resume_series", _lib.path_bytes(folder), None, series.handle)
+            self._train(watch, "train_resume_series", _lib.path_bytes(self._folder()), None, series.handle)
         else:
-            if getattr(self, "_trainer", None) is None:
+            trainer = getattr(self, "_trainer", None)
+            if trainer is None:
                 raise NotFittedError("there is nothing to resume; call fit first")
-            self._train(watch, "trainer_run", self._trainer.handle)
+            self._train(watch, "trainer_run", trainer.handle)
         return self
+
+    def _folder(self) -> str:
+        """Of all runs of a training on disk."""
+        return os.path.join(os.fspath(self.results or ""), self.experiment, self.name)
 
     def _forget(self) -> None:
         for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("_")]:
             delattr(self, name)
-        self._trainer: Optional[_Trainer] = None
+        self._trainer = None
 
     def _remember(self, found: List[Table], driven: Optional[List[Table]]) -> None:
         """What later calls need of the data: names, container, and the last rows, where a forecast begins."""
@@ -268,12 +330,11 @@ class Reconstructor:
 
     def _train(self, watch: Watch, function: str, *arguments: Any) -> None:
         try:
-            result = watch.run(function, *arguments)
+            watch.run(function, *arguments)
         finally:  # also after Ctrl-C: the models as they stand
             for run, rows in watch.rows.items():
                 self._rows_of_log.setdefault(run, []).extend(rows)
             self._collect(watch)
-        del result
         lost = {run: sentence for run, (status, sentence) in watch.endings.items() if status == DivergedError.status}
         if lost and len(lost) == int(self.runs):
             error = DivergedError(lost[min(lost)])
@@ -291,7 +352,7 @@ class Reconstructor:
                 begun = number in watch.choices or number in self._rows_of_log
                 models.append(self._trainer.model(number) if begun else None)
                 continue
-            folder = os.path.join(os.fspath(self.results), self.experiment, self.name, f"{number:03d}")
+            folder = os.path.join(self._folder(), f"{number:03d}")
             if os.path.exists(os.path.join(folder, "config.yaml")):
                 runs.append(load_run(folder))
             there = os.path.exists(os.path.join(folder, "model.npz"))
@@ -300,12 +361,13 @@ class Reconstructor:
         if not any(model is not None for model in models):
             return
         lost = {run for run, (status, _) in watch.endings.items() if status == DivergedError.status}
-        order = sorted(
-            (number for number, model in enumerate(models) if model is not None),
-            key=lambda i: (i + 1 in lost, logs[i]["loss"][-1] if len(logs[i]["loss"]) else np.inf, i),
-        )
         self.models_, self.logs_ = models, logs
-        self.model_, self.log_ = models[order[0]], logs[order[0]]
+        _, _, best, self.model_ = min(
+            (number + 1 in lost, log["loss"][-1] if len(log["loss"]) else np.inf, number, model)
+            for number, (model, log) in enumerate(zip(models, logs))
+            if model is not None
+        )
+        self.log_ = logs[best]
         if runs:
             self.runs_ = runs
 
@@ -315,8 +377,7 @@ class Reconstructor:
     def _fitted(self) -> Model:
         if "model_" not in self.__dict__:
             raise NotFittedError("this Reconstructor is not fitted yet: call fit, or load a model")
-        model: Model = self.model_
-        return model
+        return self.model_
 
     # ---- using the model ---------------------------------------------------------------------------
 
@@ -393,7 +454,10 @@ class Reconstructor:
         return -float(found.summary()["dstsp"])
 
     def lyapunov_spectrum(self, context: Any = None, **options: Any) -> Lyapunov:
-        """Lyapunov exponents along a free orbit; it begins like that of ``generate``. See ``Model.lyapunov_spectrum``."""
+        """Lyapunov exponents along a free orbit that begins like that of ``generate``.
+
+        ``Model.lyapunov_spectrum`` has the options.
+        """
         model = self._fitted()
         if context is None and getattr(self, "_tail", None) is not None:
             context, options["inputs"], options["warmup"] = self._end(options.get("inputs"))

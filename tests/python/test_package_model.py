@@ -93,7 +93,7 @@ def test_what_a_model_knows():
     assert model.names == ["x1", "x2"] and model.dt == 0.5 and model.settings == {}
     assert "N=2, M=4, L=6" in repr(model)
     with pytest.raises(AttributeError, match="'Q'"):
-        model.Q
+        _ = model.Q
 
 
 def test_misfits_are_named():
