@@ -500,7 +500,7 @@ ANTLER_API antler_status antler_model_save(const antler_model *model, const char
 
 ANTLER_API void antler_model_free(antler_model *model);
 
-ANTLER_API const char *antler_model_kind(const antler_model *model);  /* "shplrnn" */
+ANTLER_API const char *antler_model_kind(const antler_model *model);  /* "shplrnn", ... */
 ANTLER_API size_t antler_model_dim(const antler_model *model);        /* N */
 ANTLER_API size_t antler_model_latent_dim(const antler_model *model); /* M */
 ANTLER_API size_t antler_model_hidden_dim(const antler_model *model); /* L */
@@ -510,6 +510,13 @@ ANTLER_API bool antler_model_clipped(const antler_model *model);      /* W [phi(
 ANTLER_API int antler_model_precision(const antler_model *model);     /* of training: 32 or 64 bits */
 ANTLER_API double antler_model_dt(const antler_model *model);         /* 0 when unknown */
 ANTLER_API const char *antler_model_name(const antler_model *model, size_t variable); /* as in series */
+
+/*
+ * Numbers of the state that a free run carries from step to step, as antler_generate writes them: M latent
+ * units of a shplrnn or lssm; of a mamba2 the last inputs of its convolution, the states of its heads, and
+ * the last observation.
+ */
+ANTLER_API size_t antler_model_state_dim(const antler_model *model);
 
 /* The settings that made it, as YAML text; "" when unknown. */
 ANTLER_API const char *antler_model_settings(const antler_model *model);
@@ -554,15 +561,17 @@ ANTLER_API const char *antler_inputs_end_name(antler_inputs_end end); /* "stop",
 
 /*
  * Where a run begins.  With a context: z = B+ x of row `first`, then `warmup` more rows force the model
- * with strength 1; the first free row follows them, at row first + warmup + 1 of the context.  Without:
- * at `state`, and the first free row is one step after it.
+ * with strength 1 (a lssm or mamba2 begins at 0 and takes these rows in); the first free row follows them,
+ * at row first + warmup + 1 of the context.  Without: at `state`, and the first free row is one step after
+ * it.
  */
 typedef struct antler_run_start {
     const antler_series *context; /* NULL: begin at `state`.  Default NULL */
     size_t trajectory, first;     /* in the context.  Default 0, 0 */
     size_t warmup;                /* rows.  Default ANTLER_WARMUP_AUTO */
     bool model_units;             /* take the context's values as they stand.  Default false */
-    const double *state;          /* (M), when there is no context; NULL: 0.  Default NULL */
+    const double *state;          /* (antler_model_state_dim), when there is no context; NULL: 0.
+                                     Default NULL */
     const antler_series *inputs;  /* row 0 drives the first free step: its inputs or, when it has none, its
                                      variables.  NULL: the rows of the context that follow the warm-up;
                                      without a context they are 0.  Default NULL */
@@ -582,7 +591,7 @@ ANTLER_API void antler_generate_opts_default(antler_generate_opts *opts);
 
 /*
  * Run free.  `orbit` receives one trajectory of the N observed variables, with names and dt; `latent`
- * the M states beside it, unless it is NULL.  Same model and start, same numbers.
+ * the states (antler_model_state_dim) beside it, unless it is NULL.  Same model and start, same numbers.
  *
  * ANTLER_DIVERGED, with the step in the message, when a value is not finite or a variable is farther than
  * 10^6 (times the largest value of the context, where that is above 1) from 0 in the model's units.  The
@@ -597,25 +606,27 @@ typedef struct antler_lyapunov_opts {
     size_t steps;     /* over which exponents are averaged, >= 1.  Default 20,000 */
     size_t transient; /* free steps before them.  Default 1,000 */
     size_t interval;  /* steps between two orthonormalisations, >= 1.  Default 1, which is always safe */
+    size_t exponents; /* the leading ones; 0: all of up to 256 states, else 32.  Default 0 */
     antler_progress progress;
 } antler_lyapunov_opts;
 
 ANTLER_API void antler_lyapunov_opts_default(antler_lyapunov_opts *opts);
 
 typedef struct antler_lyapunov_result {
-    size_t count;         /* M: length of the arrays, freed by antler_lyapunov_result_clear */
-    double *exponents;    /* (M): falling, natural logarithm per step.  -infinity: a direction is lost */
-    double *error;        /* (M): standard error, from the means of ten equal parts of the run */
-    double *spread;       /* (M): how far the running estimate still moved in the last half of the run */
+    size_t count;         /* exponents: length of the arrays, freed by antler_lyapunov_result_clear */
+    double *exponents;    /* falling, natural logarithm per step.  -infinity: a direction is lost */
+    double *error;        /* standard error, from the means of ten equal parts of the run */
+    double *spread;       /* how far the running estimate still moved in the last half of the run */
     double dt;            /* exponents / dt are per unit of time; 0 when unknown */
     double sum;           /* of the exponents: how fast volumes grow */
-    double kaplan_yorke;  /* dimension of the attractor by Kaplan and Yorke; 0 for a fixed point */
+    double kaplan_yorke;  /* dimension of the attractor by Kaplan and Yorke; 0 for a fixed point.  At least
+                             `count` when not even that many exponents sum to less than 0 */
     size_t steps;         /* that were averaged */
     size_t diverged_step; /* counted from 1 at the start of the transient; 0: it did not diverge */
 } antler_lyapunov_result;
 
 /*
- * All Lyapunov exponents along a free orbit, by orthonormalising tangent vectors (QR).
+ * Lyapunov exponents along a free orbit, by orthonormalising tangent vectors (QR).
  * ANTLER_DIVERGED as in antler_generate; the arrays are NaN then.
  */
 ANTLER_API antler_status antler_lyapunov(const antler_model *model, const antler_lyapunov_opts *opts,

@@ -164,22 +164,23 @@ static void misfits_are_named(void **state)
     antler_model *read = NULL;
     const double x[6] = {1, 2, 3, 4, 5, 6};
     const size_t shape[] = {2, 3};
-    const char *format = "antler model 1", *future = "antler model 99";
+    const char *format = "antler model 1", *future = "antler model 99", *kind = "shplrnn", *other = "gru";
     const uint8_t no = 0;
     CHECK_OK(ant_archive_create(second, &archive));
     CHECK_OK(ant_archive_add(archive, "x", ANT_F64, 2, shape, x));
     CHECK_OK(ant_archive_commit(archive));
     CHECK_FAILS(antler_model_load(second, &read), ANTLER_ERROR_FORMAT, "is not a model");
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < 3; k++) {
         CHECK_OK(ant_archive_create(second, &archive));
         CHECK_OK(ant_archive_add_texts(archive, "format", 0, 1, k == 0 ? &future : &format));
+        CHECK_OK(ant_archive_add_texts(archive, "kind", 0, 1, k == 1 ? &other : &kind));
         CHECK_OK(ant_archive_add(archive, "Abar", ANT_F64, 1, shape, x));
         CHECK_OK(ant_archive_add(archive, "B", ANT_F64, 2, shape, x));
         CHECK_OK(ant_archive_add(archive, "V", ANT_F64, 2, shape, x));
         CHECK_OK(ant_archive_add(archive, "clipped", ANT_BOOL, 0, NULL, &no));
         CHECK_OK(ant_archive_commit(archive));
         CHECK_FAILS(antler_model_load(second, &read), ANTLER_ERROR_FORMAT,
-                    k == 0 ? "another version" : "has no array 'W'");
+                    k < 2 ? "another version" : "has no array 'W'");
     }
     /* An archive that is given up leaves the old file and nothing else. */
     CHECK_OK(ant_archive_create(second, &archive));

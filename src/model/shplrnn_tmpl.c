@@ -20,8 +20,8 @@ static void activate(const ant_model_layout *layout, const real *parameters, con
     }
 }
 
-void ANT_FN(ant_model_step)(const ant_model_layout *layout, const real *parameters, const real *z,
-                            const real *s, real *next, real *hidden)
+void ANT_FN(ant_shplrnn_step)(const ant_model_layout *layout, const real *parameters, const real *z,
+                              const real *s, real *next, real *hidden)
 {
     const ant_model_dims *d = &layout->dims;
     real *inner = hidden + d->L; /* (rank): WR phi */
@@ -44,8 +44,8 @@ void ANT_FN(ant_model_step)(const ant_model_layout *layout, const real *paramete
     }
 }
 
-void ANT_FN(ant_model_jacobian)(const ant_model_layout *layout, const real *parameters, const real *z,
-                                real *jacobian, real *hidden)
+void ANT_FN(ant_shplrnn_jacobian)(const ant_model_layout *layout, const real *parameters, const real *z,
+                                  real *jacobian, real *hidden)
 {
     const ant_model_dims *d = &layout->dims;
     const real *V = parameters + layout->V, *b = parameters + layout->b;
@@ -70,8 +70,8 @@ void ANT_FN(ant_model_jacobian)(const ant_model_layout *layout, const real *para
     }
 }
 
-void ANT_FN(ant_model_observe)(const ant_model_layout *layout, const real *parameters, const real *z,
-                               real *xhat)
+void ANT_FN(ant_shplrnn_observe)(const ant_model_layout *layout, const real *parameters, const real *z,
+                                 real *xhat)
 {
     const ant_model_dims *d = &layout->dims;
     for (size_t n = 0; n < d->N; n++) {
