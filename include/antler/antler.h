@@ -44,7 +44,8 @@
  *   only on success, unless the comment says otherwise.
  * - Arrays are row-major with time first; the shape stands beside each argument: `x: (T, N)`.
  * - `_create`, `_load` and `antler_simulate` hand a new object to the caller, who frees it with `_free`.
- *   `_free` accepts NULL.  Arrays passed in are copied or only read during the call, never kept.
+ *   `_free` accepts NULL.  Arrays passed in are copied or only read during the call, never kept; the one
+ *   exception, antler_series_append_view, says so.
  * - Option structs are filled by their `_default` function first; then change what you need.
  * - The library never prints and never exits.  It keeps no global state but the last message of each
  *   thread.  Different objects may be used from different threads; one object from one thread at a
@@ -173,6 +174,21 @@ ANTLER_API void antler_series_free(antler_series *series);
  */
 ANTLER_API antler_status antler_series_append(antler_series *series, size_t length, const double *x,
                                               const double *inputs);
+
+/* A table that stays where the caller keeps it, in any order and of any number type. */
+typedef struct antler_view {
+    const void *values;    /* row 0, column 0; aligned for its type */
+    const char *dtype;     /* as NumPy writes it: "float64", "float32", "int16", ... */
+    ptrdiff_t row_step;    /* bytes from one row to the next */
+    ptrdiff_t column_step; /* bytes from one column to the next */
+} antler_view;
+
+/*
+ * Append one trajectory without a copy: the values must stay where they are, as they are, until the
+ * series is freed.  x: (length, dim); inputs: (length, input_dim), NULL when input_dim is 0.
+ */
+ANTLER_API antler_status antler_series_append_view(antler_series *series, size_t length, const antler_view *x,
+                                                   const antler_view *inputs);
 
 ANTLER_API size_t antler_series_count(const antler_series *series);     /* trajectories */
 ANTLER_API size_t antler_series_dim(const antler_series *series);       /* N */
@@ -496,6 +512,9 @@ typedef struct antler_model antler_model;
  */
 ANTLER_API antler_status antler_model_load(const char *path, antler_model **model);
 
+/* The same from the bytes of such a file in memory, which are only read during the call. */
+ANTLER_API antler_status antler_model_load_memory(const void *bytes, size_t size, antler_model **model);
+
 /* Write the model as .npz; appears whole or not at all. */
 ANTLER_API antler_status antler_model_save(const antler_model *model, const char *path);
 
@@ -601,6 +620,13 @@ ANTLER_API void antler_generate_opts_default(antler_generate_opts *opts);
  */
 ANTLER_API antler_status antler_generate(const antler_model *model, const antler_generate_opts *opts,
                                          antler_series **orbit, antler_series **latent);
+
+/*
+ * The same into arrays of the caller.  x: (steps, N); z: (steps, M), or NULL.  `done` receives the number
+ * of rows before the step at which it diverged; the rows from there on hold nothing of use.
+ */
+ANTLER_API antler_status antler_generate_into(const antler_model *model, const antler_generate_opts *opts,
+                                              double *x, double *z, size_t *done);
 
 typedef struct antler_lyapunov_opts {
     antler_run_start start;
@@ -886,6 +912,12 @@ typedef struct antler_train_events {
     int (*stop)(void *cookie); /* asked before each run and after each update; non-zero: stop */
 } antler_train_events;
 
+/*
+ * A ready-made `stop`, for callers whose own functions are dear to call: `flag` points to an int, and the
+ * training stops once another thread has made it non-zero.
+ */
+ANTLER_API int antler_stop_when_set(void *flag);
+
 /* Outcome of all runs. */
 typedef struct antler_train_result {
     size_t finished, stopped, diverged, failed; /* runs */
@@ -922,12 +954,23 @@ ANTLER_API antler_status antler_trainer_model(const antler_trainer *trainer, siz
 ANTLER_API antler_status antler_train(const antler_settings *settings, size_t run, bool overwrite,
                                       const antler_train_events *events, antler_train_result *result);
 
+/* The same on a series in memory instead of the files that `settings->data` names. */
+ANTLER_API antler_status antler_train_series(const antler_settings *settings, const antler_series *series,
+                                             size_t run, bool overwrite, const antler_train_events *events,
+                                             antler_train_result *result);
+
 /*
  * Go on with a stopped run, or with all runs of a folder, to the same bytes as if never stopped.
  * `settings` may be NULL; otherwise they must agree with the run's own in all that is computed.
  */
 ANTLER_API antler_status antler_train_resume(const char *folder, const antler_settings *settings,
                                              const antler_train_events *events, antler_train_result *result);
+
+/* The same on a series in memory, which must hold the values that the run began with. */
+ANTLER_API antler_status antler_train_resume_series(const char *folder, const antler_settings *settings,
+                                                    const antler_series *series,
+                                                    const antler_train_events *events,
+                                                    antler_train_result *result);
 
 /* Sweeps.  ----------------------------------------------------------------------------------------- */
 
