@@ -29,17 +29,5 @@ expect_fault() {
     [[ $err == "antler: "*"$fragment"* ]] || die "'$*' said '$err', without '$fragment'"
 }
 
-# find_python MODULE...: the first Python that has them
-find_python() {
-    local python
-    for python in "${PYTHON:-python3}" /usr/bin/python3; do
-        if "$python" -c "$(printf 'import %s\n' "$@")" 2>/dev/null; then
-            echo "$python"
-            return
-        fi
-    done
-    return 1
-}
-
 contains() { [[ $1 == *"$2"* ]] || die "'$2' is missing in: $1"; }
 finish() { echo "$checks commands checked"; }

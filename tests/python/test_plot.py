@@ -3,21 +3,21 @@
 import json
 import os
 import subprocess
-import sys
 import tempfile
 import unittest
 
-import matplotlib
+import numpy as np
+import pytest
 
+matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
-import numpy as np
 
+import antler
 from antler import plot, tables
 from antler.plot import __main__ as command
 from antler.plot import orbits, sweeps
 
-COMMAND = os.environ["ANTLER"]
 SETTINGS = """
 experiment: pictures
 name: s
@@ -37,8 +37,8 @@ grid:
 """
 
 
-def antler(*arguments):
-    return subprocess.run([COMMAND, *arguments], check=True, capture_output=True, text=True).stdout
+def command_line(*arguments):
+    return subprocess.run([os.environ["ANTLER"], *arguments], check=True, capture_output=True, text=True).stdout
 
 
 def lines(ax):
@@ -51,14 +51,14 @@ class Pictures(unittest.TestCase):
     def setUpClass(cls):
         cls.keeper = tempfile.TemporaryDirectory()
         cls.folder = cls.keeper.name
-        antler("simulate", "lorenz63", "--length", "4000", "--out", cls.path("train.npz"))
-        antler("simulate", "lorenz63", "--length", "4000", "--seed", "2", "--noise", "0", "--out", cls.path("test.npz"))
+        command_line("simulate", "lorenz63", "--length", "4000", "--out", cls.path("train.npz"))
+        command_line("simulate", "lorenz63", "--length", "4000", "--seed", "2", "--noise", "0", "--out", cls.path("test.npz"))
         with open(cls.path("sweep.yaml"), "w", encoding="utf-8") as file:
             file.write(SETTINGS.format(folder=cls.folder))
-        antler("sweep", cls.path("sweep.yaml"), "--quiet")
+        command_line("sweep", cls.path("sweep.yaml"), "--quiet")
         cls.experiment = cls.path("Results/pictures")
         cls.one = cls.path("Results/pictures/s_gtf_alpha-0.5/001")
-        antler("generate", cls.one, "--data", cls.path("test.npz"), "--steps", "500", "--out", cls.path("free.npz"))
+        command_line("generate", cls.one, "--data", cls.path("test.npz"), "--steps", "500", "--out", cls.path("free.npz"))
 
     @classmethod
     def tearDownClass(cls):
@@ -79,7 +79,7 @@ class Pictures(unittest.TestCase):
         self.assertEqual(solid.get_zlabel(), "z")
         flat = plot.attractor(*self.pair, variables=["x", "z"], rows=300)
         self.assertEqual((flat.get_xlabel(), flat.get_ylabel()), ("x", "z"))
-        true = tables.orbit(self.pair[0]).user()[:300][:, [0, 2]]
+        true = tables.orbit(self.pair[0]).x[:300][:, [0, 2]]
         np.testing.assert_allclose(lines(flat)[0], true)
         self.assertEqual(len(lines(flat)), 2)
 
@@ -93,7 +93,7 @@ class Pictures(unittest.TestCase):
         axes = plot.series(*self.pair, rows=200, offset=101)
         self.assertEqual(axes.shape, (3, 2))
         true = tables.orbit(self.pair[0])
-        np.testing.assert_allclose(lines(axes[1, 0])[0][:, 1], true.user()[101:301, 1])
+        np.testing.assert_allclose(lines(axes[1, 0])[0][:, 1], true.x[101:301, 1])
         np.testing.assert_allclose(lines(axes[1, 0])[0][1, 0], 0.01)
         self.assertEqual(plot.series(*self.pair, full=False).shape, (3, 1))
 
@@ -113,10 +113,8 @@ class Pictures(unittest.TestCase):
     def test_spectra_show_the_distance_that_antler_measures(self):
         axes = plot.spectra(*self.pair)
         shown = [float(ax.get_title().split("=")[1]) for ax in axes]
-        with np.load(self.pair[0]) as file:
-            part = file["x_000"][:500]
-        np.save(self.path("part.npy"), part * np.load(self.pair[0])["scale"] + np.load(self.pair[0])["mean"])
-        answer = antler("measure", "--true", self.path("part.npy"), "--generated", self.pair[1], "--samples", "10", "--json")
+        np.save(self.path("part.npy"), tables.orbit(self.pair[0]).x[:500])
+        answer = command_line("measure", "--true", self.path("part.npy"), "--generated", self.pair[1], "--samples", "10", "--json")
         measured = json.loads(answer)["hellinger"]["each"]
         self.assertEqual(len(axes), 3)
         np.testing.assert_allclose(shown, measured, atol=6e-3)
@@ -140,7 +138,7 @@ class Pictures(unittest.TestCase):
 
     def test_training_and_agreement_show_the_log(self):
         axes = plot.training(self.one)
-        log = tables.RunFiles(self.one).log
+        log = antler.load_run(self.one).log
         np.testing.assert_allclose(lines(axes[0])[0], np.column_stack([log["update"], log["loss"]]))
         self.assertGreater(lines(axes[1])[0][:, 1].min(), 0.9)
         states = lines(plot.agreement(self.one))[0]
@@ -169,7 +167,7 @@ class Pictures(unittest.TestCase):
         np.testing.assert_allclose(np.sort(written["loss"]), np.sort(columns["loss"]), rtol=1e-8)
 
     def test_runtime_has_a_line_per_solver_and_size(self):
-        answer = antler("bench", "solve", "--length", "64,128", "--latent-dim", "3,4", "--hidden-dim", "8", "--seconds", "0.01",
+        answer = command_line("bench", "solve", "--length", "64,128", "--latent-dim", "3,4", "--hidden-dim", "8", "--seconds", "0.01",
                         "--updates", "1", "--solver", "sequential,deer", "--json")
         with open(self.path("bench.json"), "w", encoding="utf-8") as file:
             file.write(answer)
@@ -193,6 +191,7 @@ class Pictures(unittest.TestCase):
             self.assertEqual(command.main([*arguments, "--out", self.path("no.png")]), 2)
         self.assertFalse(os.path.exists(self.path("no.png")))
 
-
-if __name__ == "__main__":
-    sys.exit(unittest.main())
+    def test_a_run_stands_for_its_free_run(self):
+        ax = plot.attractor(self.pair[0], antler.load_run(self.one), variables=["x", "y"], rows=400)
+        drawn = lines(ax)[1]
+        np.testing.assert_allclose(drawn, tables.orbit(self.pair[1]).x[:400, :2], rtol=1e-9)

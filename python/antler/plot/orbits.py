@@ -1,24 +1,27 @@
 """Orbits: attractors, time series, power spectra, heat maps, latent units.
 
-Every function takes arrays, Orbits or paths, draws on the axes that are given or on new ones, and returns them.
+Every function takes arrays, files or a run, draws on the axes that are given or on new ones, and returns them.
 """
 
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
-from ..tables import orbit
+from ..tables import free_run, orbit
 from . import style
 from .style import GENERATED, TRUE
 
 
 def pair(true, generated):
-    """Both orbits in units that can share an axis, the user's when both know them: x, y, names, dt."""
-    true, generated = orbit(true), orbit(generated)
+    """Both orbits with what is known of them: x (T, N), y (T', N), names, dt.
+
+    In place of a generated orbit a run or a model may be given: it runs free, as far as the true orbit is long.
+    """
+    true = orbit(true)
+    model = getattr(generated, "model", generated)
+    generated = free_run(model, true, len(true.x)) if hasattr(model, "generate") else orbit(generated)
     if true.x.shape[1] != generated.x.shape[1]:
         raise ValueError(f"the true orbit has {true.x.shape[1]} variables, the generated one {generated.x.shape[1]}")
-    both = (true.scale is None) == (generated.scale is None)
-    x, y = (true.user(), generated.user()) if both else (true.x, generated.x)
-    return x, y, true.names if true.named else generated.names, true.dt or generated.dt
+    return true.x, generated.x, true.names if true.named else generated.names, true.dt or generated.dt
 
 
 def choose(names, variables):

@@ -5,7 +5,7 @@ import os
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
-from ..tables import RunFiles, table
+from ..tables import as_run, table
 from . import style
 
 FLOAT_EPSILON = 2.0 ** -23
@@ -14,9 +14,9 @@ FLOAT_EPSILON = 2.0 ** -23
 def log_of(source):
     """The columns of log.csv, {name: (rows,) array}, of a run, a run folder, a file, or a mapping of columns."""
     if hasattr(source, "log"):
-        return table(source.log)
+        return source.log
     if isinstance(source, (str, os.PathLike)) and os.path.isdir(source):
-        return RunFiles(source).log
+        return as_run(source).log
     return table(source)
 
 
