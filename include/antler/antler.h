@@ -7,7 +7,7 @@
  * ------------
  * Antler works on series: one or many trajectories, each a `T x N` table of numbers with time running
  * down the rows, optionally with a `T x K` table of known inputs beside it.  This header is the whole
- * public interface of the library.  It has eight parts, in the order in which a program needs them:
+ * public interface of the library.  It has nine parts, in the order in which a program needs them:
  *
  *   1  version         which library is this
  *   2  status          what a call returns, and the sentence behind it
@@ -17,6 +17,7 @@
  *   6  models          load a trained model, run it free, judge it
  *   7  training        settings, runs, checkpoints, resume
  *   8  solving         the bare solver on arrays: states, loss, gradient
+ *   9  devices         the GPUs of this machine, and whether they can be used
  *
  * A complete use, with nothing left out but the error handling:
  *
@@ -43,7 +44,8 @@
  *   only on success, unless the comment says otherwise.
  * - Arrays are row-major with time first; the shape stands beside each argument: `x: (T, N)`.
  * - `_create`, `_load` and `antler_simulate` hand a new object to the caller, who frees it with `_free`.
- *   `_free` accepts NULL.  Arrays passed in are copied or only read during the call, never kept.
+ *   `_free` accepts NULL.  Arrays passed in are copied or only read during the call, never kept; the one
+ *   exception, antler_series_append_view, says so.
  * - Option structs are filled by their `_default` function first; then change what you need.
  * - The library never prints and never exits.  It keeps no global state but the last message of each
  *   thread.  Different objects may be used from different threads; one object from one thread at a
@@ -172,6 +174,21 @@ ANTLER_API void antler_series_free(antler_series *series);
  */
 ANTLER_API antler_status antler_series_append(antler_series *series, size_t length, const double *x,
                                               const double *inputs);
+
+/* A table that stays where the caller keeps it, in any order and of any number type. */
+typedef struct antler_view {
+    const void *values;    /* row 0, column 0; aligned for its type */
+    const char *dtype;     /* as NumPy writes it: "float64", "float32", "int16", ... */
+    ptrdiff_t row_step;    /* bytes from one row to the next */
+    ptrdiff_t column_step; /* bytes from one column to the next */
+} antler_view;
+
+/*
+ * Append one trajectory without a copy: the values must stay where they are, as they are, until the
+ * series is freed.  x: (length, dim); inputs: (length, input_dim), NULL when input_dim is 0.
+ */
+ANTLER_API antler_status antler_series_append_view(antler_series *series, size_t length, const antler_view *x,
+                                                   const antler_view *inputs);
 
 ANTLER_API size_t antler_series_count(const antler_series *series);     /* trajectories */
 ANTLER_API size_t antler_series_dim(const antler_series *series);       /* N */
@@ -495,6 +512,9 @@ typedef struct antler_model antler_model;
  */
 ANTLER_API antler_status antler_model_load(const char *path, antler_model **model);
 
+/* The same from the bytes of such a file in memory, which are only read during the call. */
+ANTLER_API antler_status antler_model_load_memory(const void *bytes, size_t size, antler_model **model);
+
 /* Write the model as .npz; appears whole or not at all. */
 ANTLER_API antler_status antler_model_save(const antler_model *model, const char *path);
 
@@ -600,6 +620,13 @@ ANTLER_API void antler_generate_opts_default(antler_generate_opts *opts);
  */
 ANTLER_API antler_status antler_generate(const antler_model *model, const antler_generate_opts *opts,
                                          antler_series **orbit, antler_series **latent);
+
+/*
+ * The same into arrays of the caller.  x: (steps, N); z: (steps, M), or NULL.  `done` receives the number
+ * of rows before the step at which it diverged; the rows from there on hold nothing of use.
+ */
+ANTLER_API antler_status antler_generate_into(const antler_model *model, const antler_generate_opts *opts,
+                                              double *x, double *z, size_t *done);
 
 typedef struct antler_lyapunov_opts {
     antler_run_start start;
@@ -891,6 +918,12 @@ typedef struct antler_train_events {
     int (*stop)(void *cookie); /* asked before each run and after each update; non-zero: stop */
 } antler_train_events;
 
+/*
+ * A ready-made `stop`, for callers whose own functions are dear to call: `flag` points to an int, and the
+ * training stops once another thread has made it non-zero.
+ */
+ANTLER_API int antler_stop_when_set(void *flag);
+
 /* Outcome of all runs. */
 typedef struct antler_train_result {
     size_t finished, stopped, diverged, failed; /* runs */
@@ -927,12 +960,23 @@ ANTLER_API antler_status antler_trainer_model(const antler_trainer *trainer, siz
 ANTLER_API antler_status antler_train(const antler_settings *settings, size_t run, bool overwrite,
                                       const antler_train_events *events, antler_train_result *result);
 
+/* The same on a series in memory instead of the files that `settings->data` names. */
+ANTLER_API antler_status antler_train_series(const antler_settings *settings, const antler_series *series,
+                                             size_t run, bool overwrite, const antler_train_events *events,
+                                             antler_train_result *result);
+
 /*
  * Go on with a stopped run, or with all runs of a folder, to the same bytes as if never stopped.
  * `settings` may be NULL; otherwise they must agree with the run's own in all that is computed.
  */
 ANTLER_API antler_status antler_train_resume(const char *folder, const antler_settings *settings,
                                              const antler_train_events *events, antler_train_result *result);
+
+/* The same on a series in memory, which must hold the values that the run began with. */
+ANTLER_API antler_status antler_train_resume_series(const char *folder, const antler_settings *settings,
+                                                    const antler_series *series,
+                                                    const antler_train_events *events,
+                                                    antler_train_result *result);
 
 /* Sweeps.  ----------------------------------------------------------------------------------------- */
 
@@ -1062,6 +1106,42 @@ ANTLER_API double antler_peak_rate(antler_precision precision);
 
 /* Threads that a request for 0 gets. */
 ANTLER_API int antler_threads(void);
+
+/* ===================================================================================================
+ * 9  Devices
+ * ================================================================================================= */
+
+/*
+ * Antler uses NVIDIA GPUs through two libraries that it opens when they are needed: the driver (libcuda)
+ * and the run-time compiler NVRTC, which `pip install nvidia-cuda-nvrtc` brings.  Neither is needed on the
+ * CPU.  Where they are not found by themselves, ANTLER_CUDA_DRIVER and ANTLER_NVRTC name the files.
+ * Compiled kernels are kept in ANTLER_CACHE, else XDG_CACHE_HOME/antler, else ~/.cache/antler.
+ */
+
+/* How many GPUs there are.  ANTLER_ERROR_DEVICE, with 0 and the reason in antler_message(), when none. */
+ANTLER_API antler_status antler_device_count(size_t *count);
+
+typedef struct antler_device_info {
+    size_t ordinal; /* from 0, as CUDA_VISIBLE_DEVICES leaves them */
+    char name[128]; /* "NVIDIA H200" */
+    int capability_major, capability_minor;
+    size_t multiprocessors;
+    size_t memory, memory_free; /* bytes */
+    char problem[512];          /* why its kernels cannot be compiled; "": it can be used */
+} antler_device_info;
+
+/* Describe one GPU.  ANTLER_ERROR_DEVICE when it is not there or does not answer. */
+ANTLER_API antler_status antler_device_at(size_t index, antler_device_info *info);
+
+typedef struct antler_device_software {
+    int driver_major, driver_minor; /* newest CUDA version that the driver knows; 0: no driver */
+    int nvrtc_major, nvrtc_minor;   /* 0: no NVRTC */
+    char nvrtc_path[1024];          /* as it was opened */
+    char driver_problem[512], nvrtc_problem[512]; /* why it cannot be used; "": it can */
+} antler_device_software;
+
+/* The two libraries.  Cannot fail: a problem is part of the answer. */
+ANTLER_API void antler_device_software_get(antler_device_software *software);
 
 #ifdef __cplusplus
 }

@@ -206,6 +206,19 @@ antler_status antler_model_load(const char *path, antler_model **model)
     return status == ANTLER_OK ? ANTLER_OK : ant_fail_within(status, file);
 }
 
+antler_status antler_model_load_memory(const void *bytes, size_t size, antler_model **model)
+{
+    static const char place[] = "the model in memory";
+    ant_npz *npz = NULL;
+    ANT_CHECK(bytes != NULL && size > 0, ANTLER_ERROR_FORMAT, "%s: holds no bytes", place);
+    antler_status status = ant_npz_open_memory(&npz, bytes, size);
+    if (status == ANTLER_OK) {
+        status = ant_model_read(npz, model);
+        ant_npz_close(npz);
+    }
+    return status == ANTLER_OK ? ANTLER_OK : ant_fail_within(status, place);
+}
+
 antler_status antler_model_save(const antler_model *model, const char *path)
 {
     ant_archive *archive = NULL;

@@ -64,14 +64,26 @@ antler_status ant_free_run(const ant_runner *r, const ant_started *started, size
     return status;
 }
 
-/* One trajectory of observations with the model's names, dt and scaling. */
-static antler_status make_orbit(const antler_model *model, size_t length, double *x, bool user_units,
+static bool is_scaled(const antler_model *model)
+{
+    return model->mean != NULL && model->scale != NULL;
+}
+
+/* x: (rows, N) */
+static void to_user_units(const antler_model *model, size_t rows, double *x)
+{
+    const size_t N = model->layout.dims.N;
+    for (size_t t = 0; is_scaled(model) && t < rows; t++) {
+        for (size_t n = 0; n < N; n++)
+            x[t * N + n] = x[t * N + n] * model->scale[n] + model->mean[n];
+    }
+}
+
+/* One trajectory of observations with the model's names and dt, and its scaling unless led back already. */
+static antler_status make_orbit(const antler_model *model, size_t length, const double *x, bool user_units,
                                 antler_series **orbit)
 {
     const size_t N = model->layout.dims.N;
-    const bool scaled = model->mean != NULL && model->scale != NULL;
-    for (size_t i = 0; user_units && scaled && i < length * N; i++)
-        x[i] = x[i] * model->scale[i % N] + model->mean[i % N];
     antler_series *series = NULL;
     ANT_TRY(antler_series_create(N, 0, &series));
     antler_status status = antler_series_set_dt(series, model->dt);
@@ -83,7 +95,7 @@ static antler_status make_orbit(const antler_model *model, size_t length, double
         antler_series_free(series);
         return status;
     }
-    if (scaled && !user_units)
+    if (is_scaled(model) && !user_units)
         ant_series_set_scaling(series, model->mean, model->scale);
     *orbit = series;
     return ANTLER_OK;
@@ -124,23 +136,51 @@ static antler_status allocate(const antler_model *model, size_t steps, bool late
     return ANTLER_OK;
 }
 
+static antler_status check_steps(const antler_generate_opts *opts)
+{
+    ANT_CHECK(opts->steps >= 1, ANTLER_ERROR_ARGUMENT, "a free run of 0 steps: give at least 1");
+    return ANTLER_OK;
+}
+
+/* Run free into x and z, in the model's units. */
+static antler_status run_free(const antler_model *model, const antler_generate_opts *opts, double *x,
+                              double *z, size_t *done)
+{
+    ant_runner *runner = NULL;
+    ant_started started = {0};
+    ANT_TRY(ant_runner_create(model, &runner));
+    antler_status status = ant_start(model, runner, &opts->start, opts->steps, &started);
+    if (status == ANTLER_OK)
+        status = ant_free_run(runner, &started, opts->steps, opts->progress, x, z, done);
+    ant_started_clear(&started);
+    ant_runner_free(runner);
+    return status;
+}
+
+antler_status antler_generate_into(const antler_model *model, const antler_generate_opts *opts, double *x,
+                                   double *z, size_t *done)
+{
+    ANT_TRY(check_steps(opts));
+    size_t rows = 0;
+    const antler_status status = run_free(model, opts, x, z, &rows);
+    if (status != ANTLER_OK && status != ANTLER_DIVERGED)
+        return status;
+    if (opts->user_units)
+        to_user_units(model, rows, x);
+    *done = rows;
+    return status;
+}
+
 antler_status antler_generate(const antler_model *model, const antler_generate_opts *opts,
                               antler_series **orbit, antler_series **latent)
 {
-    ANT_CHECK(opts->steps >= 1, ANTLER_ERROR_ARGUMENT, "a free run of 0 steps: give at least 1");
-    ant_runner *runner = NULL;
-    ant_started started = {0};
     antler_series *made = NULL, *states = NULL;
     double *x = NULL, *z = NULL; // (steps, N), (steps, latent)
     size_t done = 0;
-    ANT_TRY(ant_runner_create(model, &runner));
-    antler_status run = ANTLER_OK, status = ant_start(model, runner, &opts->start, opts->steps, &started);
-    if (status == ANTLER_OK)
-        status = allocate(model, opts->steps, latent != NULL, &x, &z);
-    if (status != ANTLER_OK)
-        goto done;
-    run = ant_free_run(runner, &started, opts->steps, opts->progress, x, z, &done);
-    status = run == ANTLER_OK || run == ANTLER_DIVERGED ? ANTLER_OK : run;
+    ANT_TRY(check_steps(opts));
+    ANT_TRY(allocate(model, opts->steps, latent != NULL, &x, &z));
+    const antler_status run = antler_generate_into(model, opts, x, z, &done);
+    antler_status status = run == ANTLER_OK || run == ANTLER_DIVERGED ? ANTLER_OK : run;
     if (status == ANTLER_OK && latent != NULL)
         status = make_latent(model, done, z, &states);
     if (status == ANTLER_OK)
@@ -153,9 +193,6 @@ antler_status antler_generate(const antler_model *model, const antler_generate_o
     } else {
         antler_series_free(states);
     }
-done:
     free(x);
-    ant_started_clear(&started);
-    ant_runner_free(runner);
     return status;
 }

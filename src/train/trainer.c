@@ -99,6 +99,11 @@ static void report_end(pool *p, const ant_run *run)
     pthread_mutex_unlock(&p->reporting);
 }
 
+int antler_stop_when_set(void *flag)
+{
+    return atomic_load((atomic_int *)flag);
+}
+
 static bool ask_stop(void *reporter)
 {
     pool *p = reporter;

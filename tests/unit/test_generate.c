@@ -90,6 +90,40 @@ static void test_same_start_same_bits(void **state)
     antler_model_free(model);
 }
 
+/* The caller's arrays receive what a series would, also up to a divergence and in user units. */
+static void test_into_arrays_of_the_caller(void **state)
+{
+    (void)state;
+    enum { STEPS = 700 };
+    const ant_model_dims dims = {.M = 4, .N = 2, .L = 9, .clipped = true};
+    const double mean[] = {10.0, -3.0}, scale[] = {2.0, 0.5};
+    static double x[STEPS * 2], z[STEPS * 4];
+    antler_model *model = model_random(&dims, 8);
+    CHECK_OK(ant_model_set_scaling(model, mean, scale));
+    antler_generate_opts opts;
+    antler_generate_opts_default(&opts);
+    opts.steps = STEPS;
+    opts.user_units = true;
+    antler_series *orbit = NULL, *latent = NULL;
+    size_t done = 0;
+    CHECK_OK(antler_generate(model, &opts, &orbit, &latent));
+    CHECK_OK(antler_generate_into(model, &opts, x, z, &done));
+    double *want_x = series_values(orbit), *want_z = series_values(latent);
+    assert_int_equal(done, STEPS);
+    assert_memory_equal(x, want_x, sizeof x);
+    assert_memory_equal(z, want_z, sizeof z);
+    opts.user_units = false;
+    CHECK_OK(antler_generate_into(model, &opts, x, NULL, &done));
+    CHECK_NEAR(x[11] * scale[1] + mean[1], want_x[11], 1e-12);
+    opts.steps = 0;
+    CHECK_FAILS(antler_generate_into(model, &opts, x, NULL, &done), ANTLER_ERROR_ARGUMENT, "0 steps");
+    free(want_x);
+    free(want_z);
+    antler_series_free(orbit);
+    antler_series_free(latent);
+    antler_model_free(model);
+}
+
 /* With one row in B, or one column, B+ = B^T / |B|^2: the warm-up of SPEC 2 by hand. */
 static void check_warmup(size_t M, size_t N)
 {
@@ -344,6 +378,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_steps_follow_the_plain_map),
         cmocka_unit_test(test_same_start_same_bits),
+        cmocka_unit_test(test_into_arrays_of_the_caller),
         cmocka_unit_test(test_warmup_forces_with_strength_one),
         cmocka_unit_test(test_inputs_drive_the_step_into_their_row),
         cmocka_unit_test(test_units),
