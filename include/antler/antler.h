@@ -622,8 +622,9 @@ ANTLER_API antler_status antler_generate(const antler_model *model, const antler
                                          antler_series **orbit, antler_series **latent);
 
 /*
- * The same into arrays of the caller.  x: (steps, N); z: (steps, M), or NULL.  `done` receives the number
- * of rows before the step at which it diverged; the rows from there on hold nothing of use.
+ * The same into arrays of the caller.  x: (steps, N); z: (steps, antler_model_state_dim), or NULL.  `done`
+ * receives the number of rows before the step at which it diverged; the rows from there on hold nothing of
+ * use.
  */
 ANTLER_API antler_status antler_generate_into(const antler_model *model, const antler_generate_opts *opts,
                                               double *x, double *z, size_t *done);
