@@ -185,6 +185,11 @@ class Model:
         return int(_lib.plain("model_latent_dim", self._handle))
 
     @property
+    def state_dim(self) -> int:
+        """Numbers of the state that a free run carries on: M, and more for a mamba2."""
+        return int(_lib.plain("model_state_dim", self._handle))
+
+    @property
     def hidden_dim(self) -> int:
         """L, hidden units."""
         return int(_lib.plain("model_hidden_dim", self._handle))

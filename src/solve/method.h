@@ -32,6 +32,6 @@ typedef struct ANT_FN(ant_method) {
                              real *v);
 } ANT_FN(ant_method);
 
-extern const ANT_FN(ant_method) ANT_FN(ant_method_shplrnn);
+extern const ANT_FN(ant_method) ANT_FN(ant_method_shplrnn), ANT_FN(ant_method_lssm);
 
 #endif
