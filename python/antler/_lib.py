@@ -75,7 +75,6 @@ _FUNCTIONS = {
     "model_state_dim": (_size, [_handle]),
     "model_hidden_dim": (_size, [_handle]),
     "model_input_dim": (_size, [_handle]),
-    "model_state_dim": (_size, [_handle]),
     "model_rank": (_size, [_handle]),
     "model_clipped": (c.c_bool, [_handle]),
     "model_precision": (c.c_int, [_handle]),

@@ -200,11 +200,6 @@ class Model:
         return int(_lib.plain("model_input_dim", self._handle))
 
     @property
-    def state_dim(self) -> int:
-        """Numbers of the state that a free run carries from step to step; M of a shPLRNN."""
-        return int(_lib.plain("model_state_dim", self._handle))
-
-    @property
     def rank(self) -> int:
         """Of W = WL WR; 0 when W is kept in full."""
         return int(_lib.plain("model_rank", self._handle))
