@@ -274,9 +274,9 @@ static void run_backward(engine *e, const engine_problem *p, bool loss, double f
     for (size_t slot = 0; slot < e->slots; slot++) {
         for (size_t g = slot; g < e->groups; g += e->slots) {
             if (e->dirty[g])
-                e->run[g] = e->kernels->backward(p, e->packed, &e->group[g], loss, floor,
-                                                 e->scratch + slot * e->scratch_count,
-                                                 e->sums + slot * count);
+                e->run[g] =
+                    e->kernels->backward(p, e->packed, &e->group[g], loss, floor,
+                                         e->scratch + slot * e->scratch_count, e->sums + slot * count);
         }
     }
 }

@@ -19,20 +19,20 @@
 enum { ANT_MASK_WORDS = 64 }; /* words of hidden units that kernels which keep masks can have */
 
 typedef struct ANT_FN(ant_group) {
-    size_t begin;      /* time of row 0, where there is one lane */
-    size_t length;     /* steps of every segment */
-    real *z;           /* (length+1, M, lanes) */
-    real *forced;      /* (length, M, lanes): z~ */
-    real *error;       /* (length+1, N, lanes): e = x - B z */
-    const real *x;     /* (length+1, N, lanes) */
-    const real *s;     /* (length, K, lanes) */
+    size_t begin;        /* time of row 0, where there is one lane */
+    size_t length;       /* steps of every segment */
+    real *z;             /* (length+1, M, lanes) */
+    real *forced;        /* (length, M, lanes): z~ */
+    real *error;         /* (length+1, N, lanes): e = x - B z */
+    const real *x;       /* (length+1, N, lanes) */
+    const real *s;       /* (length, K, lanes) */
     real *own_x, *own_s; /* where both lie when there are several lanes, else NULL */
-    real *strength;    /* (length, lanes): a_t; it and weight are empty for kernels that know the time */
-    real *weight;      /* (length+1, lanes): c_t; 0 at index 0, whose time belongs to the segment before */
-    uint64_t *masks;   /* (length, mask_words): which hidden units are on, for kernels that keep it */
-    real *inject;      /* (M, lanes): dloss/dz at the segment's end from what follows it */
-    real *inject_last; /* (M, lanes): the same for segments that are one step shorter */
-    real *border;      /* (M, lanes): out, dloss/dz at the segment's start */
+    real *strength;      /* (length, lanes): a_t; it and weight are empty for kernels that know the time */
+    real *weight;        /* (length+1, lanes): c_t; 0 at index 0, whose time belongs to the segment before */
+    uint64_t *masks;     /* (length, mask_words): which hidden units are on, for kernels that keep it */
+    real *inject;        /* (M, lanes): dloss/dz at the segment's end from what follows it */
+    real *inject_last;   /* (M, lanes): the same for segments that are one step shorter */
+    real *border;        /* (M, lanes): out, dloss/dz at the segment's start */
 } ANT_FN(ant_group);
 
 /* How a forward run went. */

@@ -9,7 +9,8 @@
  *     dW_l = S_l [V_l b_l]^T,    d[V_l b_l] = W_l^T S_l,
  * and S_l is touched only when l switches: it gains or loses the running sum of all steps.
  *
- * Against rounding J is built anew at the begin of every stretch of PIECE steps, and the running sum starts
+ * Kept is J - I, whose rounding errors are small beside 1 - A, the rate at which slow units forget.  Against
+ * more rounding it is built anew at the begin of every stretch of PIECE steps, and the running sum starts
  * again there.  Where many units switch, this is slower than dense products; then the kernel gives up.
  */
 #include "solve/kernel.h"
@@ -21,22 +22,24 @@ typedef ANT_FN(ant_problem) piece_problem;
 typedef ANT_FN(ant_group) piece_group;
 typedef ANT_FN(ant_run) piece_run;
 
-enum { PIECE = 128 }; /* steps between two fresh starts of J and of the running sum */
-enum { SMALL = 66 };  /* vectors of a Jacobian that is a local array: M up to 10 in all precisions */
+enum { PIECE = 128 };               /* steps between two fresh starts of J and of the running sum */
+enum { SMALL = 66, SMALL_ROW = 6 }; /* vectors of a Jacobian and a state with code of its own: M <= 10 */
 
 #include "solve/piece_weights.h"
 
 /* What one thread needs: a stretch of time, and the sums of all segments of its slot. */
 typedef struct piece_buffers {
-    vector *z, *forced, *next, *state;  /* (mv) */
-    vector *observed;                   /* (nv) */
-    vector *jacobian, *running;         /* (M + 1, mv); (M, mv) */
-    vector *tile_v, *tile_w;            /* (PIECE, mv): v after each step and a w before it */
-    vector *sums;                       /* (units, M, mv): S_l */
-    vector *all;                        /* (M, mv): the running sum of all steps */
-    vector *loss, *forcing, *pinv;      /* (N, mv): e zeta^T; (M, mv): a w zeta^T; (N, mv): a e w^T */
-    vector *inputs;                     /* (K, mv): s v^T */
-    size_t sums_begin, sums_end;        /* in reals from the start of the scratch */
+    vector *z, *row, *state;       /* (mv) */
+    vector *observed;              /* (nv) */
+    vector *before_relu;           /* (units): V zeta~ + b, then V zeta~ when clipped */
+    vector *jacobian, *running;    /* (M + 1, mv): J - I; (M, mv) */
+    vector *tile_v, *tile_w;       /* (PIECE, mv): v after each step, a w before it */
+    vector *tile_teacher;          /* (PIECE, mv): a Q^T B+ x, and 1 at place M */
+    vector *sums;                  /* (units, M, mv): S_l */
+    vector *all;                   /* (M, mv): the running sum of all steps */
+    vector *loss, *forcing, *pinv; /* (N, mv): e zeta^T; (M, mv): a w zeta^T; (N, mv): a e w^T */
+    vector *inputs;                /* (K, mv): s v^T */
+    size_t sums_begin, sums_end;   /* in reals from the start of the scratch */
 } piece_buffers;
 
 static size_t buffers_place(const piece_weights *w, real *scratch, piece_buffers *t)
@@ -46,21 +49,22 @@ static size_t buffers_place(const piece_weights *w, real *scratch, piece_buffers
         vector **slot;
         size_t count;
     } part[] = {{&t->z, mv},
-                {&t->forced, mv},
-                {&t->next, mv},
+                {&t->row, mv},
                 {&t->state, mv},
                 {&t->observed, w->nv},
+                {&t->before_relu, w->units / LANES},
                 {&t->jacobian, (M + 1) * mv},
                 {&t->running, M * mv},
                 {&t->tile_v, PIECE * mv},
                 {&t->tile_w, PIECE * mv},
+                {&t->tile_teacher, PIECE * mv},
                 {&t->sums, w->units * M * mv},
                 {&t->all, M * mv},
                 {&t->loss, w->N * mv},
                 {&t->forcing, M * mv},
                 {&t->pinv, w->N * mv},
                 {&t->inputs, w->K * mv}};
-    const size_t first_sum = 9;
+    const size_t first_sum = 10;
     size_t used = 0;
     for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
         if (i == first_sum)
@@ -102,7 +106,8 @@ static ALWAYS_INLINE void copy(real *to, const real *from, size_t count)
 }
 
 /* out += sum_k x_k w[k, :]; several sums side by side hide the latency of the additions. */
-static ALWAYS_INLINE void mix(const size_t depth, const size_t mv, const vector *w, const real *x, vector *out)
+static ALWAYS_INLINE void mix(const size_t depth, const size_t mv, const vector *w, const real *x,
+                              vector *out)
 {
     enum { CHAINS = 4 };
     for (size_t c = 0; c < mv; c++) {
@@ -120,70 +125,73 @@ static ALWAYS_INLINE void mix(const size_t depth, const size_t mv, const vector 
     }
 }
 
-/* J[k, :] += sign across_k along: hidden unit `along`, `across` switches. */
-static ALWAYS_INLINE void add_outer(const size_t depth, const size_t mv, real sign, const vector *along,
-                                    const real *across, vector *J)
-{
-    for (size_t c = 0; c < mv; c++) {
-        const vector part = sign * along[c];
-        for (size_t k = 0; k < depth; k++)
-            J[k * mv + c] += across[k] * part;
-    }
-}
+/* The hidden layer as a kernel sees it: constants where it has code of its own. */
+typedef struct shape {
+    size_t lv, words;
+    bool clipped;
+} shape;
 
-/* Bits of the signs of V zeta~ + b, and of V zeta~ behind them when clipped.  now: (words) */
-static ALWAYS_INLINE void signs(const size_t M, const piece_weights *w, const real *forced, uint64_t *now)
+/* V zeta~ + b, and V zeta~ behind it when clipped, to `sums` (units), and the bits of its signs to `now`. */
+static ALWAYS_INLINE void hidden(const size_t M, const shape k, const piece_weights *w, const real *forced,
+                                 vector *sums, uint64_t *now)
 {
-    const size_t half = w->words / 2;
-    for (size_t q = 0; q < w->words; q++)
+    const size_t half = k.words / 2, second = k.words * WORD / 2 / LANES;
+    for (size_t q = 0; q < k.words; q++)
         now[q] = 0;
-    for (size_t at = 0; at < w->lv; at += BLOCK) {
+    for (size_t at = 0; at < k.lv; at += BLOCK) {
         vector acc[BLOCK];
         const size_t word = at * LANES / WORD, shift = at * LANES % WORD;
         for (size_t c = 0; c < BLOCK; c++)
-            acc[c] = w->clipped ? (vector){0} : w->b[at + c];
+            acc[c] = k.clipped ? (vector){0} : w->b[at + c];
         for (size_t i = 0; i < M; i++) {
             for (size_t c = 0; c < BLOCK; c++)
-                acc[c] += forced[i] * w->V[i * w->lv + at + c];
+                acc[c] += forced[i] * w->V[i * k.lv + at + c];
         }
-        uint64_t bits = 0, second = 0;
         for (size_t c = 0; c < BLOCK; c++) {
-            if (w->clipped) {
-                second |= positive_bits(acc[c]) << c * LANES;
+            if (k.clipped) {
+                now[half + word] |= positive_bits(acc[c]) << (shift + c * LANES);
+                sums[second + at + c] = acc[c];
                 acc[c] += w->b[at + c];
             }
-            bits |= positive_bits(acc[c]) << c * LANES;
+            now[word] |= positive_bits(acc[c]) << (shift + c * LANES);
+            sums[at + c] = acc[c];
         }
-        now[word] |= bits << shift;
-        if (w->clipped)
-            now[half + word] |= second << shift;
     }
 }
 
-static const real SIGN[2] = {-1, 1};
+/* The hidden units that differ between two steps, two words at a time. */
+typedef struct switched {
+    uint64_t low, high; /* bits still to be visited */
+    size_t first;       /* unit of the lowest bit of `low` */
+} switched;
 
-/* Bring J from the pieces of `before` to those of `now`; returns how many units have switched. */
-static ALWAYS_INLINE size_t switch_units(const size_t depth, const size_t mv, const piece_weights *w,
-                                         const uint64_t *before, const uint64_t *now, const vector *along,
-                                         const vector *across, vector *J)
+static ALWAYS_INLINE switched switched_at(const size_t words, size_t q, const uint64_t *before,
+                                          const uint64_t *now)
 {
-    size_t count = 0;
-    for (size_t q = 0; q < w->words; q++) {
-        for (uint64_t changed = before[q] ^ now[q]; changed != 0; changed &= changed - 1) {
-            const size_t bit = (size_t)__builtin_ctzll(changed), l = q * WORD + bit;
-            add_outer(depth, mv, SIGN[now[q] >> bit & 1], along + l * mv, (const real *)(across + l * mv), J);
-            count++;
-        }
-    }
-    return count;
+    return (switched){
+        .low = before[q] ^ now[q], .high = q + 1 < words ? before[q + 1] ^ now[q + 1] : 0, .first = q * WORD};
 }
 
-static ALWAYS_INLINE bool same_bits(size_t words, const uint64_t *a, const uint64_t *b)
+static ALWAYS_INLINE bool switched_left(const switched *s)
 {
-    uint64_t changed = 0;
-    for (size_t q = 0; q < words; q++)
-        changed |= a[q] ^ b[q];
-    return changed == 0;
+    return (s->low | s->high) != 0;
+}
+
+/* The next unit, without a branch that depends on the word in which it lies. */
+static ALWAYS_INLINE size_t switched_next(switched *s)
+{
+    const uint64_t word = s->low != 0 ? s->low : s->high;
+    const size_t unit = s->first + (s->low != 0 ? 0 : WORD) + (size_t)__builtin_ctzll(word);
+    s->high = s->low != 0 ? s->high : word & (word - 1);
+    s->low &= s->low - (s->low != 0);
+    return unit;
+}
+
+/* 1 if the unit is on, else -1. */
+static ALWAYS_INLINE real sign_of(const uint64_t *now, size_t unit)
+{
+    static const real sign[2] = {-1, 1};
+    return sign[now[unit / WORD] >> unit % WORD & 1];
 }
 
 /* keep_a and the columns that pull, for the step from time t. */
@@ -215,16 +223,19 @@ static double largest_of(const real *a, size_t count)
 }
 
 /* e = x - B z for rows first .. last-1 of the segment, as far as anyone will look at them. */
-static void observe(const piece_problem *p, const piece_weights *w, const piece_buffers *t, piece_group *g,
-                    size_t first, size_t last)
+static ALWAYS_INLINE void observe(const size_t M, const piece_problem *p, const piece_weights *w,
+                                  const piece_buffers *t, piece_group *g, size_t first, size_t last)
 {
-    const size_t M = w->M, N = w->N;
+    const size_t N = w->N;
+    if (p->teacher == ANT_TEACHER_STOP && g->begin + first <= p->warmup)
+        first = p->warmup + 1 - g->begin;
     for (size_t i = first; i < last; i++) {
-        if (g->begin + i <= p->warmup && p->teacher == ANT_TEACHER_STOP)
-            continue;
-        for (size_t c = 0; c < w->nv; c++)
-            t->observed[c] = (vector){0};
-        mix(M, w->nv, w->read_columns, g->z + i * M, t->observed);
+        for (size_t c = 0; c < w->nv; c++) {
+            vector sum = {0};
+            for (size_t k = 0; k < M; k++)
+                sum += g->z[i * M + k] * w->read_columns[k * w->nv + c];
+            t->observed[c] = sum;
+        }
         for (size_t n = 0; n < N; n++)
             g->error[i * N + n] = g->x[i * N + n] - ((const real *)t->observed)[n];
     }
@@ -236,66 +247,100 @@ static size_t most_switches(const piece_weights *w, size_t steps)
     return 8 * steps + (steps / PIECE + 1) * w->units;
 }
 
-/* The forced state of step i from t->z, with 1 at place M: to t->forced. */
-static ALWAYS_INLINE void force(const piece_problem *p, const piece_weights *w, const piece_buffers *t,
-                                const size_t mv, size_t time, const real *x)
+/* What the teacher adds to the forced states of steps first .. last-1. */
+static ALWAYS_INLINE void tile_teach(const size_t mv, const piece_problem *p, const piece_weights *w,
+                                     const piece_buffers *t, const piece_group *g, size_t first, size_t last)
 {
-    const vector *keep = keep_at(p, w, time);
-    vector *out = t->forced;
-    for (size_t c = 0; c < mv; c++) {
-        vector sum = w->one[c];
-        if (time > 0) {
-            const vector *pull = time <= p->warmup ? w->pull_full : w->pull;
-            for (size_t n = 0; n < w->N; n++)
-                sum += x[n] * pull[n * mv + c];
+    for (size_t i = first; i < last; i++) {
+        const vector *pull = g->begin + i <= p->warmup ? w->pull_full : w->pull;
+        const size_t N = g->begin + i == 0 ? 0 : w->N; /* a_0 = 0 */
+        for (size_t c = 0; c < mv; c++) {
+            vector sum = w->one[c];
+            for (size_t n = 0; n < N; n++)
+                sum += g->x[i * w->N + n] * pull[n * mv + c];
+            t->tile_teacher[(i - first) * mv + c] = sum;
         }
-        out[c] = sum + keep[c] * t->z[c];
     }
 }
 
-/* Steps first .. last-1 from t->z; false when it has merged with the stored trajectory, run->steps says where. */
-static ALWAYS_INLINE bool tile_forward(const size_t M, const piece_problem *p, const piece_weights *w,
-                                       const piece_buffers *t, piece_group *g, double merge, size_t first,
-                                       size_t last, piece_run *run, size_t *switches)
+static ALWAYS_INLINE void store_row(const size_t M, const vector *row, real *to)
 {
-    static const uint64_t none[ANT_MASK_WORDS];
-    const size_t mv = vectors(M + 1, LANES), N = w->N;
-    vector local[SMALL], *J = __builtin_constant_p(M) ? local : t->jacobian;
+    for (size_t c = 0; c * LANES < M; c++)
+        store_lanes(to + c * LANES, row[c], M - c * LANES < LANES ? M - c * LANES : LANES);
+}
+
+/* Units that have switched change J and, by what the J of before has left out, the state. */
+static ALWAYS_INLINE size_t switch_forward(const size_t M, const size_t mv, const shape k,
+                                           const piece_weights *w, const uint64_t *before,
+                                           const uint64_t *now, const real *sums, vector *J, vector *next)
+{
+    size_t count = 0;
+    for (size_t q = 0; q < k.words; q += 2) {
+        for (switched s = switched_at(k.words, q, before, now); switched_left(&s); count++) {
+            const size_t unit = switched_next(&s);
+            const real sign = sign_of(now, unit), *row = (const real *)(w->rows + unit * mv);
+            for (size_t c = 0; c < mv; c++) {
+                const vector column = sign * w->columns[unit * mv + c];
+                next[c] += sums[unit] * column;
+                for (size_t j = 0; j <= M; j++)
+                    J[j * mv + c] += row[j] * column;
+            }
+        }
+    }
+    return count;
+}
+
+/* Steps first .. last-1 from t->z; false when it has met the stored trajectory, run->steps says where. */
+static ALWAYS_INLINE bool tile_forward(const size_t M, const shape k, const piece_problem *p,
+                                       const piece_weights *w, const piece_buffers *t, piece_group *g,
+                                       double merge, size_t first, size_t last, piece_run *run,
+                                       size_t *switches)
+{
+    uint64_t before[ANT_MASK_WORDS] = {0}, now[ANT_MASK_WORDS];
+    const size_t mv = vectors(M + 1, LANES);
+    const bool fixed = __builtin_constant_p(M);
+    vector local_J[SMALL], local_z[SMALL_ROW], *J = fixed ? local_J : t->jacobian,
+                                               *z = fixed ? local_z : t->z;
+    for (size_t c = 0; c < mv; c++)
+        z[c] = t->z[c];
     for (size_t j = 0; j < (M + 1) * mv; j++)
         J[j] = w->affine[j];
-    const uint64_t *before = none;
+    tile_teach(mv, p, w, t, g, first, last);
     for (size_t i = first; i < last; i++) {
-        uint64_t *now = g->masks + i * w->words;
-        force(p, w, t, mv, g->begin + i, g->x + i * N);
-        const real *forced = (const real *)t->forced;
-        copy(g->forced + i * M, forced, M);
-        signs(M, w, forced, now);
-        if (!same_bits(w->words, before, now))
-            *switches += switch_units(M + 1, mv, w, before, now, w->columns, w->rows, J);
-        before = now;
-        for (size_t c = 0; c < mv; c++)
-            t->next[c] = (vector){0};
-        mix(M + 1, mv, J, forced, t->next);
+        const vector *keep = keep_at(p, w, g->begin + i), *teacher = t->tile_teacher + (i - first) * mv;
+        for (size_t c = 0; c < mv; c++) {
+            z[c] = teacher[c] + keep[c] * z[c];
+            t->row[c] = z[c];
+        }
+        store_row(M, z, g->forced + i * M);
+        const real *forced = (const real *)t->row;
+        hidden(M, k, w, forced, t->before_relu, now);
+        mix(M + 1, mv, J, forced, z);
+        *switches += switch_forward(M, mv, k, w, before, now, (const real *)t->before_relu, J, z);
         if (w->K > 0)
-            mix(w->K, mv, w->inputs, g->s + i * w->K, t->next);
-        real *stored = g->z + (i + 1) * M;
+            mix(w->K, mv, w->inputs, g->s + i * w->K, z);
+        for (size_t q = 0; q < k.words; q++)
+            g->masks[i * k.words + q] = before[q] = now[q];
         if (merge >= 0.0) {
-            run->gap = largest_gap((const real *)t->next, stored, M);
+            for (size_t c = 0; c < mv; c++)
+                t->row[c] = z[c];
+            run->gap = largest_gap((const real *)t->row, g->z + (i + 1) * M, M);
             if (run->gap <= merge) {
                 run->merged = true;
                 run->steps = i + 1;
                 return false;
             }
         }
-        copy(stored, (const real *)t->next, M);
-        for (size_t c = 0; c < mv; c++)
-            t->z[c] = t->next[c];
+        store_row(M, z, g->z + (i + 1) * M);
     }
+    for (size_t c = 0; c < mv; c++)
+        t->z[c] = z[c];
     return true;
 }
 
-static ALWAYS_INLINE piece_run forward_for(const size_t M, const piece_problem *p, const real *packed,
-                                           piece_group *g, double merge, bool trial, real *scratch)
+static ALWAYS_INLINE piece_run forward_for(const size_t M, const shape k, const piece_problem *p,
+                                           const real *packed, piece_group *g, double merge, bool trial,
+                                           real *scratch)
 {
     piece_weights w;
     piece_buffers t;
@@ -307,8 +352,8 @@ static ALWAYS_INLINE piece_run forward_for(const size_t M, const piece_problem *
     size_t switches = 0, done = 0;
     while (done < g->length) {
         const size_t last = done + PIECE < g->length ? done + PIECE : g->length;
-        if (!tile_forward(M, p, &w, &t, g, merge, done, last, &run, &switches)) {
-            observe(p, &w, &t, g, 0, run.steps);
+        if (!tile_forward(M, k, p, &w, &t, g, merge, done, last, &run, &switches)) {
+            observe(M, p, &w, &t, g, 0, run.steps);
             return run;
         }
         done = last;
@@ -317,7 +362,7 @@ static ALWAYS_INLINE piece_run forward_for(const size_t M, const piece_problem *
             return run;
         }
     }
-    observe(p, &w, &t, g, 0, g->length + 1);
+    observe(M, p, &w, &t, g, 0, g->length + 1);
     run.size = largest_of(g->z, (g->length + 1) * M);
     return run;
 }
@@ -399,57 +444,74 @@ static void add_injection(const piece_weights *w, const real *inject, vector *v)
     }
 }
 
+/* Going back from `before` to `now`: J gains or loses the units that have switched, and S the sum since. */
+static ALWAYS_INLINE void switch_back(const size_t M, const size_t mv, const piece_weights *w,
+                                      const uint64_t *before, const uint64_t *now, vector *J, const vector *C,
+                                      vector *sums)
+{
+    static const uint64_t none[ANT_MASK_WORDS];
+    for (size_t q = 0; q < w->words; q += 2) {
+        for (switched s = switched_at(w->words, q, before == NULL ? none : before, now); switched_left(&s);) {
+            const size_t unit = switched_next(&s);
+            const real sign = sign_of(now, unit), *column = (const real *)(w->columns + unit * mv);
+            for (size_t c = 0; c < mv; c++) {
+                const vector row = sign * w->rows[unit * mv + c];
+                for (size_t m = 0; m < M; m++)
+                    J[m * mv + c] += column[m] * row;
+            }
+            if (before != NULL)
+                add_running(M * mv, -sign, C, sums + unit * M * mv);
+        }
+    }
+}
+
 /* Steps end-1 .. first: v from t->state and back to it. */
 static ALWAYS_INLINE void tile_back(const size_t M, const piece_problem *p, const piece_weights *w,
                                     const piece_buffers *t, const piece_group *g, bool loss, size_t first,
                                     size_t end)
 {
-    static const uint64_t none[ANT_MASK_WORDS];
     const size_t mv = vectors(M + 1, LANES), N = w->N;
-    vector local_J[SMALL], *J = __builtin_constant_p(M) ? local_J : t->jacobian;
-    vector local_C[SMALL], *C = __builtin_constant_p(M) ? local_C : t->running;
+    const real alpha = (real)p->alpha;
+    const bool fixed = __builtin_constant_p(M);
+    vector local_J[SMALL], local_C[SMALL], local_v[SMALL_ROW];
+    vector *J = fixed ? local_J : t->jacobian, *C = fixed ? local_C : t->running;
+    vector *state = fixed ? local_v : t->state;
+    for (size_t c = 0; c < mv; c++)
+        state[c] = t->state[c];
     for (size_t j = 0; j < M * mv; j++) {
         J[j] = w->affine_rows[j];
         C[j] = (vector){0};
     }
-    const uint64_t *before = none;
+    const uint64_t *before = NULL;
     for (size_t i = end; i-- > first;) {
         const uint64_t *now = g->masks + i * w->words;
-        for (size_t q = 0; q < w->words; q++) {
-            for (uint64_t changed = before[q] ^ now[q]; changed != 0; changed &= changed - 1) {
-                const size_t bit = (size_t)__builtin_ctzll(changed), l = q * WORD + bit;
-                const real sign = SIGN[now[q] >> bit & 1];
-                add_outer(M, mv, sign, w->rows + l * mv, (const real *)(w->columns + l * mv), J);
-                if (before != none)
-                    add_running(M * mv, -sign, C, t->sums + l * M * mv);
-            }
-        }
+        switch_back(M, mv, w, before, now, J, C, t->sums);
         before = now;
         vector *kept = t->tile_v + (i - first) * mv, *pulled = t->tile_w + (i - first) * mv;
         for (size_t c = 0; c < mv; c++)
-            kept[c] = t->state[c];
+            kept[c] = state[c];
         const real *v = (const real *)kept;
         for (size_t c = 0; c < mv; c++) {
-            vector row = row_vector(g->forced + i * M, c);
-            for (size_t k = 0; k < LANES; k++)
-                row[k] = c * LANES + k == M ? 1 : row[k];
+            const vector row =
+                select((vector_mask)w->inside[c], row_vector(g->forced + i * M, c)) + w->one[c];
             for (size_t m = 0; m < M; m++)
                 C[m * mv + c] += v[m] * row;
-            t->next[c] = (vector){0};
         }
-        mix(M, mv, J, v, t->next);
+        mix(M, mv, J, v, state);
         const size_t time = g->begin + i;
         const vector *keep = keep_at(p, w, time);
-        const real a = (real)ant_forcing_strength(time, p->warmup, p->alpha);
+        const real a = time == 0 ? 0 : time <= p->warmup ? 1 : alpha;
         for (size_t c = 0; c < mv; c++) {
-            pulled[c] = a * t->next[c];
-            t->state[c] = keep[c] * t->next[c];
+            pulled[c] = a * state[c];
+            state[c] = keep[c] * state[c];
         }
         if (loss && i > 0 && time > p->warmup)
-            add_loss(p, w, mv, g->error + i * N, t->state);
+            add_loss(p, w, mv, g->error + i * N, state);
         if (i + 1 == g->length)
-            add_injection(w, g->inject_last, t->state);
+            add_injection(w, g->inject_last, state);
     }
+    for (size_t c = 0; c < mv; c++)
+        t->state[c] = state[c];
     for (size_t q = 0; q < w->words; q++) {
         for (uint64_t on = before[q]; on != 0; on &= on - 1)
             add_running(M * mv, 1, C, t->sums + (q * WORD + (size_t)__builtin_ctzll(on)) * M * mv);
@@ -494,14 +556,23 @@ static ALWAYS_INLINE piece_run backward_for(const size_t M, const piece_problem 
 static piece_run piece_forward(const piece_problem *p, const real *packed, piece_group *g, double merge,
                                bool trial, real *scratch)
 {
-    switch (p->layout->dims.M) {
+    piece_weights w;
+    piece_place(&p->layout->dims, packed, &w);
+    const shape any = {.lv = w.lv, .words = w.words, .clipped = w.clipped};
+    const shape one = {.lv = BLOCK, .words = 1},
+                two = {.lv = 2 * BLOCK, .words = vectors(2 * BLOCK * LANES, WORD)};
+    switch (w.M) {
 #define CASE(m)                                                                                              \
     case m:                                                                                                  \
-        return forward_for(m, p, packed, g, merge, trial, scratch);
+        if (!w.clipped && w.lv == one.lv)                                                                    \
+            return forward_for(m, one, p, packed, g, merge, trial, scratch);                                 \
+        if (!w.clipped && w.lv == two.lv)                                                                    \
+            return forward_for(m, two, p, packed, g, merge, trial, scratch);                                 \
+        return forward_for(m, any, p, packed, g, merge, trial, scratch);
         PIECE_SIZES(CASE)
 #undef CASE
     default:
-        return forward_for(p->layout->dims.M, p, packed, g, merge, trial, scratch);
+        return forward_for(w.M, any, p, packed, g, merge, trial, scratch);
     }
 }
 

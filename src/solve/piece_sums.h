@@ -44,9 +44,9 @@ static void close_units(const piece_problem *p, const piece_weights *w, const pi
 {
     const ant_model_layout *y = p->layout;
     const size_t M = w->M, mv = w->mv;
-    real *column = (real *)t->z, *row = (real *)t->forced, *turned = (real *)t->state;
+    real *column = (real *)t->z, *row = (real *)t->row, *turned = (real *)t->state;
     for (size_t l = 0; l < w->L; l++) {
-        unit_gradient(w, t->sums + l * M * mv, l, column, t->forced);
+        unit_gradient(w, t->sums + l * M * mv, l, column, t->row);
         sums[y->b + l] += (double)row[M];
         leave_add(w, row, 1.0, t->state, sums + y->V + l * M, 1);
         combine(M, mv, w->basis, column, 1, t->state);
@@ -54,7 +54,7 @@ static void close_units(const piece_problem *p, const piece_weights *w, const pi
         if (!w->clipped)
             continue;
         const size_t second = l + w->units / 2;
-        unit_gradient(w, t->sums + second * M * mv, second, column, t->forced);
+        unit_gradient(w, t->sums + second * M * mv, second, column, t->row);
         leave_add(w, row, 1.0, t->state, sums + y->V + l * M, 1);
         combine(M, mv, w->basis, column, 1, t->state);
         for (size_t m = 0; m < M; m++)
@@ -96,7 +96,7 @@ static void piece_close(const piece_problem *p, const real *packed, real *scratc
         leave_add(&w, (const real *)(t.loss + n * mv), -(double)p->weight, t.state, sums + y->B + n * M, 1);
         leave_add(&w, (const real *)(t.pinv + n * mv), 1.0, t.state, sums + y->total + n, N);
         for (size_t i = 0; i < (M < N ? M : N); i++)
-            leave_add(&w, (const real *)(t.forcing + i * mv), -(double)((const real *)w.pull_full)[n * ms + i],
-                      t.state, sums + y->B + n * M, 1);
+            leave_add(&w, (const real *)(t.forcing + i * mv),
+                      -(double)((const real *)w.pull_full)[n * ms + i], t.state, sums + y->B + n * M, 1);
     }
 }

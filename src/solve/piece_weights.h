@@ -12,21 +12,21 @@ enum { BLOCK = 4, WORD = 64 };
 
 typedef struct piece_weights {
     size_t M, N, K, L, rank;
-    size_t mv, nv, lv;           /* vectors per M + 1, N and L; lv is a multiple of BLOCK */
-    size_t units, words;         /* hidden units with padding, twice when clipped; words of bits for them */
+    size_t mv, nv, lv;   /* vectors per M + 1, N and L; lv is a multiple of BLOCK */
+    size_t units, words; /* hidden units with padding, twice when clipped; words of bits for them */
     bool clipped;
-    vector *V, *b;               /* (M, lv): column i of V Q; (lv) */
-    vector *columns;             /* (units, mv): column l of Q^T W */
-    vector *rows;                /* (units, mv): row l of V Q, then b_l */
-    vector *affine;              /* (M + 1, mv): columns of Q^T diag(A) Q, then Q^T h */
-    vector *affine_rows;         /* (M, mv): its rows */
+    vector *V, *b;                        /* (M, lv): column i of V Q; (lv) */
+    vector *columns;                      /* (units, mv): column l of Q^T W */
+    vector *rows;                         /* (units, mv): row l of V Q, then b_l */
+    vector *affine;                       /* (M + 1, mv): columns of Q^T diag(A) Q - I, then Q^T h */
+    vector *affine_rows;                  /* (M, mv): its rows */
     vector *keep_none, *keep_full, *keep; /* (mv): for a = 0, 1 and alpha; 0 from place M on */
-    vector *pull_full, *pull;    /* (N, mv): column n of Q^T B+, and alpha times it */
-    vector *read, *read_columns; /* (N, mv): row n of B Q; (M, nv): column i of it */
-    vector *inputs;              /* (K, mv): column k of Q^T C */
-    vector *left;                /* (rank, mv): column k of Q^T WL */
-    vector *basis, *basis_rows;  /* (M, mv): column i of Q; row m of Q */
-    vector *one;                 /* (mv): 1 at place M */
+    vector *pull_full, *pull;             /* (N, mv): column n of Q^T B+, and alpha times it */
+    vector *read, *read_columns;          /* (N, mv): row n of B Q; (M, nv): column i of it */
+    vector *inputs;                       /* (K, mv): column k of Q^T C */
+    vector *left;                         /* (rank, mv): column k of Q^T WL */
+    vector *basis, *basis_rows;           /* (M, mv): column i of Q; row m of Q */
+    vector *one, *inside;                 /* (mv): 1 at place M; all bits set in places below M */
 } piece_weights;
 
 static size_t vectors(size_t count, size_t width)
@@ -64,7 +64,8 @@ static size_t piece_place(const ant_model_dims *d, const real *packed, piece_wei
                 {&w->left, d->rank * mv},
                 {&w->basis, d->M * mv},
                 {&w->basis_rows, d->M * mv},
-                {&w->one, mv}};
+                {&w->one, mv},
+                {&w->inside, mv}};
     size_t used = 0;
     for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
         *part[i].slot = packed == NULL ? NULL : (vector *)(uintptr_t)(packed + used); /* only pack writes */
@@ -158,6 +159,7 @@ static void pack_basis(const piece_problem *p, const piece_weights *w)
             ((real *)w->read_columns)[i * w->nv * LANES + n] = ((const real *)w->read)[n * ms + i];
     }
     ((real *)w->one)[M] = 1;
+    memset(w->inside, 0xff, M * sizeof(real));
 }
 
 /* Hidden unit l: its column of Q^T W, its row of V Q and b, and its lane among the wide vectors. */
@@ -195,7 +197,7 @@ static void piece_pack(const piece_problem *p, real *packed)
     pack_basis(p, &w);
     for (size_t i = 0; i < M; i++) {
         for (size_t m = 0; m < M; m++) {
-            const real part = p->A[m] * ((const real *)w.basis)[i * ms + m];
+            const real part = (p->A[m] - 1) * ((const real *)w.basis)[i * ms + m];
             for (size_t c = 0; c < mv; c++)
                 w.affine[i * mv + c] += part * w.basis_rows[m * mv + c];
         }

@@ -53,12 +53,25 @@ static ALWAYS_INLINE vector relu(vector x)
     return select(x > 0, x);
 }
 
-/* max(size, |x|); NaN stays once it is there. */
+/* max(size, |x|) of a size that is not negative; NaN stays once it is there, as its bits are the largest. */
 static ALWAYS_INLINE vector grow(vector size, vector x)
 {
-    const vector magnitude = (vector)((vector_mask)x & MAGNITUDE_BITS);
-    const vector_mask keep = (magnitude <= size) | (size != size);
-    return (vector)(((vector_mask)size & keep) | ((vector_mask)magnitude & ~keep));
+    const vector_mask magnitude = (vector_mask)x & MAGNITUDE_BITS, most = (vector_mask)size;
+    const vector_mask keep = most >= magnitude;
+    return (vector)((most & keep) | (magnitude & ~keep));
+}
+
+/* The first `count` lanes to memory of any alignment. */
+static ALWAYS_INLINE void store_lanes(real *to, vector x, const size_t count)
+{
+#if VECTOR_BYTES == 64 && ANT_REAL == 32
+    _mm512_mask_storeu_ps(to, (__mmask16)((1u << count) - 1), (__m512)x);
+#elif VECTOR_BYTES == 64
+    _mm512_mask_storeu_pd(to, (__mmask8)((1u << count) - 1), (__m512d)x);
+#else
+    for (size_t i = 0; i < count; i++)
+        to[i] = x[i];
+#endif
 }
 
 /* Bit i is set where lane i is above 0. */
