@@ -7,7 +7,7 @@ FUZZ_SECONDS ?= 60
 PRESETS := release debug clang asan tsan
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test $(PRESETS) format check-format check-rules fuzz bench bundle install uninstall clean help
+.PHONY: build demo test $(PRESETS) format check-format check-rules check-kernels gpu-tests test-gpu fuzz bench bundle install uninstall clean help
 
 build: ## build the library and the command into build/
 	@scripts/setup.sh build
@@ -43,6 +43,18 @@ check-format: ## fail when clang-format would change a source
 
 check-rules: build ## dependency rules, exported symbols, headers that stand alone
 	@scripts/check_rules.sh build
+
+check-kernels: build ## compile every GPU kernel for sm_80, sm_90 and sm_120; needs no GPU
+	@scripts/setup.sh build test
+	@scripts/check_kernels.sh build
+
+gpu-tests: ## build/gpu-tests: a folder with all GPU tests, to be carried to a machine with a GPU
+	@scripts/setup.sh build test bundle
+	@scripts/build.sh release $(JOBS)
+	@scripts/gpu_tests.sh build
+
+test-gpu: gpu-tests ## the tests that need a GPU, also under compute-sanitizer
+	@scripts/test_gpu.sh
 
 bench: ## benchmarks, beside NumPy in the same run
 	@scripts/setup.sh build bench

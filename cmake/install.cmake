@@ -28,3 +28,13 @@ install(FILES ${pages_dir}/antler.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash
   RENAME antler)
 install(FILES ${pages_dir}/_antler DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 install(FILES ${pages_dir}/antler.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+
+# Inside a Python package (pip install .): the library and the command, side by side.
+if(SKBUILD)
+  # A wheel holds no links, so a library of several names would be there as often.
+  set_property(TARGET antler_shared PROPERTY VERSION)
+  set_property(TARGET antler_shared PROPERTY SOVERSION)
+  install(TARGETS antler_shared LIBRARY DESTINATION antler/lib COMPONENT python)
+  install(TARGETS antler_cli RUNTIME DESTINATION antler/bin COMPONENT python)
+  set_target_properties(antler_cli PROPERTIES INSTALL_RPATH "$ORIGIN/../lib")
+endif()

@@ -17,15 +17,7 @@ cp -r "$build/bundle/installed/share" "$build/bundle/installed/include" "$stage/
 cp LICENSE README.md CHANGELOG.md "$stage/"
 rm -rf "$build/bundle/installed"
 
-# Everything the command loads, less the C library, which must be the machine's own.
-ldd "$build/antler" | awk '$3 ~ /^\// {print $1, $3}' | while read -r soname path; do
-    case $soname in
-        libc.so* | libm.so* | libpthread.so* | libdl.so* | librt.so* | ld-linux* | libantler.so*) ;;
-        *) cp -L "$path" "$stage/lib/$soname" ;;
-    esac
-done
-for file in "$stage"/bin/antler; do patchelf --set-rpath '$ORIGIN/../lib' "$file"; done
-for file in "$stage"/lib/*.so*; do [ -L "$file" ] || patchelf --set-rpath '$ORIGIN' "$file"; done
+scripts/gather.sh "$stage/bin" "$stage/lib"
 
 # The promise: no symbol newer than glibc 2.36.
 newest=$(for f in "$stage"/bin/* "$stage"/lib/*.so*; do objdump -T "$f" 2>/dev/null; done | grep -oE 'GLIBC_[0-9.]+' | sort -uV | tail -n 1)

@@ -10,6 +10,7 @@ fail() { echo "rule broken: $*" >&2; failures=$((failures + 1)); }
 allowed() {
     case $1 in
         base) echo "" ;;
+        engine/cuda) echo "base" ;;
         data) echo "base" ;;
         data/systems) echo "base data" ;;
         model) echo "base data" ;;
@@ -34,7 +35,9 @@ while read -r file; do
     if [ "$room" != cli ] && grep -nE '\b(printf|puts|fputs|putchar|perror|exit|abort)\(' "$file" | grep -vE 'snprintf|fprintf\(output|^\s*[0-9]+:\s*(/?\*|//)' | grep -q .; then
         fail "$file prints or exits: the library never does"
     fi
-    if grep -qE '#include [<"](cuda|nvrtc)' "$file" && [[ $room != engine/cuda* ]]; then fail "$file names CUDA"; fi
+    if grep -qE '#include [<"](cuda|nvrtc)|\bcu[A-Z][A-Za-z]+\(|\bnvrtc[A-Z]|"lib(cuda|nvrtc)' "$file" && [[ $room != engine/cuda* ]]; then
+        fail "$file names CUDA"
+    fi
     if grep -qE '#include [<"]mpi\.h' "$file" && [ "$room" != comm ]; then fail "$file names MPI"; fi
 done < <(find src -name '*.c' -o -name '*.h' | sort)
 

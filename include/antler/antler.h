@@ -7,7 +7,7 @@
  * ------------
  * Antler works on series: one or many trajectories, each a `T x N` table of numbers with time running
  * down the rows, optionally with a `T x K` table of known inputs beside it.  This header is the whole
- * public interface of the library.  It has eight parts, in the order in which a program needs them:
+ * public interface of the library.  It has nine parts, in the order in which a program needs them:
  *
  *   1  version         which library is this
  *   2  status          what a call returns, and the sentence behind it
@@ -17,6 +17,7 @@
  *   6  models          load a trained model, run it free, judge it
  *   7  training        settings, runs, checkpoints, resume
  *   8  solving         the bare solver on arrays: states, loss, gradient
+ *   9  devices         the GPUs of this machine, and whether they can be used
  *
  * A complete use, with nothing left out but the error handling:
  *
@@ -43,7 +44,8 @@
  *   only on success, unless the comment says otherwise.
  * - Arrays are row-major with time first; the shape stands beside each argument: `x: (T, N)`.
  * - `_create`, `_load` and `antler_simulate` hand a new object to the caller, who frees it with `_free`.
- *   `_free` accepts NULL.  Arrays passed in are copied or only read during the call, never kept.
+ *   `_free` accepts NULL.  Arrays passed in are copied or only read during the call, never kept; the one
+ *   exception, antler_series_append_view, says so.
  * - Option structs are filled by their `_default` function first; then change what you need.
  * - The library never prints and never exits.  It keeps no global state but the last message of each
  *   thread.  Different objects may be used from different threads; one object from one thread at a
@@ -172,6 +174,21 @@ ANTLER_API void antler_series_free(antler_series *series);
  */
 ANTLER_API antler_status antler_series_append(antler_series *series, size_t length, const double *x,
                                               const double *inputs);
+
+/* A table that stays where the caller keeps it, in any order and of any number type. */
+typedef struct antler_view {
+    const void *values;    /* row 0, column 0; aligned for its type */
+    const char *dtype;     /* as NumPy writes it: "float64", "float32", "int16", ... */
+    ptrdiff_t row_step;    /* bytes from one row to the next */
+    ptrdiff_t column_step; /* bytes from one column to the next */
+} antler_view;
+
+/*
+ * Append one trajectory without a copy: the values must stay where they are, as they are, until the
+ * series is freed.  x: (length, dim); inputs: (length, input_dim), NULL when input_dim is 0.
+ */
+ANTLER_API antler_status antler_series_append_view(antler_series *series, size_t length, const antler_view *x,
+                                                   const antler_view *inputs);
 
 ANTLER_API size_t antler_series_count(const antler_series *series);     /* trajectories */
 ANTLER_API size_t antler_series_dim(const antler_series *series);       /* N */
@@ -495,12 +512,15 @@ typedef struct antler_model antler_model;
  */
 ANTLER_API antler_status antler_model_load(const char *path, antler_model **model);
 
+/* The same from the bytes of such a file in memory, which are only read during the call. */
+ANTLER_API antler_status antler_model_load_memory(const void *bytes, size_t size, antler_model **model);
+
 /* Write the model as .npz; appears whole or not at all. */
 ANTLER_API antler_status antler_model_save(const antler_model *model, const char *path);
 
 ANTLER_API void antler_model_free(antler_model *model);
 
-ANTLER_API const char *antler_model_kind(const antler_model *model);  /* "shplrnn" */
+ANTLER_API const char *antler_model_kind(const antler_model *model);  /* "shplrnn", ... */
 ANTLER_API size_t antler_model_dim(const antler_model *model);        /* N */
 ANTLER_API size_t antler_model_latent_dim(const antler_model *model); /* M */
 ANTLER_API size_t antler_model_hidden_dim(const antler_model *model); /* L */
@@ -510,6 +530,13 @@ ANTLER_API bool antler_model_clipped(const antler_model *model);      /* W [phi(
 ANTLER_API int antler_model_precision(const antler_model *model);     /* of training: 32 or 64 bits */
 ANTLER_API double antler_model_dt(const antler_model *model);         /* 0 when unknown */
 ANTLER_API const char *antler_model_name(const antler_model *model, size_t variable); /* as in series */
+
+/*
+ * Numbers of the state that a free run carries from step to step, as antler_generate writes them: M latent
+ * units of a shplrnn or lssm; of a mamba2 the last inputs of its convolution, the states of its heads, and
+ * the last observation.
+ */
+ANTLER_API size_t antler_model_state_dim(const antler_model *model);
 
 /* The settings that made it, as YAML text; "" when unknown. */
 ANTLER_API const char *antler_model_settings(const antler_model *model);
@@ -554,15 +581,17 @@ ANTLER_API const char *antler_inputs_end_name(antler_inputs_end end); /* "stop",
 
 /*
  * Where a run begins.  With a context: z = B+ x of row `first`, then `warmup` more rows force the model
- * with strength 1; the first free row follows them, at row first + warmup + 1 of the context.  Without:
- * at `state`, and the first free row is one step after it.
+ * with strength 1 (a lssm or mamba2 begins at 0 and takes these rows in); the first free row follows them,
+ * at row first + warmup + 1 of the context.  Without: at `state`, and the first free row is one step after
+ * it.
  */
 typedef struct antler_run_start {
     const antler_series *context; /* NULL: begin at `state`.  Default NULL */
     size_t trajectory, first;     /* in the context.  Default 0, 0 */
     size_t warmup;                /* rows.  Default ANTLER_WARMUP_AUTO */
     bool model_units;             /* take the context's values as they stand.  Default false */
-    const double *state;          /* (M), when there is no context; NULL: 0.  Default NULL */
+    const double *state;          /* (antler_model_state_dim), when there is no context; NULL: 0.
+                                     Default NULL */
     const antler_series *inputs;  /* row 0 drives the first free step: its inputs or, when it has none, its
                                      variables.  NULL: the rows of the context that follow the warm-up;
                                      without a context they are 0.  Default NULL */
@@ -582,7 +611,7 @@ ANTLER_API void antler_generate_opts_default(antler_generate_opts *opts);
 
 /*
  * Run free.  `orbit` receives one trajectory of the N observed variables, with names and dt; `latent`
- * the M states beside it, unless it is NULL.  Same model and start, same numbers.
+ * the states (antler_model_state_dim) beside it, unless it is NULL.  Same model and start, same numbers.
  *
  * ANTLER_DIVERGED, with the step in the message, when a value is not finite or a variable is farther than
  * 10^6 (times the largest value of the context, where that is above 1) from 0 in the model's units.  The
@@ -592,30 +621,40 @@ ANTLER_API void antler_generate_opts_default(antler_generate_opts *opts);
 ANTLER_API antler_status antler_generate(const antler_model *model, const antler_generate_opts *opts,
                                          antler_series **orbit, antler_series **latent);
 
+/*
+ * The same into arrays of the caller.  x: (steps, N); z: (steps, antler_model_state_dim), or NULL.  `done`
+ * receives the number of rows before the step at which it diverged; the rows from there on hold nothing of
+ * use.
+ */
+ANTLER_API antler_status antler_generate_into(const antler_model *model, const antler_generate_opts *opts,
+                                              double *x, double *z, size_t *done);
+
 typedef struct antler_lyapunov_opts {
     antler_run_start start;
     size_t steps;     /* over which exponents are averaged, >= 1.  Default 20,000 */
     size_t transient; /* free steps before them.  Default 1,000 */
     size_t interval;  /* steps between two orthonormalisations, >= 1.  Default 1, which is always safe */
+    size_t exponents; /* the leading ones; 0: all of up to 256 states, else 32.  Default 0 */
     antler_progress progress;
 } antler_lyapunov_opts;
 
 ANTLER_API void antler_lyapunov_opts_default(antler_lyapunov_opts *opts);
 
 typedef struct antler_lyapunov_result {
-    size_t count;         /* M: length of the arrays, freed by antler_lyapunov_result_clear */
-    double *exponents;    /* (M): falling, natural logarithm per step.  -infinity: a direction is lost */
-    double *error;        /* (M): standard error, from the means of ten equal parts of the run */
-    double *spread;       /* (M): how far the running estimate still moved in the last half of the run */
+    size_t count;         /* exponents: length of the arrays, freed by antler_lyapunov_result_clear */
+    double *exponents;    /* falling, natural logarithm per step.  -infinity: a direction is lost */
+    double *error;        /* standard error, from the means of ten equal parts of the run */
+    double *spread;       /* how far the running estimate still moved in the last half of the run */
     double dt;            /* exponents / dt are per unit of time; 0 when unknown */
     double sum;           /* of the exponents: how fast volumes grow */
-    double kaplan_yorke;  /* dimension of the attractor by Kaplan and Yorke; 0 for a fixed point */
+    double kaplan_yorke;  /* dimension of the attractor by Kaplan and Yorke; 0 for a fixed point.  At least
+                             `count` when not even that many exponents sum to less than 0 */
     size_t steps;         /* that were averaged */
     size_t diverged_step; /* counted from 1 at the start of the transient; 0: it did not diverge */
 } antler_lyapunov_result;
 
 /*
- * All Lyapunov exponents along a free orbit, by orthonormalising tangent vectors (QR).
+ * Lyapunov exponents along a free orbit, by orthonormalising tangent vectors (QR).
  * ANTLER_DIVERGED as in antler_generate; the arrays are NaN then.
  */
 ANTLER_API antler_status antler_lyapunov(const antler_model *model, const antler_lyapunov_opts *opts,
@@ -708,15 +747,20 @@ ANTLER_API void antler_evaluate_result_clear(antler_evaluate_result *result);
 
 typedef enum antler_precision { ANTLER_PRECISION_FLOAT, ANTLER_PRECISION_DOUBLE } antler_precision;
 
-typedef enum antler_model_kind_id { ANTLER_MODEL_SHPLRNN } antler_model_kind_id;
+typedef enum antler_model_kind_id {
+    ANTLER_MODEL_SHPLRNN, /* nonlinear recurrence, trained by generalised teacher forcing */
+    ANTLER_MODEL_LSSM,    /* linear recurrence with a nonlinear readout, trained by a scan */
+    ANTLER_MODEL_MAMBA2,  /* a Mamba-2 block with the same readout, trained by a chunked scan */
+} antler_model_kind_id;
 
 typedef enum antler_solver {
-    ANTLER_SOLVER_AUTO,       /* sequential or shooting, by sizes and threads */
+    ANTLER_SOLVER_AUTO,       /* sequential or shooting, by sizes and threads; scan where it can be */
     ANTLER_SOLVER_REFERENCE,  /* plain loops on one thread: the oracle of the others */
     ANTLER_SOLVER_SEQUENTIAL, /* exact steps in time order */
     ANTLER_SOLVER_DEER,       /* Newton over all time steps at once, as published */
     ANTLER_SOLVER_QUASI_DEER, /* the same with the diagonal of the Jacobian */
     ANTLER_SOLVER_SHOOTING,   /* exact steps in chunks of time that are joined at their borders */
+    ANTLER_SOLVER_SCAN,       /* of lssm and mamba2: blocks of time, joined by one affine scan */
 } antler_solver;
 
 typedef enum antler_start { ANTLER_START_PINV, ANTLER_START_ZERO, ANTLER_START_NORMAL } antler_start;
@@ -842,9 +886,10 @@ typedef struct antler_train_row {
     double loss;                          /* mean squared error, mean over the interval */
     double mar, readout, singular;        /* regularising terms with their weights, mean over the interval */
     double total;                         /* sum of the four */
-    double iterations;                    /* of Newton, or rounds of shooting; mean over the interval */
+    double iterations;                    /* of Newton, or rounds of shooting; mean over the interval.  NaN
+                                             for models that are solved by one scan */
     size_t fallbacks;                     /* sequences solved again, since the start */
-    double lr, alpha;                     /* of this update */
+    double lr, alpha;                     /* of this update; alpha is NaN for models that are not forced */
     double gradient_norm;                 /* of this update, before clipping */
     double seconds;                       /* of training, since the start */
     double states_agree, gradient_agrees; /* largest relative difference from the reference in the
@@ -873,6 +918,12 @@ typedef struct antler_train_events {
     void (*end)(void *cookie, const antler_train_note *note);
     int (*stop)(void *cookie); /* asked before each run and after each update; non-zero: stop */
 } antler_train_events;
+
+/*
+ * A ready-made `stop`, for callers whose own functions are dear to call: `flag` points to an int, and the
+ * training stops once another thread has made it non-zero.
+ */
+ANTLER_API int antler_stop_when_set(void *flag);
 
 /* Outcome of all runs. */
 typedef struct antler_train_result {
@@ -910,12 +961,23 @@ ANTLER_API antler_status antler_trainer_model(const antler_trainer *trainer, siz
 ANTLER_API antler_status antler_train(const antler_settings *settings, size_t run, bool overwrite,
                                       const antler_train_events *events, antler_train_result *result);
 
+/* The same on a series in memory instead of the files that `settings->data` names. */
+ANTLER_API antler_status antler_train_series(const antler_settings *settings, const antler_series *series,
+                                             size_t run, bool overwrite, const antler_train_events *events,
+                                             antler_train_result *result);
+
 /*
  * Go on with a stopped run, or with all runs of a folder, to the same bytes as if never stopped.
  * `settings` may be NULL; otherwise they must agree with the run's own in all that is computed.
  */
 ANTLER_API antler_status antler_train_resume(const char *folder, const antler_settings *settings,
                                              const antler_train_events *events, antler_train_result *result);
+
+/* The same on a series in memory, which must hold the values that the run began with. */
+ANTLER_API antler_status antler_train_resume_series(const char *folder, const antler_settings *settings,
+                                                    const antler_series *series,
+                                                    const antler_train_events *events,
+                                                    antler_train_result *result);
 
 /* Sweeps.  ----------------------------------------------------------------------------------------- */
 
@@ -966,7 +1028,7 @@ ANTLER_API antler_status antler_statistics_of(const double *values, size_t count
  * ================================================================================================= */
 
 /*
- * The bare solver, for those who build on the method: states of a forced shPLRNN, its loss and the exact
+ * The bare solver, for those who build on the method: states of a model along its data, loss and exact
  * gradient.  A problem is made for sizes and solver, holds parameters and sequences, and is solved as
  * often as wanted:
  *
@@ -1010,8 +1072,10 @@ ANTLER_API const char *antler_problem_choice(const antler_problem *problem);
 ANTLER_API size_t antler_problem_bytes(const antler_problem *problem);
 
 /*
- * Parameters are one vector: Abar (M), W (M, L) or WL (M, r) and WR (r, L), V (L, M), b (L), h (M),
- * C (M, K), B (N, M), in this order.
+ * Parameters are one vector, in this order:
+ *   shplrnn   Abar (M), W (M, L) or WL (M, r) and WR (r, L), V (L, M), b (L), h (M), C (M, K), B (N, M)
+ *   lssm      Abar (M), U (M, N), V (L, M), b (L), h (M), C (M, K), B (N, L)
+ *   mamba2    the parameters of its model in the order of antler_model_parameter_at
  */
 ANTLER_API size_t antler_problem_parameter_total(const antler_problem *problem);
 ANTLER_API void antler_problem_initialise(antler_problem *problem); /* by kappa and seed */
@@ -1043,6 +1107,42 @@ ANTLER_API double antler_peak_rate(antler_precision precision);
 
 /* Threads that a request for 0 gets. */
 ANTLER_API int antler_threads(void);
+
+/* ===================================================================================================
+ * 9  Devices
+ * ================================================================================================= */
+
+/*
+ * Antler uses NVIDIA GPUs through two libraries that it opens when they are needed: the driver (libcuda)
+ * and the run-time compiler NVRTC, which `pip install nvidia-cuda-nvrtc` brings.  Neither is needed on the
+ * CPU.  Where they are not found by themselves, ANTLER_CUDA_DRIVER and ANTLER_NVRTC name the files.
+ * Compiled kernels are kept in ANTLER_CACHE, else XDG_CACHE_HOME/antler, else ~/.cache/antler.
+ */
+
+/* How many GPUs there are.  ANTLER_ERROR_DEVICE, with 0 and the reason in antler_message(), when none. */
+ANTLER_API antler_status antler_device_count(size_t *count);
+
+typedef struct antler_device_info {
+    size_t ordinal; /* from 0, as CUDA_VISIBLE_DEVICES leaves them */
+    char name[128]; /* "NVIDIA H200" */
+    int capability_major, capability_minor;
+    size_t multiprocessors;
+    size_t memory, memory_free; /* bytes */
+    char problem[512];          /* why its kernels cannot be compiled; "": it can be used */
+} antler_device_info;
+
+/* Describe one GPU.  ANTLER_ERROR_DEVICE when it is not there or does not answer. */
+ANTLER_API antler_status antler_device_at(size_t index, antler_device_info *info);
+
+typedef struct antler_device_software {
+    int driver_major, driver_minor; /* newest CUDA version that the driver knows; 0: no driver */
+    int nvrtc_major, nvrtc_minor;   /* 0: no NVRTC */
+    char nvrtc_path[1024];          /* as it was opened */
+    char driver_problem[512], nvrtc_problem[512]; /* why it cannot be used; "": it can */
+} antler_device_software;
+
+/* The two libraries.  Cannot fail: a problem is part of the answer. */
+ANTLER_API void antler_device_software_get(antler_device_software *software);
 
 #ifdef __cplusplus
 }

@@ -1,1 +1,57 @@
-"""Antler: reconstruct dynamical systems from time series."""
+"""Antler: reconstruct dynamical systems from time series.
+
+    import antler
+
+    x = antler.simulate("lorenz63", 20_000)
+    model = antler.Reconstructor(latent_dim=5, hidden_dim=50, updates=2_000).fit(x)
+    orbit = model.generate(10_000, context=x)
+    print(model.evaluate(antler.simulate("lorenz63", 20_000, seed=2), samples=10_000).summary())
+
+Arrays have time running down the rows: (T, N). Values go in and come out in the user's units. Every status of
+the C library is an exception of ``antler.exceptions`` with its sentence.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import exceptions
+from ._evaluation import Evaluation, Measuring
+from .data import System, load, simulate, systems
+from .exceptions import AntlerError
+from .model import Lyapunov, Model
+from .runs import Run, load_run, load_runs, resume, train
+
+__all__ = [
+    "AntlerError",
+    "Evaluation",
+    "Lyapunov",
+    "Measuring",
+    "Model",
+    "Run",
+    "System",
+    "build_info",
+    "exceptions",
+    "load",
+    "load_run",
+    "load_runs",
+    "resume",
+    "simulate",
+    "systems",
+    "train",
+]
+
+
+def build_info() -> str:
+    """One line for bug reports: version, git revision, compiler, flags, instruction set."""
+    from . import _lib
+
+    return _lib.text(_lib.plain("build_info"))
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from . import _lib
+
+        return _lib.text(_lib.plain("version"))
+    raise AttributeError(f"module 'antler' has no attribute '{name}'")

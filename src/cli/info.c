@@ -1,5 +1,6 @@
 /* info.c - `antler info`: what is in a file, and what is this build. */
 #include "cli/command.h"
+#include "cli/info_devices.h"
 #include "cli/info_model.h"
 #include "cli/load.h"
 #include "cli/runs.h"
@@ -13,7 +14,7 @@
 #include <jansson.h>
 
 typedef struct settings {
-    bool check, json;
+    bool check, json, devices;
     const char *sketch;
     cli_load load;
 } settings;
@@ -25,7 +26,9 @@ static const cli_option options[] = {
     {"sketch", CLI_TEXT, "X,Y", "Draw one variable against another in the terminal, by name or number.",
      AT(sketch), NULL},
     CLI_LOAD_OPTIONS(settings, load),
-    {"json", CLI_FLAG, NULL, "Print one JSON object per file.", AT(json), NULL},
+    {"devices", CLI_FLAG, NULL, "List the GPUs of this machine, and whether they can be used.", AT(devices),
+     NULL},
+    {"json", CLI_FLAG, NULL, "Print one JSON object per file, or one for the devices.", AT(json), NULL},
 };
 #undef AT
 
@@ -224,6 +227,10 @@ static int run(const cli_command *self, int argc, char **argv)
     const int code = cli_parse(self, argc, argv, &s, &count);
     if (code >= 0)
         return code;
+    if (s.devices && count > 0)
+        return cli_usage_error("--devices describes this machine and takes no file");
+    if (s.devices)
+        return cli_info_devices(s.json);
     if (count == 0)
         puts(antler_build_info());
     int worst = CLI_DONE;
@@ -243,10 +250,11 @@ const cli_command cli_info = {
         "Say what is in a file: format, arrays, trajectories, names, sampling interval, scaling, and the "
         "mean, "
         "spread and bad values of every variable; of a run folder or a model file: kind, dimensions, "
-        "parameters, scaling, settings and origin. Without a file: version, compiler and instruction sets.",
+        "parameters, scaling, settings and origin. Without a file: version, compiler and instruction sets, "
+        "or with --devices the GPUs.",
     .examples = "  $ antler info train.npz\n  $ antler info Results/lorenz63/fo/001\n  $ antler info --check "
                 "measurements.csv\n"
-                "  $ antler info lorenz63.npz --sketch x,z\n",
+                "  $ antler info lorenz63.npz --sketch x,z\n  $ antler info --devices\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .maximum = SIZE_MAX,

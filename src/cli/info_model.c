@@ -8,12 +8,12 @@
 
 bool cli_info_is_model(const antler_file_info *info)
 {
-    bool format = false, decay = false;
+    bool format = false, kind = false;
     for (size_t i = 0; i < info->array_count; i++) {
         format = format || strcmp(info->arrays[i].key, "format") == 0;
-        decay = decay || strcmp(info->arrays[i].key, "Abar") == 0;
+        kind = kind || strcmp(info->arrays[i].key, "kind") == 0;
     }
-    return format && decay;
+    return format && kind;
 }
 
 static size_t number_count(const antler_model *model)

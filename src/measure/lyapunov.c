@@ -17,8 +17,11 @@
 
 enum { PIECE = 256, PARTS = 10 };
 
+/* Latent numbers up to which all exponents are computed by default, and how many of them beyond. */
+enum { ALL_UP_TO = 256, LEADING = 32 };
+
 typedef struct averages {
-    size_t M, steps;
+    size_t M, steps;      /* M: exponents */
     double *logs;         /* (M): of one orthonormalisation */
     double *sum;          /* (M) */
     double *part;         /* (PARTS, M) */
@@ -136,16 +139,16 @@ typedef struct walk {
     averages averages;
     size_t done;    /* steps since the start of the transient */
     size_t pending; /* steps since the last orthonormalisation */
-    double *piece;  /* (1 + PIECE, M): row 0 is the state before the piece */
+    double *piece;  /* (1 + PIECE, n): row 0 is the state before the piece */
     double *x;      /* (PIECE, N) */
     double *s;      /* (PIECE, K) */
 } walk;
 
-/* The vectors take one step out of z. */
-static void walk_step(walk *w, const double *z)
+/* The vectors take one step out of a state, with input s. */
+static void walk_step(walk *w, const double *from, const double *s)
 {
     const size_t transient = w->opts->transient, all = transient + w->opts->steps;
-    w->kernels->push(&w->tangent, z);
+    ant_tangent_push(&w->tangent, from, s);
     w->done++;
     w->pending++;
     if (w->pending < w->opts->interval && w->done != transient && w->done != all)
@@ -161,21 +164,20 @@ static antler_status walk_run(walk *w)
     const ant_runner *r = w->runner;
     const size_t all = w->opts->transient + w->opts->steps;
     double last_report = 0.0;
-    memcpy(w->piece, w->started->z, r->M * sizeof *w->piece);
+    memcpy(w->piece, w->started->state, r->n * sizeof *w->piece);
     while (w->done < all) {
         const size_t count = all - w->done < PIECE ? all - w->done : PIECE;
-        double *after = w->piece + r->M;
+        double *after = w->piece + r->n;
         ant_started_inputs(w->started, w->done, count, w->s);
-        ant_runner_steps(r, w->piece, w->s, count, after);
-        ant_runner_observe(r, after, count, w->x);
+        ant_runner_steps(r, w->piece, w->s, count, after, w->x);
         const size_t good = ant_rows_within(r, w->started->limit, w->x, after, count);
         if (good < count)
             return ant_fail(ANTLER_DIVERGED,
                             "the orbit diverged at step %zu, so it has no Lyapunov exponents",
                             (w->done += good + 1));
         for (size_t t = 0; t < count; t++)
-            walk_step(w, w->piece + t * r->M);
-        memcpy(w->piece, w->piece + count * r->M, r->M * sizeof *w->piece);
+            walk_step(w, w->piece + t * r->n, w->s + t * r->K);
+        memcpy(w->piece, w->piece + count * r->n, r->n * sizeof *w->piece);
         if (ant_progress_due(&last_report))
             ANT_TRY(
                 ant_progress_report(w->opts->progress, "Lyapunov exponents", (double)w->done / (double)all));
@@ -183,9 +185,17 @@ static antler_status walk_run(walk *w)
     return ANTLER_OK;
 }
 
-static antler_status result_create(const antler_model *model, antler_lyapunov_result *result)
+/* How many exponents are wanted: all of the latent state, or the leading ones of a large one. */
+static size_t exponent_count(const ant_runner *runner, size_t wanted)
 {
-    const size_t M = model->layout.dims.M;
+    const size_t most = runner->latent;
+    if (wanted == 0)
+        return most <= ALL_UP_TO ? most : LEADING;
+    return wanted < most ? wanted : most;
+}
+
+static antler_status result_create(const antler_model *model, size_t M, antler_lyapunov_result *result)
+{
     result->exponents = malloc(3 * M * sizeof *result->exponents);
     if (result->exponents == NULL)
         return ant_fail_memory(3 * M * sizeof *result->exponents, "the Lyapunov exponents");
@@ -198,18 +208,18 @@ static antler_status result_create(const antler_model *model, antler_lyapunov_re
     return ANTLER_OK;
 }
 
-static antler_status walk_create(walk *w)
+static antler_status walk_create(walk *w, size_t exponents)
 {
     const ant_runner *r = w->runner;
-    const size_t numbers = (1 + PIECE) * r->M + PIECE * (r->N + r->K);
+    const size_t numbers = (1 + PIECE) * r->n + PIECE * (r->N + r->K);
     w->piece = malloc(numbers * sizeof *w->piece);
     if (w->piece == NULL)
         return ant_fail_memory(numbers * sizeof *w->piece, "the orbit");
-    w->x = w->piece + (1 + PIECE) * r->M;
+    w->x = w->piece + (1 + PIECE) * r->n;
     w->s = w->x + PIECE * r->N;
     w->kernels = ant_tangent_kernels_here();
-    ANT_TRY(averages_create(&w->averages, r->M, w->opts->steps));
-    return ant_tangent_create(r, &w->tangent);
+    ANT_TRY(averages_create(&w->averages, exponents, w->opts->steps));
+    return ant_tangent_create(r, exponents, &w->tangent);
 }
 
 antler_status antler_lyapunov(const antler_model *model, const antler_lyapunov_opts *opts,
@@ -225,10 +235,11 @@ antler_status antler_lyapunov(const antler_model *model, const antler_lyapunov_o
     ANT_TRY(ant_runner_create(model, &runner));
     walk w = {.runner = runner, .started = &started, .opts = opts};
     antler_status status = ant_start(model, runner, &opts->start, opts->transient + opts->steps, &started);
+    const size_t exponents = exponent_count(runner, opts->exponents);
     if (status == ANTLER_OK)
-        status = walk_create(&w);
+        status = walk_create(&w, exponents);
     if (status == ANTLER_OK)
-        status = result_create(model, result);
+        status = result_create(model, exponents, result);
     if (status == ANTLER_OK)
         status = walk_run(&w);
     if (status == ANTLER_OK)

@@ -24,24 +24,24 @@ typedef struct comparison {
     ant_units units;
     size_t warmup, steps;
     bool user_units;
-    double *x;    /* (warmup + 1 + steps, N) */
-    double *s;    /* (warmup + 1 + steps, K), NULL when K = 0 */
-    double *z0;   /* (M) */
-    double *z;    /* (steps, M) */
-    double *xhat; /* (steps, N) */
+    double *x;      /* (warmup + 1 + steps, N) */
+    double *s;      /* (warmup + 1 + steps, K), NULL when K = 0 */
+    double *from;   /* (n) */
+    double *states; /* (steps, n) */
+    double *xhat;   /* (steps, N) */
 } comparison;
 
 static antler_status comparison_create(comparison *c)
 {
     const ant_runner *r = c->runner;
     const size_t rows = c->warmup + 1 + c->steps;
-    const size_t numbers = rows * (r->N + r->K) + r->M + c->steps * (r->M + r->N);
+    const size_t numbers = rows * (r->N + r->K) + r->n + c->steps * (r->n + r->N);
     c->x = malloc(numbers * sizeof *c->x);
     if (c->x == NULL)
         return ant_fail_memory(numbers * sizeof *c->x, "the windows");
-    c->z0 = c->x + rows * r->N;
-    c->z = c->z0 + r->M;
-    c->xhat = c->z + c->steps * r->M;
+    c->from = c->x + rows * r->N;
+    c->states = c->from + r->n;
+    c->xhat = c->states + c->steps * r->n;
     c->s = r->K == 0 ? NULL : c->xhat + c->steps * r->N;
     return ANTLER_OK;
 }
@@ -52,11 +52,10 @@ static antler_status window_error(const comparison *c, size_t trajectory, size_t
     const ant_runner *r = c->runner;
     const size_t rows = c->warmup + 1;
     ANT_TRY(ant_units_read(&c->units, c->series, trajectory, first, rows + c->steps, c->x, c->s));
-    ant_runner_warm(r, c->x, c->s, rows, c->z0);
-    ant_runner_steps(r, c->z0, c->s == NULL ? NULL : c->s + rows * r->K, c->steps, c->z);
-    ant_runner_observe(r, c->z, c->steps, c->xhat);
+    ant_runner_warm(r, c->x, c->s, rows, c->from);
+    ant_runner_steps(r, c->from, c->s == NULL ? NULL : c->s + rows * r->K, c->steps, c->states, c->xhat);
     const double limit = ant_divergence_limit(c->x, rows * r->N);
-    if (ant_rows_within(r, limit, c->xhat, c->z, c->steps) < c->steps) {
+    if (ant_rows_within(r, limit, c->xhat, c->states, c->steps) < c->steps) {
         *error = INFINITY;
         return ANTLER_OK;
     }

@@ -1,8 +1,8 @@
 /*
  * tangent.h - tangent vectors carried along an orbit of a model, and orthonormalised by Householder's QR.
  *
- * All M vectors are kept, as rows.  Everything is in double, in rows padded to whole lanes; the kernels are
- * compiled per instruction set.
+ * The vectors are rows, in double, padded to whole lanes.  The model's own Jacobian takes them on
+ * (model/runner.h); the QR is compiled per instruction set.
  */
 #ifndef ANT_MEASURE_TANGENT_H
 #define ANT_MEASURE_TANGENT_H
@@ -11,19 +11,17 @@
 
 typedef struct ant_tangent {
     const ant_runner *runner; /* borrowed */
-    double *weight;           /* (Lp): slope times a column of V */
-    double *slope;            /* (Lp): phi'(V z + b), minus phi'(V z) when clipped */
-    double *Jt;               /* (M, Mp): row j is column j of the Jacobian */
-    double *P, *next;         /* (M, Mp): tangent vectors, and where the next ones are written */
-    double *reflector;        /* (M, Mp): row k is zero before entry k */
-    double *tau;              /* (M) */
+    size_t count;             /* vectors, <= n */
+    size_t stride;            /* n, padded */
+    double *P, *next;         /* (count, stride): tangent vectors, and where the next ones are written */
+    double *reflector;        /* (count, stride): row k is zero before entry k */
+    double *tau;              /* (count) */
+    double *scratch;          /* of the Jacobian */
     ant_arena arena;
 } ant_tangent;
 
 typedef struct ant_tangent_kernels {
-    /* P <- P J(z)^T: every vector one step on.  z: (M). */
-    void (*push)(ant_tangent *tangent, const double *z);
-    /* P <- Q of P^T = Q R, and log|R_kk|, -infinity when the vectors became dependent.  logs: (M). */
+    /* P <- Q of P^T = Q R, and log|R_kk|, -infinity when the vectors became dependent.  logs: (count). */
     void (*orthonormalise)(ant_tangent *tangent, double *logs);
 } ant_tangent_kernels;
 
@@ -33,8 +31,14 @@ extern const ant_tangent_kernels ant_tangent_kernels_base, ant_tangent_kernels_a
 /* The kernels of the best instruction set here. */
 const ant_tangent_kernels *ant_tangent_kernels_here(void);
 
-/* Begin with the unit vectors. */
-antler_status ant_tangent_create(const ant_runner *runner, ant_tangent *tangent);
+/*
+ * `count` vectors, 1 <= count <= n.  All of them begin as unit vectors; fewer, in random directions, because
+ * the first numbers of a state may be ones that the model forgets at once.
+ */
+antler_status ant_tangent_create(const ant_runner *runner, size_t count, ant_tangent *tangent);
 void ant_tangent_destroy(ant_tangent *tangent);
+
+/* Every vector one step on, out of the state `from` with input s. */
+void ant_tangent_push(ant_tangent *tangent, const double *from, const double *s);
 
 #endif

@@ -1,6 +1,8 @@
 #include "model/file.h"
+#include "model/kind.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +36,8 @@ antler_status ant_model_add(const antler_model *model, ant_archive *archive)
     const uint8_t clipped = layout->dims.clipped ? 1 : 0;
     ANT_TRY(add_text(archive, "format", format_text));
     ANT_TRY(add_text(archive, "kind", antler_model_kind(model)));
-    ANT_TRY(ant_archive_add_reals(archive, "A", model->precision, 1, &layout->dims.M, model->A));
+    if (layout->Abar != SIZE_MAX)
+        ANT_TRY(ant_archive_add_reals(archive, "A", model->precision, 1, &layout->dims.M, model->A));
     for (size_t i = 0; i < layout->slices; i++) {
         const ant_model_slice *slice = &layout->slice[i];
         const size_t shape[] = {slice->rows, slice->cols};
@@ -52,33 +55,33 @@ antler_status ant_model_add(const antler_model *model, ant_archive *archive)
     return add_text(archive, "provenance", model->provenance);
 }
 
-/* Rows and columns of a matrix parameter; absent: 0 x 0. */
-static antler_status matrix_shape(ant_npz *npz, const char *key, size_t *rows, size_t *cols)
+/* A dimension from the shape of a parameter; 0 when the kind or the file does not have it. */
+static antler_status read_dim(ant_npz *npz, ant_dim_source from, size_t *dim, size_t *item)
 {
-    size_t rank = 0, shape[8] = {0}, item = 0;
-    *rows = *cols = 0;
-    if (ant_npz_find(npz, key) == ANT_NPZ_NONE)
+    size_t rank = 0, shape[8] = {0};
+    *dim = 0;
+    if (from.slice == NULL || ant_npz_find(npz, from.slice) == ANT_NPZ_NONE)
         return ANTLER_OK;
-    ANT_TRY(ant_archive_shape(npz, key, &rank, shape, &item));
-    ANT_CHECK(rank == 2, ANTLER_ERROR_FORMAT, "array %s: a model needs a matrix here", key);
-    *rows = shape[0];
-    *cols = shape[1];
+    ANT_TRY(ant_archive_shape(npz, from.slice, &rank, shape, item));
+    ANT_CHECK(rank > from.axis, ANTLER_ERROR_FORMAT, "array %s: a model needs a %s here", from.slice,
+              from.axis == 0 ? "vector" : "matrix");
+    *dim = shape[from.axis];
     return ANTLER_OK;
 }
 
 /* The dimensions follow from the shapes; reading the values checks that they fit together. */
-static antler_status read_dims(ant_npz *npz, ant_model_dims *dims, int *precision)
+static antler_status read_dims(ant_npz *npz, ant_model_id id, ant_model_dims *dims, int *precision)
 {
-    size_t rank = 0, shape[8] = {0}, item = 0, rows, cols;
+    const ant_model_kind *kind = ant_model_kind_of(id);
+    size_t item = 0;
     uint8_t clipped = 0;
-    ANT_TRY(ant_archive_shape(npz, "Abar", &rank, shape, &item));
-    *dims = (ant_model_dims){.M = shape[0]};
+    *dims = (ant_model_dims){.kind = id};
+    ANT_TRY(read_dim(npz, kind->N, &dims->N, &item));
+    ANT_TRY(read_dim(npz, kind->L, &dims->L, &item));
+    ANT_TRY(read_dim(npz, kind->K, &dims->K, &item));
+    ANT_TRY(read_dim(npz, kind->rank, &dims->rank, &item));
+    ANT_TRY(read_dim(npz, kind->M, &dims->M, &item));
     *precision = item == sizeof(float) ? 32 : 64;
-    ANT_CHECK(rank == 1, ANTLER_ERROR_FORMAT, "array Abar: a model needs a vector here");
-    ANT_TRY(matrix_shape(npz, "B", &dims->N, &cols));
-    ANT_TRY(matrix_shape(npz, "V", &dims->L, &cols));
-    ANT_TRY(matrix_shape(npz, "C", &rows, &dims->K));
-    ANT_TRY(matrix_shape(npz, "WL", &rows, &dims->rank));
     ANT_TRY(ant_archive_read_raw(npz, "clipped", ANT_BOOL, 1, &clipped));
     dims->clipped = clipped != 0;
     return ANTLER_OK;
@@ -144,21 +147,29 @@ static antler_status read_rest(ant_npz *npz, antler_model *model)
     return ANTLER_OK;
 }
 
+static antler_status read_kind(ant_npz *npz, ant_model_id *id)
+{
+    char *format = NULL, *kind = NULL;
+    ANT_CHECK(ant_npz_find(npz, "format") != ANT_NPZ_NONE && ant_npz_find(npz, "kind") != ANT_NPZ_NONE,
+              ANTLER_ERROR_FORMAT, "is not a model; give a model.npz, a checkpoint or the folder of a run");
+    ANT_TRY(ant_archive_read_text(npz, "format", 0, &format));
+    antler_status status = ant_archive_read_text(npz, "kind", 0, &kind);
+    if (status == ANTLER_OK && (strcmp(format, format_text) != 0 || !ant_model_kind_find(kind, id)))
+        status = ant_fail(ANTLER_ERROR_FORMAT,
+                          "was written by another version of Antler, whose models this one does not read");
+    free(format);
+    free(kind);
+    return status;
+}
+
 antler_status ant_model_read(ant_npz *npz, antler_model **model)
 {
-    char *format = NULL;
+    ant_model_id id;
     ant_model_dims dims;
     int precision = 64;
     antler_model *m = NULL;
-    ANT_CHECK(ant_npz_find(npz, "format") != ANT_NPZ_NONE && ant_npz_find(npz, "Abar") != ANT_NPZ_NONE,
-              ANTLER_ERROR_FORMAT, "is not a model; give a model.npz, a checkpoint or the folder of a run");
-    ANT_TRY(ant_archive_read_text(npz, "format", 0, &format));
-    const bool known = strcmp(format, format_text) == 0;
-    free(format);
-    ANT_CHECK(known, ANTLER_ERROR_FORMAT,
-              "was written by another version of Antler, whose models this one "
-              "does not read");
-    ANT_TRY(read_dims(npz, &dims, &precision));
+    ANT_TRY(read_kind(npz, &id));
+    ANT_TRY(read_dims(npz, id, &dims, &precision));
     ANT_TRY(ant_model_create(&dims, &m));
     m->precision = precision;
     const antler_status status = read_rest(npz, m);
@@ -193,6 +204,19 @@ antler_status antler_model_load(const char *path, antler_model **model)
         ant_npz_close(npz);
     }
     return status == ANTLER_OK ? ANTLER_OK : ant_fail_within(status, file);
+}
+
+antler_status antler_model_load_memory(const void *bytes, size_t size, antler_model **model)
+{
+    static const char place[] = "the model in memory";
+    ant_npz *npz = NULL;
+    ANT_CHECK(bytes != NULL && size > 0, ANTLER_ERROR_FORMAT, "%s: holds no bytes", place);
+    antler_status status = ant_npz_open_memory(&npz, bytes, size);
+    if (status == ANTLER_OK) {
+        status = ant_model_read(npz, model);
+        ant_npz_close(npz);
+    }
+    return status == ANTLER_OK ? ANTLER_OK : ant_fail_within(status, place);
 }
 
 antler_status antler_model_save(const antler_model *model, const char *path)

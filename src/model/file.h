@@ -1,9 +1,10 @@
 /*
  * file.h - a model as named arrays: what numpy.load shows of a model file or a checkpoint.
  *
- *     format        "antler model 1"           kind            "shplrnn"
+ *     format        "antler model 1"           kind            "shplrnn", "lssm" or "mamba2"
  *     A (M), Abar (M), W (M,L) or WL (M,r) and WR (r,L), V (L,M), b (L), h (M), C (M,K), B (N,M)
- *                   in the precision of training; A = tanh(Abar)
+ *                   in the precision of training; A = tanh(Abar).  These are the shplrnn's; other kinds have
+ *                   the names of their own slices (model.h)
  *     clipped       bool                       dt              float64, 0 when unknown
  *     names (N), input_names (K)               texts
  *     mean (N), scale (N)                      float64; absent when the data were not scaled

@@ -1,5 +1,6 @@
 /* handle.c - the model as callers see it: made, freed, asked. */
 #include "model/handle.h"
+#include "model/kind.h"
 
 #include <errno.h>
 #include <math.h>
@@ -47,7 +48,7 @@ void antler_model_free(antler_model *model)
 
 void ant_model_refresh(antler_model *model)
 {
-    for (size_t m = 0; m < model->layout.dims.M; m++)
+    for (size_t m = 0; m < model->layout.dims.M && model->layout.Abar != SIZE_MAX; m++)
         model->A[m] = tanh(model->parameters[model->layout.Abar + m]);
 }
 
@@ -105,8 +106,12 @@ bool ant_model_setting_count(const antler_model *model, const char *key, size_t 
 
 const char *antler_model_kind(const antler_model *model)
 {
-    (void)model;
-    return "shplrnn";
+    return ant_model_kind_of(model->layout.dims.kind)->name;
+}
+
+size_t antler_model_state_dim(const antler_model *model)
+{
+    return ant_model_kind_of(model->layout.dims.kind)->runner->latent_dim(&model->layout.dims);
 }
 
 size_t antler_model_dim(const antler_model *model)

@@ -7,7 +7,7 @@
 struct antler_model {
     ant_model_layout layout;
     double *parameters;   /* (layout.total), as trained: Abar, not A.  Float values are exact in double */
-    double *A;            /* (M): tanh(Abar), for those who ask by the paper's letter */
+    double *A;            /* (M): tanh(Abar), for those who ask by the paper's letter; 0 without an Abar */
     int precision;        /* of training: 32 or 64 bits */
     double dt;            /* 0 when unknown */
     char **names;         /* (N + K); an entry may be NULL */

@@ -1,27 +1,38 @@
 /*
- * model.h - the shallow piecewise-linear RNN (SPEC 1, Eq. shplrnn_nonlinear) as a flat parameter vector.
+ * model.h - a model as a flat parameter vector with a table of named slices.
  *
- *     z_t = A o z_{t-1} + W phi(V z_{t-1} + b) + C s_t + h        xhat_t = B z_t        A = tanh(Abar)
+ * All parameters of a model lie in one vector, in the order of its slices, so that optimiser, checkpoint
+ * and gradient code walk one array; the layout gives the name, shape and place of each slice.  What the
+ * slices are, the kind of model says (kind.h):
  *
- * All parameters of a model lie in one vector, in the order of the slices below, so that optimiser,
- * checkpoint and gradient code walk one array; the layout gives the name, shape and place of each slice:
+ *     shplrnn   Abar (M) | W (M,L)  or  WL (M,r), WR (r,L) | V (L,M) | b (L) | h (M) | C (M,K) | B (N,M)
+ *     lssm      Abar (M) | U (M,N) | V (L,M) | b (L) | h (M) | C (M,K) | B (N,L)
+ *     mamba2    see mamba2.h
  *
- *     Abar (M) | W (M,L)  or  WL (M,r), WR (r,L) | V (L,M) | b (L) | h (M) | C (M,K) when K > 0 | B (N,M)
- *
- * Everything numeric exists for float and double (suffix _f32, _f64; see model_real.h).
+ * C is there when K > 0.  Everything numeric exists for float and double (suffix _f32, _f64; see
+ * model_real.h).
  */
 #ifndef ANT_MODEL_MODEL_H
 #define ANT_MODEL_MODEL_H
 
 #include "base/status.h"
 
+/* The kinds of models; each has a row in the tables of model/kind.c and solve/method_tmpl.c. */
+typedef enum ant_model_id {
+    ANT_MODEL_SHPLRNN,
+    ANT_MODEL_LSSM,
+    ANT_MODEL_MAMBA2,
+    ANT_MODEL_KINDS /* their number */
+} ant_model_id;
+
 typedef struct ant_model_dims {
-    size_t M;     /* latent units, >= 1 */
+    ant_model_id kind;
+    size_t M;     /* latent units, >= 1; of a mamba2 the width D of its block */
     size_t N;     /* observed variables, >= 1 */
     size_t L;     /* hidden units, >= 1 */
     size_t K;     /* inputs, >= 0 */
-    size_t rank;  /* of W = WL WR; 0: W is stored in full.  At most min(M, L) */
-    bool clipped; /* W [phi(V z + b) - phi(V z)] instead of W phi(V z + b) */
+    size_t rank;  /* shplrnn: of W = WL WR; 0: W is stored in full.  At most min(M, L) */
+    bool clipped; /* shplrnn: W [phi(V z + b) - phi(V z)] instead of W phi(V z + b) */
 } ant_model_dims;
 
 /* One named parameter: row-major, rows x cols.  Vectors have cols = 1 and axes = 1. */
@@ -33,15 +44,15 @@ typedef struct ant_model_slice {
     size_t count;  /* rows * cols */
 } ant_model_slice;
 
-enum { ANT_MODEL_MAX_SLICES = 8 };
+enum { ANT_MODEL_MAX_SLICES = 20 };
 
 typedef struct ant_model_layout {
     ant_model_dims dims;
     size_t slices;
     ant_model_slice slice[ANT_MODEL_MAX_SLICES];
     size_t total; /* elements of the parameter vector */
-    /* Offsets by letter, for code that computes; W, or WL and WR, or C are SIZE_MAX when absent. */
-    size_t Abar, W, WL, WR, V, b, h, C, B;
+    /* Offsets by letter, for code that computes with shplrnn and lssm; SIZE_MAX when absent. */
+    size_t Abar, W, WL, WR, U, V, b, h, C, B;
 } ant_model_layout;
 
 /* Check the dimensions and lay the parameters out. */
@@ -50,11 +61,15 @@ antler_status ant_model_layout_make(const ant_model_dims *dims, ant_model_layout
 /* The slice of that name, or NULL. */
 const ant_model_slice *ant_model_layout_find(const ant_model_layout *layout, const char *name);
 
+/* Append a slice and return its offset: for the kinds. */
+size_t ant_model_layout_append(ant_model_layout *layout, const char *name, size_t axes, size_t rows,
+                               size_t cols);
+
 /* Regularisers of SPEC 5 on the last `units` latent units; a weight of 0 switches a term off. */
 typedef struct ant_regulariser {
     double mar;         /* lambda_MAR */
-    double readout;     /* lambda_1, on the columns of B that read the regularised units */
-    double singular;    /* lambda_2, pulls the singular values of B to 1 */
+    double readout;     /* lambda_1, on the columns of B that read the regularised units; shplrnn */
+    double singular;    /* lambda_2, pulls the singular values of B to 1; shplrnn */
     size_t units;       /* M_r <= M; MAR and readout are off when 0 */
     int p;              /* 1 or 2 */
     bool initial_scale; /* gamma_W = 1/(3L), gamma_V = 1/(3M) instead of 1 */

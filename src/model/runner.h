@@ -1,9 +1,12 @@
 /*
- * runner.h - a model packed for running: weights in double, transposed and padded for vector units.
+ * runner.h - a model packed for running free, in double: the same interface for every kind.
  *
- * One state is too small to fill a vector register, so lanes run over the hidden units in V z and over
- * the latent units in W phi.  Rows are padded with zeros to whole lanes; a low-rank W is multiplied out.
- * The kernel is compiled per instruction set; the same machine gives the same bits in every run.
+ * The recurrent state is a vector of n numbers: all that a step needs of the past.  The first `latent` of
+ * them are what callers see as states and may begin at.
+ *
+ *     shplrnn   z (M)                                           latent = n = M
+ *     lssm      z (M), then the observation x (N) that it feeds on          latent = M
+ *     mamba2    the last inputs of the convolution, the states of the heads, x    latent = n
  */
 #ifndef ANT_MODEL_RUNNER_H
 #define ANT_MODEL_RUNNER_H
@@ -12,50 +15,58 @@
 #include "base/lanes.h"
 #include "model/handle.h"
 
-typedef struct ant_runner ant_runner;
+/* One kind's functions on its packed weights, `self`.  One runner serves one thread. */
+typedef struct ant_runner_ops {
+    size_t self_bytes;
+    size_t (*state_dim)(const ant_model_dims *dims);  /* n */
+    size_t (*latent_dim)(const ant_model_dims *dims); /* latent */
+    void (*carve)(void *self, const ant_model_dims *dims, ant_arena *arena);
+    antler_status (*pack)(void *self, const antler_model *model);
 
-/* One table per instruction set (runner_simd.c). */
-typedef struct ant_runner_kernels {
-    /* `count` free steps from z0.  s: (count, K) or NULL when K = 0; z: (count, M). */
-    void (*steps)(const ant_runner *runner, const double *z0, const double *s, size_t count, double *z);
-} ant_runner_kernels;
+    /* The state that belongs to given latent numbers.  latent: (latent); state: (n). */
+    void (*begin)(const void *self, const double *latent, double *state);
 
-extern const ant_runner_kernels ant_runner_kernels_base, ant_runner_kernels_avx2, ant_runner_kernels_avx512;
+    /*
+     * Warm-up: the state after the model has seen all rows, from which the next step is free.
+     * x: (rows, N), rows >= 1; s: (rows, K) or NULL, row t beside x_t; state: (n).
+     */
+    void (*warm)(const void *self, const double *x, const double *s, size_t rows, double *state);
 
-struct ant_runner {
-    size_t M, N, L, K;
-    size_t Mp, Lp; /* M and L, padded */
-    bool clipped;
-    double *A, *h;    /* (Mp) */
-    double *Wt;       /* (Lp, Mp) */
-    double *Vt;       /* (M, Lp) */
-    double *b;        /* (Lp) */
-    double *Ct;       /* (K, Mp) */
-    double *B;        /* (N, M) */
-    double *pinv;     /* (M, N): B+ */
-    double *hidden;   /* (Lp): scratch of the kernel */
-    double *state[2]; /* (Mp): scratch of the kernel */
-    double *next;     /* (M): scratch of the warm-up */
-    double *error;    /* (N): scratch of the forcing */
-    const ant_runner_kernels *kernels;
+    /* Free steps.  from: (n); s: (count, K) or NULL when K = 0; states: (count, n), not overlapping from;
+       x: (count, N), the observation of each. */
+    void (*steps)(const void *self, const double *from, const double *s, size_t count, double *states,
+                  double *x);
+
+    /*
+     * Tangent vectors through the Jacobian of the step out of `from` with input s: next_k = J vector_k.
+     * vectors, next: (count, stride), rows padded with zeros.  scratch: push_scratch() doubles.
+     */
+    void (*push)(const void *self, const double *from, const double *s, size_t count, size_t stride,
+                 const double *vectors, double *next, double *scratch);
+    size_t (*push_scratch)(const void *self);
+} ant_runner_ops;
+
+typedef struct ant_runner {
+    size_t n, latent, N, K;
+    const ant_runner_ops *ops;
+    void *self;
     ant_arena arena;
-};
+} ant_runner;
 
-/* Pack a model.  ANTLER_NON_FINITE when a parameter is NaN or infinite.  One runner serves one thread. */
+/* Pack a model.  ANTLER_NON_FINITE when a parameter is NaN or infinite. */
 antler_status ant_runner_create(const antler_model *model, ant_runner **runner);
 void ant_runner_free(ant_runner *runner);
 
-/* `count` free steps from z0.  s: (count, K) or NULL when K = 0; z: (count, M), not overlapping z0. */
-void ant_runner_steps(const ant_runner *runner, const double *z0, const double *s, size_t count, double *z);
+static inline void ant_runner_warm(const ant_runner *r, const double *x, const double *s, size_t rows,
+                                   double *state)
+{
+    r->ops->warm(r->self, x, s, rows, state);
+}
 
-/* xhat = B z.  z: (count, M); x: (count, N). */
-void ant_runner_observe(const ant_runner *runner, const double *z, size_t count, double *x);
-
-/*
- * Warm-up (SPEC 2): z_0 = B+ x_0, then each of the other rows forces with strength 1.  On return z is the
- * forced state of the last row, from which the next step is free.  x: (rows, N), rows >= 1;
- * s: (rows, K) or NULL, row t beside x_t; z: (M).
- */
-void ant_runner_warm(const ant_runner *runner, const double *x, const double *s, size_t rows, double *z);
+static inline void ant_runner_steps(const ant_runner *r, const double *from, const double *s, size_t count,
+                                    double *states, double *x)
+{
+    r->ops->steps(r->self, from, s, count, states, x);
+}
 
 #endif

@@ -1,6 +1,7 @@
 #include "model/start.h"
 
 #include "data/series.h"
+#include "model/kind.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -67,13 +68,20 @@ antler_status ant_units_read(const ant_units *units, const antler_series *series
     return ANTLER_OK;
 }
 
+/* One row of data gives the whole state: z = B+ x. */
+static bool state_is_observed(const antler_model *model)
+{
+    const ant_model_dims *d = &model->layout.dims;
+    return ant_model_kind_of(d->kind)->forced && d->M <= d->N;
+}
+
 size_t ant_model_warmup(const antler_model *model, size_t requested, size_t room)
 {
     if (requested != ANTLER_WARMUP_AUTO)
         return requested;
     size_t rows = 0;
     if (!ant_model_setting_count(model, "warmup", &rows) || rows == 0)
-        rows = model->layout.dims.M > model->layout.dims.N ? unknown_warmup : 0;
+        rows = state_is_observed(model) ? 0 : unknown_warmup;
     return rows < room ? rows : room;
 }
 
@@ -103,7 +111,7 @@ void antler_run_start_default(antler_run_start *start)
     *start = (antler_run_start){.warmup = ANTLER_WARMUP_AUTO};
 }
 
-/* Warm up on the context.  Fills z, limit and warmup. */
+/* Warm up on the context.  Fills state, limit and warmup. */
 static antler_status warm(const antler_model *model, const ant_runner *runner, const antler_run_start *start,
                           ant_started *started)
 {
@@ -129,7 +137,7 @@ static antler_status warm(const antler_model *model, const ant_runner *runner, c
     if (status == ANTLER_OK)
         status = ant_units_read(&units, context, start->trajectory, start->first, rows, x, s);
     if (status == ANTLER_OK) {
-        ant_runner_warm(runner, x, s, rows, started->z);
+        ant_runner_warm(runner, x, s, rows, started->state);
         started->limit = ant_divergence_limit(x, rows * runner->N);
     }
     ant_units_free(&units);
@@ -177,14 +185,15 @@ antler_status ant_start(const antler_model *model, const ant_runner *runner, con
                         size_t steps, ant_started *started)
 {
     *started = (ant_started){.limit = ant_divergence_limit(NULL, 0)};
-    started->z = calloc(runner->M, sizeof *started->z);
-    if (started->z == NULL)
-        return ant_fail_memory(runner->M * sizeof *started->z, "the initial state");
+    started->state = calloc(2 * runner->n, sizeof *started->state);
+    if (started->state == NULL)
+        return ant_fail_memory(2 * runner->n * sizeof *started->state, "the initial state");
     antler_status status = ANTLER_OK;
+    const double *zeros = started->state + runner->n;
     if (start->context != NULL)
         status = warm(model, runner, start, started);
-    for (size_t m = 0; start->context == NULL && start->state != NULL && m < runner->M; m++)
-        started->z[m] = start->state[m];
+    else
+        runner->ops->begin(runner->self, start->state != NULL ? start->state : zeros, started->state);
     if (status == ANTLER_OK)
         status = find_inputs(start, runner->K, steps, started);
     if (status != ANTLER_OK)
@@ -194,7 +203,7 @@ antler_status ant_start(const antler_model *model, const ant_runner *runner, con
 
 void ant_started_clear(ant_started *started)
 {
-    free(started->z);
+    free(started->state);
     *started = (ant_started){0};
 }
 

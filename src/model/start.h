@@ -30,7 +30,7 @@ size_t ant_model_warmup(const antler_model *model, size_t requested, size_t room
 
 /* A start that has been carried out. */
 typedef struct ant_started {
-    double *z;     /* (M): the state from which the first free step goes out */
+    double *state; /* (n): from which the first free step goes out */
     double limit;  /* an orbit beyond +-limit has diverged */
     size_t warmup; /* rows that were used */
     /* Rows that drive the free steps: column0 .. column0+K-1 of one trajectory. */
@@ -48,7 +48,7 @@ void ant_started_clear(ant_started *started);
 void ant_started_inputs(const ant_started *started, size_t step, size_t count, double *s);
 
 /*
- * Free steps, in pieces that report progress.  x: (steps, N); z: (steps, M) or NULL.  ANTLER_DIVERGED
+ * Free steps, in pieces that report progress.  x: (steps, N); z: (steps, latent) or NULL.  ANTLER_DIVERGED
  * when a state is not finite or an observation passes the limit; `done` rows are good in any case.
  */
 antler_status ant_free_run(const ant_runner *runner, const ant_started *started, size_t steps,
@@ -57,8 +57,8 @@ antler_status ant_free_run(const ant_runner *runner, const ant_started *started,
 /* Beyond this an orbit has diverged, given the rows that it follows.  x: (count) */
 double ant_divergence_limit(const double *x, size_t count);
 
-/* How many of these rows come before the first that has diverged.  x: (count, N); z: (count, M). */
-size_t ant_rows_within(const ant_runner *runner, double limit, const double *x, const double *z,
+/* How many of these rows come before the first that has diverged.  x: (count, N); states: (count, n). */
+size_t ant_rows_within(const ant_runner *runner, double limit, const double *x, const double *states,
                        size_t count);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-typedef ANT_FN(ant_solve_plan) solve_plan;
+typedef ANT_FN(ant_forced_plan) forced_plan;
 typedef ANT_FN(ant_kernels) kernels;
 
 enum { SHORTEST_CHUNK = 256 }; /* steps; below, too little of a chunk is left once it has merged */
@@ -19,7 +19,7 @@ static size_t ceiling(size_t a, size_t b)
 }
 
 /* Vector operations of one step of one group, forward and backward. */
-static double step_cost(const solve_plan *plan, const kernels *k)
+static double step_cost(const forced_plan *plan, const kernels *k)
 {
     const ant_model_dims *d = &plan->layout.dims;
     const size_t widest = ANT_FN(ant_kernels_lane)(ant_cpu_level_best())->lanes;
@@ -33,7 +33,7 @@ static double step_cost(const solve_plan *plan, const kernels *k)
 }
 
 /* Time of a whole gradient call with `chunks` per sequence, if nothing has to be run again. */
-static double call_cost(const solve_plan *plan, const kernels *k, size_t chunks)
+static double call_cost(const forced_plan *plan, const kernels *k, size_t chunks)
 {
     const size_t groups = ceiling(plan->batch * chunks, k->lanes);
     const size_t turns = ceiling(groups, (size_t)plan->options.threads);
@@ -41,7 +41,7 @@ static double call_cost(const solve_plan *plan, const kernels *k, size_t chunks)
 }
 
 /* The kernels that take whole sequences fastest. */
-static const kernels *for_sequences(const solve_plan *plan)
+static const kernels *for_sequences(const forced_plan *plan)
 {
     const kernels *best = ANT_FN(ant_kernels_line)(ant_cpu_level_best());
     const ant_cpu_level top = ant_cpu_level_best(), low = top > ANT_CPU_AVX2 ? ANT_CPU_AVX2 : top;
@@ -53,7 +53,7 @@ static const kernels *for_sequences(const solve_plan *plan)
     return best;
 }
 
-static ANT_FN(ant_engine) engine_for(const solve_plan *plan, const kernels *k, size_t chunks)
+static ANT_FN(ant_engine) engine_for(const forced_plan *plan, const kernels *k, size_t chunks)
 {
     return (ANT_FN(ant_engine)){.kernels = k,
                                 .layout = &plan->layout,
@@ -94,7 +94,7 @@ static void choose_pieces(solve_plan *plan)
 }
 
 /* Chunks over threads, in lanes where the caller asked for that many; and lanes to be tried first. */
-static void choose_shooting(solve_plan *plan)
+static void choose_shooting(forced_plan *plan)
 {
     const ant_solve_options *o = &plan->options;
     const kernels *lane = ANT_FN(ant_kernels_lane)(ant_cpu_level_best());
@@ -112,7 +112,7 @@ static void choose_shooting(solve_plan *plan)
         plan->trial = engine_for(plan, lane, many);
 }
 
-void ANT_FN(ant_plan_choose)(solve_plan *plan)
+void ANT_FN(ant_plan_choose)(forced_plan *plan)
 {
     ant_solve_options *o = &plan->options;
     const bool automatic = o->solver == ANT_SOLVER_AUTO;

@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-typedef ANT_FN(ant_solve_plan) solve_plan;
+typedef ANT_FN(ant_forced_plan) forced_plan;
 typedef ANT_FN(ant_problem) solve_problem;
 
-antler_status ANT_FN(ant_plan_problem)(solve_plan *plan, const real *parameters, double alpha,
+antler_status ANT_FN(ant_plan_problem)(forced_plan *plan, const real *parameters, double alpha,
                                        solve_problem *problem)
 {
     const ant_model_dims *d = &plan->layout.dims;
@@ -31,7 +31,7 @@ antler_status ANT_FN(ant_plan_problem)(solve_plan *plan, const real *parameters,
 }
 
 /* The first guess of Newton: z_0 = B+ x_0 always, the rest by options->start. */
-static void guess(const solve_plan *plan, const solve_problem *p, const real *x, size_t sequence, real *z)
+static void guess(const forced_plan *plan, const solve_problem *p, const real *x, size_t sequence, real *z)
 {
     const size_t M = plan->layout.dims.M, N = plan->layout.dims.N;
     ant_stream stream = ant_stream_open(plan->options.seed, (uint32_t)sequence, 0, ANT_PURPOSE_NEWTON_START);
@@ -62,7 +62,7 @@ static double solve_plain(const solve_problem *p, const real *x, const real *s, 
 }
 
 /* One sequence by Newton, with its part of the report; returns the sum of squares. */
-static double solve_newton(solve_plan *plan, const solve_problem *p, const real *x, const real *s,
+static double solve_newton(forced_plan *plan, const solve_problem *p, const real *x, const real *s,
                            size_t sequence, double *sums, ant_solve_report *report)
 {
     int iterations;
@@ -87,7 +87,7 @@ static double solve_newton(solve_plan *plan, const solve_problem *p, const real 
     return ANT_FN(ant_reference_square)(p, &plan->one);
 }
 
-static double solve_by_sequence(solve_plan *plan, const solve_problem *p, const real *const *x,
+static double solve_by_sequence(forced_plan *plan, const solve_problem *p, const real *const *x,
                                 const real *const *s, double *sums, ant_solve_report *report)
 {
     const size_t row = (plan->T + 1) * plan->layout.dims.M;
@@ -105,7 +105,7 @@ static double solve_by_sequence(solve_plan *plan, const solve_problem *p, const 
 }
 
 /* Exact steps by the fast kernels: chunks in lanes if they merge, else the plan's own engine. */
-static double solve_by_engine(solve_plan *plan, const solve_problem *p, const real *const *x,
+static double solve_by_engine(forced_plan *plan, const solve_problem *p, const real *const *x,
                               const real *const *s, double *sums, ant_solve_report *report)
 {
     ANT_FN(ant_engine) *engine = &plan->engine, *trial = &plan->trial;
@@ -128,7 +128,7 @@ static double solve_by_engine(solve_plan *plan, const solve_problem *p, const re
 }
 
 /* Whether the call as a whole succeeded; the loss and gradient are in place. */
-static antler_status judge(const solve_plan *plan, const real *gradient, const ant_solve_report *report)
+static antler_status judge(const forced_plan *plan, const real *gradient, const ant_solve_report *report)
 {
     bool finite = isfinite(report->loss);
     for (size_t i = 0; i < plan->layout.total && gradient != NULL; i++)
@@ -142,10 +142,11 @@ static antler_status judge(const solve_plan *plan, const real *gradient, const a
     return ANTLER_OK;
 }
 
-antler_status ANT_FN(ant_solve_gradient)(solve_plan *plan, const real *parameters, const real *const *x,
-                                         const real *const *s, double alpha, real *gradient,
-                                         ant_solve_report *report)
+antler_status ANT_FN(ant_forced_gradient)(void *opaque, const real *parameters, const real *const *x,
+                                          const real *const *s, double alpha, real *gradient,
+                                          ant_solve_report *report)
 {
+    forced_plan *plan = opaque;
     const ant_model_dims *d = &plan->layout.dims;
     *report =
         (ant_solve_report){.loss = NAN, .solver = plan->options.solver, .kernels = "plain", .chunks = 1};
@@ -166,8 +167,31 @@ antler_status ANT_FN(ant_solve_gradient)(solve_plan *plan, const real *parameter
     return judge(plan, gradient, report);
 }
 
-void ANT_FN(ant_solve_states)(const solve_plan *plan, size_t sequence, real *z)
+antler_status ANT_FN(ant_forced_reference)(void *opaque, const real *parameters, const real *const *x,
+                                           const real *const *s, double alpha,
+                                           void (*seen)(void *cookie, size_t sequence, const real *z),
+                                           void *cookie, real *gradient, double *loss)
 {
+    forced_plan *plan = opaque;
+    const ant_model_dims *d = &plan->layout.dims;
+    const size_t count = ANT_FN(ant_sums_count)(&plan->layout);
+    double *sums = plan->sums + count, square = 0.0;
+    solve_problem p;
+    ANT_TRY(ANT_FN(ant_plan_problem)(plan, parameters, alpha, &p));
+    memset(sums, 0, count * sizeof *sums);
+    for (size_t i = 0; i < plan->batch; i++) {
+        plan->one.z = plan->own_z;
+        square += solve_plain(&p, x[i], s == NULL ? NULL : s[i], &plan->one, sums);
+        seen(cookie, i, plan->own_z + d->M);
+    }
+    ANT_FN(ant_sums_finish)(&p, sums, gradient);
+    *loss = square / ((double)d->N * (double)(p.T - p.warmup) * (double)plan->batch);
+    return ANTLER_OK;
+}
+
+void ANT_FN(ant_forced_states)(const void *opaque, size_t sequence, real *z)
+{
+    const forced_plan *plan = opaque;
     const size_t M = plan->layout.dims.M;
     if (ANT_FN(ant_plan_uses_engine)(plan))
         ANT_FN(ant_engine_states)(plan->solved, sequence, z);

@@ -1,32 +1,11 @@
-/* plan_tmpl.c - making a plan: checks, the choice of solver, memory. */
+/* plan_tmpl.c - making a plan for the shPLRNN: the choice of solver, memory; and its table of functions. */
 #include "solve/plan.h"
-
-#include "base/machine.h"
 
 #include <stdlib.h>
 
-typedef ANT_FN(ant_solve_plan) solve_plan;
+typedef ANT_FN(ant_forced_plan) forced_plan;
 
-static antler_status check_options(const ant_model_dims *d, const ant_solve_options *o, size_t T,
-                                   size_t batch)
-{
-    ANT_CHECK(T >= 1 && batch >= 1, ANTLER_ERROR_ARGUMENT,
-              "a plan needs at least one step and one sequence, not T = %zu and batch = %zu", T, batch);
-    /* No array of a plan is larger than this product; below the limit no size overflows. */
-    const double largest =
-        (double)T * (double)batch * ((double)d->M * (double)d->M + (double)(d->N + d->K + 64));
-    if (largest > 1e15)
-        return ant_fail_memory(SIZE_MAX, "a solver plan of this size");
-    ANT_CHECK(o->warmup < T, ANTLER_ERROR_ARGUMENT, "the warm-up of %zu steps leaves nothing of T = %zu",
-              o->warmup, T);
-    ANT_CHECK(o->tolerance >= 0.0 && isfinite(o->tolerance), ANTLER_ERROR_ARGUMENT,
-              "the solver's tolerance must be positive, not %g", o->tolerance);
-    ANT_CHECK(o->max_iterations >= 1, ANTLER_ERROR_ARGUMENT, "max_iterations must be at least 1, not %d",
-              o->max_iterations);
-    return ANTLER_OK;
-}
-
-static void carve(solve_plan *plan, ant_arena *arena)
+static void carve(forced_plan *plan, ant_arena *arena)
 {
     const ant_model_layout *layout = &plan->layout;
     const ant_model_dims *d = &layout->dims;
@@ -35,8 +14,6 @@ static void carve(solve_plan *plan, ant_arena *arena)
     plan->A = ant_arena_take(arena, d->M, sizeof *plan->A);
     plan->sums = ant_arena_take(arena, 2 * ANT_FN(ant_sums_count)(layout), sizeof *plan->sums);
     plan->own_z = ant_arena_take(arena, rows * d->M, sizeof(real));
-    plan->own_states = ant_arena_take(arena, rows * d->M, sizeof(real));
-    plan->own_gradient = ant_arena_take(arena, layout->total, sizeof(real));
     plan->one.forced = ant_arena_take(arena, plan->T * d->M, sizeof(real));
     plan->one.error = ant_arena_take(arena, rows * d->N, sizeof(real));
     plan->one.adjoint = ant_arena_take(arena, rows * d->M, sizeof(real));
@@ -52,20 +29,18 @@ static void carve(solve_plan *plan, ant_arena *arena)
         ANT_FN(ant_newton_carve)(&plan->newton, arena, layout, plan->T);
 }
 
-antler_status ANT_FN(ant_solve_plan_create)(const ant_model_dims *dims, size_t T, size_t batch,
-                                            const ant_solve_options *options, solve_plan **result)
+static antler_status create(const ant_model_layout *layout, size_t T, size_t batch,
+                            const ant_solve_options *options, void **result)
 {
-    ant_model_layout layout;
-    ANT_TRY(ant_model_layout_make(dims, &layout));
-    ANT_TRY(check_options(dims, options, T, batch));
-    solve_plan *plan = calloc(1, sizeof *plan);
+    ANT_CHECK(options->solver != ANT_SOLVER_SCAN, ANTLER_ERROR_ARGUMENT,
+              "solver: scan solves models that are linear in their state, and a shplrnn is not; take auto");
+    forced_plan *plan = calloc(1, sizeof *plan);
     if (plan == NULL)
         return ant_fail_memory(sizeof *plan, "a solver plan");
-    plan->layout = layout;
+    plan->layout = *layout;
     plan->options = *options;
     plan->T = T;
     plan->batch = batch;
-    plan->options.threads = ant_threads_resolve(options->threads);
     if (plan->options.tolerance == 0.0)
         plan->options.tolerance = sizeof(real) == sizeof(float) ? 1e-4 : 1e-10;
     ANT_FN(ant_plan_choose)(plan);
@@ -93,25 +68,37 @@ antler_status ANT_FN(ant_solve_plan_create)(const ant_model_dims *dims, size_t T
     return ANTLER_OK;
 }
 
-void ANT_FN(ant_solve_plan_free)(solve_plan *plan)
+static void release(void *opaque)
 {
+    forced_plan *plan = opaque;
     if (plan == NULL)
         return;
     ant_arena_destroy(&plan->arena);
     free(plan);
 }
 
-ant_solver ANT_FN(ant_solve_plan_solver)(const solve_plan *plan)
+static ant_solver solver(const void *plan)
 {
-    return plan->options.solver;
+    return ((const forced_plan *)plan)->options.solver;
 }
 
-const char *ANT_FN(ant_solve_plan_choice)(const solve_plan *plan)
+static const char *choice(const void *plan)
 {
-    return plan->choice;
+    return ((const forced_plan *)plan)->choice;
 }
 
-size_t ANT_FN(ant_solve_plan_bytes)(const solve_plan *plan)
+static size_t bytes(const void *plan)
 {
-    return sizeof *plan + plan->arena.capacity;
+    return sizeof(forced_plan) + ((const forced_plan *)plan)->arena.capacity;
 }
+
+const ANT_FN(ant_method) ANT_FN(ant_method_shplrnn) = {
+    .create = create,
+    .free = release,
+    .solver = solver,
+    .choice = choice,
+    .bytes = bytes,
+    .gradient = ANT_FN(ant_forced_gradient),
+    .states = ANT_FN(ant_forced_states),
+    .reference = ANT_FN(ant_forced_reference),
+};

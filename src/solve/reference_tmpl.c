@@ -53,7 +53,7 @@ void ANT_FN(ant_reference_forward)(const ANT_FN(ant_problem) * p, const real *x,
     for (size_t t = 0; t < p->T; t++) {
         real *z = y->z + t * d->M, *forced = y->forced + t * d->M;
         ANT_FN(ant_reference_force)(p, t, x + t * d->N, z, y->error + t * d->N, forced);
-        ANT_FN(ant_model_step)
+        ANT_FN(ant_shplrnn_step)
         (p->layout, p->parameters, forced, s == NULL ? NULL : s + t * d->K, z + d->M, y->scratch);
     }
     ANT_FN(ant_reference_force)

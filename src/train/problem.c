@@ -1,7 +1,7 @@
 /* problem.c - antler_problem: the bare solver on arrays. */
 #include "train/problem.h"
 #include "base/machine.h"
-#include "model/handle.h"
+#include "model/kind.h"
 
 #include <stdlib.h>
 
@@ -28,16 +28,26 @@ ant_solve_options ant_settings_solver(const antler_settings *settings, int threa
     return o;
 }
 
+_Static_assert((int)ANTLER_MODEL_SHPLRNN == (int)ANT_MODEL_SHPLRNN &&
+                   (int)ANTLER_MODEL_MAMBA2 == (int)ANT_MODEL_MAMBA2,
+               "kinds of models");
+
+ant_model_dims ant_settings_dims(const antler_settings *settings, size_t N, size_t K)
+{
+    return (ant_model_dims){.kind = (ant_model_id)settings->model,
+                            .M = settings->latent_dim,
+                            .N = N,
+                            .L = settings->hidden_dim,
+                            .K = K,
+                            .rank = settings->rank,
+                            .clipped = settings->clipped};
+}
+
 antler_status antler_problem_create(const antler_settings *settings, size_t dim, size_t input_dim,
                                     antler_problem **problem)
 {
     const antler_settings *s = settings;
-    const ant_model_dims dims = {.M = s->latent_dim,
-                                 .N = dim,
-                                 .L = s->hidden_dim,
-                                 .K = input_dim,
-                                 .rank = s->rank,
-                                 .clipped = s->clipped};
+    const ant_model_dims dims = ant_settings_dims(s, dim, input_dim);
     ant_problem_config config = {.options = ant_settings_solver(s, ant_threads_resolve((int)s->threads)),
                                  .T = s->sequence_length,
                                  .batch = s->batch_size,
@@ -51,12 +61,13 @@ antler_status antler_problem_create(const antler_settings *settings, size_t dim,
         return ant_fail_memory(sizeof *p, "a problem");
     p->ops = s->precision == ANTLER_PRECISION_FLOAT ? &ant_problem_ops_f32 : &ant_problem_ops_f64;
     p->layout = config.layout;
-    const antler_status status = p->ops->create(&config, &p->self);
+    antler_status status = p->ops->create(&config, &p->self);
+    if (status == ANTLER_OK)
+        status = p->ops->initialise(p->self);
     if (status != ANTLER_OK) {
-        free(p);
+        antler_problem_free(p);
         return status;
     }
-    p->ops->initialise(p->self);
     *problem = p;
     return ANTLER_OK;
 }
@@ -85,7 +96,7 @@ size_t antler_problem_parameter_total(const antler_problem *problem)
 
 void antler_problem_initialise(antler_problem *problem)
 {
-    problem->ops->initialise(problem->self);
+    (void)problem->ops->initialise(problem->self); /* without memory, the parameters stay as they are */
 }
 
 void antler_problem_set_parameters(antler_problem *problem, const double *parameters)
@@ -97,13 +108,13 @@ antler_status antler_problem_set_model(antler_problem *problem, const antler_mod
 {
     const ant_model_dims *a = &problem->layout.dims, *b = &model->layout.dims;
     ANT_CHECK(
-        a->M == b->M && a->N == b->N && a->L == b->L && a->K == b->K && a->rank == b->rank &&
-            a->clipped == b->clipped,
+        a->kind == b->kind && a->M == b->M && a->N == b->N && a->L == b->L && a->K == b->K &&
+            a->rank == b->rank && a->clipped == b->clipped,
         ANTLER_ERROR_ARGUMENT,
-        "the model (M = %zu, N = %zu, L = %zu, K = %zu, rank %zu%s) is of another size than the problem "
-        "(M = %zu, N = %zu, L = %zu, K = %zu, rank %zu%s)",
-        b->M, b->N, b->L, b->K, b->rank, b->clipped ? ", clipped" : "", a->M, a->N, a->L, a->K, a->rank,
-        a->clipped ? ", clipped" : "");
+        "the model (%s, M = %zu, N = %zu, L = %zu, K = %zu, rank %zu%s) is of another kind or size than the "
+        "problem (%s, M = %zu, N = %zu, L = %zu, K = %zu, rank %zu%s)",
+        antler_model_kind(model), b->M, b->N, b->L, b->K, b->rank, b->clipped ? ", clipped" : "",
+        ant_model_kind_of(a->kind)->name, a->M, a->N, a->L, a->K, a->rank, a->clipped ? ", clipped" : "");
     problem->ops->set_parameters(problem->self, model->parameters);
     return ANTLER_OK;
 }

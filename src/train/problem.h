@@ -17,7 +17,7 @@ typedef struct ant_problem_ops {
     void (*free)(void *problem);
     const char *(*choice)(const void *problem);
     size_t (*bytes)(const void *problem);
-    void (*initialise)(void *problem);
+    antler_status (*initialise)(void *problem);
     void (*set_parameters)(void *problem, const double *parameters); /* (total) */
     void (*set_data)(void *problem, const double *x,
                      const double *inputs); /* (batch, T+1, N), (batch, T, K) */
@@ -25,6 +25,9 @@ typedef struct ant_problem_ops {
     void (*states)(const void *problem, size_t sequence, double *z); /* (T, M) */
     void (*gradient)(const void *problem, double *gradient);         /* (total) */
 } ant_problem_ops;
+
+/* What the settings say about the model, for N variables and K inputs. */
+ant_model_dims ant_settings_dims(const antler_settings *settings, size_t N, size_t K);
 
 /* What the settings say about solving, for `threads` threads. */
 ant_solve_options ant_settings_solver(const antler_settings *settings, int threads);

@@ -77,10 +77,10 @@ static size_t bytes(const void *opaque)
     return p->arena.capacity + ANT_FN(ant_solve_plan_bytes)(p->plan);
 }
 
-static void initialise(void *opaque)
+static antler_status initialise(void *opaque)
 {
     problem *p = opaque;
-    (void)ANT_FN(ant_model_initialise)(&p->config.layout, p->config.kappa, p->config.seed, 1, p->parameters);
+    return ANT_FN(ant_model_initialise)(&p->config.layout, p->config.kappa, p->config.seed, 1, p->parameters);
 }
 
 static void convert(const double *from, size_t count, real *to)

@@ -103,9 +103,9 @@ static void write_value(FILE *output, const ant_setting *setting, const antler_s
 {
     char text[ANT_SETTING_TEXT_MAX];
     ant_setting_print(setting, settings, text);
-    if (setting->kind == ANT_SETTING_PATHS)
+    if (setting->kind == ANT_SETTING_PATHS && text[0] != '\0')
         write_paths(output, text);
-    else if (setting->kind == ANT_SETTING_TEXT)
+    else if (setting->kind == ANT_SETTING_TEXT || setting->kind == ANT_SETTING_PATHS)
         write_quoted(output, text, strlen(text));
     else
         fprintf(output, "%s", text);

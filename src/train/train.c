@@ -56,13 +56,14 @@ static const char *on_folder(void *cookie, const ant_run *run)
 }
 
 /* Load and check everything that can be wrong before anything is written. */
-static antler_status prepare(session *s, const antler_settings *settings)
+static antler_status prepare(session *s, const antler_settings *settings, const antler_series *given)
 {
-    antler_series *series = NULL;
+    antler_series *loaded = NULL;
     ANT_TRY(antler_settings_check(settings, NULL));
-    ANT_TRY(antler_settings_series(settings, &series));
-    antler_status status = antler_trainer_create(settings, series, &s->trainer);
-    antler_series_free(series);
+    if (given == NULL)
+        ANT_TRY(antler_settings_series(settings, &loaded));
+    antler_status status = antler_trainer_create(settings, given == NULL ? loaded : given, &s->trainer);
+    antler_series_free(loaded);
     if (status != ANTLER_OK)
         return status;
     s->folders = calloc(settings->runs, sizeof *s->folders);
@@ -117,8 +118,9 @@ static antler_status begin_folders(const session *s, bool only_missing, bool ove
     return ANTLER_OK;
 }
 
-antler_status antler_train(const antler_settings *settings, size_t run, bool overwrite,
-                           const antler_train_events *events, antler_train_result *result)
+antler_status antler_train_series(const antler_settings *settings, const antler_series *series, size_t run,
+                                  bool overwrite, const antler_train_events *events,
+                                  antler_train_result *result)
 {
     session s = {.only = settings->runs == 1 ? 1 : run,
                  .first = run == 0 ? 1 : run,
@@ -128,13 +130,19 @@ antler_status antler_train(const antler_settings *settings, size_t run, bool ove
     const int length =
         snprintf(s.base, sizeof s.base, "%s/%s/%s", settings->results, settings->experiment, settings->name);
     ANT_CHECK(length > 0 && length < 1400, ANTLER_ERROR_ARGUMENT, "results: the path is too long");
-    antler_status status = prepare(&s, settings);
+    antler_status status = prepare(&s, settings, series);
     if (status == ANTLER_OK)
         status = begin_folders(&s, false, overwrite);
     if (status == ANTLER_OK)
         status = work(&s, events, result);
     finish(&s);
     return status;
+}
+
+antler_status antler_train(const antler_settings *settings, size_t run, bool overwrite,
+                           const antler_train_events *events, antler_train_result *result)
+{
+    return antler_train_series(settings, NULL, run, overwrite, events, result);
 }
 
 /* Split "Results/e/n/002" into base and number; false when the last part is no number. */
@@ -206,8 +214,9 @@ static antler_status check_same(const antler_settings *own, const antler_setting
     return ANTLER_OK;
 }
 
-antler_status antler_train_resume(const char *folder, const antler_settings *settings,
-                                  const antler_train_events *events, antler_train_result *result)
+antler_status antler_train_resume_series(const char *folder, const antler_settings *settings,
+                                         const antler_series *series, const antler_train_events *events,
+                                         antler_train_result *result)
 {
     session s = {.first = 1};
     size_t run = 0;
@@ -221,11 +230,17 @@ antler_status antler_train_resume(const char *folder, const antler_settings *set
     s.only = own.runs == 1 ? 1 : run;
     s.first = run == 0 ? 1 : run;
     s.last = run == 0 ? own.runs : run;
-    antler_status status = prepare(&s, &own);
+    antler_status status = prepare(&s, &own, series);
     if (status == ANTLER_OK)
         status = begin_folders(&s, true, false);
     if (status == ANTLER_OK)
         status = work(&s, events, result);
     finish(&s);
     return status;
+}
+
+antler_status antler_train_resume(const char *folder, const antler_settings *settings,
+                                  const antler_train_events *events, antler_train_result *result)
+{
+    return antler_train_resume_series(folder, settings, NULL, events, result);
 }

@@ -1,6 +1,7 @@
 #include "train/trainer.h"
 
 #include "base/machine.h"
+#include "train/problem.h"
 #include "train/settings.h"
 
 #include <pthread.h>
@@ -29,12 +30,8 @@ antler_status antler_trainer_create(const antler_settings *settings, const antle
         return ant_fail_memory(sizeof *t, "a training");
     t->settings = *settings;
     t->settings.threads = (size_t)ant_threads_resolve((int)settings->threads);
-    const ant_model_dims dims = {.M = settings->latent_dim,
-                                 .N = antler_series_dim(series),
-                                 .L = settings->hidden_dim,
-                                 .K = antler_series_input_dim(series),
-                                 .rank = settings->rank,
-                                 .clipped = settings->clipped};
+    const ant_model_dims dims =
+        ant_settings_dims(settings, antler_series_dim(series), antler_series_input_dim(series));
     antler_status status = ant_model_layout_make(&dims, &t->layout);
     if (status == ANTLER_OK)
         status = ant_dataset_create(series, settings->sequence_length, settings->standardise,
@@ -100,6 +97,11 @@ static void report_end(pool *p, const ant_run *run)
     pthread_mutex_lock(&p->reporting);
     p->events->end(p->events->cookie, &note);
     pthread_mutex_unlock(&p->reporting);
+}
+
+int antler_stop_when_set(void *flag)
+{
+    return atomic_load((atomic_int *)flag);
 }
 
 static bool ask_stop(void *reporter)

@@ -230,7 +230,7 @@ static antler_status join_paths(const ant_yaml_list *list, const ant_setting *se
     for (uint32_t i = 0; i < list->count; i++) {
         const int length =
             snprintf(to + used, setting->bytes - used, "%s%s", i == 0 ? "" : "\n", list->items[i]);
-        ANT_CHECK(length > 0 && (size_t)length < setting->bytes - used, ANTLER_ERROR_ARGUMENT,
+        ANT_CHECK(length >= 0 && (size_t)length < setting->bytes - used, ANTLER_ERROR_ARGUMENT,
                   "%s: the list is longer than %zu characters; use a glob such as \"day-*.npy\"",
                   setting->info.name, setting->bytes - 1);
         used += (size_t)length;

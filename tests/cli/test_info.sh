@@ -28,4 +28,26 @@ expect_ok "$ANTLER" info bad.csv
 contains "$out" "1 NaN, 1 Inf, first in row 2"
 expect_fault 2 "row 2" "$ANTLER" info --check bad.csv
 expect_fault 2 "none.npy" "$ANTLER" info none.npy
+# The GPUs: having none is an answer, not a fault.
+export ANTLER_CUDA_DRIVER=/nowhere/libcuda.so.1 ANTLER_NVRTC=/nowhere/libnvrtc.so
+expect_ok "$ANTLER" info --devices
+contains "$out" "there is no NVIDIA driver"
+contains "$out" "ANTLER_NVRTC=/nowhere/libnvrtc.so cannot be opened"
+contains "$out" "No GPU can be used"
+expect_ok "$ANTLER" info --devices --json
+contains "$out" '"devices": []'
+expect_fault 2 "takes no file" "$ANTLER" info --devices a.npy
+fake=$BUILD/tests/libfake
+if [ -e "${fake}_cuda.so" ]; then
+    export ANTLER_CUDA_DRIVER=${fake}_cuda.so ANTLER_NVRTC=${fake}_nvrtc.so
+    expect_ok "$ANTLER" info --devices
+    contains "$out" "Imaginary GPU"
+    contains "$out" " 9.0 "
+    contains "$out" "NVRTC    13.7"
+    expect_ok "$ANTLER" info --devices --json
+    contains "$out" '"name": "Imaginary GPU"'
+    FAKE_CUDA=none expect_ok "$ANTLER" info --devices
+    contains "$out" "sees no GPU"
+    FAKE_CUDA=old expect_fault 3 "needs 7.0" "$ANTLER" info --devices
+fi
 finish

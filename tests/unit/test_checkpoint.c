@@ -209,6 +209,41 @@ static void one_run_of_several_is_the_same_alone(void **state)
     CHECK_FAILS(antler_train(&s, 4, true, NULL, &result), ANTLER_ERROR_ARGUMENT, "no run 4");
 }
 
+/* Data in memory: the same parameters as from the file, a stop by flag, and no resume without the data. */
+static void series_in_memory_train_on_disk(void **state)
+{
+    (void)state;
+    static const char *const pattern = "data.npy";
+    antler_series *series = NULL;
+    antler_model *from_file = NULL, *from_memory = NULL;
+    antler_train_result result;
+    CHECK_OK(antler_series_load(&pattern, 1, NULL, &series));
+    antler_settings s = small_settings("filed");
+    CHECK_OK(antler_train(&s, 0, true, NULL, &result));
+    s = small_settings("kept in mind");
+    s.data[0] = '\0';
+    int flag = 1;
+    const antler_train_events events = {.cookie = &flag, .stop = antler_stop_when_set};
+    assert_int_equal(antler_train_series(&s, series, 0, true, &events, &result), ANTLER_CANCELLED);
+    flag = 0;
+    CHECK_FAILS(antler_train_resume("Results/experiment/kept in mind/001", NULL, &events, &result),
+                ANTLER_ERROR_ARGUMENT, "data");
+    CHECK_OK(
+        antler_train_resume_series("Results/experiment/kept in mind/001", NULL, series, &events, &result));
+    CHECK_OK(antler_model_load("Results/experiment/filed/001", &from_file));
+    CHECK_OK(antler_model_load("Results/experiment/kept in mind/001", &from_memory));
+    assert_same_log("Results/experiment/filed/001/log.csv", "Results/experiment/kept in mind/001/log.csv");
+    for (size_t i = 0; i < antler_model_parameter_count(from_file); i++) {
+        antler_parameter a, b;
+        CHECK_OK(antler_model_parameter_at(from_file, i, &a));
+        CHECK_OK(antler_model_parameter_at(from_memory, i, &b));
+        assert_memory_equal(a.values, b.values, a.rows * a.columns * sizeof *a.values);
+    }
+    antler_model_free(from_file);
+    antler_model_free(from_memory);
+    antler_series_free(series);
+}
+
 static void faults_have_sentences(void **state)
 {
     (void)state;
@@ -247,6 +282,7 @@ int main(void)
         cmocka_unit_test(wreckage_is_cleared),
         cmocka_unit_test(two_checkpoints_are_kept),
         cmocka_unit_test(one_run_of_several_is_the_same_alone),
+        cmocka_unit_test(series_in_memory_train_on_disk),
         cmocka_unit_test(faults_have_sentences),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

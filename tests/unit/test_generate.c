@@ -2,7 +2,7 @@
 #include "model_support.h"
 
 #include "base/machine.h"
-#include "model/runner.h"
+#include "model/shplrnn.h"
 
 static const size_t shapes[][5] = {/* M, N, L, K, rank */
                                    {1, 1, 1, 0, 0},   {1, 3, 7, 2, 0},   {2, 1, 8, 0, 1},  {5, 3, 50, 0, 0},
@@ -20,21 +20,22 @@ static ant_model_dims shape(size_t i, bool clipped)
                             .clipped = clipped};
 }
 
-/* Twelve steps of one kernel table against ant_model_step. */
-static void check_kernel(const antler_model *model, const ant_runner_kernels *kernels, uint64_t seed)
+/* Twelve steps of one kernel table against ant_shplrnn_step. */
+static void check_kernel(const antler_model *model, const ant_shplrnn_kernels *kernels, uint64_t seed)
 {
     enum { STEPS = 12 };
     const ant_model_dims *d = &model->layout.dims;
-    double *z0 = malloc((d->M + STEPS * (d->K + d->M) + d->M + d->L + d->rank) * sizeof *z0);
-    double *s = z0 + d->M, *got = s + STEPS * d->K, *want = got + STEPS * d->M, *hidden = want + d->M;
+    double *z0 = malloc((d->M + STEPS * (d->K + d->M + d->N) + d->M + d->L + d->rank) * sizeof *z0);
+    double *s = z0 + d->M, *got = s + STEPS * d->K, *x = got + STEPS * d->M, *want = x + STEPS * d->N,
+           *hidden = want + d->M;
     fill_random(z0, d->M + STEPS * d->K, seed);
     ant_runner *runner = NULL;
     CHECK_OK(ant_runner_create(model, &runner));
-    runner->kernels = kernels;
-    ant_runner_steps(runner, z0, s, STEPS, got);
+    ((ant_shplrnn_run *)runner->self)->kernels = kernels;
+    ant_runner_steps(runner, z0, s, STEPS, got, x);
     for (size_t t = 0; t < STEPS; t++) {
-        ant_model_step_f64(&model->layout, model->parameters, t == 0 ? z0 : got + (t - 1) * d->M,
-                           s + t * d->K, want, hidden);
+        ant_shplrnn_step_f64(&model->layout, model->parameters, t == 0 ? z0 : got + (t - 1) * d->M,
+                             s + t * d->K, want, hidden);
         for (size_t m = 0; m < d->M; m++)
             CHECK_NEAR(got[t * d->M + m], want[m], 1e-13 * (1.0 + fabs(want[m])));
     }
@@ -48,12 +49,12 @@ static void test_steps_follow_the_plain_map(void **state)
     for (size_t i = 0; i < 2 * SHAPES; i++) {
         const ant_model_dims dims = shape(i / 2, i % 2 == 1);
         antler_model *model = model_random(&dims, 100 + i);
-        check_kernel(model, &ant_runner_kernels_base, i);
+        check_kernel(model, &ant_shplrnn_kernels_base, i);
 #if defined(__x86_64__)
         if (ant_cpu_level_best() >= ANT_CPU_AVX2)
-            check_kernel(model, &ant_runner_kernels_avx2, i);
+            check_kernel(model, &ant_shplrnn_kernels_avx2, i);
         if (ant_cpu_level_best() >= ANT_CPU_AVX512)
-            check_kernel(model, &ant_runner_kernels_avx512, i);
+            check_kernel(model, &ant_shplrnn_kernels_avx512, i);
 #endif
         antler_model_free(model);
     }
@@ -76,7 +77,7 @@ static void test_same_start_same_bits(void **state)
     assert_string_equal(antler_series_name(latent, 4), "z5");
     for (size_t t = 0; t < 1000; t++) {
         double x[3];
-        ant_model_observe_f64(&model->layout, model->parameters, z + 5 * t, x);
+        ant_shplrnn_observe_f64(&model->layout, model->parameters, z + 5 * t, x);
         for (size_t n = 0; n < 3; n++)
             CHECK_NEAR(a[3 * t + n], x[n], 1e-13);
     }
@@ -85,6 +86,40 @@ static void test_same_start_same_bits(void **state)
     free(z);
     antler_series_free(first);
     antler_series_free(second);
+    antler_series_free(latent);
+    antler_model_free(model);
+}
+
+/* The caller's arrays receive what a series would, also up to a divergence and in user units. */
+static void test_into_arrays_of_the_caller(void **state)
+{
+    (void)state;
+    enum { STEPS = 700 };
+    const ant_model_dims dims = {.M = 4, .N = 2, .L = 9, .clipped = true};
+    const double mean[] = {10.0, -3.0}, scale[] = {2.0, 0.5};
+    static double x[STEPS * 2], z[STEPS * 4];
+    antler_model *model = model_random(&dims, 8);
+    CHECK_OK(ant_model_set_scaling(model, mean, scale));
+    antler_generate_opts opts;
+    antler_generate_opts_default(&opts);
+    opts.steps = STEPS;
+    opts.user_units = true;
+    antler_series *orbit = NULL, *latent = NULL;
+    size_t done = 0;
+    CHECK_OK(antler_generate(model, &opts, &orbit, &latent));
+    CHECK_OK(antler_generate_into(model, &opts, x, z, &done));
+    double *want_x = series_values(orbit), *want_z = series_values(latent);
+    assert_int_equal(done, STEPS);
+    assert_memory_equal(x, want_x, sizeof x);
+    assert_memory_equal(z, want_z, sizeof z);
+    opts.user_units = false;
+    CHECK_OK(antler_generate_into(model, &opts, x, NULL, &done));
+    CHECK_NEAR(x[11] * scale[1] + mean[1], want_x[11], 1e-12);
+    opts.steps = 0;
+    CHECK_FAILS(antler_generate_into(model, &opts, x, NULL, &done), ANTLER_ERROR_ARGUMENT, "0 steps");
+    free(want_x);
+    free(want_z);
+    antler_series_free(orbit);
     antler_series_free(latent);
     antler_model_free(model);
 }
@@ -102,17 +137,17 @@ static void check_warmup(size_t M, size_t N)
         square += B[i] * B[i];
     for (size_t t = 0; t < ROWS; t++) {
         if (t > 0) {
-            ant_model_step_f64(&model->layout, model->parameters, z, NULL, next, hidden);
+            ant_shplrnn_step_f64(&model->layout, model->parameters, z, NULL, next, hidden);
             memcpy(z, next, M * sizeof *z);
         }
-        ant_model_observe_f64(&model->layout, model->parameters, z, xhat);
+        ant_shplrnn_observe_f64(&model->layout, model->parameters, z, xhat);
         for (size_t m = 0; m < M; m++) {
             for (size_t n = 0; n < N; n++)
                 z[m] += B[n * M + m] / square * (x[t * N + n] - xhat[n]);
         }
     }
-    ant_model_step_f64(&model->layout, model->parameters, z, NULL, next, hidden);
-    ant_model_observe_f64(&model->layout, model->parameters, next, xhat);
+    ant_shplrnn_step_f64(&model->layout, model->parameters, z, NULL, next, hidden);
+    ant_shplrnn_observe_f64(&model->layout, model->parameters, next, xhat);
 
     antler_series *context = series_make(ROWS, N, x, 0, NULL), *orbit = NULL;
     antler_generate_opts opts;
@@ -343,6 +378,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_steps_follow_the_plain_map),
         cmocka_unit_test(test_same_start_same_bits),
+        cmocka_unit_test(test_into_arrays_of_the_caller),
         cmocka_unit_test(test_warmup_forces_with_strength_one),
         cmocka_unit_test(test_inputs_drive_the_step_into_their_row),
         cmocka_unit_test(test_units),

@@ -3,6 +3,7 @@
 
 #include "base/machine.h"
 #include "measure/tangent.h"
+#include "model/shplrnn.h"
 
 static antler_lyapunov_opts options(size_t transient, size_t steps)
 {
@@ -128,8 +129,8 @@ static void plain_exponents(const antler_model *model, double *z, const double *
         logs[k] = 0.0;
     }
     for (size_t t = 0; t < steps; t++) {
-        ant_model_jacobian_f64(&model->layout, model->parameters, z, J, hidden);
-        ant_model_step_f64(&model->layout, model->parameters, z, s + t * d->K, next, hidden);
+        ant_shplrnn_jacobian_f64(&model->layout, model->parameters, z, J, hidden);
+        ant_shplrnn_step_f64(&model->layout, model->parameters, z, s + t * d->K, next, hidden);
         memcpy(z, next, M * sizeof *z);
         memset(product, 0, M * M * sizeof *product);
         for (size_t i = 0; i < M; i++) {
@@ -207,9 +208,9 @@ static void test_sum_is_the_mean_log_determinant(void **state)
     double z[M] = {0.3, -0.2, 0.1, 0.5, -0.7, 0.2}, start[M], next[M], hidden[20], J[M * M], sum = 0.0;
     memcpy(start, z, sizeof z);
     for (size_t t = 0; t < STEPS; t++) {
-        ant_model_jacobian_f64(&model->layout, model->parameters, z, J, hidden);
+        ant_shplrnn_jacobian_f64(&model->layout, model->parameters, z, J, hidden);
         sum += log_determinant(J, M);
-        ant_model_step_f64(&model->layout, model->parameters, z, NULL, next, hidden);
+        ant_shplrnn_step_f64(&model->layout, model->parameters, z, NULL, next, hidden);
         memcpy(z, next, sizeof z);
     }
     for (size_t interval = 1; interval <= 3; interval++) {
@@ -230,12 +231,17 @@ static void test_every_instruction_set(void **state)
 {
     (void)state;
     const ant_tangent_kernels *kernels[3] = {&ant_tangent_kernels_base};
+    const ant_shplrnn_kernels *maps[3] = {&ant_shplrnn_kernels_base};
     size_t count = 1;
 #if defined(__x86_64__)
-    if (ant_cpu_level_best() >= ANT_CPU_AVX2)
+    if (ant_cpu_level_best() >= ANT_CPU_AVX2) {
+        maps[count] = &ant_shplrnn_kernels_avx2;
         kernels[count++] = &ant_tangent_kernels_avx2;
-    if (ant_cpu_level_best() >= ANT_CPU_AVX512)
+    }
+    if (ant_cpu_level_best() >= ANT_CPU_AVX512) {
+        maps[count] = &ant_shplrnn_kernels_avx512;
         kernels[count++] = &ant_tangent_kernels_avx512;
+    }
 #endif
     const ant_model_dims dims = {.M = 11, .N = 2, .L = 21};
     antler_model *model = model_random(&dims, 4);
@@ -245,20 +251,21 @@ static void test_every_instruction_set(void **state)
     fill_random(z, 11, 2);
     for (size_t i = 0; i < count; i++) {
         ant_tangent tangent;
-        CHECK_OK(ant_tangent_create(runner, &tangent));
+        CHECK_OK(ant_tangent_create(runner, 11, &tangent));
+        ((ant_shplrnn_run *)runner->self)->kernels = maps[i];
         for (int step = 0; step < 3; step++) {
-            kernels[i]->push(&tangent, z);
+            ant_tangent_push(&tangent, z, NULL);
             kernels[i]->orthonormalise(&tangent, logs[i]);
         }
         for (size_t a = 0; a < 11; a++) { /* orthonormal rows, and nothing in the padding */
             for (size_t b = 0; b < 11; b++) {
                 double product = 0.0;
-                for (size_t m = 0; m < runner->Mp; m++)
-                    product += tangent.P[a * runner->Mp + m] * tangent.P[b * runner->Mp + m];
+                for (size_t m = 0; m < tangent.stride; m++)
+                    product += tangent.P[a * tangent.stride + m] * tangent.P[b * tangent.stride + m];
                 CHECK_NEAR(product, a == b ? 1.0 : 0.0, 1e-13);
             }
-            for (size_t m = 11; m < runner->Mp; m++)
-                CHECK_NEAR(tangent.P[a * runner->Mp + m], 0.0, 0.0);
+            for (size_t m = 11; m < tangent.stride; m++)
+                CHECK_NEAR(tangent.P[a * tangent.stride + m], 0.0, 0.0);
         }
         for (size_t k = 0; k < 11; k++)
             CHECK_NEAR(logs[i][k], logs[0][k], 1e-10);

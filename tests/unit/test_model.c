@@ -124,13 +124,13 @@ static void test_jacobian(void **state)
         problem p = random_problem(dims, 1, 1, 0, 0.1, 11);
         double z[5] = {0.3, -1.0, 0.7, 2.0, -0.2}, s[2] = {0.5, -0.5}, jacobian[25], hidden[16], up[5],
                down[5];
-        ant_model_jacobian_f64(&p.layout, p.parameters, z, jacobian, hidden);
+        ant_shplrnn_jacobian_f64(&p.layout, p.parameters, z, jacobian, hidden);
         for (size_t j = 0; j < 5; j++) {
             const double step = 1e-7, keep = z[j];
             z[j] = keep + step;
-            ant_model_step_f64(&p.layout, p.parameters, z, s, up, hidden);
+            ant_shplrnn_step_f64(&p.layout, p.parameters, z, s, up, hidden);
             z[j] = keep - step;
-            ant_model_step_f64(&p.layout, p.parameters, z, s, down, hidden);
+            ant_shplrnn_step_f64(&p.layout, p.parameters, z, s, down, hidden);
             z[j] = keep;
             for (size_t i = 0; i < 5; i++)
                 assert_true(fabs((up[i] - down[i]) / (2 * step) - jacobian[i * 5 + j]) < 1e-7);
@@ -151,7 +151,7 @@ static void test_clipped_is_bounded(void **state)
         theta[layout.V + l] = (double)l - 1.0;
         theta[layout.b + l] = 0.5;
     }
-    ant_model_step_f64(&layout, theta, &z, NULL, &next, hidden);
+    ant_shplrnn_step_f64(&layout, theta, &z, NULL, &next, hidden);
     assert_true(fabs(next) <= 1.5);
 }
 

@@ -131,6 +131,26 @@ static void same_model_same_bytes(void **state)
 }
 
 /* Cut and flipped bytes: a sentence or a model, never a crash. */
+static void models_are_read_from_memory(void **state)
+{
+    (void)state;
+    antler_model *model = random_model(5, 3, 9, 2, 0, true, 32, true), *back = NULL;
+    char *bytes = NULL;
+    CHECK_OK(antler_model_save(model, file));
+    const size_t count = read_all(file, &bytes);
+    CHECK_OK(antler_model_load_memory(bytes, count, &back));
+    assert_same(model, back);
+    antler_model_free(back);
+    back = NULL;
+    CHECK_FAILS(antler_model_load_memory(bytes, count / 2, &back), ANTLER_ERROR_FORMAT,
+                "the model in memory");
+    CHECK_FAILS(antler_model_load_memory("nonsense", 8, &back), ANTLER_ERROR_FORMAT, "the model in memory");
+    CHECK_FAILS(antler_model_load_memory(NULL, 0, &back), ANTLER_ERROR_FORMAT, "no bytes");
+    assert_null(back);
+    free(bytes);
+    antler_model_free(model);
+}
+
 static void damaged_files_are_refused(void **state)
 {
     (void)state;
@@ -164,22 +184,23 @@ static void misfits_are_named(void **state)
     antler_model *read = NULL;
     const double x[6] = {1, 2, 3, 4, 5, 6};
     const size_t shape[] = {2, 3};
-    const char *format = "antler model 1", *future = "antler model 99";
+    const char *format = "antler model 1", *future = "antler model 99", *kind = "shplrnn", *other = "gru";
     const uint8_t no = 0;
     CHECK_OK(ant_archive_create(second, &archive));
     CHECK_OK(ant_archive_add(archive, "x", ANT_F64, 2, shape, x));
     CHECK_OK(ant_archive_commit(archive));
     CHECK_FAILS(antler_model_load(second, &read), ANTLER_ERROR_FORMAT, "is not a model");
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < 3; k++) {
         CHECK_OK(ant_archive_create(second, &archive));
         CHECK_OK(ant_archive_add_texts(archive, "format", 0, 1, k == 0 ? &future : &format));
+        CHECK_OK(ant_archive_add_texts(archive, "kind", 0, 1, k == 1 ? &other : &kind));
         CHECK_OK(ant_archive_add(archive, "Abar", ANT_F64, 1, shape, x));
         CHECK_OK(ant_archive_add(archive, "B", ANT_F64, 2, shape, x));
         CHECK_OK(ant_archive_add(archive, "V", ANT_F64, 2, shape, x));
         CHECK_OK(ant_archive_add(archive, "clipped", ANT_BOOL, 0, NULL, &no));
         CHECK_OK(ant_archive_commit(archive));
         CHECK_FAILS(antler_model_load(second, &read), ANTLER_ERROR_FORMAT,
-                    k == 0 ? "another version" : "has no array 'W'");
+                    k < 2 ? "another version" : "has no array 'W'");
     }
     /* An archive that is given up leaves the old file and nothing else. */
     CHECK_OK(ant_archive_create(second, &archive));
@@ -190,9 +211,8 @@ static void misfits_are_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(models_come_back_to_the_bit),
-        cmocka_unit_test(same_model_same_bytes),
-        cmocka_unit_test(damaged_files_are_refused),
+        cmocka_unit_test(models_come_back_to_the_bit), cmocka_unit_test(same_model_same_bytes),
+        cmocka_unit_test(models_are_read_from_memory), cmocka_unit_test(damaged_files_are_refused),
         cmocka_unit_test(misfits_are_named),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

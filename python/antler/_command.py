@@ -1,0 +1,13 @@
+"""The command ``antler`` of an installed package: the C program, which lies beside the library."""
+
+import os
+import sys
+from pathlib import Path
+
+
+def main() -> None:
+    program = Path(__file__).resolve().parent / "bin" / "antler"
+    try:
+        os.execv(program, ["antler", *sys.argv[1:]])
+    except OSError as error:
+        sys.exit(f"antler: {program}: {error.strerror}; install the package again")

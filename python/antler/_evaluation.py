@@ -1,0 +1,207 @@
+"""Evaluations as dictionaries of the form of metrics.json, and the options behind them."""
+
+from __future__ import annotations
+
+import ctypes as c
+from dataclasses import dataclass
+from typing import Any, Dict, List, Optional, Tuple
+
+import numpy as np
+
+from . import _lib
+from . import _structs as s
+from ._series import Series
+from .exceptions import ArgumentError, DivergedError, from_status
+
+DSTSP_KINDS = ("gmm", "gmm-silverman", "bins")
+
+
+@dataclass
+class Measuring:
+    """What is measured, and how. The defaults are those of ``antler evaluate``."""
+
+    dstsp: str = "gmm"  #: estimator of D_stsp: "gmm", "gmm-silverman" or "bins"
+    samples: int = 1_000_000  #: Monte Carlo samples of the mixtures
+    seed: int = 1  #: of those samples
+    bins: int = 30  #: per axis, for "bins"
+    embed: Optional[Tuple[int, int]] = None  #: (m, tau): also D_stsp of delay vectors
+    only_embedded: bool = False  #: leave D_stsp without embedding out
+    smoothing: float = 20.0  #: of power spectra, in frequency bins
+    n: int = 128  #: steps of RMSE(n)
+    windows: int = 100  #: of RMSE(n)
+    rmse: bool = True
+    lyapunov: bool = True
+    lyapunov_steps: int = 20_000
+    steps: int = 0  #: of each free run; 0: three times the rows of its trajectory
+    warmup: Optional[int] = None  #: rows; None: as in training
+    user_units: bool = False  #: RMSE and moments in user units
+    inputs_end: str = "repeat"
+    threads: int = 0
+
+    def measure_opts(self) -> s.MeasureOpts:
+        opts = s.MeasureOpts()
+        _lib.plain("measure_opts_default", c.byref(opts))
+        if self.dstsp not in DSTSP_KINDS:
+            raise ArgumentError(f"dstsp is {self.dstsp!r}; it is one of {', '.join(DSTSP_KINDS)}")
+        opts.dstsp = DSTSP_KINDS.index(self.dstsp)
+        opts.samples, opts.seed, opts.bins = self.samples, self.seed, self.bins
+        opts.smoothing, opts.threads = self.smoothing, self.threads
+        if self.embed is not None:
+            opts.embed_dim, opts.embed_delay = self.embed
+        return opts
+
+    def evaluate_opts(self) -> s.EvaluateOpts:
+        opts = s.EvaluateOpts()
+        _lib.plain("evaluate_opts_default", c.byref(opts))
+        opts.measure = self.measure_opts()
+        opts.with_dstsp, opts.with_rmse, opts.with_lyapunov = not self.only_embedded, self.rmse, self.lyapunov
+        opts.rmse.steps, opts.rmse.windows, opts.lyapunov.steps = self.n, self.windows, self.lyapunov_steps
+        opts.steps = self.steps
+        opts.warmup = opts.rmse.warmup = s.WARMUP_AUTO if self.warmup is None else self.warmup
+        opts.user_units = opts.rmse.user_units = self.user_units
+        ends = ("stop", "hold", "repeat")
+        if self.inputs_end not in ends:
+            raise ArgumentError(f"inputs_end is {self.inputs_end!r}; it is one of {', '.join(ends)}")
+        opts.inputs_end = ends.index(self.inputs_end)
+        return opts
+
+
+class Evaluation(Dict[str, Any]):
+    """How good a model is: a dictionary of the form of ``metrics.json``, with infinities left in."""
+
+    @property
+    def diverged(self) -> bool:
+        return bool(self["diverged"])
+
+    def summary(self) -> Dict[str, float]:
+        """One number per measure, as in ``metrics.csv``: NaN when not measured, infinite when it diverged."""
+        lost = np.inf if self.diverged else np.nan
+        value = {name: self.get(name, {}).get("value", lost) for name in ("dstsp", "dstsp_embedded", "hellinger")}
+        if "dstsp" not in self["measured"]:
+            value["dstsp"] = np.nan
+        if "dstsp_embedded" not in self["measured"]:
+            value["dstsp_embedded"] = np.nan
+        spectrum = self.get("lyapunov", {})
+        gone = "diverged_step" in spectrum
+        return {
+            **value,
+            "rmse": self.get("rmse", {}).get("value", np.nan),
+            "lyapunov_max": np.inf if gone else spectrum["exponents"][0] if spectrum else np.nan,
+            "kaplan_yorke": np.inf if gone else spectrum.get("kaplan_yorke", np.nan),
+        }
+
+
+def _array(pointer: Any, count: int) -> List[float]:
+    return [float(pointer[i]) for i in range(count)]
+
+
+def dstsp_dict(options: Measuring, result: s.MeasureResult, embedded: bool) -> Dict[str, Any]:
+    m, tau = options.embed if embedded and options.embed is not None else (1, 1)
+    found: Dict[str, Any] = {
+        "value": result.dstsp,
+        "variant": options.dstsp,
+        "dim": result.dstsp_dim,
+        "true_points": result.true_points,
+        "generated_points": result.generated_points,
+        "embed_dim": m,
+        "embed_delay": tau,
+        "seconds": result.seconds,
+    }
+    if options.dstsp == "bins":
+        found.update(bins=options.bins, bins_filled=result.bins_filled)
+    else:
+        found.update(
+            standard_error=result.dstsp_error,
+            samples=options.samples,
+            seed=options.seed,
+            bandwidth=result.bandwidth,
+            kernels=result.kernels,
+            threads=result.threads,
+            cpu=_lib.text(result.cpu),
+        )
+    return found
+
+
+def hellinger_dict(options: Measuring, result: s.MeasureResult) -> Dict[str, Any]:
+    return {
+        "value": result.hellinger,
+        "each": _array(result.hellinger_each, result.dim),
+        "smoothing": options.smoothing,
+        "rows": result.hellinger_rows,
+    }
+
+
+def moments_dicts(result: s.MeasureResult) -> Dict[str, Any]:
+    return {
+        "true": {"mean": _array(result.mean_true, result.dim), "sd": _array(result.sd_true, result.dim)},
+        "generated": {
+            "mean": _array(result.mean_generated, result.dim),
+            "sd": _array(result.sd_generated, result.dim),
+        },
+    }
+
+
+def _lyapunov_dict(result: s.LyapunovResult) -> Dict[str, Any]:
+    exponents = _array(result.exponents, result.count)
+    found: Dict[str, Any] = {
+        "exponents": exponents,
+        "standard_error": _array(result.error, result.count),
+        "spread": _array(result.spread, result.count),
+        "sum": result.sum,
+        "kaplan_yorke": np.nan if result.diverged_step else result.kaplan_yorke,
+        "steps": result.steps,
+    }
+    if result.diverged_step:
+        found["diverged_step"] = result.diverged_step
+    if result.dt > 0:
+        found.update(dt=result.dt, exponents_per_time=[value / result.dt for value in exponents])
+    return found
+
+
+def _as_evaluation(names: List[str], options: Measuring, result: s.EvaluateResult) -> Evaluation:
+    diverged = bool(result.diverged)
+    free_run: Dict[str, Any] = {"steps": result.free_steps, "warmup": result.warmup, "diverged": diverged}
+    if diverged:
+        free_run.update(diverged_step=result.diverged_step, diverged_trajectory=result.diverged_trajectory + 1)
+    found = Evaluation(variables=names, diverged=diverged, free_run=free_run)
+    found["measured"] = [] if options.only_embedded else ["dstsp"]
+    if options.embed is not None:
+        found["measured"].append("dstsp_embedded")
+    if not diverged:
+        if not options.only_embedded:
+            found["dstsp"] = dstsp_dict(options, result.plain, False)
+        if result.has_embedded:
+            found["dstsp_embedded"] = dstsp_dict(options, result.embedded, True)
+        found["hellinger"] = hellinger_dict(options, result.plain)
+        found.update(moments_dicts(result.plain))
+    if result.rmse.windows > 0:
+        found["rmse"] = {
+            "value": result.rmse.mean,
+            "median": result.rmse.median,
+            "sd": result.rmse.sd,
+            "n": options.n,
+            "windows": result.rmse.windows,
+            "diverged_windows": result.rmse.diverged,
+            "warmup": result.rmse.warmup,
+            "units": "user" if options.user_units else "model",
+        }
+    if result.lyapunov.count > 0:
+        found["lyapunov"] = _lyapunov_dict(result.lyapunov)
+    found["antler"] = _lib.text(_lib.plain("version"))
+    return found
+
+
+def evaluation_of(model: int, names: List[str], truth: Series, options: Measuring) -> Evaluation:
+    opts = options.evaluate_opts()
+    result = s.EvaluateResult()
+    interrupt = _lib.Interrupt()
+    opts.measure.progress = _lib.watched(interrupt)
+    status, sentence = _lib.long_call(
+        "evaluate", model, truth.handle, c.byref(opts), c.byref(result), interrupt=interrupt
+    )
+    try:
+        if status not in (0, DivergedError.status):
+            raise from_status(status, sentence)
+        return _as_evaluation(names, options, result)
+    finally:
+        _lib.plain("evaluate_result_clear", c.byref(result))

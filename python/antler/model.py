@@ -1,0 +1,416 @@
+"""Trained models: their parameters as arrays, free runs, and what can be measured of them."""
+
+from __future__ import annotations
+
+import ctypes as c
+import io
+import os
+import tempfile
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+
+import numpy as np
+
+from . import _lib
+from . import _structs as s
+from ._evaluation import Evaluation, Measuring, evaluation_of
+from ._series import Series, like, tables
+from .exceptions import ArgumentError, DivergedError, from_status
+
+__all__ = ["Lyapunov", "Model"]
+
+_INPUTS_END = ("stop", "hold", "repeat")
+
+
+class Lyapunov(NamedTuple):
+    """A Lyapunov spectrum: natural logarithms per step, falling."""
+
+    exponents: np.ndarray  #: (M); minus infinity where a direction is lost
+    standard_error: np.ndarray  #: (M), from the means of ten equal parts of the run
+    spread: np.ndarray  #: (M), how far the running estimate still moved in the last half
+    kaplan_yorke: float  #: dimension of the attractor
+    sum: float  #: how fast volumes grow
+    steps: int
+    dt: float  #: 0 when unknown
+
+    @property
+    def per_time(self) -> np.ndarray:
+        """Exponents per unit of time; NaN when dt is unknown."""
+        return self.exponents / (self.dt if self.dt > 0 else np.nan)
+
+
+class _Owner:
+    """Frees a model when neither it nor a view of its parameters is in use any more."""
+
+    def __init__(self, handle: int) -> None:
+        self.handle = handle
+
+    def __del__(self) -> None:
+        _lib.plain("model_free", self.handle)
+
+
+def _choice(name: str, value: str, choices: Sequence[str]) -> int:
+    if value not in choices:
+        raise ArgumentError(f"{name} is {value!r}; it is one of {', '.join(choices)}")
+    return list(choices).index(value)
+
+
+class Model:
+    """A trained model. ``Model.load`` reads a run folder, a ``model.npz`` or a checkpoint.
+
+    The parameters are read-only arrays under the paper's letters: ``model.W``, or all of them in
+    ``model.parameters``. They are views of the library's memory, not copies.
+    """
+
+    def __init__(self, handle: int) -> None:
+        self._owner = _Owner(handle)
+        self.parameters: Mapping[str, np.ndarray] = self._look()
+
+    @property
+    def _handle(self) -> int:
+        return self._owner.handle
+
+    # ---- from and to files -------------------------------------------------------------------------
+
+    @classmethod
+    def load(cls, path: Union[str, "os.PathLike[str]"]) -> "Model":
+        """The model in a run folder, a ``model.npz`` or a checkpoint."""
+        return cls(_lib.create("model_load", _lib.path_bytes(path)))
+
+    @classmethod
+    def from_bytes(cls, raw: bytes) -> "Model":
+        """The model in the bytes of a ``model.npz``."""
+        return cls(_lib.create("model_load_memory", raw, len(raw)))
+
+    @classmethod
+    def from_arrays(
+        cls,
+        A: Any,
+        W: Any,
+        V: Any,
+        b: Any,
+        h: Any,
+        B: Any,
+        C: Any = None,
+        *,
+        clipped: bool = False,
+        mean: Any = None,
+        scale: Any = None,
+        dt: float = 0.0,
+        names: Optional[Sequence[str]] = None,
+    ) -> "Model":
+        """A shPLRNN from its parameters: A (M) within (-1, 1), W (M, L), V (L, M), b (L), h (M), B (N, M), C (M, K).
+
+        With ``mean`` and ``scale`` (N) the model knows the units of its data: user = value * scale + mean.
+        """
+        A = np.asarray(A, dtype=float)
+        if A.ndim == 2 and A.shape[0] == A.shape[1]:
+            A = np.diag(A)
+        if A.ndim != 1 or not (np.abs(A) < 1).all():
+            raise ArgumentError("A needs M numbers between -1 and 1: it is tanh of what is trained")
+        arrays: Dict[str, Any] = {"A": A, "Abar": np.arctanh(A)}
+        for name, value in (("W", W), ("V", V), ("b", b), ("h", h), ("B", B), ("C", C)):
+            if value is not None:
+                arrays[name] = np.ascontiguousarray(value, dtype=float)
+        if mean is not None or scale is not None:
+            N = np.shape(B)[0]
+            arrays["mean"] = np.zeros(N) if mean is None else np.asarray(mean, dtype=float)
+            arrays["scale"] = np.ones(N) if scale is None else np.asarray(scale, dtype=float)
+        if names is not None:
+            arrays["names"] = np.asarray(list(names), dtype=str)
+        file = io.BytesIO()
+        np.savez(
+            file, format="antler model 1", kind="shplrnn", clipped=np.bool_(clipped), dt=np.float64(dt), **arrays
+        )
+        return cls.from_bytes(file.getvalue())
+
+    def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
+        """Write a ``model.npz``, which ``numpy.load`` reads too; it appears whole or not at all."""
+        _lib.call("model_save", self._handle, _lib.path_bytes(path))
+
+    def to_bytes(self) -> bytes:
+        """The bytes of a ``model.npz``."""
+        with tempfile.TemporaryDirectory(prefix="antler-") as folder:
+            path = os.path.join(folder, "model.npz")
+            self.save(path)
+            with open(path, "rb") as file:
+                return file.read()
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        return Model.from_bytes, (self.to_bytes(),)
+
+    def __copy__(self) -> "Model":
+        return self  # nothing in a model can change
+
+    def __deepcopy__(self, _memo: Any) -> "Model":
+        return self
+
+    # ---- what it is --------------------------------------------------------------------------------
+
+    def _look(self) -> Dict[str, np.ndarray]:
+        """Views of all parameters; each keeps the memory that it looks at."""
+        found = {}
+        for i in range(_lib.plain("model_parameter_count", self._handle)):
+            at = s.Parameter()
+            _lib.call("model_parameter_at", self._handle, i, c.byref(at))
+            shape = (at.rows,) if at.axes == 1 else (at.rows, at.columns)
+            if 0 in shape:
+                found[_lib.text(at.name)] = np.empty(shape)
+                continue
+            memory = c.cast(at.values, c.POINTER(c.c_double * int(np.prod(shape)))).contents
+            memory._antler_owner = self._owner
+            array = np.frombuffer(memory, dtype=float).reshape(shape)
+            array.flags.writeable = False
+            found[_lib.text(at.name)] = array
+        return found
+
+    def __getattr__(self, name: str) -> np.ndarray:
+        parameters = self.__dict__.get("parameters", {})
+        if name in parameters:
+            return parameters[name]
+        raise AttributeError(f"a {type(self).__name__} has no attribute or parameter '{name}'")
+
+    @property
+    def kind(self) -> str:
+        return _lib.text(_lib.plain("model_kind", self._handle))
+
+    @property
+    def dim(self) -> int:
+        """N, observed variables."""
+        return int(_lib.plain("model_dim", self._handle))
+
+    @property
+    def latent_dim(self) -> int:
+        """M, latent units."""
+        return int(_lib.plain("model_latent_dim", self._handle))
+
+    @property
+    def state_dim(self) -> int:
+        """Numbers of the state that a free run carries on: M, and more for a mamba2."""
+        return int(_lib.plain("model_state_dim", self._handle))
+
+    @property
+    def hidden_dim(self) -> int:
+        """L, hidden units."""
+        return int(_lib.plain("model_hidden_dim", self._handle))
+
+    @property
+    def input_dim(self) -> int:
+        """K, inputs."""
+        return int(_lib.plain("model_input_dim", self._handle))
+
+    @property
+    def rank(self) -> int:
+        """Of W = WL WR; 0 when W is kept in full."""
+        return int(_lib.plain("model_rank", self._handle))
+
+    @property
+    def clipped(self) -> bool:
+        return bool(_lib.plain("model_clipped", self._handle))
+
+    @property
+    def precision(self) -> int:
+        """Of training: 32 or 64 bits."""
+        return int(_lib.plain("model_precision", self._handle))
+
+    @property
+    def dt(self) -> float:
+        """Time between two rows; 0 when unknown."""
+        return float(_lib.plain("model_dt", self._handle))
+
+    @property
+    def names(self) -> List[str]:
+        """Of the observed variables."""
+        return [_lib.text(_lib.plain("model_name", self._handle, i)) for i in range(self.dim)]
+
+    @property
+    def input_names(self) -> List[str]:
+        return [_lib.text(_lib.plain("model_name", self._handle, self.dim + i)) for i in range(self.input_dim)]
+
+    @property
+    def settings_yaml(self) -> str:
+        """The settings that made it, as YAML; empty when unknown."""
+        return _lib.text(_lib.plain("model_settings", self._handle))
+
+    @property
+    def provenance(self) -> str:
+        """The build that made it; empty when unknown."""
+        return _lib.text(_lib.plain("model_provenance", self._handle))
+
+    @property
+    def scaling(self) -> Optional[Tuple[np.ndarray, np.ndarray]]:
+        """(mean, scale) with user = value * scale + mean; None when the data were not scaled."""
+        mean, scale = np.zeros(self.dim), np.ones(self.dim)
+        known = _lib.plain("model_scaling", self._handle, _lib.address(mean), _lib.address(scale))
+        return (mean, scale) if known else None
+
+    def to_gtf(self, *, diagonal: bool = False) -> Dict[str, np.ndarray]:
+        """Parameters under the letters of GTF-shPLRNN and SCYFI, as new arrays: A, W1, W2, h1, h2 (and B, C).
+
+        There, z_t = A z_{t-1} + W1 phi(W2 z_{t-1} + h2) + h1; so W1 = W, W2 = V, h1 = h, h2 = b. A low-rank W is
+        multiplied out. ``diagonal``: A as an (M, M) matrix instead of its diagonal.
+        """
+        p = self.parameters
+        if self.kind != "shplrnn":
+            raise ArgumentError(f"a model of kind {self.kind} has no W1, W2, h1, h2; only the shPLRNN has")
+        W = p["W"] if "W" in p else p["WL"] @ p["WR"]
+        found = {"A": np.diag(p["A"]) if diagonal else p["A"].copy(), "W1": np.array(W), "W2": p["V"].copy()}
+        found.update(h1=p["h"].copy(), h2=p["b"].copy(), B=p["B"].copy())
+        if self.input_dim > 0:
+            found["C"] = p["C"].copy()
+        return found
+
+    @classmethod
+    def from_gtf(cls, letters: Mapping[str, Any], **known: Any) -> "Model":
+        """The way back from ``to_gtf``. Without B the first N = M units are observed."""
+        A = np.asarray(letters["A"], dtype=float)
+        B = letters["B"] if "B" in letters else np.eye(A.shape[0])
+        return cls.from_arrays(
+            A, letters["W1"], letters["W2"], letters["h2"], letters["h1"], B, letters.get("C"), **known
+        )
+
+    def __repr__(self) -> str:
+        extra = f", K={self.input_dim}" if self.input_dim else ""
+        extra += f", rank={self.rank}" if self.rank else ""
+        extra += ", clipped" if self.clipped else ""
+        return f"<antler.Model {self.kind}: N={self.dim}, M={self.latent_dim}, L={self.hidden_dim}{extra}>"
+
+    # ---- running it --------------------------------------------------------------------------------
+
+    def _start(
+        self, opts: s.RunStart, context: Any, inputs: Any, future_inputs: Any, warmup: Optional[int], state: Any,
+        inputs_end: str,
+    ) -> Tuple[List[Any], str]:
+        """Fill in where a run begins: (objects to keep alive, container of the context)."""
+        opts.inputs_end = _choice("inputs_end", inputs_end, _INPUTS_END)
+        opts.warmup = s.WARMUP_AUTO if warmup is None else warmup
+        keep: List[Any] = []
+        container = "numpy"
+        if context is not None and state is not None:
+            raise ArgumentError("give a context or a state to start from, not both")
+        if context is not None:
+            found = tables(context, "context")
+            container = found[0].container
+            series = Series.of_tables(found, None if inputs is None else tables(inputs, "inputs"))
+            keep.append(series)
+            opts.context = series.handle
+        elif inputs is not None:
+            future_inputs = inputs if future_inputs is None else future_inputs
+        if state is not None:
+            values = np.ascontiguousarray(state, dtype=float)
+            if values.shape != (self.state_dim,):
+                raise ArgumentError(f"state has shape {values.shape}; a state of the model has {self.state_dim} numbers")
+            keep.append(values)
+            opts.state = values.ctypes.data_as(s.DoubleP)
+        if future_inputs is not None:
+            keep.append(Series.of(future_inputs, what="future_inputs"))
+            opts.inputs = keep[-1].handle
+        return keep, container
+
+    def generate(
+        self,
+        steps: int,
+        context: Any = None,
+        *,
+        inputs: Any = None,
+        future_inputs: Any = None,
+        warmup: Optional[int] = None,
+        state: Any = None,
+        latent: bool = False,
+        inputs_end: str = "stop",
+        user_units: bool = True,
+    ) -> Any:
+        """Run free: an array (steps, N) in user units, or a pair with the states (steps, state_dim) beside it.
+
+        With a ``context`` (rows in user units) the model warms up on its first ``warmup`` rows (None: as many as
+        in training) and the first free row is row warmup + 1 of the context. Otherwise it starts at the latent
+        ``state`` (None: 0). A model with inputs takes ``inputs`` (rows, K) beside the context; the free steps take
+        the rows of them that follow the warm-up, or ``future_inputs``. A run that leaves all bounds is a
+        ``DivergedError``, whose ``partial`` has the rows before that.
+        """
+        if int(steps) < 1:
+            raise ArgumentError(f"a free run of {steps} steps: give at least 1")
+        opts = s.GenerateOpts()
+        _lib.plain("generate_opts_default", c.byref(opts))
+        keep, container = self._start(opts.start, context, inputs, future_inputs, warmup, state, inputs_end)
+        opts.steps, opts.user_units = steps, user_units
+        x = np.empty((steps, self.dim))
+        z = np.empty((steps, self.state_dim)) if latent else None
+        done = c.c_size_t()
+        interrupt = _lib.Interrupt()
+        opts.progress = _lib.watched(interrupt)
+        arguments = (self._handle, c.byref(opts), _lib.address(x), _lib.address(z), c.byref(done))
+        status, sentence = _lib.long_call("generate_into", *arguments, interrupt=interrupt)
+        del keep
+        if status != 0:
+            error = from_status(status, sentence)
+            if isinstance(error, DivergedError):
+                error.partial = (x[: done.value], z[: done.value]) if z is not None else x[: done.value]
+            raise error
+        orbit = like(x, container, self.names, self.dt)
+        return (orbit, z) if latent else orbit
+
+    def lyapunov_spectrum(
+        self,
+        context: Any = None,
+        *,
+        steps: int = 20000,
+        transient: int = 1000,
+        interval: int = 1,
+        exponents: int = 0,
+        inputs: Any = None,
+        future_inputs: Any = None,
+        warmup: Optional[int] = None,
+        state: Any = None,
+        inputs_end: str = "repeat",
+    ) -> Lyapunov:
+        """Lyapunov exponents along a free orbit, by QR: the leading ``exponents``, or for 0 all of up to 256
+        states, else 32. Starts like ``generate``."""
+        opts = s.LyapunovOpts()
+        _lib.plain("lyapunov_opts_default", c.byref(opts))
+        keep, _ = self._start(opts.start, context, inputs, future_inputs, warmup, state, inputs_end)
+        opts.steps, opts.transient, opts.interval, opts.exponents = steps, transient, interval, exponents
+        result = s.LyapunovResult()
+        interrupt = _lib.Interrupt()
+        opts.progress = _lib.watched(interrupt)
+        status, sentence = _lib.long_call(
+            "lyapunov", self._handle, c.byref(opts), c.byref(result), interrupt=interrupt
+        )
+        del keep
+        try:
+            if status != 0:
+                raise from_status(status, sentence)
+            return lyapunov_of(result)
+        finally:
+            _lib.plain("lyapunov_result_clear", c.byref(result))
+
+    def rmse(
+        self, X: Any, *, steps: int = 128, windows: int = 100, warmup: Optional[int] = None, inputs: Any = None,
+        user_units: bool = False,
+    ) -> float:
+        """RMSE(n) of n free steps after a warm-up, mean over windows of X; infinite when one diverged."""
+        opts = s.RmseOpts()
+        _lib.plain("rmse_opts_default", c.byref(opts))
+        opts.steps, opts.windows, opts.user_units = steps, windows, user_units
+        opts.warmup = s.WARMUP_AUTO if warmup is None else warmup
+        series = Series.of(X, inputs)
+        result = s.RmseResult()
+        status, sentence = _lib.outcome("rmse", self._handle, series.handle, c.byref(opts), c.byref(result))
+        if status not in (0, DivergedError.status):
+            raise from_status(status, sentence)
+        return float(result.mean)
+
+    def evaluate(self, X: Any, *, inputs: Any = None, **options: Any) -> Evaluation:
+        """Judge the model by data that it has not seen; ``Measuring`` has the options.
+
+        The answer is a dictionary of the same form as a run's ``metrics.json``; ``summary()`` has one number per
+        measure. A free run that diverged is an outcome, not an exception.
+        """
+        return evaluation_of(self._handle, self.names, Series.of(X, inputs), Measuring(**options))
+
+
+def lyapunov_of(result: s.LyapunovResult) -> Lyapunov:
+    exponents, error, spread = (
+        np.ctypeslib.as_array(pointer, (result.count,)).copy()
+        for pointer in (result.exponents, result.error, result.spread)
+    )
+    return Lyapunov(exponents, error, spread, result.kaplan_yorke, result.sum, int(result.steps), result.dt)

@@ -1,0 +1,177 @@
+"""Runs on disk: train as ``antler train`` does, go on with a stopped run, and read what is there."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Callable, Dict, List, Mapping, Optional, Union
+
+import numpy as np
+
+from . import _lib
+from ._series import Series
+from ._settings import Settings
+from ._training import LOG_COLUMNS, Watch
+from .exceptions import FormatError, NotFoundError
+from .model import Model
+
+__all__ = ["Run", "load_run", "load_runs", "resume", "train"]
+
+Path_ = Union[str, "os.PathLike[str]"]
+
+
+def _read_log(path: Path) -> Dict[str, np.ndarray]:
+    """log.csv by columns: whole numbers, numbers with NaN for an empty cell, and text."""
+    with open(path, newline="", encoding="utf-8") as file:
+        rows = list(csv.reader(file))
+    header = rows[0] if rows else list(LOG_COLUMNS)
+    body = [row for row in rows[1:] if len(row) == len(header)]  # a row that is being written may be short
+    columns: Dict[str, np.ndarray] = {}
+    for i, name in enumerate(header):
+        cells = [row[i] for row in body]
+        try:
+            if name in ("update", "fallbacks"):
+                columns[name] = np.array([int(cell) for cell in cells], dtype=int)
+            elif name == "solver":
+                columns[name] = np.array(cells, dtype=str)
+            else:
+                columns[name] = np.array([float(cell) if cell else np.nan for cell in cells], dtype=float)
+        except ValueError as error:
+            raise FormatError(f"{path}: column {name}: {error}") from None
+    return columns
+
+
+@dataclass
+class Run:
+    """One training run in its folder. What is large is read when it is first asked for."""
+
+    path: Path
+    settings: Dict[str, Any] = field(repr=False)  #: all settings, from config.yaml
+
+    @property
+    def name(self) -> str:
+        """"experiment/name/001"."""
+        return "/".join(self.path.resolve().parts[-3:])
+
+    @property
+    def number(self) -> int:
+        """Of the run, from 1; 0 when the folder is not named by a number."""
+        return int(self.path.resolve().name) if self.path.resolve().name.isdigit() else 0
+
+    @cached_property
+    def log(self) -> Dict[str, np.ndarray]:
+        """log.csv, one array per column; empty arrays before the first row."""
+        path = self.path / "log.csv"
+        return _read_log(path) if path.exists() else {name: np.array([]) for name in LOG_COLUMNS}
+
+    @cached_property
+    def model(self) -> Model:
+        """The latest model; ``NotFoundError`` before the first checkpoint."""
+        return Model.load(self.path)
+
+    @cached_property
+    def metrics(self) -> Optional[Dict[str, Any]]:
+        """metrics.json as ``antler evaluate`` wrote it; None when the run was not evaluated."""
+        path = self.path / "metrics.json"
+        if not path.exists():
+            return None
+        try:
+            with open(path, encoding="utf-8") as file:
+                return dict(json.load(file))
+        except (ValueError, TypeError) as error:
+            raise FormatError(f"{path}: is not JSON: {error}") from None
+
+    @property
+    def diverged(self) -> Optional[str]:
+        """Why it diverged; None when it did not."""
+        path = self.path / "diverged.txt"
+        return path.read_text(encoding="utf-8").strip() if path.exists() else None
+
+    @property
+    def finished(self) -> bool:
+        """Whether the last update has been made."""
+        return bool(len(self.log["update"])) and int(self.log["update"][-1]) == self.settings["updates"]
+
+    @property
+    def checkpoints(self) -> List[Path]:
+        """Oldest first."""
+        return sorted((self.path / "checkpoints").glob("update-*.npz"))
+
+
+def load_run(path: Path_) -> Run:
+    """The run in a folder such as ``Results/experiment/run/001``."""
+    folder = Path(path)
+    if not (folder / "config.yaml").is_file():
+        raise NotFoundError(
+            f"{folder}: holds no run (there is no config.yaml); give a folder such as Results/experiment/run/001"
+        )
+    return Run(folder, Settings.load(folder / "config.yaml").as_dict())
+
+
+def load_runs(path: Path_) -> List[Run]:
+    """All runs in or below a folder, by path: of a training, a sweep, or a whole ``Results``."""
+    folder = Path(path)
+    found = sorted(config.parent for config in folder.rglob("config.yaml"))
+    if not found:
+        raise NotFoundError(f"{folder}: holds no run, nor does any folder below it")
+    return [load_run(run) for run in found]
+
+
+def _runs_of(base: str, only: int) -> List[Run]:
+    folders = [Path(base) / f"{only:03d}"] if only else sorted(p.parent for p in Path(base).glob("*/config.yaml"))
+    return [load_run(folder) for folder in folders]
+
+
+def train(
+    settings: Union[Path_, Mapping[str, Any]],
+    X: Any = None,
+    *,
+    inputs: Any = None,
+    run: int = 0,
+    overwrite: bool = False,
+    verbose: bool = True,
+    callback: Optional[Callable[[Dict[str, Any]], Any]] = None,
+    **changes: Any,
+) -> List[Run]:
+    """Train on disk as ``antler train`` does, and with the same bytes: a list of runs.
+
+    ``settings`` is a YAML file or a mapping of setting names; further keywords change single settings, as
+    ``--set`` does. With ``X`` the data come from memory instead of the files that the settings name.
+    ``callback`` is called with each row of the log; a true answer stops the training. Ctrl-C stops it after
+    the current update with a checkpoint and raises ``KeyboardInterrupt``; ``resume`` goes on.
+    """
+    chosen = Settings() if isinstance(settings, Mapping) else Settings.load(settings)
+    for name, value in {**(settings if isinstance(settings, Mapping) else {}), **changes}.items():
+        chosen.set(name, value)
+    series = None if X is None else Series.of(X, inputs, dt=chosen.get("dt"))
+    watch = Watch(verbose, callback)
+    handle = None if series is None else series.handle
+    result = watch.run("train_series", chosen.pointer, handle, run, overwrite)
+    return _runs_of(os.fsdecode(result.folder), result.run)
+
+
+def resume(
+    folder: Path_,
+    X: Any = None,
+    *,
+    inputs: Any = None,
+    verbose: bool = True,
+    callback: Optional[Callable[[Dict[str, Any]], Any]] = None,
+) -> List[Run]:
+    """Go on with a stopped run, or with all runs of a training, as if it had never stopped.
+
+    A run that was trained on data in memory needs the same ``X`` (and ``inputs``) again.
+    """
+    dt = 0.0
+    if X is not None:
+        configs = [Path(folder) / "config.yaml"] + sorted(Path(folder).glob("*/config.yaml"))
+        dt = next((Settings.load(config).get("dt") for config in configs if config.is_file()), 0.0)
+    series = None if X is None else Series.of(X, inputs, dt=dt)
+    watch = Watch(verbose, callback)
+    handle = None if series is None else series.handle
+    result = watch.run("train_resume_series", _lib.path_bytes(folder), None, handle)
+    return _runs_of(os.fsdecode(result.folder), result.run)

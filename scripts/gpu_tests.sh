@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# gpu_tests.sh BUILD - BUILD/gpu-tests, also as a tarball: the GPU tests and the command with every library but the C library, to be
+# carried to a machine with a GPU, where run.sh in it needs nothing but bash, a driver and NVRTC.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+build=$1
+stage=$build/gpu-tests
+rm -rf "$stage"
+mkdir -p "$stage/bin" "$stage/kernels"
+cp "$build"/tests/gpu_test_* "$build/antler" "$stage/bin/"
+cp src/engine/cuda/kernels/*.cu* "$stage/kernels/"
+cp scripts/test_gpu.sh "$stage/run.sh"
+scripts/gather.sh "$stage/bin" "$stage/lib"
+strip --strip-debug "$stage"/bin/* "$stage"/lib/*
+tar -C "$build" -czf "$stage.tar.gz" gpu-tests
+echo "$stage and $stage.tar.gz ($(du -h "$stage.tar.gz" | cut -f1)); on a machine with a GPU:  gpu-tests/run.sh"

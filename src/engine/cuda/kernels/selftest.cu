@@ -1,0 +1,69 @@
+// selftest.cu - small kernels by which `make test-gpu` checks the way from C to the GPU and back.
+// variant: -DBLOCK=256
+#include "grid.cuh"
+#include "random.cuh"
+
+#ifndef BLOCK
+#error "BLOCK, threads per block, is not defined"
+#endif
+
+__constant__ float offset;
+
+// x: (count); x = factor x + offset.
+extern "C" __global__ void __launch_bounds__(BLOCK) scale(float *x, float factor, unsigned count)
+{
+    const unsigned i = blockIdx.x * BLOCK + threadIdx.x;
+    if (i < count)
+        x[i] = factor * x[i] + offset;
+}
+
+// words: (2 blocks); uniforms: (2 blocks); below: (2 blocks), less than n: the stream's first blocks.
+extern "C" __global__ void __launch_bounds__(BLOCK)
+    draw(unsigned long long seed, unsigned replica, unsigned update, unsigned purpose, unsigned long long n,
+         unsigned blocks, unsigned long long *words, double *uniforms, unsigned long long *below)
+{
+    const unsigned i = blockIdx.x * BLOCK + threadIdx.x;
+    if (i >= blocks)
+        return;
+    const philox_block block = stream_block(seed, replica, update, purpose, i);
+    for (int which = 0; which < 2; which++) {
+        const unsigned long long word = block_u64(block, which);
+        words[2 * i + which] = word;
+        uniforms[2 * i + which] = uniform_of(word);
+        below[2 * i + which] = below_of(word, n);
+    }
+}
+
+// Every block adds its right neighbour's number of the round before to its own: wrong unless all blocks meet.
+// numbers: (2, gridDim.x), begun in row 0; the last round is in row rounds % 2.
+extern "C" __global__ void __launch_bounds__(BLOCK) meet(unsigned *barrier, unsigned *numbers, unsigned rounds)
+{
+    for (unsigned round = 0; round < rounds; round++) {
+        const unsigned *from = numbers + round % 2 * gridDim.x;
+        unsigned *to = numbers + (round + 1) % 2 * gridDim.x;
+        if (threadIdx.x == 0)
+            to[blockIdx.x] = __ldcg(from + blockIdx.x) + __ldcg(from + (blockIdx.x + 1) % gridDim.x);
+        grid_barrier(barrier);
+    }
+}
+
+// Dynamic shared memory: out[0] = sum of 0 .. words-1.
+extern "C" __global__ void __launch_bounds__(BLOCK) fill_shared(unsigned words, unsigned long long *out)
+{
+    extern __shared__ unsigned shared[];
+    for (unsigned i = threadIdx.x; i < words; i += BLOCK)
+        shared[i] = i;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        unsigned long long sum = 0;
+        for (unsigned i = 0; i < words; i++)
+            sum += shared[i];
+        out[0] = sum;
+    }
+}
+
+// Writes where nothing is: for the test of a lost device.
+extern "C" __global__ void fault(unsigned *nowhere)
+{
+    nowhere[threadIdx.x] = 1;
+}

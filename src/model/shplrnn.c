@@ -1,0 +1,401 @@
+/* shplrnn.c - the shPLRNN: its parameters, initial values, regularisers, and how it runs. */
+#include "model/shplrnn.h"
+
+#include "base/machine.h"
+#include "model/draw.h"
+#include "model/kind.h"
+#include "model/penalty.h"
+#include "model/svd.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+/* ---- parameters ----------------------------------------------------------------------------------- */
+
+static antler_status lay_out(const ant_model_dims *dims, ant_model_layout *layout)
+{
+    const size_t most = dims->M < dims->L ? dims->M : dims->L;
+    ANT_CHECK(dims->rank <= most, ANTLER_ERROR_ARGUMENT,
+              "rank %zu is larger than min(M, L) = %zu; use rank 0 for a full W", dims->rank, most);
+    layout->Abar = ant_model_layout_append(layout, "Abar", 1, dims->M, 1);
+    if (dims->rank == 0) {
+        layout->W = ant_model_layout_append(layout, "W", 2, dims->M, dims->L);
+    } else {
+        layout->WL = ant_model_layout_append(layout, "WL", 2, dims->M, dims->rank);
+        layout->WR = ant_model_layout_append(layout, "WR", 2, dims->rank, dims->L);
+    }
+    layout->V = ant_model_layout_append(layout, "V", 2, dims->L, dims->M);
+    layout->b = ant_model_layout_append(layout, "b", 1, dims->L, 1);
+    layout->h = ant_model_layout_append(layout, "h", 1, dims->M, 1);
+    if (dims->K > 0)
+        layout->C = ant_model_layout_append(layout, "C", 2, dims->M, dims->K);
+    layout->B = ant_model_layout_append(layout, "B", 2, dims->N, dims->M);
+    return ANTLER_OK;
+}
+
+/* Remove from column `j` of b its parts along columns 0 .. j-1, then scale it to length 1.  b: (N, M) */
+static void orthonormalise_column(double *b, size_t N, size_t M, size_t j)
+{
+    for (int pass = 0; pass < 2; pass++) { /* twice is enough for orthogonality to rounding */
+        for (size_t k = 0; k < j; k++) {
+            double dot = 0.0;
+            for (size_t n = 0; n < N; n++)
+                dot += b[n * M + k] * b[n * M + j];
+            for (size_t n = 0; n < N; n++)
+                b[n * M + j] = b[n * M + j] - dot * b[n * M + k];
+        }
+        double square = 0.0;
+        for (size_t n = 0; n < N; n++)
+            square += b[n * M + j] * b[n * M + j];
+        for (size_t n = 0; n < N; n++)
+            b[n * M + j] = b[n * M + j] / sqrt(square);
+    }
+}
+
+/* B = [I 0] for M >= N, else a random matrix with orthonormal columns.  b: (N, M) */
+static void initialise_readout(ant_stream stream, size_t N, size_t M, double *b)
+{
+    if (M >= N) {
+        for (size_t n = 0; n < N; n++)
+            b[n * M + n] = 1.0;
+        return;
+    }
+    for (size_t i = 0; i < N * M; i++) {
+        double pair[2];
+        ant_stream_normal_pair(&stream, pair);
+        b[i] = pair[0];
+    }
+    for (size_t j = 0; j < M; j++)
+        orthonormalise_column(b, N, M, j);
+}
+
+/*
+ * Low rank: WL ~ U(+-r^-1/2), WR ~ U(+-sqrt(3) (1-kappa) L^-1/2), which gives the entries of WL WR the
+ * variance of a full W.
+ */
+static void initialise(const ant_model_layout *layout, double kappa, uint64_t seed, uint32_t replica,
+                       double *parameters)
+{
+    const ant_model_dims *d = &layout->dims;
+    for (size_t i = 0; i < d->M; i++)
+        parameters[layout->Abar + i] = atanh(kappa);
+    for (size_t i = 0; i < layout->slices; i++) {
+        const ant_model_slice *slice = &layout->slice[i];
+        const ant_stream stream = ant_draw_stream(layout, slice, seed, replica);
+        double *out = parameters + slice->offset;
+        if (slice->offset == layout->W || slice->offset == layout->V || slice->offset == layout->C)
+            ant_draw_uniform(stream, (1.0 - kappa) / sqrt((double)slice->cols), slice->count, out);
+        else if (slice->offset == layout->WL)
+            ant_draw_uniform(stream, 1.0 / sqrt((double)d->rank), slice->count, out);
+        else if (slice->offset == layout->WR)
+            ant_draw_uniform(stream, sqrt(3.0 / (double)d->L) * (1.0 - kappa), slice->count, out);
+        else if (slice->offset == layout->B)
+            initialise_readout(stream, d->N, d->M, out);
+    }
+}
+
+/* ---- regularisers --------------------------------------------------------------------------------- */
+
+/* scale sum_j |W_ij|^p for row i of W, formed from its factors, to which the gradient passes on, when the
+   rank is given. */
+static double penalise_row(const ant_model_layout *layout, const ant_penalty *c, size_t i, double scale)
+{
+    const size_t L = layout->dims.L, rank = layout->dims.rank;
+    double sum = 0.0;
+    for (size_t j = 0; j < L; j++) {
+        if (rank == 0) {
+            sum += ant_penalise(c, layout->W + i * L + j, scale);
+            continue;
+        }
+        const size_t left = layout->WL + i * rank, right = layout->WR + j;
+        double w = 0.0;
+        for (size_t k = 0; k < rank; k++)
+            w += c->parameters[left + k] * c->parameters[right + k * L];
+        sum += scale * ant_power(w, c->p);
+        for (size_t k = 0; k < rank; k++) {
+            ant_penalty_add(c, left + k, scale * ant_power_slope(w, c->p) * c->parameters[right + k * L]);
+            ant_penalty_add(c, right + k * L, scale * ant_power_slope(w, c->p) * c->parameters[left + k]);
+        }
+    }
+    return sum;
+}
+
+static double manifold_attractor(const ant_model_layout *layout, const ant_penalty *c,
+                                 const ant_regulariser *r)
+{
+    const ant_model_dims *d = &layout->dims;
+    const double scale = r->mar / (double)r->units;
+    const double gamma_w = r->initial_scale ? 1.0 / (3.0 * (double)d->L) : 1.0;
+    const double gamma_v = r->initial_scale ? 1.0 / (3.0 * (double)d->M) : 1.0;
+    double sum = 0.0;
+    for (size_t i = d->M - r->units; i < d->M; i++) {
+        sum += ant_penalise_decay(c, layout->Abar + i, scale);
+        sum += penalise_row(layout, c, i, scale * gamma_w / (double)d->L);
+        for (size_t j = 0; j < d->L; j++)
+            sum += ant_penalise(c, layout->V + j * d->M + i, scale * gamma_v / (double)d->L);
+        sum += ant_penalise(c, layout->h + i, scale);
+    }
+    return sum;
+}
+
+static double readout(const ant_model_layout *layout, const ant_penalty *c, const ant_regulariser *r)
+{
+    const ant_model_dims *d = &layout->dims;
+    const double scale = r->readout / ((double)d->N * (double)r->units);
+    double sum = 0.0;
+    for (size_t i = 0; i < d->N; i++) {
+        for (size_t j = d->M - r->units; j < d->M; j++)
+            sum += ant_penalise(c, layout->B + i * d->M + j, scale);
+    }
+    return sum;
+}
+
+/* lambda_2 / k sum (sigma - 1)^2; d sigma_k / dB = u_k v_k^T. */
+static antler_status singular_values(const ant_model_layout *layout, const ant_penalty *c,
+                                     const ant_regulariser *r, double *work, double *value)
+{
+    const size_t N = layout->dims.N, M = layout->dims.M, k = M < N ? M : N;
+    double *b = work, *u = b + N * M, *s = u + N * k, *vt = s + k, *scratch = vt + k * M;
+    for (size_t i = 0; i < N * M; i++)
+        b[i] = c->parameters[layout->B + i];
+    ANT_TRY(ant_svd(N, M, b, u, s, vt, scratch));
+    const double scale = r->singular / (double)k;
+    *value = 0.0;
+    for (size_t q = 0; q < k; q++) {
+        *value += scale * (s[q] - 1.0) * (s[q] - 1.0);
+        for (size_t i = 0; i < N; i++) {
+            for (size_t j = 0; j < M; j++)
+                ant_penalty_add(c, layout->B + i * M + j,
+                                2.0 * scale * (s[q] - 1.0) * u[i * k + q] * vt[q * M + j]);
+        }
+    }
+    return ANTLER_OK;
+}
+
+static antler_status regularise(const ant_model_layout *layout, const ant_regulariser *r,
+                                const double *parameters, double *gradient, double *work,
+                                ant_regulariser_terms *terms)
+{
+    const ant_penalty c = {parameters, gradient, r->p};
+    if (r->mar > 0.0 && r->units > 0)
+        terms->mar = manifold_attractor(layout, &c, r);
+    if (r->readout > 0.0 && r->units > 0)
+        terms->readout = readout(layout, &c, r);
+    return r->singular > 0.0 ? singular_values(layout, &c, r, work, &terms->singular) : ANTLER_OK;
+}
+
+/* Doubles that the singular values of B need. */
+static size_t svd_work(const ant_model_dims *d)
+{
+    const size_t k = d->M < d->N ? d->M : d->N;
+    return (d->N + d->M + 1) * k + ant_svd_work(d->N, d->M);
+}
+
+static size_t regularise_work(const ant_model_dims *dims)
+{
+    return dims->N * dims->M + svd_work(dims);
+}
+
+/* ---- running free --------------------------------------------------------------------------------- */
+
+static size_t state_dim(const ant_model_dims *dims)
+{
+    return dims->M;
+}
+
+static const ant_shplrnn_kernels *kernels_here(void)
+{
+#if defined(__x86_64__)
+    switch (ant_cpu_level_best()) {
+    case ANT_CPU_AVX512:
+        return &ant_shplrnn_kernels_avx512;
+    case ANT_CPU_AVX2:
+        return &ant_shplrnn_kernels_avx2;
+    case ANT_CPU_BASE:
+        break;
+    }
+#endif
+    return &ant_shplrnn_kernels_base;
+}
+
+static void carve(void *self, const ant_model_dims *d, ant_arena *arena)
+{
+    ant_shplrnn_run *r = self;
+    *r = (ant_shplrnn_run){.M = d->M,
+                           .N = d->N,
+                           .L = d->L,
+                           .K = d->K,
+                           .Mp = ant_lanes_pad(d->M),
+                           .Lp = ant_lanes_pad(d->L),
+                           .clipped = d->clipped,
+                           .kernels = kernels_here()};
+    r->A = ant_arena_take(arena, r->Mp, sizeof *r->A);
+    r->h = ant_arena_take(arena, r->Mp, sizeof *r->h);
+    r->Wt = ant_arena_take(arena, r->Lp * r->Mp, sizeof *r->Wt);
+    r->Vt = ant_arena_take(arena, r->M * r->Lp, sizeof *r->Vt);
+    r->b = ant_arena_take(arena, r->Lp, sizeof *r->b);
+    r->Ct = ant_arena_take(arena, r->K * r->Mp, sizeof *r->Ct);
+    r->B = ant_arena_take(arena, r->N * r->M, sizeof *r->B);
+    r->pinv = ant_arena_take(arena, r->M * r->N, sizeof *r->pinv);
+    r->hidden = ant_arena_take(arena, r->Lp, sizeof *r->hidden);
+    r->state[0] = ant_arena_take(arena, r->Mp, sizeof *r->state[0]);
+    r->state[1] = ant_arena_take(arena, r->Mp, sizeof *r->state[1]);
+    r->next = ant_arena_take(arena, r->M, sizeof *r->next);
+    r->error = ant_arena_take(arena, r->N, sizeof *r->error);
+    r->work = ant_arena_take(arena, svd_work(d), sizeof *r->work);
+}
+
+static double *clear(double *values, size_t count)
+{
+    return memset(values, 0, count * sizeof *values);
+}
+
+/* W^T as one (Lp, Mp) matrix, multiplied out when W is kept as two factors. */
+static void pack_W(const antler_model *model, ant_shplrnn_run *r)
+{
+    const ant_model_layout *at = &model->layout;
+    const double *p = model->parameters;
+    const size_t rank = at->dims.rank;
+    clear(r->Wt, r->Lp * r->Mp);
+    for (size_t l = 0; l < r->L; l++) {
+        for (size_t m = 0; m < r->M; m++) {
+            double sum = rank == 0 ? p[at->W + m * r->L + l] : 0.0;
+            for (size_t k = 0; k < rank; k++)
+                sum += p[at->WL + m * rank + k] * p[at->WR + k * r->L + l];
+            r->Wt[l * r->Mp + m] = sum;
+        }
+    }
+}
+
+static void pack_weights(const antler_model *model, ant_shplrnn_run *r)
+{
+    const ant_model_layout *at = &model->layout;
+    const double *p = model->parameters;
+    clear(r->state[0], r->Mp);
+    clear(r->state[1], r->Mp);
+    clear(r->A, r->Mp);
+    clear(r->Vt, r->M * r->Lp);
+    clear(r->Ct, r->K * r->Mp);
+    memcpy(clear(r->h, r->Mp), p + at->h, r->M * sizeof *r->h);
+    memcpy(clear(r->b, r->Lp), p + at->b, r->L * sizeof *r->b);
+    memcpy(r->B, p + at->B, r->N * r->M * sizeof *r->B);
+    for (size_t m = 0; m < r->M; m++) {
+        r->A[m] = tanh(p[at->Abar + m]);
+        for (size_t l = 0; l < r->L; l++)
+            r->Vt[m * r->Lp + l] = p[at->V + l * r->M + m];
+        for (size_t k = 0; k < r->K; k++)
+            r->Ct[k * r->Mp + m] = p[at->C + m * r->K + k];
+    }
+    pack_W(model, r);
+}
+
+static antler_status invert(ant_shplrnn_run *r)
+{
+    const size_t M = r->M, N = r->N, k = M < N ? M : N;
+    double *u = r->work, *sigma = u + N * k, *vt = sigma + k; /* u: (N, k) */
+    ANT_TRY(ant_svd(N, M, r->B, u, sigma, vt, vt + k * M));
+    ant_svd_pinv(N, M, u, sigma, vt, r->pinv);
+    return ANTLER_OK;
+}
+
+static antler_status pack(void *self, const antler_model *model)
+{
+    pack_weights(model, self);
+    return invert(self);
+}
+
+static void begin(const void *self, const double *latent, double *state)
+{
+    const ant_shplrnn_run *r = self;
+    memcpy(state, latent, r->M * sizeof *state);
+}
+
+/* xhat = B z.  z: (count, M); x: (count, N) */
+static void observe(const ant_shplrnn_run *r, const double *z, size_t count, double *x)
+{
+    for (size_t t = 0; t < count; t++) {
+        for (size_t n = 0; n < r->N; n++) {
+            double sum = 0.0;
+            for (size_t m = 0; m < r->M; m++)
+                sum += r->B[n * r->M + m] * z[t * r->M + m];
+            x[t * r->N + n] = sum;
+        }
+    }
+}
+
+/* z += B+ (x - B z): forcing with strength 1.  x: (N); z: (M) */
+static void force(const ant_shplrnn_run *r, const double *x, double *z)
+{
+    observe(r, z, 1, r->error);
+    for (size_t n = 0; n < r->N; n++)
+        r->error[n] = x[n] - r->error[n];
+    for (size_t m = 0; m < r->M; m++) {
+        for (size_t n = 0; n < r->N; n++)
+            z[m] += r->pinv[m * r->N + n] * r->error[n];
+    }
+}
+
+/* SPEC 2: z_0 = B+ x_0, then each of the other rows forces with strength 1. */
+static void warm(const void *self, const double *x, const double *s, size_t rows, double *z)
+{
+    const ant_shplrnn_run *r = self;
+    memset(z, 0, r->M * sizeof *z);
+    force(r, x, z);
+    for (size_t t = 1; t < rows; t++) {
+        r->kernels->steps(r, z, r->K == 0 ? NULL : s + t * r->K, 1, r->next);
+        memcpy(z, r->next, r->M * sizeof *z);
+        force(r, x + t * r->N, z);
+    }
+}
+
+static void steps(const void *self, const double *from, const double *s, size_t count, double *states,
+                  double *x)
+{
+    const ant_shplrnn_run *r = self;
+    r->kernels->steps(r, from, s, count, states);
+    observe(r, states, count, x);
+}
+
+/* The Jacobian does not depend on the input.  The stride of all rows is Mp. */
+static void push(const void *self, const double *from, const double *s, size_t count, size_t stride,
+                 const double *vectors, double *next, double *scratch)
+{
+    const ant_shplrnn_run *r = self;
+    (void)s;
+    (void)stride;
+    r->kernels->push(r, from, count, vectors, next, scratch);
+}
+
+static size_t push_scratch(const void *self)
+{
+    return ant_shplrnn_push_scratch(self);
+}
+
+static const ant_runner_ops runner = {
+    .self_bytes = sizeof(ant_shplrnn_run),
+    .state_dim = state_dim,
+    .latent_dim = state_dim,
+    .carve = carve,
+    .pack = pack,
+    .begin = begin,
+    .warm = warm,
+    .steps = steps,
+    .push = push,
+    .push_scratch = push_scratch,
+};
+
+const ant_model_kind ant_kind_shplrnn = {
+    .name = "shplrnn",
+    .forced = true,
+    .M = {"Abar", 0},
+    .N = {"B", 0},
+    .L = {"V", 0},
+    .K = {"C", 1},
+    .rank = {"WL", 1},
+    .lay_out = lay_out,
+    .initialise = initialise,
+    .regularise = regularise,
+    .regularise_work = regularise_work,
+    .runner = &runner,
+};

@@ -1,0 +1,166 @@
+/* method_tmpl.c - solve.h for every kind of model: the table of methods, and the check against the reference.
+ */
+#include "solve/method.h"
+
+#include "base/arena.h"
+#include "base/machine.h"
+
+#include <stdlib.h>
+
+typedef ANT_FN(ant_solve_plan) solve_plan;
+
+static const ANT_FN(ant_method) *const methods[] = {
+    [ANT_MODEL_SHPLRNN] = &ANT_FN(ant_method_shplrnn),
+    [ANT_MODEL_LSSM] = &ANT_FN(ant_method_lssm),
+};
+
+struct ANT_FN(ant_solve_plan) {
+    const ANT_FN(ant_method) * method;
+    void *self; /* the method's plan */
+    ant_model_layout layout;
+    size_t T, batch;
+    ant_arena arena;
+    real *own_states;   /* (T, M), for checks */
+    real *own_gradient; /* (total), for checks */
+};
+
+static antler_status check_options(const ant_model_dims *d, const ant_solve_options *o, size_t T,
+                                   size_t batch)
+{
+    ANT_CHECK(T >= 1 && batch >= 1, ANTLER_ERROR_ARGUMENT,
+              "a plan needs at least one step and one sequence, not T = %zu and batch = %zu", T, batch);
+    /* No array of a plan is larger than this product; below the limit no size overflows. */
+    const double largest =
+        (double)T * (double)batch * ((double)d->M * (double)d->M + (double)(d->N + d->K + 64));
+    if (largest > 1e15)
+        return ant_fail_memory(SIZE_MAX, "a solver plan of this size");
+    ANT_CHECK(o->warmup < T, ANTLER_ERROR_ARGUMENT, "the warm-up of %zu steps leaves nothing of T = %zu",
+              o->warmup, T);
+    ANT_CHECK(o->tolerance >= 0.0 && isfinite(o->tolerance), ANTLER_ERROR_ARGUMENT,
+              "the solver's tolerance must be positive, not %g", o->tolerance);
+    ANT_CHECK(o->max_iterations >= 1, ANTLER_ERROR_ARGUMENT, "max_iterations must be at least 1, not %d",
+              o->max_iterations);
+    return ANTLER_OK;
+}
+
+static void carve(solve_plan *plan, ant_arena *arena)
+{
+    plan->own_states = ant_arena_take(arena, plan->T * plan->layout.dims.M, sizeof(real));
+    plan->own_gradient = ant_arena_take(arena, plan->layout.total, sizeof(real));
+}
+
+antler_status ANT_FN(ant_solve_plan_create)(const ant_model_dims *dims, size_t T, size_t batch,
+                                            const ant_solve_options *options, solve_plan **result)
+{
+    ant_model_layout layout;
+    ANT_TRY(ant_model_layout_make(dims, &layout));
+    ANT_TRY(check_options(dims, options, T, batch));
+    solve_plan *plan = calloc(1, sizeof *plan);
+    if (plan == NULL)
+        return ant_fail_memory(sizeof *plan, "a solver plan");
+    *plan = (solve_plan){.method = methods[dims->kind], .layout = layout, .T = T, .batch = batch};
+    ant_solve_options resolved = *options;
+    resolved.threads = ant_threads_resolve(options->threads);
+    ant_arena counter;
+    ant_arena_count(&counter);
+    carve(plan, &counter);
+    antler_status status = counter.overflow ? ant_fail_memory(SIZE_MAX, "a solver plan of this size")
+                                            : ant_arena_create(&plan->arena, counter.used);
+    if (status == ANTLER_OK)
+        status = plan->method->create(&plan->layout, T, batch, &resolved, &plan->self);
+    if (status != ANTLER_OK) {
+        ANT_FN(ant_solve_plan_free)(plan);
+        return status;
+    }
+    carve(plan, &plan->arena);
+    *result = plan;
+    return ANTLER_OK;
+}
+
+void ANT_FN(ant_solve_plan_free)(solve_plan *plan)
+{
+    if (plan == NULL)
+        return;
+    plan->method->free(plan->self);
+    ant_arena_destroy(&plan->arena);
+    free(plan);
+}
+
+ant_solver ANT_FN(ant_solve_plan_solver)(const solve_plan *plan)
+{
+    return plan->method->solver(plan->self);
+}
+
+const char *ANT_FN(ant_solve_plan_choice)(const solve_plan *plan)
+{
+    return plan->method->choice(plan->self);
+}
+
+size_t ANT_FN(ant_solve_plan_bytes)(const solve_plan *plan)
+{
+    return sizeof *plan + plan->arena.capacity + plan->method->bytes(plan->self);
+}
+
+antler_status ANT_FN(ant_solve_gradient)(solve_plan *plan, const real *parameters, const real *const *x,
+                                         const real *const *s, double alpha, real *gradient,
+                                         ant_solve_report *report)
+{
+    return plan->method->gradient(plan->self, parameters, x, s, alpha, gradient, report);
+}
+
+void ANT_FN(ant_solve_states)(const solve_plan *plan, size_t sequence, real *z)
+{
+    plan->method->states(plan->self, sequence, z);
+}
+
+/* ---- the proof that goes into every log ----------------------------------------------------------- */
+
+/* Keeps the running maxima of |a - b| and |b|. */
+typedef struct difference {
+    double largest, scale;
+} difference;
+
+static void compare(difference *d, double a, double b)
+{
+    const double gap = fabs(a - b);
+    d->largest = gap <= d->largest ? d->largest : gap; /* lets NaN through */
+    d->scale = fmax(d->scale, fabs(b));
+}
+
+static double relative(const difference *d)
+{
+    return d->scale > 0.0 ? d->largest / d->scale : d->largest;
+}
+
+/* What the reference is compared with. */
+typedef struct comparison {
+    const solve_plan *plan;
+    difference states;
+} comparison;
+
+static void compare_states(void *cookie, size_t sequence, const real *z)
+{
+    comparison *c = cookie;
+    const solve_plan *plan = c->plan;
+    ANT_FN(ant_solve_states)(plan, sequence, plan->own_states);
+    for (size_t k = 0; k < plan->T * plan->layout.dims.M; k++)
+        compare(&c->states, (double)plan->own_states[k], (double)z[k]);
+}
+
+antler_status ANT_FN(ant_solve_check)(solve_plan *plan, const real *parameters, const real *const *x,
+                                      const real *const *s, double alpha, real *gradient,
+                                      ant_solve_report *report, ant_solve_agreement *agreement)
+{
+    comparison c = {.plan = plan};
+    difference slopes = {0};
+    double loss;
+    ANT_TRY(ANT_FN(ant_solve_gradient)(plan, parameters, x, s, alpha, gradient, report));
+    ANT_TRY(plan->method->reference(plan->self, parameters, x, s, alpha, compare_states, &c,
+                                    plan->own_gradient, &loss));
+    for (size_t k = 0; k < plan->layout.total; k++)
+        compare(&slopes, (double)gradient[k], (double)plan->own_gradient[k]);
+    *agreement = (ant_solve_agreement){.states = relative(&c.states),
+                                       .gradient = relative(&slopes),
+                                       .loss = fabs(report->loss - loss) / (loss > 0.0 ? loss : 1.0)};
+    return ANTLER_OK;
+}

@@ -1,0 +1,376 @@
+/*
+ * cuda.c - a driver without a GPU: the functions of engine/cuda/driver.h on ordinary memory.
+ *
+ * FAKE_CUDA, read at every call, chooses what goes wrong: "none" (no GPU), "mismatch", "stub", "unnamed" (an
+ * error at the start), "old" (a GPU of capability 6.1), "full" (no memory), "lost" (the first wait fails).
+ * The kernel `scale` of selftest.cu really scales; all others do nothing.
+ */
+#include "engine/cuda/driver.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* The prototypes, so that they cannot drift from the table's. */
+#define DECLARE(field, symbol, parameters) EXPORT ant_cu_result symbol parameters;
+ANT_DRIVER_LIST(DECLARE)
+#undef DECLARE
+
+static int dummy; /* handles point here */
+
+static bool mode(const char *name)
+{
+    const char *set = getenv("FAKE_CUDA");
+    return set != NULL && strcmp(set, name) == 0;
+}
+
+ant_cu_result cuInit(unsigned flags)
+{
+    (void)flags;
+    return mode("none") ? 100 : mode("mismatch") ? 803 : mode("stub") ? 34 : mode("unnamed") ? 999 : 0;
+}
+
+ant_cu_result cuDriverGetVersion(int *version)
+{
+    *version = 13000;
+    return 0;
+}
+
+ant_cu_result cuGetErrorName(ant_cu_result result, const char **name)
+{
+    *name = result == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "CUDA_ERROR_UNKNOWN";
+    return 0;
+}
+
+ant_cu_result cuGetErrorString(ant_cu_result result, const char **text)
+{
+    *text = result == 700 ? "an illegal memory access was encountered" : "unknown error";
+    return 0;
+}
+
+ant_cu_result cuDeviceGetCount(int *count)
+{
+    *count = mode("none") ? 0 : 1;
+    return 0;
+}
+
+ant_cu_result cuDeviceGet(ant_cu_device *device, int ordinal)
+{
+    *device = ordinal;
+    return 0;
+}
+
+ant_cu_result cuDeviceGetName(char *name, int bytes, ant_cu_device device)
+{
+    (void)device;
+    snprintf(name, (size_t)bytes, "Imaginary GPU");
+    return 0;
+}
+
+ant_cu_result cuDeviceTotalMem_v2(size_t *bytes, ant_cu_device device)
+{
+    (void)device;
+    *bytes = 8000000000u;
+    return 0;
+}
+
+ant_cu_result cuDeviceGetAttribute(int *value, int attribute, ant_cu_device device)
+{
+    (void)device;
+    switch (attribute) {
+    case ANT_CU_CAPABILITY_MAJOR:
+        *value = mode("old") ? 6 : 9;
+        return 0;
+    case ANT_CU_CAPABILITY_MINOR:
+        *value = mode("old") ? 1 : 0;
+        return 0;
+    case ANT_CU_SHARED_PER_BLOCK:
+        *value = 232448;
+        return 0;
+    default:
+        *value = 1;
+        return 0;
+    }
+}
+
+ant_cu_result cuDevicePrimaryCtxRetain(ant_cu_context *context, ant_cu_device device)
+{
+    (void)device;
+    *context = (ant_cu_context)(void *)&dummy;
+    return 0;
+}
+
+ant_cu_result cuDevicePrimaryCtxRelease_v2(ant_cu_device device)
+{
+    (void)device;
+    return 0;
+}
+
+ant_cu_result cuCtxSetCurrent(ant_cu_context context)
+{
+    (void)context;
+    return 0;
+}
+
+ant_cu_result cuMemGetInfo_v2(size_t *available, size_t *total)
+{
+    *available = 1000000;
+    *total = 8000000000u;
+    return 0;
+}
+
+ant_cu_result cuMemAlloc_v2(ant_cu_pointer *address, size_t bytes)
+{
+    void *memory = mode("full") ? NULL : malloc(bytes);
+    *address = (ant_cu_pointer)(uintptr_t)memory;
+    return memory == NULL ? 2 : 0;
+}
+
+ant_cu_result cuMemFree_v2(ant_cu_pointer address)
+{
+    free((void *)(uintptr_t)address);
+    return 0;
+}
+
+ant_cu_result cuMemAllocHost_v2(void **address, size_t bytes)
+{
+    *address = mode("full") ? NULL : malloc(bytes);
+    return *address == NULL ? 2 : 0;
+}
+
+ant_cu_result cuMemFreeHost(void *address)
+{
+    free(address);
+    return 0;
+}
+
+ant_cu_result cuMemsetD8Async(ant_cu_pointer address, unsigned char value, size_t count, ant_cu_stream stream)
+{
+    (void)stream;
+    memset((void *)(uintptr_t)address, value, count);
+    return 0;
+}
+
+ant_cu_result cuMemsetD32Async(ant_cu_pointer address, unsigned value, size_t count, ant_cu_stream stream)
+{
+    (void)stream;
+    for (size_t i = 0; i < count; i++)
+        ((unsigned *)(uintptr_t)address)[i] = value;
+    return 0;
+}
+
+ant_cu_result cuMemcpyHtoDAsync_v2(ant_cu_pointer to, const void *from, size_t bytes, ant_cu_stream stream)
+{
+    (void)stream;
+    memcpy((void *)(uintptr_t)to, from, bytes);
+    return 0;
+}
+
+ant_cu_result cuMemcpyDtoHAsync_v2(void *to, ant_cu_pointer from, size_t bytes, ant_cu_stream stream)
+{
+    (void)stream;
+    memcpy(to, (const void *)(uintptr_t)from, bytes);
+    return 0;
+}
+
+ant_cu_result cuMemcpyDtoDAsync_v2(ant_cu_pointer to, ant_cu_pointer from, size_t bytes, ant_cu_stream stream)
+{
+    (void)stream;
+    memmove((void *)(uintptr_t)to, (const void *)(uintptr_t)from, bytes);
+    return 0;
+}
+
+ant_cu_result cuStreamCreate(ant_cu_stream *stream, unsigned flags)
+{
+    (void)flags;
+    *stream = (ant_cu_stream)(void *)&dummy;
+    return 0;
+}
+
+ant_cu_result cuStreamDestroy_v2(ant_cu_stream stream)
+{
+    (void)stream;
+    return 0;
+}
+
+ant_cu_result cuStreamSynchronize(ant_cu_stream stream)
+{
+    (void)stream;
+    return mode("lost") ? 700 : 0;
+}
+
+ant_cu_result cuStreamQuery(ant_cu_stream stream)
+{
+    (void)stream;
+    return 0;
+}
+
+ant_cu_result cuEventCreate(ant_cu_event *event, unsigned flags)
+{
+    (void)flags;
+    *event = (ant_cu_event)(void *)&dummy;
+    return 0;
+}
+
+ant_cu_result cuEventDestroy_v2(ant_cu_event event)
+{
+    (void)event;
+    return 0;
+}
+
+ant_cu_result cuEventRecord(ant_cu_event event, ant_cu_stream stream)
+{
+    (void)event;
+    (void)stream;
+    return 0;
+}
+
+ant_cu_result cuEventSynchronize(ant_cu_event event)
+{
+    (void)event;
+    return mode("lost") ? 700 : 0;
+}
+
+ant_cu_result cuEventQuery(ant_cu_event event)
+{
+    (void)event;
+    return 0;
+}
+
+ant_cu_result cuEventElapsedTime(float *milliseconds, ant_cu_event begin, ant_cu_event end)
+{
+    (void)begin;
+    (void)end;
+    *milliseconds = 1.5f;
+    return 0;
+}
+
+ant_cu_result cuModuleLoadData(ant_cu_module *module, const void *image)
+{
+    *module = (ant_cu_module)(void *)&dummy;
+    return strncmp(image, "fake cubin", 10) == 0 ? 0 : 200;
+}
+
+ant_cu_result cuModuleUnload(ant_cu_module module)
+{
+    (void)module;
+    return 0;
+}
+
+ant_cu_result cuModuleGetFunction(ant_cu_function *function, ant_cu_module module, const char *name)
+{
+    static int scale;
+    (void)module;
+    *function = (ant_cu_function)(void *)(strcmp(name, "scale") == 0 ? &scale : &dummy);
+    return strcmp(name, "absent") == 0 ? 500 : 0;
+}
+
+ant_cu_result cuModuleGetGlobal_v2(ant_cu_pointer *address, size_t *bytes, ant_cu_module module,
+                                   const char *name)
+{
+    (void)module;
+    *address = (ant_cu_pointer)(uintptr_t)&dummy;
+    *bytes = sizeof dummy;
+    return strcmp(name, "absent") == 0 ? 500 : 0;
+}
+
+ant_cu_result cuFuncGetAttribute(int *value, int attribute, ant_cu_function function)
+{
+    (void)function;
+    *value = attribute == ANT_CU_FUNCTION_REGISTERS ? 32 : 0;
+    return 0;
+}
+
+ant_cu_result cuFuncSetAttribute(ant_cu_function function, int attribute, int value)
+{
+    (void)function;
+    (void)attribute;
+    (void)value;
+    return 0;
+}
+
+ant_cu_result cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, ant_cu_function function, int threads,
+                                                          size_t dynamic_shared)
+{
+    (void)function;
+    (void)dynamic_shared;
+    *blocks = 2048 / threads;
+    return 0;
+}
+
+ant_cu_result cuLaunchKernelEx(const ant_cu_launch_config *config, ant_cu_function function, void **arguments,
+                               void **extra)
+{
+    (void)extra;
+    if (config->block[0] > 1024)
+        return 1;
+    if ((void *)function == (void *)&dummy)
+        return 0;
+    float *x = *(float **)arguments[0];
+    for (unsigned i = 0; i < *(unsigned *)arguments[2]; i++)
+        x[i] *= *(float *)arguments[1];
+    return 0;
+}
+
+ant_cu_result cuStreamBeginCapture_v2(ant_cu_stream stream, int capture_mode)
+{
+    (void)stream;
+    (void)capture_mode;
+    return 0;
+}
+
+ant_cu_result cuStreamEndCapture(ant_cu_stream stream, ant_cu_graph *graph)
+{
+    (void)stream;
+    *graph = (ant_cu_graph)(void *)&dummy;
+    return 0;
+}
+
+ant_cu_result cuGraphCreate(ant_cu_graph *graph, unsigned flags)
+{
+    (void)flags;
+    *graph = (ant_cu_graph)(void *)&dummy;
+    return 0;
+}
+
+ant_cu_result cuGraphAddKernelNode_v2(ant_cu_graph_node *node, ant_cu_graph graph,
+                                      const ant_cu_graph_node *after, size_t after_count,
+                                      const ant_cu_kernel_node *kernel)
+{
+    (void)graph;
+    (void)after;
+    (void)after_count;
+    (void)kernel;
+    *node = (ant_cu_graph_node)(void *)&dummy;
+    return 0;
+}
+
+ant_cu_result cuGraphDestroy(ant_cu_graph graph)
+{
+    (void)graph;
+    return 0;
+}
+
+ant_cu_result cuGraphInstantiateWithFlags(ant_cu_graph_exec *executable, ant_cu_graph graph,
+                                          unsigned long long flags)
+{
+    (void)graph;
+    (void)flags;
+    *executable = (ant_cu_graph_exec)(void *)&dummy;
+    return 0;
+}
+
+ant_cu_result cuGraphLaunch(ant_cu_graph_exec executable, ant_cu_stream stream)
+{
+    (void)executable;
+    (void)stream;
+    return 0;
+}
+
+ant_cu_result cuGraphExecDestroy(ant_cu_graph_exec executable)
+{
+    (void)executable;
+    return 0;
+}
