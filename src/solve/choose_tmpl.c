@@ -65,7 +65,7 @@ static ANT_FN(ant_engine) engine_for(const forced_plan *plan, const kernels *k, 
 }
 
 /* Whether walking from piece to piece may pay: wide enough, and its sums fit into the cache. */
-static bool pieces_suit(const solve_plan *plan, const kernels *piece)
+static bool pieces_suit(const forced_plan *plan, const kernels *piece)
 {
     const ant_model_dims *d = &plan->layout.dims;
     const size_t widest = ANT_FN(ant_kernels_lane)(ant_cpu_level_best())->lanes;
@@ -75,7 +75,7 @@ static bool pieces_suit(const solve_plan *plan, const kernels *piece)
 }
 
 /* Put the piece kernels in front of what was chosen; where they must not refuse, in its place. */
-static void choose_pieces(solve_plan *plan)
+static void choose_pieces(forced_plan *plan)
 {
     const kernels *piece = ANT_FN(ant_kernels_piece)(ant_cpu_level_best());
     const bool always = plan->options.pieces == ANT_PIECES_ALWAYS;
