@@ -155,6 +155,7 @@ class LyapunovOpts(c.Structure):
         ("steps", c.c_size_t),
         ("transient", c.c_size_t),
         ("interval", c.c_size_t),
+        ("exponents", c.c_size_t),
         ("progress", Progress),
     ]
 

@@ -7,6 +7,11 @@ static const char overview[] = "Antler reconstructs dynamical systems from time 
                                "time running down the rows; "
                                ".npy, .npz, .csv and .tsv are read and written.";
 
+static const char extensions[] =
+    "Any other COMMAND runs the program antler-COMMAND that lies beside antler or on the "
+    "PATH, with the same arguments. 'antler report', which draws runs on a page for the "
+    "browser, is one; Antler's Python package brings it.";
+
 static const char *const exit_codes[][2] = {
     {"0", "done"},
     {"1", "the numbers failed: diverged, not converged, not finite"},
@@ -62,6 +67,8 @@ void cli_help_overview(FILE *out)
     fputs("\nCommands:\n", out);
     for (size_t i = 0; cli_commands[i] != NULL; i++)
         entry(out, cli_commands[i]->name, cli_commands[i]->summary, 16);
+    fputc('\n', out);
+    wrap(out, extensions, 0, 0);
     fputs("\nOptions:\n", out);
     entry(out, "--help", "This page; 'antler COMMAND --help' for one command.", 16);
     entry(out, "--version", "Version, revision, compiler and flags, on one line.", 16);
@@ -145,6 +152,8 @@ static void man_overview(FILE *out)
         fprintf(out, ".TP\n\\fBantler\\-%s\\fR(1)\n", cli_commands[i]->name);
         roff(out, cli_commands[i]->summary);
     }
+    fputs(".PP\n", out);
+    roff(out, extensions);
     fputs(".SH ENVIRONMENT\n.TP\nANTLER_CPU\n", out);
     roff(out, "base, avx2 or avx512: the highest instruction set to use, for tests and bug reports.");
     fputs(".TP\nOMP_NUM_THREADS\nThreads to use where a command is not told by \\-\\-threads.\n", out);

@@ -1,5 +1,6 @@
 /* main.c - finds the command. */
 #include "cli/command.h"
+#include "cli/extension.h"
 
 #include <locale.h>
 #include <signal.h>
@@ -11,6 +12,10 @@ const cli_command *const cli_commands[] = {&cli_simulate, &cli_train,    &cli_sw
 
 static int unknown_command(const char *word)
 {
+    const char *source = cli_extension_source(word);
+    if (source != NULL)
+        return cli_usage_error("there is no program antler-%s beside antler or on the PATH; %s", word,
+                               source);
     const char *names[sizeof cli_commands / sizeof cli_commands[0]];
     size_t count = 0;
     for (; cli_commands[count] != NULL; count++)
@@ -28,6 +33,13 @@ static const cli_command *find_command(const char *word)
     return NULL;
 }
 
+/* No command of ours: a program antler-`word` then, or a mistake. */
+static int other_program(const char *word, char **arguments)
+{
+    char path[PATH_MAX];
+    return cli_extension_find(word, path) ? cli_extension_run(path, arguments) : unknown_command(word);
+}
+
 int main(int argc, char **argv)
 {
     setlocale(LC_CTYPE, "");  /* for the characters of pictures; numbers stay in the C locale */
@@ -36,6 +48,7 @@ int main(int argc, char **argv)
         cli_help_overview(stderr);
         return CLI_USAGE;
     }
+    static char help_option[] = "--help";
     const char *word = argv[1];
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
         cli_help_overview(stdout);
@@ -44,7 +57,7 @@ int main(int argc, char **argv)
     if (strcmp(word, "help") == 0) {
         const cli_command *about = argc > 2 ? find_command(argv[2]) : NULL;
         if (argc > 2 && about == NULL)
-            return unknown_command(argv[2]);
+            return other_program(argv[2], (char *[]){NULL, help_option, NULL});
         if (about != NULL)
             cli_help_command(about, stdout);
         else
@@ -57,6 +70,6 @@ int main(int argc, char **argv)
     }
     const cli_command *command = find_command(word);
     if (command == NULL)
-        return unknown_command(word);
+        return other_program(word, argv + 1);
     return cli_finish(command->run(command, argc - 2, argv + 2));
 }

@@ -1,0 +1,247 @@
+"""Orbits: attractors, time series, power spectra, heat maps, latent units.
+
+Every function takes arrays, files or a run, draws on the axes that are given or on new ones, and returns them.
+"""
+
+import numpy as np
+from matplotlib.ticker import MaxNLocator
+
+from ..tables import free_run, orbit
+from . import style
+from .style import GENERATED, TRUE
+
+
+def pair(true, generated):
+    """Both orbits with what is known of them: x (T, N), y (T', N), names, dt.
+
+    In place of a generated orbit a run or a model may be given: it runs free, as far as the true orbit is long.
+    """
+    true = orbit(true)
+    model = getattr(generated, "model", generated)
+    generated = free_run(model, true, len(true.x)) if hasattr(model, "generate") else orbit(generated)
+    if true.x.shape[1] != generated.x.shape[1]:
+        raise ValueError(f"the true orbit has {true.x.shape[1]} variables, the generated one {generated.x.shape[1]}")
+    return true.x, generated.x, true.names if true.named else generated.names, true.dt or generated.dt
+
+
+def choose(names, variables):
+    """Column numbers from names or numbers counted from 1; None: the first three."""
+    if variables is None:
+        return list(range(min(3, len(names))))
+    chosen = []
+    for word in variables:
+        if word in names:
+            chosen.append(names.index(word))
+        elif str(word).isdigit() and 1 <= int(word) <= len(names):
+            chosen.append(int(word) - 1)
+        else:
+            raise ValueError(f"there is no variable '{word}'; there are {', '.join(names)}")
+    return chosen
+
+
+def delayed(x, delay):
+    """One variable as (x(t), x(t - delay), x(t - 2 delay))."""
+    return np.column_stack([x[2 * delay:, 0], x[delay:-delay, 0], x[:-2 * delay, 0]])
+
+
+def limits(x, y):
+    """(low, high) of an axis for true values x and generated ones y: a diverged orbit must not squeeze the true one."""
+    low, high = float(np.nanmin(x)), float(np.nanmax(x))
+    reach = 0.5 * (high - low) or 1.0
+    low, high = min(low, max(float(np.nanmin(y)), low - reach)), max(high, min(float(np.nanmax(y)), high + reach))
+    margin = 0.05 * (high - low)
+    return low - margin, high + margin
+
+
+def attractor(true, generated, variables=None, rows=4000, delay=10, ax=None):
+    """Draw the generated orbit over the true one, in the first two or three variables or in those named.
+
+    A single variable is drawn against itself `delay` and 2 `delay` rows before. Only the first `rows` rows are
+    drawn, because a longer orbit fills its attractor and hides the other one.
+    """
+    x, y, names, _ = pair(true, generated)
+    if x.shape[1] == 1:
+        x, y = delayed(x, delay), delayed(y, delay)
+        names = [f"{names[0]}(t)", f"{names[0]}(t − {delay})", f"{names[0]}(t − {2 * delay})"]
+    columns = choose(names, variables)
+    x, y = x[:rows, columns], y[:rows, columns]
+    with style.context():
+        flat = len(columns) == 2
+        if ax is None and flat:
+            ax = style.subplots(1, 1, (style.COLUMN, 2.7))[1][0, 0]
+        elif ax is None:
+            ax = style.solid_axes((style.COLUMN, 2.9))
+        ax.plot(*x.T, color=TRUE, linewidth=1.4, alpha=0.7)
+        ax.plot(*y.T, color=GENERATED, linewidth=0.5)
+        for axis, column in zip("xyz", columns):
+            getattr(ax, f"set_{axis}label")(names[column])
+        for axis, i in zip("xyz", range(len(columns))):
+            getattr(ax, f"set_{axis}lim")(limits(x[:, i], y[:, i]))
+        if not flat:
+            _tidy_3d(ax)
+        style.orbit_legend(ax, loc="lower right", bbox_to_anchor=(1.0, 1.0 if flat else 0.88), ncol=2, borderaxespad=0.1)
+    return ax
+
+
+def _tidy_3d(ax):
+    """Plain walls, a light grid, and an angle from which both wings of a butterfly are seen."""
+    ax.view_init(elev=18, azim=-62)
+    for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
+        axis.set_pane_color((1.0, 1.0, 1.0, 0.0))
+        axis._axinfo["grid"].update(color="#e3e3e3", linewidth=0.5)
+        axis.set_major_locator(MaxNLocator(4))
+        axis.labelpad = -6
+    ax.tick_params(pad=-3)
+    ax.tick_params(axis="z", pad=0)
+    ax.set_box_aspect((4, 4, 3), zoom=1.0)
+
+
+def envelope(x, points=2000):
+    """Thin a long series for drawing: the smallest and largest value of each stretch, so that no spike is lost.
+
+    x is (T,); returns the row numbers and values to draw, at most about `points` of each.
+    """
+    stretch = len(x) // (points // 2)
+    if stretch < 3:
+        return np.arange(len(x)), x
+    count = len(x) // stretch
+    blocks = x[: count * stretch].reshape(count, stretch)
+    rows = np.sort(np.column_stack([blocks.argmin(1), blocks.argmax(1)]), axis=1)
+    rows = (rows + np.arange(count)[:, None] * stretch).ravel()
+    return rows, x[rows]
+
+
+def series(true, generated, rows=1500, offset=0, dt=None, full=True, axes=None):
+    """The variables one below the other, true and generated: `rows` rows on the left, the whole on the right.
+
+    The first generated row stands for row `offset` of the true orbit: the warm-up plus one. Returns axes
+    (N, 2), or (N, 1) without `full`.
+    """
+    x, y, names, known = pair(true, generated)
+    step, x = dt or known, x[offset:]
+    windows = (rows, min(len(x), len(y)))[: 1 + full]
+    with style.context():
+        if axes is None:
+            ratios = {"width_ratios": (2, 3)} if full else {}
+            size = (style.PAGE, 0.5 + 0.75 * x.shape[1])
+            _, axes = style.subplots(x.shape[1], len(windows), size, sharex="col", sharey="row", gridspec_kw=ratios)
+        axes = np.asarray(axes).reshape(x.shape[1], len(windows))
+        for n, w in np.ndindex(axes.shape):
+            for values, colour, width in ((x, TRUE, 1.5), (y, GENERATED, 0.8)):
+                t, drawn = envelope(values[: windows[w], n])
+                axes[n, w].plot(t * (step or 1), drawn, color=colour, linewidth=width * (1 if w == 0 else 0.5))
+            axes[n, w].margins(x=0.0)
+            axes[n, w].set_ylim(limits(x[: windows[w], n], y[: windows[w], n]))
+        for n, name in enumerate(names):
+            axes[n, 0].set_ylabel(name)
+        for ax in axes[-1]:
+            ax.set_xlabel("time" if step else "row")
+        style.orbit_legend(axes[0, -1], loc="lower right", bbox_to_anchor=(1.0, 1.0), ncol=2, borderaxespad=0.2)
+        axes[0, 0].figure.align_ylabels(axes[:, 0])
+    return axes
+
+
+def power_spectrum(x, sigma=20.0):
+    """|rfft|^2 of a standardised variable, smoothed by a Gaussian of `sigma` bins, normalised to sum 1."""
+    x = (x - x.mean()) / x.std(ddof=1)
+    power = np.abs(np.fft.rfft(x)) ** 2
+    if sigma > 0:
+        reach = int(4 * sigma + 0.5)
+        kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) / sigma) ** 2)
+        power = np.convolve(np.pad(power, reach, mode="symmetric"), kernel / kernel.sum(), mode="valid")
+    return power / power.sum()
+
+
+def hellinger(p, q):
+    """Hellinger distance of two normalised spectra."""
+    return float(np.sqrt(max(0.0, 1.0 - np.sum(np.sqrt(p * q)))))
+
+
+def _logarithmic_rows(count, points=1500):
+    """Row numbers 1 … count − 1, evenly spread on a logarithmic axis."""
+    return np.unique(np.geomspace(1, count - 1, points).astype(int))
+
+
+def spectra(true, generated, sigma=20.0, dt=None, axes=None):
+    """Power spectra, as D_H compares them, on logarithmic axes, with D_H above each; axes (N,)."""
+    x, y, names, known = pair(true, generated)
+    rows, count = min(len(x), len(y)), x.shape[1]
+    with style.context():
+        if axes is None:
+            across = min(count, 4)
+            size = (min(style.PAGE, 0.6 + 1.9 * across), 0.3 + 1.7 * -(-count // across))
+            _, axes = style.subplots(-(-count // across), across, size, sharex=True, sharey=True)
+            for ax in axes.ravel()[count:]:
+                ax.set_visible(False)
+        flat = np.atleast_1d(axes).ravel()[:count]
+        frequency = np.fft.rfftfreq(rows, dt or known or 1.0)
+        drawn = _logarithmic_rows(len(frequency))
+        for n, ax in enumerate(flat):
+            p, q = power_spectrum(x[:rows, n], sigma), power_spectrum(y[:rows, n], sigma)
+            ax.loglog(frequency[drawn], p[drawn], color=TRUE, linewidth=2.0)
+            ax.loglog(frequency[drawn], q[drawn], color=GENERATED, linewidth=0.8)
+            ax.set_title(f"{names[n]}   $D_H$ = {hellinger(p, q):.3f}")
+            ax.label_outer()
+        flat[0].figure.supxlabel("frequency" if dt or known else "frequency per row", fontsize=8)
+        flat[0].figure.supylabel("power", fontsize=8)
+        style.orbit_legend(flat[0], loc="lower left")
+    return flat
+
+
+def heatmap(true, generated, rows=1500, offset=0, dt=None, axes=None):
+    """All variables at once, for N > 10: true above, generated below, one colour scale; axes (2,).
+
+    Values are standardised by the true orbit, so that variables of different size can be compared.
+    """
+    x, y, names, known = pair(true, generated)
+    mean, sd = x.mean(0), x.std(0)
+    shown = [(values - mean) / sd for values in (x[offset: offset + rows], y[:rows])]
+    step, limit = dt or known or 1.0, np.percentile(np.abs(shown[0]), 99)
+    with style.context():
+        if axes is None:
+            _, axes = style.subplots(2, 1, (style.PAGE, 0.9 + 0.13 * 2 * max(8, min(len(names), 24))), sharex=True)
+        axes = np.ravel(axes)
+        for ax, values, title in zip(axes, shown, ("true", "generated")):
+            extent = (0, len(values) * step, len(names) + 0.5, 0.5)
+            image = ax.imshow(values.T, aspect="auto", extent=extent, vmin=-limit, vmax=limit, interpolation="nearest")
+            ax.set_title(title, loc="left")
+            ax.set_ylabel("variable")
+            ax.yaxis.set_major_locator(MaxNLocator(6, integer=True))
+            ax.spines[["left", "bottom"]].set_visible(False)
+        axes[-1].set_xlabel("time" if dt or known else "row")
+        axes[0].figure.colorbar(image, ax=list(axes), label="standard deviations", fraction=0.03, pad=0.01, extend="both")
+    return axes
+
+
+def latent(states, forcing, units=None, dt=None, axes=None):
+    """Latent units (slow ones, say) over the hidden forcing that drove the data; axes (units,).
+
+    states is (T, M) and forcing (T,) on the same rows; `units` are numbers counted from 1, all of them by
+    default. A unit carries the forcing up to sign and size, so each is standardised and turned the right way
+    round; r is the correlation.
+    """
+    z, drive = orbit(states), np.asarray(forcing, dtype=float).ravel()
+    if len(drive) != len(z.x):
+        raise ValueError(f"there are {len(z.x)} rows of states and {len(drive)} of the forcing")
+    numbers = list(units) if units is not None else list(range(1, z.x.shape[1] + 1))
+    step = dt or z.dt
+    drive = (drive - drive.mean()) / drive.std()
+    with style.context():
+        if axes is None:
+            size = (style.PAGE, 0.6 + 0.85 * len(numbers))
+            _, axes = style.subplots(len(numbers), 1, size, sharex=True)
+        axes = np.ravel(axes)
+        for ax, number in zip(axes, numbers):
+            unit = z.x[:, number - 1]
+            unit = (unit - unit.mean()) / unit.std()
+            r = float(np.mean(unit * drive))
+            for values, colour, width in ((drive, style.BLACK, 1.4), (unit * np.sign(r), GENERATED, 0.8)):
+                rows, drawn = envelope(values)
+                ax.plot(rows * (step or 1), drawn, color=colour, linewidth=width)
+            ax.set_ylabel(f"$z_{{{number}}}$")
+            ax.set_title(f"r = {r:+.2f}", loc="right", pad=2)
+            ax.margins(x=0.0)
+        axes[-1].set_xlabel("time" if step else "row")
+        axes[0].legend(axes[0].get_lines(), ["forcing", "latent unit"], loc="lower left", ncol=2, bbox_to_anchor=(0, 1.0),
+                       borderaxespad=0.1)
+    return axes

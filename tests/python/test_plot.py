@@ -1,0 +1,197 @@
+"""Every picture is drawn from a real run or from arrays, and what is drawn is what was given."""
+
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+
+import numpy as np
+import pytest
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+
+import antler
+from antler import plot, tables
+from antler.plot import __main__ as command
+from antler.plot import orbits, sweeps
+
+SETTINGS = """
+experiment: pictures
+name: s
+data: {folder}/train.npz
+results: {folder}/Results
+runs: 2
+updates: 40
+log_interval: 10
+check_interval: 10
+latent_dim: 4
+hidden_dim: 10
+sequence_length: 30
+batch_size: 4
+solver: deer
+grid:
+  gtf_alpha: [0.1, 0.5]
+"""
+
+
+def command_line(*arguments):
+    return subprocess.run([os.environ["ANTLER"], *arguments], check=True, capture_output=True, text=True).stdout
+
+
+def lines(ax):
+    """The data of all lines that have points."""
+    return [line.get_xydata() for line in ax.get_lines() if len(line.get_xydata()) > 1]
+
+
+class Pictures(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.keeper = tempfile.TemporaryDirectory()
+        cls.folder = cls.keeper.name
+        command_line("simulate", "lorenz63", "--length", "4000", "--out", cls.path("train.npz"))
+        command_line("simulate", "lorenz63", "--length", "4000", "--seed", "2", "--noise", "0", "--out", cls.path("test.npz"))
+        with open(cls.path("sweep.yaml"), "w", encoding="utf-8") as file:
+            file.write(SETTINGS.format(folder=cls.folder))
+        command_line("sweep", cls.path("sweep.yaml"), "--quiet")
+        cls.experiment = cls.path("Results/pictures")
+        cls.one = cls.path("Results/pictures/s_gtf_alpha-0.5/001")
+        command_line("generate", cls.one, "--data", cls.path("test.npz"), "--steps", "500", "--out", cls.path("free.npz"))
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.keeper.cleanup()
+
+    @classmethod
+    def path(cls, name):
+        return os.path.join(cls.folder, name)
+
+    def setUp(self):
+        self.pair = self.path("test.npz"), self.path("free.npz")
+
+    def tearDown(self):
+        plt.close("all")
+
+    def test_attractor_has_both_orbits_in_user_units(self):
+        solid = plot.attractor(*self.pair)
+        self.assertEqual(solid.get_zlabel(), "z")
+        flat = plot.attractor(*self.pair, variables=["x", "z"], rows=300)
+        self.assertEqual((flat.get_xlabel(), flat.get_ylabel()), ("x", "z"))
+        true = tables.orbit(self.pair[0]).x[:300][:, [0, 2]]
+        np.testing.assert_allclose(lines(flat)[0], true)
+        self.assertEqual(len(lines(flat)), 2)
+
+    def test_one_variable_is_drawn_against_its_past(self):
+        x = np.arange(100.0)
+        ax = plot.attractor(x, x, delay=7)
+        self.assertEqual(ax.get_zlabel(), "x1(t − 14)")
+        np.testing.assert_array_equal(orbits.delayed(x[:, None], 7)[0], [14.0, 7.0, 0.0])
+
+    def test_series_short_and_full(self):
+        axes = plot.series(*self.pair, rows=200, offset=101)
+        self.assertEqual(axes.shape, (3, 2))
+        true = tables.orbit(self.pair[0])
+        np.testing.assert_allclose(lines(axes[1, 0])[0][:, 1], true.x[101:301, 1])
+        np.testing.assert_allclose(lines(axes[1, 0])[0][1, 0], 0.01)
+        self.assertEqual(plot.series(*self.pair, full=False).shape, (3, 1))
+
+    def test_a_diverged_orbit_does_not_squeeze_the_true_one(self):
+        true, wild = np.sin(np.arange(400.0)), np.exp(np.arange(400.0))
+        low, high = plot.series(true, wild, full=False)[0, 0].get_ylim()
+        self.assertLess(high - low, 4.0)
+
+    def test_envelope_keeps_spikes(self):
+        x = np.zeros(100000)
+        x[54321], x[77777] = 5.0, -3.0
+        rows, values = orbits.envelope(x, 1000)
+        self.assertLessEqual(len(rows), 1010)
+        self.assertEqual((values.max(), values.min()), (5.0, -3.0))
+        self.assertTrue(np.all(np.diff(rows) >= 0))
+
+    def test_spectra_show_the_distance_that_antler_measures(self):
+        axes = plot.spectra(*self.pair)
+        shown = [float(ax.get_title().split("=")[1]) for ax in axes]
+        np.save(self.path("part.npy"), tables.orbit(self.pair[0]).x[:500])
+        answer = command_line("measure", "--true", self.path("part.npy"), "--generated", self.pair[1], "--samples", "10", "--json")
+        measured = json.loads(answer)["hellinger"]["each"]
+        self.assertEqual(len(axes), 3)
+        np.testing.assert_allclose(shown, measured, atol=6e-3)
+
+    def test_heatmap_is_standardised_by_the_true_orbit(self):
+        x = np.random.default_rng(1).normal(5.0, 3.0, (600, 12))
+        axes = plot.heatmap(x, x, rows=600)
+        image = axes[1].get_images()[0].get_array()
+        self.assertEqual(image.shape, (12, 600))
+        self.assertAlmostEqual(float(image.std()), 1.0, places=2)
+
+    def test_latent_units_are_turned_towards_the_forcing(self):
+        t = np.arange(2000) * 0.01
+        drive = np.sin(t)
+        axes = plot.latent(np.column_stack([t, -3.0 * drive + 1.0]), drive, units=[2])
+        self.assertEqual(axes[0].get_title(loc="right"), "r = -1.00")
+        forcing, unit = lines(axes[0])
+        np.testing.assert_allclose(forcing[:, 1], unit[:, 1], atol=1e-9)
+        with self.assertRaisesRegex(ValueError, "2000 rows of states and 7 of the forcing"):
+            plot.latent(np.column_stack([t, t]), np.ones(7))
+
+    def test_training_and_agreement_show_the_log(self):
+        axes = plot.training(self.one)
+        log = antler.load_run(self.one).log
+        np.testing.assert_allclose(lines(axes[0])[0], np.column_stack([log["update"], log["loss"]]))
+        self.assertGreater(lines(axes[1])[0][:, 1].min(), 0.9)
+        states = lines(plot.agreement(self.one))[0]
+        self.assertEqual(list(states[:, 0]), [10, 20, 30, 40])
+        self.assertLess(states[:, 1].max(), 1e-3)
+
+    def test_sweep_pictures_count_diverged_runs(self):
+        columns = {"sequence_length": [10, 10, 10, 20, 20, 20], "dstsp": [1.0, 2.0, 4.0, 3.0, np.inf, np.inf],
+                   "rmse": [0.1, 0.2, 0.3, 0.1, 0.2, 0.3]}
+        self.assertEqual(sweeps.median_and_mad(columns["dstsp"][:3]), (2.0, 1.0))
+        self.assertTrue(np.isinf(sweeps.median_and_mad(columns["dstsp"][3:])[0]))
+        axes = plot.against(columns)
+        crosses = [line for line in axes[0].get_lines() if line.get_marker() == "x"]
+        self.assertEqual([list(line.get_xdata()) for line in crosses], [[20, 20]])
+        ax = plot.strip(columns, by="sequence_length")
+        self.assertEqual([text.get_text() for text in ax.texts], ["", "2/3"])
+        self.assertEqual(sum(len(line.get_xdata()) for line in ax.get_lines() if line.get_marker() == "o"), 4)
+
+    def test_a_folder_of_runs_is_a_table(self):
+        columns = tables.table(self.experiment)
+        self.assertEqual(list(columns["gtf_alpha"]), [0.1, 0.1, 0.5, 0.5])
+        ax = plot.iterations(self.experiment, cap=100)
+        self.assertEqual(ax.get_ylabel(), "Newton iterations")
+        self.assertEqual(len(lines(ax)[0]), 2)
+        written = tables.table(os.path.join(self.experiment, "metrics.csv"))
+        np.testing.assert_allclose(np.sort(written["loss"]), np.sort(columns["loss"]), rtol=1e-8)
+
+    def test_runtime_has_a_line_per_solver_and_size(self):
+        answer = command_line("bench", "solve", "--length", "64,128", "--latent-dim", "3,4", "--hidden-dim", "8", "--seconds", "0.01",
+                        "--updates", "1", "--solver", "sequential,deer", "--json")
+        with open(self.path("bench.json"), "w", encoding="utf-8") as file:
+            file.write(answer)
+        ax = plot.runtime(self.path("bench.json"))
+        self.assertEqual(len(lines(ax)), 4)
+
+    def test_files_are_vector_or_png_by_their_ending(self):
+        out = [self.path(f"a.{ending}") for ending in ("png", "pdf", "svg")]
+        plot.save(plot.attractor(*self.pair), *out)
+        for path, head in zip(out, (b"\x89PNG\r", b"%PDF-", b"<?xml")):
+            with open(path, "rb") as file:
+                self.assertEqual(file.read(5), head)
+
+    def test_command(self):
+        out = self.path("c.png")
+        self.assertEqual(command.main(["attractor", *self.pair, "--out", out, "--variables", "x,y"]), 0)
+        self.assertGreater(os.path.getsize(out), 5000)
+        self.assertEqual(command.main(["training", self.one, "--out", self.path("t.pdf")]), 0)
+        for arguments in (["attractor", *self.pair, "--variables", "w,x"], ["attractor", self.pair[0]],
+                          ["spectra", *self.pair, "--by", "gtf_alpha"], ["series", "nowhere.npz", "nowhere.npz"]):
+            self.assertEqual(command.main([*arguments, "--out", self.path("no.png")]), 2)
+        self.assertFalse(os.path.exists(self.path("no.png")))
+
+    def test_a_run_stands_for_its_free_run(self):
+        ax = plot.attractor(self.pair[0], antler.load_run(self.one), variables=["x", "y"], rows=400)
+        drawn = lines(ax)[1]
+        np.testing.assert_allclose(drawn, tables.orbit(self.pair[1]).x[:400, :2], rtol=1e-9)
