@@ -36,7 +36,8 @@ def train_both(options, folder):
     x = antler.simulate("lorenz63", 20_000)
     np.save(folder / "x.npy", x)
     settings = dict(updates=options.updates, threads=options.threads, log_interval=100)
-    (folder / "run.yaml").write_text("data: x.npy\n" + "".join(f"{name}: {value}\n" for name, value in settings.items()))
+    lines = ["data: x.npy", *(f"{name}: {value}" for name, value in settings.items())]
+    (folder / "run.yaml").write_text("\n".join(lines) + "\n")
     command = [os.path.abspath(options.antler), "train", "run.yaml", "--quiet", "--overwrite"]
     model = antler.Reconstructor(**settings, verbose=False)
     disk = antler.Reconstructor(**settings, verbose=False, results=str(folder / "python"))
@@ -66,11 +67,12 @@ def main():
     command, memory, disk = (statistics.median(column) for column in zip(*times))
     runs = [seconds(lambda: model.generate(options.steps)) for _ in range(options.rounds)]
     print(antler.build_info())
-    print(f"training, {options.updates} updates, {options.threads} thread(s); median of {options.rounds} rounds by turns")
+    print(f"{options.updates} updates on {options.threads} thread(s); median of {options.rounds} rounds, by turns")
     print(f"  antler train                       {command:8.3f} s")
     print(f"  Reconstructor.fit                  {memory:8.3f} s   {100 * (memory / command - 1):+.1f} %")
     print(f"  Reconstructor.fit, results on disk {disk:8.3f} s   {100 * (disk / command - 1):+.1f} %")
-    print(f"generate, {options.steps} steps, M = 5, L = 50: best {min(runs):.3f} s, median {statistics.median(runs):.3f} s")
+    middle = statistics.median(runs)
+    print(f"generate, {options.steps} steps, M = 5, L = 50: best {min(runs):.3f} s, median {middle:.3f} s")
     print(json.dumps(dict(command=command, fit=memory, fit_on_disk=disk, generate=min(runs))))
 
 
