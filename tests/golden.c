@@ -117,30 +117,9 @@ void golden_compare(golden_case *c, const char *quantity, const char *how, const
     c->worst = fmax(c->worst, good ? 0.0 : 2.0);
 }
 
-/* Kinds that belong to models which this build does not have: named, so that a skip is never silent. */
-static bool model_is(const golden_case *c, const char *model)
-{
-    char word[64];
-    return golden_word(c, "model", word, sizeof word) && strncmp(word, model, strlen(model)) == 0;
-}
-
-static bool is_lssm(const golden_case *c)
-{
-    return model_is(c, "lssm");
-}
-
-static bool is_mamba2(const golden_case *c)
-{
-    return model_is(c, "mamba2");
-}
-
-static const golden_kind lssm = {"lssm", is_lssm, NULL};
-static const golden_kind mamba2 = {"mamba2", is_mamba2, NULL};
-
 static const golden_kind *const kinds[] = {
-    &golden_system,       &golden_dstsp_embedded, &golden_dstsp, &golden_hellinger,
-    &golden_lyapunov,     &golden_shplrnn,        &lssm,         &mamba2,
-    &golden_regularisers,
+    &golden_system,  &golden_dstsp_embedded, &golden_dstsp,  &golden_hellinger,    &golden_lyapunov,
+    &golden_shplrnn, &golden_lssm,           &golden_mamba2, &golden_regularisers,
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 

@@ -53,7 +53,7 @@ struct antler_model *golden_model(golden_case *c, const char *prefix);
 /* The free run of a case of kind shPLRNN, where it has one. */
 void golden_generate(golden_case *c);
 
-extern const golden_kind golden_lyapunov, golden_shplrnn, golden_regularisers;
+extern const golden_kind golden_lyapunov, golden_shplrnn, golden_regularisers, golden_lssm, golden_mamba2;
 extern const golden_kind golden_system, golden_dstsp, golden_dstsp_embedded, golden_hellinger;
 
 #endif

@@ -1,7 +1,7 @@
 /* golden_model.c - golden cases of models: the free run of a shPLRNN, and Lyapunov spectra. */
 #include "golden.h"
 
-#include "model/handle.h"
+#include "model/kind.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -32,13 +32,18 @@ antler_model *golden_model(golden_case *c, const char *prefix)
 {
     char word[64] = "";
     golden_word(c, "model", word, sizeof word);
-    const double M = golden_number(c, "M", 0.0);
-    const ant_model_dims dims = {.M = (size_t)M,
+    const bool clipped = strstr(word, "clipped") != NULL;
+    word[strcspn(word, " ")] = '\0';
+    ant_model_id kind = ANT_MODEL_SHPLRNN;
+    ant_model_kind_find(word, &kind); /* other words describe a shPLRNN */
+    const double M = golden_number(c, "M", golden_number(c, "d_model", 0.0));
+    const ant_model_dims dims = {.kind = kind,
+                                 .M = (size_t)M,
                                  .L = (size_t)golden_number(c, "L", 0.0),
                                  .N = (size_t)golden_number(c, "N", M),
                                  .K = (size_t)golden_number(c, "K", 0.0),
                                  .rank = (size_t)golden_number(c, "rank", 0.0),
-                                 .clipped = strstr(word, "clipped") != NULL};
+                                 .clipped = clipped};
     antler_model *model = NULL;
     if (ant_model_create(&dims, &model) != ANTLER_OK) {
         golden_broken(c, "%s", antler_message());

@@ -1,14 +1,11 @@
 /* golden_solve.c - golden cases of forced shPLRNNs (every solver, both precisions) and of the regularisers.
  */
-#include "golden.h"
-#include "solve_problem.h"
-
-#include "model/handle.h"
+#include "golden_solve.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static double tolerance_of(int bits)
+double golden_tolerance(int bits)
 {
     return bits == 64 ? 1e-9 : 1e-3;
 }
@@ -20,8 +17,7 @@ static bool shplrnn_matches(const golden_case *c)
            !golden_has(c, "spectrum");
 }
 
-/* Compare each slice of a gradient with PREFIX_<letter>; letters without a file have gradient 0. */
-static void compare_gradient(golden_case *c, const char *prefix, const char *how,
+void golden_compare_gradient(golden_case *c, const char *prefix, const char *how,
                              const ant_model_layout *layout, const double *gradient, int bits)
 {
     for (size_t i = 0; i < layout->slices && !c->broken; i++) {
@@ -39,13 +35,12 @@ static void compare_gradient(golden_case *c, const char *prefix, const char *how
             golden_broken(c, "%s.npy has %zu numbers instead of %zu", file, want.count, slice->count);
         if (!c->broken)
             golden_compare(c, file, how, gradient + slice->offset, want.values, want.count,
-                           tolerance_of(bits));
+                           golden_tolerance(bits));
         golden_free(&want);
     }
 }
 
-/* The problem of the folder; its arrays are owned by the caller. */
-static problem load_problem(golden_case *c)
+problem golden_problem_load(golden_case *c)
 {
     problem p = {.T = (size_t)golden_number(c, "T", 0.0),
                  .batch = (size_t)golden_number(c, "batch", 1.0),
@@ -74,8 +69,8 @@ static void compare_answer(golden_case *c, const problem *p, const answer *a, co
     golden_array z = golden_load(c, "z"), loss = golden_load(c, "loss");
     if (!c->broken) {
         golden_compare(c, "z", how, a->states, z.values, p->batch * p->T * p->layout.dims.M,
-                       tolerance_of(bits));
-        golden_compare(c, "loss", how, &a->report.loss, loss.values, 1, tolerance_of(bits));
+                       golden_tolerance(bits));
+        golden_compare(c, "loss", how, &a->report.loss, loss.values, 1, golden_tolerance(bits));
     }
     golden_free(&loss);
     golden_free(&z);
@@ -101,7 +96,8 @@ static void check_one(golden_case *c, const problem *p, ant_solver solver, ant_t
         golden_broken(c, "%s: %s", how, antler_message());
     if (!c->broken && teacher == ANT_TEACHER_FLOW)
         compare_answer(c, p, &a, how, bits);
-    compare_gradient(c, diagonal ? "grad_quasi" : prefixes[teacher], how, &p->layout, a.gradient, bits);
+    golden_compare_gradient(c, diagonal ? "grad_quasi" : prefixes[teacher], how, &p->layout, a.gradient,
+                            bits);
     answer_free(&a);
 }
 
@@ -125,7 +121,7 @@ static void compare_newton(golden_case *c, const problem *p, ant_solver solver, 
 
 static void shplrnn_check(golden_case *c)
 {
-    problem p = load_problem(c);
+    problem p = golden_problem_load(c);
     for (int bits = 64; bits >= 32 && !c->broken; bits -= 32) {
         for (ant_solver solver = ANT_SOLVER_AUTO; solver <= ANT_SOLVER_SHOOTING && !c->broken; solver++) {
             check_one(c, &p, solver, ANT_TEACHER_FLOW, ANT_ADJOINT_FULL, bits);
@@ -149,7 +145,7 @@ static bool regularisers_matches(const golden_case *c)
     return golden_has(c, "readout_sv") && golden_has(c, "mar_p1");
 }
 
-static void check_term(golden_case *c, const antler_model *model, const char *name, ant_regulariser r,
+void golden_check_term(golden_case *c, const antler_model *model, const char *name, ant_regulariser r,
                        int bits)
 {
     const ant_model_layout *layout = &model->layout;
@@ -177,8 +173,8 @@ static void check_term(golden_case *c, const antler_model *model, const char *na
         golden_broken(c, "%s", antler_message());
     if (!c->broken) {
         const double value = terms.mar + terms.readout + terms.singular;
-        golden_compare(c, name, how, &value, want.values, 1, tolerance_of(bits));
-        compare_gradient(c, prefix, how, layout, gradient, bits);
+        golden_compare(c, name, how, &value, want.values, 1, golden_tolerance(bits));
+        golden_compare_gradient(c, prefix, how, layout, gradient, bits);
     }
     golden_free(&want);
     free(gradient32);
@@ -195,12 +191,12 @@ static void regularisers_check(golden_case *c)
             const char *const mar[] = {"mar_p1", "mar_p2"}, *const scaled[] = {"mar_p1_initscale",
                                                                                "mar_p2_initscale"};
             const char *const readout[] = {"readout_p1", "readout_p2"};
-            check_term(c, model, mar[p - 1], (ant_regulariser){.mar = 1.0, .p = p}, bits);
-            check_term(c, model, scaled[p - 1], (ant_regulariser){.mar = 1.0, .p = p, .initial_scale = true},
-                       bits);
-            check_term(c, model, readout[p - 1], (ant_regulariser){.readout = 1.0, .p = p}, bits);
+            golden_check_term(c, model, mar[p - 1], (ant_regulariser){.mar = 1.0, .p = p}, bits);
+            golden_check_term(c, model, scaled[p - 1],
+                              (ant_regulariser){.mar = 1.0, .p = p, .initial_scale = true}, bits);
+            golden_check_term(c, model, readout[p - 1], (ant_regulariser){.readout = 1.0, .p = p}, bits);
         }
-        check_term(c, model, "readout_sv", (ant_regulariser){.singular = 1.0, .p = 1}, bits);
+        golden_check_term(c, model, "readout_sv", (ant_regulariser){.singular = 1.0, .p = 1}, bits);
     }
     antler_model_free(model);
 }

@@ -96,13 +96,14 @@ static inline problem random_problem(ant_model_dims dims, size_t T, size_t batch
     ant_stream_normals(&stream, p.parameters, p.layout.total);
     for (size_t i = 0; i < p.layout.slices; i++) {
         const ant_model_slice *slice = &p.layout.slice[i];
-        const double scale = strcmp(slice->name, "B") == 0 ? 1.0
-                             : slice->axes == 2            ? 0.5 / sqrt((double)slice->cols)
-                                                           : 0.4;
+        const double scale = slice->offset == p.layout.B && dims.kind == ANT_MODEL_SHPLRNN ? 1.0
+                             : slice->axes == 2 ? 0.5 / sqrt((double)slice->cols)
+                                                : 0.4;
         for (size_t k = 0; k < slice->count; k++)
             p.parameters[slice->offset + k] *= scale;
     }
-    for (size_t n = 0; n < (dims.N < dims.M ? dims.N : dims.M); n++) /* keeps B well-conditioned */
+    for (size_t n = 0; dims.kind == ANT_MODEL_SHPLRNN && n < (dims.N < dims.M ? dims.N : dims.M); n++)
+        /* keeps B well-conditioned */
         p.parameters[p.layout.B + n * dims.M + n] += 4.0;
     ant_stream_normals(&stream, p.s, batch * T * dims.K);
     for (size_t i = 0; i < batch; i++) {

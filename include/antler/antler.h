@@ -151,6 +151,15 @@ typedef struct antler_progress {
     void *cookie;
 } antler_progress;
 
+/* Where to compute.  Section 9 describes the GPUs. */
+typedef enum antler_device {
+    ANTLER_DEVICE_AUTO, /* the GPU where there is one and the work is large enough to pay; else the CPU */
+    ANTLER_DEVICE_CPU,
+    ANTLER_DEVICE_CUDA, /* the first GPU, or ANTLER_ERROR_DEVICE with the reason */
+} antler_device;
+
+ANTLER_API const char *antler_device_name(antler_device device); /* "auto", "cpu", "cuda" */
+
 /* ===================================================================================================
  * 3  Series
  * ================================================================================================= */
@@ -413,6 +422,8 @@ typedef struct antler_measure_opts {
                            0: none.  Default 20 */
     int threads;        /* 0: as many as OpenMP offers.  Default 0 */
     antler_progress progress;
+    antler_device device; /* of the Gaussian mixtures.  On the GPU D_stsp agrees with the CPU's to 1e-5.
+                             Default ANTLER_DEVICE_AUTO */
 } antler_measure_opts;
 
 ANTLER_API void antler_measure_opts_default(antler_measure_opts *opts);
@@ -428,6 +439,8 @@ typedef struct antler_measure_result {
     double seconds;          /* spent on D_stsp */
     const char *cpu;         /* instruction set that evaluated them: "avx512", "avx2", "base" */
     int threads;             /* that were used */
+    const char *device;      /* the GPU's name; NULL: it was the CPU */
+    double break_even;       /* kernels from which ANTLER_DEVICE_AUTO takes a GPU on this machine */
     size_t bins_filled;      /* occupied by either orbit, for `bins` */
     double hellinger;        /* D_H, mean over the variables */
     size_t hellinger_rows;   /* rows compared: the shorter of the two, over all pairs of trajectories */
@@ -622,8 +635,9 @@ ANTLER_API antler_status antler_generate(const antler_model *model, const antler
                                          antler_series **orbit, antler_series **latent);
 
 /*
- * The same into arrays of the caller.  x: (steps, N); z: (steps, M), or NULL.  `done` receives the number
- * of rows before the step at which it diverged; the rows from there on hold nothing of use.
+ * The same into arrays of the caller.  x: (steps, N); z: (steps, antler_model_state_dim), or NULL.  `done`
+ * receives the number of rows before the step at which it diverged; the rows from there on hold nothing of
+ * use.
  */
 ANTLER_API antler_status antler_generate_into(const antler_model *model, const antler_generate_opts *opts,
                                               double *x, double *z, size_t *done);
@@ -746,15 +760,20 @@ ANTLER_API void antler_evaluate_result_clear(antler_evaluate_result *result);
 
 typedef enum antler_precision { ANTLER_PRECISION_FLOAT, ANTLER_PRECISION_DOUBLE } antler_precision;
 
-typedef enum antler_model_kind_id { ANTLER_MODEL_SHPLRNN } antler_model_kind_id;
+typedef enum antler_model_kind_id {
+    ANTLER_MODEL_SHPLRNN, /* nonlinear recurrence, trained by generalised teacher forcing */
+    ANTLER_MODEL_LSSM,    /* linear recurrence with a nonlinear readout, trained by a scan */
+    ANTLER_MODEL_MAMBA2,  /* a Mamba-2 block with the same readout, trained by a chunked scan */
+} antler_model_kind_id;
 
 typedef enum antler_solver {
-    ANTLER_SOLVER_AUTO,       /* sequential or shooting, by sizes and threads */
+    ANTLER_SOLVER_AUTO,       /* sequential or shooting, by sizes and threads; scan where it can be */
     ANTLER_SOLVER_REFERENCE,  /* plain loops on one thread: the oracle of the others */
     ANTLER_SOLVER_SEQUENTIAL, /* exact steps in time order */
     ANTLER_SOLVER_DEER,       /* Newton over all time steps at once, as published */
     ANTLER_SOLVER_QUASI_DEER, /* the same with the diagonal of the Jacobian */
     ANTLER_SOLVER_SHOOTING,   /* exact steps in chunks of time that are joined at their borders */
+    ANTLER_SOLVER_SCAN,       /* of lssm and mamba2: blocks of time, joined by one affine scan */
 } antler_solver;
 
 typedef enum antler_start { ANTLER_START_PINV, ANTLER_START_ZERO, ANTLER_START_NORMAL } antler_start;
@@ -880,9 +899,10 @@ typedef struct antler_train_row {
     double loss;                          /* mean squared error, mean over the interval */
     double mar, readout, singular;        /* regularising terms with their weights, mean over the interval */
     double total;                         /* sum of the four */
-    double iterations;                    /* of Newton, or rounds of shooting; mean over the interval */
+    double iterations;                    /* of Newton, or rounds of shooting; mean over the interval.  NaN
+                                             for models that are solved by one scan */
     size_t fallbacks;                     /* sequences solved again, since the start */
-    double lr, alpha;                     /* of this update */
+    double lr, alpha;                     /* of this update; alpha is NaN for models that are not forced */
     double gradient_norm;                 /* of this update, before clipping */
     double seconds;                       /* of training, since the start */
     double states_agree, gradient_agrees; /* largest relative difference from the reference in the
@@ -1021,7 +1041,7 @@ ANTLER_API antler_status antler_statistics_of(const double *values, size_t count
  * ================================================================================================= */
 
 /*
- * The bare solver, for those who build on the method: states of a forced shPLRNN, its loss and the exact
+ * The bare solver, for those who build on the method: states of a model along its data, loss and exact
  * gradient.  A problem is made for sizes and solver, holds parameters and sequences, and is solved as
  * often as wanted:
  *
@@ -1065,8 +1085,10 @@ ANTLER_API const char *antler_problem_choice(const antler_problem *problem);
 ANTLER_API size_t antler_problem_bytes(const antler_problem *problem);
 
 /*
- * Parameters are one vector: Abar (M), W (M, L) or WL (M, r) and WR (r, L), V (L, M), b (L), h (M),
- * C (M, K), B (N, M), in this order.
+ * Parameters are one vector, in this order:
+ *   shplrnn   Abar (M), W (M, L) or WL (M, r) and WR (r, L), V (L, M), b (L), h (M), C (M, K), B (N, M)
+ *   lssm      Abar (M), U (M, N), V (L, M), b (L), h (M), C (M, K), B (N, L)
+ *   mamba2    the parameters of its model in the order of antler_model_parameter_at
  */
 ANTLER_API size_t antler_problem_parameter_total(const antler_problem *problem);
 ANTLER_API void antler_problem_initialise(antler_problem *problem); /* by kappa and seed */

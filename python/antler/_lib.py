@@ -72,6 +72,7 @@ _FUNCTIONS = {
     "model_kind": (_text, [_handle]),
     "model_dim": (_size, [_handle]),
     "model_latent_dim": (_size, [_handle]),
+    "model_state_dim": (_size, [_handle]),
     "model_hidden_dim": (_size, [_handle]),
     "model_input_dim": (_size, [_handle]),
     "model_rank": (_size, [_handle]),

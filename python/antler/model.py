@@ -184,6 +184,11 @@ class Model:
         return int(_lib.plain("model_latent_dim", self._handle))
 
     @property
+    def state_dim(self) -> int:
+        """Numbers of the state that a free run carries on: M, and more for a mamba2."""
+        return int(_lib.plain("model_state_dim", self._handle))
+
+    @property
     def hidden_dim(self) -> int:
         """L, hidden units."""
         return int(_lib.plain("model_hidden_dim", self._handle))
@@ -292,8 +297,8 @@ class Model:
             future_inputs = inputs if future_inputs is None else future_inputs
         if state is not None:
             values = np.ascontiguousarray(state, dtype=float)
-            if values.shape != (self.latent_dim,):
-                raise ArgumentError(f"state has shape {values.shape}; the model has {self.latent_dim} latent units")
+            if values.shape != (self.state_dim,):
+                raise ArgumentError(f"state has shape {values.shape}; a state of the model has {self.state_dim} numbers")
             keep.append(values)
             opts.state = values.ctypes.data_as(s.DoubleP)
         if future_inputs is not None:
@@ -314,7 +319,7 @@ class Model:
         inputs_end: str = "stop",
         user_units: bool = True,
     ) -> Any:
-        """Run free: an array (steps, N) in user units, or a pair with the latent states (steps, M) beside it.
+        """Run free: an array (steps, N) in user units, or a pair with the states (steps, state_dim) beside it.
 
         With a ``context`` (rows in user units) the model warms up on its first ``warmup`` rows (None: as many as
         in training) and the first free row is row warmup + 1 of the context. Otherwise it starts at the latent
@@ -329,7 +334,7 @@ class Model:
         keep, container = self._start(opts.start, context, inputs, future_inputs, warmup, state, inputs_end)
         opts.steps, opts.user_units = steps, user_units
         x = np.empty((steps, self.dim))
-        z = np.empty((steps, self.latent_dim)) if latent else None
+        z = np.empty((steps, self.state_dim)) if latent else None
         done = c.c_size_t()
         interrupt = _lib.Interrupt()
         opts.progress = _lib.watched(interrupt)
@@ -351,17 +356,19 @@ class Model:
         steps: int = 20000,
         transient: int = 1000,
         interval: int = 1,
+        exponents: int = 0,
         inputs: Any = None,
         future_inputs: Any = None,
         warmup: Optional[int] = None,
         state: Any = None,
         inputs_end: str = "repeat",
     ) -> Lyapunov:
-        """All Lyapunov exponents along a free orbit, by QR. Starts like ``generate``."""
+        """Lyapunov exponents along a free orbit, by QR: the leading ``exponents``, or for 0 all of up to 256
+        states, else 32. Starts like ``generate``."""
         opts = s.LyapunovOpts()
         _lib.plain("lyapunov_opts_default", c.byref(opts))
         keep, _ = self._start(opts.start, context, inputs, future_inputs, warmup, state, inputs_end)
-        opts.steps, opts.transient, opts.interval = steps, transient, interval
+        opts.steps, opts.transient, opts.interval, opts.exponents = steps, transient, interval, exponents
         result = s.LyapunovResult()
         interrupt = _lib.Interrupt()
         opts.progress = _lib.watched(interrupt)

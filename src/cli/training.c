@@ -1,6 +1,7 @@
 #include "cli/training.h"
 #include "cli/progress.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -65,20 +66,22 @@ static void on_begin(void *cookie, const antler_train_note *note)
         fprintf(stderr, "%sRun %zu goes on after update %zu.\n", state->label, note->run, note->update);
 }
 
-/* "update 1200/20000, loss 3.21e-04, Newton 3.1, alpha 0.15, 0.82 ms/update, 15 s left" */
+/* "update 1200/20000, loss 3.21e-04, Newton 3.1, alpha 0.15, 0.82 ms/update, 15 s left"; what a model does
+   not have is left out. */
 static void describe(const cli_training *state, const antler_train_row *row, char *text, size_t bytes)
 {
     const double elapsed = cli_now() - state->begun_at;
     const double waiting = (double)(state->runs - state->begun) * (double)state->updates;
     const double rate = elapsed > 0.0 ? state->done / elapsed : 0.0;
-    char left[32] = "?", run[64] = "";
+    char left[32] = "?", run[64] = "", forcing[64] = "";
     if (rate > 0.0)
         cli_duration((state->left + waiting) / rate, left);
     if (state->runs > 1)
         snprintf(run, sizeof run, "run %zu (%zu of %zu done), ", row->run, state->ended, state->runs);
-    snprintf(text, bytes, "%s%supdate %zu/%zu, loss %.3e, Newton %.1f, alpha %g, %.3g ms/update, %s left",
-             state->label, run, row->update, row->updates, row->total, row->iterations, row->alpha,
-             1e3 * row->seconds / (double)row->update, left);
+    if (!isnan(row->iterations))
+        snprintf(forcing, sizeof forcing, ", Newton %.1f, alpha %g", row->iterations, row->alpha);
+    snprintf(text, bytes, "%s%supdate %zu/%zu, loss %.3e%s, %.3g ms/update, %s left", state->label, run,
+             row->update, row->updates, row->total, forcing, 1e3 * row->seconds / (double)row->update, left);
 }
 
 static void on_row(void *cookie, const antler_train_row *row)

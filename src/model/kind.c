@@ -4,6 +4,7 @@
 
 static const ant_model_kind *const kinds[] = {
     [ANT_MODEL_SHPLRNN] = &ant_kind_shplrnn,
+    [ANT_MODEL_LSSM] = &ant_kind_lssm,
 };
 
 enum { KNOWN = sizeof kinds / sizeof kinds[0] };

@@ -29,6 +29,6 @@ typedef struct ANT_FN(ant_method) {
                                void *cookie, real *gradient, double *loss);
 } ANT_FN(ant_method);
 
-extern const ANT_FN(ant_method) ANT_FN(ant_method_shplrnn);
+extern const ANT_FN(ant_method) ANT_FN(ant_method_shplrnn), ANT_FN(ant_method_lssm);
 
 #endif

@@ -3,7 +3,8 @@
 
 const char *ant_solver_name(ant_solver solver)
 {
-    static const char *const names[] = {"auto", "reference", "sequential", "deer", "quasi-deer", "shooting"};
+    static const char *const names[] = {"auto",       "reference", "sequential", "deer",
+                                        "quasi-deer", "shooting",  "scan"};
     return names[solver];
 }
 

@@ -32,6 +32,8 @@ static void carve(forced_plan *plan, ant_arena *arena)
 static antler_status create(const ant_model_layout *layout, size_t T, size_t batch,
                             const ant_solve_options *options, void **result)
 {
+    ANT_CHECK(options->solver != ANT_SOLVER_SCAN, ANTLER_ERROR_ARGUMENT,
+              "solver: scan solves models that are linear in their state, and a shplrnn is not; take auto");
     forced_plan *plan = calloc(1, sizeof *plan);
     if (plan == NULL)
         return ant_fail_memory(sizeof *plan, "a solver plan");

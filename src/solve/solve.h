@@ -1,5 +1,6 @@
 /*
- * solve.h - forced trajectories of the shPLRNN, their loss and its exact gradient (SPEC 2 and 3).
+ * solve.h - trajectories of a model along its data, their loss and its exact gradient: a shPLRNN is forced
+ * (SPEC 2 and 3), models that are linear in their state take the data in and are solved by a scan.
  *
  * A plan is made once for a model, a sequence length T and a batch; it owns all memory.  Each gradient
  * call then allocates nothing:
@@ -26,26 +27,35 @@
 #include "model/model.h"
 
 typedef enum ant_solver {
-    ANT_SOLVER_AUTO,       /* sequential or shooting, by (batch, T, M, L, threads) */
+    ANT_SOLVER_AUTO,       /* sequential or shooting, by (batch, T, M, L, threads); scan where it can be */
     ANT_SOLVER_REFERENCE,  /* plain loops, one thread: the oracle */
     ANT_SOLVER_SEQUENTIAL, /* exact steps in time order; threads and SIMD lanes over the batch */
     ANT_SOLVER_DEER,       /* Newton over all time steps at once, by affine scan */
     ANT_SOLVER_QUASI_DEER, /* the same with the diagonal of the Jacobian */
     ANT_SOLVER_SHOOTING,   /* exact steps in chunks of time, chunk borders joined until they merge */
+    ANT_SOLVER_SCAN,       /* of models that are linear in their state: blocks of time, one affine scan */
 } ant_solver;
 
 typedef enum ant_start { ANT_START_PINV, ANT_START_ZERO, ANT_START_NORMAL } ant_start;
 typedef enum ant_teacher { ANT_TEACHER_FLOW, ANT_TEACHER_STOP } ant_teacher;
 typedef enum ant_adjoint { ANT_ADJOINT_FULL, ANT_ADJOINT_DIAGONAL } ant_adjoint;
 
-/* "auto", "reference", "sequential", "deer", "quasi-deer", "shooting". */
+/* "auto", "reference", "sequential", "deer", "quasi-deer", "shooting", "scan". */
 const char *ant_solver_name(ant_solver solver);
+
+/* Whether `sequential` and `shooting` walk from linear piece to linear piece of the model. */
+typedef enum ant_pieces {
+    ANT_PIECES_AUTO, /* as long as few hidden units switch from step to step */
+    ANT_PIECES_NEVER,
+    ANT_PIECES_ALWAYS
+} ant_pieces;
 
 typedef struct ant_solve_options {
     ant_solver solver;   /* default auto */
     ant_start start;     /* of Newton: z-bar (default), zeros, standard normals */
     ant_teacher teacher; /* default flow: the gradient passes through B+ */
     ant_adjoint adjoint; /* of quasi-deer.  Default full */
+    ant_pieces pieces;   /* default auto; the others are for tests and measurements */
     size_t warmup;       /* T_w < T: steps forced with strength 1 and left out of the loss.  Default 0 */
     double tolerance;    /* Newton stops when max|dz| is below.  0: 1e-4 in float, 1e-10 in double */
     int max_iterations;  /* of Newton, and of the rounds of shooting.  Default 100 */

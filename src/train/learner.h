@@ -29,7 +29,7 @@ typedef struct ant_update {
     double loss, mar, readout, singular;
     int iterations;
     size_t fallbacks;
-    double lr, alpha, gradient_norm;
+    double lr, alpha, gradient_norm;      /* alpha is NaN where nothing is forced */
     double states_agree, gradient_agrees; /* NaN unless checked */
 } ant_update;
 

@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/random.h"
 #include "base/real.h"
+#include "model/kind.h"
 #include "solve/solve.h"
 #include "train/optimiser.h"
 
@@ -29,7 +30,8 @@ typedef struct learner {
 
 _Static_assert((int)ANTLER_SOLVER_SHOOTING == (int)ANT_SOLVER_SHOOTING &&
                    (int)ANTLER_SOLVER_QUASI_DEER == (int)ANT_SOLVER_QUASI_DEER &&
-                   (int)ANTLER_SOLVER_AUTO == (int)ANT_SOLVER_AUTO,
+                   (int)ANTLER_SOLVER_AUTO == (int)ANT_SOLVER_AUTO &&
+                   (int)ANTLER_SOLVER_SCAN == (int)ANT_SOLVER_SCAN,
                "solvers");
 _Static_assert((int)ANTLER_START_NORMAL == (int)ANT_START_NORMAL, "starts");
 _Static_assert((int)ANTLER_TEACHER_STOP == (int)ANT_TEACHER_STOP, "teachers");
@@ -140,12 +142,16 @@ static void draw_windows(learner *l, uint32_t update)
         add_noise(l, update);
 }
 
-static antler_status diverged(uint32_t update, const char *term)
+static bool forced(const learner *l)
 {
-    return ant_fail(
-        ANTLER_DIVERGED,
-        "diverged at update %lu: %s; try a larger gtf_alpha, a smaller start_lr, or clipped: true",
-        (unsigned long)update, term);
+    return ant_model_kind_of(l->config.layout->dims.kind)->forced;
+}
+
+static antler_status diverged(const learner *l, uint32_t update, const char *term)
+{
+    return ant_fail(ANTLER_DIVERGED, "diverged at update %lu: %s; try %s", (unsigned long)update, term,
+                    forced(l) ? "a larger gtf_alpha, a smaller start_lr, or clipped: true"
+                              : "a smaller start_lr or gradient_clip");
 }
 
 static antler_status find_gradient(learner *l, uint32_t update, ant_update *result)
@@ -169,9 +175,9 @@ static antler_status find_gradient(learner *l, uint32_t update, ant_update *resu
     result->states_agree = agreement.states;
     result->gradient_agrees = agreement.gradient;
     if (!isfinite(report.loss))
-        return diverged(update, "the loss is not finite");
+        return diverged(l, update, "the loss is not finite");
     if (status == ANTLER_NON_FINITE)
-        return diverged(update, "the gradient of the loss is not finite");
+        return diverged(l, update, "the gradient of the loss is not finite");
     return ANTLER_OK;
 }
 
@@ -187,9 +193,10 @@ static antler_status add_regularisers(learner *l, uint32_t update, ant_update *r
     result->singular = terms.singular;
     if (status == ANTLER_OK && isfinite(terms.mar) && isfinite(terms.readout) && isfinite(terms.singular))
         return ANTLER_OK;
-    return diverged(update, !isfinite(terms.mar)       ? "the MAR term is not finite"
-                            : !isfinite(terms.readout) ? "the readout term is not finite"
-                                                       : "the singular value term is not finite");
+    return diverged(l, update,
+                    !isfinite(terms.mar)       ? "the MAR term is not finite"
+                    : !isfinite(terms.readout) ? "the readout term is not finite"
+                                               : "the singular value term is not finite");
 }
 
 static antler_status check_parameters(const learner *l, uint32_t update)
@@ -203,7 +210,7 @@ static antler_status check_parameters(const learner *l, uint32_t update)
                 char term[96];
                 snprintf(term, sizeof term, "the parameter %s has grown beyond %g", slice->name,
                          ANT_PARAMETER_LIMIT);
-                return diverged(update, term);
+                return diverged(l, update, term);
             }
         }
     }
@@ -215,13 +222,13 @@ static antler_status update(void *opaque, uint32_t number, ant_update *result)
     learner *l = opaque;
     const antler_settings *s = l->config.settings;
     const size_t total = l->config.layout->total;
-    *result = (ant_update){.alpha = s->gtf_alpha, .lr = ant_learning_rate(s, number)};
+    *result = (ant_update){.alpha = forced(l) ? s->gtf_alpha : NAN, .lr = ant_learning_rate(s, number)};
     draw_windows(l, number);
     ANT_TRY(find_gradient(l, number, result));
     ANT_TRY(add_regularisers(l, number, result));
     result->gradient_norm = ANT_FN(ant_gradient_norm)(total, l->gradient);
     if (!isfinite(result->gradient_norm))
-        return diverged(number, "the norm of the gradient is not finite");
+        return diverged(l, number, "the norm of the gradient is not finite");
     memcpy(l->good, l->parameters, total * sizeof *l->good);
     const ant_step step = ant_step_make(s, number, result->gradient_norm);
     ANT_FN(ant_step_apply)(&step, total, l->gradient, l->m, l->v, l->parameters);

@@ -28,7 +28,9 @@ ant_solve_options ant_settings_solver(const antler_settings *settings, int threa
     return o;
 }
 
-_Static_assert((int)ANTLER_MODEL_SHPLRNN == (int)ANT_MODEL_SHPLRNN, "kinds of models");
+_Static_assert((int)ANTLER_MODEL_SHPLRNN == (int)ANT_MODEL_SHPLRNN &&
+                   (int)ANTLER_MODEL_MAMBA2 == (int)ANT_MODEL_MAMBA2,
+               "kinds of models");
 
 ant_model_dims ant_settings_dims(const antler_settings *settings, size_t N, size_t K)
 {

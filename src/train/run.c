@@ -1,6 +1,7 @@
 #include "train/run.h"
 
 #include "base/machine.h"
+#include "model/kind.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -51,7 +52,8 @@ static void count(ant_tally *tally, const ant_update *u, double seconds)
 }
 
 /* A row for the log, after which the sums begin anew. */
-static antler_train_row make_row(ant_run *run, const ant_update *u, const char *solver, size_t updates)
+static antler_train_row make_row(ant_run *run, const ant_update *u, const char *solver, size_t updates,
+                                 bool iterates)
 {
     ant_tally *t = &run->tally;
     const antler_train_row row = {
@@ -63,7 +65,7 @@ static antler_train_row make_row(ant_run *run, const ant_update *u, const char *
         .readout = t->readout / t->updates,
         .singular = t->singular / t->updates,
         .total = (t->loss + t->mar + t->readout + t->singular) / t->updates,
-        .iterations = t->iterations / t->updates,
+        .iterations = iterates ? t->iterations / t->updates : NAN,
         .fallbacks = (size_t)t->fallbacks,
         .lr = u->lr,
         .alpha = u->alpha,
@@ -83,7 +85,8 @@ static antler_train_row make_row(ant_run *run, const ant_update *u, const char *
 static antler_status log_row(ant_run *run, const ant_run_context *context, const ant_update *u,
                              const char *solver)
 {
-    const antler_train_row row = make_row(run, u, solver, context->settings->updates);
+    const bool iterates = ant_model_kind_of(context->layout->dims.kind)->forced;
+    const antler_train_row row = make_row(run, u, solver, context->settings->updates, iterates);
     if (context->hooks != NULL)
         ANT_TRY(context->hooks->row(context->hooks->cookie, run, &row));
     context->report(context->reporter, &row);

@@ -2,6 +2,7 @@
 #include "train/settings.h"
 
 #include "data/excerpt.h"
+#include "model/kind.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -43,8 +44,72 @@ static antler_status check_folder(const char *setting, const char *text)
     return ANTLER_OK;
 }
 
+/* Settings that not every kind of model has, by name, and what the others do instead. */
+enum { SHPLRNN = 1 << ANTLER_MODEL_SHPLRNN, LSSM = 1 << ANTLER_MODEL_LSSM };
+
+typedef struct limited {
+    const char *name;
+    unsigned models;     /* that have it */
+    const char *instead; /* "a lssm ..." */
+} limited;
+
+static const char no_matrix[] = "has no W", no_forcing[] = "takes the data in as they are and is not forced",
+                  no_newton[] = "is linear in its state and solved by one scan",
+                  no_units[] = "has no units to regularise", no_readout[] = "has no readout of this kind",
+                  own_start[] = "begins as its authors' block does";
+
+static const limited limited_settings[] = {
+    {"rank", SHPLRNN, no_matrix},
+    {"clipped", SHPLRNN, no_matrix},
+    {"kappa", SHPLRNN | LSSM, own_start},
+    {"gtf_alpha", SHPLRNN, no_forcing},
+    {"teacher", SHPLRNN, no_forcing},
+    {"adjoint", SHPLRNN, no_newton},
+    {"start", SHPLRNN, no_newton},
+    {"tolerance", SHPLRNN, no_newton},
+    {"max_iterations", SHPLRNN, no_newton},
+    {"fallback", SHPLRNN, no_newton},
+    {"MAR_lambda", SHPLRNN | LSSM, no_units},
+    {"MAR_p", SHPLRNN | LSSM, no_units},
+    {"MAR_initial_scale", SHPLRNN, no_matrix},
+    {"regularised_units", SHPLRNN | LSSM, no_units},
+    {"readout_lambda", SHPLRNN, no_readout},
+    {"singular_lambda", SHPLRNN, no_readout},
+};
+
+/* A setting that the model does not have may only stand at its default: it would have no effect. */
+static antler_status check_kind(const antler_settings *s)
+{
+    const ant_model_kind *kind = ant_model_kind_of((ant_model_id)s->model);
+    antler_settings standard;
+    antler_settings_default(&standard);
+    for (size_t i = 0; i < sizeof limited_settings / sizeof limited_settings[0]; i++) {
+        const limited *l = &limited_settings[i];
+        const ant_setting *setting = NULL;
+        ANT_TRY(ant_setting_find(l->name, &setting));
+        if ((l->models >> s->model & 1u) != 0 || ant_setting_equal(setting, s, &standard))
+            continue;
+        char value[ANT_SETTING_TEXT_MAX];
+        ant_setting_print(setting, s, value);
+        return ant_fail(
+            ANTLER_ERROR_ARGUMENT,
+            "%s is %.40s, which does nothing with model: %s, because it %s; leave the setting out", l->name,
+            value, kind->name, l->instead);
+    }
+    const bool general = s->solver == ANTLER_SOLVER_AUTO || s->solver == ANTLER_SOLVER_REFERENCE;
+    ANT_CHECK(general || (s->solver == ANTLER_SOLVER_SCAN) == !kind->forced, ANTLER_ERROR_ARGUMENT,
+              kind->forced
+                  ? "solver: scan is for models that are linear in their state, and a %s is not; take "
+                    "auto"
+                  : "solver: this one is for the shplrnn; a %s is linear in its state, so take auto, "
+                    "scan or reference",
+              kind->name);
+    return ANTLER_OK;
+}
+
 static antler_status check_model(const antler_settings *s)
 {
+    ANT_TRY(check_kind(s));
     const size_t smaller = s->latent_dim < s->hidden_dim ? s->latent_dim : s->hidden_dim;
     ANT_CHECK(s->rank <= smaller, ANTLER_ERROR_ARGUMENT,
               "rank is %zu, above min(latent_dim, hidden_dim) = %zu; lower it, or 0 for the full W", s->rank,

@@ -4,10 +4,10 @@
 #include <math.h>
 #include <stddef.h>
 
-static const char *const models[] = {"shplrnn", NULL};
+static const char *const models[] = {"shplrnn", "lssm", NULL};
 static const char *const teachers[] = {"flow", "stop", NULL};
 static const char *const solvers[] = {"auto",       "reference", "sequential", "deer",
-                                      "quasi-deer", "shooting",  NULL};
+                                      "quasi-deer", "shooting",  "scan",       NULL};
 static const char *const adjoints[] = {"full", "diagonal", NULL};
 static const char *const starts[] = {"pinv", "zero", "normal", NULL};
 static const char *const optimisers[] = {"radam", "adam", NULL};
@@ -78,7 +78,10 @@ static const ant_setting table[] = {
     BOOL("data", standardise, "true",
          "Subtract the mean and divide by the standard deviation of each variable; the model keeps both."),
 
-    CHOICE("model", model, models, "shplrnn", "Kind of model: shplrnn, the shallow piecewise-linear RNN."),
+    CHOICE("model", model, models, "shplrnn",
+           "Kind of model: shplrnn, the shallow piecewise-linear RNN; lssm, a linear recurrence with the "
+           "same hidden layer as "
+           "readout."),
     COUNT("model", latent_dim, "5", 1, DIM_MAX, false, "M, latent units."),
     COUNT("model", hidden_dim, "50", 1, DIM_MAX, false, "L, hidden units."),
     COUNT("model", rank, "0", 0, DIM_MAX, false,
@@ -99,7 +102,8 @@ static const ant_setting table[] = {
     REAL("forcing", noise, "0", 0.0, false, 1e3, false,
          "Standard deviation of Gaussian noise added to each window anew, in units of the packed data."),
 
-    CHOICE("solver", solver, solvers, "auto", "How a window is solved; every solver gives the same answer."),
+    CHOICE("solver", solver, solvers, "auto",
+           "How a window is solved; every solver gives the same answer. scan is for lssm and mamba2."),
     CHOICE("solver", adjoint, adjoints, "full",
            "Adjoint of quasi-deer; diagonal is the published form, whose gradient is not exact."),
     CHOICE("solver", start, starts, "pinv", "First guess of Newton's method."),

@@ -152,6 +152,22 @@ static void impossible_combinations_are_refused(void **state)
         {"name=a/b", NULL, "cannot be the name of one folder"},
         {"experiment=..", NULL, "cannot be the name of one folder"},
         {"sequence_length=500", NULL, "longest trajectory has 500"},
+        {"solver=scan", NULL, "linear in their state"},
+        {"model=lssm", "gtf_alpha=0.3", "gtf_alpha is 0.3, which does nothing with model: lssm"},
+        {"model=lssm", "teacher=stop", "teacher is stop"},
+        {"model=lssm", "solver=deer", "take auto, scan or reference"},
+        {"model=lssm", "solver=sequential", "take auto, scan or reference"},
+        {"model=lssm", "adjoint=diagonal", "adjoint is diagonal"},
+        {"model=lssm", "start=zero", "start is zero"},
+        {"model=lssm", "tolerance=1e-3", "tolerance is"},
+        {"model=lssm", "max_iterations=7", "max_iterations is 7"},
+        {"model=lssm", "fallback=false", "fallback is false"},
+        {"model=lssm", "rank=2", "rank is 2, which does nothing"},
+        {"model=lssm", "clipped=true", "has no W"},
+        {"model=lssm", "readout_lambda=1", "readout_lambda is 1"},
+        {"model=lssm", "singular_lambda=1", "singular_lambda is 1"},
+        {"model=lssm", "MAR_initial_scale=true", "MAR_initial_scale is true"},
+        {"model=lssm", "MAR_lambda=1", "regularised_units is 0"},
     };
     antler_series *series = small_series(500);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {

@@ -1,0 +1,244 @@
+/*
+ * lssm.c - the LSSM (SPEC 1, Eq. shplrnn_ssm): its parameters, initial values, regulariser, and how it runs.
+ *
+ *     z_t = A o z_{t-1} + U x_{t-1} + C s_t + h        xhat_t = B phi(V z_t + b)        A = tanh(Abar)
+ *
+ * Free-running, it feeds on xhat_{t-1} for x_{t-1}; its state is then z and that observation, and its
+ * recurrence the one of a shPLRNN with W = U B.
+ */
+#include "model/draw.h"
+#include "model/kind.h"
+#include "model/penalty.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- parameters ----------------------------------------------------------------------------------- */
+
+static antler_status lay_out(const ant_model_dims *dims, ant_model_layout *layout)
+{
+    ANT_CHECK(dims->rank == 0 && !dims->clipped, ANTLER_ERROR_ARGUMENT,
+              "a lssm has no W, so it has neither a rank nor a clipped form");
+    layout->Abar = ant_model_layout_append(layout, "Abar", 1, dims->M, 1);
+    layout->U = ant_model_layout_append(layout, "U", 2, dims->M, dims->N);
+    layout->V = ant_model_layout_append(layout, "V", 2, dims->L, dims->M);
+    layout->b = ant_model_layout_append(layout, "b", 1, dims->L, 1);
+    layout->h = ant_model_layout_append(layout, "h", 1, dims->M, 1);
+    if (dims->K > 0)
+        layout->C = ant_model_layout_append(layout, "C", 2, dims->M, dims->K);
+    layout->B = ant_model_layout_append(layout, "B", 2, dims->N, dims->L);
+    return ANTLER_OK;
+}
+
+/* All matrices alike: U(+-(1-kappa) columns^-1/2); b and h are 0. */
+static void initialise(const ant_model_layout *layout, double kappa, uint64_t seed, uint32_t replica,
+                       double *parameters)
+{
+    for (size_t i = 0; i < layout->dims.M; i++)
+        parameters[layout->Abar + i] = atanh(kappa);
+    for (size_t i = 0; i < layout->slices; i++) {
+        const ant_model_slice *slice = &layout->slice[i];
+        if (slice->axes == 2)
+            ant_draw_uniform(ant_draw_stream(layout, slice, seed, replica),
+                             (1.0 - kappa) / sqrt((double)slice->cols), slice->count,
+                             parameters + slice->offset);
+    }
+}
+
+/* MAR for the LSSM; the terms on the readout belong to a B that reads z. */
+static antler_status regularise(const ant_model_layout *layout, const ant_regulariser *r,
+                                const double *parameters, double *gradient, double *work,
+                                ant_regulariser_terms *terms)
+{
+    const ant_penalty c = {parameters, gradient, r->p};
+    const ant_model_dims *d = &layout->dims;
+    (void)work;
+    if (r->mar <= 0.0 || r->units == 0)
+        return ANTLER_OK;
+    const double scale = r->mar / (double)r->units;
+    for (size_t i = d->M - r->units; i < d->M; i++) {
+        terms->mar += ant_penalise_decay(&c, layout->Abar + i, scale);
+        for (size_t n = 0; n < d->N; n++)
+            terms->mar += ant_penalise(&c, layout->U + i * d->N + n, scale / (double)d->N);
+        terms->mar += ant_penalise(&c, layout->h + i, scale);
+    }
+    return ANTLER_OK;
+}
+
+/* ---- running free --------------------------------------------------------------------------------- */
+
+typedef struct lssm_run {
+    size_t M, N, L, K;
+    double *A, *h;  /* (M) */
+    double *U;      /* (M, N) */
+    double *C;      /* (M, K) */
+    double *Vt;     /* (M, L) */
+    double *b;      /* (L) */
+    double *B;      /* (N, L) */
+    double *hidden; /* (L): scratch */
+} lssm_run;
+
+static size_t state_dim(const ant_model_dims *dims)
+{
+    return dims->M + dims->N;
+}
+
+static size_t latent_dim(const ant_model_dims *dims)
+{
+    return dims->M;
+}
+
+static void carve(void *self, const ant_model_dims *d, ant_arena *arena)
+{
+    lssm_run *r = self;
+    *r = (lssm_run){.M = d->M, .N = d->N, .L = d->L, .K = d->K};
+    r->A = ant_arena_take(arena, d->M, sizeof *r->A);
+    r->h = ant_arena_take(arena, d->M, sizeof *r->h);
+    r->U = ant_arena_take(arena, d->M * d->N, sizeof *r->U);
+    r->C = ant_arena_take(arena, d->M * d->K, sizeof *r->C);
+    r->Vt = ant_arena_take(arena, d->M * d->L, sizeof *r->Vt);
+    r->b = ant_arena_take(arena, d->L, sizeof *r->b);
+    r->B = ant_arena_take(arena, d->N * d->L, sizeof *r->B);
+    r->hidden = ant_arena_take(arena, d->L, sizeof *r->hidden);
+}
+
+static antler_status pack(void *self, const antler_model *model)
+{
+    lssm_run *r = self;
+    const ant_model_layout *at = &model->layout;
+    const double *p = model->parameters;
+    memcpy(r->h, p + at->h, r->M * sizeof *r->h);
+    memcpy(r->U, p + at->U, r->M * r->N * sizeof *r->U);
+    memcpy(r->b, p + at->b, r->L * sizeof *r->b);
+    memcpy(r->B, p + at->B, r->N * r->L * sizeof *r->B);
+    if (r->K > 0)
+        memcpy(r->C, p + at->C, r->M * r->K * sizeof *r->C);
+    for (size_t m = 0; m < r->M; m++) {
+        r->A[m] = tanh(p[at->Abar + m]);
+        for (size_t l = 0; l < r->L; l++)
+            r->Vt[m * r->L + l] = p[at->V + l * r->M + m];
+    }
+    return ANTLER_OK;
+}
+
+/* next = A z + U x, plus C s + h unless s and h are left out.  z, next: (M); x: (N); s: (K) */
+static void advance(const lssm_run *r, const double *z, const double *x, const double *s, bool affine,
+                    double *next)
+{
+    for (size_t m = 0; m < r->M; m++) {
+        double sum = r->A[m] * z[m] + (affine ? r->h[m] : 0.0);
+        for (size_t n = 0; n < r->N; n++)
+            sum += r->U[m * r->N + n] * x[n];
+        for (size_t k = 0; k < r->K && affine; k++)
+            sum += r->C[m * r->K + k] * s[k];
+        next[m] = sum;
+    }
+}
+
+/* hidden = V z, plus b where it is given.  z: (M); b, hidden: (L) */
+static void project(const lssm_run *r, const double *z, const double *b, double *restrict hidden)
+{
+    for (size_t l = 0; l < r->L; l++)
+        hidden[l] = b == NULL ? 0.0 : b[l];
+    for (size_t m = 0; m < r->M; m++) {
+        for (size_t l = 0; l < r->L; l++)
+            hidden[l] += r->Vt[m * r->L + l] * z[m];
+    }
+}
+
+/* x = B hidden over the hidden units that are active.  active, hidden: (L); x: (N) */
+static void read_out(const lssm_run *r, const double *active, const double *hidden, double *x)
+{
+    for (size_t n = 0; n < r->N; n++) {
+        double sum = 0.0;
+        for (size_t l = 0; l < r->L; l++)
+            sum += active[l] > 0.0 ? r->B[n * r->L + l] * hidden[l] : 0.0;
+        x[n] = sum;
+    }
+}
+
+/* x = B phi(V z + b). */
+static void observe(const lssm_run *r, const double *z, double *x)
+{
+    project(r, z, r->b, r->hidden);
+    read_out(r, r->hidden, r->hidden, x);
+}
+
+static void begin(const void *self, const double *latent, double *state)
+{
+    const lssm_run *r = self;
+    memcpy(state, latent, r->M * sizeof *state);
+    observe(r, state, state + r->M);
+}
+
+/* z_0 = 0, and every row drives the step to the next one; the last row is what the first free step sees. */
+static void warm(const void *self, const double *x, const double *s, size_t rows, double *state)
+{
+    const lssm_run *r = self;
+    memset(state, 0, r->M * sizeof *state);
+    for (size_t t = 1; t < rows; t++)
+        advance(r, state, x + (t - 1) * r->N, r->K == 0 ? NULL : s + t * r->K, true, state);
+    memcpy(state + r->M, x + (rows - 1) * r->N, r->N * sizeof *state);
+}
+
+static void steps(const void *self, const double *from, const double *s, size_t count, double *states,
+                  double *x)
+{
+    const lssm_run *r = self;
+    const size_t n = r->M + r->N;
+    for (size_t t = 0; t < count; t++) {
+        double *next = states + t * n;
+        advance(r, from, from + r->M, r->K == 0 ? NULL : s + t * r->K, true, next);
+        observe(r, next, next + r->M);
+        memcpy(x + t * r->N, next + r->M, r->N * sizeof *x);
+        from = next;
+    }
+}
+
+/* dz' = A dz + U dx and dx' = B (phi' o V dz'), with phi' at the new z. */
+static void push(const void *self, const double *from, const double *s, size_t count, size_t stride,
+                 const double *vectors, double *next, double *scratch)
+{
+    const lssm_run *r = self;
+    double *z = scratch, *active = z + r->M; /* (M), (L) */
+    advance(r, from, from + r->M, s, true, z);
+    project(r, z, r->b, active);
+    for (size_t k = 0; k < count; k++) {
+        const double *vector = vectors + k * stride;
+        double *out = next + k * stride;
+        advance(r, vector, vector + r->M, NULL, false, out);
+        project(r, out, NULL, r->hidden);
+        read_out(r, active, r->hidden, out + r->M);
+    }
+}
+
+static size_t push_scratch(const void *self)
+{
+    const lssm_run *r = self;
+    return r->M + r->L;
+}
+
+static const ant_runner_ops runner = {
+    .self_bytes = sizeof(lssm_run),
+    .state_dim = state_dim,
+    .latent_dim = latent_dim,
+    .carve = carve,
+    .pack = pack,
+    .begin = begin,
+    .warm = warm,
+    .steps = steps,
+    .push = push,
+    .push_scratch = push_scratch,
+};
+
+const ant_model_kind ant_kind_lssm = {
+    .name = "lssm",
+    .M = {"Abar", 0},
+    .N = {"B", 0},
+    .L = {"V", 0},
+    .K = {"C", 1},
+    .lay_out = lay_out,
+    .initialise = initialise,
+    .regularise = regularise,
+    .runner = &runner,
+};

@@ -1,0 +1,353 @@
+/* linear_tmpl.c - blocks in parallel, joined by the affine scan: the gradient call of linear.h. */
+#include "solve/linear.h"
+
+#include "solve/scan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef ANT_FN(ant_linear) linear;
+typedef ANT_FN(ant_item) item;
+typedef ANT_FN(ant_phase) phase;
+
+/* Tiles are a matter of the sizes, so that sums are the same on any number of threads. */
+enum { TILES_MAX = 32, BLOCKS_PER_SCAN_TILE = 64 };
+
+/* ---- the plan ------------------------------------------------------------------------------------- */
+
+static void carve(linear *p, ant_arena *arena)
+{
+    const ant_model_dims *d = &p->layout.dims;
+    const bool scan = p->solver == ANT_SOLVER_SCAN;
+    const size_t items = scan ? p->items : 0, tiles = scan ? p->tiles : 0, total = p->layout.total;
+    p->kept = ant_arena_take(arena, items * p->kept_count, sizeof(real));
+    p->decay = ant_arena_take(arena, items * p->decays, sizeof(real));
+    p->offset = ant_arena_take(arena, items * p->n, sizeof(real));
+    p->entering = ant_arena_take(arena, items * p->n, sizeof(real));
+    p->leaving = ant_arena_take(arena, items * p->n, sizeof(real));
+    p->lane_sums = ant_arena_take(arena, tiles * total * p->kernels->lanes, sizeof(real));
+    p->square = ant_arena_take(arena, tiles, sizeof(double));
+    p->scratch = ant_arena_take(arena, tiles * p->scratch_count, sizeof(real));
+    p->totals = ant_arena_take(arena, p->scan_tiles * (p->decays + p->n), sizeof(real));
+    p->borders = ant_arena_take(arena, p->scan_tiles * p->n, sizeof(real));
+    p->derived = ant_arena_take(arena, p->model->derived(&p->layout), sizeof(real));
+    p->states = ant_arena_take(arena, p->batch * p->T * d->M, sizeof(real));
+    p->one = ant_arena_take(arena, p->T * d->M, sizeof(real));
+    p->reference_work = ant_arena_take(arena, p->model->reference_work(d, p->T), sizeof(real));
+    p->sums = ant_arena_take(arena, total, sizeof(double));
+}
+
+static antler_status choose(linear *p, const ant_solve_options *options)
+{
+    const ant_solver asked = options->solver;
+    ANT_CHECK(asked == ANT_SOLVER_AUTO || asked == ANT_SOLVER_SCAN || asked == ANT_SOLVER_REFERENCE,
+              ANTLER_ERROR_ARGUMENT,
+              "solver: %s solves the shplrnn; a %s is linear in its state, so take auto, scan or reference",
+              ant_solver_name(asked), p->model->name);
+    p->solver = asked == ANT_SOLVER_REFERENCE ? ANT_SOLVER_REFERENCE : ANT_SOLVER_SCAN;
+    if (p->solver == ANT_SOLVER_REFERENCE)
+        snprintf(p->choice, sizeof p->choice, "reference: plain steps");
+    else
+        snprintf(
+            p->choice, sizeof p->choice,
+            "%sscan: the %s is linear in its state; batch %zu, T %zu, %zu blocks of %d steps per sequence "
+            "(%s), %d threads",
+            asked == ANT_SOLVER_AUTO ? "auto chose " : "", p->model->name, p->batch, p->T, p->blocks,
+            ANT_BLOCK, p->kernels->name, p->threads);
+    return ANTLER_OK;
+}
+
+antler_status ANT_FN(ant_linear_create)(const ANT_FN(ant_linear_model) * model,
+                                        const ant_model_layout *layout, size_t T, size_t batch,
+                                        const ant_solve_options *options, void **result)
+{
+    linear *p = calloc(1, sizeof *p);
+    if (p == NULL)
+        return ant_fail_memory(sizeof *p, "a solver plan");
+    const ant_model_dims *d = &layout->dims;
+    const size_t blocks = (T + ANT_BLOCK - 1) / ANT_BLOCK, scan_tiles = blocks / BLOCKS_PER_SCAN_TILE + 1;
+    *p = (linear){.model = model,
+                  .kernels = ANT_FN(ant_block_kernels_of)(ant_cpu_level_best()),
+                  .layout = *layout,
+                  .T = T,
+                  .batch = batch,
+                  .warmup = options->warmup,
+                  .threads = options->threads,
+                  .blocks = blocks,
+                  .items = batch * blocks,
+                  .tiles = batch * blocks < TILES_MAX ? batch * blocks : TILES_MAX,
+                  .scan_tiles = scan_tiles < TILES_MAX ? scan_tiles : TILES_MAX,
+                  .n = model->state(d),
+                  .decays = model->decays(d),
+                  .kept_count = model->kept(d),
+                  .scratch_count = model->scratch(d)};
+    ant_arena counter;
+    ant_arena_count(&counter);
+    antler_status status = choose(p, options);
+    if (status == ANTLER_OK) {
+        carve(p, &counter);
+        status = counter.overflow ? ant_fail_memory(SIZE_MAX, "a solver plan of this size")
+                                  : ant_arena_create(&p->arena, counter.used);
+    }
+    if (status != ANTLER_OK) {
+        ANT_FN(ant_linear_free)(p);
+        return status;
+    }
+    carve(p, &p->arena);
+    *result = p;
+    return ANTLER_OK;
+}
+
+void ANT_FN(ant_linear_free)(void *opaque)
+{
+    linear *p = opaque;
+    if (p == NULL)
+        return;
+    ant_arena_destroy(&p->arena);
+    free(p);
+}
+
+ant_solver ANT_FN(ant_linear_solver)(const void *plan)
+{
+    return ((const linear *)plan)->solver;
+}
+
+const char *ANT_FN(ant_linear_choice)(const void *plan)
+{
+    return ((const linear *)plan)->choice;
+}
+
+size_t ANT_FN(ant_linear_bytes)(const void *plan)
+{
+    return sizeof(linear) + ((const linear *)plan)->arena.capacity;
+}
+
+/* ---- phases --------------------------------------------------------------------------------------- */
+
+static item item_at(const linear *p, size_t index, size_t tile)
+{
+    const ant_model_dims *d = &p->layout.dims;
+    const size_t sequence = index / p->blocks, block = index % p->blocks, first = block * ANT_BLOCK;
+    return (item){.index = index,
+                  .sequence = sequence,
+                  .block = block,
+                  .first = first,
+                  .count = p->T - first < ANT_BLOCK ? p->T - first : ANT_BLOCK,
+                  .tile = tile,
+                  .x = p->x[sequence] + first * d->N,
+                  .s = d->K == 0 ? NULL : p->s[sequence] + first * d->K};
+}
+
+static void run_phases(const linear *p, const phase *phases)
+{
+    for (int k = 0; k < ANT_PHASES_MAX && phases[k] != NULL; k++) {
+#pragma omp parallel for schedule(static, 1) num_threads(p->threads)
+        for (size_t tile = 0; tile < p->tiles; tile++) {
+            const size_t last = ant_scan_border(p->items, p->tiles, tile + 1);
+            for (size_t i = ant_scan_border(p->items, p->tiles, tile); i < last; i++) {
+                const item now = item_at(p, i, tile);
+                phases[k](p, &now);
+            }
+        }
+    }
+}
+
+void ANT_FN(ant_linear_loss)(const linear *p, const item *i, const real *xhat, real *error)
+{
+    const size_t N = p->layout.dims.N;
+    double square = 0.0;
+    for (size_t n = 0; n < N; n++) {
+        for (size_t t = 0; t < ANT_BLOCK; t++) {
+            const bool counts = t < i->count && ANT_FN(ant_linear_counts)(p, i->first + 1 + t);
+            const real gap = counts ? xhat[n * ANT_BLOCK + t] - i->x[(t + 1) * N + n] : 0;
+            square += (double)gap * (double)gap;
+            error[n * ANT_BLOCK + t] = p->weight * gap;
+        }
+    }
+    p->square[i->tile] += square;
+}
+
+/* ---- the scan over the blocks of a sequence ------------------------------------------------------- */
+
+/* Element i is block i, or block blocks-1-i in reverse; a total is decays, then offsets. */
+typedef struct chain {
+    const linear *plan;
+    size_t sequence;
+    bool reverse;
+} chain;
+
+static size_t chain_item(const chain *c, size_t i)
+{
+    return c->sequence * c->plan->blocks + (c->reverse ? c->plan->blocks - 1 - i : i);
+}
+
+/* out = decay o in + offset.  decay: (decays); in, offset, out: (n) */
+static void apply(const linear *p, const real *decay, const real *offset, const real *in, real *out)
+{
+    const size_t each = p->n / p->decays;
+    for (size_t k = 0; k < p->decays; k++) {
+        for (size_t i = k * each; i < (k + 1) * each; i++)
+            out[i] = decay[k] * in[i] + offset[i];
+    }
+}
+
+static void chain_compose(void *context, size_t first, size_t last, void *total)
+{
+    const chain *c = context;
+    const linear *p = c->plan;
+    real *decay = total, *offset = decay + p->decays;
+    for (size_t k = 0; k < p->decays; k++)
+        decay[k] = 1;
+    memset(offset, 0, p->n * sizeof *offset);
+    for (size_t i = first; i < last; i++) {
+        const size_t b = chain_item(c, i);
+        apply(p, p->decay + b * p->decays, p->offset + b * p->n, offset, offset);
+        for (size_t k = 0; k < p->decays; k++)
+            decay[k] *= p->decay[b * p->decays + k];
+    }
+}
+
+static void chain_act(void *context, const void *total, const void *from, void *to)
+{
+    const chain *c = context;
+    const real *decay = total;
+    apply(c->plan, decay, decay + c->plan->decays, from, to);
+}
+
+static void chain_sweep(void *context, size_t first, size_t last, const void *from)
+{
+    const chain *c = context;
+    const linear *p = c->plan;
+    const real *in = from;
+    for (size_t i = first; i < last; i++) {
+        const size_t b = chain_item(c, i), next = chain_item(c, i + 1);
+        real *out = (c->reverse ? p->leaving : p->entering) + next * p->n;
+        apply(p, p->decay + b * p->decays, p->offset + b * p->n, in, out);
+        in = out;
+    }
+}
+
+/* From the state 0 before the first block, or the adjoint 0 after the last. */
+static void join_blocks(const linear *p, bool reverse)
+{
+    for (size_t i = 0; i < p->batch; i++) {
+        chain c = {p, i, reverse};
+        memset((reverse ? p->leaving : p->entering) + chain_item(&c, 0) * p->n, 0, p->n * sizeof(real));
+        memset(p->borders, 0, p->n * sizeof(real));
+        const ant_scan scan = {.count = p->blocks - 1,
+                               .tiles = p->scan_tiles,
+                               .context = &c,
+                               .compose = chain_compose,
+                               .act = chain_act,
+                               .sweep = chain_sweep,
+                               .totals = (unsigned char *)p->totals,
+                               .total_bytes = (p->decays + p->n) * sizeof(real),
+                               .borders = (unsigned char *)p->borders,
+                               .state_bytes = p->n * sizeof(real)};
+        ant_scan_run(&scan, p->threads);
+    }
+}
+
+/* ---- the gradient call ---------------------------------------------------------------------------- */
+
+static void begin(linear *p, const real *parameters, const real *const *x, const real *const *s)
+{
+    const double counted = (double)p->layout.dims.N * (double)(p->T - p->warmup) * (double)p->batch;
+    p->parameters = parameters;
+    p->x = x;
+    p->s = s;
+    p->weight = (real)(2.0 / counted);
+    memset(p->sums, 0, p->layout.total * sizeof *p->sums);
+    p->model->derive(&p->layout, parameters, p->derived);
+}
+
+static double solve_by_scan(linear *p, bool with_gradient)
+{
+    const size_t lanes = p->kernels->lanes, total = p->layout.total;
+    memset(p->square, 0, p->tiles * sizeof *p->square);
+    memset(p->lane_sums, 0, p->tiles * total * lanes * sizeof *p->lane_sums);
+    run_phases(p, p->model->before);
+    join_blocks(p, false);
+    run_phases(p, p->model->between);
+    if (with_gradient) {
+        join_blocks(p, true);
+        run_phases(p, p->model->after);
+        for (size_t tile = 0; tile < p->tiles; tile++)
+            p->kernels->collapse(p->lane_sums + tile * total * lanes, total, p->sums);
+    }
+    double square = 0.0;
+    for (size_t tile = 0; tile < p->tiles; tile++)
+        square += p->square[tile];
+    return square;
+}
+
+static double solve_by_reference(linear *p, bool with_gradient)
+{
+    const size_t rows = p->T * p->layout.dims.M;
+    double square = 0.0;
+    for (size_t i = 0; i < p->batch; i++)
+        square += p->model->reference(p, p->x[i], p->s == NULL ? NULL : p->s[i], p->states + i * rows,
+                                      with_gradient ? p->sums : NULL);
+    return square;
+}
+
+static void finish(linear *p, real *gradient)
+{
+    p->model->finish(&p->layout, p->parameters, p->sums);
+    for (size_t i = 0; i < p->layout.total; i++)
+        gradient[i] = (real)p->sums[i];
+}
+
+static double loss_of(const linear *p, double square)
+{
+    return square / ((double)p->layout.dims.N * (double)(p->T - p->warmup) * (double)p->batch);
+}
+
+antler_status ANT_FN(ant_linear_gradient)(void *opaque, const real *parameters, const real *const *x,
+                                          const real *const *s, double alpha, real *gradient,
+                                          ant_solve_report *report)
+{
+    linear *p = opaque;
+    const bool scan = p->solver == ANT_SOLVER_SCAN;
+    (void)alpha; /* nothing is forced: the data enter every step */
+    begin(p, parameters, x, s);
+    const double square = scan ? solve_by_scan(p, gradient != NULL) : solve_by_reference(p, gradient != NULL);
+    *report = (ant_solve_report){.loss = loss_of(p, square),
+                                 .solver = p->solver,
+                                 .kernels = scan ? p->kernels->name : "plain",
+                                 .chunks = scan ? p->blocks : 1};
+    if (gradient != NULL)
+        finish(p, gradient);
+    bool finite = isfinite(report->loss);
+    for (size_t i = 0; i < p->layout.total && gradient != NULL; i++)
+        finite = finite && isfinite(gradient[i]);
+    ANT_CHECK(finite, ANTLER_NON_FINITE,
+              "the loss or its gradient is not finite: use a smaller learning rate");
+    return ANTLER_OK;
+}
+
+void ANT_FN(ant_linear_states)(const void *opaque, size_t sequence, real *z)
+{
+    const linear *p = opaque;
+    const size_t rows = p->T * p->layout.dims.M;
+    memcpy(z, p->states + sequence * rows, rows * sizeof *z);
+}
+
+antler_status ANT_FN(ant_linear_reference)(void *opaque, const real *parameters, const real *const *x,
+                                           const real *const *s, double alpha,
+                                           void (*seen)(void *cookie, size_t sequence, const real *z),
+                                           void *cookie, real *gradient, double *loss)
+{
+    linear *p = opaque;
+    double square = 0.0;
+    (void)alpha;
+    begin(p, parameters, x, s);
+    for (size_t i = 0; i < p->batch; i++) {
+        square += p->model->reference(p, x[i], s == NULL ? NULL : s[i], p->one, p->sums);
+        seen(cookie, i, p->one);
+    }
+    *loss = loss_of(p, square);
+    finish(p, gradient);
+    return ANTLER_OK;
+}

@@ -1,0 +1,377 @@
+/* Models that are linear in their state: scan against plain steps, differences, free steps, equivalence. */
+#include "solve_support.h"
+#include "unit/check.h"
+
+#include "base/machine.h"
+#include "model/kind.h"
+
+/* Block length of the scan; tests go around its multiples. */
+enum { BLOCK = 64 };
+
+static ant_solve_options options_of(ant_solver solver, const problem *p)
+{
+    ant_solve_options o;
+    ant_solve_options_default(&o);
+    o.solver = solver;
+    o.warmup = p->warmup;
+    o.threads = 2;
+    return o;
+}
+
+static void compare_with_reference(const problem *p, const char *what)
+{
+    for (int bits = 64; bits >= 32; bits -= 32) {
+        const double tolerance = bits == 64 ? 1e-11 : 3e-4;
+        const ant_solve_options scan = options_of(ANT_SOLVER_AUTO, p),
+                                plain = options_of(ANT_SOLVER_REFERENCE, p);
+        answer a = solve(p, &scan, bits, true), b = solve(p, &plain, bits, false);
+        assert_int_equal(a.status, ANTLER_OK);
+        assert_int_equal(b.status, ANTLER_OK);
+        assert_int_equal(a.report.solver, ANT_SOLVER_SCAN);
+        assert_int_equal(b.report.solver, ANT_SOLVER_REFERENCE);
+        const size_t states = p->batch * p->T * p->layout.dims.M;
+        const double slopes = relative_error(a.gradient, b.gradient, p->layout.total),
+                     paths = relative_error(a.states, b.states, states),
+                     loss = fabs(a.report.loss - b.report.loss) / b.report.loss;
+        if (!(slopes < tolerance && paths < tolerance && loss < tolerance))
+            fail_msg("%s, T %zu, batch %zu, warm-up %zu, %d bits: gradient %g, states %g, loss %g", what,
+                     p->T, p->batch, p->warmup, bits, slopes, paths, loss);
+        /* What a log says of it is the same comparison. */
+        if (!(fabs(a.agreement.gradient - slopes) < tolerance && a.agreement.states < tolerance &&
+              a.agreement.loss < tolerance))
+            fail_msg("the check found %g instead of %g", a.agreement.gradient, slopes);
+        answer_free(&a);
+        answer_free(&b);
+    }
+}
+
+static void test_scan_equals_plain_steps(void **state)
+{
+    (void)state;
+    static const size_t lengths[] = {1, 2, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK - 5, 300, 70 * BLOCK + 9};
+    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+        for (size_t variant = 0; variant < 4; variant++) {
+            const size_t T = lengths[i], batch = T > 1000 ? 1 : 1 + 2 * (variant % 2);
+            const ant_model_dims lssm = {.kind = ANT_MODEL_LSSM,
+                                         .M = 1 + 3 * variant,
+                                         .N = 1 + variant,
+                                         .L = 5 + 7 * variant,
+                                         .K = variant == 2 ? 0 : variant};
+            problem p = random_problem(lssm, T, batch, variant == 3 ? T - 1 : T / 3, 0.0, 100 * i + variant);
+            compare_with_reference(&p, "lssm");
+            problem_free(&p);
+        }
+    }
+}
+
+/* Same bits on any number of threads. */
+static void test_threads_do_not_matter(void **state)
+{
+    (void)state;
+    const ant_model_dims dims[] = {{.kind = ANT_MODEL_LSSM, .M = 6, .N = 3, .L = 20, .K = 1}};
+    for (size_t i = 0; i < sizeof dims / sizeof dims[0]; i++) {
+        problem p = random_problem(dims[i], 5000, 2, 1000, 0.0, 7);
+        ant_solve_options o = options_of(ANT_SOLVER_SCAN, &p);
+        o.threads = 1;
+        answer one = solve(&p, &o, 32, false);
+        o.threads = 3;
+        answer three = solve(&p, &o, 32, false);
+        assert_int_equal(one.status, ANTLER_OK);
+        assert_memory_equal(one.gradient, three.gradient, p.layout.total * sizeof(double));
+        assert_true(one.report.loss == three.report.loss);
+        answer_free(&one);
+        answer_free(&three);
+        problem_free(&p);
+    }
+}
+
+static double loss_at(const problem *p, const ant_solve_options *o)
+{
+    answer a = solve(p, o, 64, false);
+    assert_int_equal(a.status, ANTLER_OK);
+    const double loss = a.report.loss;
+    answer_free(&a);
+    return loss;
+}
+
+/* Central differences for every parameter, by a solver. */
+static void check_differences(ant_model_dims dims, size_t T, size_t warmup, ant_solver solver, uint64_t seed)
+{
+    problem p = random_problem(dims, T, 2, warmup, 0.0, seed);
+    const ant_solve_options o = options_of(solver, &p);
+    answer a = solve(&p, &o, 64, false);
+    assert_int_equal(a.status, ANTLER_OK);
+    const double scale = largest(a.gradient, p.layout.total);
+    for (size_t i = 0; i < p.layout.slices; i++) {
+        const ant_model_slice *slice = &p.layout.slice[i];
+        for (size_t k = slice->offset; k < slice->offset + slice->count; k++) {
+            const double step = 1e-6, keep = p.parameters[k];
+            p.parameters[k] = keep + step;
+            const double up = loss_at(&p, &o);
+            p.parameters[k] = keep - step;
+            const double down = loss_at(&p, &o);
+            p.parameters[k] = keep;
+            const double slope = (up - down) / (2 * step);
+            if (!(fabs(slope - a.gradient[k]) < 2e-7 * (1.0 + scale)))
+                fail_msg("%s: %s[%zu] has gradient %g, differences say %g", ant_solver_name(solver),
+                         slice->name, k - slice->offset, a.gradient[k], slope);
+        }
+    }
+    answer_free(&a);
+    problem_free(&p);
+}
+
+static void test_every_parameter(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 2; seed++) {
+        const ant_solver solver = seed == 1 ? ANT_SOLVER_REFERENCE : ANT_SOLVER_SCAN;
+        check_differences((ant_model_dims){.kind = ANT_MODEL_LSSM, .M = 4, .N = 2, .L = 6, .K = 2}, 70, 3,
+                          solver, seed);
+        check_differences((ant_model_dims){.kind = ANT_MODEL_LSSM, .M = 2, .N = 3, .L = 5}, 9, 8, solver,
+                          seed + 2);
+    }
+}
+
+/* A model with the parameters of a problem. */
+static antler_model *model_of(const problem *p)
+{
+    antler_model *model = NULL;
+    CHECK_OK(ant_model_create(&p->layout.dims, &model));
+    memcpy(model->parameters, p->parameters, p->layout.total * sizeof *p->parameters);
+    ant_model_refresh(model);
+    return model;
+}
+
+/* The loss of training is the error of one-step predictions by the recurrent state. */
+static void test_steps_predict_what_the_scan_predicts(void **state)
+{
+    (void)state;
+    const ant_model_dims dims[] = {{.kind = ANT_MODEL_LSSM, .M = 5, .N = 3, .L = 9, .K = 2}};
+    for (size_t i = 0; i < sizeof dims / sizeof dims[0]; i++) {
+        const size_t T = 2 * BLOCK + 17, N = dims[i].N, K = dims[i].K;
+        problem p = random_problem(dims[i], T, 1, 20, 0.0, 3 + i);
+        antler_model *model = model_of(&p);
+        ant_runner *runner = NULL;
+        CHECK_OK(ant_runner_create(model, &runner));
+        double *from = get(2 * runner->n, sizeof *from), *next = from + runner->n;
+        double *inputs = get((T + 1) * (K + 1), sizeof *inputs), x[8], square = 0.0;
+        memcpy(inputs + K, p.s, T * K * sizeof *inputs); /* row t beside x_t */
+        for (size_t t = p.warmup + 1; t <= T; t++) {
+            ant_runner_warm(runner, p.x, inputs, t, from);
+            ant_runner_steps(runner, from, inputs + t * K, 1, next, x);
+            for (size_t n = 0; n < N; n++)
+                square += (x[n] - p.x[t * N + n]) * (x[n] - p.x[t * N + n]);
+        }
+        const ant_solve_options o = options_of(ANT_SOLVER_SCAN, &p);
+        const double loss = loss_at(&p, &o);
+        CHECK_NEAR(square / (double)(N * (T - p.warmup)), loss, 1e-12 * loss);
+        free(inputs);
+        free(from);
+        ant_runner_free(runner);
+        antler_model_free(model);
+        problem_free(&p);
+    }
+}
+
+/* Tangent vectors against differences of steps, at several states. */
+static void test_tangents_are_differences_of_steps(void **state)
+{
+    (void)state;
+    const ant_model_dims dims[] = {{.kind = ANT_MODEL_LSSM, .M = 5, .N = 3, .L = 9, .K = 2}};
+    for (size_t i = 0; i < sizeof dims / sizeof dims[0]; i++) {
+        problem p = random_problem(dims[i], 40, 1, 0, 0.0, 11 + i);
+        antler_model *model = model_of(&p);
+        ant_runner *runner = NULL;
+        CHECK_OK(ant_runner_create(model, &runner));
+        const size_t n = runner->n, stride = ant_lanes_pad(n);
+        double *from = get(4 * n, sizeof *from), *moved = from + n, *up = moved + n, *down = up + n;
+        double *vectors = get(4 * stride, sizeof *vectors), *next = vectors + 2 * stride, x[8];
+        double *scratch = get(runner->ops->push_scratch(runner->self), sizeof *scratch);
+        ant_runner_warm(runner, p.x, p.s, 30, from);
+        ant_stream stream = ant_stream_open(5, 0, 0, ANT_PURPOSE_INITIAL_STATE);
+        for (size_t k = 0; k < 2; k++)
+            ant_stream_normals(&stream, vectors + k * stride, n);
+        runner->ops->push(runner->self, from, p.s, 2, stride, vectors, next, scratch);
+        for (size_t k = 0; k < 2; k++) {
+            const double step = 1e-6;
+            for (size_t m = 0; m < n; m++)
+                moved[m] = from[m] + step * vectors[k * stride + m];
+            ant_runner_steps(runner, moved, p.s, 1, up, x);
+            for (size_t m = 0; m < n; m++)
+                moved[m] = from[m] - step * vectors[k * stride + m];
+            ant_runner_steps(runner, moved, p.s, 1, down, x);
+            for (size_t m = 0; m < n; m++)
+                CHECK_NEAR(next[k * stride + m], (up[m] - down[m]) / (2 * step), 1e-7);
+            for (size_t m = n; m < stride; m++)
+                CHECK_NEAR(next[k * stride + m], 0.0, 0.0);
+        }
+        free(scratch);
+        free(vectors);
+        free(from);
+        ant_runner_free(runner);
+        antler_model_free(model);
+        problem_free(&p);
+    }
+}
+
+/* ---- the LSSM that runs free is a shPLRNN with W = U B -------------------------------------------- */
+
+/* The shPLRNN of rank N, with WL = U and WR = B; its observations are its states. */
+static antler_model *converted(const antler_model *lssm)
+{
+    const ant_model_layout *from = &lssm->layout;
+    const ant_model_dims *d = &from->dims;
+    const ant_model_dims dims = {.M = d->M, .N = d->M, .L = d->L, .K = d->K, .rank = d->N};
+    static const char *const same[] = {"Abar", "V", "b", "h", "C"};
+    antler_model *model = NULL;
+    CHECK_OK(ant_model_create(&dims, &model));
+    const ant_model_layout *to = &model->layout;
+    for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
+        const ant_model_slice *slice = ant_model_layout_find(from, same[i]);
+        if (slice != NULL)
+            memcpy(model->parameters + ant_model_layout_find(to, same[i])->offset,
+                   lssm->parameters + slice->offset, slice->count * sizeof(double));
+    }
+    memcpy(model->parameters + to->WL, lssm->parameters + from->U, d->M * d->N * sizeof(double));
+    memcpy(model->parameters + to->WR, lssm->parameters + from->B, d->N * d->L * sizeof(double));
+    for (size_t m = 0; m < d->M; m++)
+        model->parameters[to->B + m * d->M + m] = 1.0;
+    ant_model_refresh(model);
+    return model;
+}
+
+/* A noisy orbit of a circle with an input, long enough to train on. */
+static antler_series *some_series(size_t rows)
+{
+    antler_series *series = NULL;
+    double *x = get(rows * 3, sizeof *x), *s = get(rows, sizeof *s);
+    for (size_t t = 0; t < rows; t++) {
+        const double phase = 0.11 * (double)t;
+        x[3 * t] = cos(phase);
+        x[3 * t + 1] = sin(phase);
+        x[3 * t + 2] = cos(2.0 * phase) * sin(0.01 * (double)t);
+        s[t] = sin(0.01 * (double)t);
+    }
+    CHECK_OK(antler_series_create(3, 1, &series));
+    CHECK_OK(antler_series_append(series, rows, x, s));
+    free(x);
+    free(s);
+    return series;
+}
+
+static void test_lssm_runs_as_a_low_rank_shplrnn(void **state)
+{
+    (void)state;
+    enum { M = 6, STEPS = 400 };
+    antler_series *series = some_series(900);
+    antler_settings s;
+    antler_trainer *trainer = NULL;
+    antler_model *lssm = NULL;
+    antler_settings_default(&s);
+    s.model = ANTLER_MODEL_LSSM;
+    s.latent_dim = M;
+    s.hidden_dim = 20;
+    s.sequence_length = 100;
+    s.batch_size = 4;
+    s.kappa = 0.8;
+    s.start_lr = 5e-3;
+    s.updates = 300;
+    CHECK_OK(antler_trainer_create(&s, series, &trainer));
+    CHECK_OK(antler_trainer_run(trainer, NULL, NULL));
+    CHECK_OK(antler_trainer_model(trainer, 1, &lssm));
+    assert_string_equal(antler_model_kind(lssm), "lssm");
+    antler_model *shplrnn = converted(lssm);
+
+    /* Where z is after one free step, both go on from there. */
+    antler_generate_opts opts;
+    antler_generate_opts_default(&opts);
+    antler_series *orbit = NULL, *latent = NULL, *same = NULL;
+    opts.start.context = series;
+    opts.start.inputs_end = ANTLER_INPUTS_HOLD;
+    opts.start.warmup = 60;
+    opts.steps = STEPS;
+    CHECK_OK(antler_generate(lssm, &opts, &orbit, &latent));
+    assert_int_equal(antler_series_dim(latent), M);
+    double *z = get(STEPS * M, sizeof *z), *other = get(STEPS * M, sizeof *other),
+           *x = get(STEPS * 3, sizeof *x);
+    CHECK_OK(antler_series_read_f64(latent, 0, 0, STEPS, z, NULL));
+    CHECK_OK(antler_series_read_f64(orbit, 0, 0, STEPS, x, NULL));
+    antler_series *inputs = NULL; /* of the second free step on */
+    double *driving = get(900, sizeof *driving), *unused = get(900 * 3, sizeof *unused);
+    CHECK_OK(antler_series_read_f64(series, 0, 62, 900 - 62, unused, driving));
+    CHECK_OK(antler_series_create(1, 0, &inputs));
+    CHECK_OK(antler_series_append(inputs, 900 - 62, driving, NULL));
+    antler_generate_opts from;
+    antler_generate_opts_default(&from);
+    from.start.state = z;
+    from.start.inputs = inputs;
+    from.start.inputs_end = ANTLER_INPUTS_HOLD;
+    from.steps = STEPS - 1;
+    CHECK_OK(antler_generate(shplrnn, &from, &same, NULL));
+    CHECK_OK(antler_series_read_f64(same, 0, 0, STEPS - 1, other, NULL));
+    assert_true(largest(z, STEPS * M) > 0.01);
+    for (size_t i = 0; i < (STEPS - 1) * M; i++)
+        CHECK_NEAR(other[i], z[M + i], 1e-9 * (1.0 + fabs(z[M + i])));
+
+    /* The same exponents, too. */
+    antler_lyapunov_opts l;
+    antler_lyapunov_result a, b;
+    antler_lyapunov_opts_default(&l);
+    l.start.state = z;
+    l.steps = 500;
+    CHECK_OK(antler_lyapunov(lssm, &l, &a));
+    CHECK_OK(antler_lyapunov(shplrnn, &l, &b));
+    assert_int_equal(a.count, M);
+    assert_int_equal(b.count, M);
+    for (size_t k = 0; k < M; k++)
+        CHECK_NEAR(a.exponents[k], b.exponents[k], 1e-3 * (1.0 + fabs(b.exponents[k])));
+    antler_lyapunov_result_clear(&a);
+    antler_lyapunov_result_clear(&b);
+    free(unused);
+    free(driving);
+    free(x);
+    free(other);
+    free(z);
+    antler_series_free(inputs);
+    antler_series_free(same);
+    antler_series_free(latent);
+    antler_series_free(orbit);
+    antler_model_free(shplrnn);
+    antler_model_free(lssm);
+    antler_trainer_free(trainer);
+    antler_series_free(series);
+}
+
+static void test_solvers_of_other_models_are_refused(void **state)
+{
+    (void)state;
+    const ant_model_dims dims = {.kind = ANT_MODEL_LSSM, .M = 3, .N = 2, .L = 4};
+    static const ant_solver refused[] = {ANT_SOLVER_SEQUENTIAL, ANT_SOLVER_DEER, ANT_SOLVER_QUASI_DEER,
+                                         ANT_SOLVER_SHOOTING};
+    ant_solve_plan_f64 *plan = NULL;
+    ant_solve_options o;
+    ant_solve_options_default(&o);
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        o.solver = refused[i];
+        CHECK_FAILS(ant_solve_plan_create_f64(&dims, 10, 1, &o, &plan), ANTLER_ERROR_ARGUMENT,
+                    "linear in its state");
+    }
+    const ant_model_dims shplrnn = {.M = 3, .N = 2, .L = 4};
+    o.solver = ANT_SOLVER_SCAN;
+    CHECK_FAILS(ant_solve_plan_create_f64(&shplrnn, 10, 1, &o, &plan), ANTLER_ERROR_ARGUMENT, "scan");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_scan_equals_plain_steps),
+        cmocka_unit_test(test_threads_do_not_matter),
+        cmocka_unit_test(test_every_parameter),
+        cmocka_unit_test(test_steps_predict_what_the_scan_predicts),
+        cmocka_unit_test(test_tangents_are_differences_of_steps),
+        cmocka_unit_test(test_lssm_runs_as_a_low_rank_shplrnn),
+        cmocka_unit_test(test_solvers_of_other_models_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
