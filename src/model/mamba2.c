@@ -223,10 +223,18 @@ static double silu_slope(double x)
 /* out = W in.  W: (rows, cols) */
 static void multiply(const double *W, size_t rows, size_t cols, const double *in, double *out)
 {
+    enum { SUMS = 4 }; /* independent ones: a single sum would wait for itself */
     for (size_t i = 0; i < rows; i++) {
-        out[i] = 0.0;
-        for (size_t j = 0; j < cols; j++)
-            out[i] += W[i * cols + j] * in[j];
+        const double *row = W + i * cols;
+        double sum[SUMS] = {0.0};
+        size_t j = 0;
+        for (; j + SUMS <= cols; j += SUMS) {
+            for (size_t k = 0; k < SUMS; k++)
+                sum[k] += row[j + k] * in[j + k];
+        }
+        for (; j < cols; j++)
+            sum[0] += row[j] * in[j];
+        out[i] = (sum[0] + sum[1]) + (sum[2] + sum[3]);
     }
 }
 

@@ -179,13 +179,23 @@ static void project(const linear *p, const item *i)
     o->multiply(p->parameters + m->proj_in, m->proj, m->D, k.normed, k.q);
 }
 
+/* What the blocks before and after keep; nothing at the ends of the sequence. */
+static kept kept_before(const linear *p, const item *i)
+{
+    return i->block == 0 ? (kept){.q = NULL} : kept_of(p, i->index - 1);
+}
+
+static kept kept_after(const linear *p, const item *i)
+{
+    return i->block + 1 == p->blocks ? (kept){.conv = NULL} : kept_of(p, i->index + 1);
+}
+
 /* A channel's inputs of the convolution with those of the last steps before.  line: (PAST + ANT_BLOCK) */
-static void line_of(const linear *p, const item *i, const kept *k, size_t channel, real *line)
+static void line_of(const kept *k, const kept *before, size_t channel, real *line)
 {
     const size_t row = (k->m.inner + channel) * ANT_BLOCK; /* behind the gate */
-    const real *before = i->block == 0 ? NULL : kept_of(p, i->index - 1).q + row + ANT_BLOCK - PAST;
     for (size_t t = 0; t < PAST; t++)
-        line[t] = before == NULL ? 0 : before[t];
+        line[t] = before->q == NULL ? 0 : before->q[row + ANT_BLOCK - PAST + t];
     memcpy(line + PAST, k->q + row, ANT_BLOCK * sizeof *line);
 }
 
@@ -193,11 +203,12 @@ static void line_of(const linear *p, const item *i, const kept *k, size_t channe
 static void convolve(const linear *p, const item *i, const kept *k)
 {
     const ant_mamba2 *m = &k->m;
+    const kept before = kept_before(p, i);
     real line[PAST + ANT_BLOCK];
     for (size_t c = 0; c < m->conv; c++) {
         const real *W = p->parameters + m->conv_W + c * TAPS, b = p->parameters[m->conv_b + c];
         real *out = k->conv + c * ANT_BLOCK;
-        line_of(p, i, k, c, line);
+        line_of(k, &before, c, line);
         for (size_t t = 0; t < ANT_BLOCK; t++)
             out[t] = b + W[0] * line[t] + W[1] * line[t + 1] + W[2] * line[t + 2] + W[3] * line[t + 3];
     }
@@ -586,16 +597,16 @@ static void leave(const linear *p, const item *i)
 static void convolution_back(const linear *p, const item *i, const kept *k)
 {
     const ant_mamba2 *m = &k->m;
+    const kept before = kept_before(p, i), after = kept_after(p, i);
     real line[PAST + ANT_BLOCK], slope[ANT_BLOCK + PAST];
     p->kernels->sum_rows(k->conv, m->conv, sums_of(p, i, m->conv_b));
     for (size_t c = 0; c < m->conv; c++) {
         const real *W = p->parameters + m->conv_W + c * TAPS;
-        const real *next = i->block + 1 < p->blocks ? kept_of(p, i->index + 1).conv + c * ANT_BLOCK : NULL;
         real *out = k->dq + (m->inner + c) * ANT_BLOCK;
-        line_of(p, i, k, c, line);
+        line_of(k, &before, c, line);
         memcpy(slope, k->conv + c * ANT_BLOCK, ANT_BLOCK * sizeof *slope);
         for (size_t t = 0; t < PAST; t++)
-            slope[ANT_BLOCK + t] = next == NULL ? 0 : next[t];
+            slope[ANT_BLOCK + t] = after.conv == NULL ? 0 : after.conv[c * ANT_BLOCK + t];
         for (size_t t = 0; t < ANT_BLOCK; t++)
             out[t] = W[3] * slope[t] + W[2] * slope[t + 1] + W[1] * slope[t + 2] + W[0] * slope[t + 3];
         for (size_t tap = 0; tap < TAPS; tap++) {
