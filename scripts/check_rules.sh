@@ -10,13 +10,14 @@ fail() { echo "rule broken: $*" >&2; failures=$((failures + 1)); }
 allowed() {
     case $1 in
         base) echo "" ;;
-        engine/cuda) echo "base" ;;
+        engine) echo "base engine/cuda" ;;
+        engine/cuda) echo "base engine" ;;
         data) echo "base" ;;
         data/systems) echo "base data" ;;
         model) echo "base data" ;;
         solve) echo "base model" ;;
         train) echo "base data model solve" ;;
-        measure) echo "base data model" ;;
+        measure) echo "base data model engine" ;;
         cli) echo "" ;;
         *) echo "unknown" ;;
     esac

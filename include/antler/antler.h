@@ -151,6 +151,15 @@ typedef struct antler_progress {
     void *cookie;
 } antler_progress;
 
+/* Where to compute.  Section 9 describes the GPUs. */
+typedef enum antler_device {
+    ANTLER_DEVICE_AUTO, /* the GPU where there is one and the work is large enough to pay; else the CPU */
+    ANTLER_DEVICE_CPU,
+    ANTLER_DEVICE_CUDA, /* the first GPU, or ANTLER_ERROR_DEVICE with the reason */
+} antler_device;
+
+ANTLER_API const char *antler_device_name(antler_device device); /* "auto", "cpu", "cuda" */
+
 /* ===================================================================================================
  * 3  Series
  * ================================================================================================= */
@@ -413,6 +422,8 @@ typedef struct antler_measure_opts {
                            0: none.  Default 20 */
     int threads;        /* 0: as many as OpenMP offers.  Default 0 */
     antler_progress progress;
+    antler_device device; /* of the Gaussian mixtures.  On the GPU D_stsp agrees with the CPU's to 1e-5.
+                             Default ANTLER_DEVICE_AUTO */
 } antler_measure_opts;
 
 ANTLER_API void antler_measure_opts_default(antler_measure_opts *opts);
@@ -428,6 +439,8 @@ typedef struct antler_measure_result {
     double seconds;          /* spent on D_stsp */
     const char *cpu;         /* instruction set that evaluated them: "avx512", "avx2", "base" */
     int threads;             /* that were used */
+    const char *device;      /* the GPU's name; NULL: it was the CPU */
+    double break_even;       /* kernels from which ANTLER_DEVICE_AUTO takes a GPU on this machine */
     size_t bins_filled;      /* occupied by either orbit, for `bins` */
     double hellinger;        /* D_H, mean over the variables */
     size_t hellinger_rows;   /* rows compared: the shorter of the two, over all pairs of trajectories */

@@ -96,6 +96,7 @@ class MeasureOpts(c.Structure):
         ("smoothing", c.c_double),
         ("threads", c.c_int),
         ("progress", Progress),
+        ("device", c.c_int),
     ]
 
 
@@ -111,6 +112,8 @@ class MeasureResult(c.Structure):
         ("seconds", c.c_double),
         ("cpu", c.c_char_p),
         ("threads", c.c_int),
+        ("device", c.c_char_p),
+        ("break_even", c.c_double),
         ("bins_filled", c.c_size_t),
         ("hellinger", c.c_double),
         ("hellinger_rows", c.c_size_t),

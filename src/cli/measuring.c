@@ -4,6 +4,17 @@
 #include <string.h>
 
 const char *const cli_dstsp_kinds[] = {"gmm", "gmm-silverman", "bins", NULL};
+const char *const cli_devices[] = {"auto", "cpu", "cuda", NULL};
+
+antler_device cli_device(const char *name)
+{
+    antler_device found = ANTLER_DEVICE_AUTO;
+    for (antler_device device = ANTLER_DEVICE_AUTO; name != NULL && device <= ANTLER_DEVICE_CUDA; device++) {
+        if (strcmp(antler_device_name(device), name) == 0)
+            found = device;
+    }
+    return found;
+}
 
 cli_measuring cli_measuring_default(void)
 {
@@ -30,6 +41,7 @@ int cli_measuring_finish(cli_measuring *s)
         if (strcmp(antler_dstsp_kind_name(kind), s->dstsp) == 0)
             s->opts.dstsp = kind;
     }
+    s->opts.device = cli_device(s->device);
     return s->embed == NULL ? -1 : read_embedding(s);
 }
 
@@ -68,6 +80,8 @@ json_t *cli_json_dstsp(const antler_measure_opts *o, const antler_measure_result
     json_object_set_new(d, "kernels_per_second", json_real(r->seconds > 0.0 ? r->kernels / r->seconds : 0.0));
     json_object_set_new(d, "threads", json_integer(r->threads));
     json_object_set_new(d, "cpu", json_string(r->cpu == NULL ? "" : r->cpu));
+    json_object_set_new(d, "device", json_string(r->device == NULL ? "cpu" : r->device));
+    json_object_set_new(d, "break_even", json_real(r->break_even));
     return d;
 }
 
@@ -93,6 +107,19 @@ int cli_json_print(json_t *root)
     return CLI_DONE;
 }
 
+static void print_work(const antler_measure_opts *o, const antler_measure_result *r)
+{
+    printf("  work       %.3g kernels in %.2f s: %.3g kernels/s on ", r->kernels, r->seconds,
+           r->seconds > 0.0 ? r->kernels / r->seconds : 0.0);
+    if (r->device != NULL)
+        printf("%s", r->device);
+    else
+        printf("%d thread%s, %s", r->threads, r->threads == 1 ? "" : "s", r->cpu);
+    if (o->device == ANTLER_DEVICE_AUTO)
+        printf(" (auto: a GPU pays from %.2g kernels on)", r->break_even);
+    putchar('\n');
+}
+
 void cli_print_dstsp(const antler_measure_opts *o, const antler_measure_result *r)
 {
     const bool bins = o->dstsp == ANTLER_DSTSP_BINS;
@@ -111,9 +138,7 @@ void cli_print_dstsp(const antler_measure_opts *o, const antler_measure_result *
     printf("  points     %zu true, %zu generated, d = %zu\n", r->true_points, r->generated_points,
            r->dstsp_dim);
     if (!bins)
-        printf("  work       %.3g kernels in %.2f s: %.3g kernels/s on %d thread%s, %s\n", r->kernels,
-               r->seconds, r->seconds > 0.0 ? r->kernels / r->seconds : 0.0, r->threads,
-               r->threads == 1 ? "" : "s", r->cpu);
+        print_work(o, r);
 }
 
 void cli_print_hellinger(const antler_measure_opts *o, const antler_measure_result *r)

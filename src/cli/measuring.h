@@ -7,11 +7,14 @@
 #include <jansson.h>
 
 typedef struct cli_measuring {
-    const char *dstsp, *embed; /* as given; cli_measuring_finish reads them into opts */
+    const char *dstsp, *embed, *device; /* as given; cli_measuring_finish reads them into opts */
     antler_measure_opts opts;
 } cli_measuring;
 
-extern const char *const cli_dstsp_kinds[];
+extern const char *const cli_dstsp_kinds[], *const cli_devices[];
+
+/* The device of that name; NULL is auto. */
+antler_device cli_device(const char *name);
 
 #define CLI_MEASURING_AT(type, field, member) offsetof(type, field) + offsetof(cli_measuring, member)
 
@@ -62,6 +65,12 @@ extern const char *const cli_dstsp_kinds[];
          "Width of the Gaussian that smooths power spectra; 0 for none. Default 20.",                          \
          CLI_MEASURING_AT(type, field, opts.smoothing),                                                        \
          NULL},                                                                                                \
+        {"device",                                                                                             \
+         CLI_CHOICE,                                                                                           \
+         "auto|cpu|cuda",                                                                                      \
+         "Where D_stsp is computed; auto takes a GPU when there is one and the work pays. Default auto.",      \
+         CLI_MEASURING_AT(type, field, device),                                                                \
+         cli_devices},                                                                                         \
     {                                                                                                          \
         "threads", CLI_INT, "N", "Threads; 0 for all. Default 0.",                                             \
             CLI_MEASURING_AT(type, field, opts.threads), NULL                                                  \

@@ -3,10 +3,17 @@
 #include "base/machine.h"
 #include "measure/bins.h"
 #include "measure/embed.h"
+#include "measure/mixture.h"
 
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
+
+/*
+ * Kernels that a core evaluates in the second or so that a GPU needs to start and to compile: from that much
+ * work per thread on the GPU pays (docs/benchmarks.md has the cores, docs/gpu.md the start).
+ */
+#define RATE 2e9
 
 const char *antler_dstsp_kind_name(antler_dstsp_kind kind)
 {
@@ -73,16 +80,22 @@ static antler_status mixture_divergence(const ant_points *truth, const ant_point
     double *samples = malloc(bytes); // (samples, dim)
     if (samples == NULL)
         return ant_fail_memory(bytes, "the Monte Carlo samples");
-    antler_status status = ant_progress_report(opts->progress, "drawing samples", 0.0);
+    const ant_mixture p = {truth->values, variance, truth->count, truth->dim};
+    const ant_mixture q = {generated->values, variance, generated->count, generated->dim};
+    const ant_engine *engine = NULL;
+    result->kernels = (double)opts->samples * ((double)truth->count + (double)generated->count);
+    result->break_even = RATE * (double)result->threads;
+    antler_status status = ant_engine_choose(opts->device, result->kernels > result->break_even, &engine);
+    if (status == ANTLER_OK)
+        status = ant_progress_report(opts->progress, "drawing samples", 0.0);
     if (status == ANTLER_OK)
         status = antler_mixture_samples(truth->values, truth->count, truth->dim, variance, opts->samples,
                                         opts->seed, samples);
     if (status == ANTLER_OK)
-        status = antler_dstsp_samples(truth->values, truth->count, generated->values, generated->count,
-                                      truth->dim, variance, samples, opts->samples, result->threads,
-                                      opts->progress, &result->dstsp, &result->dstsp_error);
+        status = ant_mixture_divergence(engine, &p, &q, samples, opts->samples, result->threads,
+                                        opts->progress, &result->dstsp, &result->dstsp_error);
     free(samples);
-    result->kernels = (double)opts->samples * ((double)truth->count + (double)generated->count);
+    result->device = engine == NULL ? NULL : engine->device();
     return status;
 }
 

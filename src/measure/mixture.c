@@ -70,9 +70,9 @@ antler_status antler_log_density(const double *x, size_t length, size_t dim, con
     if (values == NULL)
         return ant_fail_memory(count * sizeof *values, "the log densities");
     const ant_mixture mixture = {.x = x, .variance = variance, .length = length, .dim = dim};
-    const ant_mixture_report report = {
-        .progress = progress, .what = "log density", .begin = 0.0, .span = 1.0};
-    const antler_status status = ant_mixture_log_density(&mixture, samples, count, threads, report, values);
+    const ant_engine_report report = {.progress = progress, .what = "log density", .begin = 0.0, .span = 1.0};
+    const antler_status status =
+        ant_mixture_log_density(NULL, &mixture, samples, count, threads, report, values);
     if (status == ANTLER_OK || status == ANTLER_NON_FINITE)
         memcpy(log_density, values, count * sizeof *values);
     free(values);
@@ -100,19 +100,43 @@ static void mean_and_error(double *values, size_t count, double *mean, double *e
 }
 
 /* log_p, log_q: (count); on success log_p holds the differences. */
-static antler_status log_ratios(const ant_mixture *p, const ant_mixture *q, const double *samples,
-                                size_t count, int threads, antler_progress progress, double *log_p,
-                                double *log_q)
+static antler_status log_ratios(const ant_engine *engine, const ant_mixture *p, const ant_mixture *q,
+                                const double *samples, size_t count, int threads, antler_progress progress,
+                                double *log_p, double *log_q)
 {
     const double share = (double)p->length / ((double)p->length + (double)q->length);
-    const ant_mixture_report first = {.progress = progress, .what = "D_stsp", .begin = 0.0, .span = share};
-    const ant_mixture_report second = {
+    const ant_engine_report first = {.progress = progress, .what = "D_stsp", .begin = 0.0, .span = share};
+    const ant_engine_report second = {
         .progress = progress, .what = "D_stsp", .begin = share, .span = 1.0 - share};
-    ANT_TRY(ant_mixture_log_density(p, samples, count, threads, first, log_p));
-    ANT_TRY(ant_mixture_log_density(q, samples, count, threads, second, log_q));
+    ANT_TRY(ant_mixture_log_density(engine, p, samples, count, threads, first, log_p));
+    ANT_TRY(ant_mixture_log_density(engine, q, samples, count, threads, second, log_q));
     for (size_t i = 0; i < count; i++)
         log_p[i] -= log_q[i];
     return ANTLER_OK;
+}
+
+antler_status ant_mixture_divergence(const ant_engine *engine, const ant_mixture *p, const ant_mixture *q,
+                                     const double *samples, size_t count, int threads,
+                                     antler_progress progress, double *divergence, double *error)
+{
+    ANT_TRY(check_threads(threads));
+    ANT_TRY(check_rows("x", p->x, p->length, p->dim));
+    ANT_TRY(check_rows("y", q->x, q->length, q->dim));
+    ANT_TRY(check_variance(p->variance, p->dim));
+    ANT_TRY(check_rows("samples", samples, count, p->dim));
+    double *log_p = calloc(count, 2 * sizeof *log_p); // (2, count)
+    if (log_p == NULL)
+        return ant_fail_memory(2 * count * sizeof *log_p, "the log densities");
+    const antler_status status =
+        log_ratios(engine, p, q, samples, count, threads, progress, log_p, log_p + count);
+    if (status == ANTLER_OK) {
+        double mean_error;
+        mean_and_error(log_p, count, divergence, &mean_error);
+        if (error != NULL)
+            *error = mean_error;
+    }
+    free(log_p);
+    return status;
 }
 
 antler_status antler_dstsp_samples(const double *x, size_t true_points, const double *y,
@@ -121,25 +145,9 @@ antler_status antler_dstsp_samples(const double *x, size_t true_points, const do
                                    double *dstsp, double *error)
 {
     ANT_CHECK(dstsp != NULL, ANTLER_ERROR_ARGUMENT, "dstsp is NULL");
-    ANT_TRY(check_threads(threads));
-    ANT_TRY(check_rows("x", x, true_points, dim));
-    ANT_TRY(check_rows("y", y, generated_points, dim));
-    ANT_TRY(check_variance(variance, dim));
-    ANT_TRY(check_rows("samples", samples, count, dim));
-    double *log_p = calloc(count, 2 * sizeof *log_p); // (2, count)
-    if (log_p == NULL)
-        return ant_fail_memory(2 * count * sizeof *log_p, "the log densities");
     const ant_mixture p = {.x = x, .variance = variance, .length = true_points, .dim = dim};
     const ant_mixture q = {.x = y, .variance = variance, .length = generated_points, .dim = dim};
-    const antler_status status = log_ratios(&p, &q, samples, count, threads, progress, log_p, log_p + count);
-    if (status == ANTLER_OK) {
-        double mean_error;
-        mean_and_error(log_p, count, dstsp, &mean_error);
-        if (error != NULL)
-            *error = mean_error;
-    }
-    free(log_p);
-    return status;
+    return ant_mixture_divergence(NULL, &p, &q, samples, count, threads, progress, dstsp, error);
 }
 
 /*
@@ -159,9 +167,10 @@ antler_status antler_mixture_samples(const double *x, size_t length, size_t dim,
         return ant_fail_memory(dim * sizeof *sd, "the widths of the kernels");
     for (size_t i = 0; i < dim; i++)
         sd[i] = sqrt(variance[i]);
-    ant_stream stream = ant_stream_open(seed, 0, 0, ANT_PURPOSE_MIXTURE_SAMPLES);
     const uint64_t blocks = 1 + dim / 2 + dim % 2;
+#pragma omp parallel for
     for (size_t k = 0; k < count; k++) {
+        ant_stream stream = ant_stream_open(seed, 0, 0, ANT_PURPOSE_MIXTURE_SAMPLES);
         double *sample = samples + k * dim;
         ant_stream_seek(&stream, k * blocks);
         const double *point = x + ant_stream_below(&stream, length) * dim;

@@ -7,14 +7,7 @@
 #ifndef ANT_MEASURE_MIXTURE_H
 #define ANT_MEASURE_MIXTURE_H
 
-#include "base/status.h"
-
-/* Reports of a call that is one part of a longer work: fractions run from `begin` to `begin + span`. */
-typedef struct ant_mixture_report {
-    antler_progress progress;
-    const char *what;
-    double begin, span;
-} ant_mixture_report;
+#include "engine/engine.h"
 
 /* The mixture (1/length) sum_t N(x_t, diag(variance)). */
 typedef struct ant_mixture {
@@ -31,9 +24,20 @@ typedef struct ant_mixture {
  * max(1, |log density|).  ANTLER_NON_FINITE when a sample is so far away that its log density is below the
  * range of a double; its value is -inf then and the others are good.
  *
+ * An engine other than NULL takes the sums over; engine.h says how good its values are.
+ *
  * Arguments must be valid: finite values, normal positive variances, no empty array.
  */
-antler_status ant_mixture_log_density(const ant_mixture *mixture, const double *samples, size_t count,
-                                      int threads, ant_mixture_report report, double *log_density);
+antler_status ant_mixture_log_density(const ant_engine *engine, const ant_mixture *mixture,
+                                      const double *samples, size_t count, int threads,
+                                      ant_engine_report report, double *log_density);
+
+/*
+ * antler_dstsp_samples on an engine: the mean of log p - log q over samples, and its standard error.
+ * The arrays are checked.  samples: (count, dim of p); error: may be NULL.
+ */
+antler_status ant_mixture_divergence(const ant_engine *engine, const ant_mixture *p, const ant_mixture *q,
+                                     const double *samples, size_t count, int threads,
+                                     antler_progress progress, double *divergence, double *error);
 
 #endif

@@ -61,7 +61,7 @@ typedef struct density {
     const double *orbit; // (vectors, rows, W), packed for the pass that runs
     size_t vectors, rows, vectors_per_block;
 
-    ant_mixture_report report;
+    ant_engine_report report;
     double work;        /* in units of samples * vectors, of all passes */
     atomic_size_t done; /* of it */
     double reported;    /* the last fraction and its time: of the calling thread only */
@@ -394,8 +394,27 @@ static antler_status check_representable(const density *d)
     return ANTLER_OK;
 }
 
-antler_status ant_mixture_log_density(const ant_mixture *mixture, const double *samples, size_t count,
-                                      int threads, ant_mixture_report report, double *log_density)
+/* The same by an engine: it knows the scaled distances, the density's constant is added here. */
+static antler_status run_on_engine(const ant_engine *engine, density *d)
+{
+    const ant_engine_kernel_sums work = {.points = d->mixture->x,
+                                         .centre = d->centre,
+                                         .scale = d->scale,
+                                         .samples = d->samples,
+                                         .length = d->mixture->length,
+                                         .dim = d->mixture->dim,
+                                         .count = d->count,
+                                         .report = d->report,
+                                         .log_sum = d->log_density};
+    ANT_TRY(engine->kernel_sums(&work));
+    for (size_t i = 0; i < d->count; i++)
+        d->log_density[i] -= d->log_norm;
+    return ANTLER_OK;
+}
+
+antler_status ant_mixture_log_density(const ant_engine *engine, const ant_mixture *mixture,
+                                      const double *samples, size_t count, int threads,
+                                      ant_engine_report report, double *log_density)
 {
     density d = {.mixture = mixture,
                  .samples = samples,
@@ -413,7 +432,7 @@ antler_status ant_mixture_log_density(const ant_mixture *mixture, const double *
     ANT_TRY(ant_arena_create(&arena, arena.used));
     carve(&arena, &d);
     set_constants(&d);
-    antler_status status = run(&d);
+    antler_status status = engine == NULL ? run(&d) : run_on_engine(engine, &d);
     ant_arena_destroy(&arena);
     if (status == ANTLER_OK)
         status = check_representable(&d);

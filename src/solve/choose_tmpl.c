@@ -64,6 +64,35 @@ static ANT_FN(ant_engine) engine_for(const forced_plan *plan, const kernels *k, 
                                 .threads = plan->options.threads};
 }
 
+/* Whether walking from piece to piece may pay: wide enough, and its sums fit into the cache. */
+static bool pieces_suit(const forced_plan *plan, const kernels *piece)
+{
+    const ant_model_dims *d = &plan->layout.dims;
+    const size_t widest = ANT_FN(ant_kernels_lane)(ant_cpu_level_best())->lanes;
+    return plan->options.pieces != ANT_PIECES_NEVER && piece->mask_words(d) <= ANT_MASK_WORDS &&
+           ceiling(d->L, widest) >= 2 * ceiling(d->M + 1, widest) &&
+           piece->scratch_count(d) * sizeof(real) <= (size_t)1 << 20;
+}
+
+/* Put the piece kernels in front of what was chosen; where they must not refuse, in its place. */
+static void choose_pieces(forced_plan *plan)
+{
+    const kernels *piece = ANT_FN(ant_kernels_piece)(ant_cpu_level_best());
+    const bool always = plan->options.pieces == ANT_PIECES_ALWAYS;
+    if (!always && !pieces_suit(plan, piece))
+        return;
+    const size_t few = ceiling((size_t)plan->options.threads, plan->batch);
+    const size_t chunks = plan->options.solver == ANT_SOLVER_SEQUENTIAL ? 1
+                          : plan->options.chunks > 0                    ? plan->options.chunks
+                          : plan->T / few >= SHORTEST_CHUNK             ? few
+                                                                        : 1;
+    plan->trial = engine_for(plan, piece, chunks);
+    if (always) {
+        plan->engine = plan->trial;
+        plan->trial = (ANT_FN(ant_engine)){0};
+    }
+}
+
 /* Chunks over threads, in lanes where the caller asked for that many; and lanes to be tried first. */
 static void choose_shooting(forced_plan *plan)
 {
@@ -97,14 +126,16 @@ void ANT_FN(ant_plan_choose)(forced_plan *plan)
     }
     if (o->solver == ANT_SOLVER_SEQUENTIAL)
         plan->engine = engine_for(plan, for_sequences(plan), 1);
+    if (ANT_FN(ant_plan_uses_engine)(plan))
+        choose_pieces(plan);
     const char *chosen = automatic ? "auto chose " : "";
     const ANT_FN(ant_engine) *e = &plan->engine, *t = &plan->trial;
     if (!ANT_FN(ant_plan_uses_engine)(plan))
         snprintf(plan->choice, sizeof plan->choice, "%s%s", chosen, ant_solver_name(o->solver));
     else if (t->kernels != NULL)
         snprintf(plan->choice, sizeof plan->choice,
-                 "%s%s: batch %zu, T %zu, M %zu, L %zu, %d threads; %zu chunks per sequence in lanes (%s), "
-                 "or %zu (%s) where they do not merge",
+                 "%s%s: batch %zu, T %zu, M %zu, L %zu, %d threads; %zu chunks per sequence (%s), "
+                 "or %zu (%s) where that does not pay",
                  chosen, ant_solver_name(o->solver), plan->batch, plan->T, plan->layout.dims.M,
                  plan->layout.dims.L, o->threads, t->chunks, t->kernels->name, e->chunks, e->kernels->name);
     else

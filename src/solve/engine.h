@@ -14,13 +14,13 @@ typedef struct ANT_FN(ant_engine) {
     size_t chunks;   /* per sequence, <= T */
     size_t segments; /* batch * chunks; segment i is chunk i % chunks of sequence i / chunks */
     size_t groups;   /* of kernels->lanes segments */
-    size_t slots;    /* partial sums; group g adds to slot g % slots, whatever thread runs it */
+    size_t slots;    /* one per thread: group g belongs to slot g % slots, with its scratch and sums */
     int threads;
     ANT_FN(ant_group) * group;
     ANT_FN(ant_run) * run; /* (groups): of the last round */
     bool *dirty;           /* (groups) */
     real *packed;
-    real *scratch; /* (threads, scratch_count) */
+    real *scratch; /* (slots, scratch_count) */
     size_t scratch_count;
     double *sums; /* (slots, ant_sums_count) */
 } ANT_FN(ant_engine);
@@ -30,7 +30,8 @@ void ANT_FN(ant_engine_carve)(ANT_FN(ant_engine) * engine, ant_arena *arena);
 
 /*
  * Solve forward; fills the report's outcome, iterations, last_change, fallbacks and repeated_steps.  With
- * `trial` give up and return false as soon as a whole chunk has run again without merging.
+ * `trial` give up and return false as soon as a kernel refuses or a whole chunk has run again without
+ * merging.
  */
 bool ANT_FN(ant_engine_forward)(ANT_FN(ant_engine) * engine, const ANT_FN(ant_problem) * p,
                                 const real *const *x, const real *const *s, const ant_solve_options *options,

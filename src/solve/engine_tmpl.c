@@ -57,24 +57,28 @@ void ANT_FN(ant_engine_carve)(engine *e, ant_arena *arena)
     const size_t lanes = e->kernels->lanes, length = segment_begin(e, 1), rows = (length + 1) * lanes;
     e->segments = e->batch * e->chunks;
     e->groups = (e->segments + lanes - 1) / lanes;
-    e->slots = e->groups < 64 ? e->groups : 64;
+    e->slots = e->groups < (size_t)e->threads ? e->groups : (size_t)e->threads;
     e->scratch_count = (e->kernels->scratch_count(d) + 63) / 64 * 64;
     e->group = ant_arena_take(arena, e->groups, sizeof *e->group);
     e->run = ant_arena_take(arena, e->groups, sizeof *e->run);
     e->dirty = ant_arena_take(arena, e->groups, sizeof *e->dirty);
     e->packed = ant_arena_take(arena, e->kernels->packed_count(d), sizeof *e->packed);
-    e->scratch = ant_arena_take(arena, (size_t)e->threads * e->scratch_count, sizeof *e->scratch);
+    e->scratch = ant_arena_take(arena, e->slots * e->scratch_count, sizeof *e->scratch);
     e->sums = ant_arena_take(arena, e->slots * ANT_FN(ant_sums_count)(e->layout), sizeof *e->sums);
+    const size_t copied = lanes > 1 ? rows : 0; /* a single lane reads the caller's arrays */
+    const size_t timed = e->kernels->knows_time ? 0 : rows;
+    const size_t words = e->kernels->mask_words == NULL ? 0 : e->kernels->mask_words(d);
     const size_t slack = ANT_ARENA_ALIGN / sizeof(real); /* line kernels read whole vectors of a last row */
     for (size_t g = 0; g < e->groups; g++) {
         const group parts = {.length = length,
                              .z = ant_arena_take(arena, rows * d->M + slack, sizeof(real)),
                              .forced = ant_arena_take(arena, rows * d->M + slack, sizeof(real)),
                              .error = ant_arena_take(arena, rows * d->N, sizeof(real)),
-                             .x = ant_arena_take(arena, rows * d->N, sizeof(real)),
-                             .s = ant_arena_take(arena, rows * d->K, sizeof(real)),
-                             .strength = ant_arena_take(arena, rows, sizeof(real)),
-                             .weight = ant_arena_take(arena, rows, sizeof(real)),
+                             .own_x = ant_arena_take(arena, copied * d->N, sizeof(real)),
+                             .own_s = ant_arena_take(arena, copied * d->K, sizeof(real)),
+                             .masks = ant_arena_take(arena, words * length, sizeof(uint64_t)),
+                             .strength = ant_arena_take(arena, timed, sizeof(real)),
+                             .weight = ant_arena_take(arena, timed, sizeof(real)),
                              .inject = ant_arena_take(arena, d->M * lanes, sizeof(real)),
                              .inject_last = ant_arena_take(arena, d->M * lanes, sizeof(real)),
                              .border = ant_arena_take(arena, d->M * lanes, sizeof(real))};
@@ -83,8 +87,29 @@ void ANT_FN(ant_engine_carve)(engine *e, ant_arena *arena)
     }
 }
 
-/* Copy the data of one lane into its column, with strengths, weights and the first guess of its start. */
-static void lane_load(const engine *e, const engine_problem *p, const real *x, const real *s, const lane *a)
+/* Strengths, weights and the first guess of the start of one lane. */
+static void lane_start(const engine *e, const engine_problem *p, const real *x, const lane *a)
+{
+    const ant_model_dims *d = &e->layout->dims;
+    const size_t lanes = e->kernels->lanes;
+    group *g = a->group;
+    for (size_t i = 0; i <= g->length && !e->kernels->knows_time; i++) {
+        const size_t t = a->begin + i;
+        const bool counts = i > 0 && t <= a->end && t > e->warmup && !a->idle;
+        g->weight[i * lanes + a->index] = counts ? p->weight : 0;
+        if (i < g->length)
+            g->strength[i * lanes + a->index] = (real)ant_forcing_strength(t, e->warmup, p->alpha);
+    }
+    for (size_t m = 0; m < d->M; m++) {
+        real sum = 0;
+        for (size_t n = 0; n < d->N; n++)
+            sum += p->forcing->pinv[m * d->N + n] * x[a->begin * d->N + n];
+        g->z[m * lanes + a->index] = sum;
+    }
+}
+
+/* Copy the data of one lane into its column. */
+static void lane_load(const engine *e, const real *x, const real *s, const lane *a)
 {
     const ant_model_dims *d = &e->layout->dims;
     const size_t lanes = e->kernels->lanes;
@@ -93,21 +118,43 @@ static void lane_load(const engine *e, const engine_problem *p, const real *x, c
         const size_t t = a->begin + i;
         const bool inside = t <= e->T; /* a shorter segment at the end runs one idle step past T */
         for (size_t n = 0; n < d->N; n++)
-            g->x[(i * d->N + n) * lanes + a->index] = inside ? x[t * d->N + n] : 0;
-        const bool counts = i > 0 && t <= a->end && t > e->warmup && !a->idle;
-        g->weight[i * lanes + a->index] = counts ? p->weight : 0;
-        if (i == g->length)
-            break;
-        g->strength[i * lanes + a->index] = (real)ant_forcing_strength(t, e->warmup, p->alpha);
-        for (size_t k = 0; k < d->K; k++)
-            g->s[(i * d->K + k) * lanes + a->index] = t < e->T ? s[t * d->K + k] : 0;
+            g->own_x[(i * d->N + n) * lanes + a->index] = inside ? x[t * d->N + n] : 0;
+        for (size_t k = 0; k < d->K && i < g->length; k++)
+            g->own_s[(i * d->K + k) * lanes + a->index] = t < e->T ? s[t * d->K + k] : 0;
     }
-    for (size_t m = 0; m < d->M; m++) {
-        real sum = 0;
-        for (size_t n = 0; n < d->N; n++)
-            sum += p->forcing->pinv[m * d->N + n] * x[a->begin * d->N + n];
-        g->z[m * lanes + a->index] = sum;
+    g->x = g->own_x;
+    g->s = g->own_s;
+}
+
+/* A single lane has its own length and reads the caller's arrays. */
+static void line_load(const engine *e, const real *x, const real *s, const lane *a)
+{
+    const ant_model_dims *d = &e->layout->dims;
+    group *g = a->group;
+    g->begin = a->begin;
+    g->length = a->end - a->begin;
+    g->x = x + a->begin * d->N;
+    g->s = s == NULL ? NULL : s + a->begin * d->K;
+}
+
+static void load_group(engine *e, const engine_problem *p, const real *const *x, const real *const *s,
+                       size_t g)
+{
+    for (size_t i = 0; i < e->kernels->lanes; i++) {
+        const lane a = lane_at(e, g, i);
+        const real *inputs = s == NULL ? NULL : s[a.sequence];
+        if (e->kernels->lanes > 1)
+            lane_load(e, x[a.sequence], inputs, &a);
+        else
+            line_load(e, x[a.sequence], inputs, &a);
+        lane_start(e, p, x[a.sequence], &a);
     }
+    if (e->kernels->enter != NULL) { /* from and to the same row, through a row that is not in use yet */
+        real *z = e->group[g].z, *other = z + e->layout->dims.M;
+        memcpy(other, z, e->layout->dims.M * sizeof *z);
+        e->kernels->enter(&e->layout->dims, e->packed, other, z);
+    }
+    e->dirty[g] = true;
 }
 
 /* Hand the ends of chunks to the starts of the next; marks the groups that have to run again. */
@@ -134,28 +181,28 @@ static size_t hand_on_states(engine *e)
     return dirty;
 }
 
-/* Run the groups that are marked. */
-static void run_forward(engine *e, const engine_problem *p, double merge)
+/* Run the groups that are marked; false when a kernel refused. */
+static bool run_forward(engine *e, const engine_problem *p, double merge, bool trial)
 {
-#pragma omp parallel for schedule(static, 1) num_threads(e->threads) if (e->groups > 1)
-    for (size_t g = 0; g < e->groups; g++) {
-        if (e->dirty[g])
-            e->run[g] = e->kernels->forward(p, e->packed, &e->group[g], merge,
-                                            e->scratch + (size_t)omp_get_thread_num() * e->scratch_count);
+    bool refused = false;
+#pragma omp parallel for schedule(static, 1) num_threads(e->threads) if (e->slots > 1) reduction(|| : refused)
+    for (size_t slot = 0; slot < e->slots; slot++) {
+        for (size_t g = slot; g < e->groups && !refused; g += e->slots) {
+            if (e->dirty[g])
+                e->run[g] = e->kernels->forward(p, e->packed, &e->group[g], merge, trial,
+                                                e->scratch + slot * e->scratch_count);
+            refused = refused || e->run[g].refused;
+        }
     }
+    return !refused;
 }
 
 static void load(engine *e, const engine_problem *p, const real *const *x, const real *const *s)
 {
     e->kernels->pack(p, e->packed);
 #pragma omp parallel for schedule(static, 1) num_threads(e->threads) if (e->groups > 1)
-    for (size_t g = 0; g < e->groups; g++) {
-        for (size_t i = 0; i < e->kernels->lanes; i++) {
-            const lane a = lane_at(e, g, i);
-            lane_load(e, p, x[a.sequence], s == NULL ? NULL : s[a.sequence], &a);
-        }
-        e->dirty[g] = true;
-    }
+    for (size_t g = 0; g < e->groups; g++)
+        load_group(e, p, x, s, g);
 }
 
 /* The jump that may stay where a chunk merges: well below the tolerance, not below rounding. */
@@ -191,7 +238,8 @@ bool ANT_FN(ant_engine_forward)(engine *e, const engine_problem *p, const real *
                                 ant_solve_report *report)
 {
     load(e, p, x, s);
-    run_forward(e, p, -1.0);
+    if (!run_forward(e, p, -1.0, trial))
+        return false;
     if (e->chunks == 1)
         return true;
     const double merge = merge_tolerance(e, options->tolerance);
@@ -202,8 +250,9 @@ bool ANT_FN(ant_engine_forward)(engine *e, const engine_problem *p, const real *
                 return true;
             report->fallbacks = e->batch; /* going on to the end is the sequential solution */
         }
-        run_forward(e, p, merge);
-        if (!note_round(e, report) && trial)
+        if (!run_forward(e, p, merge, trial))
+            return false;
+        if (!note_round(e, report) && trial && e->kernels->lanes > 1)
             return false;
     }
     return true;
@@ -225,9 +274,9 @@ static void run_backward(engine *e, const engine_problem *p, bool loss, double f
     for (size_t slot = 0; slot < e->slots; slot++) {
         for (size_t g = slot; g < e->groups; g += e->slots) {
             if (e->dirty[g])
-                e->run[g] = e->kernels->backward(p, e->packed, &e->group[g], loss, floor,
-                                                 e->scratch + (size_t)omp_get_thread_num() * e->scratch_count,
-                                                 e->sums + slot * count);
+                e->run[g] =
+                    e->kernels->backward(p, e->packed, &e->group[g], loss, floor,
+                                         e->scratch + slot * e->scratch_count, e->sums + slot * count);
         }
     }
 }
@@ -290,6 +339,8 @@ void ANT_FN(ant_engine_gradient)(engine *e, const engine_problem *p, const real 
     const size_t count = ANT_FN(ant_sums_count)(e->layout);
     memset(e->sums, 0, e->slots * count * sizeof *e->sums);
     memset(sums, 0, count * sizeof *sums);
+    for (size_t slot = 0; slot < e->slots && e->kernels->open != NULL; slot++)
+        e->kernels->open(&e->layout->dims, e->scratch + slot * e->scratch_count);
     clear_injections(e);
     for (size_t g = 0; g < e->groups; g++)
         e->dirty[g] = true;
@@ -307,6 +358,8 @@ void ANT_FN(ant_engine_gradient)(engine *e, const engine_problem *p, const real 
             longest = e->dirty[g] && e->run[g].steps > longest ? e->run[g].steps : longest;
         report->repeated_steps += longest;
     }
+    for (size_t slot = 0; slot < e->slots && e->kernels->close != NULL; slot++)
+        e->kernels->close(p, e->packed, e->scratch + slot * e->scratch_count, e->sums + slot * count);
     for (size_t slot = 0; slot < e->slots; slot++) {
         for (size_t i = 0; i < count; i++)
             sums[i] += e->sums[slot * count + i];
@@ -319,8 +372,11 @@ void ANT_FN(ant_engine_states)(const engine *e, size_t sequence, real *z)
     for (size_t chunk = 0; chunk < e->chunks; chunk++) {
         const lane a = segment_lane(e, sequence * e->chunks + chunk);
         for (size_t t = a.begin + 1; t <= a.end; t++) {
-            for (size_t m = 0; m < M; m++)
-                z[(t - 1) * M + m] = a.group->z[((t - a.begin) * M + m) * lanes + a.index];
+            const real *row = a.group->z + (t - a.begin) * M * lanes + a.index;
+            if (e->kernels->leave != NULL)
+                e->kernels->leave(&e->layout->dims, e->packed, row, z + (t - 1) * M);
+            for (size_t m = 0; m < M && e->kernels->leave == NULL; m++)
+                z[(t - 1) * M + m] = row[m * lanes];
         }
     }
 }

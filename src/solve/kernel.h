@@ -4,7 +4,8 @@
  * A segment is a stretch of one sequence in time.  A group holds `lanes` segments of equal length side by
  * side, with the lane as the last index of every array, so one vector instruction advances all of them:
  *   lane kernels   lanes = SIMD width; for batches, or for chunks of one sequence
- *   line kernels   lanes = 1; vectors run over hidden and latent units; for a single long sequence
+ *   line kernels   lanes = 1; vectors run over hidden and latent units; dense products
+ *   piece kernels  lanes = 1; from linear piece to linear piece, as long as few hidden units switch
  * Internal to solve; for templates only.
  */
 #ifndef ANT_SOLVE_KERNEL_H
@@ -13,24 +14,32 @@
 #include "base/machine.h"
 #include "solve/problem.h"
 
+#include <stdint.h>
+
+enum { ANT_MASK_WORDS = 64 }; /* words of hidden units that kernels which keep masks can have */
+
 typedef struct ANT_FN(ant_group) {
-    size_t length;     /* steps of every segment */
-    real *z;           /* (length+1, M, lanes) */
-    real *forced;      /* (length, M, lanes): z~ */
-    real *error;       /* (length+1, N, lanes): e = x - B z */
-    real *x;           /* (length+1, N, lanes) */
-    real *s;           /* (length, K, lanes) */
-    real *strength;    /* (length, lanes): a_t */
-    real *weight;      /* (length+1, lanes): c_t; 0 at index 0, whose time belongs to the segment before */
-    real *inject;      /* (M, lanes): dloss/dz at the segment's end from what follows it */
-    real *inject_last; /* (M, lanes): the same for segments that are one step shorter */
-    real *border;      /* (M, lanes): out, dloss/dz at the segment's start */
+    size_t begin;        /* time of row 0, where there is one lane */
+    size_t length;       /* steps of every segment */
+    real *z;             /* (length+1, M, lanes) */
+    real *forced;        /* (length, M, lanes): z~ */
+    real *error;         /* (length+1, N, lanes): e = x - B z */
+    const real *x;       /* (length+1, N, lanes) */
+    const real *s;       /* (length, K, lanes) */
+    real *own_x, *own_s; /* where both lie when there are several lanes, else NULL */
+    real *strength;      /* (length, lanes): a_t; it and weight are empty for kernels that know the time */
+    real *weight;        /* (length+1, lanes): c_t; 0 at index 0, whose time belongs to the segment before */
+    uint64_t *masks;     /* (length, mask_words): which hidden units are on, for kernels that keep it */
+    real *inject;        /* (M, lanes): dloss/dz at the segment's end from what follows it */
+    real *inject_last;   /* (M, lanes): the same for segments that are one step shorter */
+    real *border;        /* (M, lanes): out, dloss/dz at the segment's start */
 } ANT_FN(ant_group);
 
 /* How a forward run went. */
 typedef struct ANT_FN(ant_run) {
     size_t steps; /* that were run */
     bool merged;  /* ended early because it met the stored trajectory */
+    bool refused; /* gave up: another kernel is faster here */
     double gap;   /* max|new - stored| where it ended */
     double size;  /* max|z| or max|v| of this run; NaN or infinity when not finite */
 } ANT_FN(ant_run);
@@ -38,18 +47,27 @@ typedef struct ANT_FN(ant_run) {
 typedef struct ANT_FN(ant_kernels) {
     const char *name; /* "lane avx512" */
     size_t lanes;
+    bool knows_time; /* takes strengths and weights from `begin` and the problem */
     /* Reals that `pack` writes: all weights in the order in which the kernels read them. */
     size_t (*packed_count)(const ant_model_dims *dims);
     void (*pack)(const ANT_FN(ant_problem) * p, real *packed);
     /* Reals of scratch per thread. */
     size_t (*scratch_count)(const ant_model_dims *dims);
+    /* Words of ant_group.masks per step; NULL: none. */
+    size_t (*mask_words)(const ant_model_dims *dims);
+    /* Between the model's coordinates of a latent state (M) and those of the rows of z; NULL: the same. */
+    void (*enter)(const ant_model_dims *dims, const real *packed, const real *z, real *row);
+    void (*leave)(const ant_model_dims *dims, const real *packed, const real *row, real *z);
     /*
      * Run all steps from z row 0.  With merge >= 0, compare with the stored z and stop at the first
-     * step where no lane differs by more than `merge`.
+     * step where no lane differs by more than `merge`.  With `trial` the kernel may refuse.
      */
     ANT_FN(ant_run)
     (*forward)(const ANT_FN(ant_problem) * p, const real *packed, ANT_FN(ant_group) * group, double merge,
-               real *scratch);
+               bool trial, real *scratch);
+    /* Before the first and after the last backward run of a slot, with its own scratch; NULL: nothing. */
+    void (*open)(const ant_model_dims *dims, real *scratch);
+    void (*close)(const ANT_FN(ant_problem) * p, const real *packed, real *scratch, double *sums);
     /*
      * Run the adjoint from the end and add the parameter gradients to sums (ant_sums_count).  The loss
      * enters through `weight` when `loss` is set, what follows the segment through `inject`.  Without
@@ -64,6 +82,7 @@ typedef struct ANT_FN(ant_kernels) {
 
 const ANT_FN(ant_kernels) * ANT_FN(ant_kernels_lane)(ant_cpu_level level);
 const ANT_FN(ant_kernels) * ANT_FN(ant_kernels_line)(ant_cpu_level level);
+const ANT_FN(ant_kernels) * ANT_FN(ant_kernels_piece)(ant_cpu_level level);
 
 /* Names of per-level objects: ANT_LEVEL(ant_lane) is ant_lane_f32_avx2 and so on. */
 #define ANT_LEVEL_PASTE(name, level)  name##_##level

@@ -4,35 +4,31 @@
 typedef ANT_FN(ant_kernels) kernels;
 
 #define DECLARE(name, level) extern const kernels ANT_LEVEL_EXPAND(ANT_FN(name), level);
-DECLARE(ant_lane, base)
-DECLARE(ant_line, base)
 #if defined(__x86_64__)
-DECLARE(ant_lane, avx2)
-DECLARE(ant_lane, avx512)
-DECLARE(ant_line, avx2)
-DECLARE(ant_line, avx512)
+#define DECLARE_ALL(name) DECLARE(name, base) DECLARE(name, avx2) DECLARE(name, avx512)
+#define CHOOSE(name, level)                                                                                  \
+    ((level) == ANT_CPU_AVX512 ? &ANT_LEVEL_EXPAND(ANT_FN(name), avx512)                                     \
+     : (level) == ANT_CPU_AVX2 ? &ANT_LEVEL_EXPAND(ANT_FN(name), avx2)                                       \
+                               : &ANT_LEVEL_EXPAND(ANT_FN(name), base))
+#else
+#define DECLARE_ALL(name)   DECLARE(name, base)
+#define CHOOSE(name, level) ((void)(level), &ANT_LEVEL_EXPAND(ANT_FN(name), base))
 #endif
+DECLARE_ALL(ant_lane)
+DECLARE_ALL(ant_line)
+DECLARE_ALL(ant_piece)
 
 const kernels *ANT_FN(ant_kernels_lane)(ant_cpu_level level)
 {
-#if defined(__x86_64__)
-    if (level == ANT_CPU_AVX512)
-        return &ANT_LEVEL_EXPAND(ANT_FN(ant_lane), avx512);
-    if (level == ANT_CPU_AVX2)
-        return &ANT_LEVEL_EXPAND(ANT_FN(ant_lane), avx2);
-#endif
-    (void)level;
-    return &ANT_LEVEL_EXPAND(ANT_FN(ant_lane), base);
+    return CHOOSE(ant_lane, level);
 }
 
 const kernels *ANT_FN(ant_kernels_line)(ant_cpu_level level)
 {
-#if defined(__x86_64__)
-    if (level == ANT_CPU_AVX512)
-        return &ANT_LEVEL_EXPAND(ANT_FN(ant_line), avx512);
-    if (level == ANT_CPU_AVX2)
-        return &ANT_LEVEL_EXPAND(ANT_FN(ant_line), avx2);
-#endif
-    (void)level;
-    return &ANT_LEVEL_EXPAND(ANT_FN(ant_line), base);
+    return CHOOSE(ant_line, level);
+}
+
+const kernels *ANT_FN(ant_kernels_piece)(ant_cpu_level level)
+{
+    return CHOOSE(ant_piece, level);
 }

@@ -172,8 +172,9 @@ static void observe(const ant_model_dims *d, const lane_weights *w, const vector
 }
 
 static lane_run lane_forward(const lane_problem *p, const real *packed, lane_group *g, double merge,
-                             real *scratch)
+                             bool trial, real *scratch)
 {
+    (void)trial; /* never refuses */
     const ant_model_dims *d = &p->layout->dims;
     const size_t M = d->M, N = d->N;
     lane_weights w;

@@ -426,8 +426,9 @@ static void line_pack(const line_problem *p, real *packed)
 }
 
 static line_run line_forward(const line_problem *p, const real *packed, line_group *g, double merge,
-                             real *scratch)
+                             bool trial, real *scratch)
 {
+    (void)trial; /* never refuses */
 #define CALL(bytes) forward##bytes(p, packed, g, merge, scratch)
     return BY_WIDTH(&p->layout->dims, CALL);
 #undef CALL

@@ -43,11 +43,19 @@ typedef enum ant_adjoint { ANT_ADJOINT_FULL, ANT_ADJOINT_DIAGONAL } ant_adjoint;
 /* "auto", "reference", "sequential", "deer", "quasi-deer", "shooting", "scan". */
 const char *ant_solver_name(ant_solver solver);
 
+/* Whether `sequential` and `shooting` walk from linear piece to linear piece of the model. */
+typedef enum ant_pieces {
+    ANT_PIECES_AUTO, /* as long as few hidden units switch from step to step */
+    ANT_PIECES_NEVER,
+    ANT_PIECES_ALWAYS
+} ant_pieces;
+
 typedef struct ant_solve_options {
     ant_solver solver;   /* default auto */
     ant_start start;     /* of Newton: z-bar (default), zeros, standard normals */
     ant_teacher teacher; /* default flow: the gradient passes through B+ */
     ant_adjoint adjoint; /* of quasi-deer.  Default full */
+    ant_pieces pieces;   /* default auto; the others are for tests and measurements */
     size_t warmup;       /* T_w < T: steps forced with strength 1 and left out of the loss.  Default 0 */
     double tolerance;    /* Newton stops when max|dz| is below.  0: 1e-4 in float, 1e-10 in double */
     int max_iterations;  /* of Newton, and of the rounds of shooting.  Default 100 */

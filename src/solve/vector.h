@@ -8,6 +8,9 @@
 #include "base/real.h"
 
 #include <stdint.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 #if defined(ANT_SIMD_AVX512)
 #define VECTOR_BYTES 64
@@ -50,12 +53,48 @@ static ALWAYS_INLINE vector relu(vector x)
     return select(x > 0, x);
 }
 
-/* max(size, |x|); NaN stays once it is there. */
+/* max(size, |x|) of a size that is not negative; NaN stays once it is there, as its bits are the largest. */
 static ALWAYS_INLINE vector grow(vector size, vector x)
 {
-    const vector magnitude = (vector)((vector_mask)x & MAGNITUDE_BITS);
-    const vector_mask keep = (magnitude <= size) | (size != size);
-    return (vector)(((vector_mask)size & keep) | ((vector_mask)magnitude & ~keep));
+    const vector_mask magnitude = (vector_mask)x & MAGNITUDE_BITS, most = (vector_mask)size;
+    const vector_mask keep = most >= magnitude;
+    return (vector)((most & keep) | (magnitude & ~keep));
+}
+
+/* The first `count` lanes to memory of any alignment. */
+static ALWAYS_INLINE void store_lanes(real *to, vector x, const size_t count)
+{
+#if VECTOR_BYTES == 64 && ANT_REAL == 32
+    _mm512_mask_storeu_ps(to, (__mmask16)((1u << count) - 1), (__m512)x);
+#elif VECTOR_BYTES == 64
+    _mm512_mask_storeu_pd(to, (__mmask8)((1u << count) - 1), (__m512d)x);
+#else
+    for (size_t i = 0; i < count; i++)
+        to[i] = x[i];
+#endif
+}
+
+/* Bit i is set where lane i is above 0. */
+static ALWAYS_INLINE uint64_t positive_bits(vector x)
+{
+#if VECTOR_BYTES == 64 && ANT_REAL == 32
+    return _mm512_cmp_ps_mask((__m512)x, _mm512_setzero_ps(), _CMP_GT_OQ);
+#elif VECTOR_BYTES == 64
+    return _mm512_cmp_pd_mask((__m512d)x, _mm512_setzero_pd(), _CMP_GT_OQ);
+#elif VECTOR_BYTES == 32 && ANT_REAL == 32
+    return (uint64_t)_mm256_movemask_ps((__m256)(x > 0));
+#elif VECTOR_BYTES == 32
+    return (uint64_t)_mm256_movemask_pd((__m256d)(x > 0));
+#elif defined(__SSE2__) && ANT_REAL == 32
+    return (uint64_t)_mm_movemask_ps((__m128)(x > 0));
+#elif defined(__SSE2__)
+    return (uint64_t)_mm_movemask_pd((__m128d)(x > 0));
+#else
+    uint64_t bits = 0;
+    for (int i = 0; i < LANES; i++)
+        bits |= (uint64_t)(x[i] > 0) << i;
+    return bits;
+#endif
 }
 
 static inline double vector_sum(vector x)

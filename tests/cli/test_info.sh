@@ -48,6 +48,6 @@ if [ -e "${fake}_cuda.so" ]; then
     contains "$out" '"name": "Imaginary GPU"'
     FAKE_CUDA=none expect_ok "$ANTLER" info --devices
     contains "$out" "sees no GPU"
-    FAKE_CUDA=old expect_fault 3 "needs 7.0" "$ANTLER" info --devices
+    FAKE_CUDA=old expect_fault 3 "needs 8.0" "$ANTLER" info --devices
 fi
 finish

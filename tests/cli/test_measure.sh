@@ -62,4 +62,11 @@ expect_fault 2 "row 2" "$ANTLER" measure --true nan.csv --generated s.npz
 expect_fault 1 "row 2" "$ANTLER" measure --true s.npz --generated nan.csv
 expect_fault 2 "embed" "$ANTLER" measure --true s.npz --generated g.npz --embed 3,5000
 expect_fault 2 "samples" "$ANTLER" measure --true s.npz --generated g.npz --samples 0
+# Where it is computed: a GPU that is not there is a fault only for those who insist on it.
+export ANTLER_CUDA_DRIVER=/nowhere/libcuda.so.1
+expect_fault 3 "there is no NVIDIA driver" "$ANTLER" measure --true a.npy --generated b.npy --samples 500 --device cuda --quiet
+expect_ok "$ANTLER" measure --true a.npy --generated b.npy --samples 500 --device auto --quiet
+contains "$out" "a GPU pays from"
+expect_ok "$ANTLER" measure --true a.npy --generated b.npy --samples 500 --device cpu --quiet --json
+contains "$out" '"device": "cpu"'
 finish

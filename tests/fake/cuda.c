@@ -3,7 +3,8 @@
  *
  * FAKE_CUDA, read at every call, chooses what goes wrong: "none" (no GPU), "mismatch", "stub", "unnamed" (an
  * error at the start), "old" (a GPU of capability 6.1), "full" (no memory), "lost" (the first wait fails).
- * The kernel `scale` of selftest.cu really scales; all others do nothing.
+ * Kernels run on the CPU where tests/fake/run_*.cpp has them for the options in question (emulate.h); the
+ * others do nothing.
  */
 #include "engine/cuda/driver.h"
 
@@ -18,7 +19,24 @@
 ANT_DRIVER_LIST(DECLARE)
 #undef DECLARE
 
+bool emulate(const char *source, const char *options, const char *name, const unsigned grid[3],
+             const unsigned block[3], void **arguments);
+
 static int dummy; /* handles point here */
+
+/* What the fake compiler wrote. */
+typedef struct module {
+    char source[64], options[1024];
+} module;
+
+typedef struct function {
+    const module *module;
+    char name[64];
+} function;
+
+enum { FUNCTIONS = 4096 };
+static function functions[FUNCTIONS]; /* stay, as their handles have no owner */
+static size_t function_count;
 
 static bool mode(const char *name)
 {
@@ -247,70 +265,74 @@ ant_cu_result cuEventElapsedTime(float *milliseconds, ant_cu_event begin, ant_cu
     return 0;
 }
 
-ant_cu_result cuModuleLoadData(ant_cu_module *module, const void *image)
+ant_cu_result cuModuleLoadData(ant_cu_module *loaded, const void *image)
 {
-    *module = (ant_cu_module)(void *)&dummy;
-    return strncmp(image, "fake cubin", 10) == 0 ? 0 : 200;
+    module *made = calloc(1, sizeof *made);
+    *loaded = (ant_cu_module)(void *)made;
+    return made != NULL &&
+                   sscanf(image, "fake cubin %63s %*s %*s %1023[^\n]", made->source, made->options) >= 1
+               ? 0
+               : 200;
 }
 
-ant_cu_result cuModuleUnload(ant_cu_module module)
+ant_cu_result cuModuleUnload(ant_cu_module old)
 {
-    (void)module;
+    free((void *)old);
     return 0;
 }
 
-ant_cu_result cuModuleGetFunction(ant_cu_function *function, ant_cu_module module, const char *name)
+ant_cu_result cuModuleGetFunction(ant_cu_function *found, ant_cu_module from, const char *name)
 {
-    static int scale;
-    (void)module;
-    *function = (ant_cu_function)(void *)(strcmp(name, "scale") == 0 ? &scale : &dummy);
-    return strcmp(name, "absent") == 0 ? 500 : 0;
+    if (strcmp(name, "absent") == 0 || function_count == FUNCTIONS)
+        return 500;
+    function *made = &functions[function_count++];
+    made->module = (const module *)(void *)from;
+    snprintf(made->name, sizeof made->name, "%s", name);
+    *found = (ant_cu_function)(void *)made;
+    return 0;
 }
 
-ant_cu_result cuModuleGetGlobal_v2(ant_cu_pointer *address, size_t *bytes, ant_cu_module module,
+ant_cu_result cuModuleGetGlobal_v2(ant_cu_pointer *address, size_t *bytes, ant_cu_module from,
                                    const char *name)
 {
-    (void)module;
+    (void)from;
     *address = (ant_cu_pointer)(uintptr_t)&dummy;
     *bytes = sizeof dummy;
     return strcmp(name, "absent") == 0 ? 500 : 0;
 }
 
-ant_cu_result cuFuncGetAttribute(int *value, int attribute, ant_cu_function function)
+ant_cu_result cuFuncGetAttribute(int *value, int attribute, ant_cu_function f)
 {
-    (void)function;
+    (void)f;
     *value = attribute == ANT_CU_FUNCTION_REGISTERS ? 32 : 0;
     return 0;
 }
 
-ant_cu_result cuFuncSetAttribute(ant_cu_function function, int attribute, int value)
+ant_cu_result cuFuncSetAttribute(ant_cu_function f, int attribute, int value)
 {
-    (void)function;
+    (void)f;
     (void)attribute;
     (void)value;
     return 0;
 }
 
-ant_cu_result cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, ant_cu_function function, int threads,
+ant_cu_result cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, ant_cu_function f, int threads,
                                                           size_t dynamic_shared)
 {
-    (void)function;
+    (void)f;
     (void)dynamic_shared;
     *blocks = 2048 / threads;
     return 0;
 }
 
-ant_cu_result cuLaunchKernelEx(const ant_cu_launch_config *config, ant_cu_function function, void **arguments,
+ant_cu_result cuLaunchKernelEx(const ant_cu_launch_config *config, ant_cu_function launched, void **arguments,
                                void **extra)
 {
+    const function *f = (const function *)(void *)launched;
     (void)extra;
     if (config->block[0] > 1024)
         return 1;
-    if ((void *)function == (void *)&dummy)
-        return 0;
-    float *x = *(float **)arguments[0];
-    for (unsigned i = 0; i < *(unsigned *)arguments[2]; i++)
-        x[i] *= *(float *)arguments[1];
+    (void)emulate(f->module->source, f->module->options, f->name, config->grid, config->block, arguments);
     return 0;
 }
 

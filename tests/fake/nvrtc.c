@@ -48,13 +48,14 @@ int nvrtcGetSupportedArchs(int *archs)
 int nvrtcCreateProgram(program **made, const char *source, const char *name, int header_count,
                        const char *const *headers, const char *const *header_names)
 {
+    (void)source;
+    (void)header_count;
     (void)headers;
     (void)header_names;
     *made = calloc(1, sizeof **made);
     if (*made == NULL)
         return 1;
-    snprintf((*made)->image, sizeof(*made)->image, "fake cubin of %s (%zu bytes, %d headers)", name,
-             strlen(source), header_count);
+    snprintf((*made)->image, sizeof(*made)->image, "fake cubin %s", name);
     return 0;
 }
 

@@ -79,7 +79,7 @@ static void devices(void **state)
     assert_int_equal(software.nvrtc_minor, 7);
     assert_string_equal(software.nvrtc_path, FAKE_NVRTC_LIBRARY);
     use_fake("old");
-    CHECK_FAILS(antler_device_at(0, &info), ANTLER_ERROR_DEVICE, "needs 7.0 or newer");
+    CHECK_FAILS(antler_device_at(0, &info), ANTLER_ERROR_DEVICE, "needs 8.0 or newer");
     use_fake("none");
     CHECK_FAILS(antler_device_count(&count), ANTLER_ERROR_DEVICE, "sees no GPU");
 }

@@ -41,6 +41,7 @@ static void check_shapes(int bits, double tolerance)
         o.teacher = i / 18 % 2 ? ANT_TEACHER_STOP : ANT_TEACHER_FLOW;
         o.start = (ant_start)(i / 36 % 3);
         o.tolerance = bits == 64 ? 1e-12 : 1e-4;
+        o.pieces = (ant_pieces)(i / 7 % 3);
         if (o.solver == ANT_SOLVER_SHOOTING)
             o.chunks = draw(&stream, 0, 1) ? draw(&stream, 1, 40) : 0;
         answer a = solve(&p, &o, bits, true);

@@ -62,8 +62,8 @@ static antler_status ask(ant_cuda_device *device)
            "ask what the GPU can do");
     device->sm = 10 * major + minor;
     device->cooperative = cooperative != 0;
-    ANT_CHECK(device->sm >= 70, ANTLER_ERROR_DEVICE,
-              "the GPU %s has compute capability %d.%d; Antler needs 7.0 or newer, or the CPU", device->name,
+    ANT_CHECK(device->sm >= 80, ANTLER_ERROR_DEVICE,
+              "the GPU %s has compute capability %d.%d; Antler needs 8.0 or newer, or the CPU", device->name,
               major, minor);
     return ANTLER_OK;
 }

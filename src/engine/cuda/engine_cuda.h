@@ -1,0 +1,25 @@
+/*
+ * engine_cuda.h - the GPU as an engine.
+ *
+ * The first GPU that CUDA_VISIBLE_DEVICES leaves is opened by the first call and stays open until the process
+ * ends, because starting its context takes longer than most work.  Calls from several threads take turns.
+ */
+#ifndef ANT_ENGINE_CUDA_ENGINE_CUDA_H
+#define ANT_ENGINE_CUDA_ENGINE_CUDA_H
+
+#include "engine/cuda/device.h"
+#include "engine/engine.h"
+
+extern const ant_engine ant_engine_cuda;
+
+/* Open the GPU and see that its kernels can be compiled.  ANTLER_ERROR_DEVICE with the reason. */
+antler_status ant_engine_cuda_open(void);
+
+/* Take the GPU for one piece of work, and give it back.  Every borrow that succeeds needs its return. */
+antler_status ant_cuda_borrow(ant_cuda_device **device);
+void ant_cuda_return(void);
+
+/* mixture.c */
+antler_status ant_cuda_kernel_sums(const ant_engine_kernel_sums *work);
+
+#endif

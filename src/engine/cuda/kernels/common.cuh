@@ -1,0 +1,90 @@
+// common.cuh - number types, vectors of four, warps and team barriers: what every kernel needs.
+//
+// Compile-time macros, set by the host: REAL_BITS (32 or 64).
+#ifndef ANT_COMMON_CUH
+#define ANT_COMMON_CUH
+
+#if REAL_BITS == 64
+typedef double real;
+#define EPSILON 2.220446049250313e-16
+#else
+typedef float real;
+#define EPSILON 1.1920929e-7f
+#endif
+
+#define ALL_LANES 0xffffffffu
+#define INLINE static __device__ __forceinline__
+
+struct alignas(16) real4 {
+    real a[4];
+};
+
+INLINE real4 load4(const real *from)
+{
+    return *reinterpret_cast<const real4 *>(from);
+}
+
+// Past the first-level cache: what another block wrote.
+INLINE real4 load4_fresh(const real *from)
+{
+    real4 value;
+    const uint4 *words = reinterpret_cast<const uint4 *>(from);
+    uint4 *to = reinterpret_cast<uint4 *>(&value);
+#pragma unroll
+    for (int i = 0; i < (int)(sizeof(real4) / sizeof(uint4)); i++)
+        to[i] = __ldcg(words + i);
+    return value;
+}
+
+INLINE void store4(real *to, const real4 &value)
+{
+    *reinterpret_cast<real4 *>(to) = value;
+}
+
+INLINE bool is_finite(real a)
+{
+    return a - a == 0;
+}
+
+// Magnitudes as bits, rounded up to float: their order is that of the numbers, and a NaN is the largest of all.
+INLINE unsigned magnitude_bits(double a)
+{
+    return __float_as_uint(__double2float_ru(fabs(a))) & 0x7fffffffu;
+}
+
+INLINE unsigned magnitude_bits(float a)
+{
+    return __float_as_uint(a) & 0x7fffffffu;
+}
+
+INLINE double warp_sum(double a)
+{
+#pragma unroll
+    for (int offset = 16; offset > 0; offset >>= 1)
+        a += __shfl_xor_sync(ALL_LANES, a, offset);
+    return a;
+}
+
+// All blocks of a team wait for each other.  What a block wrote before its __syncthreads goes out with the
+// release of its first thread.  `arrived` starts at zero in every launch; `phase` counts the
+// barriers passed.  What any thread of the team wrote before is visible to all after.
+INLINE void team_barrier(unsigned *arrived, unsigned blocks, unsigned &phase)
+{
+    phase++;
+    if (blocks == 1) {
+        __syncthreads();
+        return;
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        const unsigned target = phase * blocks;
+        unsigned seen;
+        asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(arrived) : "memory");
+        do
+            asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(arrived) : "memory");
+        while (seen < target);
+    }
+    __syncthreads();
+}
+
+#endif

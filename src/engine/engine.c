@@ -1,0 +1,34 @@
+#include "engine/engine.h"
+
+#include "engine/cuda/engine_cuda.h"
+
+const char *antler_device_name(antler_device device)
+{
+    switch (device) {
+    case ANTLER_DEVICE_AUTO:
+        return "auto";
+    case ANTLER_DEVICE_CPU:
+        return "cpu";
+    case ANTLER_DEVICE_CUDA:
+        return "cuda";
+    }
+    return "unknown";
+}
+
+antler_status ant_engine_choose(antler_device wish, bool worth, const ant_engine **engine)
+{
+    *engine = NULL;
+    switch (wish) {
+    case ANTLER_DEVICE_CPU:
+        return ANTLER_OK;
+    case ANTLER_DEVICE_AUTO:
+        if (worth && ant_engine_cuda_open() == ANTLER_OK)
+            *engine = &ant_engine_cuda;
+        return ANTLER_OK;
+    case ANTLER_DEVICE_CUDA:
+        ANT_TRY(ant_engine_cuda_open());
+        *engine = &ant_engine_cuda;
+        return ANTLER_OK;
+    }
+    return ant_fail(ANTLER_ERROR_ARGUMENT, "there is no device with the number %d", (int)wish);
+}

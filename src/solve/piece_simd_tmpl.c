@@ -1,0 +1,641 @@
+/*
+ * piece_simd_tmpl.c - kernels for one segment at a time that walk from linear piece to linear piece.
+ *
+ * phi is a ReLU, so as long as no hidden unit switches, a step is affine: with D the units that are on,
+ *     F(z) = J z + c,    J = diag(A) + W D V,    c = W D b + h.
+ * From one step to the next few units switch (one or two of 128 in a trained model), and each changes
+ * J and c by one outer product.  So a step forward costs V z~ + b, whose signs are D, and J z~; a step back
+ * costs J^T v.  With S_l the sum of v [z~ 1]^T over the steps in which unit l is on,
+ *     dW_l = S_l [V_l b_l]^T,    d[V_l b_l] = W_l^T S_l,
+ * and S_l is touched only when l switches: it gains or loses the running sum of all steps.
+ *
+ * Kept is J - I, whose rounding errors are small beside 1 - A, the rate at which slow units forget.  Against
+ * more rounding it is built anew at the begin of every stretch of PIECE steps, and the running sum starts
+ * again there.  Where many units switch, this is slower than dense products; then the kernel gives up.
+ */
+#include "solve/kernel.h"
+#include "solve/vector.h"
+
+#include <string.h>
+
+typedef ANT_FN(ant_problem) piece_problem;
+typedef ANT_FN(ant_group) piece_group;
+typedef ANT_FN(ant_run) piece_run;
+
+enum { PIECE = 128 };               /* steps between two fresh starts of J and of the running sum */
+enum { SMALL = 66, SMALL_ROW = 6 }; /* vectors of a Jacobian and a state with code of its own: M <= 10 */
+
+#include "solve/piece_weights.h"
+
+/* What one thread needs: a stretch of time, and the sums of all segments of its slot. */
+typedef struct piece_buffers {
+    vector *z, *row, *state;       /* (mv) */
+    vector *observed;              /* (nv) */
+    vector *before_relu;           /* (units): V zeta~ + b, then V zeta~ when clipped */
+    vector *jacobian, *running;    /* (M + 1, mv): J - I; (M, mv) */
+    vector *tile_v, *tile_w;       /* (PIECE, mv): v after each step, a w before it */
+    vector *tile_teacher;          /* (PIECE, mv): a Q^T B+ x, and 1 at place M */
+    vector *sums;                  /* (units, M, mv): S_l */
+    vector *all;                   /* (M, mv): the running sum of all steps */
+    vector *loss, *forcing, *pinv; /* (N, mv): e zeta^T; (M, mv): a w zeta^T; (N, mv): a e w^T */
+    vector *inputs;                /* (K, mv): s v^T */
+    size_t sums_begin, sums_end;   /* in reals from the start of the scratch */
+} piece_buffers;
+
+static size_t buffers_place(const piece_weights *w, real *scratch, piece_buffers *t)
+{
+    const size_t M = w->M, mv = w->mv;
+    const struct {
+        vector **slot;
+        size_t count;
+    } part[] = {{&t->z, mv},
+                {&t->row, mv},
+                {&t->state, mv},
+                {&t->observed, w->nv},
+                {&t->before_relu, w->units / LANES},
+                {&t->jacobian, (M + 1) * mv},
+                {&t->running, M * mv},
+                {&t->tile_v, PIECE * mv},
+                {&t->tile_w, PIECE * mv},
+                {&t->tile_teacher, PIECE * mv},
+                {&t->sums, w->units * M * mv},
+                {&t->all, M * mv},
+                {&t->loss, w->N * mv},
+                {&t->forcing, M * mv},
+                {&t->pinv, w->N * mv},
+                {&t->inputs, w->K * mv}};
+    const size_t first_sum = 10;
+    size_t used = 0;
+    for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
+        if (i == first_sum)
+            t->sums_begin = used;
+        *part[i].slot = scratch == NULL ? NULL : (vector *)(scratch + used);
+        used += part[i].count * LANES;
+    }
+    t->sums_end = used;
+    return used;
+}
+
+static size_t piece_scratch_count(const ant_model_dims *d)
+{
+    piece_weights w;
+    piece_buffers t;
+    piece_place(d, NULL, &w);
+    return buffers_place(&w, NULL, &t);
+}
+
+static size_t piece_mask_words(const ant_model_dims *d)
+{
+    piece_weights w;
+    piece_place(d, NULL, &w);
+    return w.words;
+}
+
+typedef real vector_loose __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(real))));
+
+/* A row of M reals as vectors; what lies beyond M is whatever follows it in memory. */
+static ALWAYS_INLINE vector row_vector(const real *row, size_t c)
+{
+    return *(const vector_loose *)(row + c * LANES);
+}
+
+static ALWAYS_INLINE void copy(real *to, const real *from, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        to[i] = from[i];
+}
+
+/* out += sum_k x_k w[k, :]; several sums side by side hide the latency of the additions. */
+static ALWAYS_INLINE void mix(const size_t depth, const size_t mv, const vector *w, const real *x,
+                              vector *out)
+{
+    enum { CHAINS = 4 };
+    for (size_t c = 0; c < mv; c++) {
+        vector part[CHAINS] = {out[c], {0}, {0}, {0}};
+        size_t k = 0;
+        for (; k + CHAINS <= depth; k += CHAINS) {
+            for (size_t q = 0; q < CHAINS; q++)
+                part[q] += x[k + q] * w[(k + q) * mv + c];
+        }
+        for (size_t q = 0; q < CHAINS - 1; q++) {
+            if (k + q < depth)
+                part[q] += x[k + q] * w[(k + q) * mv + c];
+        }
+        out[c] = (part[0] + part[1]) + (part[2] + part[3]);
+    }
+}
+
+/* The hidden layer as a kernel sees it: constants where it has code of its own. */
+typedef struct shape {
+    size_t lv, words;
+    bool clipped;
+} shape;
+
+/* V zeta~ + b, and V zeta~ behind it when clipped, to `sums` (units), and the bits of its signs to `now`. */
+static ALWAYS_INLINE void hidden(const size_t M, const shape k, const piece_weights *w, const real *forced,
+                                 vector *sums, uint64_t *now)
+{
+    const size_t half = k.words / 2, second = k.words * WORD / 2 / LANES;
+    for (size_t q = 0; q < k.words; q++)
+        now[q] = 0;
+    for (size_t at = 0; at < k.lv; at += BLOCK) {
+        vector acc[BLOCK];
+        const size_t word = at * LANES / WORD, shift = at * LANES % WORD;
+        for (size_t c = 0; c < BLOCK; c++)
+            acc[c] = k.clipped ? (vector){0} : w->b[at + c];
+        for (size_t i = 0; i < M; i++) {
+            for (size_t c = 0; c < BLOCK; c++)
+                acc[c] += forced[i] * w->V[i * k.lv + at + c];
+        }
+        for (size_t c = 0; c < BLOCK; c++) {
+            if (k.clipped) {
+                now[half + word] |= positive_bits(acc[c]) << (shift + c * LANES);
+                sums[second + at + c] = acc[c];
+                acc[c] += w->b[at + c];
+            }
+            now[word] |= positive_bits(acc[c]) << (shift + c * LANES);
+            sums[at + c] = acc[c];
+        }
+    }
+}
+
+/* The hidden units that differ between two steps, two words at a time. */
+typedef struct switched {
+    uint64_t low, high; /* bits still to be visited */
+    size_t first;       /* unit of the lowest bit of `low` */
+} switched;
+
+static ALWAYS_INLINE switched switched_at(const size_t words, size_t q, const uint64_t *before,
+                                          const uint64_t *now)
+{
+    return (switched){
+        .low = before[q] ^ now[q], .high = q + 1 < words ? before[q + 1] ^ now[q + 1] : 0, .first = q * WORD};
+}
+
+static ALWAYS_INLINE bool switched_left(const switched *s)
+{
+    return (s->low | s->high) != 0;
+}
+
+/* The next unit, without a branch that depends on the word in which it lies. */
+static ALWAYS_INLINE size_t switched_next(switched *s)
+{
+    const uint64_t word = s->low != 0 ? s->low : s->high;
+    const size_t unit = s->first + (s->low != 0 ? 0 : WORD) + (size_t)__builtin_ctzll(word);
+    s->high = s->low != 0 ? s->high : word & (word - 1);
+    s->low &= s->low - (s->low != 0);
+    return unit;
+}
+
+/* 1 if the unit is on, else -1. */
+static ALWAYS_INLINE real sign_of(const uint64_t *now, size_t unit)
+{
+    static const real sign[2] = {-1, 1};
+    return sign[now[unit / WORD] >> unit % WORD & 1];
+}
+
+/* keep_a and the columns that pull, for the step from time t. */
+static ALWAYS_INLINE const vector *keep_at(const piece_problem *p, const piece_weights *w, size_t t)
+{
+    return t == 0 ? w->keep_none : t <= p->warmup ? w->keep_full : w->keep;
+}
+
+static double largest_gap(const real *a, const real *b, size_t count)
+{
+    double top = 0.0;
+    for (size_t i = 0; i < count; i++) {
+        const double gap = fabs((double)a[i] - (double)b[i]);
+        top = gap <= top ? top : gap; /* NaN passes */
+    }
+    return top;
+}
+
+static double largest_of(const real *a, size_t count)
+{
+    vector top = {0};
+    size_t i = 0;
+    for (; i + LANES <= count; i += LANES)
+        top = grow(top, row_vector(a + i, 0));
+    double size = vector_largest(top);
+    for (; i < count; i++)
+        size = fabs((double)a[i]) <= size ? size : fabs((double)a[i]);
+    return size;
+}
+
+/* e = x - B z for rows first .. last-1 of the segment, as far as anyone will look at them. */
+static ALWAYS_INLINE void observe(const size_t M, const piece_problem *p, const piece_weights *w,
+                                  const piece_buffers *t, piece_group *g, size_t first, size_t last)
+{
+    const size_t N = w->N;
+    if (p->teacher == ANT_TEACHER_STOP && g->begin + first <= p->warmup)
+        first = p->warmup + 1 - g->begin;
+    for (size_t i = first; i < last; i++) {
+        for (size_t c = 0; c < w->nv; c++) {
+            vector sum = {0};
+            for (size_t k = 0; k < M; k++)
+                sum += g->z[i * M + k] * w->read_columns[k * w->nv + c];
+            t->observed[c] = sum;
+        }
+        for (size_t n = 0; n < N; n++)
+            g->error[i * N + n] = g->x[i * N + n] - ((const real *)t->observed)[n];
+    }
+}
+
+/* How many units may have switched, fresh starts included, before dense products are faster. */
+static size_t most_switches(const piece_weights *w, size_t steps)
+{
+    return 8 * steps + (steps / PIECE + 1) * w->units;
+}
+
+/* What the teacher adds to the forced states of steps first .. last-1. */
+static ALWAYS_INLINE void tile_teach(const size_t mv, const piece_problem *p, const piece_weights *w,
+                                     const piece_buffers *t, const piece_group *g, size_t first, size_t last)
+{
+    for (size_t i = first; i < last; i++) {
+        const vector *pull = g->begin + i <= p->warmup ? w->pull_full : w->pull;
+        const size_t N = g->begin + i == 0 ? 0 : w->N; /* a_0 = 0 */
+        for (size_t c = 0; c < mv; c++) {
+            vector sum = w->one[c];
+            for (size_t n = 0; n < N; n++)
+                sum += g->x[i * w->N + n] * pull[n * mv + c];
+            t->tile_teacher[(i - first) * mv + c] = sum;
+        }
+    }
+}
+
+static ALWAYS_INLINE void store_row(const size_t M, const vector *row, real *to)
+{
+    for (size_t c = 0; c * LANES < M; c++)
+        store_lanes(to + c * LANES, row[c], M - c * LANES < LANES ? M - c * LANES : LANES);
+}
+
+/* Units that have switched change J and, by what the J of before has left out, the state. */
+static ALWAYS_INLINE size_t switch_forward(const size_t M, const size_t mv, const shape k,
+                                           const piece_weights *w, const uint64_t *before,
+                                           const uint64_t *now, const real *sums, vector *J, vector *next)
+{
+    size_t count = 0;
+    for (size_t q = 0; q < k.words; q += 2) {
+        for (switched s = switched_at(k.words, q, before, now); switched_left(&s); count++) {
+            const size_t unit = switched_next(&s);
+            const real sign = sign_of(now, unit), *row = (const real *)(w->rows + unit * mv);
+            for (size_t c = 0; c < mv; c++) {
+                const vector column = sign * w->columns[unit * mv + c];
+                next[c] += sums[unit] * column;
+                for (size_t j = 0; j <= M; j++)
+                    J[j * mv + c] += row[j] * column;
+            }
+        }
+    }
+    return count;
+}
+
+/* Steps first .. last-1 from t->z; false when it has met the stored trajectory, run->steps says where. */
+static ALWAYS_INLINE bool tile_forward(const size_t M, const shape k, const piece_problem *p,
+                                       const piece_weights *w, const piece_buffers *t, piece_group *g,
+                                       double merge, size_t first, size_t last, piece_run *run,
+                                       size_t *switches)
+{
+    uint64_t before[ANT_MASK_WORDS] = {0}, now[ANT_MASK_WORDS];
+    const size_t mv = vectors(M + 1, LANES);
+    const bool fixed = __builtin_constant_p(M);
+    vector local_J[SMALL], local_z[SMALL_ROW], *J = fixed ? local_J : t->jacobian,
+                                               *z = fixed ? local_z : t->z;
+    for (size_t c = 0; c < mv; c++)
+        z[c] = t->z[c];
+    for (size_t j = 0; j < (M + 1) * mv; j++)
+        J[j] = w->affine[j];
+    tile_teach(mv, p, w, t, g, first, last);
+    for (size_t i = first; i < last; i++) {
+        const vector *keep = keep_at(p, w, g->begin + i), *teacher = t->tile_teacher + (i - first) * mv;
+        for (size_t c = 0; c < mv; c++) {
+            z[c] = teacher[c] + keep[c] * z[c];
+            t->row[c] = z[c];
+        }
+        store_row(M, z, g->forced + i * M);
+        const real *forced = (const real *)t->row;
+        hidden(M, k, w, forced, t->before_relu, now);
+        mix(M + 1, mv, J, forced, z);
+        *switches += switch_forward(M, mv, k, w, before, now, (const real *)t->before_relu, J, z);
+        if (w->K > 0)
+            mix(w->K, mv, w->inputs, g->s + i * w->K, z);
+        for (size_t q = 0; q < k.words; q++)
+            g->masks[i * k.words + q] = before[q] = now[q];
+        if (merge >= 0.0) {
+            for (size_t c = 0; c < mv; c++)
+                t->row[c] = z[c];
+            run->gap = largest_gap((const real *)t->row, g->z + (i + 1) * M, M);
+            if (run->gap <= merge) {
+                run->merged = true;
+                run->steps = i + 1;
+                return false;
+            }
+        }
+        store_row(M, z, g->z + (i + 1) * M);
+    }
+    for (size_t c = 0; c < mv; c++)
+        t->z[c] = z[c];
+    return true;
+}
+
+static ALWAYS_INLINE piece_run forward_for(const size_t M, const shape k, const piece_problem *p,
+                                           const real *packed, piece_group *g, double merge, bool trial,
+                                           real *scratch)
+{
+    piece_weights w;
+    piece_buffers t;
+    piece_place(&p->layout->dims, packed, &w);
+    buffers_place(&w, scratch, &t);
+    memset(t.z, 0, w.mv * sizeof *t.z);
+    copy((real *)t.z, g->z, M);
+    piece_run run = {.steps = g->length};
+    size_t switches = 0, done = 0;
+    while (done < g->length) {
+        const size_t last = done + PIECE < g->length ? done + PIECE : g->length;
+        if (!tile_forward(M, k, p, &w, &t, g, merge, done, last, &run, &switches)) {
+            observe(M, p, &w, &t, g, 0, run.steps);
+            return run;
+        }
+        done = last;
+        if (trial && switches > most_switches(&w, done)) {
+            run.refused = true;
+            return run;
+        }
+    }
+    observe(M, p, &w, &t, g, 0, g->length + 1);
+    run.size = largest_of(g->z, (g->length + 1) * M);
+    return run;
+}
+
+/* sums[j, :] += sum over `count` steps of left_j right.  left: (count, left_stride); right: reals, too */
+static ALWAYS_INLINE void outer_rows(const size_t rows, size_t count, const real *left, size_t left_stride,
+                                     const real *right, size_t right_stride, size_t mv, vector *sums)
+{
+    for (size_t c = 0; c < mv; c++) {
+        vector acc[4];
+        for (size_t j = 0; j < rows; j++)
+            acc[j] = sums[j * mv + c];
+        for (size_t k = 0; k < count; k++) {
+            const vector row = row_vector(right + k * right_stride, c);
+            for (size_t j = 0; j < rows; j++)
+                acc[j] += left[k * left_stride + j] * row;
+        }
+        for (size_t j = 0; j < rows; j++)
+            sums[j * mv + c] = acc[j];
+    }
+}
+
+static void outer(size_t rows, size_t count, const real *left, size_t left_stride, const real *right,
+                  size_t right_stride, size_t mv, vector *sums)
+{
+    size_t j = 0;
+    for (; j + 4 <= rows; j += 4)
+        outer_rows(4, count, left + j, left_stride, right, right_stride, mv, sums + j * mv);
+    for (; j + 2 <= rows; j += 2)
+        outer_rows(2, count, left + j, left_stride, right, right_stride, mv, sums + j * mv);
+    if (j < rows)
+        outer_rows(1, count, left + j, left_stride, right, right_stride, mv, sums + j * mv);
+}
+
+/* The sums of steps first .. first+count-1 that need no more than v, w, z and e. */
+static void tile_sums(const piece_problem *p, const piece_weights *w, const piece_buffers *t,
+                      const piece_group *g, bool loss, size_t first, size_t count)
+{
+    const size_t M = w->M, N = w->N, mv = w->mv, ms = mv * LANES;
+    size_t skipped = first == 0; /* row 0 belongs to the segment before */
+    if (g->begin + first + skipped <= p->warmup)
+        skipped = p->warmup + 1 - g->begin - first;
+    if (loss && skipped < count)
+        outer(N, count - skipped, g->error + (first + skipped) * N, N, g->z + (first + skipped) * M, M, mv,
+              t->loss);
+    if (p->teacher == ANT_TEACHER_FLOW) {
+        outer(M < N ? M : N, count, (const real *)t->tile_w, ms, g->z + first * M, M, mv, t->forcing);
+        outer(N, count, g->error + first * N, N, (const real *)t->tile_w, ms, mv, t->pinv);
+    }
+    if (w->K > 0)
+        outer(w->K, count, g->s + first * w->K, w->K, (const real *)t->tile_v, ms, mv, t->inputs);
+}
+
+/* S_l += sign C */
+static ALWAYS_INLINE void add_running(const size_t count, real sign, const vector *running, vector *sums)
+{
+    for (size_t k = 0; k < count; k++)
+        sums[k] += sign * running[k];
+}
+
+/* v += c dloss/dz at row i: -c B^T e */
+static ALWAYS_INLINE void add_loss(const piece_problem *p, const piece_weights *w, const size_t mv,
+                                   const real *error, vector *v)
+{
+    for (size_t c = 0; c < mv; c++) {
+        vector sum = {0};
+        for (size_t n = 0; n < w->N; n++)
+            sum += error[n] * w->read[n * mv + c];
+        v[c] -= p->weight * sum;
+    }
+}
+
+/* v += inject, which is in the model's coordinates. */
+static void add_injection(const piece_weights *w, const real *inject, vector *v)
+{
+    for (size_t m = 0; m < w->M; m++) {
+        for (size_t c = 0; c < w->mv; c++)
+            v[c] += inject[m] * w->basis_rows[m * w->mv + c];
+    }
+}
+
+/* Going back from `before` to `now`: J gains or loses the units that have switched, and S the sum since. */
+static ALWAYS_INLINE void switch_back(const size_t M, const size_t mv, const piece_weights *w,
+                                      const uint64_t *before, const uint64_t *now, vector *J, const vector *C,
+                                      vector *sums)
+{
+    static const uint64_t none[ANT_MASK_WORDS];
+    for (size_t q = 0; q < w->words; q += 2) {
+        for (switched s = switched_at(w->words, q, before == NULL ? none : before, now); switched_left(&s);) {
+            const size_t unit = switched_next(&s);
+            const real sign = sign_of(now, unit), *column = (const real *)(w->columns + unit * mv);
+            for (size_t c = 0; c < mv; c++) {
+                const vector row = sign * w->rows[unit * mv + c];
+                for (size_t m = 0; m < M; m++)
+                    J[m * mv + c] += column[m] * row;
+            }
+            if (before != NULL)
+                add_running(M * mv, -sign, C, sums + unit * M * mv);
+        }
+    }
+}
+
+/* Steps end-1 .. first: v from t->state and back to it. */
+static ALWAYS_INLINE void tile_back(const size_t M, const piece_problem *p, const piece_weights *w,
+                                    const piece_buffers *t, const piece_group *g, bool loss, size_t first,
+                                    size_t end)
+{
+    const size_t mv = vectors(M + 1, LANES), N = w->N;
+    const real alpha = (real)p->alpha;
+    const bool fixed = __builtin_constant_p(M);
+    vector local_J[SMALL], local_C[SMALL], local_v[SMALL_ROW];
+    vector *J = fixed ? local_J : t->jacobian, *C = fixed ? local_C : t->running;
+    vector *state = fixed ? local_v : t->state;
+    for (size_t c = 0; c < mv; c++)
+        state[c] = t->state[c];
+    for (size_t j = 0; j < M * mv; j++) {
+        J[j] = w->affine_rows[j];
+        C[j] = (vector){0};
+    }
+    const uint64_t *before = NULL;
+    for (size_t i = end; i-- > first;) {
+        const uint64_t *now = g->masks + i * w->words;
+        switch_back(M, mv, w, before, now, J, C, t->sums);
+        before = now;
+        vector *kept = t->tile_v + (i - first) * mv, *pulled = t->tile_w + (i - first) * mv;
+        for (size_t c = 0; c < mv; c++)
+            kept[c] = state[c];
+        const real *v = (const real *)kept;
+        for (size_t c = 0; c < mv; c++) {
+            const vector row =
+                select((vector_mask)w->inside[c], row_vector(g->forced + i * M, c)) + w->one[c];
+            for (size_t m = 0; m < M; m++)
+                C[m * mv + c] += v[m] * row;
+        }
+        mix(M, mv, J, v, state);
+        const size_t time = g->begin + i;
+        const vector *keep = keep_at(p, w, time);
+        const real a = time == 0 ? 0 : time <= p->warmup ? 1 : alpha;
+        for (size_t c = 0; c < mv; c++) {
+            pulled[c] = a * state[c];
+            state[c] = keep[c] * state[c];
+        }
+        if (loss && i > 0 && time > p->warmup)
+            add_loss(p, w, mv, g->error + i * N, state);
+        if (i + 1 == g->length)
+            add_injection(w, g->inject_last, state);
+    }
+    for (size_t c = 0; c < mv; c++)
+        t->state[c] = state[c];
+    for (size_t q = 0; q < w->words; q++) {
+        for (uint64_t on = before[q]; on != 0; on &= on - 1)
+            add_running(M * mv, 1, C, t->sums + (q * WORD + (size_t)__builtin_ctzll(on)) * M * mv);
+    }
+    add_running(M * mv, 1, C, t->all);
+}
+
+static ALWAYS_INLINE piece_run backward_for(const size_t M, const piece_problem *p, const real *packed,
+                                            piece_group *g, bool loss, double floor, real *scratch)
+{
+    const size_t mv = vectors(M + 1, LANES), N = p->layout->dims.N;
+    piece_weights w;
+    piece_buffers t;
+    piece_place(&p->layout->dims, packed, &w);
+    buffers_place(&w, scratch, &t);
+    memset(t.state, 0, mv * sizeof *t.state);
+    add_injection(&w, g->inject, t.state);
+    if (loss && g->begin + g->length > p->warmup) {
+        add_loss(p, &w, mv, g->error + g->length * N, t.state);
+        outer(N, 1, g->error + g->length * N, N, g->z + g->length * M, M, mv, t.loss);
+    }
+    piece_run run = {0};
+    for (size_t end = g->length; end > 0 && !run.merged;) {
+        const size_t first = (end - 1) / PIECE * PIECE;
+        tile_back(M, p, &w, &t, g, loss, first, end);
+        tile_sums(p, &w, &t, g, loss, first, end - first);
+        run.steps += end - first;
+        run.gap = largest_of((const real *)t.state, M);
+        run.size = run.gap <= run.size ? run.size : run.gap;
+        run.merged = !loss && run.gap <= floor;
+        end = first;
+    }
+    piece_leave(&p->layout->dims, packed, (const real *)t.state, g->border);
+    for (size_t m = 0; m < M && run.merged; m++)
+        g->border[m] = 0;
+    return run;
+}
+
+/* Common sizes get code of their own. */
+#define PIECE_SIZES(CASE) CASE(3) CASE(4) CASE(5) CASE(6) CASE(10)
+
+static piece_run piece_forward(const piece_problem *p, const real *packed, piece_group *g, double merge,
+                               bool trial, real *scratch)
+{
+    piece_weights w;
+    piece_place(&p->layout->dims, packed, &w);
+    const shape any = {.lv = w.lv, .words = w.words, .clipped = w.clipped};
+    const shape one = {.lv = BLOCK, .words = 1},
+                two = {.lv = 2 * BLOCK, .words = vectors(2 * BLOCK * LANES, WORD)};
+    switch (w.M) {
+#define CASE(m)                                                                                              \
+    case m:                                                                                                  \
+        if (!w.clipped && w.lv == one.lv)                                                                    \
+            return forward_for(m, one, p, packed, g, merge, trial, scratch);                                 \
+        if (!w.clipped && w.lv == two.lv)                                                                    \
+            return forward_for(m, two, p, packed, g, merge, trial, scratch);                                 \
+        return forward_for(m, any, p, packed, g, merge, trial, scratch);
+        PIECE_SIZES(CASE)
+#undef CASE
+    default:
+        return forward_for(w.M, any, p, packed, g, merge, trial, scratch);
+    }
+}
+
+static piece_run piece_backward(const piece_problem *p, const real *packed, piece_group *g, bool loss,
+                                double floor, real *scratch, double *sums)
+{
+    (void)sums; /* piece_close adds to them */
+    switch (p->layout->dims.M) {
+#define CASE(m)                                                                                              \
+    case m:                                                                                                  \
+        return backward_for(m, p, packed, g, loss, floor, scratch);
+        PIECE_SIZES(CASE)
+#undef CASE
+    default:
+        return backward_for(p->layout->dims.M, p, packed, g, loss, floor, scratch);
+    }
+}
+
+static void piece_open(const ant_model_dims *d, real *scratch)
+{
+    piece_weights w;
+    piece_buffers t;
+    piece_place(d, NULL, &w);
+    buffers_place(&w, NULL, &t);
+    memset(scratch + t.sums_begin, 0, (t.sums_end - t.sums_begin) * sizeof *scratch);
+}
+
+#include "solve/piece_sums.h"
+
+/* The rows with a weight are the last ones: a plain sum over what lies there. */
+static double piece_square(const piece_problem *p, const piece_group *g)
+{
+    const size_t N = p->layout->dims.N, last = (g->length + 1) * N;
+    const size_t unseen = g->begin > p->warmup ? 1 : p->warmup + 1 - g->begin;
+    double total = 0.0;
+    for (size_t i = unseen * N; i < last;) {
+        const size_t end = i + 64 * LANES < last ? i + 64 * LANES : last;
+        vector sum = {0};
+        for (; i + LANES <= end; i += LANES)
+            sum += row_vector(g->error + i, 0) * row_vector(g->error + i, 0);
+        total += vector_sum(sum);
+        for (; i < end; i++)
+            total += (double)g->error[i] * (double)g->error[i];
+    }
+    return total;
+}
+
+const ANT_FN(ant_kernels) ANT_LEVEL(ant_piece);
+#define PIECE_TEXT(level)   #level
+#define PIECE_STRING(level) PIECE_TEXT(level)
+const ANT_FN(ant_kernels) ANT_LEVEL(ant_piece) = {
+    .name = "piece " PIECE_STRING(ANT_SIMD),
+    .lanes = 1,
+    .knows_time = true,
+    .packed_count = piece_packed_count,
+    .pack = piece_pack,
+    .scratch_count = piece_scratch_count,
+    .mask_words = piece_mask_words,
+    .enter = piece_enter,
+    .leave = piece_leave,
+    .forward = piece_forward,
+    .open = piece_open,
+    .backward = piece_backward,
+    .close = piece_close,
+    .square = piece_square,
+};

@@ -1,0 +1,82 @@
+/* emulate.cpp - the threads, barriers and exchanges of emulate.h. */
+#include "emulate.h"
+
+#include <pthread.h>
+#include <vector>
+
+thread_local emulated_dim3 threadIdx;
+emulated_dim3 blockIdx, blockDim, gridDim;
+const emulated_kernel *emulated_kernels;
+
+static pthread_barrier_t block_barrier, warp_barrier[32];
+static unsigned char offered[1024][16];
+
+void __syncthreads()
+{
+    pthread_barrier_wait(&block_barrier);
+}
+
+void __syncwarp()
+{
+    pthread_barrier_wait(&warp_barrier[threadIdx.x / 32]);
+}
+
+void emulated_exchange(const void *mine, void *theirs, size_t bytes, unsigned from)
+{
+    std::memcpy(offered[threadIdx.x], mine, bytes);
+    __syncwarp();
+    std::memcpy(theirs, offered[threadIdx.x / 32 * 32 + from], bytes);
+    __syncwarp();
+}
+
+struct start {
+    const emulated_kernel *kernel;
+    void **arguments;
+    unsigned thread;
+};
+
+/* One thread runs its place in every block, in step with the others. */
+static void *run_thread(void *cookie)
+{
+    const start *s = static_cast<start *>(cookie);
+    threadIdx = {s->thread, 0, 0};
+    for (unsigned block = 0; block < gridDim.x * gridDim.y; block++) {
+        pthread_barrier_wait(&block_barrier);
+        if (s->thread == 0)
+            blockIdx = {block % gridDim.x, block / gridDim.x, 0};
+        pthread_barrier_wait(&block_barrier);
+        s->kernel->call(s->arguments);
+    }
+    return nullptr;
+}
+
+/* True when there is such a kernel and it has run.  Called by the fake driver. */
+extern "C" bool emulate(const char *source, const char *options, const char *name, const unsigned grid[3],
+                        const unsigned block[3], void **arguments)
+{
+    const emulated_kernel *kernel = emulated_kernels;
+    while (kernel != nullptr && (std::strcmp(kernel->source, source) != 0 ||
+                                 std::strcmp(kernel->options, options) != 0 || std::strcmp(kernel->name, name) != 0))
+        kernel = kernel->next;
+    const unsigned threads = block[0], warps = (threads + 31) / 32;
+    if (kernel == nullptr || grid[2] != 1 || block[1] * block[2] != 1 || threads > 1024)
+        return false;
+    gridDim = {grid[0], grid[1], grid[2]};
+    blockDim = {block[0], block[1], block[2]};
+    pthread_barrier_init(&block_barrier, nullptr, threads);
+    for (unsigned w = 0; w < warps; w++)
+        pthread_barrier_init(&warp_barrier[w], nullptr, std::min(32u, threads - 32 * w));
+    std::vector<pthread_t> ids(threads);
+    std::vector<start> starts(threads);
+    for (unsigned t = 0; t < threads; t++) {
+        starts[t] = {kernel, arguments, t};
+        if (pthread_create(&ids[t], nullptr, run_thread, &starts[t]) != 0)
+            std::abort(); /* the others wait for it */
+    }
+    for (pthread_t id : ids)
+        pthread_join(id, nullptr);
+    pthread_barrier_destroy(&block_barrier);
+    for (unsigned w = 0; w < warps; w++)
+        pthread_barrier_destroy(&warp_barrier[w]);
+    return true;
+}

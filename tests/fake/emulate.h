@@ -1,0 +1,121 @@
+/*
+ * emulate.h - run CUDA kernels on the CPU, one thread each: slow, and enough to test them without a GPU.
+ *
+ * A file tests/fake/run_*.cpp defines a kernel's macros, includes this and then the .cu, and names its
+ * kernels. The fake driver finds them by the source and the options of the "machine code" that the fake
+ * compiler made. Blocks run one after the other, the threads of a block at the same time, so ThreadSanitizer
+ * sees races in shared memory.  Kernels whose blocks wait for each other cannot run here.
+ */
+#ifndef ANT_TESTS_EMULATE_H
+#define ANT_TESTS_EMULATE_H
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <tuple>
+#include <utility>
+
+#define __global__
+#define __device__
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+#define __shared__   static
+#define __constant__ static
+#define __align__(n) __attribute__((aligned(n)))
+
+struct emulated_dim3 {
+    unsigned x, y, z;
+};
+struct alignas(16) float4 {
+    float x, y, z, w;
+};
+
+extern thread_local emulated_dim3 threadIdx;
+extern emulated_dim3 blockIdx, blockDim, gridDim;
+
+/* Wait for all threads of the block, or of the warp. */
+void __syncthreads();
+void __syncwarp();
+
+/* The bytes that lane `from` of this warp offers.  At most 16 bytes. */
+void emulated_exchange(const void *mine, void *theirs, size_t bytes, unsigned from);
+
+template <class T> T __shfl_xor_sync(unsigned, T value, int mask, int = 32)
+{
+    T other;
+    emulated_exchange(&value, &other, sizeof value, threadIdx.x % 32 ^ (unsigned)mask);
+    return other;
+}
+
+template <class T> T __shfl_sync(unsigned, T value, int lane, int width = 32)
+{
+    T other;
+    const unsigned group = threadIdx.x % 32 / (unsigned)width * (unsigned)width;
+    emulated_exchange(&value, &other, sizeof value, group + (unsigned)lane % (unsigned)width);
+    return other;
+}
+
+static inline double __longlong_as_double(long long bits)
+{
+    double value;
+    std::memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+template <class T> T __ldg(const T *from)
+{
+    return *from;
+}
+
+using std::max;
+using std::min;
+
+/* In place of ptx.cuh. */
+#define ANT_PTX_CUH
+static inline void copy_async(float *to, const float *from)
+{
+    std::memcpy(to, from, 16);
+}
+static inline void copy_commit() {}
+static inline void copy_wait_but_one() {}
+static inline float power_of_two(float t)
+{
+    const float power = std::exp2(t);
+    return power < 0x1p-126f ? 0.0f : power;
+}
+
+/* A kernel that can be launched: `source` and `options` as the fake compiler writes them. */
+struct emulated_kernel {
+    const char *source, *options, *name;
+    void (*call)(void **arguments);
+    const emulated_kernel *next;
+};
+extern const emulated_kernel *emulated_kernels;
+
+struct emulated_registration {
+    emulated_kernel kernel;
+    emulated_registration(const char *source, const char *options, const char *name, void (*call)(void **))
+        : kernel{source, options, name, call, emulated_kernels}
+    {
+        emulated_kernels = &kernel;
+    }
+};
+
+template <class... A, size_t... I>
+void emulated_call(void (*kernel)(A...), void **arguments, std::index_sequence<I...>)
+{
+    kernel(*static_cast<A *>(arguments[I])...);
+}
+
+template <class... A> void emulated_call(void (*kernel)(A...), void **arguments)
+{
+    emulated_call(kernel, arguments, std::index_sequence_for<A...>());
+}
+
+/* EMULATE("mixture.cu", "-DD=3", near_sums, "near_sums") */
+#define EMULATE(source, options, kernel, name)                                                               \
+    static emulated_registration registered_##kernel(                                                        \
+        source, options, name, [](void **arguments) { emulated_call(kernel, arguments); });
+
+#endif
