@@ -11,6 +11,8 @@ packages() {
         format) echo clang-format-14 git ;;
         bundle) echo patchelf binutils ;;
         plot) echo python3 python3-numpy python3-matplotlib ;;
+        browser) echo chromium chromium-driver python3-selenium python3-pytest python3-numpy python3-plotly ;;
+        report) echo python3 python3-numpy python3-plotly ;;
         bench) echo python3 python3-numpy ;;
         kernels) echo python3 python3-venv ;;
         *) echo "setup.sh: there is no group '$1'" >&2; exit 2 ;;

@@ -8,6 +8,11 @@ expect_ok env DESTDIR= cmake --install "$BUILD" --prefix "$folder/usr"
 [ -s usr/share/bash-completion/completions/antler ] || die "no completion"
 expect_ok usr/bin/antler --version
 
+# The installed `antler report` finds its package and library from where it lies.
+[ -z "$(find usr -name __pycache__)" ] || die "compiled Python was installed"
+expect_ok usr/bin/antler report --help
+contains "$out" "RUN|SWEEP"
+
 sed -n '/^```c$/,/^```$/p' "$SOURCE/README.md" | sed '1d;$d' >first.c
 contains "$(<first.c)" "antler_series_load"
 usr/bin/antler simulate lorenz63 --length 300 --quiet --out train-1.npy || die "simulate"
