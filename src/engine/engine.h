@@ -31,25 +31,28 @@ typedef struct ant_engine_kernel_sums {
 } ant_engine_kernel_sums;
 
 /*
- * Training shPLRNNs: `replicas` runs side by side, each with its own parameters, windows and fate, on data that they
- * share.  A run does the same alone and among others.
+ * Training shPLRNNs: `replicas` runs side by side, each with its own parameters, windows and fate, on data
+ * that they share.  A run does the same alone and among others.
  */
 typedef struct ant_engine_learning {
-    size_t M, N, L, K, rank;         /* SPEC 1 */
-    size_t total;                    /* parameters of one run */
+    size_t M, N, L, K, rank; /* SPEC 1 */
+    size_t total;            /* parameters of one run */
     bool clipped;
-    const antler_settings *settings; /* valid as long as the learner; `runs` of them fixes the division of work */
+    const antler_settings
+        *settings; /* valid as long as the learner; `runs` of them fixes the division of work */
     size_t replicas;
     const uint32_t *runs; /* (replicas): the names of their random streams */
     double limit;         /* a parameter beyond this has exploded */
-    /* The data as in train/dataset.h, in the precision of the settings; x = NULL: windows come by set_windows. */
+    /* The data as in train/dataset.h, in the precision of the settings; x = NULL: windows come by
+     * set_windows. */
     size_t rows, trajectories;
     const void *x, *s;
     const size_t *row;
     const uint64_t *start;
 } ant_engine_learning;
 
-/* Sums since they were last zero, and the last update's learning rate and norm.  Doubles, as on the device. */
+/* Sums since they were last zero, and the last update's learning rate and norm.  Doubles, as on the device.
+ */
 typedef struct ant_engine_tally {
     double updates, loss, mar, readout, singular, iterations, fallbacks, lr, gradient_norm, unused;
 } ant_engine_tally;
@@ -82,21 +85,23 @@ typedef struct ant_engine_solved {
 
 typedef struct ant_engine_learner_ops {
     antler_status (*create)(const ant_engine_learning *work, void **learner);
-    void (*free)(void *learner); /* accepts NULL */
+    void (*free)(void *learner);                /* accepts NULL */
     const char *(*solver)(const void *learner); /* its name, and in one sentence why it was taken */
     const char *(*choice)(const void *learner);
     size_t (*bytes)(const void *learner); /* on the device */
 
     /* A run's state after `update` updates, in double.  Each: (total). */
-    antler_status (*put)(void *learner, size_t replica, size_t update, const double *parameters, const double *m,
-                         const double *v);
+    antler_status (*put)(void *learner, size_t replica, size_t update, const double *parameters,
+                         const double *m, const double *v);
     antler_status (*get)(void *learner, size_t replica, double *parameters, double *m, double *v);
 
-    /* `updates` updates of every run that is neither lost nor done.  tallies: (replicas), in and out; outcomes:
-       (replicas). */
-    antler_status (*run)(void *learner, size_t updates, ant_engine_tally *tallies, ant_engine_outcome *outcomes);
+    /* `updates` updates of every run that is neither lost nor done.  tallies: (replicas), in and out;
+       outcomes: (replicas). */
+    antler_status (*run)(void *learner, size_t updates, ant_engine_tally *tallies,
+                         ant_engine_outcome *outcomes);
 
-    /* The windows of a run's next update, or those that it is given: (batch, T+1, N), (batch, T, K) or NULL. */
+    /* The windows of a run's next update, or those that it is given: (batch, T+1, N), (batch, T, K) or NULL.
+     */
     antler_status (*windows)(void *learner, size_t replica, double *x, double *s);
     antler_status (*set_windows)(void *learner, size_t replica, const double *x, const double *s);
 

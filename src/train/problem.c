@@ -63,7 +63,7 @@ antler_status antler_problem_create(const antler_settings *settings, size_t dim,
     antler_problem *p = calloc(1, sizeof *p);
     if (p == NULL)
         return ant_fail_memory(sizeof *p, "a problem");
-    p->ops = config.engine != NULL                     ? &ant_problem_ops_engine
+    p->ops = config.engine != NULL                    ? &ant_problem_ops_engine
              : s->precision == ANTLER_PRECISION_FLOAT ? &ant_problem_ops_f32
                                                       : &ant_problem_ops_f64;
     p->layout = config.layout;

@@ -9,11 +9,11 @@ typedef struct problem {
     ant_problem_config config;
     const ant_engine_learner_ops *ops;
     void *learner;
-    double *parameters, *nothing;       /* (total): nothing is zero */
-    double *x, *s;                      /* (batch, T+1, N), (batch, T, K) */
-    double *states, *gradient;          /* (batch, T, M), (total) */
-    bool fresh;                         /* states and gradient are those of the last solve */
-    antler_status fault;                /* of a call that cannot fail by its type; told by the next solve */
+    double *parameters, *nothing; /* (total): nothing is zero */
+    double *x, *s;                /* (batch, T+1, N), (batch, T, K) */
+    double *states, *gradient;    /* (batch, T, M), (total) */
+    bool fresh;                   /* states and gradient are those of the last solve */
+    antler_status fault;          /* of a call that cannot fail by its type; told by the next solve */
     double seconds;
 } problem;
 
@@ -147,9 +147,10 @@ static antler_status solve(void *opaque, ant_solve_report *report, ant_solve_agr
                                  .last_change = found.last_jump,
                                  .fallbacks = found.converged ? 0 : 1,
                                  .kernels = "cuda"};
-    ANT_CHECK(isfinite(found.loss), ANTLER_NON_FINITE,
-              "the loss or its gradient is not finite: use a larger alpha, a smaller learning rate or the clipped "
-              "model");
+    ANT_CHECK(
+        isfinite(found.loss), ANTLER_NON_FINITE,
+        "the loss or its gradient is not finite: use a larger alpha, a smaller learning rate or the clipped "
+        "model");
     if (agreement == NULL)
         return ANTLER_OK;
     ANT_TRY(look(p));

@@ -83,9 +83,8 @@ static antler_status compare_with(reference *r, const antler_settings *set, cons
     const size_t M = layout->dims.M, T = set->sequence_length;
     ant_solve_report report;
     difference first = {0}, second = {0};
-    const antler_status status =
-        ant_solve_gradient_f64(r->plan, parameters, r->x, layout->dims.K == 0 ? NULL : r->s, set->gtf_alpha,
-                               r->slopes, &report);
+    const antler_status status = ant_solve_gradient_f64(
+        r->plan, parameters, r->x, layout->dims.K == 0 ? NULL : r->s, set->gtf_alpha, r->slopes, &report);
     if (status < 0)
         return status;
     for (size_t i = 0; i < set->batch_size; i++) {
@@ -98,8 +97,9 @@ static antler_status compare_with(reference *r, const antler_settings *set, cons
 }
 
 antler_status ant_replicas_compare(const antler_settings *settings, const ant_model_layout *layout,
-                                   const double *parameters, const double *x, const double *s, const double *states,
-                                   const double *gradient, ant_solve_agreement *agreement)
+                                   const double *parameters, const double *x, const double *s,
+                                   const double *states, const double *gradient,
+                                   ant_solve_agreement *agreement)
 {
     const ant_model_dims *d = &layout->dims;
     const size_t T = settings->sequence_length, batch = settings->batch_size;
@@ -164,8 +164,8 @@ static antler_status judge_sample(const crew *c, size_t i, const sample *taken, 
 {
     ant_solve_agreement found = {.states = NAN, .gradient = NAN};
     ANT_TRY(c->ops->inspect(c->learner, i, taken->states, taken->gradient));
-    ANT_TRY(ant_replicas_compare(c->context->settings, c->context->layout, taken->parameters, taken->x, taken->s,
-                                 taken->states, taken->gradient, &found));
+    ANT_TRY(ant_replicas_compare(c->context->settings, c->context->layout, taken->parameters, taken->x,
+                                 taken->s, taken->states, taken->gradient, &found));
     tally->states_agree = fmax(tally->states_agree, found.states);
     tally->gradient_agrees = fmax(tally->gradient_agrees, found.gradient);
     return ANTLER_OK;
@@ -247,7 +247,8 @@ static antler_status fetch(const crew *c, size_t i)
     return c->ops->get(c->learner, i, state->parameters, state->m, state->v);
 }
 
-/* Bring run i to where the engine left it, and do what is due.  OK: it goes on, unless it is at its last update. */
+/* Bring run i to where the engine left it, and do what is due.  OK: it goes on, unless it is at its last
+ * update. */
 static antler_status settle(crew *c, size_t i, double seconds)
 {
     ant_run *run = c->run[i];
@@ -398,8 +399,9 @@ static antler_status begin(crew *c)
     work.start = d->start;
     ANT_TRY(c->ops->create(&work, &c->learner));
     snprintf(text, sizeof text, "%s; %s%s", c->ops->choice(c->learner), c->device,
-             c->context->settings->device == ANTLER_DEVICE_AUTO ? " (auto: it pays from 2e7 multiply-adds an update)"
-                                                                : "");
+             c->context->settings->device == ANTLER_DEVICE_AUTO
+                 ? " (auto: it pays from 2e7 multiply-adds an update)"
+                 : "");
     for (size_t i = 0; i < c->count; i++) {
         ant_run *run = c->run[i];
         if (!run->begun)

@@ -82,7 +82,8 @@ static antler_train_row make_row(ant_run *run, const ant_update *u, const char *
     return row;
 }
 
-antler_status ant_run_log(ant_run *run, const ant_run_context *context, const ant_update *u, const char *solver)
+antler_status ant_run_log(ant_run *run, const ant_run_context *context, const ant_update *u,
+                          const char *solver)
 {
     const bool iterates = ant_model_kind_of(context->layout->dims.kind)->forced;
     const antler_train_row row = make_row(run, u, solver, context->settings->updates, iterates);
@@ -109,7 +110,8 @@ bool ant_run_save_due(const ant_run *run, const antler_settings *s)
 
 antler_status ant_run_cancelled(const ant_run *run, const ant_run_context *context)
 {
-    return ant_fail(ANTLER_CANCELLED, "stopped after update %zu of %zu", run->update, context->settings->updates);
+    return ant_fail(ANTLER_CANCELLED, "stopped after update %zu of %zu", run->update,
+                    context->settings->updates);
 }
 
 /* The loop.  Between two checkpoints nothing is allocated. */

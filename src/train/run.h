@@ -66,8 +66,8 @@ void ant_run_destroy(ant_run *run);
 void ant_run_train(ant_run *run, const ant_run_context *context);
 
 /*
- * The parts of that, for whoever moves several runs at once: open; until the end, log and save when they are due;
- * conclude with the state up to date; close.
+ * The parts of that, for whoever moves several runs at once: open; until the end, log and save when they are
+ * due; conclude with the state up to date; close.
  */
 antler_status ant_run_open(ant_run *run, const ant_run_context *context);
 void ant_run_announce(const ant_run *run, const ant_run_context *context, const char *choice);

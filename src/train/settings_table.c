@@ -64,7 +64,8 @@ static const ant_setting table[] = {
     COUNT("run", threads, "0", 0, 1024, true,
           "Threads in all; 0 for all cores. Runs are spread over them; what is left serves inside a run."),
     {{"device", "run", "one of a list", devices, "auto", 0.0, 0.0, false, false,
-      "Where to train: cpu, cuda (the first GPU), or auto, the GPU when there is one and an update is large enough. "
+      "Where to train: cpu, cuda (the first GPU), or auto, the GPU when there is one and an update is large "
+      "enough. "
       "All runs share it."},
      ANT_SETTING_CHOICE,
      FIELD(device),

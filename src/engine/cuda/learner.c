@@ -1,8 +1,8 @@
 /*
  * learner.c - all runs of a training on the GPU (kernels/solve.cu and update.cu).
  *
- * An update is two launches: solve, and everything else.  Twenty updates are one graph, so that nothing waits for the
- * host, which only looks when it wants to.
+ * An update is two launches: solve, and everything else.  Twenty updates are one graph, so that nothing waits
+ * for the host, which only looks when it wants to.
  */
 #include "engine/cuda/engine_cuda.h"
 #include "engine/cuda/solver.h"
@@ -26,8 +26,8 @@ typedef struct learn_problem {
     uint64_t seed, updates;
     double noise, beta1, beta2, epsilon, start_lr, end_lr, gradient_clip, limit;
     double mar, readout, singular;
-    ant_cu_pointer parameters, good, gradient, raw, m, v, pinv, pull, work, pack, sums, facts, arrived, update, outcome,
-        tally, runs, x, s, row, start, window_x, window_s;
+    ant_cu_pointer parameters, good, gradient, raw, m, v, pinv, pull, work, pack, sums, facts, arrived,
+        update, outcome, tally, runs, x, s, row, start, window_x, window_s;
 } learn_problem;
 
 _Static_assert(sizeof(ant_engine_tally) == 10 * sizeof(double), "TALLY of learn.cuh");
@@ -40,12 +40,12 @@ typedef struct learner {
     ant_cuda_kernel prepare, update;
     ant_cuda_grid grid;
     learn_problem problem;
-    ant_cuda_buffer parameters, good, gradient, raw, m, v, pinv, pull, scratch, counters, outcomes, tallies, runs, x, s,
-        row, start;
+    ant_cuda_buffer parameters, good, gradient, raw, m, v, pinv, pull, scratch, counters, outcomes, tallies,
+        runs, x, s, row, start;
     size_t bytes;
-    bool prepared;                                /* weights and windows belong to the parameters */
-    ant_cu_graph_exec one[2], many, whole;        /* an update from either parity, many, and a solve */
-    void *host;                                   /* for conversions */
+    bool prepared;                         /* weights and windows belong to the parameters */
+    ant_cu_graph_exec one[2], many, whole; /* an update from either parity, many, and a solve */
+    void *host;                            /* for conversions */
     size_t host_bytes;
 } learner;
 
@@ -58,7 +58,8 @@ static antler_status take(learner *l, size_t bytes, const char *purpose, ant_cud
     return ant_cuda_fill_async(l->device, buffer->address, 0, bytes);
 }
 
-static antler_status upload(learner *l, const void *from, size_t bytes, const char *purpose, ant_cuda_buffer *buffer)
+static antler_status upload(learner *l, const void *from, size_t bytes, const char *purpose,
+                            ant_cuda_buffer *buffer)
 {
     l->bytes += bytes;
     return ant_cuda_alloc_from(l->device, from, bytes, purpose, buffer);
@@ -97,7 +98,8 @@ static antler_status upload_data(learner *l)
     antler_status status = upload(l, row, w->trajectories * sizeof *row, "the training data", &l->row);
     free(row);
     if (status == ANTLER_OK)
-        status = upload(l, w->start, (w->trajectories + 1) * sizeof *w->start, "the training data", &l->start);
+        status =
+            upload(l, w->start, (w->trajectories + 1) * sizeof *w->start, "the training data", &l->start);
     if (status == ANTLER_OK)
         status = upload(l, w->x, w->rows * w->N * real, "the training data", &l->x);
     if (status == ANTLER_OK && w->K > 0)
@@ -177,8 +179,8 @@ static antler_status compile(learner *l, size_t *scratch)
     ANT_TRY(ant_cuda_program_kernel(l->program, "update", &l->update));
     ANT_TRY(ant_cuda_program_global(l->program, "update_facts", &address, NULL));
     ANT_TRY(ant_cuda_download(l->device, facts, address, sizeof facts));
-    ANT_CHECK((size_t)facts[2] == w->total, ANTLER_ERROR_INTERNAL, "update.cu has %d parameters, not %zu", facts[2],
-              w->total);
+    ANT_CHECK((size_t)facts[2] == w->total, ANTLER_ERROR_INTERNAL, "update.cu has %d parameters, not %zu",
+              facts[2], w->total);
     const size_t values = w->replicas * w->settings->batch_size * (w->settings->sequence_length + 1) * w->N;
     const size_t copying = w->x == NULL ? 0 : (values + WINDOW_VALUES - 1) / WINDOW_VALUES;
     const size_t most = (size_t)(2 * l->device->multiprocessors);
@@ -191,10 +193,9 @@ static antler_status compile(learner *l, size_t *scratch)
 
 static void destroy(learner *l)
 {
-    ant_cuda_buffer *const buffers[] = {&l->parameters, &l->good,    &l->gradient, &l->raw,      &l->m,
-                                        &l->v,          &l->pinv,    &l->pull,     &l->scratch,  &l->counters,
-                                        &l->outcomes,   &l->tallies, &l->runs,     &l->x,        &l->s,
-                                        &l->row,        &l->start};
+    ant_cuda_buffer *const buffers[] = {
+        &l->parameters, &l->good,     &l->gradient, &l->raw,  &l->m, &l->v, &l->pinv, &l->pull, &l->scratch,
+        &l->counters,   &l->outcomes, &l->tallies,  &l->runs, &l->x, &l->s, &l->row,  &l->start};
     for (int i = 0; i < 2; i++)
         ant_cuda_graph_free(l->device, l->one[i]);
     ant_cuda_graph_free(l->device, l->many);
@@ -287,14 +288,16 @@ static double wide(const learner *l, size_t i)
                                                  : ((const double *)l->host)[i];
 }
 
-static antler_status write_real(learner *l, const ant_cuda_buffer *to, size_t first, const double *from, size_t count)
+static antler_status write_real(learner *l, const ant_cuda_buffer *to, size_t first, const double *from,
+                                size_t count)
 {
     narrow(l, from, count);
     return ant_cuda_upload(l->device, to->address + first * l->solver.real_bytes, l->host,
                            count * l->solver.real_bytes);
 }
 
-static antler_status read_real(learner *l, const ant_cuda_buffer *from, size_t first, double *to, size_t count)
+static antler_status read_real(learner *l, const ant_cuda_buffer *from, size_t first, double *to,
+                               size_t count)
 {
     ANT_TRY(ant_cuda_download(l->device, l->host, from->address + first * l->solver.real_bytes,
                               count * l->solver.real_bytes));
@@ -303,8 +306,8 @@ static antler_status read_real(learner *l, const ant_cuda_buffer *from, size_t f
     return ANTLER_OK;
 }
 
-static antler_status put_state(learner *l, size_t replica, size_t update, const double *parameters, const double *m,
-                               const double *v)
+static antler_status put_state(learner *l, size_t replica, size_t update, const double *parameters,
+                               const double *m, const double *v)
 {
     const size_t total = l->work.total, first = replica * total;
     const unsigned done = (unsigned)update;
@@ -375,22 +378,23 @@ static antler_status read_outcomes(learner *l, ant_engine_outcome *outcomes)
     int *fates = malloc(R * 2 * sizeof *fates);
     unsigned *done = malloc(R * sizeof *done);
     antler_status status =
-        fates == NULL || done == NULL ? ant_fail_memory(R * 12, "outcomes")
-                                      : ant_cuda_download(l->device, fates, l->outcomes.address, R * 2 * sizeof *fates);
+        fates == NULL || done == NULL
+            ? ant_fail_memory(R * 12, "outcomes")
+            : ant_cuda_download(l->device, fates, l->outcomes.address, R * 2 * sizeof *fates);
     if (status == ANTLER_OK)
         status = ant_cuda_download(l->device, done,
                                    l->counters.address + (size_t)l->problem.parity * R * sizeof *done,
                                    R * sizeof *done);
     for (size_t i = 0; i < R && status == ANTLER_OK; i++)
-        outcomes[i] = (ant_engine_outcome){.update = done[i],
-                                           .fate = (ant_engine_fate)fates[2 * i],
-                                           .parameter = (size_t)fates[2 * i + 1]};
+        outcomes[i] = (ant_engine_outcome){
+            .update = done[i], .fate = (ant_engine_fate)fates[2 * i], .parameter = (size_t)fates[2 * i + 1]};
     free(fates);
     free(done);
     return status;
 }
 
-static antler_status run_updates(learner *l, size_t updates, ant_engine_tally *tallies, ant_engine_outcome *outcomes)
+static antler_status run_updates(learner *l, size_t updates, ant_engine_tally *tallies,
+                                 ant_engine_outcome *outcomes)
 {
     const size_t bytes = l->work.replicas * sizeof *tallies;
     l->problem.steps = 1;
@@ -458,9 +462,11 @@ static antler_status solve_once(learner *l, ant_engine_solved *solved)
 static antler_status look(learner *l, size_t replica, double *states, double *gradient)
 {
     const ant_engine_learning *w = &l->work;
-    const size_t batch = w->settings->batch_size, T = w->settings->sequence_length, row = (size_t)l->solver.row;
+    const size_t batch = w->settings->batch_size, T = w->settings->sequence_length,
+                 row = (size_t)l->solver.row;
     const size_t values = batch * (T + 1) * row, real = l->solver.real_bytes;
-    ANT_TRY(ant_cuda_download(l->device, l->host, l->solver.rows.address + replica * values * real, values * real));
+    ANT_TRY(ant_cuda_download(l->device, l->host, ant_cuda_solver_rows(&l->solver) + replica * values * real,
+                              values * real));
     for (size_t i = 0; i < batch; i++)
         for (size_t t = 0; t < T; t++)
             for (size_t m = 0; m < w->M; m++)
@@ -480,8 +486,8 @@ static antler_status look(learner *l, size_t replica, double *states, double *gr
         return with_status;                                                                                  \
     } while (0)
 
-static antler_status put(void *opaque, size_t replica, size_t update, const double *parameters, const double *m,
-                         const double *v)
+static antler_status put(void *opaque, size_t replica, size_t update, const double *parameters,
+                         const double *m, const double *v)
 {
     WITH_GPU(put_state(l, replica, update, parameters, m, v));
 }
@@ -491,7 +497,8 @@ static antler_status get(void *opaque, size_t replica, double *parameters, doubl
     WITH_GPU(get_state(l, replica, parameters, m, v));
 }
 
-static antler_status run(void *opaque, size_t updates, ant_engine_tally *tallies, ant_engine_outcome *outcomes)
+static antler_status run(void *opaque, size_t updates, ant_engine_tally *tallies,
+                         ant_engine_outcome *outcomes)
 {
     WITH_GPU(run_updates(l, updates, tallies, outcomes));
 }

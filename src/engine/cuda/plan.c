@@ -4,8 +4,8 @@
 #include <stdio.h>
 
 enum {
-    LONG = 1024,       /* steps from which cutting a sequence pays */
-    MANY = 132,        /* sequences from which there is enough to do without */
+    LONG = 1024,         /* steps from which cutting a sequence pays */
+    MANY = 132,          /* sequences from which there is enough to do without */
     NEWTON_LARGEST = 32, /* latent units up to which a border matrix fits into a warp */
 };
 
@@ -52,15 +52,16 @@ void ant_cuda_plan_choose(const ant_engine_learning *work, int multiprocessors, 
         choose_sequential(work, multiprocessors, most_warps, plan);
         snprintf(plan->choice, sizeof plan->choice,
                  "sequential on the GPU, a warp per sequence, because %s; %d blocks of %d warps per run",
-                 s->solver == ANTLER_SOLVER_SEQUENTIAL  ? "the settings say so"
-                 : s->sequence_length < LONG            ? "sequences are short"
-                                                        : "there are many sequences",
+                 s->solver == ANTLER_SOLVER_SEQUENTIAL ? "the settings say so"
+                 : s->sequence_length < LONG           ? "sequences are short"
+                                                       : "there are many sequences",
                  plan->blocks, plan->warps);
         return;
     }
-    snprintf(plan->choice, sizeof plan->choice,
-             "shooting on the GPU, %d stretches of time per sequence joined by Newton's method with %s, because "
-             "%s; %d blocks of %d warps per run",
-             plan->chunks, plan->newton ? "full matrices" : "diagonals",
-             wanted ? "the settings say so" : "sequences are long and few", plan->blocks, plan->warps);
+    snprintf(
+        plan->choice, sizeof plan->choice,
+        "shooting on the GPU, %d stretches of time per sequence joined by Newton's method with %s, because "
+        "%s; %d blocks of %d warps per run",
+        plan->chunks, plan->newton ? "full matrices" : "diagonals",
+        wanted ? "the settings say so" : "sequences are long and few", plan->blocks, plan->warps);
 }

@@ -12,7 +12,7 @@
         int flow;                                                                                            \
         int replicas;                                                                                        \
         int staged;                                                                                          \
-        real alpha, tolerance;                                                                               \
+        real alpha, tolerance, freeze;                                                                       \
         double weight;                                                                                       \
         ant_cu_pointer pack, x, s, rows, masks, hidden, delta, records, partial, squares, sums, arrived,     \
             facts;                                                                                           \
@@ -42,8 +42,9 @@ size_t ant_cuda_shape_options(const ant_engine_learning *work,
     return count;
 }
 
-antler_status ant_cuda_compile_shape(ant_cuda_device *device, const char *source, const ant_engine_learning *work,
-                                     const char *const *more, size_t count, ant_cuda_program **program)
+antler_status ant_cuda_compile_shape(ant_cuda_device *device, const char *source,
+                                     const ant_engine_learning *work, const char *const *more, size_t count,
+                                     ant_cuda_program **program)
 {
     char text[ANT_CUDA_OPTIONS][ANT_CUDA_OPTION_BYTES];
     const char *options[2 * ANT_CUDA_OPTIONS];
@@ -60,7 +61,7 @@ static antler_status compile(ant_cuda_solver *s, const ant_engine_learning *work
 {
     char warps[32], newton[32];
     const char *const more[] = {warps, newton};
-    int facts[9] = {0};
+    int facts[10] = {0};
     ant_cu_pointer address = 0;
     snprintf(warps, sizeof warps, "-DWARPS=%d", s->plan.warps);
     snprintf(newton, sizeof newton, "-DNEWTON=%d", s->plan.newton);
@@ -79,6 +80,7 @@ static antler_status compile(ant_cuda_solver *s, const ant_engine_learning *work
     s->hidden = facts[6];
     s->latent = facts[7];
     s->keeps_hidden = facts[8];
+    s->spare = facts[9];
     return ANTLER_OK;
 }
 
@@ -130,8 +132,10 @@ static antler_status choose_grid(ant_cuda_solver *s)
 
 static antler_status allocate(ant_cuda_solver *s, const ant_engine_learning *work)
 {
-    const size_t R = s->replicas, sequences = R * s->batch, moments = sequences * (s->T + 1), steps = sequences * s->T;
+    const size_t R = s->replicas, sequences = R * s->batch, moments = sequences * (s->T + 1),
+                 steps = sequences * s->T;
     const size_t blocks = (size_t)s->plan.blocks, real = s->real_bytes;
+    const size_t spare = 2 * (size_t)s->spare;
     const size_t kept = s->keeps_hidden ? steps * (size_t)s->hidden * real : 0;
     const struct {
         ant_cuda_buffer *buffer;
@@ -141,8 +145,8 @@ static antler_status allocate(ant_cuda_solver *s, const ant_engine_learning *wor
         {&s->packs, R * (size_t)s->pack * real, "the weights"},
         {&s->x, moments * work->N * real, "the windows"},
         {&s->s, steps * work->K * real, "the inputs"},
-        {&s->rows, moments * (size_t)s->row * real, "the states of all steps"},
-        {&s->mask, steps * (size_t)s->masks * sizeof(unsigned), "the active units of all steps"},
+        {&s->rows, (moments + spare) * (size_t)s->row * real, "the states of all steps"},
+        {&s->mask, (steps + spare) * (size_t)s->masks * sizeof(unsigned), "the active units of all steps"},
         {&s->phi, kept, "the hidden units of all steps"},
         {&s->delta, kept, "the hidden units of all steps"},
         {&s->records, R * 2 * (blocks + 1) * (size_t)s->record * real, "the borders of stretches"},
@@ -158,6 +162,11 @@ static antler_status allocate(ant_cuda_solver *s, const ant_engine_learning *wor
         s->bytes += wanted[i].bytes;
     }
     return ANTLER_OK;
+}
+
+ant_cu_pointer ant_cuda_solver_rows(const ant_cuda_solver *s)
+{
+    return s->rows.address + (size_t)(s->spare * s->row) * s->real_bytes;
 }
 
 static void describe(ant_cuda_solver *s, const ant_engine_learning *work)
@@ -176,13 +185,15 @@ static void describe(ant_cuda_solver *s, const ant_engine_learning *work)
         .replicas = (int)s->replicas,
         .staged = s->staged,
         .alpha = set->gtf_alpha,
-        .tolerance = set->tolerance > 0.0 ? set->tolerance : single ? 1e-6 : 1e-12,
+        .tolerance = set->tolerance > 0.0 ? set->tolerance
+                     : single             ? 1e-6
+                                          : 1e-12,
         .weight = 2.0 / ((double)work->N * (double)measured * (double)s->batch),
         .pack = s->packs.address,
         .x = s->x.address,
         .s = s->s.address,
-        .rows = s->rows.address,
-        .masks = s->mask.address,
+        .rows = ant_cuda_solver_rows(s),
+        .masks = s->mask.address + (size_t)(s->spare * s->masks) * sizeof(unsigned),
         .hidden = s->phi.address,
         .delta = s->delta.address,
         .records = s->records.address,

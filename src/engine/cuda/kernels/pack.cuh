@@ -19,8 +19,8 @@ INLINE real weight_W(const real *theta, int m, int l)
 // The matrices over (latent, hidden), in both orders.  product: (L, N), V B+.
 INLINE void pack_hidden(const real *theta, const double *product, real *pack)
 {
-    for (int i = threadIdx.x; i < MP * LP; i += LEARN_THREADS) {
-        const int m = i / (4 * LP) * 4 + i % 4, l = i / 4 % LP;
+    for (int i = threadIdx.x; i < MP * LS; i += LEARN_THREADS) {
+        const int m = i / (4 * LS) * 4 + i % 4, l = i / 4 % LS;
         const bool real_one = m < M && l < L;
         double pulled = 0;
         if (real_one)
