@@ -168,6 +168,22 @@ static void states(const void *opaque, size_t sequence, double *z)
         z[i] = p->states[sequence * count + i];
 }
 
+/* In plain loops, as everywhere: on the CPU, in double. */
+static antler_status adjoint(void *opaque, size_t sequence, double *v)
+{
+    const problem *p = opaque;
+    const ant_model_dims *d = &p->config.layout.dims;
+    const size_t T = p->config.T;
+    ant_solve_plan_f64 *plan = NULL;
+    ant_solve_options options = p->config.options;
+    options.solver = ANT_SOLVER_REFERENCE;
+    ANT_TRY(ant_solve_plan_create_f64(d, T, p->config.batch, &options, &plan));
+    const antler_status status = ant_solve_adjoint_f64(plan, p->parameters, p->x + sequence * (T + 1) * d->N,
+                                                       d->K == 0 ? NULL : p->s + sequence * T * d->K, p->config.alpha, v);
+    ant_solve_plan_free_f64(plan);
+    return status;
+}
+
 static void gradient(const void *opaque, double *out)
 {
     problem *p = *(problem *const *)(const void *)&opaque;
@@ -192,6 +208,7 @@ const ant_problem_ops ant_problem_ops_engine = {
     .set_data = set_data,
     .solve = solve,
     .states = states,
+    .adjoint = adjoint,
     .gradient = gradient,
     .seconds = seconds,
 };

@@ -7,6 +7,7 @@
 #define CLIPPED 1
 #define WARPS 4
 #define NEWTON 0
+#define CHUNKED 0
 #define solve         solve_rich
 #define solve_problem solve_problem_rich
 #define solve_facts   solve_facts_rich
@@ -14,6 +15,6 @@
 
 #include "../../src/engine/cuda/kernels/solve.cu"
 
-#define OPTIONS "-DREAL_BITS=64 -DM=2 -DN=3 -DL=6 -DK=1 -DCLIPPED=1 -DWARPS=4 -DNEWTON=0"
+#define OPTIONS "-DREAL_BITS=64 -DM=2 -DN=3 -DL=6 -DK=1 -DCLIPPED=1 -DWARPS=4 -DNEWTON=0 -DCHUNKED=0"
 EMULATE("solve.cu", OPTIONS, solve, "solve")
 EMULATE_VARIABLE("solve.cu", OPTIONS, solve_facts, "solve_facts")

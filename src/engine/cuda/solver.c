@@ -59,15 +59,16 @@ antler_status ant_cuda_compile_shape(ant_cuda_device *device, const char *source
 /* Compile the plan's variant and read what it needs; *shared: bytes of a block. */
 static antler_status compile(ant_cuda_solver *s, const ant_engine_learning *work, size_t *shared)
 {
-    char warps[32], newton[32];
-    const char *const more[] = {warps, newton};
+    char warps[32], newton[32], chunked[32];
+    const char *const more[] = {warps, newton, chunked};
     int facts[10] = {0};
     ant_cu_pointer address = 0;
     snprintf(warps, sizeof warps, "-DWARPS=%d", s->plan.warps);
     snprintf(newton, sizeof newton, "-DNEWTON=%d", s->plan.newton);
+    snprintf(chunked, sizeof chunked, "-DCHUNKED=%d", s->plan.chunks > 1);
     ant_cuda_program_free(s->program);
     s->program = NULL;
-    ANT_TRY(ant_cuda_compile_shape(s->device, "solve.cu", work, more, 2, &s->program));
+    ANT_TRY(ant_cuda_compile_shape(s->device, "solve.cu", work, more, 3, &s->program));
     ANT_TRY(ant_cuda_program_kernel(s->program, "solve", &s->kernel));
     ANT_TRY(ant_cuda_program_global(s->program, "solve_facts", &address, NULL));
     ANT_TRY(ant_cuda_download(s->device, facts, address, sizeof facts));
