@@ -124,6 +124,18 @@ def test_stop_and_resume_in_memory_leave_no_trace(lorenz, small):
         antler.Reconstructor().resume()
 
 
+def test_stop_and_resume_on_disk_leave_no_trace(tmp_path, lorenz, small):
+    whole = antler.Reconstructor(**small, results=str(tmp_path), name="whole", verbose=False).fit(lorenz)
+    cut = antler.Reconstructor(**small, results=str(tmp_path), name="cut", verbose=False)
+    cut.fit(lorenz, callback=lambda row: row["update"] == 20)
+    assert not cut.runs_[0].finished and len(cut.runs_[0].checkpoints) == 1
+    with pytest.raises(exceptions.ArgumentError, match="give X"):
+        cut.resume()
+    cut.resume(lorenz)
+    assert cut.runs_[0].finished and arrays_equal(cut.model_, whole.model_)
+    assert cut.log_["update"].tolist() == whole.log_["update"].tolist()
+
+
 def test_a_callback_that_fails_stops_the_training_and_is_heard(lorenz, small):
     def fail(row):
         raise KeyError("of mine")
