@@ -316,12 +316,12 @@ class Reconstructor:
     def _forget(self) -> None:
         for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("_")]:
             delattr(self, name)
-        self._trainer = None
+        self._trainer, self._rows_of_log = None, {}
 
     def _remember(self, found: List[Table], driven: Optional[List[Table]]) -> None:
         """What later calls need of the data: names, container, and the last rows, where a forecast begins."""
         self.n_features_in_ = found[0].values.shape[1]
-        self._container, self._rows_of_log = found[0].container, {}
+        self._container = found[0].container
         if found[0].names is not None:
             self.feature_names_in_ = np.array(found[0].names, dtype=object)
         rows = max(int(self.warmup), _SMALLEST_TAIL) + 1
