@@ -108,9 +108,14 @@ def test_training_on_disk_leaves_runs(tmp_path, lorenz, small):
     (run,) = model.runs_
     assert run.path == tmp_path / "e" / "n" / "001" and run.finished
     assert arrays_equal(run.model, model.model_)
+    other = antler.Reconstructor(**model.get_params())
     with pytest.raises(exceptions.ArgumentError, match="this run exists"):
-        model.fit(lorenz)
-    model.fit(lorenz, overwrite=True)
+        other.fit(lorenz)
+    assert not hasattr(other, "model_")
+    other.fit(lorenz, overwrite=True)
+    # A new object goes on with the run of another.
+    late = antler.Reconstructor(**model.get_params()).resume(lorenz)
+    assert arrays_equal(late.model_, model.model_) and len(late.log_["loss"]) == len(model.log_["loss"])
 
 
 def test_stop_and_resume_in_memory_leave_no_trace(lorenz, small):
