@@ -7,7 +7,7 @@ FUZZ_SECONDS ?= 60
 PRESETS := release debug clang asan tsan
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test docs test-browser $(PRESETS) format check-format check-rules check-kernels gpu-tests test-gpu fuzz bench bundle install uninstall clean help
+.PHONY: build demo test docs test-browser $(PRESETS) format check-format check-rules check-kernels gpu-tests test-gpu fuzz bench bundle wheel test-wheel install uninstall clean help
 
 build: ## build the library and the command into build/
 	@scripts/setup.sh build
@@ -72,6 +72,13 @@ bench: ## benchmarks, beside NumPy in the same run
 bundle: build ## a tarball that runs on any Linux with glibc 2.36 or newer
 	@scripts/setup.sh bundle
 	@scripts/bundle.sh build
+
+wheel: ## a Python wheel that needs no compiler where it is installed: build/wheel/
+	@scripts/setup.sh build wheel
+	@JOBS=$(JOBS) scripts/wheel.sh
+
+test-wheel: wheel ## install the wheel into a fresh environment and run the package's tests there
+	@scripts/test_wheel.sh
 
 install: build ## install under PREFIX (/usr/local); DESTDIR is honoured
 	@DESTDIR="$(DESTDIR)" cmake --install build --prefix "$(PREFIX)"

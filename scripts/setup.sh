@@ -9,6 +9,7 @@ packages() {
         test) echo libcmocka-dev python3 python3-numpy python3-matplotlib python3-pytest binutils g++ ;;
         clang) echo clang libomp-dev libclang-rt-14-dev llvm ;;
         format) echo clang-format-14 git ;;
+        wheel) echo python3 python3-venv python3-pip patchelf ;;
         bundle) echo patchelf binutils ;;
         plot) echo python3 python3-numpy python3-matplotlib ;;
         docs) echo python3 python3-numpy python3-matplotlib python3-sphinx furo python3-myst-parser python3-nbconvert python3-ipykernel ;;

@@ -24,6 +24,16 @@ expect_ok cc first.c -o first $(pkg-config --cflags --libs antler) -Wl,-rpath,"$
 expect_ok ./first
 contains "$out" "2 trajectories of 3 variables"
 
+# shellcheck disable=SC2046
+expect_ok cc "$SOURCE/examples/first.c" -o example $(pkg-config --cflags --libs antler) -Wl,-rpath,"$(pkg-config --variable=libdir antler)"
+expect_ok ./example updates=20 hidden_dim=8 sequence_length=20
+contains "$out" "update    20 of 20"
+[ -s first.npz ] || die "the example wrote no model"
+"$BUILD/antler" info first.npz >/dev/null || die "the example's model cannot be read"
+run ./example updates=many
+[ "$code" = 1 ] || die "the example took updates=many"
+contains "$err" "updates"
+
 mkdir project
 cat >project/CMakeLists.txt <<'TXT'
 cmake_minimum_required(VERSION 3.25)
