@@ -9,7 +9,7 @@ rm -rf "$site"
 mkdir -p "$site/source/extra"
 cp docs/*.md docs/conf.py "$site/source/"
 cp CHANGELOG.md "$site/source/changelog.md"
-export ANTLER_SOURCE=$PWD PYTHONPATH=$PWD/python ANTLER_LIBRARY=$PWD/$build/libantler.so PYTHONDONTWRITEBYTECODE=1
+export ANTLER_SOURCE=$PWD PYTHONPATH=$PWD/python ANTLER_LIBRARY=$PWD/$build/libantler.so PYTHONDONTWRITEBYTECODE=1 OMP_WAIT_POLICY=passive
 
 antler=$build/antler
 {

@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$1 out=${2:-}
-export PYTHONPATH=$PWD/python ANTLER_LIBRARY=$PWD/$build/libantler.so PYTHONDONTWRITEBYTECODE=1
+export PYTHONPATH=$PWD/python ANTLER_LIBRARY=$PWD/$build/libantler.so PYTHONDONTWRITEBYTECODE=1 OMP_WAIT_POLICY=passive
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # A kernel of the very Python that is used, whatever else is registered on this machine.
@@ -12,7 +12,7 @@ export JUPYTER_PATH=$work/share/jupyter JUPYTER_PREFER_ENV_PATH=1
 for notebook in docs/notebooks/*.ipynb; do
     name=$(basename "$notebook" .ipynb)
     cp "$notebook" "$work/"
-    (cd "$work" && /usr/bin/python3 -m nbconvert --to markdown --execute --ExecutePreprocessor.timeout=300 --output "$name" "$name.ipynb" >log 2>&1) ||
+    (cd "$work" && /usr/bin/python3 -m nbconvert --to markdown --execute --ExecutePreprocessor.timeout=1200 --output "$name" "$name.ipynb" >log 2>&1) ||
         { cat "$work/log" >&2; echo "The notebook $notebook failed." >&2; exit 1; }
     echo "$notebook: executed"
     if [ -n "$out" ]; then

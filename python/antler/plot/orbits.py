@@ -6,7 +6,8 @@ Every function takes arrays, files or a run, draws on the axes that are given or
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
-from ..curves import delayed, envelope, hellinger, limits, logarithmic_rows, power_spectrum
+from ..curves import envelope, limits, logarithmic_rows
+from ..measures import embed, hellinger, power_spectrum
 from ..tables import free_run, orbit
 from . import style
 from .style import GENERATED, TRUE
@@ -48,7 +49,7 @@ def attractor(true, generated, variables=None, rows=4000, delay=10, ax=None):
     """
     x, y, names, _ = pair(true, generated)
     if x.shape[1] == 1:
-        x, y = delayed(x, delay), delayed(y, delay)
+        x, y = embed(x, 3, delay), embed(y, 3, delay)
         names = [f"{names[0]}(t)", f"{names[0]}(t − {delay})", f"{names[0]}(t − {2 * delay})"]
     columns = choose(names, variables)
     x, y = x[:rows, columns], y[:rows, columns]
@@ -127,11 +128,12 @@ def spectra(true, generated, sigma=20.0, dt=None, axes=None):
         flat = np.atleast_1d(axes).ravel()[:count]
         frequency = np.fft.rfftfreq(rows, dt or known or 1.0)
         drawn = logarithmic_rows(len(frequency))
+        p, q = (power_spectrum(values[:rows], smoothing=sigma) for values in (x, y))
+        distances = hellinger(x, y, smoothing=sigma, each=True)
         for n, ax in enumerate(flat):
-            p, q = power_spectrum(x[:rows, n], sigma), power_spectrum(y[:rows, n], sigma)
-            ax.loglog(frequency[drawn], p[drawn], color=TRUE, linewidth=2.0)
-            ax.loglog(frequency[drawn], q[drawn], color=GENERATED, linewidth=0.8)
-            ax.set_title(f"{names[n]}   $D_H$ = {hellinger(p, q):.3f}")
+            ax.loglog(frequency[drawn], p[drawn, n], color=TRUE, linewidth=2.0)
+            ax.loglog(frequency[drawn], q[drawn, n], color=GENERATED, linewidth=0.8)
+            ax.set_title(f"{names[n]}   $D_H$ = {distances[n]:.3f}")
             ax.label_outer()
         flat[0].figure.supxlabel("frequency" if dt or known else "frequency per row", fontsize=8)
         flat[0].figure.supylabel("power", fontsize=8)

@@ -40,6 +40,8 @@ def label(name):
 
 
 def context():
+    """Our style, for as long as a picture is drawn."""
+    matplotlib.get_backend()  # chosen now: what is chosen inside would be undone with the style, and notebooks stay empty
     return matplotlib.rc_context(STYLE)
 
 

@@ -15,6 +15,7 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 import numpy as np
 
 from .. import curves
+from .. import measures as measuring
 from ..exceptions import AntlerError
 from ..runs import Run
 from ..tables import Orbit, free_run, has_diverged, measures, orbit, varying
@@ -115,13 +116,9 @@ def _spectra(true: np.ndarray, generated: np.ndarray, dt: float) -> Dict[str, An
         return {}
     frequency = np.fft.rfftfreq(rows, dt or 1.0)
     drawn = curves.logarithmic_rows(len(frequency), 400)
-    found: Dict[str, Any] = {"frequency": numbers(frequency[drawn]), "true": [], "generated": [], "distance": []}
-    for n in range(min(true.shape[1], VARIABLES)):
-        p, q = curves.power_spectrum(true[:rows, n]), curves.power_spectrum(generated[:rows, n])
-        found["true"].append(numbers(p[drawn]))
-        found["generated"].append(numbers(q[drawn]))
-        found["distance"].append(curves.hellinger(p, q))
-    return found
+    p, q = (x[:rows, :VARIABLES] for x in (true, generated))
+    return {"frequency": numbers(frequency[drawn]), "true": _columns(measuring.power_spectrum(p)[drawn]),
+            "generated": _columns(measuring.power_spectrum(q)[drawn]), "distance": list(measuring.hellinger(p, q, each=True))}
 
 
 def _heat(x: np.ndarray, mean: np.ndarray, sd: np.ndarray, rows: int = 600) -> List[List[Optional[float]]]:
