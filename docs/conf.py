@@ -22,7 +22,10 @@ autodoc_typehints = "none"
 autodoc_class_signature = "separated"
 html_theme = "furo"
 html_title = f"Antler {release}"
-html_static_path = []
-html_extra_path = ["extra"]
+html_static_path = ["static"]
+html_css_files = ["katex/katex.min.css"]
+html_js_files = ["katex/katex.min.js", "katex/contrib/auto-render.js"]
+mathjax_path = "math.js"  # the extension marks the formulas; KaTeX draws them
+mathjax_options = {"defer": "defer"}
 # Links to files of the source tree are for readers of the tree; on the site they stand as text.
 suppress_warnings = ["myst.xref_missing"]

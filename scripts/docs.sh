@@ -6,8 +6,10 @@ build=$1
 site=$build/docs
 python=/usr/bin/python3
 rm -rf "$site"
-mkdir -p "$site/source/extra"
+mkdir -p "$site/source/static"
 cp docs/*.md docs/conf.py "$site/source/"
+cp docs/math.js "$site/source/static/"
+cp -rL /usr/share/javascript/katex "$site/source/static/"
 cp CHANGELOG.md "$site/source/changelog.md"
 export ANTLER_SOURCE=$PWD PYTHONPATH=$PWD/python ANTLER_LIBRARY=$PWD/$build/libantler.so PYTHONDONTWRITEBYTECODE=1 OMP_WAIT_POLICY=passive
 

@@ -180,6 +180,18 @@ class Pictures(unittest.TestCase):
             with open(path, "rb") as file:
                 self.assertEqual(file.read(5), head)
 
+    def test_nothing_but_the_style_is_put_back(self):
+        """A notebook chooses its backend at the first figure; that choice must outlive the picture."""
+        size, interactive = matplotlib.rcParams["font.size"], matplotlib.is_interactive()
+        try:
+            with plot.style.context():
+                matplotlib.interactive(not interactive)
+                self.assertEqual(matplotlib.rcParams["font.size"], 8)
+            self.assertEqual(matplotlib.is_interactive(), not interactive)
+            self.assertEqual(matplotlib.rcParams["font.size"], size)
+        finally:
+            matplotlib.interactive(interactive)
+
     def test_command(self):
         out = self.path("c.png")
         self.assertEqual(command.main(["attractor", *self.pair, "--out", out, "--variables", "x,y"]), 0)

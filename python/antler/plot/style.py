@@ -4,9 +4,12 @@ Colours are Okabe and Ito's, which colour-blind readers can tell apart. What is 
 drawn on top, and lines of different groups differ in their markers, so that the difference survives grey printing.
 """
 
+import contextlib
+
 import numpy as np
 import matplotlib
 from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
 
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILLION, PURPLE = (
     "#000000", "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7")
@@ -39,10 +42,20 @@ def label(name):
     return LABELS.get(name, name.replace("_", " "))
 
 
-def context():
-    """Our style, for as long as a picture is drawn."""
-    matplotlib.get_backend()  # chosen now: what is chosen inside would be undone with the style, and notebooks stay empty
-    return matplotlib.rc_context(STYLE)
+@contextlib.contextmanager
+def context(**changes):
+    """Our style, for as long as a picture is drawn.
+
+    Only what the style sets is put back after. matplotlib's own rc_context would also undo the choice of a backend, which
+    a notebook makes at its first figure, and all further figures would stay away.
+    """
+    wanted = {**STYLE, **changes}
+    before = {name: matplotlib.rcParams[name] for name in wanted}
+    matplotlib.rcParams.update(wanted)
+    try:
+        yield
+    finally:
+        matplotlib.rcParams.update(before)
 
 
 def subplots(rows, columns, size, **more):
@@ -56,8 +69,11 @@ def solid_axes(size):
     """3-D axes that fill a new figure; a layout engine would shrink them."""
     import matplotlib.pyplot as plt
 
-    with matplotlib.rc_context({"figure.constrained_layout.use": False}):
-        return plt.figure(figsize=size).add_axes((0.0, 0.0, 0.9, 1.0), projection="3d")
+    with context(**{"figure.constrained_layout.use": False}):
+        figure = plt.figure(figsize=size)
+        # matplotlib forgets labels of 3-D axes when it cuts off margins; an invisible frame keeps them.
+        figure.add_artist(Rectangle((0, 0), 1, 1, transform=figure.transFigure, fill=False, linewidth=0))
+        return figure.add_axes((0.0, 0.0, 0.9, 1.0), projection="3d")
 
 
 def orbit_legend(where, generated=True, **place):
@@ -69,9 +85,6 @@ def orbit_legend(where, generated=True, **place):
 def save(axes, *paths):
     """Write the figure of these axes, once per path; the ending chooses the format (.png, .pdf, .svg)."""
     figure = np.ravel(axes)[0].figure
-    flat = not any(hasattr(ax, "zaxis") for ax in figure.axes)
-    # The layout was chosen when the figure was made.
-    with matplotlib.rc_context({**STYLE, "figure.constrained_layout.use": False}):
+    with context(**{"figure.constrained_layout.use": False}):  # the layout was chosen when the figure was made
         for path in paths:
-            # A 3-D picture has its own margins; "tight" would cut its labels.
-            figure.savefig(path, bbox_inches="tight" if flat else None, pad_inches=0.04)
+            figure.savefig(path, bbox_inches="tight", pad_inches=0.04)

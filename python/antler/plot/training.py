@@ -51,6 +51,10 @@ def training(*runs, labels=None, axes=None):
         axes[1].set_ylim(bottom=0)
         axes[1].set_xlabel("update")
         axes[1].yaxis.set_major_locator(MaxNLocator(5, integer=True))
+        if not axes[1].get_lines():
+            axes[1].annotate("no Newton iterations:\nevery step was solved exactly", (0.5, 0.5), xycoords="axes fraction", ha="center", va="center",
+                             color=style.QUIET, fontsize=7)
+            axes[1].set_yticks([])
         axes[0].margins(x=0.01)
         if labels or len(runs) > 1:
             names = labels or [f"run {i + 1}" for i in range(len(runs))]
