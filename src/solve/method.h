@@ -32,6 +32,7 @@ typedef struct ANT_FN(ant_method) {
                              real *v);
 } ANT_FN(ant_method);
 
-extern const ANT_FN(ant_method) ANT_FN(ant_method_shplrnn), ANT_FN(ant_method_lssm);
+extern const ANT_FN(ant_method) ANT_FN(ant_method_shplrnn), ANT_FN(ant_method_lssm),
+    ANT_FN(ant_method_mamba2);
 
 #endif

@@ -12,6 +12,7 @@ typedef ANT_FN(ant_solve_plan) solve_plan;
 static const ANT_FN(ant_method) *const methods[] = {
     [ANT_MODEL_SHPLRNN] = &ANT_FN(ant_method_shplrnn),
     [ANT_MODEL_LSSM] = &ANT_FN(ant_method_lssm),
+    [ANT_MODEL_MAMBA2] = &ANT_FN(ant_method_mamba2),
 };
 
 struct ANT_FN(ant_solve_plan) {

@@ -5,11 +5,15 @@
 // The adjoint goes the same way backwards.  All blocks of a replica form a team that meets at team_barrier, so
 // one launch is a whole forward and backward pass.
 //
-// Macros from the host: those of shape.cuh; WARPS (of one block), NEWTON (1: full border matrices, M <= 32).
-// variant: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DWARPS=16 -DNEWTON=1
-// variant: -DREAL_BITS=32 -DM=10 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=1
-// variant: -DREAL_BITS=32 -DM=128 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=0
-// variant: -DREAL_BITS=64 -DM=5 -DN=3 -DL=50 -DK=2 -DCLIPPED=1 -DWARPS=8 -DNEWTON=1
+// Macros from the host: those of shape.cuh; WARPS (of one block); CHUNKED (0: one stretch per sequence, p.chunks = 1;
+// 1: p.chunks > 1); NEWTON (1: full border matrices, M <= 32).
+// variant: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DWARPS=12 -DNEWTON=1 -DCHUNKED=1
+// variant: -DREAL_BITS=32 -DM=10 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=1 -DCHUNKED=1
+// variant: -DREAL_BITS=32 -DM=128 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=0 -DCHUNKED=1
+// variant: -DREAL_BITS=64 -DM=5 -DN=3 -DL=50 -DK=2 -DCLIPPED=1 -DWARPS=8 -DNEWTON=1 -DCHUNKED=0
+#if !defined REAL_BITS || !defined M || !defined N || !defined L || !defined K || !defined CLIPPED || !defined WARPS || !defined CHUNKED || !defined NEWTON
+#error "the host gives the macros named above"
+#endif
 #include "border.cuh"
 
 #define THREADS (32 * WARPS)
@@ -794,6 +798,7 @@ INLINE void sum_blocks(const solve_problem &p, double *scratch, int replica, int
     }
 }
 
+#if CHUNKED
 // ---- borders ----------------------------------------------------------------------------------------------
 
 // A correction that is not a number starts again from the teacher.
@@ -912,8 +917,11 @@ INLINE void solve_backward(const solve_problem &p, solve_memory &memory, border_
     __syncthreads();
 }
 
+#endif
+
 // ---- the kernel -------------------------------------------------------------------------------------------
 
+#if !CHUNKED
 // One warp after the other takes whole sequences: no borders.
 INLINE double solve_sequences(const solve_problem &p, const worker &me, const block_work &work, int replica)
 {
@@ -936,6 +944,8 @@ INLINE double solve_sequences(const solve_problem &p, const worker &me, const bl
     return squares;
 }
 
+#else
+// Every warp takes one stretch of time.
 INLINE double solve_stretches(const solve_problem &p, solve_memory &memory, border_team &team, const worker &me, const block_work &work,
                               int replica, double *facts)
 {
@@ -952,6 +962,7 @@ INLINE double solve_stretches(const solve_problem &p, solve_memory &memory, bord
         find_y(p, me, here, base);
     return squares;
 }
+#endif
 
 union alignas(16) phase_memory {
     solve_memory solve;
@@ -975,7 +986,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) solve(const solve_probl
     const int teams = gridDim.x / p.blocks, block = blockIdx.x % p.blocks;
     for (int replica = blockIdx.x / p.blocks; replica < p.replicas; replica += teams) {
         const real *pack = p.pack + (size_t)replica * PACK;
-        double *facts = p.facts + 8 * replica;
 #if STAGED_PACK
         for (int i = 4 * threadIdx.x; i < STAGE_COUNT; i += 4 * THREADS)
             store4(all.staged + i, load4(pack + i));
@@ -988,8 +998,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) solve(const solve_probl
         hire(me, pack, staged, &memory.solve.warp[threadIdx.x / 32]);
         border_team team = {p.records + (size_t)replica * 2 * (p.blocks + 1) * RECORD, local, p.arrived + replica, (unsigned)p.blocks, 0, block};
         const block_work work = {p.blocks * WARPS, p.batch * p.chunks, block * WARPS};
-        double squares = p.chunks == 1 ? solve_sequences(p, me, work, replica)
-                                       : solve_stretches(p, memory.solve, team, me, work, replica, facts);
+#if CHUNKED
+        double squares = solve_stretches(p, memory.solve, team, me, work, replica, p.facts + 8 * replica);
+#else
+        double squares = solve_sequences(p, me, work, replica);
+#endif
         squares = warp_sum(squares);
         if (me.lane == 0)
             memory.solve.squares[me.warp] = squares;
