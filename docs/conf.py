@@ -1,4 +1,4 @@
-"""Sphinx: the site is built from build/docs/source, where scripts/docs.sh puts these pages, pictures and what is generated."""
+"""Sphinx: the site is built from build/docs/source, where scripts/docs.sh puts pages and pictures."""
 
 import os
 import sys

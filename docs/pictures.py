@@ -18,7 +18,9 @@ def trained(folder):
     """Lorenz-63: the true orbit to compare with, in user units, a good run, and a short one by Newton's method."""
     x, y = antler.simulate("lorenz63", 40_000), antler.simulate("lorenz63", 40_000, seed=2)
     np.save(os.path.join(folder, "train.npy"), x)
-    settings = dict(data=os.path.join(folder, "train.npy"), results=folder, dt=0.01, latent_dim=5, hidden_dim=50, log_interval=20)
+    settings = dict(
+        data=os.path.join(folder, "train.npy"), results=folder, dt=0.01, latent_dim=5, hidden_dim=50, log_interval=20
+    )
     good = antler.train(settings, updates=8000, threads=1, verbose=False)[0]
     shown = antler.train(settings, name="newton", updates=800, batch_size=4, solver="deer", threads=1, verbose=False)[0]
     return y, good, shown
@@ -50,7 +52,7 @@ def forced(step, x, alpha):
 
 
 def newton(step, x, alpha, iterations):
-    """States after each Newton iteration on all of them at once, from z_t = B+ x_t; the linear recurrence is plain here."""
+    """States after each Newton iteration on all of them, from z_t = B+ x_t; the linear recurrence is plain here."""
     z, found, keep = x @ step.pull.T, [], np.eye(len(step.A)) - alpha * step.pull @ step.B
     for _ in range(iterations):
         found.append(z.copy())
@@ -102,8 +104,13 @@ def scan_picture(leaves=16):
             joined = places.reshape(-1, 2).mean(1)
             for child, place in enumerate(places):
                 bend = np.linspace(0, 1, 30)
-                ax.plot(place + (joined[child // 2] - place) * bend**2, level + bend, color=style.BLUE,
-                        linewidth=0.8 + 0.9 * level, solid_capstyle="round")
+                ax.plot(
+                    place + (joined[child // 2] - place) * bend**2,
+                    level + bend,
+                    color=style.BLUE,
+                    linewidth=0.8 + 0.9 * level,
+                    solid_capstyle="round",
+                )
             places, level = joined, level + 1
         ax.plot(np.arange(leaves), np.zeros(leaves), "o", color=style.GENERATED, markersize=3)
         ax.set_xticks(range(leaves), [f"{t + 1}" for t in range(leaves)])
@@ -125,10 +132,14 @@ def main(folder):
         x, step = (y[:1500] - mean) / scale, Step(model)
         true = antler.tables.Orbit(y, ["x", "y", "z"], 0.01)
         drawn = {
-            "attractor": plot.attractor(true, free), "series": plot.series(true, free, offset=warmup + 1),
-            "spectra": plot.spectra(true, free), "training": plot.training(by_newton),
+            "attractor": plot.attractor(true, free),
+            "series": plot.series(true, free, offset=warmup + 1),
+            "spectra": plot.spectra(true, free),
+            "training": plot.training(by_newton),
             "delays": plot.attractor(y[:, :1], free[:, :1], delay=10),
-            "forcing": forcing_picture(step, x[:800], 0.01), "newton": newton_picture(step, x[:500]), "scan": scan_picture(),
+            "forcing": forcing_picture(step, x[:800], 0.01),
+            "newton": newton_picture(step, x[:500]),
+            "scan": scan_picture(),
         }
         for name, axes in drawn.items():
             plot.save(axes, os.path.join(folder, f"{name}.svg"))

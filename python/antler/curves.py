@@ -43,7 +43,7 @@ def envelope(x: np.ndarray, points: int = 2000) -> Tuple[np.ndarray, np.ndarray]
 
 
 def smooth_stride(x: np.ndarray, share: float = 0.03, largest: int = 8) -> int:
-    """Every how many rows an orbit x (T, N) can be taken and still look smooth: steps of at most `share` of its range."""
+    """Every how many rows x (T, N) can be taken and still look smooth: steps of at most `share` of its range."""
     span = np.ptp(x, axis=0)
     step = np.percentile(np.abs(np.diff(x, axis=0)), 90, axis=0)
     moving = step > 0
