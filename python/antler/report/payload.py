@@ -151,7 +151,7 @@ def solver_sentence(run: Run) -> str:
         return "There is no log yet."
     solver = str(log["solver"][-1])
     words = [f"Solver: {solver}."]
-    if np.nanmax(log["iterations"]) > 0:
+    if np.any(log["iterations"] > 0):
         words.append(
             f"It took {np.nanmean(log['iterations']):.3g} iterations in the mean; {int(log['fallbacks'][-1])} "
             "sequences did not converge and were solved again step by step."
