@@ -126,6 +126,7 @@ class Reconstructor:
         dt: float = 0.0,
         runs: int = 1,
         threads: int = 0,
+        device: str = "auto",
         log_interval: int = 100,
         results: Optional[str] = None,
         experiment: str = "experiment",
@@ -174,6 +175,7 @@ class Reconstructor:
         self.dt = dt
         self.runs = runs
         self.threads = threads
+        self.device = device
         self.log_interval = log_interval
         self.results = results
         self.experiment = experiment
