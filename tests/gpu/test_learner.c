@@ -1,6 +1,6 @@
 /*
- * Solving and training on the GPU against the CPU: every awkward shape, whole updates, the same bytes twice and alone,
- * and runs that go on elsewhere.
+ * Solving and training on the GPU against the CPU: every awkward shape, whole updates, the same bytes twice
+ * and alone, and runs that go on elsewhere.
  */
 #include "gpu/gpu.h"
 
@@ -69,11 +69,13 @@ static void check_shape(const shape *c, antler_precision precision, bool deficie
     antler_problem_set_data(problem, x, inputs);
     const antler_status status = antler_problem_check(problem, &report, &states, &gradient);
     EXPECT(status == ANTLER_OK && states <= tolerance && gradient <= tolerance,
-           "M %zu N %zu L %zu K %zu rank %zu clipped %d T %zu B %zu Tw %zu solver %d %s%s: status %d, states %.2e, gradient "
+           "M %zu N %zu L %zu K %zu rank %zu clipped %d T %zu B %zu Tw %zu solver %d %s%s: status %d, states "
+           "%.2e, gradient "
            "%.2e, %d iterations, outcome %d (%s)",
            c->M, c->N, c->L, c->K, c->rank, c->clipped, c->T, c->batch, c->warmup, (int)c->solver,
-           precision == ANTLER_PRECISION_DOUBLE ? "double" : "float", deficient ? ", deficient" : "", (int)status, states,
-           gradient, report.iterations, (int)report.outcome, antler_problem_choice(problem));
+           precision == ANTLER_PRECISION_DOUBLE ? "double" : "float", deficient ? ", deficient" : "",
+           (int)status, states, gradient, report.iterations, (int)report.outcome,
+           antler_problem_choice(problem));
     antler_problem_free(problem);
     free(theta);
     free(x);
@@ -241,15 +243,15 @@ static void same_file(const char *folder, const char *a, const char *b)
 {
     size_t first = 0, second = 0;
     unsigned char *x = read_all(folder, a, &first), *y = read_all(folder, b, &second);
-    EXPECT(first > 0 && first == second && memcmp(x, y, first) == 0, "%s and %s differ (%zu and %zu bytes)", a, b, first,
-           second);
+    EXPECT(first > 0 && first == second && memcmp(x, y, first) == 0, "%s and %s differ (%zu and %zu bytes)",
+           a, b, first, second);
     free(x);
     free(y);
 }
 
 /* Train under a name; `run` 0: all.  Stops at the stop_at-th question and goes on from the folder. */
-static void train_folder(antler_settings s, const antler_series *series, const char *name, size_t run, size_t stop_at,
-                         antler_device resume_on)
+static void train_folder(antler_settings s, const antler_series *series, const char *name, size_t run,
+                         size_t stop_at, antler_device resume_on)
 {
     seen w = {.stop_at = stop_at};
     const antler_train_events events = {.cookie = &w, .row = see_row, .stop = ask};
@@ -333,7 +335,7 @@ static void goes_on_elsewhere(void)
 int main(int argc, char **argv)
 {
     static const gpu_test tests[] = {
-        GPU_TEST(shapes_in_double),        GPU_TEST(shapes_in_float), GPU_TEST(deficient_readout),
+        GPU_TEST(shapes_in_double),        GPU_TEST(shapes_in_float),        GPU_TEST(deficient_readout),
         GPU_TEST(fifty_updates_in_double), GPU_TEST(fifty_updates_in_float), GPU_TEST(same_bytes),
         GPU_TEST(goes_on_elsewhere),
     };
