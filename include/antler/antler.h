@@ -1120,6 +1120,13 @@ ANTLER_API void antler_problem_states(const antler_problem *problem, size_t sequ
 ANTLER_API void antler_problem_gradient(const antler_problem *problem, double *gradient);
 
 /*
+ * Adjoint states: v_t = dloss/dz_t for t = 1 .. T of one sequence, through all steps that follow, for the
+ * data and parameters in place; along the exact trajectory, in plain sequential loops.  v: (T, M).
+ * ANTLER_ERROR_ARGUMENT for kinds of models that do not offer them.
+ */
+ANTLER_API antler_status antler_problem_adjoint(antler_problem *problem, size_t sequence, double *v);
+
+/*
  * Multiply-adds per second that one core reaches in registers, measured now (some 20 ms), with the
  * instruction set in use: what benchmarks are held against.
  */
