@@ -24,4 +24,7 @@ antler_status ant_cuda_kernel_sums(const ant_engine_kernel_sums *work);
 antler_status ant_cuda_orbits(const ant_engine_orbits *work);
 antler_status ant_cuda_tangents(ant_engine_tangents *work);
 
+/* learner.c */
+extern const ant_engine_learner_ops ant_cuda_learner_ops;
+
 #endif
