@@ -14,7 +14,7 @@ allowed() {
         engine/cuda) echo "base engine" ;;
         data) echo "base" ;;
         data/systems) echo "base data" ;;
-        model) echo "base data" ;;
+        model) echo "base data engine" ;;
         solve) echo "base model" ;;
         train) echo "base data model solve engine" ;;
         measure) echo "base data model engine" ;;

@@ -618,25 +618,30 @@ typedef struct antler_generate_opts {
     size_t steps;    /* rows to generate, >= 1.  Default 10,000 */
     bool user_units; /* false: the orbit is in the model's units and knows its scaling.  Default false */
     antler_progress progress;
+    size_t orbits;        /* >= 1.  More than one: their warm-ups begin at rows spread evenly from `first` to
+                             the last that leaves room for a warm-up and the inputs.  Default 1 */
+    antler_device device; /* a GPU runs orbits of a shPLRNN side by side.  Default ANTLER_DEVICE_AUTO */
 } antler_generate_opts;
 
 ANTLER_API void antler_generate_opts_default(antler_generate_opts *opts);
 
 /*
- * Run free.  `orbit` receives one trajectory of the N observed variables, with names and dt; `latent`
- * the states (antler_model_state_dim) beside it, unless it is NULL.  Same model and start, same numbers.
+ * Run free.  `orbit` receives one trajectory per orbit of the N observed variables, with names and dt;
+ * `latent` the states (antler_model_state_dim) beside it, unless it is NULL.  Same model, start and device,
+ * same numbers.
  *
  * ANTLER_DIVERGED, with the step in the message, when a value is not finite or a variable is farther than
  * 10^6 (times the largest value of the context, where that is above 1) from 0 in the model's units.  The
  * rows before that step are kept: `orbit` and `latent` are made also then, without a trajectory when
- * the first step was the one.
+ * the first step was the one.  Of several orbits those that did not diverge are kept whole.
  */
 ANTLER_API antler_status antler_generate(const antler_model *model, const antler_generate_opts *opts,
                                          antler_series **orbit, antler_series **latent);
 
 /*
- * The same into arrays of the caller.  x: (steps, N); z: (steps, antler_model_state_dim), or NULL.  `done`
- * receives the number of rows before the step at which it diverged; those from there on hold nothing of use.
+ * The same into arrays of the caller.  x: (orbits, steps, N); z: (orbits, steps, antler_model_state_dim), or
+ * NULL; done: (orbits): the number of rows before the step at which an orbit diverged; the rows from there on
+ * hold nothing of use.
  */
 ANTLER_API antler_status antler_generate_into(const antler_model *model, const antler_generate_opts *opts,
                                               double *x, double *z, size_t *done);
@@ -648,6 +653,7 @@ typedef struct antler_lyapunov_opts {
     size_t interval;  /* steps between two orthonormalisations, >= 1.  Default 1, which is always safe */
     size_t exponents; /* the leading ones; 0: all of up to 256 states, else 32.  Default 0 */
     antler_progress progress;
+    antler_device device; /* for a shPLRNN; AUTO takes a GPU from M = 32 on when it pays.  Default AUTO */
 } antler_lyapunov_opts;
 
 ANTLER_API void antler_lyapunov_opts_default(antler_lyapunov_opts *opts);
@@ -674,11 +680,12 @@ ANTLER_API antler_status antler_lyapunov(const antler_model *model, const antler
 ANTLER_API void antler_lyapunov_result_clear(antler_lyapunov_result *result);
 
 typedef struct antler_rmse_opts {
-    size_t steps;     /* n, >= 1.  Default 128 */
-    size_t windows;   /* spread evenly over the series; fewer when it has fewer.  >= 1, default 100 */
-    size_t warmup;    /* T_w rows before each.  Default ANTLER_WARMUP_AUTO */
-    bool model_units; /* take the values of the series as they stand.  Default false */
-    bool user_units;  /* report in user units.  Default false */
+    size_t steps;         /* n, >= 1.  Default 128 */
+    size_t windows;       /* spread evenly over the series; fewer when it has fewer.  >= 1, default 100 */
+    size_t warmup;        /* T_w rows before each.  Default ANTLER_WARMUP_AUTO */
+    bool model_units;     /* take the values of the series as they stand.  Default false */
+    bool user_units;      /* report in user units.  Default false */
+    antler_device device; /* a GPU runs the windows of a shPLRNN side by side.  Default ANTLER_DEVICE_AUTO */
 } antler_rmse_opts;
 
 ANTLER_API void antler_rmse_opts_default(antler_rmse_opts *opts);
@@ -700,7 +707,8 @@ ANTLER_API antler_status antler_rmse(const antler_model *model, const antler_ser
                                      const antler_rmse_opts *opts, antler_rmse_result *result);
 
 typedef struct antler_evaluate_opts {
-    antler_measure_opts measure; /* embed_dim > 1 asks for D_stsp^DE.  Its progress is used throughout */
+    antler_measure_opts measure; /* embed_dim > 1 asks for D_stsp^DE.  Its progress and
+                                    device are used throughout */
     antler_rmse_opts rmse;
     antler_lyapunov_opts lyapunov; /* its start is not used: the free run's is */
     bool with_dstsp;               /* D_stsp without embedding.  Default true */

@@ -146,7 +146,14 @@ class RunStart(c.Structure):
 
 
 class GenerateOpts(c.Structure):
-    _fields_ = [("start", RunStart), ("steps", c.c_size_t), ("user_units", c.c_bool), ("progress", Progress)]
+    _fields_ = [
+        ("start", RunStart),
+        ("steps", c.c_size_t),
+        ("user_units", c.c_bool),
+        ("progress", Progress),
+        ("orbits", c.c_size_t),
+        ("device", c.c_int),
+    ]
 
 
 class LyapunovOpts(c.Structure):
@@ -157,6 +164,7 @@ class LyapunovOpts(c.Structure):
         ("interval", c.c_size_t),
         ("exponents", c.c_size_t),
         ("progress", Progress),
+        ("device", c.c_int),
     ]
 
 
@@ -181,6 +189,7 @@ class RmseOpts(c.Structure):
         ("warmup", c.c_size_t),
         ("model_units", c.c_bool),
         ("user_units", c.c_bool),
+        ("device", c.c_int),
     ]
 
 

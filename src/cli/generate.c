@@ -1,6 +1,7 @@
 /* generate.c - `antler generate`: let a trained model run free and write its orbit. */
 #include "cli/command.h"
 #include "cli/load.h"
+#include "cli/measuring.h"
 #include "cli/progress.h"
 #include "cli/starting.h"
 
@@ -9,7 +10,7 @@
 
 typedef struct settings {
     cli_list data;
-    const char *out, *latent, *input_file, *inputs_end;
+    const char *out, *latent, *input_file, *inputs_end, *device;
     antler_generate_opts generate;
     size_t first, trajectory; /* counted from 1 */
     cli_load load;
@@ -25,6 +26,12 @@ static const cli_option options[] = {
     {"out", CLI_FILE, "FILE", "Where to write: .npy, .npz (keeps names, dt and scaling) or .csv.", AT(out),
      NULL},
     {"steps", CLI_COUNT, "ROWS", "Rows to generate. Default 10000.", AT(generate.steps), NULL},
+    {"orbits", CLI_COUNT, "N",
+     "Generate so many, begun at rows spread evenly over the data; one trajectory each. Default 1.",
+     AT(generate.orbits), NULL},
+    {"device", CLI_CHOICE, "auto|cpu|cuda",
+     "Where to run; a GPU runs orbits of a shPLRNN side by side and pays for many. Default auto.", AT(device),
+     cli_devices},
     {"warmup", CLI_COUNT, "ROWS", CLI_WARMUP_HELP, AT(generate.start.warmup), NULL},
     {"first", CLI_COUNT, "ROW", "Row of the data at which the warm-up begins, counted from 1. Default 1.",
      AT(first), NULL},
@@ -63,6 +70,15 @@ static antler_status load_sources(settings *s, const char *path, sources *from)
     return status;
 }
 
+static void print_size(const settings *s, const antler_series *orbit)
+{
+    printf("%s: ", s->out);
+    if (antler_series_count(orbit) > 1)
+        printf("%zu orbits of ", antler_series_count(orbit));
+    printf("%zu x %zu, in %s units\n", antler_series_length(orbit, 0), antler_series_dim(orbit),
+           s->generate.user_units ? "user" : "the model's");
+}
+
 /* Write what there is, also of an orbit that diverged. */
 static int write_orbit(const settings *s, antler_status run, const antler_series *orbit,
                        const antler_series *latent)
@@ -72,7 +88,7 @@ static int write_orbit(const settings *s, antler_status run, const antler_series
         if (antler_series_count(orbit) == 0)
             fputs("there is nothing to write\n", stderr);
         else
-            fprintf(stderr, "the %zu rows before it are in %s\n", antler_series_length(orbit, 0), s->out);
+            fprintf(stderr, "the %zu rows before it are in %s\n", antler_series_total_length(orbit), s->out);
     }
     if (antler_series_count(orbit) == 0)
         return CLI_NUMBERS;
@@ -82,8 +98,7 @@ static int write_orbit(const settings *s, antler_status run, const antler_series
     if (status != ANTLER_OK)
         return cli_fail(status);
     if (!s->quiet && run == ANTLER_OK)
-        printf("%s: %zu x %zu, in %s units\n", s->out, antler_series_length(orbit, 0),
-               antler_series_dim(orbit), s->generate.user_units ? "user" : "the model's");
+        print_size(s, orbit);
     return run == ANTLER_OK ? CLI_DONE : CLI_NUMBERS;
 }
 
@@ -102,6 +117,7 @@ static int run(const cli_command *self, int argc, char **argv)
     s.generate.start.first = s.first - 1;
     s.generate.start.trajectory = s.trajectory - 1;
     s.generate.start.inputs_end = cli_inputs_end(s.inputs_end);
+    s.generate.device = cli_device(s.device);
     sources from = {0};
     antler_series *orbit = NULL, *latent = NULL;
     cli_progress progress;

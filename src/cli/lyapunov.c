@@ -11,7 +11,7 @@
 
 typedef struct settings {
     cli_list data;
-    const char *inputs_end;
+    const char *inputs_end, *device;
     antler_lyapunov_opts lyapunov;
     cli_load load;
     bool json, quiet;
@@ -35,6 +35,9 @@ static const cli_option options[] = {
     {"model-units", CLI_FLAG, NULL, CLI_MODEL_UNITS_HELP, AT(lyapunov.start.model_units), NULL},
     {"inputs-end", CLI_CHOICE, "stop|hold|repeat",
      CLI_INPUTS_END_HELP " Default repeat. Without data the inputs are 0.", AT(inputs_end), cli_inputs_ends},
+    {"device", CLI_CHOICE, "auto|cpu|cuda",
+     "Where to compute; auto takes a GPU for a shPLRNN of M >= 32 when it pays. Default auto.", AT(device),
+     cli_devices},
     CLI_LOAD_OPTIONS(settings, load),
     {"json", CLI_FLAG, NULL, "Print one JSON object instead of a table.", AT(json), NULL},
     {"quiet", CLI_FLAG, NULL, "No progress.", AT(quiet), NULL},
@@ -89,6 +92,7 @@ static int run(const cli_command *self, int argc, char **argv)
     if (code >= 0)
         return code;
     s.lyapunov.start.inputs_end = cli_inputs_end(s.inputs_end);
+    s.lyapunov.device = cli_device(s.device);
     const antler_load_opts load = cli_load_opts(&s.load);
     antler_model *model = NULL;
     antler_series *data = NULL;

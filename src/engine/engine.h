@@ -30,6 +30,51 @@ typedef struct ant_engine_kernel_sums {
     double *log_sum; /* (count) */
 } ant_engine_kernel_sums;
 
+/* A shPLRNN in double (SPEC 1), W multiplied out.  Rows of Vt and Wt are `l_stride` and `m_stride` apart. */
+typedef struct ant_engine_map {
+    size_t M, N, L, K;
+    bool clipped;
+    size_t l_stride, m_stride;
+    const double *A, *h;    /* (M) */
+    const double *b;        /* (L) */
+    const double *Vt;       /* (M, l_stride) */
+    const double *Wt;       /* (L, m_stride) */
+    const double *Ct;       /* (K, m_stride) */
+    const double *B, *pinv; /* (N, M), (M, N) */
+} ant_engine_map;
+
+/* Orbits of one map, all at once: each warms up on rows of its own or begins at a state, then runs free. */
+typedef struct ant_engine_orbits {
+    const ant_engine_map *map;
+    size_t count, rows, steps; /* orbits; rows of warm-up, 0: begin at `from`; free steps */
+    const double *x;           /* (count, rows, N), in the model's units */
+    const double *s;           /* (count, rows + steps, K): row t beside x_t, then those of the free steps */
+    const double *from;        /* (count, M), when rows is 0 */
+    ant_engine_report report;
+    double *xhat;   /* (count, steps, N) */
+    double *states; /* (count, steps, M) */
+} ant_engine_orbits;
+
+/*
+ * Tangent vectors along one orbit, orthonormalised after every `interval` steps, at the end of the transient
+ * and at the end.  A step with an observation beyond the limit, or that is not finite, ends it.
+ */
+typedef struct ant_engine_tangents {
+    const ant_engine_map *map;
+    size_t transient, steps, interval;
+    size_t count;          /* tangent vectors, <= M */
+    const double *from;    /* (M) */
+    const double *vectors; /* (count, stride): where they begin */
+    size_t stride;
+    /* Fills s: (count, K) with the inputs of steps first .. first+count-1. */
+    void (*inputs)(const void *cookie, size_t first, size_t count, double *s);
+    const void *cookie;
+    double limit;
+    ant_engine_report report;
+    double *logs;    /* (events, count): log |R_kk| of every QR after the transient, in order */
+    size_t bad_step; /* the first step that diverged, counted from 1; 0: none */
+} ant_engine_tangents;
+
 /*
  * Training shPLRNNs: `replicas` runs side by side, each with its own parameters, windows and fate, on data
  * that they share.  A run does the same alone and among others.
@@ -120,6 +165,10 @@ typedef struct ant_engine {
 
     /* Each log sum is good to 2e-4 and, taken over many samples, free of bias: docs/gpu.md. */
     antler_status (*kernel_sums)(const ant_engine_kernel_sums *work);
+
+    /* In double; they differ from the CPU's by rounding, which chaos then lets grow. */
+    antler_status (*orbits)(const ant_engine_orbits *work);
+    antler_status (*tangents)(ant_engine_tangents *work);
 
     const ant_engine_learner_ops *learner;
 } ant_engine;

@@ -156,12 +156,14 @@ static antler_status measure_model(const antler_model *model, const antler_serie
         antler_rmse_opts rmse = opts->rmse;
         rmse.model_units = opts->model_units;
         rmse.user_units = opts->user_units;
+        rmse.device = opts->measure.device;
         ANT_TRY(outcome(antler_rmse(model, truth, &rmse, &result->rmse)));
     }
     if (opts->with_lyapunov) {
         antler_lyapunov_opts lyapunov = opts->lyapunov;
         lyapunov.start = start_at(truth, 0, opts);
         lyapunov.progress = opts->measure.progress;
+        lyapunov.device = opts->measure.device;
         ANT_TRY(outcome(antler_lyapunov(model, &lyapunov, &result->lyapunov)));
     }
     return ANTLER_OK;

@@ -20,6 +20,10 @@ enum { PIECE = 256, PARTS = 10 };
 /* Latent numbers up to which all exponents are computed by default, and how many of them beyond. */
 enum { ALL_UP_TO = 256, LEADING = 32 };
 
+/* From this latent dimension and so many multiply-adds (some seconds of one core) on, a GPU pays. */
+enum { LARGE = 32 };
+#define WORTH 2e10
+
 typedef struct averages {
     size_t M, steps;      /* M: exponents */
     double *logs;         /* (M): of one orthonormalisation */
@@ -185,6 +189,70 @@ static antler_status walk_run(walk *w)
     return ANTLER_OK;
 }
 
+static void inputs_of_steps(const void *cookie, size_t first, size_t count, double *s)
+{
+    const walk *w = cookie;
+    ant_started_inputs(w->started, first, count, s);
+}
+
+/* Take in the logarithms of a whole run, which an engine computed.  logs: (events, M) */
+static void average_events(walk *w, const double *logs)
+{
+    const size_t transient = w->opts->transient, all = transient + w->opts->steps;
+    for (w->done = transient; w->done < all;) {
+        const size_t rest = all - w->done, count = rest < w->opts->interval ? rest : w->opts->interval;
+        memcpy(w->averages.logs, logs, w->averages.M * sizeof *logs);
+        logs += w->averages.M;
+        w->done += count;
+        averages_add(&w->averages, w->done - transient, count);
+    }
+}
+
+static antler_status walk_on_engine(walk *w, const ant_engine *engine, const ant_engine_map *map)
+{
+    const size_t events = (w->opts->steps - 1) / w->opts->interval + 1, M = w->averages.M;
+    ANT_CHECK(events <= SIZE_MAX / sizeof(double) / M, ANTLER_ERROR_MEMORY,
+              "out of memory: %zu steps are too many", w->opts->steps);
+    double *logs = malloc(events * M * sizeof *logs); // (events, M)
+    if (logs == NULL)
+        return ant_fail_memory(events * M * sizeof *logs, "the Lyapunov exponents");
+    ant_engine_tangents work = {.map = map,
+                                .transient = w->opts->transient,
+                                .steps = w->opts->steps,
+                                .interval = w->opts->interval,
+                                .count = M,
+                                .from = w->started->state,
+                                .vectors = w->tangent.P,
+                                .stride = w->tangent.stride,
+                                .inputs = inputs_of_steps,
+                                .cookie = w,
+                                .limit = w->started->limit,
+                                .report = {w->opts->progress, "Lyapunov exponents", 0.0, 1.0},
+                                .logs = logs};
+    antler_status status = engine->tangents(&work);
+    if (status == ANTLER_OK && work.bad_step > 0) {
+        w->done = work.bad_step;
+        status = ant_fail(ANTLER_DIVERGED, "the orbit diverged at step %zu, so it has no Lyapunov exponents",
+                          work.bad_step);
+    } else if (status == ANTLER_OK) {
+        average_events(w, logs);
+    }
+    free(logs);
+    return status;
+}
+
+/* On the CPU, or on a GPU when the matrices are large and the steps many. */
+static antler_status walk_anywhere(walk *w, const antler_model *model)
+{
+    const ant_model_dims *d = &model->layout.dims;
+    const double M = (double)d->M, steps = (double)(w->opts->transient + w->opts->steps);
+    const bool worth = d->M >= LARGE && M * M * ((double)d->L + 3.0 * M) * steps > WORTH;
+    const ant_engine *engine = NULL;
+    ant_engine_map map;
+    ANT_TRY(ant_runner_engine(w->runner, w->opts->device, worth, &map, &engine));
+    return engine == NULL ? walk_run(w) : walk_on_engine(w, engine, &map);
+}
+
 /* How many exponents are wanted: all of the latent state, or the leading ones of a large one. */
 static size_t exponent_count(const ant_runner *runner, size_t wanted)
 {
@@ -241,7 +309,7 @@ antler_status antler_lyapunov(const antler_model *model, const antler_lyapunov_o
     if (status == ANTLER_OK)
         status = result_create(model, exponents, result);
     if (status == ANTLER_OK)
-        status = walk_run(&w);
+        status = walk_anywhere(&w, model);
     if (status == ANTLER_OK)
         finish(&w.averages, result);
     else if (status == ANTLER_DIVERGED)

@@ -3,6 +3,13 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+enum { BATCH_NUMBERS = 1 << 26 }; /* of all windows that are side by side on a GPU, about */
+
+/* From so many windows and multiply-adds (some seconds of one core) on, a GPU pays for its start. */
+enum { WIDE = 32 };
+#define WORTH 1e10
 
 void antler_rmse_opts_default(antler_rmse_opts *opts)
 {
@@ -24,6 +31,7 @@ typedef struct comparison {
     ant_units units;
     size_t warmup, steps;
     bool user_units;
+    antler_device device;
     double *x;      /* (warmup + 1 + steps, N) */
     double *s;      /* (warmup + 1 + steps, K), NULL when K = 0 */
     double *from;   /* (n) */
@@ -46,7 +54,28 @@ static antler_status comparison_create(comparison *c)
     return ANTLER_OK;
 }
 
-/* RMSE(n) of the window that begins at row `first`; infinite when the free steps diverge. */
+/*
+ * RMSE(n) of one window; infinite when the free steps diverged.
+ * x: (warmup + 1 + steps, N), the truth; xhat: (steps, N); states: (steps, n)
+ */
+static double error_of(const comparison *c, const double *x, const double *xhat, const double *states)
+{
+    const ant_runner *r = c->runner;
+    const size_t rows = c->warmup + 1;
+    const double limit = ant_divergence_limit(x, rows * r->N);
+    if (ant_rows_within(r, limit, xhat, states, c->steps) < c->steps)
+        return INFINITY;
+    double squares = 0.0;
+    for (size_t i = 0; i < c->steps * r->N; i++) {
+        double difference = x[rows * r->N + i] - xhat[i];
+        if (c->user_units && c->model->scale != NULL)
+            difference *= c->model->scale[i % r->N];
+        squares += difference * difference;
+    }
+    return sqrt(squares / (double)c->steps);
+}
+
+/* The window that begins at row `first` of a trajectory. */
 static antler_status window_error(const comparison *c, size_t trajectory, size_t first, double *error)
 {
     const ant_runner *r = c->runner;
@@ -54,19 +83,7 @@ static antler_status window_error(const comparison *c, size_t trajectory, size_t
     ANT_TRY(ant_units_read(&c->units, c->series, trajectory, first, rows + c->steps, c->x, c->s));
     ant_runner_warm(r, c->x, c->s, rows, c->from);
     ant_runner_steps(r, c->from, c->s == NULL ? NULL : c->s + rows * r->K, c->steps, c->states, c->xhat);
-    const double limit = ant_divergence_limit(c->x, rows * r->N);
-    if (ant_rows_within(r, limit, c->xhat, c->states, c->steps) < c->steps) {
-        *error = INFINITY;
-        return ANTLER_OK;
-    }
-    double squares = 0.0;
-    for (size_t i = 0; i < c->steps * r->N; i++) {
-        double difference = c->x[rows * r->N + i] - c->xhat[i];
-        if (c->user_units && c->model->scale != NULL)
-            difference *= c->model->scale[i % r->N];
-        squares += difference * difference;
-    }
-    *error = sqrt(squares / (double)c->steps);
+    *error = error_of(c, c->x, c->xhat, c->states);
     return ANTLER_OK;
 }
 
@@ -94,8 +111,13 @@ static void summarise(double *errors, size_t count, antler_rmse_result *result)
     result->windows = count;
 }
 
-/* Spread `count` windows evenly over all places where one fits. */
-static antler_status measure_windows(const comparison *c, size_t total, double *errors, size_t count)
+/* Where a window begins. */
+typedef struct window {
+    size_t trajectory, first;
+} window;
+
+/* Spread `count` windows evenly over all places where one fits.  windows: (count) */
+static void place_windows(const comparison *c, size_t total, window *windows, size_t count)
 {
     size_t trajectory = 0, before = 0; /* places in the trajectories that have been passed */
     for (size_t i = 0; i < count; i++) {
@@ -103,8 +125,79 @@ static antler_status measure_windows(const comparison *c, size_t total, double *
             count == 1 ? 0 : (size_t)((double)(total - 1) * ((double)i / (double)(count - 1)) + 0.5);
         while (place - before >= places(c->series, trajectory, c->warmup, c->steps))
             before += places(c->series, trajectory++, c->warmup, c->steps);
-        ANT_TRY(window_error(c, trajectory, place - before, &errors[i]));
+        windows[i] = (window){trajectory, place - before};
     }
+}
+
+/* Numbers that batch_errors needs for one window. */
+static size_t batch_numbers(const comparison *c)
+{
+    const ant_runner *r = c->runner;
+    const size_t warm = c->warmup + 1, rows = warm + c->steps;
+    return rows * (r->N + r->K) + c->steps * (r->N + r->n) + warm * r->N;
+}
+
+/* All windows of a batch, side by side.  block: (count, batch_numbers()) */
+static antler_status batch_errors(const comparison *c, const ant_engine *engine, const ant_engine_map *map,
+                                  const window *windows, size_t count, double *block, double *errors)
+{
+    const ant_runner *r = c->runner;
+    const size_t warm = c->warmup + 1, rows = warm + c->steps;
+    double *x = block;                                  // (count, rows, N)
+    double *s = x + count * rows * r->N;                // (count, rows, K)
+    double *xhat = s + count * rows * r->K;             // (count, steps, N)
+    double *states = xhat + count * c->steps * r->N;    // (count, steps, n)
+    double *forcing = states + count * c->steps * r->n; // (count, warm, N)
+    for (size_t i = 0; i < count; i++) {
+        double *truth = x + i * rows * r->N;
+        ANT_TRY(ant_units_read(&c->units, c->series, windows[i].trajectory, windows[i].first, rows, truth,
+                               r->K == 0 ? NULL : s + i * rows * r->K));
+        memcpy(forcing + i * warm * r->N, truth, warm * r->N * sizeof *forcing);
+    }
+    const ant_engine_orbits work = {.map = map,
+                                    .count = count,
+                                    .rows = warm,
+                                    .steps = c->steps,
+                                    .x = forcing,
+                                    .s = s,
+                                    .report = {.what = "RMSE", .span = 1.0},
+                                    .xhat = xhat,
+                                    .states = states};
+    ANT_TRY(engine->orbits(&work));
+    for (size_t i = 0; i < count; i++)
+        errors[i] =
+            error_of(c, x + i * rows * r->N, xhat + i * c->steps * r->N, states + i * c->steps * r->n);
+    return ANTLER_OK;
+}
+
+static antler_status measure_on_engine(const comparison *c, const ant_engine *engine,
+                                       const ant_engine_map *map, const window *windows, double *errors,
+                                       size_t count)
+{
+    const size_t fit = BATCH_NUMBERS / batch_numbers(c) + 1, batch = fit < count ? fit : count;
+    double *block = malloc(batch * batch_numbers(c) * sizeof *block);
+    if (block == NULL)
+        return ant_fail_memory(batch * batch_numbers(c) * sizeof *block, "the windows");
+    antler_status status = ANTLER_OK;
+    for (size_t i = 0; i < count && status == ANTLER_OK; i += batch)
+        status = batch_errors(c, engine, map, windows + i, count - i < batch ? count - i : batch, block,
+                              errors + i);
+    free(block);
+    return status;
+}
+
+/* One after the other on the CPU, or side by side on a GPU. */
+static antler_status measure_windows(const comparison *c, const window *windows, double *errors, size_t count)
+{
+    const ant_model_dims *d = &c->model->layout.dims;
+    const double work = 2.0 * (double)(d->M * d->L) * (double)(c->warmup + c->steps) * (double)count;
+    const ant_engine *engine = NULL;
+    ant_engine_map map;
+    ANT_TRY(ant_runner_engine(c->runner, c->device, count >= WIDE && work > WORTH, &map, &engine));
+    if (engine != NULL)
+        return measure_on_engine(c, engine, &map, windows, errors, count);
+    for (size_t i = 0; i < count; i++)
+        ANT_TRY(window_error(c, windows[i].trajectory, windows[i].first, &errors[i]));
     return ANTLER_OK;
 }
 
@@ -119,13 +212,17 @@ static antler_status compare(comparison *c, size_t windows, antler_rmse_result *
               c->steps, c->warmup, c->warmup + 1 + c->steps);
     const size_t count = windows < total ? windows : total;
     double *errors = malloc(count * sizeof *errors);
-    if (errors == NULL)
-        return ant_fail_memory(count * sizeof *errors, "the windows");
-    antler_status status = comparison_create(c);
-    if (status == ANTLER_OK)
-        status = measure_windows(c, total, errors, count);
+    window *places_of = malloc(count * sizeof *places_of);
+    antler_status status = errors == NULL || places_of == NULL
+                               ? ant_fail_memory(count * (sizeof *errors + sizeof *places_of), "the windows")
+                               : comparison_create(c);
+    if (status == ANTLER_OK) {
+        place_windows(c, total, places_of, count);
+        status = measure_windows(c, places_of, errors, count);
+    }
     if (status == ANTLER_OK)
         summarise(errors, count, result);
+    free(places_of);
     free(errors);
     free(c->x);
     return status;
@@ -151,7 +248,8 @@ antler_status antler_rmse(const antler_model *model, const antler_series *series
                     .runner = runner,
                     .warmup = ant_model_warmup(model, opts->warmup, room),
                     .steps = opts->steps,
-                    .user_units = opts->user_units};
+                    .user_units = opts->user_units,
+                    .device = opts->device};
     antler_status status = ant_units_create(model, series, opts->model_units, &c.units);
     if (status == ANTLER_OK)
         status = compare(&c, opts->windows, result);

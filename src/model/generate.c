@@ -1,4 +1,4 @@
-/* generate.c - the free run: from a start into a new series, or until it diverges. */
+/* generate.c - free runs: from a start, or many, into arrays or a new series, or until they diverge. */
 #include "base/machine.h"
 #include "data/series.h"
 #include "model/start.h"
@@ -14,7 +14,7 @@ enum { PIECE = 256 };
 
 void antler_generate_opts_default(antler_generate_opts *opts)
 {
-    *opts = (antler_generate_opts){.steps = 10000};
+    *opts = (antler_generate_opts){.steps = 10000, .orbits = 1};
     antler_run_start_default(&opts->start);
 }
 
@@ -64,6 +64,124 @@ antler_status ant_free_run(const ant_runner *r, const ant_started *started, size
     return status;
 }
 
+/* ---- one orbit or many ----------------------------------------------------------------------------- */
+
+/* All orbits of a call.  Those that diverge keep fewer rows. */
+typedef struct flock {
+    const antler_model *model;
+    const antler_generate_opts *opts;
+    ant_runner *runner;
+    ant_started *started; /* (orbits) */
+    size_t *done;         /* (orbits): rows that are good */
+    double *x, *z;        /* (orbits, steps, N), (orbits, steps, latent) or NULL: the caller's */
+} flock;
+
+/* Rows after the warm-up that the context must have. */
+static size_t rows_for_inputs(const flock *f)
+{
+    const antler_run_start *start = &f->opts->start;
+    if (f->runner->K == 0 || start->inputs != NULL)
+        return 0;
+    return start->inputs_end == ANTLER_INPUTS_STOP ? f->opts->steps : 1;
+}
+
+/* Orbit i begins where the context is divided evenly. */
+static antler_status start_one(flock *f, size_t i)
+{
+    const size_t orbits = f->opts->orbits;
+    antler_run_start start = f->opts->start;
+    if (orbits > 1) {
+        ANT_CHECK(start.context != NULL, ANTLER_ERROR_ARGUMENT,
+                  "%zu orbits without data would all be the same: give the data that they begin on", orbits);
+        ANT_CHECK(start.trajectory < antler_series_count(start.context), ANTLER_ERROR_ARGUMENT,
+                  "the context has %zu trajectories, there is no number %zu",
+                  antler_series_count(start.context), start.trajectory);
+        const size_t length = antler_series_length(start.context, start.trajectory);
+        const size_t after = start.first < length ? length - start.first : 0;
+        start.warmup = ant_model_warmup(f->model, start.warmup, after / 2);
+        const size_t used = start.warmup + 1 + rows_for_inputs(f);
+        const size_t room = after > used ? after - used : 0;
+        start.first += (size_t)((double)room * ((double)i / (double)(orbits - 1)));
+    }
+    return ant_start(f->model, f->runner, &start, f->opts->steps, &f->started[i]);
+}
+
+static antler_status fail_diverged(const flock *f, size_t diverged, size_t first)
+{
+    if (f->opts->orbits == 1)
+        return ant_fail(ANTLER_DIVERGED, "the free run diverged at step %zu of %zu", f->done[0] + 1,
+                        f->opts->steps);
+    return ant_fail(ANTLER_DIVERGED, "%zu of %zu orbits diverged, orbit %zu at step %zu of %zu", diverged,
+                    f->opts->orbits, first + 1, f->done[first] + 1, f->opts->steps);
+}
+
+static antler_status run_each(flock *f)
+{
+    const size_t orbits = f->opts->orbits, steps = f->opts->steps, N = f->runner->N, M = f->runner->latent;
+    for (size_t i = 0; i < orbits; i++) {
+        const antler_status status =
+            ant_free_run(f->runner, &f->started[i], steps, f->opts->progress, f->x + i * steps * N,
+                         f->z == NULL ? NULL : f->z + i * steps * M, &f->done[i]);
+        if (status != ANTLER_OK && status != ANTLER_DIVERGED)
+            return status;
+    }
+    return ANTLER_OK;
+}
+
+/* The orbits side by side; their states are all needed to see which of them diverged. */
+static antler_status run_on_engine(flock *f, const ant_engine *engine, const ant_engine_map *map)
+{
+    const size_t orbits = f->opts->orbits, steps = f->opts->steps, M = map->M, N = map->N, K = map->K;
+    const size_t numbers = orbits * (M + steps * K + (f->z == NULL ? steps * M : 0));
+    double *from = malloc(numbers * sizeof *from); // (orbits, M)
+    if (from == NULL)
+        return ant_fail_memory(numbers * sizeof *from, "the inputs");
+    double *s = from + orbits * M;                                 // (orbits, steps, K)
+    double *states = f->z == NULL ? s + orbits * steps * K : f->z; // (orbits, steps, M)
+    for (size_t i = 0; i < orbits; i++) {
+        memcpy(from + i * M, f->started[i].state, M * sizeof *from);
+        if (K > 0)
+            ant_started_inputs(&f->started[i], 0, steps, s + i * steps * K);
+    }
+    const ant_engine_orbits work = {.map = map,
+                                    .count = orbits,
+                                    .steps = steps,
+                                    .s = s,
+                                    .from = from,
+                                    .report = {f->opts->progress, "free run", 0.0, 1.0},
+                                    .xhat = f->x,
+                                    .states = states};
+    const antler_status status = engine->orbits(&work);
+    for (size_t i = 0; i < orbits && status == ANTLER_OK; i++)
+        f->done[i] = ant_rows_within(f->runner, f->started[i].limit, f->x + i * steps * N,
+                                     states + i * steps * M, steps);
+    free(from);
+    return status;
+}
+
+/* From so many orbits and multiply-adds (some seconds of one core) on, a GPU pays for its start. */
+enum { WIDE = 32 };
+#define WORTH 1e10
+
+static antler_status run_all(flock *f)
+{
+    const ant_model_dims *d = &f->model->layout.dims;
+    const size_t orbits = f->opts->orbits;
+    const double work = 2.0 * (double)(d->M * d->L) * (double)f->opts->steps * (double)orbits;
+    const ant_engine *engine = NULL;
+    ant_engine_map map;
+    ANT_TRY(ant_runner_engine(f->runner, f->opts->device, orbits >= WIDE && work > WORTH, &map, &engine));
+    ANT_TRY(engine == NULL ? run_each(f) : run_on_engine(f, engine, &map));
+    size_t diverged = 0, first = 0;
+    for (size_t i = orbits; i-- > 0;) {
+        if (f->done[i] < f->opts->steps) {
+            diverged++;
+            first = i;
+        }
+    }
+    return diverged == 0 ? ANTLER_OK : fail_diverged(f, diverged, first);
+}
+
 static bool is_scaled(const antler_model *model)
 {
     return model->mean != NULL && model->scale != NULL;
@@ -79,43 +197,86 @@ static void to_user_units(const antler_model *model, size_t rows, double *x)
     }
 }
 
-/* One trajectory of observations with the model's names and dt, and its scaling unless led back already. */
-static antler_status make_orbit(const antler_model *model, size_t length, const double *x, bool user_units,
-                                antler_series **orbit)
+static antler_status check_sizes(const antler_generate_opts *opts)
+{
+    ANT_CHECK(opts->steps >= 1, ANTLER_ERROR_ARGUMENT, "a free run of 0 steps: give at least 1");
+    ANT_CHECK(opts->orbits >= 1, ANTLER_ERROR_ARGUMENT, "0 orbits: give at least 1");
+    return ANTLER_OK;
+}
+
+antler_status antler_generate_into(const antler_model *model, const antler_generate_opts *opts, double *x,
+                                   double *z, size_t *done)
+{
+    ANT_TRY(check_sizes(opts));
+    flock f = {.model = model, .opts = opts, .x = x, .z = z, .done = done};
+    ANT_TRY(ant_runner_create(model, &f.runner));
+    f.started = calloc(opts->orbits, sizeof *f.started);
+    antler_status status =
+        f.started == NULL ? ant_fail_memory(opts->orbits * sizeof *f.started, "the orbits") : ANTLER_OK;
+    for (size_t i = 0; i < opts->orbits && status == ANTLER_OK; i++)
+        status = start_one(&f, i);
+    if (status == ANTLER_OK)
+        status = run_all(&f);
+    for (size_t i = 0; i < opts->orbits && status >= ANTLER_OK && opts->user_units; i++)
+        to_user_units(model, done[i], x + i * opts->steps * f.runner->N);
+    for (size_t i = 0; f.started != NULL && i < opts->orbits; i++)
+        ant_started_clear(&f.started[i]);
+    free(f.started);
+    ant_runner_free(f.runner);
+    return status;
+}
+
+/* ---- series ---------------------------------------------------------------------------------------- */
+
+/* Append the good rows of every orbit.  values: (orbits, steps, dim); done: (orbits) */
+static antler_status append_all(const antler_model *model, const antler_generate_opts *opts,
+                                const double *values, size_t dim, const size_t *done, antler_series *series)
+{
+    antler_status status = antler_series_set_dt(series, model->dt);
+    for (size_t i = 0; i < opts->orbits && status == ANTLER_OK; i++) {
+        if (done[i] > 0)
+            status = antler_series_append(series, done[i], values + i * opts->steps * dim, NULL);
+    }
+    return status;
+}
+
+/* Trajectories of observations with the model's names and dt, and its scaling unless led back already. */
+static antler_status make_orbit(const antler_model *model, const antler_generate_opts *opts, const double *x,
+                                const size_t *done, antler_series **orbit)
 {
     const size_t N = model->layout.dims.N;
     antler_series *series = NULL;
     ANT_TRY(antler_series_create(N, 0, &series));
-    antler_status status = antler_series_set_dt(series, model->dt);
+    antler_status status = ANTLER_OK;
     for (size_t n = 0; n < N && status == ANTLER_OK; n++)
         status = antler_series_set_name(series, n, antler_model_name(model, n));
-    if (status == ANTLER_OK && length > 0)
-        status = antler_series_append(series, length, x, NULL);
+    if (status == ANTLER_OK)
+        status = append_all(model, opts, x, N, done, series);
     if (status != ANTLER_OK) {
         antler_series_free(series);
         return status;
     }
-    if (is_scaled(model) && !user_units)
+    if (is_scaled(model) && !opts->user_units)
         ant_series_set_scaling(series, model->mean, model->scale);
     *orbit = series;
     return ANTLER_OK;
 }
 
-/* One trajectory of states, called z1, z2, ... */
-static antler_status make_latent(const antler_model *model, size_t length, const double *z,
-                                 antler_series **latent)
+/* Trajectories of states, called z1, z2, ... */
+static antler_status make_latent(const antler_model *model, const antler_generate_opts *opts, const double *z,
+                                 const size_t *done, antler_series **latent)
 {
     const size_t M = antler_model_state_dim(model);
     antler_series *series = NULL;
     ANT_TRY(antler_series_create(M, 0, &series));
-    antler_status status = antler_series_set_dt(series, model->dt);
+    antler_status status = ANTLER_OK;
     for (size_t m = 0; m < M && status == ANTLER_OK; m++) {
         char name[32];
         snprintf(name, sizeof name, "z%zu", m + 1);
         status = antler_series_set_name(series, m, name);
     }
-    if (status == ANTLER_OK && length > 0)
-        status = antler_series_append(series, length, z, NULL);
+    if (status == ANTLER_OK)
+        status = append_all(model, opts, z, M, done, series);
     if (status == ANTLER_OK)
         *latent = series;
     else
@@ -123,68 +284,37 @@ static antler_status make_latent(const antler_model *model, size_t length, const
     return status;
 }
 
-/* Room for the whole orbit, z included when it is wanted. */
-static antler_status allocate(const antler_model *model, size_t steps, bool latent, double **x, double **z)
+/* Room for all orbits, z included when it is wanted. */
+static antler_status allocate(const antler_model *model, const antler_generate_opts *opts, bool latent,
+                              double **x, double **z, size_t **done)
 {
     const size_t N = model->layout.dims.N, M = latent ? antler_model_state_dim(model) : 0;
-    ANT_CHECK(steps <= SIZE_MAX / sizeof(double) / (N + M), ANTLER_ERROR_MEMORY,
-              "out of memory: %zu steps are too many", steps);
-    *x = malloc(steps * (N + M) * sizeof **x);
-    if (*x == NULL)
-        return ant_fail_memory(steps * (N + M) * sizeof **x, "the free run");
-    *z = latent ? *x + steps * N : NULL;
+    ANT_CHECK(opts->steps <= SIZE_MAX / sizeof(double) / (N + M) / opts->orbits, ANTLER_ERROR_MEMORY,
+              "out of memory: %zu steps are too many", opts->steps);
+    const size_t rows = opts->orbits * opts->steps;
+    *x = malloc(rows * (N + M) * sizeof **x);
+    *done = calloc(opts->orbits, sizeof **done);
+    if (*x == NULL || *done == NULL)
+        return ant_fail_memory(rows * (N + M) * sizeof **x, "the free run");
+    *z = latent ? *x + rows * N : NULL;
     return ANTLER_OK;
-}
-
-static antler_status check_steps(const antler_generate_opts *opts)
-{
-    ANT_CHECK(opts->steps >= 1, ANTLER_ERROR_ARGUMENT, "a free run of 0 steps: give at least 1");
-    return ANTLER_OK;
-}
-
-/* Run free into x and z, in the model's units. */
-static antler_status run_free(const antler_model *model, const antler_generate_opts *opts, double *x,
-                              double *z, size_t *done)
-{
-    ant_runner *runner = NULL;
-    ant_started started = {0};
-    ANT_TRY(ant_runner_create(model, &runner));
-    antler_status status = ant_start(model, runner, &opts->start, opts->steps, &started);
-    if (status == ANTLER_OK)
-        status = ant_free_run(runner, &started, opts->steps, opts->progress, x, z, done);
-    ant_started_clear(&started);
-    ant_runner_free(runner);
-    return status;
-}
-
-antler_status antler_generate_into(const antler_model *model, const antler_generate_opts *opts, double *x,
-                                   double *z, size_t *done)
-{
-    ANT_TRY(check_steps(opts));
-    size_t rows = 0;
-    const antler_status status = run_free(model, opts, x, z, &rows);
-    if (status != ANTLER_OK && status != ANTLER_DIVERGED)
-        return status;
-    if (opts->user_units)
-        to_user_units(model, rows, x);
-    *done = rows;
-    return status;
 }
 
 antler_status antler_generate(const antler_model *model, const antler_generate_opts *opts,
                               antler_series **orbit, antler_series **latent)
 {
     antler_series *made = NULL, *states = NULL;
-    double *x = NULL, *z = NULL; // (steps, N), (steps, latent)
-    size_t done = 0;
-    ANT_TRY(check_steps(opts));
-    ANT_TRY(allocate(model, opts->steps, latent != NULL, &x, &z));
-    const antler_status run = antler_generate_into(model, opts, x, z, &done);
+    double *x = NULL, *z = NULL; // (orbits, steps, N), (orbits, steps, latent)
+    size_t *done = NULL;         // (orbits)
+    ANT_TRY(check_sizes(opts));
+    antler_status run = allocate(model, opts, latent != NULL, &x, &z, &done);
+    if (run == ANTLER_OK)
+        run = antler_generate_into(model, opts, x, z, done);
     antler_status status = run == ANTLER_OK || run == ANTLER_DIVERGED ? ANTLER_OK : run;
     if (status == ANTLER_OK && latent != NULL)
-        status = make_latent(model, done, z, &states);
+        status = make_latent(model, opts, z, done, &states);
     if (status == ANTLER_OK)
-        status = make_orbit(model, done, x, opts->user_units, &made);
+        status = make_orbit(model, opts, x, done, &made);
     if (status == ANTLER_OK) {
         *orbit = made;
         if (latent != NULL)
@@ -193,6 +323,7 @@ antler_status antler_generate(const antler_model *model, const antler_generate_o
     } else {
         antler_series_free(states);
     }
+    free(done);
     free(x);
     return status;
 }

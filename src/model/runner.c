@@ -56,3 +56,13 @@ void ant_runner_free(ant_runner *runner)
     free(runner->self);
     free(runner);
 }
+
+antler_status ant_runner_engine(const ant_runner *runner, antler_device wish, bool worth, ant_engine_map *map,
+                                const ant_engine **engine)
+{
+    *engine = NULL;
+    if (runner->ops->map == NULL)
+        return ANTLER_OK;
+    *map = runner->ops->map(runner->self);
+    return ant_engine_choose(wish, worth, engine);
+}

@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/lanes.h"
+#include "engine/engine.h"
 #include "model/handle.h"
 
 /* One kind's functions on its packed weights, `self`.  One runner serves one thread. */
@@ -44,6 +45,10 @@ typedef struct ant_runner_ops {
     void (*push)(const void *self, const double *from, const double *s, size_t count, size_t stride,
                  const double *vectors, double *next, double *scratch);
     size_t (*push_scratch)(const void *self);
+
+    /* The packed weights as engines take them; valid as long as the runner.  NULL: no engine runs this kind.
+     */
+    ant_engine_map (*map)(const void *self);
 } ant_runner_ops;
 
 typedef struct ant_runner {
@@ -56,6 +61,13 @@ typedef struct ant_runner {
 /* Pack a model.  ANTLER_NON_FINITE when a parameter is NaN or infinite. */
 antler_status ant_runner_create(const antler_model *model, ant_runner **runner);
 void ant_runner_free(ant_runner *runner);
+
+/*
+ * The engine for a wish and the model as it takes it; NULL: the CPU, which is also where kinds run that no
+ * engine knows.
+ */
+antler_status ant_runner_engine(const ant_runner *runner, antler_device wish, bool worth, ant_engine_map *map,
+                                const ant_engine **engine);
 
 static inline void ant_runner_warm(const ant_runner *r, const double *x, const double *s, size_t rows,
                                    double *state)

@@ -372,6 +372,26 @@ static size_t push_scratch(const void *self)
     return ant_shplrnn_push_scratch(self);
 }
 
+static ant_engine_map engine_map(const void *self)
+{
+    const ant_shplrnn_run *r = self;
+    return (ant_engine_map){.M = r->M,
+                            .N = r->N,
+                            .L = r->L,
+                            .K = r->K,
+                            .clipped = r->clipped,
+                            .l_stride = r->Lp,
+                            .m_stride = r->Mp,
+                            .A = r->A,
+                            .h = r->h,
+                            .b = r->b,
+                            .Vt = r->Vt,
+                            .Wt = r->Wt,
+                            .Ct = r->Ct,
+                            .B = r->B,
+                            .pinv = r->pinv};
+}
+
 static const ant_runner_ops runner = {
     .self_bytes = sizeof(ant_shplrnn_run),
     .state_dim = state_dim,
@@ -383,6 +403,7 @@ static const ant_runner_ops runner = {
     .steps = steps,
     .push = push,
     .push_scratch = push_scratch,
+    .map = engine_map,
 };
 
 const ant_model_kind ant_kind_shplrnn = {

@@ -85,6 +85,15 @@ done
 
 # Faults.
 printf 'x,y\n1,2\n3,4\n5,7\n' >two.csv
+# several orbits at once: the first is the one that runs alone
+expect_ok "$ANTLER" generate $run --data l63_test.npz --steps 20 --orbits 3 --out many.npz
+contains "$out" "3 orbits of 20 x 3"
+expect_ok "$ANTLER" info many.npz
+contains "$out" "3 trajectories, 60 rows in all"
+expect_fault 2 "would all be the same" "$ANTLER" generate $run --steps 20 --orbits 3 --out none.npz
+expect_fault 3 "there is no NVIDIA driver" env ANTLER_CUDA_DRIVER=/nowhere "$ANTLER" generate $run --data l63_test.npz --device cuda --out none.npz --quiet
+expect_fault 3 "there is no NVIDIA driver" env ANTLER_CUDA_DRIVER=/nowhere "$ANTLER" lyapunov $run --device cuda --quiet
+[ ! -e none.npz ] || die "a file was left"
 expect_fault 2 "--out" "$ANTLER" generate $run
 expect_fault 2 "none" "$ANTLER" generate none --out x.npy
 expect_fault 2 "no run below it" "$ANTLER" evaluate Results --data l63_test.npz

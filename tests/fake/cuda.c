@@ -3,8 +3,8 @@
  *
  * FAKE_CUDA, read at every call, chooses what goes wrong: "none" (no GPU), "mismatch", "stub", "unnamed" (an
  * error at the start), "old" (a GPU of capability 6.1), "full" (no memory), "lost" (the first wait fails).
- * Kernels run on the CPU where tests/fake/run_*.cpp has them for the options in question (emulate.h); the
- * others do nothing.
+ * Kernels run on the CPU where tests/fake/run_*.cpp has them for the options in question (emulate.h);
+ * launching others fails.
  */
 #include "engine/cuda/driver.h"
 
@@ -365,11 +365,13 @@ ant_cu_result cuLaunchKernelEx(const ant_cu_launch_config *config, ant_cu_functi
     (void)extra;
     if (config->block[0] > 1024)
         return 1;
-    if (recording != NULL)
+    if (recording != NULL) {
         record(config, f, arguments);
-    else
-        (void)emulate(f->module->source, f->module->options, f->name, config->grid, config->block, arguments);
-    return 0;
+        return 0;
+    }
+    const bool ran =
+        emulate(f->module->source, f->module->options, f->name, config->grid, config->block, arguments);
+    return ran ? 0 : 801;
 }
 
 ant_cu_result cuStreamBeginCapture_v2(ant_cu_stream stream, int capture_mode)

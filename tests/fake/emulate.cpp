@@ -16,6 +16,7 @@ alignas(16) unsigned char bytes[232448];
 
 static pthread_barrier_t block_barrier, warp_barrier[32];
 static unsigned char offered[1024][16];
+double emulated_dynamic_shared[32768];
 
 void __syncthreads()
 {
@@ -25,6 +26,18 @@ void __syncthreads()
 void __syncwarp()
 {
     pthread_barrier_wait(&warp_barrier[threadIdx.x / 32]);
+}
+
+int __syncthreads_or(int yes)
+{
+    static int said[1024];
+    said[threadIdx.x] = yes;
+    __syncthreads();
+    int any = 0;
+    for (unsigned t = 0; t < blockDim.x; t++)
+        any |= said[t];
+    __syncthreads();
+    return any;
 }
 
 void emulated_exchange(const void *mine, void *theirs, size_t bytes, unsigned from)

@@ -10,9 +10,9 @@
 #define ANT_TESTS_EMULATE_H
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstring>
+#include <math.h>
 #include <tuple>
 #include <utility>
 
@@ -37,6 +37,9 @@ extern emulated_dim3 blockIdx, blockDim, gridDim;
 /* Wait for all threads of the block, or of the warp. */
 void __syncthreads();
 void __syncwarp();
+
+/* Wait for all threads of the block; whether any of them said yes. */
+int __syncthreads_or(int yes);
 
 /* The bytes that lane `from` of this warp offers.  At most 16 bytes. */
 void emulated_exchange(const void *mine, void *theirs, size_t bytes, unsigned from);
@@ -152,6 +155,8 @@ using std::min;
 
 /* In place of ptx.cuh. */
 #define ANT_PTX_CUH
+extern double emulated_dynamic_shared[32768];
+#define DYNAMIC_SHARED(type, name) type *name = reinterpret_cast<type *>(emulated_dynamic_shared)
 static inline void copy_async(float *to, const float *from)
 {
     std::memcpy(to, from, 16);
@@ -160,7 +165,7 @@ static inline void copy_commit() {}
 static inline void copy_wait_but_one() {}
 static inline float power_of_two(float t)
 {
-    const float power = std::exp2(t);
+    const float power = exp2f(t);
     return power < 0x1p-126f ? 0.0f : power;
 }
 

@@ -58,5 +58,7 @@ const ant_engine ant_engine_cuda = {
     .name = "cuda",
     .device = device_name,
     .kernel_sums = ant_cuda_kernel_sums,
+    .orbits = ant_cuda_orbits,
+    .tangents = ant_cuda_tangents,
     .learner = &ant_cuda_learner_ops,
 };

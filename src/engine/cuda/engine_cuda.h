@@ -19,8 +19,10 @@ antler_status ant_engine_cuda_open(void);
 antler_status ant_cuda_borrow(ant_cuda_device **device);
 void ant_cuda_return(void);
 
-/* mixture.c */
+/* mixture.c, orbits.c, tangents.c */
 antler_status ant_cuda_kernel_sums(const ant_engine_kernel_sums *work);
+antler_status ant_cuda_orbits(const ant_engine_orbits *work);
+antler_status ant_cuda_tangents(ant_engine_tangents *work);
 
 /* learner.c */
 extern const ant_engine_learner_ops ant_cuda_learner_ops;

@@ -1,6 +1,10 @@
-// ptx.cuh - single instructions that have no name in CUDA C++ without its headers.
+// ptx.cuh - instructions that have no name in CUDA C++ without its headers, and what differs when
+// kernels are run on the CPU (tests/fake/emulate.h).
 #ifndef ANT_PTX_CUH
 #define ANT_PTX_CUH
+
+// The dynamic shared memory of a launch.
+#define DYNAMIC_SHARED(type, name) extern __shared__ __align__(16) type name[]
 
 // Sixteen bytes from global to shared memory, past the registers, in the background.
 static __device__ __forceinline__ void copy_async(float *to, const float *from)

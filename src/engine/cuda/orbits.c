@@ -1,0 +1,109 @@
+/* orbits.c - many orbits of one model at once, in pieces that fit into memory and report progress. */
+#include "base/machine.h"
+#include "engine/cuda/engine_cuda.h"
+#include "engine/cuda/map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PIECE_NUMBERS = 1 << 24 }; /* of states and observations that one launch writes, about */
+
+typedef struct pieces {
+    const ant_engine_orbits *work;
+    ant_cuda_map map;
+    ant_cuda_kernel kernel;
+    ant_cuda_buffer x, s, last, xhat, states;
+    double *inputs;       /* (count, rows + piece, K): of one launch */
+    double *some, *other; /* (count, piece, N), (count, piece, M): as the GPU writes them */
+    size_t piece;         /* steps of one launch */
+    double last_report;
+} pieces;
+
+static antler_status allocate(pieces *p)
+{
+    const ant_engine_orbits *w = p->work;
+    const size_t N = w->map->N, M = w->map->M, K = w->map->K, count = w->count;
+    p->piece = PIECE_NUMBERS / (count * (N + M)) + 1;
+    p->piece = p->piece < w->steps ? p->piece : w->steps;
+    const size_t input_numbers = count * (w->rows + p->piece) * K;
+    p->inputs = malloc((input_numbers + 1) * sizeof *p->inputs);
+    p->some = malloc(count * p->piece * N * sizeof *p->some);
+    p->other = malloc(count * p->piece * M * sizeof *p->other);
+    if (p->inputs == NULL || p->some == NULL || p->other == NULL)
+        return ant_fail_memory(count * (p->piece * (N + M)) * sizeof(double), "the orbits");
+    ant_cuda_device *device = p->map.device;
+    ANT_TRY(ant_cuda_alloc(device, count * w->rows * N * sizeof(double), "the warm-up", &p->x));
+    ANT_TRY(ant_cuda_alloc(device, input_numbers * sizeof(double), "the inputs", &p->s));
+    ANT_TRY(ant_cuda_alloc(device, count * M * sizeof(double), "the states", &p->last));
+    ANT_TRY(ant_cuda_alloc(device, count * p->piece * N * sizeof(double), "the orbits", &p->xhat));
+    ANT_TRY(ant_cuda_alloc(device, count * p->piece * M * sizeof(double), "the states", &p->states));
+    if (w->rows == 0)
+        return ant_cuda_upload(device, p->last.address, w->from, count * M * sizeof(double));
+    return ant_cuda_upload(device, p->x.address, w->x, count * w->rows * N * sizeof(double));
+}
+
+/* The inputs of warm-up rows (first launch only) and of steps first .. first+steps-1. */
+static antler_status upload_inputs(pieces *p, size_t rows, size_t first, size_t steps)
+{
+    const ant_engine_orbits *w = p->work;
+    const size_t K = w->map->K, all = w->rows + w->steps;
+    const size_t begin = rows > 0 ? 0 : w->rows + first, taken = rows + steps;
+    if (K == 0)
+        return ANTLER_OK;
+    for (size_t o = 0; o < w->count; o++)
+        memcpy(p->inputs + o * taken * K, w->s + (o * all + begin) * K, taken * K * sizeof *p->inputs);
+    return ant_cuda_upload(p->map.device, p->s.address, p->inputs, w->count * taken * K * sizeof *p->inputs);
+}
+
+static antler_status run_piece(pieces *p, size_t first, size_t steps)
+{
+    const ant_engine_orbits *w = p->work;
+    const size_t N = w->map->N, M = w->map->M, bytes = w->count * steps * sizeof(double);
+    unsigned rows = first == 0 ? (unsigned)w->rows : 0, count = (unsigned)steps;
+    ant_cuda_device *device = p->map.device;
+    ANT_TRY(upload_inputs(p, rows, first, steps));
+    ANT_TRY(ant_cuda_launch(device, &p->kernel, ant_cuda_grid_1d((unsigned)w->count, p->map.threads),
+                            ANT_CUDA_ARGS(&p->map.parameters.address, &rows, &count, &p->x.address,
+                                          &p->s.address, &p->last.address, &p->xhat.address,
+                                          &p->states.address, &p->last.address)));
+    ANT_TRY(ant_cuda_download(device, p->some, p->xhat.address, bytes * N));
+    ANT_TRY(ant_cuda_download(device, p->other, p->states.address, bytes * M));
+    for (size_t o = 0; o < w->count; o++) {
+        memcpy(w->xhat + (o * w->steps + first) * N, p->some + o * steps * N, steps * N * sizeof(double));
+        memcpy(w->states + (o * w->steps + first) * M, p->other + o * steps * M, steps * M * sizeof(double));
+    }
+    return ANTLER_OK;
+}
+
+static antler_status run(pieces *p, ant_cuda_device *device)
+{
+    const ant_engine_orbits *w = p->work;
+    const ant_engine_report *r = &w->report;
+    ANT_TRY(ant_cuda_map_open(device, w->map, w->map->M, &p->map));
+    ANT_TRY(ant_cuda_program_kernel(p->map.program, "orbits", &p->kernel));
+    ANT_TRY(allocate(p));
+    for (size_t first = 0; first < w->steps; first += p->piece) {
+        ANT_TRY(run_piece(p, first, w->steps - first < p->piece ? w->steps - first : p->piece));
+        if (ant_progress_due(&p->last_report))
+            ANT_TRY(ant_progress_report(r->progress, r->what,
+                                        r->begin + r->span * (double)first / (double)w->steps));
+    }
+    return ANTLER_OK;
+}
+
+antler_status ant_cuda_orbits(const ant_engine_orbits *work)
+{
+    pieces p = {.work = work};
+    ant_cuda_device *device = NULL;
+    ANT_TRY(ant_cuda_borrow(&device));
+    const antler_status status = run(&p, device);
+    ant_cuda_buffer *const buffers[] = {&p.x, &p.s, &p.last, &p.xhat, &p.states};
+    for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
+        ant_cuda_free(device, buffers[i]);
+    ant_cuda_map_clear(&p.map);
+    ant_cuda_return();
+    free(p.inputs);
+    free(p.some);
+    free(p.other);
+    return status;
+}

@@ -1,0 +1,121 @@
+/* tangents.c - tangent vectors along an orbit, in pieces of steps that report progress (kernels/orbit.cu). */
+#include "base/machine.h"
+#include "engine/cuda/engine_cuda.h"
+#include "engine/cuda/map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PIECE = 1024 };
+
+/* `struct walk` of orbit.cu. */
+typedef struct place {
+    unsigned done, pending, events, bad;
+} place;
+
+typedef struct tangents {
+    ant_engine_tangents *work;
+    ant_cuda_map map;
+    ant_cuda_kernel kernel;
+    ant_cuda_buffer s, state, vectors, scratch, logs, place;
+    double *inputs; /* (PIECE, K) */
+    place at;
+
+} tangents;
+
+/* The vectors without the padding of their rows. */
+static antler_status upload_vectors(tangents *t)
+{
+    const ant_engine_tangents *w = t->work;
+    const size_t M = w->map->M, bytes = w->count * M * sizeof(double);
+    double *packed = malloc(bytes);
+    if (packed == NULL)
+        return ant_fail_memory(bytes, "the tangent vectors");
+    for (size_t k = 0; k < w->count; k++)
+        memcpy(packed + k * M, w->vectors + k * w->stride, M * sizeof *packed);
+    const antler_status status =
+        ant_cuda_alloc_from(t->map.device, packed, bytes, "the tangent vectors", &t->vectors);
+    free(packed);
+    return status;
+}
+
+static antler_status prepare(tangents *t)
+{
+    const ant_engine_tangents *w = t->work;
+    const size_t M = w->map->M, K = w->map->K;
+    ant_cuda_device *device = t->map.device;
+    const size_t scratch = (M * M + 2 * w->count * M) * sizeof(double);
+    t->inputs = malloc((PIECE * K + 1) * sizeof *t->inputs);
+    if (t->inputs == NULL)
+        return ant_fail_memory(PIECE * K * sizeof *t->inputs, "the inputs");
+    ANT_TRY(ant_cuda_alloc(device, PIECE * K * sizeof(double), "the inputs", &t->s));
+    ANT_TRY(ant_cuda_alloc(device, PIECE * w->count * sizeof(double), "the logarithms", &t->logs));
+    ANT_TRY(ant_cuda_alloc_from(device, w->from, M * sizeof(double), "the state", &t->state));
+    ANT_TRY(ant_cuda_alloc_from(device, &t->at, sizeof t->at, "the walk", &t->place));
+    ANT_TRY(upload_vectors(t));
+    if (scratch + (size_t)t->kernel.static_shared <= (size_t)device->shared_per_block)
+        return ant_cuda_kernel_allow_shared(device, &t->kernel, scratch);
+    return ant_cuda_alloc(device, scratch, "the Jacobian", &t->scratch);
+}
+
+static antler_status run_piece(tangents *t, size_t count)
+{
+    ant_engine_tangents *w = t->work;
+    ant_cuda_device *device = t->map.device;
+    const size_t K = w->map->K, before = t->at.events;
+    unsigned steps = (unsigned)count, transient = (unsigned)w->transient;
+    unsigned all = (unsigned)(w->transient + w->steps), interval = (unsigned)w->interval;
+    if (K > 0) {
+        w->inputs(w->cookie, t->at.done, count, t->inputs);
+        ANT_TRY(ant_cuda_upload(device, t->s.address, t->inputs, count * K * sizeof(double)));
+    }
+    ant_cuda_grid grid = ant_cuda_grid_1d(1, t->map.threads);
+    grid.shared =
+        t->scratch.address == 0 ? (w->map->M * w->map->M + 2 * w->count * w->map->M) * sizeof(double) : 0;
+    /* The kernel counts events from the start; its buffer begins with this piece's. */
+    ant_cu_pointer logs = t->logs.address - before * w->count * sizeof(double);
+    ANT_TRY(ant_cuda_launch(device, &t->kernel, grid,
+                            ANT_CUDA_ARGS(&t->map.parameters.address, &steps, &transient, &all, &interval,
+                                          &w->limit, &t->s.address, &t->state.address, &t->vectors.address,
+                                          &t->scratch.address, &logs, &t->place.address)));
+    ANT_TRY(ant_cuda_download(device, &t->at, t->place.address, sizeof t->at));
+    return ant_cuda_download(device, w->logs + before * w->count, t->logs.address,
+                             (t->at.events - before) * w->count * sizeof(double));
+}
+
+static antler_status run(tangents *t, ant_cuda_device *device)
+{
+    ant_engine_tangents *w = t->work;
+    const ant_engine_report *r = &w->report;
+    const size_t all = w->transient + w->steps;
+    double last_report = 0.0;
+    ANT_TRY(ant_cuda_map_open(device, w->map, w->count, &t->map));
+    ANT_TRY(ant_cuda_program_kernel(t->map.program, "tangents", &t->kernel));
+    ANT_TRY(prepare(t));
+    while (t->at.done < all && t->at.bad == 0) {
+        ANT_TRY(run_piece(t, all - t->at.done < PIECE ? all - t->at.done : PIECE));
+        if (ant_progress_due(&last_report))
+            ANT_TRY(ant_progress_report(r->progress, r->what,
+                                        r->begin + r->span * (double)t->at.done / (double)all));
+    }
+    w->bad_step = t->at.bad;
+    return ANTLER_OK;
+}
+
+antler_status ant_cuda_tangents(ant_engine_tangents *work)
+{
+    tangents t = {.work = work};
+    ant_cuda_device *device = NULL;
+    ANT_CHECK(work->transient + work->steps < UINT32_MAX / 2 && work->interval < UINT32_MAX / 2,
+              ANTLER_ERROR_DEVICE, "%zu steps are too many for the GPU's kernel; compute on the CPU",
+              work->transient + work->steps);
+    ANT_TRY(ant_cuda_borrow(&device));
+    const antler_status status = run(&t, device);
+    ant_cuda_buffer *const buffers[] = {&t.s, &t.state, &t.vectors, &t.scratch, &t.logs, &t.place};
+    for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
+        ant_cuda_free(device, buffers[i]);
+    ant_cuda_map_clear(&t.map);
+    ant_cuda_return();
+    free(t.inputs);
+    return status;
+}
