@@ -7,14 +7,15 @@ FUZZ_SECONDS ?= 60
 PRESETS := release debug clang asan tsan
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test $(PRESETS) format check-format check-rules check-kernels gpu-tests test-gpu fuzz bench bundle install uninstall clean help
+.PHONY: build demo test test-browser $(PRESETS) format check-format check-rules check-kernels gpu-tests test-gpu fuzz bench bundle wheel test-wheel install uninstall clean help
 
 build: ## build the library and the command into build/
 	@scripts/setup.sh build
 	@scripts/build.sh release $(JOBS)
 
-demo: ## simulate, train, run free, measure, draw
+demo: ## simulate, train, run free, measure, draw, report
 	@scripts/setup.sh build plot
+	@scripts/setup.sh report || true
 	@scripts/build.sh release $(JOBS)
 	@scripts/demo.sh build/antler
 
@@ -23,6 +24,9 @@ test: ## build and run all tests
 	@scripts/build.sh release $(JOBS)
 	@scripts/check_rules.sh build
 	@ctest --preset release -j $(JOBS)
+
+test-browser: build ## open the report in headless Chromium
+	@scripts/test_browser.sh build
 
 asan tsan clang debug: ## the tests with sanitizers, another compiler, or for a debugger
 	@scripts/setup.sh build test clang
@@ -64,6 +68,13 @@ bench: ## benchmarks, beside NumPy in the same run
 bundle: build ## a tarball that runs on any Linux with glibc 2.36 or newer
 	@scripts/setup.sh bundle
 	@scripts/bundle.sh build
+
+wheel: ## a Python wheel that needs no compiler where it is installed: build/wheel/
+	@scripts/setup.sh build wheel
+	@JOBS=$(JOBS) scripts/wheel.sh
+
+test-wheel: wheel ## install the wheel into a fresh environment and run the package's tests there
+	@scripts/test_wheel.sh
 
 install: build ## install under PREFIX (/usr/local); DESTDIR is honoured
 	@DESTDIR="$(DESTDIR)" cmake --install build --prefix "$(PREFIX)"

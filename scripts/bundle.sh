@@ -15,9 +15,9 @@ cp "$build/bundle/installed/bin/antler" "$stage/bin/"
 cp -a "$libraries"/libantler.so* "$stage/lib/"
 cp -r "$build/bundle/installed/share" "$build/bundle/installed/include" "$stage/"
 cp LICENSE README.md CHANGELOG.md "$stage/"
-rm -rf "$build/bundle/installed"
-
 scripts/gather.sh "$stage/bin" "$stage/lib"
+cp "$build/bundle/installed/bin/antler-report" "$stage/bin/" # a script: nothing to gather for it
+rm -rf "$build/bundle/installed"
 
 # The promise: no symbol newer than glibc 2.36.
 newest=$(for f in "$stage"/bin/* "$stage"/lib/*.so*; do objdump -T "$f" 2>/dev/null; done | grep -oE 'GLIBC_[0-9.]+' | sort -uV | tail -n 1)

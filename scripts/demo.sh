@@ -62,6 +62,13 @@ if [ -n "$drawn" ]; then
 else
     say "Without Python's matplotlib there is no picture; install it with:  sudo apt-get install python3-matplotlib"
 fi
+
+# The report is the last thing, and its absence no failure: it needs plotly.js, which not every machine has.
+if page=$("$antler" report "$folder/Results/lorenz63/demo" --data "$folder/test.npz" --out "$folder/report.html" 2>&1); then
+    say "The report on all four runs: ${page}"
+else
+    say "There is no report: ${page#antler: }"
+fi
 cat <<TXT
 
 What to try next:

@@ -9,8 +9,11 @@ packages() {
         test) echo libcmocka-dev python3 python3-numpy python3-matplotlib python3-pytest binutils g++ ;;
         clang) echo clang libomp-dev libclang-rt-14-dev llvm ;;
         format) echo clang-format-14 git ;;
+        wheel) echo python3 python3-venv python3-pip patchelf ;;
         bundle) echo patchelf binutils ;;
         plot) echo python3 python3-numpy python3-matplotlib ;;
+        browser) echo chromium chromium-driver python3-selenium python3-pytest python3-numpy python3-plotly ;;
+        report) echo python3 python3-numpy python3-plotly ;;
         bench) echo python3 python3-numpy ;;
         kernels) echo python3 python3-venv ;;
         *) echo "setup.sh: there is no group '$1'" >&2; exit 2 ;;

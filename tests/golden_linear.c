@@ -101,4 +101,4 @@ static bool mamba2_matches(const golden_case *c)
     return model_is(c, "mamba2");
 }
 
-const golden_kind golden_mamba2 = {"mamba2", mamba2_matches, NULL};
+const golden_kind golden_mamba2 = {"mamba2", mamba2_matches, check};

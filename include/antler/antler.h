@@ -636,8 +636,7 @@ ANTLER_API antler_status antler_generate(const antler_model *model, const antler
 
 /*
  * The same into arrays of the caller.  x: (steps, N); z: (steps, antler_model_state_dim), or NULL.  `done`
- * receives the number of rows before the step at which it diverged; the rows from there on hold nothing of
- * use.
+ * receives the number of rows before the step at which it diverged; those from there on hold nothing of use.
  */
 ANTLER_API antler_status antler_generate_into(const antler_model *model, const antler_generate_opts *opts,
                                               double *x, double *z, size_t *done);
@@ -1111,6 +1110,13 @@ ANTLER_API antler_status antler_problem_check(antler_problem *problem, antler_so
 /* Of the last solve.  z: (T, M) of one sequence; gradient: (parameter_total). */
 ANTLER_API void antler_problem_states(const antler_problem *problem, size_t sequence, double *z);
 ANTLER_API void antler_problem_gradient(const antler_problem *problem, double *gradient);
+
+/*
+ * Adjoint states: v_t = dloss/dz_t for t = 1 .. T of one sequence, through all steps that follow, for the
+ * data and parameters in place; along the exact trajectory, in plain sequential loops.  v: (T, M).
+ * ANTLER_ERROR_ARGUMENT for kinds of models that do not offer them.
+ */
+ANTLER_API antler_status antler_problem_adjoint(antler_problem *problem, size_t sequence, double *v);
 
 /*
  * Multiply-adds per second that one core reaches in registers, measured now (some 20 ms), with the

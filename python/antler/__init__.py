@@ -15,28 +15,36 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import exceptions
+from . import exceptions, measures
 from ._evaluation import Evaluation, Measuring
 from .data import System, load, simulate, systems
 from .exceptions import AntlerError
 from .model import Lyapunov, Model
+from .reconstructor import DivergenceWarning, Reconstructor
 from .runs import Run, load_run, load_runs, resume, train
+from .solver import Problem, Solution, solve
 
 __all__ = [
     "AntlerError",
+    "DivergenceWarning",
     "Evaluation",
     "Lyapunov",
     "Measuring",
     "Model",
+    "Problem",
+    "Reconstructor",
     "Run",
+    "Solution",
     "System",
     "build_info",
     "exceptions",
     "load",
     "load_run",
     "load_runs",
+    "measures",
     "resume",
     "simulate",
+    "solve",
     "systems",
     "train",
 ]

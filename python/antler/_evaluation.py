@@ -14,6 +14,14 @@ from ._series import Series
 from .exceptions import ArgumentError, DivergedError, from_status
 
 DSTSP_KINDS = ("gmm", "gmm-silverman", "bins")
+_DEVICES = ("auto", "cpu", "cuda")
+_ENDS = ("stop", "hold", "repeat")
+
+
+def _choice(name: str, value: str, choices: Tuple[str, ...]) -> int:
+    if value not in choices:
+        raise ArgumentError(f"{name} is {value!r}; it is one of {', '.join(choices)}")
+    return choices.index(value)
 
 
 @dataclass
@@ -37,13 +45,13 @@ class Measuring:
     user_units: bool = False  #: RMSE and moments in user units
     inputs_end: str = "repeat"
     threads: int = 0
+    device: str = "auto"  #: of the Gaussian mixtures: "auto", "cpu" or "cuda"
 
     def measure_opts(self) -> s.MeasureOpts:
         opts = s.MeasureOpts()
         _lib.plain("measure_opts_default", c.byref(opts))
-        if self.dstsp not in DSTSP_KINDS:
-            raise ArgumentError(f"dstsp is {self.dstsp!r}; it is one of {', '.join(DSTSP_KINDS)}")
-        opts.dstsp = DSTSP_KINDS.index(self.dstsp)
+        opts.dstsp = _choice("dstsp", self.dstsp, DSTSP_KINDS)
+        opts.device = _choice("device", self.device, _DEVICES)
         opts.samples, opts.seed, opts.bins = self.samples, self.seed, self.bins
         opts.smoothing, opts.threads = self.smoothing, self.threads
         if self.embed is not None:
@@ -59,10 +67,7 @@ class Measuring:
         opts.steps = self.steps
         opts.warmup = opts.rmse.warmup = s.WARMUP_AUTO if self.warmup is None else self.warmup
         opts.user_units = opts.rmse.user_units = self.user_units
-        ends = ("stop", "hold", "repeat")
-        if self.inputs_end not in ends:
-            raise ArgumentError(f"inputs_end is {self.inputs_end!r}; it is one of {', '.join(ends)}")
-        opts.inputs_end = ends.index(self.inputs_end)
+        opts.inputs_end = _choice("inputs_end", self.inputs_end, _ENDS)
         return opts
 
 

@@ -132,6 +132,7 @@ _FUNCTIONS = {
     "problem_solve": ("status", [_handle, c.POINTER(s.SolveReport)]),
     "problem_check": ("status", [_handle, c.POINTER(s.SolveReport), s.DoubleP, s.DoubleP]),
     "problem_states": (None, [_handle, _size, c.c_void_p]),
+    "problem_adjoint": ("status", [_handle, _size, c.c_void_p]),
     "problem_gradient": (None, [_handle, c.c_void_p]),
     "statistics_of": ("status", [c.c_void_p, _size, c.POINTER(s.Statistics)]),
 }
@@ -289,4 +290,5 @@ def watched(interrupt: Interrupt, report: Optional[Callable[[str, float], None]]
 
 def long_call(name: str, *arguments: Any, interrupt: Interrupt) -> Tuple[int, str]:
     """`outcome` of a long call that can be interrupted."""
-    return interruptible(lambda: outcome(name, *arguments), interrupt)
+    found: Tuple[int, str] = interruptible(lambda: outcome(name, *arguments), interrupt)
+    return found

@@ -7,8 +7,9 @@ in whatever order they lie.
 
 from __future__ import annotations
 
+import ctypes as c
 import os
-from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -205,8 +206,8 @@ class Series:
 
     def _append(self, values: np.ndarray, inputs: Optional[np.ndarray]) -> None:
         self._keep += [values] if inputs is None else [values, inputs]
-        driven = None if inputs is None else _lib.c.byref(_view(inputs))
-        _lib.call("series_append_view", self.handle, len(values), _lib.c.byref(_view(values)), driven)
+        driven = None if inputs is None else c.byref(_view(inputs))
+        _lib.call("series_append_view", self.handle, len(values), c.byref(_view(values)), driven)
 
     def _name(self, names: Optional[Tuple[str, ...]], first: int) -> None:
         for i, name in enumerate(names or ()):
@@ -257,7 +258,7 @@ def like(values: np.ndarray, container: str, names: Sequence[str], dt: float = 0
     if container == "xarray":
         import xarray
 
-        coords = {"variable": list(names)}
+        coords: Dict[str, Any] = {"variable": list(names)}
         if dt > 0:
             coords["time"] = np.arange(len(values)) * dt
         return xarray.DataArray(values, dims=("time", "variable"), coords=coords)

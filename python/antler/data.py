@@ -7,8 +7,6 @@ import os
 from dataclasses import dataclass
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
-import numpy as np
-
 from . import _lib
 from . import _structs as s
 from ._series import Series, like

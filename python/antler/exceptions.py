@@ -7,7 +7,7 @@ The classes also derive from the built-in exception that says the same, so that 
 from __future__ import annotations
 
 import builtins
-from typing import Dict, Type
+from typing import Any, Dict, Type
 
 __all__ = [
     "AntlerError",
@@ -44,7 +44,7 @@ class DivergedError(AntlerError, ArithmeticError):
     """The orbit left every bound. ``partial`` holds what there was before that, where there is something."""
 
     status = 2
-    partial = None
+    partial: Any = None
 
 
 class NonFiniteError(AntlerError, ArithmeticError):

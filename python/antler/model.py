@@ -14,6 +14,7 @@ from . import _lib
 from . import _structs as s
 from ._evaluation import Evaluation, Measuring, evaluation_of
 from ._series import Series, like, tables
+from ._settings import Settings
 from .exceptions import ArgumentError, DivergedError, from_status
 
 __all__ = ["Lyapunov", "Model"]
@@ -24,9 +25,9 @@ _INPUTS_END = ("stop", "hold", "repeat")
 class Lyapunov(NamedTuple):
     """A Lyapunov spectrum: natural logarithms per step, falling."""
 
-    exponents: np.ndarray  #: (M); minus infinity where a direction is lost
-    standard_error: np.ndarray  #: (M), from the means of ten equal parts of the run
-    spread: np.ndarray  #: (M), how far the running estimate still moved in the last half
+    exponents: np.ndarray  #: minus infinity where a direction is lost
+    standard_error: np.ndarray  #: from the means of ten equal parts of the run
+    spread: np.ndarray  #: how far the running estimate still moved in the last half
     kaplan_yorke: float  #: dimension of the attractor
     sum: float  #: how fast volumes grow
     steps: int
@@ -156,7 +157,7 @@ class Model:
             if 0 in shape:
                 found[_lib.text(at.name)] = np.empty(shape)
                 continue
-            memory = c.cast(at.values, c.POINTER(c.c_double * int(np.prod(shape)))).contents
+            memory: Any = c.cast(at.values, c.POINTER(c.c_double * int(np.prod(shape)))).contents
             memory._antler_owner = self._owner
             array = np.frombuffer(memory, dtype=float).reshape(shape)
             array.flags.writeable = False
@@ -164,7 +165,7 @@ class Model:
         return found
 
     def __getattr__(self, name: str) -> np.ndarray:
-        parameters = self.__dict__.get("parameters", {})
+        parameters: Mapping[str, np.ndarray] = self.__dict__.get("parameters", {})
         if name in parameters:
             return parameters[name]
         raise AttributeError(f"a {type(self).__name__} has no attribute or parameter '{name}'")
@@ -230,6 +231,18 @@ class Model:
     def settings_yaml(self) -> str:
         """The settings that made it, as YAML; empty when unknown."""
         return _lib.text(_lib.plain("model_settings", self._handle))
+
+    @property
+    def settings(self) -> Dict[str, Any]:
+        """The settings that made it, by name; empty when unknown."""
+        yaml = self.settings_yaml
+        if not yaml:
+            return {}
+        with tempfile.TemporaryDirectory(prefix="antler-") as folder:
+            path = os.path.join(folder, "settings.yaml")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(yaml)
+            return Settings.load(path).as_dict()
 
     @property
     def provenance(self) -> str:
@@ -298,7 +311,7 @@ class Model:
         if state is not None:
             values = np.ascontiguousarray(state, dtype=float)
             if values.shape != (self.state_dim,):
-                raise ArgumentError(f"state has shape {values.shape}; a state of the model has {self.state_dim} numbers")
+                raise ArgumentError(f"state has shape {values.shape}; the model's has {self.state_dim} numbers")
             keep.append(values)
             opts.state = values.ctypes.data_as(s.DoubleP)
         if future_inputs is not None:
@@ -319,7 +332,7 @@ class Model:
         inputs_end: str = "stop",
         user_units: bool = True,
     ) -> Any:
-        """Run free: an array (steps, N) in user units, or a pair with the states (steps, state_dim) beside it.
+        """Run free: an array (steps, N) in user units, or a pair with the latent states beside it.
 
         With a ``context`` (rows in user units) the model warms up on its first ``warmup`` rows (None: as many as
         in training) and the first free row is row warmup + 1 of the context. Otherwise it starts at the latent
@@ -363,8 +376,10 @@ class Model:
         state: Any = None,
         inputs_end: str = "repeat",
     ) -> Lyapunov:
-        """Lyapunov exponents along a free orbit, by QR: the leading ``exponents``, or for 0 all of up to 256
-        states, else 32. Starts like ``generate``."""
+        """Lyapunov exponents along a free orbit, by QR; ``exponents`` of them, 0: all, or 32 of very many.
+
+        The run starts like that of ``generate``.
+        """
         opts = s.LyapunovOpts()
         _lib.plain("lyapunov_opts_default", c.byref(opts))
         keep, _ = self._start(opts.start, context, inputs, future_inputs, warmup, state, inputs_end)

@@ -32,11 +32,11 @@ antler_status ant_tangent_create(const ant_runner *runner, size_t count, ant_tan
     ANT_TRY(ant_arena_create(&tangent->arena, bytes));
     carve(&tangent->arena, tangent);
     memset(tangent->P, 0, numbers * sizeof *tangent->P);
-    memset(tangent->next, 0, numbers * sizeof *tangent->next);
     if (count < runner->n) {
         fill_random(tangent);
-        ant_tangent_kernels_here()->orthonormalise(tangent, tangent->tau);
+        ant_tangent_kernels_here()->orthonormalise(tangent, tangent->next); /* the lengths are of no use */
     }
+    memset(tangent->next, 0, numbers * sizeof *tangent->next);
     for (size_t k = 0; k < count && count == runner->n; k++)
         tangent->P[k * tangent->stride + k] = 1.0;
     return ANTLER_OK;

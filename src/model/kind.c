@@ -5,6 +5,7 @@
 static const ant_model_kind *const kinds[] = {
     [ANT_MODEL_SHPLRNN] = &ant_kind_shplrnn,
     [ANT_MODEL_LSSM] = &ant_kind_lssm,
+    [ANT_MODEL_MAMBA2] = &ant_kind_mamba2,
 };
 
 enum { KNOWN = sizeof kinds / sizeof kinds[0] };

@@ -48,6 +48,6 @@ const ant_model_kind *ant_model_kind_of(ant_model_id id);
 /* The kind of that name; false when there is none. */
 bool ant_model_kind_find(const char *name, ant_model_id *id);
 
-extern const ant_model_kind ant_kind_shplrnn, ant_kind_lssm;
+extern const ant_model_kind ant_kind_shplrnn, ant_kind_lssm, ant_kind_mamba2;
 
 #endif

@@ -189,6 +189,20 @@ antler_status ANT_FN(ant_forced_reference)(void *opaque, const real *parameters,
     return ANTLER_OK;
 }
 
+antler_status ANT_FN(ant_forced_adjoint)(void *opaque, const real *parameters, const real *x, const real *s,
+                                         double alpha, real *v)
+{
+    forced_plan *plan = opaque;
+    const size_t M = plan->layout.dims.M;
+    solve_problem p;
+    ANT_TRY(ANT_FN(ant_plan_problem)(plan, parameters, alpha, &p));
+    plan->one.z = plan->own_z;
+    ANT_FN(ant_reference_forward)(&p, x, s, &plan->one);
+    ANT_FN(ant_reference_adjoint)(&p, &plan->one);
+    memcpy(v, plan->one.adjoint + M, plan->T * M * sizeof *v);
+    return ANTLER_OK;
+}
+
 void ANT_FN(ant_forced_states)(const void *opaque, size_t sequence, real *z)
 {
     const forced_plan *plan = opaque;

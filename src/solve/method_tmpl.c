@@ -12,6 +12,7 @@ typedef ANT_FN(ant_solve_plan) solve_plan;
 static const ANT_FN(ant_method) *const methods[] = {
     [ANT_MODEL_SHPLRNN] = &ANT_FN(ant_method_shplrnn),
     [ANT_MODEL_LSSM] = &ANT_FN(ant_method_lssm),
+    [ANT_MODEL_MAMBA2] = &ANT_FN(ant_method_mamba2),
 };
 
 struct ANT_FN(ant_solve_plan) {
@@ -111,6 +112,14 @@ antler_status ANT_FN(ant_solve_gradient)(solve_plan *plan, const real *parameter
 void ANT_FN(ant_solve_states)(const solve_plan *plan, size_t sequence, real *z)
 {
     plan->method->states(plan->self, sequence, z);
+}
+
+antler_status ANT_FN(ant_solve_adjoint)(solve_plan *plan, const real *parameters, const real *x,
+                                        const real *s, double alpha, real *v)
+{
+    ANT_CHECK(plan->method->adjoint != NULL, ANTLER_ERROR_ARGUMENT,
+              "the adjoint states of this kind of model are not offered; those of the shplrnn are");
+    return plan->method->adjoint(plan->self, parameters, x, s, alpha, v);
 }
 
 /* ---- the proof that goes into every log ----------------------------------------------------------- */

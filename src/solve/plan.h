@@ -47,5 +47,7 @@ antler_status ANT_FN(ant_forced_reference)(void *plan, const real *parameters, c
                                            const real *const *s, double alpha,
                                            void (*seen)(void *cookie, size_t sequence, const real *z),
                                            void *cookie, real *gradient, double *loss);
+antler_status ANT_FN(ant_forced_adjoint)(void *plan, const real *parameters, const real *x, const real *s,
+                                         double alpha, real *v);
 
 #endif

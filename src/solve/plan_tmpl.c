@@ -101,4 +101,5 @@ const ANT_FN(ant_method) ANT_FN(ant_method_shplrnn) = {
     .gradient = ANT_FN(ant_forced_gradient),
     .states = ANT_FN(ant_forced_states),
     .reference = ANT_FN(ant_forced_reference),
+    .adjoint = ANT_FN(ant_forced_adjoint),
 };

@@ -160,6 +160,11 @@ void antler_problem_states(const antler_problem *problem, size_t sequence, doubl
     problem->ops->states(problem->self, sequence, z);
 }
 
+antler_status antler_problem_adjoint(antler_problem *problem, size_t sequence, double *v)
+{
+    return problem->ops->adjoint(problem->self, sequence, v);
+}
+
 void antler_problem_gradient(const antler_problem *problem, double *gradient)
 {
     problem->ops->gradient(problem->self, gradient);

@@ -22,8 +22,9 @@ typedef struct ant_problem_ops {
     void (*set_data)(void *problem, const double *x,
                      const double *inputs); /* (batch, T+1, N), (batch, T, K) */
     antler_status (*solve)(void *problem, ant_solve_report *report, ant_solve_agreement *agreement);
-    void (*states)(const void *problem, size_t sequence, double *z); /* (T, M) */
-    void (*gradient)(const void *problem, double *gradient);         /* (total) */
+    void (*states)(const void *problem, size_t sequence, double *z);     /* (T, M) */
+    antler_status (*adjoint)(void *problem, size_t sequence, double *v); /* (T, M) */
+    void (*gradient)(const void *problem, double *gradient);             /* (total) */
 } ant_problem_ops;
 
 /* What the settings say about the model, for N variables and K inputs. */

@@ -123,6 +123,16 @@ static void states(const void *opaque, size_t sequence, double *z)
         z[i] = (double)p->z[i];
 }
 
+static antler_status adjoint(void *opaque, size_t sequence, double *v)
+{
+    problem *p = opaque;
+    const real *s = p->config.layout.dims.K > 0 ? p->input_rows[sequence] : NULL;
+    ANT_TRY(ANT_FN(ant_solve_adjoint)(p->plan, p->parameters, p->x_rows[sequence], s, p->config.alpha, p->z));
+    for (size_t i = 0; i < p->config.T * p->config.layout.dims.M; i++)
+        v[i] = (double)p->z[i];
+    return ANTLER_OK;
+}
+
 static void gradient(const void *opaque, double *out)
 {
     const problem *p = opaque;
@@ -140,5 +150,6 @@ const ant_problem_ops ANT_FN(ant_problem_ops) = {
     .set_data = set_data,
     .solve = solve,
     .states = states,
+    .adjoint = adjoint,
     .gradient = gradient,
 };

@@ -110,6 +110,11 @@ static antler_status check_kind(const antler_settings *s)
 static antler_status check_model(const antler_settings *s)
 {
     ANT_TRY(check_kind(s));
+    ANT_CHECK(
+        s->model != ANTLER_MODEL_MAMBA2 || s->latent_dim % 4 == 0, ANTLER_ERROR_ARGUMENT,
+        "latent_dim is %zu, but a mamba2 shares it out among its heads, so it must be a multiple of 4; the "
+        "paper has 16 and 32",
+        s->latent_dim);
     const size_t smaller = s->latent_dim < s->hidden_dim ? s->latent_dim : s->hidden_dim;
     ANT_CHECK(s->rank <= smaller, ANTLER_ERROR_ARGUMENT,
               "rank is %zu, above min(latent_dim, hidden_dim) = %zu; lower it, or 0 for the full W", s->rank,

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stddef.h>
 
-static const char *const models[] = {"shplrnn", "lssm", NULL};
+static const char *const models[] = {"shplrnn", "lssm", "mamba2", NULL};
 static const char *const teachers[] = {"flow", "stop", NULL};
 static const char *const solvers[] = {"auto",       "reference", "sequential", "deer",
                                       "quasi-deer", "shooting",  "scan",       NULL};
@@ -78,11 +78,12 @@ static const ant_setting table[] = {
     BOOL("data", standardise, "true",
          "Subtract the mean and divide by the standard deviation of each variable; the model keeps both."),
 
-    CHOICE("model", model, models, "shplrnn",
-           "Kind of model: shplrnn, the shallow piecewise-linear RNN; lssm, a linear recurrence with the "
-           "same hidden layer as "
-           "readout."),
-    COUNT("model", latent_dim, "5", 1, DIM_MAX, false, "M, latent units."),
+    CHOICE(
+        "model", model, models, "shplrnn",
+        "Kind of model: shplrnn, the shallow piecewise-linear RNN; lssm, a linear recurrence with the same "
+        "hidden layer as readout; mamba2, a Mamba-2 block with that readout."),
+    COUNT("model", latent_dim, "5", 1, DIM_MAX, false,
+          "M, latent units; of a mamba2 the width of its block, a multiple of 4."),
     COUNT("model", hidden_dim, "50", 1, DIM_MAX, false, "L, hidden units."),
     COUNT("model", rank, "0", 0, DIM_MAX, false,
           "Rank of W, at most min(latent_dim, hidden_dim); 0 stores W in full."),

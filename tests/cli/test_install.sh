@@ -8,6 +8,11 @@ expect_ok env DESTDIR= cmake --install "$BUILD" --prefix "$folder/usr"
 [ -s usr/share/bash-completion/completions/antler ] || die "no completion"
 expect_ok usr/bin/antler --version
 
+# The installed `antler report` finds its package and library from where it lies.
+[ -z "$(find usr -name __pycache__)" ] || die "compiled Python was installed"
+expect_ok usr/bin/antler report --help
+contains "$out" "RUN|SWEEP"
+
 sed -n '/^```c$/,/^```$/p' "$SOURCE/README.md" | sed '1d;$d' >first.c
 contains "$(<first.c)" "antler_series_load"
 usr/bin/antler simulate lorenz63 --length 300 --quiet --out train-1.npy || die "simulate"
@@ -18,6 +23,16 @@ export PKG_CONFIG_PATH
 expect_ok cc first.c -o first $(pkg-config --cflags --libs antler) -Wl,-rpath,"$(pkg-config --variable=libdir antler)"
 expect_ok ./first
 contains "$out" "2 trajectories of 3 variables"
+
+# shellcheck disable=SC2046
+expect_ok cc "$SOURCE/examples/first.c" -o example $(pkg-config --cflags --libs antler) -Wl,-rpath,"$(pkg-config --variable=libdir antler)"
+expect_ok ./example updates=20 hidden_dim=8 sequence_length=20
+contains "$out" "update    20 of 20"
+[ -s first.npz ] || die "the example wrote no model"
+"$BUILD/antler" info first.npz >/dev/null || die "the example's model cannot be read"
+run ./example updates=many
+[ "$code" = 1 ] || die "the example took updates=many"
+contains "$err" "updates"
 
 mkdir project
 cat >project/CMakeLists.txt <<'TXT'

@@ -14,9 +14,8 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
 import antler
-from antler import plot, tables
+from antler import curves, plot, tables
 from antler.plot import __main__ as command
-from antler.plot import orbits, sweeps
 
 SETTINGS = """
 experiment: pictures
@@ -87,7 +86,7 @@ class Pictures(unittest.TestCase):
         x = np.arange(100.0)
         ax = plot.attractor(x, x, delay=7)
         self.assertEqual(ax.get_zlabel(), "x1(t − 14)")
-        np.testing.assert_array_equal(orbits.delayed(x[:, None], 7)[0], [14.0, 7.0, 0.0])
+        np.testing.assert_array_equal(curves.delayed(x[:, None], 7)[0], [14.0, 7.0, 0.0])
 
     def test_series_short_and_full(self):
         axes = plot.series(*self.pair, rows=200, offset=101)
@@ -105,7 +104,7 @@ class Pictures(unittest.TestCase):
     def test_envelope_keeps_spikes(self):
         x = np.zeros(100000)
         x[54321], x[77777] = 5.0, -3.0
-        rows, values = orbits.envelope(x, 1000)
+        rows, values = curves.envelope(x, 1000)
         self.assertLessEqual(len(rows), 1010)
         self.assertEqual((values.max(), values.min()), (5.0, -3.0))
         self.assertTrue(np.all(np.diff(rows) >= 0))
@@ -148,8 +147,8 @@ class Pictures(unittest.TestCase):
     def test_sweep_pictures_count_diverged_runs(self):
         columns = {"sequence_length": [10, 10, 10, 20, 20, 20], "dstsp": [1.0, 2.0, 4.0, 3.0, np.inf, np.inf],
                    "rmse": [0.1, 0.2, 0.3, 0.1, 0.2, 0.3]}
-        self.assertEqual(sweeps.median_and_mad(columns["dstsp"][:3]), (2.0, 1.0))
-        self.assertTrue(np.isinf(sweeps.median_and_mad(columns["dstsp"][3:])[0]))
+        self.assertEqual(curves.median_and_mad(columns["dstsp"][:3]), (2.0, 1.0))
+        self.assertTrue(np.isinf(curves.median_and_mad(columns["dstsp"][3:])[0]))
         axes = plot.against(columns)
         crosses = [line for line in axes[0].get_lines() if line.get_marker() == "x"]
         self.assertEqual([list(line.get_xdata()) for line in crosses], [[20, 20]])

@@ -60,6 +60,15 @@ static void test_scan_equals_plain_steps(void **state)
             problem p = random_problem(lssm, T, batch, variant == 3 ? T - 1 : T / 3, 0.0, 100 * i + variant);
             compare_with_reference(&p, "lssm");
             problem_free(&p);
+            const ant_model_dims mamba2 = {.kind = ANT_MODEL_MAMBA2,
+                                           .M = 4 + 12 * (variant % 2),
+                                           .N = 1 + variant,
+                                           .L = 3 + 9 * variant,
+                                           .K = lssm.K};
+            problem q =
+                random_problem(mamba2, T, batch, variant == 3 ? T - 1 : T / 3, 0.0, 200 * i + variant);
+            compare_with_reference(&q, "mamba2");
+            problem_free(&q);
         }
     }
 }
@@ -68,7 +77,8 @@ static void test_scan_equals_plain_steps(void **state)
 static void test_threads_do_not_matter(void **state)
 {
     (void)state;
-    const ant_model_dims dims[] = {{.kind = ANT_MODEL_LSSM, .M = 6, .N = 3, .L = 20, .K = 1}};
+    const ant_model_dims dims[] = {{.kind = ANT_MODEL_LSSM, .M = 6, .N = 3, .L = 20, .K = 1},
+                                   {.kind = ANT_MODEL_MAMBA2, .M = 4, .N = 3, .L = 20, .K = 1}};
     for (size_t i = 0; i < sizeof dims / sizeof dims[0]; i++) {
         problem p = random_problem(dims[i], 5000, 2, 1000, 0.0, 7);
         ant_solve_options o = options_of(ANT_SOLVER_SCAN, &p);
@@ -128,6 +138,10 @@ static void test_every_parameter(void **state)
         const ant_solver solver = seed == 1 ? ANT_SOLVER_REFERENCE : ANT_SOLVER_SCAN;
         check_differences((ant_model_dims){.kind = ANT_MODEL_LSSM, .M = 4, .N = 2, .L = 6, .K = 2}, 70, 3,
                           solver, seed);
+        check_differences((ant_model_dims){.kind = ANT_MODEL_MAMBA2, .M = 4, .N = 2, .L = 6, .K = 2}, 70, 3,
+                          solver, seed + 4);
+        check_differences((ant_model_dims){.kind = ANT_MODEL_MAMBA2, .M = 4, .N = 3, .L = 5}, 9, 8, solver,
+                          seed + 6);
         check_differences((ant_model_dims){.kind = ANT_MODEL_LSSM, .M = 2, .N = 3, .L = 5}, 9, 8, solver,
                           seed + 2);
     }
@@ -147,7 +161,9 @@ static antler_model *model_of(const problem *p)
 static void test_steps_predict_what_the_scan_predicts(void **state)
 {
     (void)state;
-    const ant_model_dims dims[] = {{.kind = ANT_MODEL_LSSM, .M = 5, .N = 3, .L = 9, .K = 2}};
+    const ant_model_dims dims[] = {{.kind = ANT_MODEL_LSSM, .M = 5, .N = 3, .L = 9, .K = 2},
+                                   {.kind = ANT_MODEL_MAMBA2, .M = 8, .N = 3, .L = 9, .K = 2},
+                                   {.kind = ANT_MODEL_MAMBA2, .M = 4, .N = 2, .L = 30}};
     for (size_t i = 0; i < sizeof dims / sizeof dims[0]; i++) {
         const size_t T = 2 * BLOCK + 17, N = dims[i].N, K = dims[i].K;
         problem p = random_problem(dims[i], T, 1, 20, 0.0, 3 + i);
@@ -178,7 +194,9 @@ static void test_steps_predict_what_the_scan_predicts(void **state)
 static void test_tangents_are_differences_of_steps(void **state)
 {
     (void)state;
-    const ant_model_dims dims[] = {{.kind = ANT_MODEL_LSSM, .M = 5, .N = 3, .L = 9, .K = 2}};
+    const ant_model_dims dims[] = {{.kind = ANT_MODEL_LSSM, .M = 5, .N = 3, .L = 9, .K = 2},
+                                   {.kind = ANT_MODEL_MAMBA2, .M = 8, .N = 3, .L = 9, .K = 2},
+                                   {.kind = ANT_MODEL_MAMBA2, .M = 4, .N = 2, .L = 30}};
     for (size_t i = 0; i < sizeof dims / sizeof dims[0]; i++) {
         problem p = random_problem(dims[i], 40, 1, 0, 0.0, 11 + i);
         antler_model *model = model_of(&p);
@@ -343,6 +361,95 @@ static void test_lssm_runs_as_a_low_rank_shplrnn(void **state)
     antler_series_free(series);
 }
 
+/* ---- Mamba-2 -------------------------------------------------------------------------------------- */
+
+static void test_mamba2_has_the_papers_sizes(void **state)
+{
+    (void)state;
+    for (size_t D = 16; D <= 32; D += 16) {
+        const ant_model_dims dims = {.kind = ANT_MODEL_MAMBA2, .M = D, .N = 6, .L = 128};
+        ant_model_layout layout;
+        CHECK_OK(ant_model_layout_make(&dims, &layout));
+        assert_int_equal(layout.total, D == 16 ? 7038 : 16830);
+        assert_int_equal(layout.slices, 18);
+        antler_model *model = NULL;
+        CHECK_OK(ant_model_create(&dims, &model));
+        assert_int_equal(antler_model_state_dim(model), 3 * (2 * D + 32) + 2 * D * 16 + 6);
+        antler_model_free(model);
+    }
+    const ant_model_dims odd = {.kind = ANT_MODEL_MAMBA2, .M = 6, .N = 6, .L = 128};
+    ant_model_layout layout;
+    CHECK_FAILS(ant_model_layout_make(&odd, &layout), ANTLER_ERROR_ARGUMENT, "a multiple of 4");
+}
+
+/* Initial values are in the ranges that initialise() names, and another run draws others. */
+static void test_mamba2_begins_as_its_block_does(void **state)
+{
+    (void)state;
+    const ant_model_dims dims = {.kind = ANT_MODEL_MAMBA2, .M = 16, .N = 6, .L = 128};
+    ant_model_layout layout;
+    CHECK_OK(ant_model_layout_make(&dims, &layout));
+    double *a = get(2 * layout.total, sizeof *a), *b = a + layout.total;
+    CHECK_OK(ant_model_initialise_f64(&layout, 0.9995, 1, 1, a));
+    CHECK_OK(ant_model_initialise_f64(&layout, 0.9995, 1, 2, b));
+    assert_memory_not_equal(a, b, layout.total * sizeof *a);
+    for (size_t i = 0; i < layout.slices; i++) {
+        const ant_model_slice *slice = &layout.slice[i];
+        for (size_t k = 0; k < slice->count; k++) {
+            const double value = a[slice->offset + k];
+            if (slice->axes == 2)
+                assert_true(fabs(value) < 1.0 / sqrt((double)slice->cols) && value != 0.0);
+            else if (strcmp(slice->name, "A_log") == 0)
+                assert_true(exp(value) > 1.0 && exp(value) < 16.0);
+            else if (strcmp(slice->name, "dt_bias") == 0)
+                assert_true(log1p(exp(value)) > 0.9999e-3 && log1p(exp(value)) < 1.0001e-1);
+            else
+                assert_true(value == (slice->name[strlen(slice->name) - 1] == 'b' || slice->name[0] == 'b' ||
+                                              strstr(slice->name, "_b") != NULL
+                                          ? 0.0
+                                          : 1.0));
+        }
+    }
+    free(a);
+}
+
+/* Leading exponents of a large state, against the fewer and the more of them. */
+static void test_leading_exponents(void **state)
+{
+    (void)state;
+    const ant_model_dims dims = {.kind = ANT_MODEL_MAMBA2, .M = 16, .N = 2, .L = 12};
+    problem p = random_problem(dims, 100, 1, 0, 0.0, 5);
+    antler_model *model = model_of(&p);
+    antler_series *series = NULL;
+    CHECK_OK(antler_series_create(2, 0, &series));
+    CHECK_OK(antler_series_append(series, 101, p.x, NULL));
+    antler_lyapunov_opts opts;
+    antler_lyapunov_result few, more, standard;
+    antler_lyapunov_opts_default(&opts);
+    opts.start.context = series;
+    opts.start.model_units = true;
+    opts.steps = 600;
+    opts.transient = 300;
+    CHECK_OK(antler_lyapunov(model, &opts, &standard));
+    assert_int_equal(standard.count, 32); /* of 3 * 64 + 512 + 2 */
+    opts.exponents = 2;
+    CHECK_OK(antler_lyapunov(model, &opts, &few));
+    opts.exponents = 7;
+    CHECK_OK(antler_lyapunov(model, &opts, &more));
+    assert_int_equal(few.count, 2);
+    assert_int_equal(more.count, 7);
+    for (size_t k = 0; k < 2; k++) {
+        CHECK_NEAR(few.exponents[k], more.exponents[k], 2e-2 * (1.0 + fabs(more.exponents[k])));
+        CHECK_NEAR(standard.exponents[k], more.exponents[k], 2e-2 * (1.0 + fabs(more.exponents[k])));
+    }
+    antler_lyapunov_result_clear(&few);
+    antler_lyapunov_result_clear(&more);
+    antler_lyapunov_result_clear(&standard);
+    antler_series_free(series);
+    antler_model_free(model);
+    problem_free(&p);
+}
+
 static void test_solvers_of_other_models_are_refused(void **state)
 {
     (void)state;
@@ -371,6 +478,9 @@ int main(void)
         cmocka_unit_test(test_steps_predict_what_the_scan_predicts),
         cmocka_unit_test(test_tangents_are_differences_of_steps),
         cmocka_unit_test(test_lssm_runs_as_a_low_rank_shplrnn),
+        cmocka_unit_test(test_mamba2_has_the_papers_sizes),
+        cmocka_unit_test(test_mamba2_begins_as_its_block_does),
+        cmocka_unit_test(test_leading_exponents),
         cmocka_unit_test(test_solvers_of_other_models_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

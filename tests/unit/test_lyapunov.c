@@ -318,6 +318,42 @@ static void test_divergence_and_faults(void **state)
     antler_model_free(model);
 }
 
+/* Fewer vectors than states begin orthonormal, too, and find the same leading exponents. */
+static void test_leading_vectors(void **state)
+{
+    (void)state;
+    const ant_model_dims dims = {.M = 11, .N = 2, .L = 21};
+    antler_model *model = model_random(&dims, 4);
+    ant_runner *runner = NULL;
+    CHECK_OK(ant_runner_create(model, &runner));
+    for (size_t count = 1; count < 11; count += 3) {
+        ant_tangent tangent;
+        CHECK_OK(ant_tangent_create(runner, count, &tangent));
+        for (size_t a = 0; a < count; a++) {
+            for (size_t b = 0; b < count; b++) {
+                double product = 0.0;
+                for (size_t m = 0; m < tangent.stride; m++)
+                    product += tangent.P[a * tangent.stride + m] * tangent.P[b * tangent.stride + m];
+                CHECK_NEAR(product, a == b ? 1.0 : 0.0, 1e-13);
+            }
+        }
+        ant_tangent_destroy(&tangent);
+    }
+    ant_runner_free(runner);
+    antler_lyapunov_opts opts = options(2000, 5000);
+    antler_lyapunov_result all, few;
+    CHECK_OK(antler_lyapunov(model, &opts, &all));
+    opts.exponents = 3;
+    CHECK_OK(antler_lyapunov(model, &opts, &few));
+    assert_int_equal(all.count, 11);
+    assert_int_equal(few.count, 3);
+    for (size_t k = 0; k < 3; k++)
+        CHECK_NEAR(few.exponents[k], all.exponents[k], 1e-3 * (1.0 + fabs(all.exponents[k])));
+    antler_lyapunov_result_clear(&all);
+    antler_lyapunov_result_clear(&few);
+    antler_model_free(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -326,6 +362,7 @@ int main(void)
         cmocka_unit_test(test_random_models_follow_the_plain_computation),
         cmocka_unit_test(test_sum_is_the_mean_log_determinant),
         cmocka_unit_test(test_every_instruction_set),
+        cmocka_unit_test(test_leading_vectors),
         cmocka_unit_test(test_singular_jacobian),
         cmocka_unit_test(test_divergence_and_faults),
     };

@@ -29,13 +29,11 @@ static int remove_folder(void **state)
     return rmdir(folder);
 }
 
-static antler_model *random_model(size_t M, size_t N, size_t L, size_t K, size_t rank, bool clipped, int bits,
-                                  bool known)
+static antler_model *random_model_of(ant_model_dims dims, int bits, bool known)
 {
     antler_model *m = NULL;
-    const ant_model_dims dims = {.M = M, .N = N, .L = L, .K = K, .rank = rank, .clipped = clipped};
     CHECK_OK(ant_model_create(&dims, &m));
-    uint64_t random = M * 7919 + N * 104729 + L * 31 + K;
+    uint64_t random = dims.M * 7919 + dims.N * 104729 + dims.L * 31 + dims.K;
     for (size_t i = 0; i < m->layout.total; i++) {
         random = random * UINT64_C(6364136223846793005) + 1442695040888963407u;
         const double value = ((double)(random >> 11) * 0x1p-53 - 0.5) * 3.0;
@@ -54,11 +52,18 @@ static antler_model *random_model(size_t M, size_t N, size_t L, size_t K, size_t
     return m;
 }
 
+static antler_model *random_model(size_t M, size_t N, size_t L, size_t K, size_t rank, bool clipped, int bits,
+                                  bool known)
+{
+    return random_model_of((ant_model_dims){.M = M, .N = N, .L = L, .K = K, .rank = rank, .clipped = clipped},
+                           bits, known);
+}
+
 static void assert_same(const antler_model *a, const antler_model *b)
 {
     const ant_model_dims *d = &a->layout.dims, *e = &b->layout.dims;
-    assert_true(d->M == e->M && d->N == e->N && d->L == e->L && d->K == e->K && d->rank == e->rank &&
-                d->clipped == e->clipped);
+    assert_true(d->kind == e->kind && d->M == e->M && d->N == e->N && d->L == e->L && d->K == e->K &&
+                d->rank == e->rank && d->clipped == e->clipped);
     assert_memory_equal(a->parameters, b->parameters, a->layout.total * sizeof *a->parameters);
     assert_memory_equal(a->A, b->A, a->layout.dims.M * sizeof *a->A);
     assert_int_equal(a->precision, b->precision);
@@ -89,6 +94,25 @@ static void models_come_back_to_the_bit(void **state)
         antler_model_free(read);
         CHECK_OK(antler_model_load(folder, &read)); /* the folder of a run */
         assert_same(m, read);
+        antler_model_free(read);
+        antler_model_free(m);
+    }
+}
+
+static void every_kind_comes_back(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 8; k++) {
+        const ant_model_dims dims = {.kind = k % 2 == 0 ? ANT_MODEL_LSSM : ANT_MODEL_MAMBA2,
+                                     .M = 4 + 4 * (size_t)(k / 2),
+                                     .N = 1 + (size_t)k % 4,
+                                     .L = 5 + (size_t)k,
+                                     .K = (size_t)k / 3};
+        antler_model *m = random_model_of(dims, k < 4 ? 32 : 64, k % 4 > 1), *read = NULL;
+        CHECK_OK(antler_model_save(m, file));
+        CHECK_OK(antler_model_load(file, &read));
+        assert_same(m, read);
+        assert_string_equal(antler_model_kind(read), k % 2 == 0 ? "lssm" : "mamba2");
         antler_model_free(read);
         antler_model_free(m);
     }
@@ -211,9 +235,9 @@ static void misfits_are_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(models_come_back_to_the_bit), cmocka_unit_test(same_model_same_bytes),
-        cmocka_unit_test(models_are_read_from_memory), cmocka_unit_test(damaged_files_are_refused),
-        cmocka_unit_test(misfits_are_named),
+        cmocka_unit_test(models_come_back_to_the_bit), cmocka_unit_test(every_kind_comes_back),
+        cmocka_unit_test(same_model_same_bytes),       cmocka_unit_test(models_are_read_from_memory),
+        cmocka_unit_test(damaged_files_are_refused),   cmocka_unit_test(misfits_are_named),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

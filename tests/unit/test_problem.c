@@ -109,6 +109,37 @@ static void solves_the_golden_problem(void **state)
     free(parameters);
 }
 
+/* h is added to every z_t, so dloss/dh is the sum of the adjoint states. */
+static void adjoint_states_sum_to_the_gradient_of_h(void **state)
+{
+    (void)state;
+    enum { M = 5, L = 16, T = 64, BATCH = 2 };
+    antler_settings s = latent_settings(ANTLER_PRECISION_DOUBLE);
+    antler_problem *problem = NULL;
+    antler_solve_report report;
+    static double x[BATCH * (T + 1) * 3], v[T * M];
+    double sum[M] = {0.0};
+    for (size_t i = 0; i < sizeof x / sizeof *x; i++)
+        x[i] = sin(0.1 * (double)i) + cos(0.37 * (double)i);
+    s.batch_size = BATCH;
+    s.kappa = 0.5;
+    CHECK_OK(antler_problem_create(&s, 3, 0, &problem));
+    antler_problem_set_data(problem, x, NULL);
+    CHECK_OK(antler_problem_solve(problem, &report));
+    for (size_t i = 0; i < BATCH; i++) {
+        CHECK_OK(antler_problem_adjoint(problem, i, v));
+        for (size_t t = 0; t < T * M; t++)
+            sum[t % M] += v[t];
+    }
+    double *gradient = calloc(antler_problem_parameter_total(problem), sizeof *gradient);
+    antler_problem_gradient(problem, gradient);
+    for (size_t m = 0; m < M; m++)
+        CHECK_NEAR(sum[m], gradient[M + 2 * M * L + L + m], 1e-12);
+    assert_true(fabs(sum[0]) > 1e-6);
+    free(gradient);
+    antler_problem_free(problem);
+}
+
 static void initialises_by_seed(void **state)
 {
     (void)state;
@@ -156,6 +187,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(solves_the_golden_problem),
+        cmocka_unit_test(adjoint_states_sum_to_the_gradient_of_h),
         cmocka_unit_test(initialises_by_seed),
         cmocka_unit_test(refuses_what_cannot_be),
         cmocka_unit_test(peak_is_a_rate),

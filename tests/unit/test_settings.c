@@ -168,6 +168,12 @@ static void impossible_combinations_are_refused(void **state)
         {"model=lssm", "singular_lambda=1", "singular_lambda is 1"},
         {"model=lssm", "MAR_initial_scale=true", "MAR_initial_scale is true"},
         {"model=lssm", "MAR_lambda=1", "regularised_units is 0"},
+        {"model=mamba2", NULL, "latent_dim is 5, but a mamba2"},
+        {"model=mamba2", "kappa=0.9", "kappa is 0.9, which does nothing with model: mamba2"},
+        {"model=mamba2", "gtf_alpha=0.3", "gtf_alpha is 0.3"},
+        {"model=mamba2", "regularised_units=2", "has no units to regularise"},
+        {"model=mamba2", "MAR_lambda=1", "MAR_lambda is 1"},
+        {"model=mamba2", "solver=shooting", "take auto, scan or reference"},
     };
     antler_series *series = small_series(500);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {

@@ -13,10 +13,10 @@ On the command line:
     python3 -m antler.plot strip Results/lorenz63-sweep/metrics.csv --by gtf_alpha --out strip.pdf
 """
 
-from .orbits import attractor, heatmap, latent, power_spectrum, series, spectra
+from .orbits import attractor, heatmap, latent, series, spectra
 from .style import save
 from .sweeps import against, iterations, runtime, strip
 from .training import agreement, training
 
-__all__ = ["against", "agreement", "attractor", "heatmap", "iterations", "latent", "power_spectrum", "runtime", "save",
+__all__ = ["against", "agreement", "attractor", "heatmap", "iterations", "latent", "runtime", "save",
            "series", "spectra", "strip", "training"]

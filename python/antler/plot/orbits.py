@@ -6,6 +6,7 @@ Every function takes arrays, files or a run, draws on the axes that are given or
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
+from ..curves import delayed, envelope, hellinger, limits, logarithmic_rows, power_spectrum
 from ..tables import free_run, orbit
 from . import style
 from .style import GENERATED, TRUE
@@ -37,20 +38,6 @@ def choose(names, variables):
         else:
             raise ValueError(f"there is no variable '{word}'; there are {', '.join(names)}")
     return chosen
-
-
-def delayed(x, delay):
-    """One variable as (x(t), x(t - delay), x(t - 2 delay))."""
-    return np.column_stack([x[2 * delay:, 0], x[delay:-delay, 0], x[:-2 * delay, 0]])
-
-
-def limits(x, y):
-    """(low, high) of an axis for true values x and generated ones y: a diverged orbit must not squeeze the true one."""
-    low, high = float(np.nanmin(x)), float(np.nanmax(x))
-    reach = 0.5 * (high - low) or 1.0
-    low, high = min(low, max(float(np.nanmin(y)), low - reach)), max(high, min(float(np.nanmax(y)), high + reach))
-    margin = 0.05 * (high - low)
-    return low - margin, high + margin
 
 
 def attractor(true, generated, variables=None, rows=4000, delay=10, ax=None):
@@ -96,21 +83,6 @@ def _tidy_3d(ax):
     ax.set_box_aspect((4, 4, 3), zoom=1.0)
 
 
-def envelope(x, points=2000):
-    """Thin a long series for drawing: the smallest and largest value of each stretch, so that no spike is lost.
-
-    x is (T,); returns the row numbers and values to draw, at most about `points` of each.
-    """
-    stretch = len(x) // (points // 2)
-    if stretch < 3:
-        return np.arange(len(x)), x
-    count = len(x) // stretch
-    blocks = x[: count * stretch].reshape(count, stretch)
-    rows = np.sort(np.column_stack([blocks.argmin(1), blocks.argmax(1)]), axis=1)
-    rows = (rows + np.arange(count)[:, None] * stretch).ravel()
-    return rows, x[rows]
-
-
 def series(true, generated, rows=1500, offset=0, dt=None, full=True, axes=None):
     """The variables one below the other, true and generated: `rows` rows on the left, the whole on the right.
 
@@ -141,27 +113,6 @@ def series(true, generated, rows=1500, offset=0, dt=None, full=True, axes=None):
     return axes
 
 
-def power_spectrum(x, sigma=20.0):
-    """|rfft|^2 of a standardised variable, smoothed by a Gaussian of `sigma` bins, normalised to sum 1."""
-    x = (x - x.mean()) / x.std(ddof=1)
-    power = np.abs(np.fft.rfft(x)) ** 2
-    if sigma > 0:
-        reach = int(4 * sigma + 0.5)
-        kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) / sigma) ** 2)
-        power = np.convolve(np.pad(power, reach, mode="symmetric"), kernel / kernel.sum(), mode="valid")
-    return power / power.sum()
-
-
-def hellinger(p, q):
-    """Hellinger distance of two normalised spectra."""
-    return float(np.sqrt(max(0.0, 1.0 - np.sum(np.sqrt(p * q)))))
-
-
-def _logarithmic_rows(count, points=1500):
-    """Row numbers 1 … count − 1, evenly spread on a logarithmic axis."""
-    return np.unique(np.geomspace(1, count - 1, points).astype(int))
-
-
 def spectra(true, generated, sigma=20.0, dt=None, axes=None):
     """Power spectra, as D_H compares them, on logarithmic axes, with D_H above each; axes (N,)."""
     x, y, names, known = pair(true, generated)
@@ -175,7 +126,7 @@ def spectra(true, generated, sigma=20.0, dt=None, axes=None):
                 ax.set_visible(False)
         flat = np.atleast_1d(axes).ravel()[:count]
         frequency = np.fft.rfftfreq(rows, dt or known or 1.0)
-        drawn = _logarithmic_rows(len(frequency))
+        drawn = logarithmic_rows(len(frequency))
         for n, ax in enumerate(flat):
             p, q = power_spectrum(x[:rows, n], sigma), power_spectrum(y[:rows, n], sigma)
             ax.loglog(frequency[drawn], p[drawn], color=TRUE, linewidth=2.0)

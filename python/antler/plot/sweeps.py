@@ -10,16 +10,9 @@ import os
 import numpy as np
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
+from ..curves import median_and_mad
 from ..tables import table
 from . import style
-
-
-def median_and_mad(values):
-    """Median and median absolute deviation; infinite where more than half of the runs diverged."""
-    values = np.asarray(values, dtype=float)
-    values = values[~np.isnan(values)]
-    middle = np.median(values) if len(values) else np.nan
-    return middle, np.median(np.abs(values - middle)) if np.isfinite(middle) else np.nan
 
 
 def _groups(columns, by):

@@ -45,6 +45,7 @@ struct border_team {
 struct border_side {
     real in[ROW_BLOCKS], out[ROW_BLOCKS]; // rows
     bool closed;                          // hands nothing on: the sequence ends here
+    real jump;                            // on return: the largest |out - in| of the team
 };
 
 // Number i of record b.
@@ -123,42 +124,35 @@ INLINE void tree_down(border_memory &memory, int warp, int lane)
     __syncthreads();
 }
 
-// delta of this block's first stretch: all blocks before it, folded by all warps, then by the tree.
+// delta of this block's first stretch: each warp folds its share of the blocks before this one into one map, the tree
+// takes the shares together.  A block that hands nothing on has a zero map and a zero out.
 INLINE void fold_blocks(border_memory &memory, const border_team &team, const real *records, int warp, int lane)
 {
-    const int share = (team.block + WARPS - 1) / WARPS;
+    const int share = (team.block + WARPS - 1) / WARPS, row = lane % M;
     const int first = warp * share, last = first + share < team.block ? first + share : team.block;
-    real column[M], shift = 0; // of the fold so far
+    real *map = memory.fold[warp], *vector = memory.fold_shift[warp];
+    real column[M], shift = 0; // of the fold so far; shift: lane i has row i
 #pragma unroll
     for (int i = 0; i < M; i++)
-        column[i] = i == lane % M ? 1 : 0;
-    real *J = memory.fold[warp], *vector = memory.fold_shift[warp];
+        column[i] = i == row ? 1 : 0;
     for (int b = first; b < last; b++) {
-        const real *map = team.local + b * RECORD;
+        const real *X = team.local + b * RECORD;
+        const real out = recorded(team, records, b, MATRIX + row), next = recorded(team, records, b + 1, MATRIX + MP + row);
         const bool closed = recorded(team, records, b, FACT_CLOSED) != 0;
+        __syncwarp();
         if (lane < M)
             vector[lane] = shift;
         if (team.local == nullptr) {
             for (int i = lane; i < MATRIX / 4; i += 32)
-                store4(J + 4 * i, load4_fresh(records + (size_t)b * RECORD + 4 * i));
-            map = J;
+                store4(map + 4 * i, load4_fresh(records + (size_t)b * RECORD + 4 * i));
+            X = map;
         }
         __syncwarp();
-        if (closed) {
-#pragma unroll
-            for (int i = 0; i < M; i++)
-                column[i] = 0;
-            shift = 0;
-        } else {
-            multiply_columns(map, column, lane);
-            if (lane < M)
-                shift = apply_row(map, vector, lane) + recorded(team, records, b, MATRIX + lane) -
-                        recorded(team, records, b + 1, MATRIX + MP + lane);
-        }
-        __syncwarp();
+        multiply_columns(X, column, lane);
+        shift = apply_row(X, vector, row) + (closed ? real(0) : out - next);
     }
     __syncwarp();
-    tangent_write(column, J, lane);
+    tangent_write(column, map, lane);
     if (lane < M)
         vector[lane] = shift;
     tree_up(memory.fold, memory.fold_shift, warp, lane);
@@ -210,18 +204,31 @@ INLINE const real *block_shift(const border_memory &memory)
     return memory.fold_shift[0];
 }
 
+// One thread per latent unit and segment of blocks; the segments are then taken together.
 INLINE void fold_blocks(border_memory &memory, const border_team &team, const real *records, int, int)
 {
-    const int m = threadIdx.x;
-    if (m < M) {
-        real delta = 0;
+    constexpr int width = (M + 31) / 32 * 32, room = 32 * WARPS / width, segments = room > WARPS ? WARPS : room;
+    const int m = threadIdx.x % width, segment = threadIdx.x / width;
+    const int share = (team.block + segments - 1) / segments;
+    if (m < M && segment < segments) {
+        const int first = segment * share, last = first + share < team.block ? first + share : team.block;
+        real map = 1, shift = 0;
 #pragma unroll 8
-        for (int b = 0; b < team.block; b++) {
-            const real moved = recorded(team, records, b, m) * delta + recorded(team, records, b, MATRIX + m) -
-                               recorded(team, records, b + 1, MATRIX + MP + m);
-            delta = recorded(team, records, b, FACT_CLOSED) != 0 ? real(0) : moved;
+        for (int b = first; b < last; b++) {
+            const real X = recorded(team, records, b, m);
+            const real out = recorded(team, records, b, MATRIX + m), next = recorded(team, records, b + 1, MATRIX + MP + m);
+            shift = X * shift + (recorded(team, records, b, FACT_CLOSED) != 0 ? real(0) : out - next);
+            map *= X;
         }
-        memory.in[WARPS][m] = delta;
+        memory.fold[segment][m] = map;
+        memory.fold_shift[segment][m] = shift;
+    }
+    __syncthreads();
+    if (threadIdx.x < M) {
+        real delta = 0;
+        for (int i = 0; i < segments; i++)
+            delta = memory.fold[i][threadIdx.x] * delta + memory.fold_shift[i][threadIdx.x];
+        memory.in[WARPS][threadIdx.x] = delta;
     }
     __syncthreads();
 }
@@ -284,16 +291,26 @@ INLINE void publish(const border_memory &memory, real *record)
     }
 }
 
-// Bring all records of the team into shared memory, where there is room for them.
+// Have the records of the team copied into shared memory, where there is room for them: first the vectors of all, which
+// are there on return, then X of the blocks before this one, which `copy_wait` waits for.
 INLINE void fetch_records(const border_team &team, const real *records)
 {
     if (team.local == nullptr)
         return;
-    const int count = (int)team.blocks * RECORD / 4;
-#pragma unroll 8
-    for (int i = threadIdx.x; i < count; i += 32 * WARPS)
-        if (i / (RECORD / 4) < team.block || i % (RECORD / 4) >= MATRIX / 4) // X only of the blocks before this one
-            store4(team.local + 4 * i, load4_fresh(records + 4 * i));
+    constexpr int words = sizeof(real4) / 16, tail = (RECORD - MATRIX) / 4 * words, head = MATRIX / 4 * words;
+    const uint4 *from = reinterpret_cast<const uint4 *>(records);
+    uint4 *to = reinterpret_cast<uint4 *>(team.local);
+    for (int i = threadIdx.x; i < (int)team.blocks * tail; i += 32 * WARPS) {
+        const int at = i / tail * (head + tail) + head + i % tail;
+        copy_quad_ahead(to + at, from + at);
+    }
+    copy_commit();
+    for (int i = threadIdx.x; i < team.block * head; i += 32 * WARPS) {
+        const int at = i / head * (head + tail) + i % head;
+        copy_quad_ahead(to + at, from + at);
+    }
+    copy_commit();
+    copy_wait<1>();
     __syncthreads();
 }
 
@@ -301,16 +318,18 @@ INLINE void fetch_records(const border_team &team, const real *records)
 // the next __syncthreads.
 INLINE void survey(border_memory &memory, const border_team &team, const real *records)
 {
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     unsigned jump = 0, size = 0;
     for (int b = threadIdx.x; b < (int)team.blocks; b += 32 * WARPS) {
         jump = max(jump, magnitude_bits(recorded(team, records, b, FACT_JUMP)));
         size = max(size, magnitude_bits(recorded(team, records, b, FACT_SIZE)));
     }
-    for (int i = threadIdx.x; i < ((int)team.blocks - 1) * M; i += 32 * WARPS) {
-        const int b = i / M, m = i % M;
-        const real gap = recorded(team, records, b, MATRIX + m) - recorded(team, records, b + 1, MATRIX + MP + m);
-        jump = max(jump, recorded(team, records, b, FACT_CLOSED) != 0 ? 0u : magnitude_bits(gap));
-    }
+#pragma unroll 4
+    for (int b = warp; b < (int)team.blocks - 1; b += WARPS)
+        for (int m = lane; m < M; m += 32) {
+            const real gap = recorded(team, records, b, MATRIX + m) - recorded(team, records, b + 1, MATRIX + MP + m);
+            jump = max(jump, recorded(team, records, b, FACT_CLOSED) != 0 ? 0u : magnitude_bits(gap));
+        }
     jump = __reduce_max_sync(ALL_LANES, jump);
     size = __reduce_max_sync(ALL_LANES, size);
     if (threadIdx.x % 32 == 0) {
@@ -342,9 +361,12 @@ INLINE bool join_borders(border_memory &memory, border_team &team, border_side &
     team_barrier(team.arrived, team.blocks, team.phase);
     fetch_records(team, records);
     survey(memory, team, records);
+    copy_wait<0>();
+    __syncthreads();
     fold_blocks(memory, team, records, p, lane);
     tree_down(memory, p, lane);
     const bool exact = settled(memory, absolute, relative);
+    side.jump = __uint_as_float(memory.worst_jump);
 #pragma unroll
     for (int k = 0; k < ROW_BLOCKS; k++)
         if (row[k] >= 0 && !exact)

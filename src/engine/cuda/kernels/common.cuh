@@ -65,6 +65,29 @@ INLINE double warp_sum(double a)
     return a;
 }
 
+// Copies from global to shared memory that run beside the work; each lane waits for its own.
+template <class number> INLINE void copy_ahead(number *to, const number *from)
+{
+    const unsigned address = (unsigned)__cvta_generic_to_shared(to);
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(address), "l"(from), "n"(sizeof(number)) : "memory");
+}
+
+INLINE void copy_quad_ahead(uint4 *to, const uint4 *from) // 16 bytes, past the first-level cache
+{
+    const unsigned address = (unsigned)__cvta_generic_to_shared(to);
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(from) : "memory");
+}
+
+INLINE void copy_commit()
+{
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+template <int PENDING> INLINE void copy_wait() // until all but the last PENDING groups are there
+{
+    asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
+}
+
 // All blocks of a team wait for each other.  What a block wrote before its __syncthreads goes out with the
 // release of its first thread.  `arrived` starts at zero in every launch; `phase` counts the
 // barriers passed.  What any thread of the team wrote before is visible to all after.

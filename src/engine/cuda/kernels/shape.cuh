@@ -1,7 +1,7 @@
 // shape.cuh - the shape of a shPLRNN at compile time, and its weights as a warp sees them.
 //
 // Macros from the host: M, N, L, K (SPEC 1), CLIPPED (0 or 1).  A warp owns a stretch of time.  A product towards hidden
-// units gives lane l the units u * 32 + l.  A product towards latent rows gives lane l row l % M and a share of the
+// units gives lane l the units u * 32 + l.  A product towards latent rows gives lane l row l % ROW_LANES and a share of the
 // units, so that PARTS lanes add up to a row; for M > 32 it gives lane l the rows l + 32 k.
 #ifndef ANT_SHAPE_CUH
 #define ANT_SHAPE_CUH
@@ -12,21 +12,23 @@
 #define MP         (4 * QUADS)        // latent units, padded to fours
 #define UNITS      ((L + 31) / 32)    // hidden units of one lane
 #define LP         (32 * UNITS)       // hidden units, padded
+#define LS         (LP + 1)           // and one more, so that quads of different latent units lie in different banks
 #define ROW_BLOCKS ((M + 31) / 32)    // latent rows of one lane
-#define PARTS      (M > 16 ? 1 : M > 10 ? 2 : M > 8 ? 3 : M > 4 ? 4 : 8) // lanes that share a row
+#define ROW_LANES  (M > 16 ? 32 : M > 10 ? 16 : M > 8 ? M : M > 4 ? 8 : 4) // lane l has row l % ROW_LANES
+#define PARTS      (32 / ROW_LANES)                                      // lanes that share a row
 #define PART_QUADS ((LP / 4 + PARTS - 1) / PARTS)                        // hidden units of a share, in fours
 #define MASKS      (UNITS * (1 + CLIPPED))
 #define NP         ((N + 3) / 4 * 4)
 
 // Derived weights of one replica, in reals, made by prepare.cu.  A matrix over (latent, hidden) is kept in two orders:
-// towards units as [latent / 4][hidden][latent % 4], towards rows as [hidden / 4][latent][hidden % 4], so that in either
+// towards units as [latent / 4][hidden, of LS][latent % 4], towards rows as [hidden / 4][latent][hidden % 4], so that in either
 // product a lane reads four numbers at once and neighbouring lanes read neighbouring fours.
 #define PACK_V  0                      // V^T towards units
-#define PACK_WR (PACK_V + MP * LP)     // W towards rows
+#define PACK_WR (PACK_V + MP * LS)     // W towards rows
 #define PACK_W  (PACK_WR + MP * LP)    // W towards units: the way back
-#define PACK_VR (PACK_W + MP * LP)     // V^T towards rows
+#define PACK_VR (PACK_W + MP * LS)     // V^T towards rows
 #define PACK_VQ (PACK_VR + MP * LP)    // (V B+ B)^T towards units
-#define PACK_b  (PACK_VQ + MP * LP)    // (LP)
+#define PACK_b  (PACK_VQ + MP * LS)    // (LP)
 #define PACK_A  (PACK_b + LP)          // (MP) tanh(Abar)
 #define PACK_h  (PACK_A + MP)          // (MP)
 #define PACK_Q  (PACK_h + MP)          // (M, MP): B+ B
@@ -70,7 +72,7 @@ INLINE void take_unit_weights(unit_weights &to, const real *quads, int lane)
     for (int q = 0; q < QUADS; q++)
 #pragma unroll
         for (int u = 0; u < UNITS; u++) {
-            const real4 four = load4(quads + 4 * (q * LP + u * 32 + lane));
+            const real4 four = load4(quads + 4 * (q * LS + u * 32 + lane));
 #pragma unroll
             for (int k = 0; k < 4; k++)
                 if (4 * q + k < M)
@@ -84,10 +86,10 @@ INLINE void take_unit_weights(unit_weights &to, const real *quads, int lane)
 INLINE void take_row_weights(row_weights &to, const real *quads, int lane)
 {
 #if RESIDENT
-    const int row = lane % M, first = lane / M * PART_QUADS;
+    const int row = lane % ROW_LANES, first = lane / ROW_LANES * PART_QUADS;
 #pragma unroll
     for (int q = 0; q < PART_QUADS; q++)
-        to.w[q] = lane / M < PARTS && first + q < LP / 4 ? load4(quads + 4 * ((first + q) * MP + row)) : real4{0, 0, 0, 0};
+        to.w[q] = row < M && first + q < LP / 4 ? load4(quads + 4 * ((first + q) * MP + row)) : real4{0, 0, 0, 0};
 #else
     to.quads = quads;
 #endif
@@ -102,7 +104,7 @@ INLINE real4 four_weights(const unit_weights &from, int u, int q)
         four.a[k] = 4 * q + k < M ? from.w[u][4 * q + k < M ? 4 * q + k : 0] : real(0);
     return four;
 #else
-    return load4(from.quads + 4 * (q * LP + u * 32));
+    return load4(from.quads + 4 * (q * LS + u * 32));
 #endif
 }
 
@@ -146,7 +148,7 @@ INLINE real dot4(const real4 &a, const real4 &b, real sum)
 INLINE void to_rows(const row_weights &weights, const real *units, int lane, real (&sum)[ROW_BLOCKS])
 {
 #if M <= 32
-    const int part = lane / M < PARTS ? lane / M : PARTS - 1, first = part * PART_QUADS;
+    const int part = lane / ROW_LANES < PARTS ? lane / ROW_LANES : PARTS - 1, first = part * PART_QUADS;
     real even = 0, odd = 0;
 #pragma unroll
     for (int q = 0; q < PART_QUADS; q++) {
@@ -154,7 +156,7 @@ INLINE void to_rows(const row_weights &weights, const real *units, int lane, rea
 #if RESIDENT
         const real4 w = weights.w[q];
 #else
-        const real4 w = (LP / 4) % PARTS == 0 || first + q < LP / 4 ? load4(weights.quads + 4 * ((first + q) * MP + lane % M)) : real4{0, 0, 0, 0};
+        const real4 w = (LP / 4) % PARTS == 0 || first + q < LP / 4 ? load4(weights.quads + 4 * ((first + q) * MP + lane % ROW_LANES % MP)) : real4{0, 0, 0, 0};
 #endif
         if (q & 1)
             odd = dot4(w, load4(units + 4 * at), odd);
@@ -162,10 +164,14 @@ INLINE void to_rows(const row_weights &weights, const real *units, int lane, rea
             even = dot4(w, load4(units + 4 * at), even);
     }
     real total = even + odd;
+    if constexpr (32 % ROW_LANES == 0) {
 #pragma unroll
-    for (int other = 1; other < PARTS; other++) { // in fixed order; lanes beyond the last row take what is of no use
-        const real more = __shfl_sync(ALL_LANES, even + odd, (lane % M + other * M) % 32);
-        total += more;
+        for (int offset = ROW_LANES; offset < 32; offset *= 2)
+            total += __shfl_xor_sync(ALL_LANES, total, offset);
+    } else { // rows fill the lanes unevenly; what lanes beyond the last share take is of no use
+#pragma unroll
+        for (int other = 1; other < PARTS; other++)
+            total += __shfl_sync(ALL_LANES, even + odd, (lane + other * ROW_LANES) % 32);
     }
     sum[0] = total;
 #else

@@ -5,11 +5,15 @@
 // The adjoint goes the same way backwards.  All blocks of a replica form a team that meets at team_barrier, so
 // one launch is a whole forward and backward pass.
 //
-// Macros from the host: those of shape.cuh; WARPS (of one block), NEWTON (1: full border matrices, M <= 32).
-// variant: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DWARPS=16 -DNEWTON=1
-// variant: -DREAL_BITS=32 -DM=10 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DWARPS=16 -DNEWTON=1
-// variant: -DREAL_BITS=32 -DM=128 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=0
-// variant: -DREAL_BITS=64 -DM=5 -DN=3 -DL=50 -DK=2 -DCLIPPED=1 -DWARPS=8 -DNEWTON=1
+// Macros from the host: those of shape.cuh; WARPS (of one block); CHUNKED (0: one stretch per sequence, p.chunks = 1;
+// 1: p.chunks > 1); NEWTON (1: full border matrices, M <= 32).
+// variant: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DWARPS=12 -DNEWTON=1 -DCHUNKED=1
+// variant: -DREAL_BITS=32 -DM=10 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=1 -DCHUNKED=1
+// variant: -DREAL_BITS=32 -DM=128 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=0 -DCHUNKED=1
+// variant: -DREAL_BITS=64 -DM=5 -DN=3 -DL=50 -DK=2 -DCLIPPED=1 -DWARPS=8 -DNEWTON=1 -DCHUNKED=0
+#if !defined REAL_BITS || !defined M || !defined N || !defined L || !defined K || !defined CLIPPED || !defined WARPS || !defined CHUNKED || !defined NEWTON
+#error "the host gives the macros named above"
+#endif
 #include "border.cuh"
 
 #define THREADS (32 * WARPS)
@@ -46,12 +50,13 @@ struct solve_problem { // mirrored in solve.c
     int replicas;
     int staged;                      // 1: records of the team fit into shared memory behind kernel_memory
     real alpha, tolerance;
+    real freeze;                     // jump below which border matrices are not renewed
     double weight;                   // 2 / (N (T - T_w) batch)
     const real *pack;                // (replicas, PACK)
     const real *x;                   // (replicas, batch, T+1, N)
     const real *s;                   // (replicas, batch, T, K)
-    real *rows;                      // (replicas, batch, T+1, ROW)
-    unsigned *masks;                 // (replicas, batch, T, MASKS)
+    real *rows;                      // (replicas, batch, T+1, ROW), with AHEAD + 1 rows to spare on either side
+    unsigned *masks;                 // (replicas, batch, T, MASKS), with AHEAD + 1 rows to spare on either side
     real *hidden, *delta;            // (replicas, batch, T, LP), when KEEP_HIDDEN: phi, and dloss/dphi
     real *records;                   // (replicas, 2, blocks + 1, RECORD)
     real *partial;                   // (replicas, blocks, SUMS)
@@ -69,9 +74,16 @@ struct stretch {
     bool works; // false: this warp has none
 };
 
+// Loads run AHEAD steps before their use: a trip to the second-level cache.  They go beyond the ends of a sequence, so
+// that `rows` and `masks` have AHEAD + 1 rows to spare before the first and behind the last.
+#define AHEAD 3
+#define RING  4 // a power of two above AHEAD
+
 struct alignas(16) warp_memory {
     real vector[2][MP];
     real unit[LP];
+    real ahead[RING][MP];        // teachers, or direct parts of the adjoint, of the steps to come
+    unsigned masks[RING][MASKS]; // of the steps to come, backward
 };
 
 struct alignas(16) solve_memory {
@@ -210,6 +222,48 @@ INLINE void store_rows(const worker &me, real *to, const real (&rows)[ROW_BLOCKS
             to[me.row[k]] = rows[k];
 }
 
+// Have the rows of moment t copied into the ring.
+INLINE void send_for(const worker &me, const real *from, int t)
+{
+#pragma unroll
+    for (int k = 0; k < ROW_BLOCKS; k++)
+        if (me.row[k] >= 0)
+            copy_ahead(me.memory->ahead[t & (RING - 1)] + me.row[k], from + me.row[k]);
+    copy_commit();
+}
+
+INLINE void send_for_masks(const worker &me, const unsigned *from, int t)
+{
+#pragma unroll
+    for (int k = 0; k < MASKS; k += 32)
+        if (k + me.lane < MASKS)
+            copy_ahead(me.memory->masks[t & (RING - 1)] + k + me.lane, from + k + me.lane);
+}
+
+// Take them out; AHEAD later moments are on their way.
+INLINE void receive(const worker &me, int t, real (&rows)[ROW_BLOCKS])
+{
+    copy_wait<AHEAD>();
+    load_rows(me, me.memory->ahead[t & (RING - 1)], rows);
+}
+
+INLINE void store_masks(unsigned *to, const unsigned (&masks)[MASKS])
+{
+    if constexpr (MASKS % 4 == 0) {
+#pragma unroll
+        for (int k = 0; k + 3 < MASKS; k += 4)
+            *reinterpret_cast<uint4 *>(to + k) = make_uint4(masks[k], masks[k + 1], masks[k + 2], masks[k + 3]);
+    } else if constexpr (MASKS % 2 == 0) {
+#pragma unroll
+        for (int k = 0; k + 1 < MASKS; k += 2)
+            *reinterpret_cast<uint2 *>(to + k) = make_uint2(masks[k], masks[k + 1]);
+    } else {
+#pragma unroll
+        for (int k = 0; k < MASKS; k++)
+            to[k] = masks[k];
+    }
+}
+
 // phi of SPEC 1 and its derivative as bits.
 INLINE void activate(const real (&b)[UNITS], const real (&reach)[UNITS], real (&phi)[UNITS], unsigned (&masks)[MASKS])
 {
@@ -232,7 +286,7 @@ INLINE void run_forward(const solve_problem &p, const worker &me, const stretch 
 {
     real *now = p.rows + (base + here.first) * ROW;
     // T rows of masks per sequence, T + 1 of states.
-    unsigned *masks_out = p.masks + (base - base / (p.T + 1) + here.first) * MASKS + me.lane;
+    unsigned *masks_out = p.masks + (base - base / (p.T + 1) + here.first) * MASKS;
     real f[ROW_BLOCKS], teacher[ROW_BLOCKS], drive[ROW_BLOCKS], h[ROW_BLOCKS], b[UNITS];
     tools with;
     take_tools(with, me, true);
@@ -241,6 +295,8 @@ INLINE void run_forward(const solve_problem &p, const worker &me, const stretch 
     for (int u = 0; u < UNITS; u++)
         b[u] = me.pack[PACK_b + 32 * u + me.lane];
     load_rows(me, now + AT_TEACHER, teacher);
+    for (int i = 1; i <= AHEAD; i++)
+        send_for(me, now + i * ROW + AT_TEACHER, here.first + i);
     if (here.first == 0)
         store_rows(me, now + AT_Z, z);
 #pragma unroll
@@ -250,7 +306,7 @@ INLINE void run_forward(const solve_problem &p, const worker &me, const stretch 
     for (int t = here.first; t < here.last; t++, now += ROW, masks_out += MASKS) {
         const real *vector = broadcast(me, f, 0);
         store_rows(me, now + AT_FORCED, f);
-        load_rows(me, now + ROW + AT_TEACHER, teacher);
+        send_for(me, now + (1 + AHEAD) * ROW + AT_TEACHER, t + 1 + AHEAD);
 #pragma unroll
         for (int k = 0; k < ROW_BLOCKS; k++)
             drive[k] = h[k];
@@ -271,12 +327,8 @@ INLINE void run_forward(const solve_problem &p, const worker &me, const stretch 
         for (int k = 0; k < ROW_BLOCKS; k++)
             z[k] = with.A[k] * f[k] + sum[k] + drive[k];
         store_rows(me, now + ROW + AT_Z, z);
-        unsigned own = masks[0];
-#pragma unroll
-        for (int k = 1; k < MASKS; k++)
-            own = me.lane == k ? masks[k] : own;
-        if (me.lane < MASKS)
-            *masks_out = own;
+        if (me.lane == 0)
+            store_masks(masks_out, masks);
 #if KEEP_HIDDEN
         real *hidden = p.hidden + (base - base / (p.T + 1) + t) * LP;
 #pragma unroll
@@ -296,12 +348,15 @@ INLINE void run_forward(const solve_problem &p, const worker &me, const stretch 
         }
 #endif
         if (t + 1 < here.last) {
+            receive(me, t + 1, teacher);
 #pragma unroll
             for (int k = 0; k < ROW_BLOCKS; k++)
                 f[k] = z[k];
             force(me, with, f, teacher, strength(p, t + 1));
         }
     }
+    copy_wait<0>();
+    __syncwarp();
 }
 
 // The adjoint of a stretch.  v: what comes from later steps, rows at its end; on return, rows at its start.
@@ -310,17 +365,17 @@ INLINE void run_backward(const solve_problem &p, const worker &me, const stretch
     real *now = p.rows + (base + here.last) * ROW;
     const unsigned *masks_in = p.masks + (base - base / (p.T + 1) + here.last - 1) * MASKS;
     real next[ROW_BLOCKS], none[ROW_BLOCKS];
-    unsigned masks[MASKS];
     tools with;
     take_tools(with, me, false);
 #pragma unroll
     for (int k = 0; k < ROW_BLOCKS; k++)
         none[k] = 0;
-    load_rows(me, now + AT_TEACHER, next);
-#pragma unroll
-    for (int k = 0; k < MASKS; k++)
-        masks[k] = masks_in[k];
+    for (int i = 0; i <= AHEAD; i++) {
+        send_for_masks(me, masks_in - i * MASKS, here.last - i);
+        send_for(me, now - i * ROW + AT_TEACHER, here.last - i);
+    }
     for (int t = here.last; t > here.first; t--, now -= ROW, masks_in -= MASKS) {
+        receive(me, t, next);
 #pragma unroll
         for (int k = 0; k < ROW_BLOCKS; k++)
             v[k] += next[k];
@@ -328,6 +383,7 @@ INLINE void run_backward(const solve_problem &p, const worker &me, const stretch
         store_rows(me, now + AT_V, v);
         real back[UNITS], sum[ROW_BLOCKS];
         to_units(with.to_units, vector, back);
+        const unsigned *masks = me.memory->masks[t & (RING - 1)]; // there since `receive`, seen since `broadcast`
 #if KEEP_HIDDEN
         real *arriving = p.delta + (base - base / (p.T + 1) + t - 1) * LP;
 #pragma unroll
@@ -343,18 +399,17 @@ INLINE void run_backward(const solve_problem &p, const worker &me, const stretch
             back[u] = masks[u] >> me.lane & 1 ? back[u] : real(0);
 #endif
         }
-        load_rows(me, now - ROW + AT_TEACHER, next);
-        if (t - 1 > here.first)
-#pragma unroll
-            for (int k = 0; k < MASKS; k++)
-                masks[k] = masks_in[k - MASKS];
         to_rows(with.to_rows, broadcast_units(me, back), me.lane, sum);
 #pragma unroll
         for (int k = 0; k < ROW_BLOCKS; k++)
             v[k] = with.A[k] * v[k] + sum[k];
         store_rows(me, now - ROW + AT_W, v);
+        send_for_masks(me, masks_in - (1 + AHEAD) * MASKS, t - 1 - AHEAD); // all lanes are past reading this slot
+        send_for(me, now - (1 + AHEAD) * ROW + AT_TEACHER, t - 1 - AHEAD);
         force(me, with, v, none, strength(p, t - 1));
     }
+    copy_wait<0>();
+    __syncwarp();
 }
 
 // z-bar of a stretch, both ends included.
@@ -444,9 +499,16 @@ INLINE stretch find_stretch(const solve_problem &p, int item, int items)
 #define TILE    32 // steps that a slice of threads takes through shared memory at a time
 #define SLICES  (THREADS / LP > 0 ? THREADS / LP : 1)
 
+#define LATENT_ROW     (ROW + 4 + (K + 3) / 4 * 4) // a row of moments with a one and the inputs behind it
+#define LATENT_ROOM    (48 * 1024 / (WARPS * LATENT_ROW * (REAL_BITS / 8)) - 1)
+#define LATENT_TILE    (LATENT_ROOM > 8 ? 8 : LATENT_ROOM > 1 ? LATENT_ROOM : 1) // rows of a tile of the small sums
+#define LATENT_ENTRIES ((SUMS - SUM_A + 31) / 32 < 8 ? (SUMS - SUM_A + 31) / 32 : 8) // of one lane at a time
+
 struct alignas(16) sum_memory {
     union {
         real scratch[SCRATCH][THREADS];
+        real rows[WARPS][(LATENT_TILE + 1) * LATENT_ROW];
+        real latent[WARPS][32 * LATENT_ENTRIES];
 #if !KEEP_HIDDEN
         real tile[SLICES][2][TILE][MP]; // z~_t and v_{t+1}
 #endif
@@ -579,7 +641,7 @@ INLINE void sum_hidden(const solve_problem &p, sum_memory &memory, const real *p
         unit_sums sums;
 #pragma unroll
         for (int q = 0; q < QUADS; q++) {
-            const real4 v = load4(pack + PACK_V + 4 * (q * LP + unit)), w = load4(pack + PACK_W + 4 * (q * LP + unit));
+            const real4 v = load4(pack + PACK_V + 4 * (q * LS + unit)), w = load4(pack + PACK_W + 4 * (q * LS + unit));
 #pragma unroll
             for (int k = 0; k < 4; k++) {
                 V[4 * q + k] = v.a[k];
@@ -618,55 +680,93 @@ INLINE void sum_hidden(const solve_problem &p, sum_memory &memory, const real *p
 }
 #endif
 
-// The small sums: Abar, h, C, B and B+; one entry is a product of two numbers per step.
-INLINE void sum_latent(const solve_problem &p, sum_memory &memory, const real *pack, int replica, const block_work &work, real *partial)
+// The small sums: Abar, h, C, B and B+.  One entry is a product of two numbers of one step; a warp takes its own
+// stretches, some rows at a time through shared memory, and its lanes share the entries.
+INLINE void find_factors(int entry, int &left, int &right)
 {
-    constexpr int entries = SUMS - SUM_A, padded = (entries + 31) / 32 * 32;
-    constexpr int slices = THREADS / padded > 0 ? THREADS / padded : 1, width = padded < THREADS ? padded : THREADS;
-    const int slice = threadIdx.x / width, rounds = (work.items - work.first + work.workers - 1) / work.workers;
-    for (int first = 0; first < entries; first += width) {
-        const int slot = threadIdx.x % width, entry = SUM_A + first + slot;
-        real sum[1] = {0};
-        for (int i = slice; i < rounds * WARPS && slice < slices && entry < SUMS; i += slices) {
-            const stretch here = find_stretch(p, work.first + i / WARPS * work.workers + i % WARPS, work.items);
-            if (!here.works)
-                continue;
-            const size_t sequence = (size_t)replica * p.batch + here.sequence, t = sequence * (p.T + 1) + here.first;
-            int steps = here.last - here.first;
-            const real *left, *right = pack + PACK_1;
-            const real *now = p.rows + t * ROW, *next = now + ROW;
-            int right_step = ROW;
-            bool by_strength = false;
-            if (entry < SUM_h) {
-                left = next + AT_V + entry - SUM_A;
-                right = now + AT_FORCED + entry - SUM_A;
-            } else if (entry < SUM_C) {
-                left = next + AT_V + entry - SUM_h;
-                right_step = 0;
-            } else if (entry < SUM_B) {
-                const int at = entry - SUM_C, width_of_input = K > 0 ? K : 1;
-                left = next + AT_V + at / width_of_input;
-                right = p.s + (sequence * p.T + here.first) * K + at % width_of_input;
-                right_step = K;
-            } else if (entry < SUM_P) {
-                const int at = entry - SUM_B;
-                left = now + AT_Y + at / M;
-                right = now + AT_Z + at % M;
-                steps += here.last == p.T;
-            } else {
-                const int at = entry - SUM_P;
-                left = now + AT_W + at / N;
-                right = now + AT_E + at % N;
-                by_strength = true;
-                steps = p.flow ? steps : 0;
-            }
+    if (entry < SUM_h) {
+        left = LATENT_ROW + AT_V + entry - SUM_A;
+        right = AT_FORCED + entry - SUM_A;
+    } else if (entry < SUM_C) {
+        left = LATENT_ROW + AT_V + entry - SUM_h;
+        right = ROW; // a one
+    } else if (entry < SUM_B) {
+        left = LATENT_ROW + AT_V + (entry - SUM_C) / (K > 0 ? K : 1);
+        right = ROW + 1 + (entry - SUM_C) % (K > 0 ? K : 1);
+    } else if (entry < SUM_P) {
+        left = AT_Y + (entry - SUM_B) / M;
+        right = AT_Z + (entry - SUM_B) % M;
+    } else {
+        left = AT_W + (entry - SUM_P) / N;
+        right = AT_E + (entry - SUM_P) % N;
+    }
+}
+
+// Rows t .. t+count of one sequence into the warp's tile.
+INLINE void copy_rows(const solve_problem &p, real *tile, size_t sequence, int t, int count, int lane)
+{
+    const real *from = p.rows + (sequence * (p.T + 1) + t) * ROW;
+    __syncwarp();
 #pragma unroll 4
-            for (int k = 0; k < steps; k++, left += ROW, right += right_step) {
-                const real a = here.first + k == 0 ? real(1) : strength(p, here.first + k);
-                sum[0] += (by_strength ? a : real(1)) * *left * *right;
-            }
+    for (int i = lane; i < (count + 1) * (ROW / 4); i += 32)
+        store4(tile + i / (ROW / 4) * LATENT_ROW + i % (ROW / 4) * 4, load4(from + 4 * i));
+    for (int i = lane; i < count * K; i += 32)
+        tile[i / (K > 0 ? K : 1) * LATENT_ROW + ROW + 1 + i % (K > 0 ? K : 1)] = p.s[(sequence * p.T + t) * K + i];
+    for (int i = lane; i < count; i += 32)
+        tile[i * LATENT_ROW + ROW] = 1;
+    __syncwarp();
+}
+
+// All entries of one group over one stretch.
+INLINE void add_stretch(const solve_problem &p, real *tile, size_t sequence, const stretch &here, int first, real (&sum)[LATENT_ENTRIES], int lane)
+{
+    int left[LATENT_ENTRIES], right[LATENT_ENTRIES];
+#pragma unroll
+    for (int k = 0; k < LATENT_ENTRIES; k++)
+        find_factors(first + 32 * k + lane < SUMS ? first + 32 * k + lane : SUM_A, left[k], right[k]);
+    for (int t = here.first; t < here.last; t += LATENT_TILE) {
+        const int count = here.last - t < LATENT_TILE ? here.last - t : LATENT_TILE;
+        copy_rows(p, tile, sequence, t, count, lane);
+        for (int i = 0; i < count; i++) {
+            const real *row = tile + i * LATENT_ROW, a = !p.flow ? real(0) : t + i == 0 ? real(1) : strength(p, t + i);
+#pragma unroll
+            for (int k = 0; k < LATENT_ENTRIES; k++)
+                sum[k] += (first + 32 * k + lane < SUM_P ? real(1) : a) * row[left[k]] * row[right[k]];
         }
-        add_slices(memory, sum, slot, slice, slices, width, width < entries - first ? width : entries - first, partial + SUM_A + first, 0);
+        if (t + count == p.T) // the last moment has an error, but no step
+#pragma unroll
+            for (int k = 0; k < LATENT_ENTRIES; k++) {
+                const int entry = first + 32 * k + lane;
+                if (entry >= SUM_B && entry < SUM_P)
+                    sum[k] += tile[count * LATENT_ROW + left[k]] * tile[count * LATENT_ROW + right[k]];
+            }
+    }
+}
+
+INLINE void sum_latent(const solve_problem &p, sum_memory &memory, int replica, const block_work &work, real *partial)
+{
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    for (int first = SUM_A; first < SUMS; first += 32 * LATENT_ENTRIES) {
+        real sum[LATENT_ENTRIES];
+#pragma unroll
+        for (int k = 0; k < LATENT_ENTRIES; k++)
+            sum[k] = 0;
+        for (int item = work.first + warp; item < work.items; item += work.workers) {
+            const stretch here = find_stretch(p, item, work.items);
+            add_stretch(p, memory.rows[warp], (size_t)replica * p.batch + here.sequence, here, first, sum, lane);
+        }
+        __syncthreads();
+#pragma unroll
+        for (int k = 0; k < LATENT_ENTRIES; k++)
+            memory.latent[warp][32 * k + lane] = sum[k];
+        __syncthreads();
+        for (int i = threadIdx.x; i < 32 * LATENT_ENTRIES && first + i < SUMS; i += THREADS) {
+            real total = 0;
+            for (int w = 0; w < WARPS; w++)
+                total += memory.latent[w][i];
+            partial[first + i] = total;
+        }
+        __syncthreads();
     }
 }
 
@@ -698,6 +798,7 @@ INLINE void sum_blocks(const solve_problem &p, double *scratch, int replica, int
     }
 }
 
+#if CHUNKED
 // ---- borders ----------------------------------------------------------------------------------------------
 
 // A correction that is not a number starts again from the teacher.
@@ -743,15 +844,20 @@ INLINE void solve_forward(const solve_problem &p, solve_memory &memory, border_t
 #endif
     int iteration = 0;
     bool exact;
+    side.jump = 1 / real(0);
     for (;;) {
         if (here.works) {
 #pragma unroll
             for (int k = 0; k < ROW_BLOCKS; k++)
                 side.out[k] = side.in[k];
 #if NEWTON
-            tangent_restart(derivative, jacobian, me.lane);
-            run_forward<true>(p, me, here, base, side.out, &derivative, jacobian);
-            tangent_write(derivative.column, matrix, me.lane);
+            if (!(side.jump <= p.freeze)) { // X of nearly the same trajectory serves as well
+                tangent_restart(derivative, jacobian, me.lane);
+                run_forward<true>(p, me, here, base, side.out, &derivative, jacobian);
+                tangent_write(derivative.column, matrix, me.lane);
+            } else {
+                run_forward<false>(p, me, here, base, side.out, nullptr, nullptr);
+            }
 #else
             real derivative[ROW_BLOCKS];
 #pragma unroll
@@ -771,7 +877,7 @@ INLINE void solve_forward(const solve_problem &p, solve_memory &memory, border_t
     }
     if (team.block == 0 && threadIdx.x == 0) {
         facts[FACT_ITERATIONS] = iteration;
-        facts[FACT_LAST_JUMP] = __uint_as_float(memory.border.worst_jump);
+        facts[FACT_LAST_JUMP] = side.jump;
         facts[FACT_CONVERGED] = exact && iteration <= p.max_iterations;
     }
     __syncthreads();
@@ -806,13 +912,16 @@ INLINE void solve_backward(const solve_problem &p, solve_memory &memory, border_
     team.block = block;
     if (block == 0 && threadIdx.x == 0) {
         facts[FACT_ROUNDS_BACK] = round;
-        facts[FACT_JUMP_BACK] = __uint_as_float(memory.border.worst_jump);
+        facts[FACT_JUMP_BACK] = side.jump;
     }
     __syncthreads();
 }
 
+#endif
+
 // ---- the kernel -------------------------------------------------------------------------------------------
 
+#if !CHUNKED
 // One warp after the other takes whole sequences: no borders.
 INLINE double solve_sequences(const solve_problem &p, const worker &me, const block_work &work, int replica)
 {
@@ -835,6 +944,8 @@ INLINE double solve_sequences(const solve_problem &p, const worker &me, const bl
     return squares;
 }
 
+#else
+// Every warp takes one stretch of time.
 INLINE double solve_stretches(const solve_problem &p, solve_memory &memory, border_team &team, const worker &me, const block_work &work,
                               int replica, double *facts)
 {
@@ -851,6 +962,7 @@ INLINE double solve_stretches(const solve_problem &p, solve_memory &memory, bord
         find_y(p, me, here, base);
     return squares;
 }
+#endif
 
 union alignas(16) phase_memory {
     solve_memory solve;
@@ -874,7 +986,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) solve(const solve_probl
     const int teams = gridDim.x / p.blocks, block = blockIdx.x % p.blocks;
     for (int replica = blockIdx.x / p.blocks; replica < p.replicas; replica += teams) {
         const real *pack = p.pack + (size_t)replica * PACK;
-        double *facts = p.facts + 8 * replica;
 #if STAGED_PACK
         for (int i = 4 * threadIdx.x; i < STAGE_COUNT; i += 4 * THREADS)
             store4(all.staged + i, load4(pack + i));
@@ -887,8 +998,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) solve(const solve_probl
         hire(me, pack, staged, &memory.solve.warp[threadIdx.x / 32]);
         border_team team = {p.records + (size_t)replica * 2 * (p.blocks + 1) * RECORD, local, p.arrived + replica, (unsigned)p.blocks, 0, block};
         const block_work work = {p.blocks * WARPS, p.batch * p.chunks, block * WARPS};
-        double squares = p.chunks == 1 ? solve_sequences(p, me, work, replica)
-                                       : solve_stretches(p, memory.solve, team, me, work, replica, facts);
+#if CHUNKED
+        double squares = solve_stretches(p, memory.solve, team, me, work, replica, p.facts + 8 * replica);
+#else
+        double squares = solve_sequences(p, me, work, replica);
+#endif
         squares = warp_sum(squares);
         if (me.lane == 0)
             memory.solve.squares[me.warp] = squares;
@@ -902,7 +1016,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) solve(const solve_probl
         real *partial = p.partial + ((size_t)replica * p.blocks + block) * SUMS;
         sum_hidden(p, memory.sum, pack, replica, work, partial);
         __syncthreads();
-        sum_latent(p, memory.sum, pack, replica, work, partial);
+        sum_latent(p, memory.sum, replica, work, partial);
         team_barrier(team.arrived, team.blocks, team.phase);
         sum_blocks(p, memory.totals, replica, block);
         __syncthreads();
@@ -910,4 +1024,4 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) solve(const solve_probl
 }
 
 // What the host has to know of this variant.
-extern "C" __device__ const int solve_facts[] = {(int)sizeof(kernel_memory), PACK, ROW, MASKS, RECORD, SUMS, LP, MP, KEEP_HIDDEN};
+extern "C" __device__ const int solve_facts[] = {(int)sizeof(kernel_memory), PACK, ROW, MASKS, RECORD, SUMS, LP, MP, KEEP_HIDDEN, AHEAD + 1};

@@ -56,18 +56,35 @@ INLINE void tangent_begin(tangent &t, int lane)
     t.strength = -1; // of no step: the first one resets
 }
 
-// Add or take away the rank-one matrix of hidden unit `unit`.
+// Add `sign` times the rank-one matrix of hidden unit `unit`.
 INLINE void tangent_switch(tangent &t, const real *pack, int unit, real sign)
 {
-    const real4 v = load4(pack + PACK_V + 4 * (t.quad * LP + unit));
-    const real4 vq = load4(pack + PACK_VQ + 4 * (t.quad * LP + unit));
+    const real4 v = load4(pack + PACK_V + 4 * (t.quad * LS + unit));
+    const real4 vq = load4(pack + PACK_VQ + 4 * (t.quad * LS + unit));
 #pragma unroll
     for (int r = 0; r < TILE_ROWS; r++) {
         const int i = t.row + r < M ? t.row + r : M - 1;
-        const real w = sign * pack[PACK_W + 4 * (i / 4 * LP + unit) + i % 4];
+        const real w = sign * pack[PACK_W + 4 * (i / 4 * LS + unit) + i % 4];
 #pragma unroll
         for (int k = 0; k < 4; k++)
             t.tile[r][k] += w * (v.a[k] - t.strength * vq.a[k]);
+    }
+}
+
+// All units that differ between the masks and those that J stands for.
+INLINE void tangent_catch_up(tangent &t, const real *pack, const unsigned (&masks)[MASKS])
+{
+#pragma unroll
+    for (int k = 0; k < MASKS; k++) {
+        unsigned switched = masks[k] ^ t.masks[k];
+        const bool second = k >= UNITS; // the second term of a clipped unit is subtracted
+        while (switched) {
+            const int bit = __ffs(switched) - 1;
+            switched &= switched - 1;
+            const bool on = masks[k] >> bit & 1;
+            tangent_switch(t, pack, k % UNITS * 32 + bit, on == second ? real(-1) : real(1));
+        }
+        t.masks[k] = masks[k];
     }
 }
 
@@ -133,17 +150,9 @@ INLINE void tangent_step(tangent &t, const real *pack, const unsigned (&masks)[M
         changed = true;
     }
 #pragma unroll
-    for (int k = 0; k < MASKS; k++) {
-        unsigned switched = masks[k] ^ t.masks[k];
-        changed = changed || switched;
-        while (switched) {
-            const int bit = __ffs(switched) - 1;
-            switched &= switched - 1;
-            const bool on = masks[k] >> bit & 1, second = k >= UNITS;
-            tangent_switch(t, pack, k % UNITS * 32 + bit, on == second ? real(-1) : real(1));
-        }
-        t.masks[k] = masks[k];
-    }
+    for (int k = 0; k < MASKS; k++)
+        changed = changed || masks[k] != t.masks[k];
+    tangent_catch_up(t, pack, masks);
     if (changed) {
         __syncwarp();
         tangent_store(t, J);

@@ -1,0 +1,516 @@
+"""The estimator: fit a model to data, let it run free, judge it. In the manner of scikit-learn."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import warnings
+from typing import Any, Callable, Dict, List, Optional, Union
+
+import numpy as np
+
+from . import _lib, _settings
+from ._evaluation import Evaluation
+from ._series import Series, Table, like, tables
+from ._settings import Settings
+from ._training import Watch, log_arrays
+from .exceptions import ArgumentError, DataError, DivergedError, NotFittedError
+from .model import Lyapunov, Model
+from .runs import Run, load_run
+
+__all__ = ["DivergenceWarning", "Reconstructor"]
+
+# Settings that have no place here: the data are given to fit, and random_state is the seed.
+_ELSEWHERE = {
+    "data": "give the values to fit",
+    "columns": "choose columns of the array that you give to fit",
+    "inputs": "give them to fit",
+    "transpose": "give X.T to fit",
+    "seed": "it is called random_state here",
+}
+_SMALLEST_TAIL = 100  # rows of warm-up that the library takes when a model has more units than variables
+
+
+class DivergenceWarning(UserWarning):
+    """A run of several diverged; the others are in use."""
+
+
+class _Trainer:
+    """A training in memory, which can stop and go on."""
+
+    def __init__(self, settings: Settings, series: Series) -> None:
+        self.handle = _lib.create("trainer_create", settings.pointer, series.handle)
+
+    def __del__(self) -> None:
+        handle, self.handle = getattr(self, "handle", None), 0
+        if handle:
+            _lib.plain("trainer_free", handle)
+
+    def model(self, run: int) -> Model:
+        return Model(_lib.create("trainer_model", self.handle, run))
+
+
+class Reconstructor:
+    """Reconstruct a dynamical system from time series.
+
+    Parameters bear the names, defaults and bounds of the YAML settings (docs/settings.md); those that are
+    special to Python are ``random_state`` (the YAML's ``seed``), ``results`` (None: train in memory; a
+    folder: train on disk with log, checkpoints and model, as ``antler train`` does) and ``verbose`` (a progress
+    bar through tqdm where it is installed). Settings that this signature does not list are passed on by name.
+
+    After ``fit``:
+
+    ``model_``
+        the ``antler.Model`` with the lowest last loss of all runs that did not diverge
+    ``models_``, ``logs_``
+        one entry per run; ``log_`` is the log of ``model_``: a dictionary of columns
+    ``runs_``
+        the runs on disk (``antler.Run``), when ``results`` is set
+    ``n_features_in_``, ``feature_names_in_``
+        N, and the names of the columns when they had any
+
+    >>> x = antler.simulate("lorenz63", 20_000)
+    >>> model = antler.Reconstructor(latent_dim=5, hidden_dim=50, updates=2_000, random_state=0).fit(x)
+    >>> orbit = model.generate(10_000, context=x)
+    """
+
+    model_: Model
+    models_: List[Optional[Model]]
+    log_: Dict[str, np.ndarray]
+    logs_: List[Dict[str, np.ndarray]]
+    runs_: List[Run]
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+    _trainer: Optional["_Trainer"]
+    _rows_of_log: Dict[int, List[Any]]
+
+    def __init__(
+        self,
+        model: str = "shplrnn",
+        latent_dim: int = 5,
+        hidden_dim: int = 50,
+        *,
+        rank: int = 0,
+        clipped: bool = False,
+        kappa: float = 0.9995,
+        sequence_length: int = 200,
+        batch_size: int = 16,
+        warmup: int = 0,
+        gtf_alpha: float = 0.15,
+        teacher: str = "flow",
+        noise: float = 0.0,
+        solver: str = "auto",
+        adjoint: str = "full",
+        start: str = "pinv",
+        tolerance: float = 0.0,
+        max_iterations: int = 100,
+        fallback: bool = True,
+        check_interval: int = 0,
+        updates: int = 20000,
+        optimiser: str = "radam",
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-8,
+        start_lr: float = 1e-3,
+        end_lr: float = 1e-6,
+        schedule: str = "cosine",
+        gradient_clip: float = 10.0,
+        MAR_lambda: float = 0.0,
+        MAR_p: int = 2,
+        MAR_initial_scale: bool = False,
+        regularised_units: int = 0,
+        readout_lambda: float = 0.0,
+        singular_lambda: float = 0.0,
+        precision: str = "float",
+        standardise: bool = True,
+        dt: float = 0.0,
+        runs: int = 1,
+        threads: int = 0,
+        log_interval: int = 100,
+        results: Optional[str] = None,
+        experiment: str = "experiment",
+        name: str = "run",
+        checkpoint_interval: int = 1000,
+        random_state: Any = 1,
+        verbose: bool = True,
+        **settings: Any,
+    ) -> None:
+        self.model = model
+        self.latent_dim = latent_dim
+        self.hidden_dim = hidden_dim
+        self.rank = rank
+        self.clipped = clipped
+        self.kappa = kappa
+        self.sequence_length = sequence_length
+        self.batch_size = batch_size
+        self.warmup = warmup
+        self.gtf_alpha = gtf_alpha
+        self.teacher = teacher
+        self.noise = noise
+        self.solver = solver
+        self.adjoint = adjoint
+        self.start = start
+        self.tolerance = tolerance
+        self.max_iterations = max_iterations
+        self.fallback = fallback
+        self.check_interval = check_interval
+        self.updates = updates
+        self.optimiser = optimiser
+        self.beta1 = beta1
+        self.beta2 = beta2
+        self.epsilon = epsilon
+        self.start_lr = start_lr
+        self.end_lr = end_lr
+        self.schedule = schedule
+        self.gradient_clip = gradient_clip
+        self.MAR_lambda = MAR_lambda
+        self.MAR_p = MAR_p
+        self.MAR_initial_scale = MAR_initial_scale
+        self.regularised_units = regularised_units
+        self.readout_lambda = readout_lambda
+        self.singular_lambda = singular_lambda
+        self.precision = precision
+        self.standardise = standardise
+        self.dt = dt
+        self.runs = runs
+        self.threads = threads
+        self.log_interval = log_interval
+        self.results = results
+        self.experiment = experiment
+        self.name = name
+        self.checkpoint_interval = checkpoint_interval
+        self.random_state = random_state
+        self.verbose = verbose
+        self._take(settings)
+
+    # ---- parameters --------------------------------------------------------------------------------
+
+    def _take(self, settings: Dict[str, Any]) -> None:
+        """Settings that the signature does not list."""
+        known = _settings.table() if settings else {}
+        for name, value in settings.items():
+            if name in _ELSEWHERE:
+                raise ArgumentError(f"'{name}' is no parameter of a Reconstructor: {_ELSEWHERE[name]}")
+            if name not in known:
+                Settings().set(name, value)  # raises, with the nearest name
+            setattr(self, name, value)
+
+    def _names(self) -> List[str]:
+        """All parameters: those of the signature, and settings that were taken beside it."""
+        own = _own_names()
+        others = [name for name in vars(self) if name not in own and not name.startswith("_") and name[-1] != "_"]
+        return own + others
+
+    def get_params(self, deep: bool = True) -> Dict[str, Any]:
+        """All parameters by name. ``deep`` is scikit-learn's; there is nothing below."""
+        return {name: getattr(self, name) for name in self._names()}
+
+    def set_params(self, **parameters: Any) -> "Reconstructor":
+        """Change parameters by name; they take effect at the next ``fit``."""
+        known, strange = self._names(), {}
+        for name, value in parameters.items():
+            if name in known:
+                setattr(self, name, value)
+            else:
+                strange[name] = value
+        self._take(strange)
+        return self
+
+    def _seed(self) -> int:
+        state = self.random_state
+        if state is None:
+            return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
+        if hasattr(state, "integers"):
+            return int(state.integers(2**63))
+        if hasattr(state, "randint"):
+            return int(state.randint(2**31))
+        if isinstance(state, (int, np.integer)) and not isinstance(state, bool) and state >= 0:
+            return int(state)
+        raise ArgumentError(f"random_state is {state!r}; give a whole number, a NumPy generator, or None for chance")
+
+    def _settings(self) -> Settings:
+        chosen = Settings()
+        for name, value in self.get_params().items():
+            if name not in ("random_state", "verbose", "results"):
+                chosen.set(name, value)
+        if self.results is not None:
+            chosen.set("results", os.fspath(self.results))
+        chosen.set("seed", self._seed())
+        return chosen
+
+    def __repr__(self) -> str:
+        signature = inspect.signature(type(self).__init__).parameters
+        changed = [
+            f"{name}={value!r}"
+            for name, value in self.get_params().items()
+            if name not in signature or not _same(value, signature[name].default)
+        ]
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+    # ---- fitting -----------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        inputs: Any = None,
+        callback: Optional[Callable[[Dict[str, Any]], Any]] = None,
+        overwrite: bool = False,
+    ) -> "Reconstructor":
+        """Train on X: one trajectory (T, N), or a list of them, in the user's units.
+
+        ``inputs`` are known inputs beside X, row t driving the step that leads to row t. ``callback`` gets every
+        row of the log; a true answer stops the training. ``y`` is not used. With ``results`` set, ``overwrite``
+        replaces runs that are there.
+
+        Ctrl-C stops after the current update and raises ``KeyboardInterrupt``; ``model_`` is then the model as it
+        stands, and ``resume`` goes on (with ``results`` set there is a checkpoint on disk, too). A run that
+        diverges is a ``DivergedError``; of several runs, a ``DivergenceWarning`` unless all of them did.
+        """
+        found = tables(X)
+        if all(len(table.values) == 1 for table in found):
+            raise DataError("X has 1 sample, and a trajectory needs at least two rows: time runs down the rows")
+        driven = None if inputs is None else tables(inputs, "inputs")
+        chosen = self._settings()
+        series = Series.of_tables(found, driven, dt=chosen.get("dt"))
+        _lib.call("series_check", series.handle, 2)  # first: a table on its side is not a matter of settings
+        _lib.call("settings_check", chosen.pointer, series.handle)
+        self._forget()
+        self._remember(found, driven)
+        watch = Watch(self.verbose, callback)
+        if self.results is None:
+            trainer = self._trainer = _Trainer(chosen, series)
+            self._train(watch, "trainer_run", trainer.handle)
+        else:
+            self._train(watch, "train_series", chosen.pointer, series.handle, 0, overwrite)
+        return self
+
+    def resume(
+        self, X: Any = None, *, inputs: Any = None, callback: Optional[Callable[[Dict[str, Any]], Any]] = None
+    ) -> "Reconstructor":
+        """Go on with a ``fit`` that was stopped, to the same numbers as if it never had been.
+
+        In memory nothing is needed; on disk (``results``) give X and inputs again.
+        """
+        watch = Watch(self.verbose, callback)
+        if self.results is not None:
+            if X is None:
+                raise ArgumentError("a training on disk goes on with the same data: give X to resume")
+            found = tables(X)
+            driven = None if inputs is None else tables(inputs, "inputs")
+            self._remember(found, driven)
+            series = Series.of_tables(found, driven, dt=float(self.dt))
+            self._train(watch, "train_resume_series", _lib.path_bytes(self._folder()), None, series.handle)
+        else:
+            trainer = getattr(self, "_trainer", None)
+            if trainer is None:
+                raise NotFittedError("there is nothing to resume; call fit first")
+            self._train(watch, "trainer_run", trainer.handle)
+        return self
+
+    def _folder(self) -> str:
+        """Of all runs of a training on disk."""
+        return os.path.join(os.fspath(self.results or ""), self.experiment, self.name)
+
+    def _forget(self) -> None:
+        for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("_")]:
+            delattr(self, name)
+        self._trainer = None
+
+    def _remember(self, found: List[Table], driven: Optional[List[Table]]) -> None:
+        """What later calls need of the data: names, container, and the last rows, where a forecast begins."""
+        self.n_features_in_ = found[0].values.shape[1]
+        self._container, self._rows_of_log = found[0].container, {}
+        if found[0].names is not None:
+            self.feature_names_in_ = np.array(found[0].names, dtype=object)
+        rows = max(int(self.warmup), _SMALLEST_TAIL) + 1
+        self._tail = np.array(found[-1].values[-rows:], dtype=float)
+        self._tail_inputs = None if driven is None else np.array(driven[-1].values[-rows:], dtype=float)
+
+    def _train(self, watch: Watch, function: str, *arguments: Any) -> None:
+        try:
+            watch.run(function, *arguments)
+        finally:  # also after Ctrl-C: the models as they stand
+            for run, rows in watch.rows.items():
+                self._rows_of_log.setdefault(run, []).extend(rows)
+            self._collect(watch)
+        lost = {run: sentence for run, (status, sentence) in watch.endings.items() if status == DivergedError.status}
+        if lost and len(lost) == int(self.runs):
+            error = DivergedError(lost[min(lost)])
+            error.partial = self.__dict__.get("model_")
+            raise error
+        for run, sentence in sorted(lost.items()):
+            warnings.warn(f"run {run}: {sentence}", DivergenceWarning, stacklevel=3)
+
+    def _collect(self, watch: Watch) -> None:
+        """Models and logs of all runs that have begun; the best of them."""
+        models: List[Optional[Model]] = []
+        runs: List[Run] = []
+        for number in range(1, int(self.runs) + 1):
+            if self._trainer is not None:
+                begun = number in watch.choices or number in self._rows_of_log
+                models.append(self._trainer.model(number) if begun else None)
+                continue
+            folder = os.path.join(self._folder(), f"{number:03d}")
+            if os.path.exists(os.path.join(folder, "config.yaml")):
+                runs.append(load_run(folder))
+            there = os.path.exists(os.path.join(folder, "model.npz"))
+            models.append(Model.load(folder) if there else None)
+        logs = [log_arrays(self._rows_of_log.get(number, [])) for number in range(1, int(self.runs) + 1)]
+        if not any(model is not None for model in models):
+            return
+        lost = {run for run, (status, _) in watch.endings.items() if status == DivergedError.status}
+        self.models_, self.logs_ = models, logs
+        _, _, best, self.model_ = min(
+            (number + 1 in lost, log["loss"][-1] if len(log["loss"]) else np.inf, number, model)
+            for number, (model, log) in enumerate(zip(models, logs))
+            if model is not None
+        )
+        self.log_ = logs[best]
+        if runs:
+            self.runs_ = runs
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "model_" in self.__dict__
+
+    def _fitted(self) -> Model:
+        if "model_" not in self.__dict__:
+            raise NotFittedError("this Reconstructor is not fitted yet: call fit, or load a model")
+        return self.model_
+
+    # ---- using the model ---------------------------------------------------------------------------
+
+    def _checked(self, X: Any, what: str) -> Any:
+        """X has the columns of the training data, in their order."""
+        found = tables(X, what)
+        N = self._fitted().dim
+        if found[0].values.shape[1] != N:
+            raise DataError(
+                f"{what} has {found[0].values.shape[1]} features, but Reconstructor is expecting {N} features as input"
+            )
+        names = getattr(self, "feature_names_in_", None)
+        if names is not None and found[0].names is not None and list(names) != list(found[0].names):
+            raise DataError(
+                "The feature names should match those that were passed during fit: "
+                f"{', '.join(map(str, names))}; {what} has {', '.join(found[0].names)}"
+            )
+        return X
+
+    def generate(
+        self,
+        steps: int,
+        context: Any = None,
+        *,
+        inputs: Any = None,
+        future_inputs: Any = None,
+        warmup: Union[int, str, None] = None,
+        latent: bool = False,
+        inputs_end: str = "stop",
+    ) -> Any:
+        """Run free for ``steps`` rows, in the user's units and in the container of the data.
+
+        Without a ``context`` the run goes on where the training data end. With one, the model warms up on its
+        first rows (``warmup`` of them; None: as many as in training; "all": the whole context) and the first free
+        row stands for row warmup + 1 of the context. ``latent``: also the latent states. For models with inputs see
+        ``Model.generate``. A run that leaves all bounds is a ``DivergedError``.
+        """
+        model = self._fitted()
+        container = getattr(self, "_container", "numpy")
+        if context is None:
+            context, inputs, warmup = self._end(inputs)
+        else:
+            context = self._checked(context, "context")
+            container = tables(context, "context")[0].container
+        if warmup == "all":
+            warmup = len(tables(context, "context")[0].values) - 1
+        elif isinstance(warmup, str):
+            raise ArgumentError(f"warmup is {warmup!r}; give a number of rows, 'all', or None")
+        orbit = model.generate(
+            steps, context, inputs=inputs, future_inputs=future_inputs, warmup=warmup, latent=latent,
+            inputs_end=inputs_end,
+        )  # fmt: skip
+        names = getattr(self, "feature_names_in_", model.names)
+        if latent:
+            return like(np.asarray(orbit[0]), container, names, model.dt), orbit[1]
+        return like(np.asarray(orbit), container, names, model.dt)
+
+    def _end(self, inputs: Any) -> Any:
+        """Context, inputs and warm-up that lead to the end of the training data."""
+        if getattr(self, "_tail", None) is None:
+            raise ArgumentError("the model was loaded from a file, without its data: give a context to start from")
+        return self._tail, self._tail_inputs if inputs is None else inputs, len(self._tail) - 1
+
+    def evaluate(self, X: Any, *, inputs: Any = None, **options: Any) -> Evaluation:
+        """Judge the model by data that it has not seen: D_stsp, D_H, RMSE, Lyapunov exponents.
+
+        ``antler.Measuring`` has the options. The answer is a dictionary of the form of ``metrics.json``.
+        """
+        return self._fitted().evaluate(self._checked(X, "X"), inputs=inputs, **options)
+
+    def score(self, X: Any, y: Any = None, *, inputs: Any = None, samples: int = 10_000) -> float:
+        """Minus D_stsp on X, so that more is better; minus infinity when the free run diverged."""
+        found = self.evaluate(X, inputs=inputs, samples=samples, rmse=False, lyapunov=False)
+        return -float(found.summary()["dstsp"])
+
+    def lyapunov_spectrum(self, context: Any = None, **options: Any) -> Lyapunov:
+        """Lyapunov exponents along a free orbit that begins like that of ``generate``.
+
+        ``Model.lyapunov_spectrum`` has the options.
+        """
+        model = self._fitted()
+        if context is None and getattr(self, "_tail", None) is not None:
+            context, options["inputs"], options["warmup"] = self._end(options.get("inputs"))
+            if self._tail_inputs is not None and "future_inputs" not in options:
+                options["future_inputs"] = self._tail_inputs
+        elif context is not None:
+            context = self._checked(context, "context")
+        return model.lyapunov_spectrum(context, **options)
+
+    # ---- files -------------------------------------------------------------------------------------
+
+    def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
+        """Write the model with its settings and scaling as ``.npz``, which every part of Antler and NumPy read."""
+        self._fitted().save(path)
+
+    @classmethod
+    def load(cls, path: Union[str, "os.PathLike[str]"]) -> "Reconstructor":
+        """A fitted Reconstructor from ``save``, from a ``model.npz``, or from a run folder."""
+        model = Model.load(path)
+        made = cls()
+        settings = model.settings
+        settings["random_state"] = settings.pop("seed", 1)
+        for name in ("results", *_ELSEWHERE):
+            settings.pop(name, None)
+        made.set_params(**settings)
+        made.model_, made.models_ = model, [model]
+        made.n_features_in_ = model.dim
+        return made
+
+    def __getstate__(self) -> Dict[str, Any]:
+        state = dict(self.__dict__)
+        state.pop("_trainer", None)  # it lives in the library; what it has learnt is in the models
+        return state
+
+    def __setstate__(self, state: Dict[str, Any]) -> None:
+        self.__dict__.update(state, _trainer=None)
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import InputTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type=None,
+            target_tags=TargetTags(required=False),
+            input_tags=InputTags(two_d_array=True, three_d_array=True, allow_nan=False),
+            requires_fit=True,
+        )
+
+
+def _own_names() -> List[str]:
+    """Parameters that the signature lists, in its order."""
+    parameters = inspect.signature(Reconstructor.__init__).parameters.values()
+    return [p.name for p in parameters if p.name != "self" and p.kind is not inspect.Parameter.VAR_KEYWORD]
+
+
+def _same(a: Any, b: Any) -> bool:
+    return a is b or (type(a) is type(b) and a == b)

@@ -1,0 +1,68 @@
+"""One page for the browser on a run or a sweep: `antler report RUN|SWEEP`.
+
+The page is a single file that needs no network: tables, and figures that can be turned and zoomed, drawn by
+plotly.js, which is packed into it. From a program:
+
+    from antler import report
+
+    report.write("Results/lorenz63/full/001")             # Results/lorenz63/full/001/report.html
+    report.write("Results/lorenz63-sweep", "sweep.html")
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import Any, List, Optional
+
+from ..exceptions import AntlerError
+from ..runs import load_runs
+from . import library, page, payload
+
+__all__ = ["main", "write"]
+
+
+def write(source: Any, out: Any = None, *, data: Any = None, title: Optional[str] = None) -> Path:
+    """Write the report on a run, or on all runs below a folder, and return its path.
+
+    `data` is the true orbit to compare with; by default the data that a run was evaluated on, or else those
+    that its settings name. The page appears under its name only when it is complete.
+    """
+    runs = payload.in_order(load_runs(source))
+    target = Path(out) if out is not None else Path(source) / "report.html"
+    script = library.read()
+    content = payload.build(runs, data)
+    name = title or "/".join(Path(source).resolve().parts[-3 if len(runs) == 1 else -2:])
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        temporary.write_text(page.render(name, runs, content, script), encoding="utf-8")
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return target
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="antler report", description="Write one page for the browser on a run, or on all runs below a folder. "
+        "It needs no network: settings, provenance and measures, the attractor to turn, series to zoom, spectra, "
+        "training curves, and how well the parallel solver agrees with the sequential one.")
+    parser.add_argument("source", metavar="RUN|SWEEP", help="a run folder, or a folder of runs")
+    parser.add_argument("--out", metavar="FILE", help="the page to write; default: report.html in that folder")
+    parser.add_argument("--data", metavar="FILE", help="the true orbit; default: what the run was evaluated on, or else its "
+                        "training data")
+    parser.add_argument("--title", help="headline; default: the names of the folders")
+    return parser
+
+
+def main(arguments: Optional[List[str]] = None) -> int:
+    chosen = _parser().parse_args(arguments)
+    try:
+        path = write(chosen.source, chosen.out, data=chosen.data, title=chosen.title)
+    except (AntlerError, OSError, ValueError) as fault:
+        print(f"antler: {fault}", file=sys.stderr)
+        return 2
+    print(f"{path}: {path.stat().st_size / 1e6:.1f} MB; open it in a browser")
+    return 0

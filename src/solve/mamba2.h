@@ -1,0 +1,15 @@
+/* mamba2.h - the plain reference of the Mamba-2 baseline.  Internal to solve; for templates only. */
+#ifndef ANT_SOLVE_MAMBA2_H
+#define ANT_SOLVE_MAMBA2_H
+
+#include "model/mamba2.h"
+#include "solve/linear.h"
+
+/* Reals that the reference needs for T steps. */
+size_t ANT_FN(ant_mamba2_reference_work)(const ant_model_dims *dims, size_t T);
+
+/* See ant_linear_model; z receives v_t (T, D). */
+double ANT_FN(ant_mamba2_reference)(const ANT_FN(ant_linear) * plan, const real *x, const real *s, real *z,
+                                    double *sums);
+
+#endif

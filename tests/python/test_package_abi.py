@@ -1,0 +1,64 @@
+"""The structs and functions that the package declares are those of the header."""
+
+import ctypes
+import inspect
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from antler import _lib, _structs
+
+HEADER = Path(__file__).resolve().parents[2] / "include" / "antler" / "antler.h"
+STRUCTS = {
+    name: struct
+    for name, struct in inspect.getmembers(_structs, inspect.isclass)
+    if issubclass(struct, ctypes.Structure) and struct is not ctypes.Structure
+}
+
+
+def c_name(name):
+    return "antler" + re.sub("([A-Z])", lambda match: "_" + match.group(1).lower(), name)
+
+
+def test_every_struct_is_laid_out_as_in_the_header(tmp_path):
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None or not HEADER.exists():
+        pytest.skip("needs the header and a C compiler")
+    lines = []
+    for name, struct in STRUCTS.items():
+        kind = c_name(name)
+        lines.append(f'printf("{name} size %zu\\n", sizeof({kind}));')
+        for field in struct._fields_:
+            place = f"offsetof({kind}, {field[0]}), sizeof((({kind} *)0)->{field[0]})"
+            lines.append(f'printf("{name} {field[0]} %zu %zu\\n", {place});')
+    source = tmp_path / "layout.c"
+    source.write_text(
+        "#include <antler/antler.h>\n#include <stddef.h>\n#include <stdio.h>\nint main(void)\n{\n"
+        + "\n".join(lines)
+        + "\nreturn 0;\n}\n"
+    )
+    program = tmp_path / "layout"
+    subprocess.run([compiler, "-I", HEADER.parents[1], source, "-o", program], check=True)
+    said = subprocess.run([program], check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
+    here = []
+    for name, struct in STRUCTS.items():
+        here.append(f"{name} size {ctypes.sizeof(struct)}")
+        for field in struct._fields_:
+            at = getattr(struct, field[0])
+            here.append(f"{name} {field[0]} {at.offset} {at.size}")
+    assert here == said
+
+
+def test_every_function_has_the_arguments_of_the_header():
+    if not HEADER.exists():
+        pytest.skip("needs the header")
+    text = re.sub(r"/\*.*?\*/", "", HEADER.read_text(), flags=re.S)
+    declared = {
+        name: 0 if arguments.strip() == "void" else arguments.count(",") + 1
+        for name, arguments in re.findall(r"ANTLER_API[^;(]*?antler_(\w+)\(([^;]*)\);", text)
+    }
+    for name, (_result, arguments) in _lib._FUNCTIONS.items():
+        assert declared[name] == len(arguments), name

@@ -1,0 +1,88 @@
+"""Systems, files, and the way from a user's array to the library and back."""
+
+import numpy as np
+import pytest
+
+import antler
+from antler import exceptions
+from antler._series import Series
+
+
+def test_simulate_repeats_itself_and_takes_parameters():
+    x = antler.simulate("lorenz63", 200)
+    assert x.shape == (200, 3) and x.dtype == np.float64
+    np.testing.assert_array_equal(x, antler.simulate("lorenz63", 200))
+    assert not np.array_equal(x, antler.simulate("lorenz63", 200, seed=2))
+    assert not np.array_equal(x, antler.simulate("lorenz63", 200, rho=24.0))
+    start = antler.simulate("lorenz63", 5, initial=[1, 2, 3], transient=0.0)
+    np.testing.assert_array_equal(start[0], [1, 2, 3])
+    flat = antler.simulate("lorenz63", 500, standardise=True, noise=0.05)
+    np.testing.assert_allclose(flat.std(0), 1.0, rtol=1e-12)
+
+
+def test_simulate_refuses_with_sentences():
+    with pytest.raises(exceptions.NotFoundError, match="did you mean 'lorenz63'"):
+        antler.simulate("lorenz64")
+    with pytest.raises(exceptions.NotFoundError, match="sigma"):
+        antler.simulate("lorenz63", 10, sgma=3.0)
+    with pytest.raises(exceptions.ArgumentError, match="initial has 2 numbers"):
+        antler.simulate("lorenz63", 10, initial=[1, 2])
+    with pytest.raises(ValueError, match="length"):
+        antler.simulate("lorenz63", 0)
+
+
+def test_systems_describe_themselves():
+    system = antler.systems()["lorenz63"]
+    assert system.variables == ("x", "y", "z") and system.dt == 0.01
+    assert set(system.parameters) == {"sigma", "rho", "beta"} and "dx/dt" in system.equations.replace("'", "/dt")
+
+
+def test_files_are_loaded_in_user_units(tmp_path):
+    x = antler.simulate("lorenz63", 50)
+    np.save(tmp_path / "x.npy", x)
+    np.testing.assert_array_equal(antler.load(tmp_path / "x.npy"), x)
+    np.savetxt(tmp_path / "x.csv", x, delimiter=",", header="a,b,c", comments="")
+    np.testing.assert_allclose(antler.load(tmp_path / "x.csv", columns="a,c"), x[:, [0, 2]])
+    values, inputs = antler.load(tmp_path / "x.csv", inputs="b")
+    np.testing.assert_allclose(values, x[:, [0, 2]])
+    np.testing.assert_allclose(inputs, x[:, [1]])
+    np.savez(tmp_path / "x.npz", x_000=(x - 1) / 2, mean=np.ones(3), scale=np.full(3, 2.0))
+    np.testing.assert_allclose(antler.load(tmp_path / "x.npz"), x)
+    assert len(antler.load([tmp_path / "x.npy", tmp_path / "x.npy"])) == 2
+    (tmp_path / "bad.csv").write_text("1,2\n3\n")
+    with pytest.raises(exceptions.FormatError, match="bad.csv"):
+        antler.load(tmp_path / "bad.csv")
+    with pytest.raises(FileNotFoundError, match="none.npy"):
+        antler.load(tmp_path / "none.npy")
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i2", "u8", "?", ">f8", "f2"])
+def test_number_types_are_read(dtype):
+    x = (np.arange(60).reshape(20, 3) % 7).astype(dtype)
+    np.testing.assert_array_equal(Series.of(x).read()[0], x.astype(float))
+
+
+def test_arrays_are_looked_at_and_not_copied():
+    x = np.random.default_rng(0).standard_normal((100, 6))
+    for view in (x, x.astype(np.float32), np.asfortranarray(x), x[::-2, 1::2], x.T.copy().T):
+        series = Series.of(view)
+        assert series._keep[0].__array_interface__["data"] == view.__array_interface__["data"]
+        assert np.shares_memory(series._keep[0], view)
+        view[3, 1] += 1.0  # the library sees the change, because it looks at the same memory
+        np.testing.assert_array_equal(series.read()[0], view.astype(float))
+
+
+def test_a_series_keeps_its_arrays_alive():
+    series = Series.of(np.arange(3000.0).reshape(1000, 3))
+    for _ in range(10):
+        np.zeros((1000, 3)).fill(-1.0)
+    np.testing.assert_array_equal(series.read()[0], np.arange(3000.0).reshape(1000, 3))
+
+
+def test_one_and_three_axes():
+    assert Series.of(np.arange(10.0)).dim == 1
+    assert Series.of(list(range(10))).dim == 1
+    assert Series.of([[1, 2], [3, 4], [5, 6]]).dim == 2
+    many = Series.of(np.random.default_rng(0).standard_normal((4, 10, 2)))
+    assert many.count == 4 and many.dim == 2
+    assert Series.of([np.zeros(5), np.zeros(9)]).count == 2

@@ -1,0 +1,60 @@
+"""Measures on arrays, against formulas and known cases."""
+
+import numpy as np
+import pytest
+
+import antler
+from antler import exceptions, measures
+
+
+def test_an_orbit_is_like_itself_and_unlike_noise(lorenz):
+    noise = np.random.default_rng(0).standard_normal(lorenz.shape) * lorenz.std(0) + lorenz.mean(0)
+    for variant in ("gmm", "gmm-silverman", "bins"):
+        same = measures.dstsp(lorenz, lorenz, variant=variant, samples=500)
+        assert abs(same) < 1e-12 < measures.dstsp(lorenz, noise, variant=variant, samples=500)
+    assert measures.hellinger(lorenz, lorenz) < 1e-7 < measures.hellinger(lorenz, noise)
+    assert measures.dstsp_embedded(lorenz[:, :1], lorenz[:, :1], 3, 10, samples=200) == 0.0
+    whole = measures.compare(lorenz, noise, samples=500)
+    assert whole["dstsp"]["value"] == measures.dstsp(lorenz, noise, samples=500)
+    assert whole["hellinger"]["value"] == pytest.approx(measures.hellinger(lorenz, noise), rel=1e-12)
+    np.testing.assert_allclose(whole["true"]["mean"], lorenz.mean(0))
+    with pytest.raises(exceptions.ArgumentError, match="gmm"):
+        measures.dstsp(lorenz, noise, variant="gmn")
+    with pytest.raises(exceptions.DivergedError, match="row"):
+        measures.dstsp(lorenz, np.full_like(lorenz, np.nan), samples=10)
+    with pytest.raises(exceptions.DataError, match="variables"):
+        measures.compare(lorenz, lorenz[:, :2])
+
+
+def test_delay_vectors():
+    x = np.arange(12.0).reshape(6, 2)
+    found = measures.embed(x, 3, 2)
+    assert found.shape == (2, 6)
+    np.testing.assert_array_equal(found[0], [8, 9, 4, 5, 0, 1])
+    with pytest.raises(exceptions.ArgumentError):
+        measures.embed(x, 0, 2)
+    with pytest.raises(antler.AntlerError):
+        measures.embed(x, 4, 2)
+
+
+def test_spectra_are_normalised_and_find_the_line():
+    t = np.arange(1000)
+    waves = np.column_stack([np.sin(2 * np.pi * t / 20), np.cos(2 * np.pi * t / 50)])
+    found = measures.power_spectrum(waves, smoothing=0)
+    assert found.shape == (501, 2)
+    np.testing.assert_allclose(found.sum(0), 1.0)
+    assert found.argmax(0).tolist() == [50, 20]
+
+
+def test_rmse_and_statistics():
+    assert measures.rmse(np.zeros((4, 2)), np.ones((4, 2))) == pytest.approx(np.sqrt(2))
+    with pytest.raises(exceptions.DataError, match="shape"):
+        measures.rmse(np.zeros((4, 2)), np.ones((5, 2)))
+    found = measures.statistics([1.0, 2.0, 6.0, np.inf, np.nan])
+    assert (found.measured, found.diverged, found.median, found.mean) == (4, 1, 4.0, 3.0)
+
+
+def test_log_density_is_that_of_the_mixture():
+    x, samples, variance = np.array([[0.0], [2.0]]), np.array([[1.0], [50.0]]), np.array([0.5])
+    want = np.logaddexp.reduce(-((samples - x.T) ** 2) / (2 * 0.5), axis=1) - np.log(2 * np.sqrt(2 * np.pi * 0.5))
+    np.testing.assert_allclose(measures.log_density(x, samples, variance=variance), want, rtol=1e-12)
