@@ -138,10 +138,11 @@ void ANT_FN(ant_plan_choose)(forced_plan *plan)
         snprintf(plan->choice, sizeof plan->choice, "%s%s", chosen, ant_solver_name(o->solver));
     else if (t->kernels != NULL)
         snprintf(plan->choice, sizeof plan->choice,
-                 "%s%s: batch %zu, T %zu, M %zu, L %zu, %d threads; %zu chunks per sequence (%s), "
+                 "%s%s: batch %zu, T %zu, M %zu, L %zu, %d threads; %zu chunk%s per sequence (%s), "
                  "or %zu (%s) where that does not pay",
                  chosen, ant_solver_name(o->solver), plan->batch, plan->T, plan->layout.dims.M,
-                 plan->layout.dims.L, o->threads, t->chunks, t->kernels->name, e->chunks, e->kernels->name);
+                 plan->layout.dims.L, o->threads, t->chunks, t->chunks > 1 ? "s" : "", t->kernels->name,
+                 e->chunks, e->kernels->name);
     else
         snprintf(plan->choice, sizeof plan->choice,
                  "%s%s: batch %zu, T %zu, M %zu, L %zu, %d threads; %zu chunk%s per sequence (%s)", chosen,

@@ -23,6 +23,7 @@ typedef ANT_FN(ant_group) piece_group;
 typedef ANT_FN(ant_run) piece_run;
 
 enum { PIECE = 128 };               /* steps between two fresh starts of J and of the running sum */
+enum { FLUSH = 512 };               /* stretches between two additions of the sums into double */
 enum { SMALL = 66, SMALL_ROW = 6 }; /* vectors of a Jacobian and a state with code of its own: M <= 10 */
 
 #include "solve/piece_weights.h"
@@ -30,8 +31,7 @@ enum { SMALL = 66, SMALL_ROW = 6 }; /* vectors of a Jacobian and a state with co
 /* What one thread needs: a stretch of time, and the sums of all segments of its slot. */
 typedef struct piece_buffers {
     vector *z, *row, *state;       /* (mv) */
-    vector *observed;              /* (nv) */
-    vector *before_relu;           /* (units): V zeta~ + b, then V zeta~ when clipped */
+    vector *before_relu;           /* (units): |V zeta~ + b|, then |V zeta~| when clipped */
     vector *jacobian, *running;    /* (M + 1, mv): J - I; (M, mv) */
     vector *tile_v, *tile_w;       /* (PIECE, mv): v after each step, a w before it */
     vector *tile_teacher;          /* (PIECE, mv): a Q^T B+ x, and 1 at place M */
@@ -89,6 +89,17 @@ static size_t piece_mask_words(const ant_model_dims *d)
     piece_place(d, NULL, &w);
     return w.words;
 }
+
+static void piece_open(const ant_model_dims *d, real *scratch)
+{
+    piece_weights w;
+    piece_buffers t;
+    piece_place(d, NULL, &w);
+    buffers_place(&w, NULL, &t);
+    memset(scratch + t.sums_begin, 0, (t.sums_end - t.sums_begin) * sizeof *scratch);
+}
+
+#include "solve/piece_sums.h"
 
 typedef real vector_loose __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(real))));
 
@@ -523,7 +534,8 @@ static ALWAYS_INLINE void tile_back(const size_t M, const piece_problem *p, cons
 }
 
 static ALWAYS_INLINE piece_run backward_for(const size_t M, const piece_problem *p, const real *packed,
-                                            piece_group *g, bool loss, double floor, real *scratch)
+                                            piece_group *g, bool loss, double floor, real *scratch,
+                                            double *sums)
 {
     const size_t mv = vectors(M + 1, LANES), N = p->layout->dims.N;
     piece_weights w;
@@ -537,7 +549,7 @@ static ALWAYS_INLINE piece_run backward_for(const size_t M, const piece_problem 
         outer(N, 1, g->error + g->length * N, N, g->z + g->length * M, M, mv, t.loss);
     }
     piece_run run = {0};
-    for (size_t end = g->length; end > 0 && !run.merged;) {
+    for (size_t end = g->length, tiles = 1; end > 0 && !run.merged; tiles++) {
         const size_t first = (end - 1) / PIECE * PIECE;
         tile_back(M, p, &w, &t, g, loss, first, end);
         tile_sums(p, &w, &t, g, loss, first, end - first);
@@ -547,6 +559,10 @@ static ALWAYS_INLINE piece_run backward_for(const size_t M, const piece_problem 
         const bool lossless = !loss || g->begin + first <= p->warmup + 1;
         run.merged = lossless && run.gap <= (loss ? (double)REAL_EPSILON * run.size : floor);
         end = first;
+        if (tiles % FLUSH == 0) {
+            piece_close(p, packed, scratch, sums);
+            piece_open(&p->layout->dims, scratch);
+        }
     }
     piece_leave(&p->layout->dims, packed, (const real *)t.state, g->border);
     for (size_t m = 0; m < M && run.merged; m++)
@@ -583,28 +599,16 @@ static piece_run piece_forward(const piece_problem *p, const real *packed, piece
 static piece_run piece_backward(const piece_problem *p, const real *packed, piece_group *g, bool loss,
                                 double floor, real *scratch, double *sums)
 {
-    (void)sums; /* piece_close adds to them */
     switch (p->layout->dims.M) {
 #define CASE(m)                                                                                              \
     case m:                                                                                                  \
-        return backward_for(m, p, packed, g, loss, floor, scratch);
+        return backward_for(m, p, packed, g, loss, floor, scratch, sums);
         PIECE_SIZES(CASE)
 #undef CASE
     default:
-        return backward_for(p->layout->dims.M, p, packed, g, loss, floor, scratch);
+        return backward_for(p->layout->dims.M, p, packed, g, loss, floor, scratch, sums);
     }
 }
-
-static void piece_open(const ant_model_dims *d, real *scratch)
-{
-    piece_weights w;
-    piece_buffers t;
-    piece_place(d, NULL, &w);
-    buffers_place(&w, NULL, &t);
-    memset(scratch + t.sums_begin, 0, (t.sums_end - t.sums_begin) * sizeof *scratch);
-}
-
-#include "solve/piece_sums.h"
 
 /* The rows with a weight are the last ones: a plain sum over what lies there. */
 static double piece_square(const piece_problem *p, const piece_group *g)
