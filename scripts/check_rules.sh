@@ -16,7 +16,7 @@ allowed() {
         data/systems) echo "base data" ;;
         model) echo "base data" ;;
         solve) echo "base model" ;;
-        train) echo "base data model solve" ;;
+        train) echo "base data model solve engine" ;;
         measure) echo "base data model engine" ;;
         cli) echo "" ;;
         *) echo "unknown" ;;

@@ -22,4 +22,5 @@ for compiler in cc gcc clang cmake; do
     fi
 done
 bare antler --version
+bare antler report --help >/dev/null
 bare ANTLER="$folder/venv/bin/antler" python -m pytest -q -p no:cacheprovider "$folder"/python/test_package_*.py

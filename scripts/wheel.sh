@@ -15,5 +15,6 @@ export PATH=$PWD/$tools/bin:$PATH CMAKE_BUILD_PARALLEL_LEVEL=${JOBS:-2}
 auditwheel repair --wheel-dir "$out" "$out"/raw/*.whl >"$out/auditwheel.log" 2>&1 || { cat "$out/auditwheel.log" >&2; exit 1; }
 rm -rf "$out/raw"
 wheel=$(ls "$out"/*.whl)
-auditwheel show "$wheel" | grep -qE 'manylinux' || { auditwheel show "$wheel" >&2; exit 1; }
+verdict=$(auditwheel show "$wheel")
+[[ $verdict == *manylinux* ]] || { echo "$verdict" >&2; exit 1; }
 echo "$wheel ($(du -h "$wheel" | cut -f1))"

@@ -797,6 +797,7 @@ typedef struct antler_settings {
     char results[1024];
     size_t runs;
     size_t threads; /* 0: all */
+    antler_device device;
     size_t log_interval, checkpoint_interval;
 
     /* Data */

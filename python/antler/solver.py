@@ -44,6 +44,8 @@ class Problem:
         for name, value in settings.items():
             chosen.set(name, value)
         get = chosen.get
+        if get("model") != "shplrnn":
+            raise ArgumentError(f"the bare solver is for the shplrnn, not for the {get('model')}")
         self.dim, self.input_dim, self.latent_dim = int(dim), int(input_dim), get("latent_dim")
         self.hidden_dim, self.rank = get("hidden_dim"), get("rank")
         self.sequence_length, self.batch_size = get("sequence_length"), get("batch_size")

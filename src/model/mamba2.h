@@ -1,18 +1,21 @@
 /*
  * mamba2.h - the Mamba-2 baseline (SPEC 1): one Mamba-2 block (Dao and Gu 2024) and the readout of the LSSM.
  *
- *     u = in_W x_{t-1} + C s_t + in_b                                        (D)
+ *     u = in_W x_{t-1} + C s_t + in_b
  *     q = proj_in LayerNorm(u) = gate (2D), x (2D), B (16), C (16), dt (8)
  *     (x, B, C) = silu(depth-wise causal convolution of them over 4 steps + conv_b)
- *     Delta = softplus(dt + dt_bias), a = exp(Delta A), A = -exp(A_log)                per head
- *     H_t = a H_{t-1} + Delta x_t B_t^T,  y_t = H_t C_t + D x_t                        per head of 2D/8
- * channels v = u + proj_out RMSNorm(y o silu(gate))                               (D) r = W2 phi(W1 v + b1) +
- * b2,  xhat_t = out_W r + out_b
+ *     Delta = softplus(dt + dt_bias), a = exp(Delta A), A = -exp(A_log)       per head
+ *     H_t = a H_{t-1} + Delta x_t B_t^T,  y_t = H_t C_t + D x_t               per head, of 2D/8 channels
+ *     v = u + proj_out RMSNorm(y o silu(gate))
+ *     r = W2 phi(W1 v + b1) + b2,  xhat_t = out_W r + out_b
  *
- * Parameters are in_W (D,N), in_b (D), C (D,K) when K > 0, ln_w, ln_b (D), proj_in (4D+40, D), conv_W (2D+32,
- * 4), conv_b (2D+32), dt_bias, A_log, D (8), norm_w (2D), proj_out (D,2D), W1 (L,D), b1 (L), W2 (D,L), b2
- * (D), out_W (N,D), out_b (N).  The specification has no inputs; C s_t is added where the LSSM adds it: to
- * what drives the recurrence.
+ * Parameters, in this order:
+ *
+ *     in_W (D,N), in_b (D), C (D,K) when K > 0, ln_w (D), ln_b (D), proj_in (4D+40,D),
+ *     conv_W (2D+32,4), conv_b (2D+32), dt_bias (8), A_log (8), D (8), norm_w (2D), proj_out (D,2D),
+ *     W1 (L,D), b1 (L), W2 (D,L), b2 (D), out_W (N,D), out_b (N)
+ *
+ * The specification has no inputs; C s_t is added where the LSSM adds it: to what drives the recurrence.
  *
  * The recurrent state is the last 3 inputs of the convolution, oldest first (3, 2D+32), H (2D, 16), and
  * the observation x (N) that the next step takes in: constant memory, however long the run.

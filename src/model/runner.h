@@ -4,9 +4,9 @@
  * The recurrent state is a vector of n numbers: all that a step needs of the past.  The first `latent` of
  * them are what callers see as states and may begin at.
  *
- *     shplrnn   z (M)                                           latent = n = M
- *     lssm      z (M), then the observation x (N) that it feeds on          latent = M
- *     mamba2    the last inputs of the convolution, the states of the heads, x    latent = n
+ *     shplrnn   z (M)                                                                   latent = n
+ *     lssm      z (M), then the observation x (N) that it feeds on                      latent = M
+ *     mamba2    the last inputs of the convolution, the states of the heads, x (N)      latent = n
  */
 #ifndef ANT_MODEL_RUNNER_H
 #define ANT_MODEL_RUNNER_H

@@ -32,16 +32,19 @@ typedef struct ANT_FN(ant_block_kernels) {
     /* y = phi(y), and dy = dy where phi(y) > 0, else 0.  (rows, ANT_BLOCK) */
     void (*relu)(size_t rows, real *y);
     void (*relu_back)(size_t rows, const real *y, real *dy);
-    /* out_ij = sum over the block of a_i b_j.  a: (rows, ANT_BLOCK); b: (cols, ANT_BLOCK); out: (rows, cols).
-     */
+    /* out_ij = sum over the block of a_i b_j.  a: (rows, ANT_BLOCK); b: (cols, ANT_BLOCK). */
     void (*dots)(const real *a, size_t rows, const real *b, size_t cols, real *out);
     /* y = e^x and y = 1 / (1 + e^-x); x is clamped where e^x would leave the range.  (rows, ANT_BLOCK) */
     void (*exponential)(size_t rows, const real *x, real *y);
     void (*sigmoid)(size_t rows, const real *x, real *y);
     /*
-     * A kernel between any two steps of the block, weighed by the decays between them: with D_tr the product
-     * of decay_k over r < k <= t, and 0 for t < r, later:    out[t][r] += D_tr kernel[t][r] earlier:
-     * out[r][t] += D_tr kernel[r][t] decay: (ANT_BLOCK); kernel, out: (ANT_BLOCK, ANT_BLOCK).
+     * A kernel between any two steps of the block, weighed by the decays between them.  With D_tr the
+     * product of decay_k over r < k <= t, and 0 for t < r:
+     *
+     *     later     out[t][r] += D_tr kernel[t][r]
+     *     earlier   out[r][t] += D_tr kernel[r][t]
+     *
+     * decay: (ANT_BLOCK); kernel, out: (ANT_BLOCK, ANT_BLOCK).
      */
     void (*decay_later)(const real *decay, const real *kernel, real *out);
     void (*decay_earlier)(const real *decay, const real *kernel, real *out);

@@ -5,12 +5,12 @@
  * to the state after it by state -> decay o state + offset, with decay and offset known from the data
  * alone; so all blocks are worked on in parallel, and one affine scan (scan.h) joins them:
  *
- *     before    features of every block, and its map                     in parallel
+ *     before    features of every block, and its map                          in parallel
  *     scan      the state entering every block
- *     between   states, predictions, loss; gradients that stay within a block, and the reverse map
- *               adjoint -> decay o adjoint + offset'                      in parallel
+ *     between   states, predictions, loss, the gradients that stay within a block, and the reverse map
+ *               adjoint -> decay o adjoint + offset'                          in parallel
  *     scan      the adjoint leaving every block, in reverse
- *     after     what needs that adjoint                                  in parallel
+ *     after     what needs that adjoint                                       in parallel
  *
  * Blocks belong to tiles; tile and scan borders follow from the sizes alone, so the answer does not depend
  * on the number of threads.  Internal to solve; for templates only.
@@ -53,7 +53,7 @@ typedef struct ANT_FN(ant_linear_model) {
      * returns the sum of squared errors.  x: (T+1, N); s: (T, K) or NULL.
      */
     double (*reference)(const ANT_FN(ant_linear) * plan, const real *x, const real *s, real *z, double *sums);
-    /* Turn finished sums (total) into derivatives by the parameters, in place. */
+    /* Turn finished sums (total) into derivatives by the parameters, in place; NULL: they are. */
     void (*finish)(const ant_model_layout *layout, const real *parameters, double *sums);
 } ANT_FN(ant_linear_model);
 

@@ -294,7 +294,8 @@ static double solve_by_reference(linear *p, bool with_gradient)
 
 static void finish(linear *p, real *gradient)
 {
-    p->model->finish(&p->layout, p->parameters, p->sums);
+    if (p->model->finish != NULL)
+        p->model->finish(&p->layout, p->parameters, p->sums);
     for (size_t i = 0; i < p->layout.total; i++)
         gradient[i] = (real)p->sums[i];
 }

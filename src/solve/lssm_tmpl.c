@@ -51,10 +51,10 @@ static kept kept_of(const linear *p, size_t index)
     return (kept){z, v, x, x + d->N * ANT_BLOCK};
 }
 
-/* hidden and its gradient (L), prediction and error (N), in columns of ANT_BLOCK. */
+/* hidden and its gradient (L), prediction and error (N), in columns of ANT_BLOCK; or two vectors (M). */
 static size_t scratch_count(const ant_model_dims *d)
 {
-    return 2 * (d->L + d->N) * ANT_BLOCK;
+    return 2 * (d->L + d->N + d->M) * ANT_BLOCK;
 }
 
 /* ---- phases --------------------------------------------------------------------------------------- */
@@ -72,17 +72,18 @@ static void enter(const linear *p, const item *i)
         ANT_FN(ant_block_load)(i->s, i->count, d->K, k.s);
         p->kernels->multiply(p->parameters + at->C, d->M, d->K, k.s, k.z);
     }
-    for (size_t m = 0; m < d->M; m++) {
-        const real A = p->derived[m];
-        real *z = k.z + m * ANT_BLOCK, decay = A;
-        for (size_t t = 1; t < i->count; t++) {
-            z[t] += A * z[t - 1];
-            decay *= A;
+    real *decay = p->decay + i->index * d->M, *offset = p->offset + i->index * d->M;
+    memcpy(decay, p->derived, d->M * sizeof *decay);
+    for (size_t t = 1; t < i->count; t++) { /* all units at once: one alone would wait for itself */
+        for (size_t m = 0; m < d->M; m++) {
+            k.z[m * ANT_BLOCK + t] += p->derived[m] * k.z[m * ANT_BLOCK + t - 1];
+            decay[m] *= p->derived[m];
         }
+    }
+    for (size_t m = 0; m < d->M; m++) {
+        offset[m] = k.z[m * ANT_BLOCK + i->count - 1];
         for (size_t t = i->count; t < ANT_BLOCK; t++)
-            z[t] = 0;
-        p->decay[i->index * d->M + m] = decay;
-        p->offset[i->index * d->M + m] = z[i->count - 1];
+            k.z[m * ANT_BLOCK + t] = 0;
     }
 }
 
@@ -90,11 +91,12 @@ static void enter(const linear *p, const item *i)
 static void complete_states(const linear *p, const item *i, const kept *k)
 {
     const size_t M = p->layout.dims.M;
-    for (size_t m = 0; m < M; m++) {
-        real *z = k->z + m * ANT_BLOCK, from = p->entering[i->index * M + m];
-        for (size_t t = 0; t < i->count; t++) {
-            from *= p->derived[m];
-            z[t] += from;
+    real *from = ANT_FN(ant_linear_scratch)(p, i->tile); /* (M) */
+    memcpy(from, p->entering + i->index * M, M * sizeof *from);
+    for (size_t t = 0; t < i->count; t++) {
+        for (size_t m = 0; m < M; m++) {
+            from[m] *= p->derived[m];
+            k->z[m * ANT_BLOCK + t] += from[m];
         }
     }
     ANT_FN(ant_block_store)(k->z, i->count, M, p->states + (i->sequence * p->T + i->first) * M);
@@ -132,12 +134,12 @@ static void cross(const linear *p, const item *i)
     memset(k.v, 0, M * ANT_BLOCK * sizeof *k.v);
     if (ANT_FN(ant_linear_counts)(p, i->first + i->count))
         read_out(p, i, &k);
-    for (size_t m = 0; m < M; m++) {
-        real *v = k.v + m * ANT_BLOCK;
-        for (size_t t = i->count - 1; t-- > 0;)
-            v[t] += p->derived[m] * v[t + 1];
-        p->offset[i->index * M + m] = p->derived[m] * v[0];
+    for (size_t t = i->count - 1; t-- > 0;) {
+        for (size_t m = 0; m < M; m++)
+            k.v[m * ANT_BLOCK + t] += p->derived[m] * k.v[m * ANT_BLOCK + t + 1];
     }
+    for (size_t m = 0; m < M; m++)
+        p->offset[i->index * M + m] = p->derived[m] * k.v[m * ANT_BLOCK];
 }
 
 /* v_t += A^(last-t) v_leaving, then the gradients of what drives the state. */
@@ -147,15 +149,19 @@ static void leave(const linear *p, const item *i)
     const ant_model_dims *d = &at->dims;
     const ANT_FN(ant_block_kernels) *q = p->kernels;
     const kept k = kept_of(p, i->index);
-    for (size_t m = 0; m < d->M; m++) {
-        real *v = k.v + m * ANT_BLOCK, from = p->leaving[i->index * d->M + m], sum = 0;
-        const real *z = k.z + m * ANT_BLOCK;
-        for (size_t t = i->count; t-- > 0; from *= p->derived[m]) {
-            v[t] += from;
-            sum += v[t] * (t > 0 ? z[t - 1] : p->entering[i->index * d->M + m]);
+    real *from = ANT_FN(ant_linear_scratch)(p, i->tile), *sum = from + d->M; /* (M) */
+    memcpy(from, p->leaving + i->index * d->M, d->M * sizeof *from);
+    memset(sum, 0, d->M * sizeof *sum);
+    for (size_t t = i->count; t-- > 0;) {
+        for (size_t m = 0; m < d->M; m++) {
+            const size_t j = m * ANT_BLOCK + t;
+            k.v[j] += from[m];
+            from[m] *= p->derived[m];
+            sum[m] += k.v[j] * (t > 0 ? k.z[j - 1] : p->entering[i->index * d->M + m]);
         }
-        *ANT_FN(ant_linear_sums)(p, i->tile, at->Abar + m) += sum;
     }
+    for (size_t m = 0; m < d->M; m++)
+        *ANT_FN(ant_linear_sums)(p, i->tile, at->Abar + m) += sum[m];
     q->sum_rows(k.v, d->M, ANT_FN(ant_linear_sums)(p, i->tile, at->h));
     q->outer(k.v, d->M, k.x, d->N, ANT_FN(ant_linear_sums)(p, i->tile, at->U));
     if (d->K > 0)

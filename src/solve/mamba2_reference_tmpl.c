@@ -1,10 +1,9 @@
 /*
- * mamba2_reference_tmpl.c - the Mamba-2 baseline in plain steps, and back through them one by one: the
- * oracle.
+ * mamba2_reference_tmpl.c - the Mamba-2 baseline in plain steps, and back one by one: the oracle.
  *
  * States H are kept at the starts of segments only; on the way back each segment is run again, with a tape
- * per step.  dH is the adjoint of the state after a step, `pending` what later convolutions owe to the inputs
- * of the last three steps.
+ * per step.  dH is the adjoint of the state after a step, `pending` what later convolutions owe to the
+ * inputs of the last three steps.
  */
 #include "solve/mamba2.h"
 

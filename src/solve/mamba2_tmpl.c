@@ -1,14 +1,21 @@
 /*
- * mamba2_tmpl.c - training of the Mamba-2 baseline by blocks (linear.h), in the chunked form of its
- * recurrence.
+ * mamba2_tmpl.c - training of the Mamba-2 baseline by blocks (linear.h): the chunked form of its recurrence.
  *
- * Within a block, with E_t the product of the decays up to t, D_tr the one over r < k <= t, S_r the one after
- * r, and w_r = Delta_r x_r, a head that enters with state H gives (Dao and Gu 2024, SSD) y_t = E_t H C_t +
- * sum_{r<=t} D_tr (C_t . B_r) w_r + D x_t,    H_out = E_last H + sum_r S_r w_r B_r^T which are products of
- * small matrices.  Backwards, with G the adjoint of H_out, dw_r = sum_{t>=r} D_tr (C_t . B_r) dy_t + S_r G
- * B_r,          dH = E_last G + sum_t E_t dy_t C_t^T dK_tr = D_tr (dy_t . w_r):   dC_t = sum_r dK_tr B_r +
- * E_t H^T dy_t,   dB_r = sum_t dK_tr C_t + S_r G^T w_r dlog a_t = sum_{k>=t} [dy_k . (y_k - D x_k) - w_k .
- * dw_k] + <G, H_out> where the last line collects all that grows with the decay of step t.
+ * Within a block let E_t be the product of the decays up to t, D_tr that over r < k <= t, S_r that after r,
+ * and w_r = Delta_r x_r.  A head that enters with state H gives (SSD, Dao and Gu 2024)
+ *
+ *     y_t   = E_t H C_t + sum_{r<=t} D_tr (C_t . B_r) w_r + D x_t
+ *     H_out = E_last H + sum_r S_r w_r B_r^T
+ *
+ * which are products of small matrices.  Backwards, with G the adjoint of H_out:
+ *
+ *     dw_r  = sum_{t>=r} D_tr (C_t . B_r) dy_t + S_r G B_r
+ *     dH    = E_last G + sum_t E_t dy_t C_t^T
+ *     dC_t  = sum_r dK_tr B_r + E_t H^T dy_t         with dK_tr = D_tr (dy_t . w_r)
+ *     dB_r  = sum_t dK_tr C_t + S_r G^T w_r
+ *     dlog a_t = sum_{k>=t} [dy_k . (y_k - D x_k) - w_k . dw_k] + <G, H_out>
+ *
+ * The last one collects all that grows with the decay of step t.
  */
 #include "solve/mamba2.h"
 
@@ -661,14 +668,6 @@ static void project_back(const linear *p, const item *i)
         o->outer(k.u, m->D, k.s, m->K, sums_of(p, i, m->C));
 }
 
-/* All sums are by the parameters themselves. */
-static void finish(const ant_model_layout *layout, const real *parameters, double *sums)
-{
-    (void)layout;
-    (void)parameters;
-    (void)sums;
-}
-
 static const ANT_FN(ant_linear_model) mamba2 = {
     .name = "mamba2",
     .state = state,
@@ -682,7 +681,6 @@ static const ANT_FN(ant_linear_model) mamba2 = {
     .between = {cross},
     .after = {leave, project_back},
     .reference = ANT_FN(ant_mamba2_reference),
-    .finish = finish,
 };
 
 static antler_status create(const ant_model_layout *layout, size_t T, size_t batch,

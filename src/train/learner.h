@@ -53,4 +53,9 @@ extern const ant_learner_ops ant_learner_ops_f32, ant_learner_ops_f64;
 /* A parameter beyond this has exploded, whatever the loss says. */
 #define ANT_PARAMETER_LIMIT 1e6
 
+/* ANTLER_DIVERGED with the update, what was not finite, and what to try; or with the parameter that exploded.
+ */
+antler_status ant_learner_diverged(const ant_model_layout *layout, size_t update, const char *term);
+antler_status ant_learner_exploded(const ant_model_layout *layout, size_t update, size_t parameter);
+
 #endif

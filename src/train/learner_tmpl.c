@@ -9,7 +9,6 @@
 #include "solve/solve.h"
 #include "train/optimiser.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -149,9 +148,7 @@ static bool forced(const learner *l)
 
 static antler_status diverged(const learner *l, uint32_t update, const char *term)
 {
-    return ant_fail(ANTLER_DIVERGED, "diverged at update %lu: %s; try %s", (unsigned long)update, term,
-                    forced(l) ? "a larger gtf_alpha, a smaller start_lr, or clipped: true"
-                              : "a smaller start_lr or gradient_clip");
+    return ant_learner_diverged(l->config.layout, update, term);
 }
 
 static antler_status find_gradient(learner *l, uint32_t update, ant_update *result)
@@ -201,18 +198,9 @@ static antler_status add_regularisers(learner *l, uint32_t update, ant_update *r
 
 static antler_status check_parameters(const learner *l, uint32_t update)
 {
-    const ant_model_layout *layout = l->config.layout;
-    for (size_t k = 0; k < layout->slices; k++) {
-        const ant_model_slice *slice = &layout->slice[k];
-        for (size_t i = 0; i < slice->count; i++) {
-            const double value = fabs((double)l->parameters[slice->offset + i]);
-            if (!(value <= ANT_PARAMETER_LIMIT)) {
-                char term[96];
-                snprintf(term, sizeof term, "the parameter %s has grown beyond %g", slice->name,
-                         ANT_PARAMETER_LIMIT);
-                return diverged(l, update, term);
-            }
-        }
+    for (size_t i = 0; i < l->config.layout->total; i++) {
+        if (!(fabs((double)l->parameters[i]) <= ANT_PARAMETER_LIMIT))
+            return ant_learner_exploded(l->config.layout, update, i);
     }
     return ANTLER_OK;
 }

@@ -2,6 +2,7 @@
 #include "train/problem.h"
 #include "base/machine.h"
 #include "model/kind.h"
+#include "train/replicas.h"
 
 #include <stdlib.h>
 
@@ -53,13 +54,18 @@ antler_status antler_problem_create(const antler_settings *settings, size_t dim,
                                  .batch = s->batch_size,
                                  .alpha = s->gtf_alpha,
                                  .kappa = s->kappa,
-                                 .seed = s->seed};
+                                 .seed = s->seed,
+                                 .settings = *s};
     ANT_TRY(antler_settings_check(s, NULL));
     ANT_TRY(ant_model_layout_make(&dims, &config.layout));
+    config.settings.runs = 1;
+    ANT_TRY(ant_replicas_engine(&config.settings, &config.engine));
     antler_problem *p = calloc(1, sizeof *p);
     if (p == NULL)
         return ant_fail_memory(sizeof *p, "a problem");
-    p->ops = s->precision == ANTLER_PRECISION_FLOAT ? &ant_problem_ops_f32 : &ant_problem_ops_f64;
+    p->ops = config.engine != NULL                    ? &ant_problem_ops_engine
+             : s->precision == ANTLER_PRECISION_FLOAT ? &ant_problem_ops_f32
+                                                      : &ant_problem_ops_f64;
     p->layout = config.layout;
     antler_status status = p->ops->create(&config, &p->self);
     if (status == ANTLER_OK)
@@ -136,7 +142,9 @@ static antler_status solve(antler_problem *problem, antler_solve_report *report,
                                         .iterations = r.iterations,
                                         .last_change = r.last_change,
                                         .fallbacks = r.fallbacks,
-                                        .seconds = ant_seconds() - begin};
+                                        .seconds = problem->ops->seconds != NULL
+                                                       ? problem->ops->seconds(problem->self)
+                                                       : ant_seconds() - begin};
     return status;
 }
 

@@ -2,6 +2,7 @@
 #ifndef ANT_TRAIN_PROBLEM_H
 #define ANT_TRAIN_PROBLEM_H
 
+#include "engine/engine.h"
 #include "solve/solve.h"
 
 typedef struct ant_problem_config {
@@ -10,6 +11,8 @@ typedef struct ant_problem_config {
     size_t T, batch;
     double alpha, kappa;
     uint64_t seed;
+    antler_settings settings; /* as they were given */
+    const ant_engine *engine; /* NULL: the CPU */
 } ant_problem_config;
 
 typedef struct ant_problem_ops {
@@ -25,6 +28,8 @@ typedef struct ant_problem_ops {
     void (*states)(const void *problem, size_t sequence, double *z);     /* (T, M) */
     antler_status (*adjoint)(void *problem, size_t sequence, double *v); /* (T, M) */
     void (*gradient)(const void *problem, double *gradient);             /* (total) */
+    /* Of the last solve, by the device's clock; NULL: by ours. */
+    double (*seconds)(const void *problem);
 } ant_problem_ops;
 
 /* What the settings say about the model, for N variables and K inputs. */
@@ -33,6 +38,6 @@ ant_model_dims ant_settings_dims(const antler_settings *settings, size_t N, size
 /* What the settings say about solving, for `threads` threads. */
 ant_solve_options ant_settings_solver(const antler_settings *settings, int threads);
 
-extern const ant_problem_ops ant_problem_ops_f32, ant_problem_ops_f64;
+extern const ant_problem_ops ant_problem_ops_f32, ant_problem_ops_f64, ant_problem_ops_engine;
 
 #endif

@@ -82,8 +82,8 @@ static antler_train_row make_row(ant_run *run, const ant_update *u, const char *
     return row;
 }
 
-static antler_status log_row(ant_run *run, const ant_run_context *context, const ant_update *u,
-                             const char *solver)
+antler_status ant_run_log(ant_run *run, const ant_run_context *context, const ant_update *u,
+                          const char *solver)
 {
     const bool iterates = ant_model_kind_of(context->layout->dims.kind)->forced;
     const antler_train_row row = make_row(run, u, solver, context->settings->updates, iterates);
@@ -93,9 +93,25 @@ static antler_status log_row(ant_run *run, const ant_run_context *context, const
     return ANTLER_OK;
 }
 
-static antler_status save(ant_run *run, const ant_run_context *context)
+antler_status ant_run_save(ant_run *run, const ant_run_context *context)
 {
     return context->hooks == NULL ? ANTLER_OK : context->hooks->save(context->hooks->cookie, run);
+}
+
+bool ant_run_row_due(const ant_run *run, const antler_settings *s)
+{
+    return run->update == 1 || run->update % s->log_interval == 0 || run->update == s->updates;
+}
+
+bool ant_run_save_due(const ant_run *run, const antler_settings *s)
+{
+    return run->update % s->checkpoint_interval == 0 && run->update != s->updates;
+}
+
+antler_status ant_run_cancelled(const ant_run *run, const ant_run_context *context)
+{
+    return ant_fail(ANTLER_CANCELLED, "stopped after update %zu of %zu", run->update,
+                    context->settings->updates);
 }
 
 /* The loop.  Between two checkpoints nothing is allocated. */
@@ -110,20 +126,19 @@ static antler_status advance(ant_run *run, const ant_run_context *context, void 
         ANT_TRY(ops->update(learner, (uint32_t)(run->update + 1), &u));
         run->update++;
         count(&run->tally, &u, ant_seconds() - begun);
-        const bool last = run->update == s->updates;
-        if (run->update == 1 || run->update % s->log_interval == 0 || last)
-            ANT_TRY(log_row(run, context, &u, solver));
-        if (run->update % s->checkpoint_interval == 0 && !last) {
+        if (ant_run_row_due(run, s))
+            ANT_TRY(ant_run_log(run, context, &u, solver));
+        if (ant_run_save_due(run, s)) {
             ops->get(learner, &run->state);
-            ANT_TRY(save(run, context));
+            ANT_TRY(ant_run_save(run, context));
         }
-        if (!last && context->stop(context->reporter))
-            return ant_fail(ANTLER_CANCELLED, "stopped after update %zu of %zu", run->update, s->updates);
+        if (run->update < s->updates && context->stop(context->reporter))
+            return ant_run_cancelled(run, context);
     }
     return ANTLER_OK;
 }
 
-static void announce(const ant_run *run, const ant_run_context *context, const char *choice)
+void ant_run_announce(const ant_run *run, const ant_run_context *context, const char *choice)
 {
     const antler_train_note note = {
         .run = run->number,
@@ -136,6 +151,25 @@ static void announce(const ant_run *run, const ant_run_context *context, const c
     context->begin(context->reporter, &note);
 }
 
+antler_status ant_run_conclude(ant_run *run, const ant_run_context *context, antler_status status)
+{
+    const ant_run_hooks *hooks = context->hooks;
+    switch (status) {
+    case ANTLER_OK:
+        return ant_run_save(run, context);
+    case ANTLER_CANCELLED:
+        ANT_TRY(ant_run_save(run, context));
+        return ant_run_cancelled(run, context);
+    case ANTLER_DIVERGED:
+        snprintf(run->message, sizeof run->message, "%s", antler_message());
+        if (hooks != NULL)
+            ANT_TRY(hooks->lost(hooks->cookie, run));
+        return ant_fail(status, "%s", run->message);
+    default:
+        return status;
+    }
+}
+
 static antler_status train(ant_run *run, const ant_run_context *context, void *learner)
 {
     const ant_learner_ops *ops = ops_of(context);
@@ -144,23 +178,12 @@ static antler_status train(ant_run *run, const ant_run_context *context, void *l
     else
         ANT_TRY(ops->initialise(learner));
     run->begun = true;
-    announce(run, context, ops->choice(learner));
+    ant_run_announce(run, context, ops->choice(learner));
     const antler_status status = advance(run, context, learner);
     ops->get(learner, &run->state);
-    if (status == ANTLER_DIVERGED) {
+    if (status == ANTLER_DIVERGED)
         ops->good(learner, run->state.parameters);
-        if (context->hooks != NULL) {
-            snprintf(run->message, sizeof run->message, "%s", antler_message());
-            ANT_TRY(context->hooks->lost(context->hooks->cookie, run));
-            return ant_fail(status, "%s", run->message);
-        }
-        return status;
-    }
-    if (status == ANTLER_CANCELLED) {
-        ANT_TRY(save(run, context));
-        return ant_fail(status, "stopped after update %zu of %zu", run->update, context->settings->updates);
-    }
-    return status == ANTLER_OK ? save(run, context) : status;
+    return ant_run_conclude(run, context, status);
 }
 
 static antler_status go_on(ant_run *run, const ant_run_context *context)
@@ -172,7 +195,7 @@ static antler_status go_on(ant_run *run, const ant_run_context *context)
                                        .run = (uint32_t)run->number,
                                        .threads = context->threads};
     if (run->begun && run->update == context->settings->updates)
-        return save(run, context); /* a finished run only makes sure that its files are there */
+        return ant_run_save(run, context); /* a finished run only makes sure that its files are there */
     void *learner = NULL;
     ANT_TRY(ops->create(&config, &learner));
     const antler_status status = train(run, context, learner);
@@ -180,15 +203,26 @@ static antler_status go_on(ant_run *run, const ant_run_context *context)
     return status;
 }
 
-void ant_run_train(ant_run *run, const ant_run_context *context)
+antler_status ant_run_open(ant_run *run, const ant_run_context *context)
 {
     const ant_run_hooks *hooks = context->hooks;
     run->message[0] = '\0';
-    run->status = hooks == NULL ? ANTLER_OK : hooks->open(hooks->cookie, run);
-    if (run->status == ANTLER_OK)
-        run->status = go_on(run, context);
-    if (run->status != ANTLER_OK)
+    return hooks == NULL ? ANTLER_OK : hooks->open(hooks->cookie, run);
+}
+
+void ant_run_close(ant_run *run, const ant_run_context *context, antler_status status)
+{
+    run->status = status;
+    if (status != ANTLER_OK)
         snprintf(run->message, sizeof run->message, "%s", antler_message());
-    if (hooks != NULL)
-        hooks->close(hooks->cookie, run);
+    if (context->hooks != NULL)
+        context->hooks->close(context->hooks->cookie, run);
+}
+
+void ant_run_train(ant_run *run, const ant_run_context *context)
+{
+    antler_status status = ant_run_open(run, context);
+    if (status == ANTLER_OK)
+        status = go_on(run, context);
+    ant_run_close(run, context, status);
 }

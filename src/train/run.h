@@ -65,4 +65,26 @@ void ant_run_destroy(ant_run *run);
 /* Go on to the last update, a stop or a divergence.  The outcome is in run->status and run->message. */
 void ant_run_train(ant_run *run, const ant_run_context *context);
 
+/*
+ * The parts of that, for whoever moves several runs at once: open; until the end, log and save when they are
+ * due; conclude with the state up to date; close.
+ */
+antler_status ant_run_open(ant_run *run, const ant_run_context *context);
+void ant_run_announce(const ant_run *run, const ant_run_context *context, const char *choice);
+
+bool ant_run_row_due(const ant_run *run, const antler_settings *settings);
+bool ant_run_save_due(const ant_run *run, const antler_settings *settings);
+
+/* A row of the log from the tally, which begins anew; `last`: learning rate, alpha and norm. */
+antler_status ant_run_log(ant_run *run, const ant_run_context *context, const ant_update *last,
+                          const char *solver);
+antler_status ant_run_save(ant_run *run, const ant_run_context *context);
+
+/* Write what the end needs: OK and CANCELLED a checkpoint, DIVERGED the last good model. */
+antler_status ant_run_conclude(ant_run *run, const ant_run_context *context, antler_status status);
+antler_status ant_run_cancelled(const ant_run *run, const ant_run_context *context); /* the sentence */
+
+/* Keep the status and its sentence, and close the files. */
+void ant_run_close(ant_run *run, const ant_run_context *context, antler_status status);
+
 #endif

@@ -107,9 +107,25 @@ static antler_status check_kind(const antler_settings *s)
     return ANTLER_OK;
 }
 
+/* What the GPU does not do; `auto` takes the CPU for it. */
+static antler_status check_device(const antler_settings *s)
+{
+    if (s->device != ANTLER_DEVICE_CUDA)
+        return ANTLER_OK;
+    ANT_CHECK(s->model == ANTLER_MODEL_SHPLRNN, ANTLER_ERROR_ARGUMENT,
+              "device: cuda trains model: shplrnn only, not %s; use device: cpu or auto",
+              ant_model_kind_of((ant_model_id)s->model)->name);
+    ANT_CHECK(s->solver != ANTLER_SOLVER_REFERENCE, ANTLER_ERROR_ARGUMENT,
+              "solver: reference is plain loops on one thread of the CPU; use device: cpu with it");
+    ANT_CHECK(s->adjoint == ANTLER_ADJOINT_FULL, ANTLER_ERROR_ARGUMENT,
+              "adjoint: diagonal is not on the GPU, whose gradient is exact; use device: cpu with it");
+    return ANTLER_OK;
+}
+
 static antler_status check_model(const antler_settings *s)
 {
     ANT_TRY(check_kind(s));
+    ANT_TRY(check_device(s));
     ANT_CHECK(
         s->model != ANTLER_MODEL_MAMBA2 || s->latent_dim % 4 == 0, ANTLER_ERROR_ARGUMENT,
         "latent_dim is %zu, but a mamba2 shares it out among its heads, so it must be a multiple of 4; the "

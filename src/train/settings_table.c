@@ -12,6 +12,7 @@ static const char *const adjoints[] = {"full", "diagonal", NULL};
 static const char *const starts[] = {"pinv", "zero", "normal", NULL};
 static const char *const optimisers[] = {"radam", "adam", NULL};
 static const char *const schedules[] = {"cosine", "exponential", "constant", NULL};
+static const char *const devices[] = {"auto", "cpu", "cuda", NULL};
 static const char *const precisions[] = {"float", "double", NULL};
 
 /* Larger counts than these are slips of the finger; they also keep products of counts within 64 bits. */
@@ -62,6 +63,13 @@ static const ant_setting table[] = {
     CHOICE("run", precision, precisions, "float", "Precision of training."),
     COUNT("run", threads, "0", 0, 1024, true,
           "Threads in all; 0 for all cores. Runs are spread over them; what is left serves inside a run."),
+    {{"device", "run", "one of a list", devices, "auto", 0.0, 0.0, false, false,
+      "Where to train: cpu, cuda (the first GPU), or auto, the GPU when there is one and an update is large "
+      "enough. "
+      "All runs share it."},
+     ANT_SETTING_CHOICE,
+     FIELD(device),
+     true},
     COUNT("run", log_interval, "100", 1, UPDATE_MAX, true, "Updates between two rows of log.csv."),
     COUNT("run", checkpoint_interval, "1000", 1, UPDATE_MAX, true,
           "Updates between two checkpoints. One is always written at the end and when stopped."),

@@ -227,6 +227,8 @@ antler_status antler_train_resume_series(const char *folder, const antler_settin
     ANT_TRY(check_same(&own, settings, config));
     ANT_CHECK(run <= own.runs, ANTLER_ERROR_ARGUMENT, "%s: there is no run %zu; the settings have runs: %zu",
               config, run, own.runs);
+    if (settings != NULL)
+        own.device = settings->device; /* a run may go on elsewhere */
     s.only = own.runs == 1 ? 1 : run;
     s.first = run == 0 ? 1 : run;
     s.last = run == 0 ? own.runs : run;

@@ -34,6 +34,8 @@ antler_status antler_trainer_create(const antler_settings *settings, const antle
         ant_settings_dims(settings, antler_series_dim(series), antler_series_input_dim(series));
     antler_status status = ant_model_layout_make(&dims, &t->layout);
     if (status == ANTLER_OK)
+        status = ant_replicas_engine(settings, &t->engine);
+    if (status == ANTLER_OK)
         status = ant_dataset_create(series, settings->sequence_length, settings->standardise,
                                     settings->precision, &t->dataset);
     if (status == ANTLER_OK) {
@@ -82,8 +84,9 @@ static void report_row(void *reporter, const antler_train_row *row)
     pthread_mutex_unlock(&p->reporting);
 }
 
-static void report_end(pool *p, const ant_run *run)
+static void report_end(void *reporter, const ant_run *run)
 {
+    pool *p = reporter;
     if (p->events == NULL || p->events->end == NULL)
         return;
     const ant_run_hooks *hooks = p->context.hooks;
@@ -193,7 +196,11 @@ antler_status ant_trainer_train(antler_trainer *trainer, size_t first, size_t la
     atomic_init(&p.next, first);
     atomic_init(&p.stopping, false);
     ANT_CHECK(pthread_mutex_init(&p.reporting, NULL) == 0, ANTLER_ERROR_MEMORY, "a lock could not be made");
-    work_on_threads(&p, last - first + 1 < at_once ? last - first + 1 : at_once);
+    if (trainer->engine != NULL)
+        ant_replicas_train(trainer->engine, trainer->runs + first - 1, last - first + 1, &p.context,
+                           report_end);
+    else
+        work_on_threads(&p, last - first + 1 < at_once ? last - first + 1 : at_once);
     pthread_mutex_destroy(&p.reporting);
     return conclude(trainer, first, last, result);
 }

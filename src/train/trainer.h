@@ -3,13 +3,14 @@
 #define ANT_TRAIN_TRAINER_H
 
 #include "model/handle.h"
-#include "train/run.h"
+#include "train/replicas.h"
 
 struct antler_trainer {
     antler_settings settings; /* threads resolved */
     ant_dataset *dataset;
     ant_model_layout layout;
-    ant_run *runs; /* (settings.runs) */
+    const ant_engine *engine; /* NULL: the CPU */
+    ant_run *runs;            /* (settings.runs) */
 };
 
 /*

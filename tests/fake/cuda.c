@@ -22,6 +22,10 @@ ANT_DRIVER_LIST(DECLARE)
 bool emulate(const char *source, const char *options, const char *name, const unsigned grid[3],
              const unsigned block[3], void **arguments);
 
+void emulated_arguments(const char *source, const char *options, const char *name, size_t sizes[16],
+                        size_t *count);
+const void *emulated_address(const char *source, const char *options, const char *name, size_t *size);
+
 static int dummy; /* handles point here */
 
 /* What the fake compiler wrote. */
@@ -33,6 +37,21 @@ typedef struct function {
     const module *module;
     char name[64];
 } function;
+
+/* A recorded launch with copies of its arguments, and a graph of them. */
+typedef struct node {
+    const function *function;
+    unsigned grid[3], block[3];
+    void *arguments[16];
+    size_t count;
+} node;
+
+typedef struct graph {
+    node nodes[128];
+    size_t count;
+} graph;
+
+static graph *recording; /* while a stream is captured */
 
 enum { FUNCTIONS = 4096 };
 static function functions[FUNCTIONS]; /* stay, as their handles have no owner */
@@ -295,9 +314,11 @@ ant_cu_result cuModuleGetFunction(ant_cu_function *found, ant_cu_module from, co
 ant_cu_result cuModuleGetGlobal_v2(ant_cu_pointer *address, size_t *bytes, ant_cu_module from,
                                    const char *name)
 {
-    (void)from;
-    *address = (ant_cu_pointer)(uintptr_t)&dummy;
-    *bytes = sizeof dummy;
+    const module *m = (const module *)(void *)from;
+    const void *emulated = emulated_address(m->source, m->options, name, bytes);
+    if (emulated == NULL)
+        *bytes = sizeof dummy;
+    *address = (ant_cu_pointer)(uintptr_t)(emulated == NULL ? &dummy : emulated);
     return strcmp(name, "absent") == 0 ? 500 : 0;
 }
 
@@ -325,6 +346,18 @@ ant_cu_result cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, ant_cu_fu
     return 0;
 }
 
+static void record(const ant_cu_launch_config *config, const function *f, void **arguments)
+{
+    size_t sizes[16];
+    node *n = &recording->nodes[recording->count++];
+    n->function = f;
+    memcpy(n->grid, config->grid, sizeof n->grid);
+    memcpy(n->block, config->block, sizeof n->block);
+    emulated_arguments(f->module->source, f->module->options, f->name, sizes, &n->count);
+    for (size_t i = 0; i < n->count; i++)
+        n->arguments[i] = memcpy(malloc(sizes[i]), arguments[i], sizes[i]);
+}
+
 ant_cu_result cuLaunchKernelEx(const ant_cu_launch_config *config, ant_cu_function launched, void **arguments,
                                void **extra)
 {
@@ -332,7 +365,10 @@ ant_cu_result cuLaunchKernelEx(const ant_cu_launch_config *config, ant_cu_functi
     (void)extra;
     if (config->block[0] > 1024)
         return 1;
-    (void)emulate(f->module->source, f->module->options, f->name, config->grid, config->block, arguments);
+    if (recording != NULL)
+        record(config, f, arguments);
+    else
+        (void)emulate(f->module->source, f->module->options, f->name, config->grid, config->block, arguments);
     return 0;
 }
 
@@ -340,59 +376,75 @@ ant_cu_result cuStreamBeginCapture_v2(ant_cu_stream stream, int capture_mode)
 {
     (void)stream;
     (void)capture_mode;
-    return 0;
+    recording = calloc(1, sizeof *recording);
+    return recording == NULL ? 2 : 0;
 }
 
-ant_cu_result cuStreamEndCapture(ant_cu_stream stream, ant_cu_graph *graph)
+ant_cu_result cuStreamEndCapture(ant_cu_stream stream, ant_cu_graph *recorded)
 {
     (void)stream;
-    *graph = (ant_cu_graph)(void *)&dummy;
+    *recorded = (ant_cu_graph)(void *)recording;
+    recording = NULL;
     return 0;
 }
 
-ant_cu_result cuGraphCreate(ant_cu_graph *graph, unsigned flags)
+ant_cu_result cuGraphCreate(ant_cu_graph *made, unsigned flags)
 {
     (void)flags;
-    *graph = (ant_cu_graph)(void *)&dummy;
+    *made = (ant_cu_graph)calloc(1, sizeof(graph));
     return 0;
 }
 
-ant_cu_result cuGraphAddKernelNode_v2(ant_cu_graph_node *node, ant_cu_graph graph,
+ant_cu_result cuGraphAddKernelNode_v2(ant_cu_graph_node *added, ant_cu_graph to,
                                       const ant_cu_graph_node *after, size_t after_count,
                                       const ant_cu_kernel_node *kernel)
 {
-    (void)graph;
+    (void)to;
     (void)after;
     (void)after_count;
     (void)kernel;
-    *node = (ant_cu_graph_node)(void *)&dummy;
+    *added = (ant_cu_graph_node)(void *)&dummy;
     return 0;
 }
 
-ant_cu_result cuGraphDestroy(ant_cu_graph graph)
-{
-    (void)graph;
-    return 0;
-}
-
-ant_cu_result cuGraphInstantiateWithFlags(ant_cu_graph_exec *executable, ant_cu_graph graph,
+/* The executable keeps the nodes, so that a graph can be destroyed at once. */
+ant_cu_result cuGraphInstantiateWithFlags(ant_cu_graph_exec *executable, ant_cu_graph from,
                                           unsigned long long flags)
 {
-    (void)graph;
     (void)flags;
-    *executable = (ant_cu_graph_exec)(void *)&dummy;
+    graph *made = malloc(sizeof *made);
+    *executable = (ant_cu_graph_exec)(void *)made;
+    if (made == NULL)
+        return 2;
+    memcpy(made, (const void *)from, sizeof *made);
+    return 0;
+}
+
+ant_cu_result cuGraphDestroy(ant_cu_graph old)
+{
+    free((void *)old);
     return 0;
 }
 
 ant_cu_result cuGraphLaunch(ant_cu_graph_exec executable, ant_cu_stream stream)
 {
-    (void)executable;
+    graph *g = (graph *)(void *)executable;
     (void)stream;
+    for (size_t i = 0; i < g->count; i++) {
+        node *n = &g->nodes[i];
+        const module *m = n->function->module;
+        (void)emulate(m->source, m->options, n->function->name, n->grid, n->block, n->arguments);
+    }
     return 0;
 }
 
 ant_cu_result cuGraphExecDestroy(ant_cu_graph_exec executable)
 {
-    (void)executable;
+    graph *g = (graph *)(void *)executable;
+    for (size_t i = 0; i < g->count; i++) {
+        for (size_t k = 0; k < g->nodes[i].count; k++)
+            free(g->nodes[i].arguments[k]);
+    }
+    free(g);
     return 0;
 }

@@ -7,6 +7,12 @@
 thread_local emulated_dim3 threadIdx;
 emulated_dim3 blockIdx, blockDim, gridDim;
 const emulated_kernel *emulated_kernels;
+const emulated_variable *emulated_variables;
+
+/* Dynamic shared memory: the blocks of a launch follow each other. */
+extern "C" {
+alignas(16) unsigned char bytes[232448];
+}
 
 static pthread_barrier_t block_barrier, warp_barrier[32];
 static unsigned char offered[1024][16];
@@ -27,6 +33,34 @@ void emulated_exchange(const void *mine, void *theirs, size_t bytes, unsigned fr
     __syncwarp();
     std::memcpy(theirs, offered[threadIdx.x / 32 * 32 + from], bytes);
     __syncwarp();
+}
+
+unsigned emulated_ballot(bool value)
+{
+    unsigned bits = 0;
+    const unsigned char mine = value;
+    const unsigned first = threadIdx.x / 32 * 32;
+    std::memcpy(offered[threadIdx.x], &mine, 1);
+    __syncwarp();
+    for (unsigned lane = 0; lane < 32; lane++)
+        bits |= (unsigned)offered[first + lane][0] << lane;
+    __syncwarp();
+    return bits;
+}
+
+unsigned emulated_max(unsigned value)
+{
+    const unsigned first = threadIdx.x / 32 * 32;
+    unsigned largest = 0;
+    std::memcpy(offered[threadIdx.x], &value, sizeof value);
+    __syncwarp();
+    for (unsigned lane = 0; lane < 32; lane++) {
+        unsigned other;
+        std::memcpy(&other, offered[first + lane], sizeof other);
+        largest = std::max(largest, other);
+    }
+    __syncwarp();
+    return largest;
 }
 
 struct start {
@@ -50,14 +84,30 @@ static void *run_thread(void *cookie)
     return nullptr;
 }
 
-/* True when there is such a kernel and it has run.  Called by the fake driver. */
-extern "C" bool emulate(const char *source, const char *options, const char *name, const unsigned grid[3],
-                        const unsigned block[3], void **arguments)
+static const emulated_kernel *find(const char *source, const char *options, const char *name)
 {
     const emulated_kernel *kernel = emulated_kernels;
     while (kernel != nullptr && (std::strcmp(kernel->source, source) != 0 ||
                                  std::strcmp(kernel->options, options) != 0 || std::strcmp(kernel->name, name) != 0))
         kernel = kernel->next;
+    return kernel;
+}
+
+/* Bytes of the arguments, at most 16 of them; *count is 0 when there is no such kernel. */
+extern "C" void emulated_arguments(const char *source, const char *options, const char *name, size_t sizes[16],
+                                   size_t *count)
+{
+    const emulated_kernel *kernel = find(source, options, name);
+    *count = 0;
+    if (kernel != nullptr)
+        kernel->sizes(sizes, count);
+}
+
+/* True when there is such a kernel and it has run.  Called by the fake driver. */
+extern "C" bool emulate(const char *source, const char *options, const char *name, const unsigned grid[3],
+                        const unsigned block[3], void **arguments)
+{
+    const emulated_kernel *kernel = find(source, options, name);
     const unsigned threads = block[0], warps = (threads + 31) / 32;
     if (kernel == nullptr || grid[2] != 1 || block[1] * block[2] != 1 || threads > 1024)
         return false;
@@ -79,4 +129,16 @@ extern "C" bool emulate(const char *source, const char *options, const char *nam
     for (unsigned w = 0; w < warps; w++)
         pthread_barrier_destroy(&warp_barrier[w]);
     return true;
+}
+
+/* The address of a variable, or NULL.  Called by the fake driver. */
+extern "C" const void *emulated_address(const char *source, const char *options, const char *name, size_t *size)
+{
+    for (const emulated_variable *v = emulated_variables; v != nullptr; v = v->next)
+        if (std::strcmp(v->source, source) == 0 && std::strcmp(v->options, options) == 0 &&
+            std::strcmp(v->name, name) == 0) {
+            *size = v->bytes;
+            return v->address;
+        }
+    return nullptr;
 }

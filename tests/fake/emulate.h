@@ -68,6 +68,84 @@ template <class T> T __ldg(const T *from)
     return *from;
 }
 
+/* What solve.cu and update.cu need besides. */
+#define __noinline__ __attribute__((noinline))
+struct alignas(16) uint4 {
+    unsigned x, y, z, w;
+};
+unsigned emulated_max(unsigned value); /* over the warp */
+unsigned emulated_ballot(bool value);
+
+static inline unsigned __reduce_max_sync(unsigned, unsigned value)
+{
+    return emulated_max(value);
+}
+static inline unsigned __ballot_sync(unsigned, bool value)
+{
+    return emulated_ballot(value);
+}
+static inline unsigned __float_as_uint(float value)
+{
+    unsigned bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+static inline float __uint_as_float(unsigned bits)
+{
+    float value;
+    std::memcpy(&value, &bits, sizeof value);
+    return value;
+}
+static inline float __double2float_ru(double value)
+{
+    const float near = (float)value;
+    return (double)near < value ? std::nextafter(near, INFINITY) : near;
+}
+static inline int __ffs(unsigned bits)
+{
+    return __builtin_ffs((int)bits);
+}
+static inline unsigned __umulhi(unsigned a, unsigned b)
+{
+    return (unsigned)((unsigned long long)a * b >> 32);
+}
+static inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b)
+{
+    __extension__ typedef unsigned __int128 wide;
+    return (unsigned long long)((wide)a * b >> 64);
+}
+static inline void sincospi(double x, double *sine, double *cosine)
+{
+    *sine = std::sin(3.14159265358979323846 * x);
+    *cosine = std::cos(3.14159265358979323846 * x);
+}
+static inline double cospi(double x)
+{
+    return std::cos(3.14159265358979323846 * x);
+}
+template <class T> T __ldcg(const T *from)
+{
+    return *from;
+}
+template <class T> void __stcg(T *to, T value)
+{
+    *to = value;
+}
+template <class T> void atomicMax(T *to, T value)
+{
+    T seen = __atomic_load_n(to, __ATOMIC_RELAXED);
+    while (seen < value &&
+           !__atomic_compare_exchange_n(to, &seen, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
+}
+template <class T> void atomicMin(T *to, T value)
+{
+    T seen = __atomic_load_n(to, __ATOMIC_RELAXED);
+    while (seen > value &&
+           !__atomic_compare_exchange_n(to, &seen, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
+}
+
 using std::max;
 using std::min;
 
@@ -89,14 +167,35 @@ static inline float power_of_two(float t)
 struct emulated_kernel {
     const char *source, *options, *name;
     void (*call)(void **arguments);
+    void (*sizes)(size_t *sizes, size_t *count); /* of the arguments */
     const emulated_kernel *next;
 };
 extern const emulated_kernel *emulated_kernels;
 
+/* A variable of a source that the host reads. */
+struct emulated_variable {
+    const char *source, *options, *name;
+    const void *address;
+    size_t bytes;
+    const emulated_variable *next;
+};
+extern const emulated_variable *emulated_variables;
+
+struct emulated_variable_registration {
+    emulated_variable variable;
+    emulated_variable_registration(const char *source, const char *options, const char *name,
+                                   const void *address, size_t bytes)
+        : variable{source, options, name, address, bytes, emulated_variables}
+    {
+        emulated_variables = &variable;
+    }
+};
+
 struct emulated_registration {
     emulated_kernel kernel;
-    emulated_registration(const char *source, const char *options, const char *name, void (*call)(void **))
-        : kernel{source, options, name, call, emulated_kernels}
+    emulated_registration(const char *source, const char *options, const char *name, void (*call)(void **),
+                          void (*sizes)(size_t *, size_t *))
+        : kernel{source, options, name, call, sizes, emulated_kernels}
     {
         emulated_kernels = &kernel;
     }
@@ -113,9 +212,21 @@ template <class... A> void emulated_call(void (*kernel)(A...), void **arguments)
     emulated_call(kernel, arguments, std::index_sequence_for<A...>());
 }
 
+template <class... A> void emulated_sizes(void (*)(A...), size_t *sizes, size_t *count)
+{
+    const size_t all[] = {sizeof(A)...};
+    *count = sizeof...(A);
+    std::memcpy(sizes, all, sizeof all);
+}
+
 /* EMULATE("mixture.cu", "-DD=3", near_sums, "near_sums") */
 #define EMULATE(source, options, kernel, name)                                                               \
     static emulated_registration registered_##kernel(                                                        \
-        source, options, name, [](void **arguments) { emulated_call(kernel, arguments); });
+        source, options, name, [](void **arguments) { emulated_call(kernel, arguments); },                   \
+        [](size_t *sizes, size_t *count) { emulated_sizes(kernel, sizes, count); });
+
+#define EMULATE_VARIABLE(source, options, variable, name)                                                    \
+    static emulated_variable_registration registered_##variable(source, options, name, &variable,            \
+                                                                sizeof variable);
 
 #endif

@@ -153,6 +153,15 @@ def test_a_free_run_that_diverges_keeps_its_rows():
     np.testing.assert_array_equal(caught.value.partial[:, 0], 2.0 ** np.arange(1, 20))
 
 
+def test_every_kind_of_model_is_fitted(lorenz, small):
+    for kind in antler._settings.table()["model"].choices:
+        model = antler.Reconstructor(**{**small, "model": kind}, verbose=False).fit(lorenz)
+        assert model.model_.kind == kind and model.generate(5).shape == (5, 3)
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).generate(5), model.generate(5))
+        orbit, states = model.generate(5, latent=True)
+        assert states.shape == (5, model.model_.state_dim)
+
+
 def test_save_and_load(tmp_path, fitted, lorenz):
     fitted.save(tmp_path / "model.npz")
     back = antler.Reconstructor.load(tmp_path / "model.npz")

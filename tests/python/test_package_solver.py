@@ -87,6 +87,8 @@ def test_misfits_are_named(case):
         antler.solve({name: value for name, value in p.items() if name != "b"}, x)
     with pytest.raises(exceptions.ArgumentError, match="unknown: Q"):
         antler.solve({**p, "Q": 1.0}, x)
+    with pytest.raises(exceptions.ArgumentError, match="for the shplrnn"):
+        antler.Problem(N, model="lssm")
     with pytest.raises(exceptions.DataError, match="x has shape"):
         antler.solve(p, x[0, 0])
     with pytest.raises(exceptions.NotConvergedError, match="did not converge within 1"):

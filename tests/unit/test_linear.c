@@ -95,6 +95,43 @@ static void test_threads_do_not_matter(void **state)
     }
 }
 
+/* Every set of kernels, also where gates close and decays vanish. */
+static void test_every_instruction_set(void **state)
+{
+    (void)state;
+    static const char *const levels[] = {"base", "avx2",
+                                         "avx512"}; /* those above the machine's are its best */
+    const ant_model_dims dims[] = {{.kind = ANT_MODEL_LSSM, .M = 7, .N = 3, .L = 21, .K = 1},
+                                   {.kind = ANT_MODEL_MAMBA2, .M = 8, .N = 3, .L = 21, .K = 1}};
+    for (size_t i = 0; i < 12; i++) {
+        problem p = random_problem(dims[i % 2], 2 * BLOCK + 22, 2, 30, 0.0, 40 + i);
+        for (size_t k = 0; k < p.layout.total && i >= 6 && p.layout.dims.kind == ANT_MODEL_MAMBA2; k++)
+            p.parameters[k] *= 6.0;
+        assert_int_equal(setenv("ANTLER_CPU", levels[i / 2 % 3], 1), 0);
+        compare_with_reference(&p, levels[i / 2 % 3]);
+        problem_free(&p);
+    }
+    assert_int_equal(unsetenv("ANTLER_CPU"), 0);
+}
+
+/* What is not finite comes out as such, whatever it passes through. */
+static void test_nan_is_not_lost(void **state)
+{
+    (void)state;
+    const ant_model_dims dims[] = {{.kind = ANT_MODEL_LSSM, .M = 3, .N = 2, .L = 5},
+                                   {.kind = ANT_MODEL_MAMBA2, .M = 4, .N = 2, .L = 5}};
+    for (size_t i = 0; i < 8; i++) {
+        problem p = random_problem(dims[i % 2], 100, 1, 0, 0.0, 9);
+        const ant_solve_options o = options_of(i < 4 ? ANT_SOLVER_SCAN : ANT_SOLVER_REFERENCE, &p);
+        p.x[40] = i / 2 % 2 == 0 ? NAN : INFINITY;
+        answer a = solve(&p, &o, i < 4 ? 32 : 64, false);
+        assert_int_equal(a.status, ANTLER_NON_FINITE);
+        assert_true(!isfinite(a.report.loss));
+        answer_free(&a);
+        problem_free(&p);
+    }
+}
+
 static double loss_at(const problem *p, const ant_solve_options *o)
 {
     answer a = solve(p, o, 64, false);
@@ -474,6 +511,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scan_equals_plain_steps),
         cmocka_unit_test(test_threads_do_not_matter),
+        cmocka_unit_test(test_every_instruction_set),
+        cmocka_unit_test(test_nan_is_not_lost),
         cmocka_unit_test(test_every_parameter),
         cmocka_unit_test(test_steps_predict_what_the_scan_predicts),
         cmocka_unit_test(test_tangents_are_differences_of_steps),

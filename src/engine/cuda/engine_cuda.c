@@ -58,4 +58,5 @@ const ant_engine ant_engine_cuda = {
     .name = "cuda",
     .device = device_name,
     .kernel_sums = ant_cuda_kernel_sums,
+    .learner = &ant_cuda_learner_ops,
 };

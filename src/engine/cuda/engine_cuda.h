@@ -22,4 +22,7 @@ void ant_cuda_return(void);
 /* mixture.c */
 antler_status ant_cuda_kernel_sums(const ant_engine_kernel_sums *work);
 
+/* learner.c */
+extern const ant_engine_learner_ops ant_cuda_learner_ops;
+
 #endif

@@ -1,0 +1,228 @@
+// pinv.cuh - the pseudo-inverse of B (N, M) and its singular values, in double, by one block.
+//
+// Where B is well-conditioned, B+ = B^T (B B^T)^-1 (or (B^T B)^-1 B^T), corrected once by X <- X (2 - B X), which
+// squares the residual; the residual itself decides whether that is good enough.  Otherwise, and where the singular
+// values are wanted, by one-sided Jacobi rotations, whose small singular values are as good as the large ones
+// (Demmel and Veselic 1992).  Those below max(M, N) eps sigma_1 count as zero, as in model/svd.c.
+#ifndef ANT_PINV_CUH
+#define ANT_PINV_CUH
+
+#include "learn.cuh"
+
+#define EPSILON_64 2.220446049250313e-16
+#define SWEEPS     30
+#define RESIDUAL   1e-8 // of the direct inverse; squared by the correction
+
+struct pinv_work {
+    double *B;      // (N, M)
+    double *tall;   // (SMALL, TALL): columns of B or B^T, one after the other; X of the direct way, (M, N)
+    double *square; // (SMALL, SMALL)
+    double *line;   // (2, SMALL)
+};
+
+INLINE pinv_work pinv_place(double *work)
+{
+    pinv_work w;
+    w.B = work;
+    w.tall = w.B + N * M;
+    w.square = w.tall + TALL * SMALL;
+    w.line = w.square + SMALL * SMALL;
+    return w;
+}
+
+// square <- its inverse, symmetric and positive: Gauss and Jordan without pivots.
+INLINE void invert(double *square, double *line)
+{
+#pragma unroll 1
+    for (int p = 0; p < SMALL; p++) {
+        for (int i = threadIdx.x; i < SMALL; i += LEARN_THREADS) {
+            line[i] = square[i * SMALL + p];
+            line[SMALL + i] = square[p * SMALL + i];
+        }
+        __syncthreads();
+        const double scale = 1 / line[p];
+        for (int i = threadIdx.x; i < SMALL * SMALL; i += LEARN_THREADS) {
+            const int row = i / SMALL, col = i % SMALL;
+            if (row == p)
+                square[i] = col == p ? scale : scale * line[SMALL + col];
+            else
+                square[i] = col == p ? -scale * line[row] : square[i] - scale * line[row] * line[SMALL + col];
+        }
+        __syncthreads();
+    }
+}
+
+// True, and pinv is in place: (M, N).  False: B is too near to losing rank.
+INLINE bool pinv_direct(const pinv_work &w, learn_memory &memory, double *pinv)
+{
+    const bool wide = N <= M;
+    if (threadIdx.x == 0)
+        memory.flag = 0;
+    if (wide)
+        multiply(N, M, N, w.B, M, 1, w.B, 1, M, w.square);
+    else
+        multiply(M, N, M, w.B, 1, M, w.B, M, 1, w.square);
+    invert(w.square, w.line);
+    if (wide)
+        multiply(M, N, N, w.B, 1, M, w.square, N, 1, w.tall);
+    else
+        multiply(M, M, N, w.square, M, 1, w.B, 1, M, w.tall);
+    if (wide)
+        multiply(N, M, N, w.B, M, 1, w.tall, N, 1, w.square);
+    else
+        multiply(M, N, M, w.tall, N, 1, w.B, M, 1, w.square);
+    for (int i = threadIdx.x; i < SMALL * SMALL; i += LEARN_THREADS) {
+        w.square[i] = (i / SMALL == i % SMALL ? 1.0 : 0.0) - w.square[i];
+        if (!(fabs(w.square[i]) <= RESIDUAL))
+            atomicMax(&memory.flag, 1);
+    }
+    __syncthreads();
+    for (int i = threadIdx.x; i < M * N; i += LEARN_THREADS) {
+        const int row = i / N, col = i % N;
+        double sum = w.tall[i];
+#pragma unroll 2
+        for (int k = 0; k < SMALL; k++)
+            sum += wide ? w.tall[row * N + k] * w.square[k * SMALL + col] : w.square[row * SMALL + k] * w.tall[k * N + col];
+        pinv[i] = sum;
+    }
+    const bool good = memory.flag == 0;
+    __syncthreads();
+    return good;
+}
+
+// Turn columns a and b of w.tall, and with them those of w.square, until they are orthogonal.  By one warp.
+INLINE bool rotate(const pinv_work &w, int a, int b)
+{
+    const int lane = threadIdx.x % 32;
+    double *x = w.tall + a * TALL, *y = w.tall + b * TALL, *u = w.square + a * SMALL, *v = w.square + b * SMALL;
+    double xx = 0, yy = 0, xy = 0;
+    for (int i = lane; i < TALL; i += 32) {
+        xx += x[i] * x[i];
+        yy += y[i] * y[i];
+        xy += x[i] * y[i];
+    }
+    xx = warp_sum(xx);
+    yy = warp_sum(yy);
+    xy = warp_sum(xy);
+    if (!(fabs(xy) > EPSILON_64 * (4 + TALL / 8) * sqrt(xx) * sqrt(yy)))
+        return false;
+    const double zeta = (yy - xx) / (2 * xy), root = sqrt(1 + zeta * zeta);
+    const double t = zeta >= 0 ? 1 / (zeta + root) : 1 / (zeta - root);
+    const double c = 1 / sqrt(1 + t * t), s = c * t;
+    for (int i = lane; i < TALL; i += 32) {
+        const double old = x[i];
+        x[i] = c * old - s * y[i];
+        y[i] = s * old + c * y[i];
+    }
+    for (int i = lane; i < SMALL; i += 32) {
+        const double old = u[i];
+        u[i] = c * old - s * v[i];
+        v[i] = s * old + c * v[i];
+    }
+    __syncwarp();
+    return true;
+}
+
+// All pairs of columns once, disjoint ones at the same time: a tournament of `players`, one of whom may be absent.
+INLINE void sweep(const pinv_work &w, learn_memory &memory)
+{
+    constexpr int players = SMALL + SMALL % 2;
+#pragma unroll 1
+    for (int round = 0; round < players - 1; round++) {
+        for (int game = threadIdx.x / 32; game < players / 2; game += WARPS) {
+            const int a = game == 0 ? players - 1 : (round + game) % (players - 1);
+            const int b = (round + players - 1 - game) % (players - 1);
+            if (a < SMALL && b < SMALL && rotate(w, a, b) && threadIdx.x % 32 == 0)
+                atomicMax(&memory.flag, 1);
+        }
+        __syncthreads();
+    }
+}
+
+// B = sum sigma_k u_k v_k^T: w.tall holds sigma_k u_k (or v_k, for M > N), w.square the other side, w.line sigma.
+INLINE void jacobi(const pinv_work &w, learn_memory &memory)
+{
+    for (int i = threadIdx.x; i < SMALL * TALL; i += LEARN_THREADS) {
+        const int k = i / TALL, at = i % TALL;
+        w.tall[i] = N < M ? w.B[k * M + at] : w.B[at * M + k];
+    }
+    for (int i = threadIdx.x; i < SMALL * SMALL; i += LEARN_THREADS)
+        w.square[i] = i / SMALL == i % SMALL ? 1 : 0;
+    bool again = true;
+    for (int count = 0; count < SWEEPS && again; count++) {
+        if (threadIdx.x == 0)
+            memory.flag = 0;
+        __syncthreads();
+        sweep(w, memory);
+        again = memory.flag != 0;
+        __syncthreads();
+    }
+    for (int k = threadIdx.x; k < SMALL; k += LEARN_THREADS) {
+        double square = 0;
+        for (int i = 0; i < TALL; i++)
+            square += w.tall[k * TALL + i] * w.tall[k * TALL + i];
+        w.line[k] = sqrt(square);
+    }
+    __syncthreads();
+}
+
+// u_k v_k^T at (n, m), times sigma_k.
+INLINE double outer(const pinv_work &w, int k, int n, int m)
+{
+    return N < M ? w.square[k * SMALL + n] * w.tall[k * TALL + m] : w.tall[k * TALL + n] * w.square[k * SMALL + m];
+}
+
+INLINE void pinv_by_values(const pinv_work &w, double *pinv)
+{
+    double largest = 0;
+    for (int k = 0; k < SMALL; k++)
+        largest = w.line[k] > largest || w.line[k] != w.line[k] ? w.line[k] : largest;
+    const double least = largest * EPSILON_64 * TALL;
+    for (int i = threadIdx.x; i < M * N; i += LEARN_THREADS) {
+        double sum = largest - largest; // NaN where B is not finite
+#pragma unroll 2
+        for (int k = 0; k < SMALL; k++)
+            if (w.line[k] > least)
+                sum += outer(w, k, i % N, i / N) / w.line[k] / w.line[k];
+        pinv[i] = sum;
+    }
+}
+
+// lambda / SMALL sum (sigma - 1)^2: pull (N, M), then the value.  d sigma / dB = u v^T.
+INLINE void singular_pull(const pinv_work &w, double lambda, double *pull)
+{
+    const double scale = lambda / SMALL;
+    for (int i = threadIdx.x; i < N * M; i += LEARN_THREADS) {
+        double sum = 0;
+#pragma unroll 2
+        for (int k = 0; k < SMALL; k++)
+            if (w.line[k] > 0)
+                sum += 2 * scale * (w.line[k] - 1) * outer(w, k, i / M, i % M) / w.line[k];
+        pull[i] = sum;
+    }
+    if (threadIdx.x == 0) {
+        double value = 0;
+#pragma unroll 2
+        for (int k = 0; k < SMALL; k++)
+            value += scale * (w.line[k] - 1) * (w.line[k] - 1);
+        pull[N * M] = value;
+    }
+}
+
+// B: (N, M) in the parameters.  All threads wait.
+ONCE void find_pinv(const real *B, double lambda, double *work, learn_memory &memory, double *pinv, double *pull)
+{
+    const pinv_work w = pinv_place(work);
+    for (int i = threadIdx.x; i < N * M; i += LEARN_THREADS)
+        w.B[i] = (double)B[i];
+    __syncthreads();
+    if (lambda > 0 || !pinv_direct(w, memory, pinv)) {
+        jacobi(w, memory);
+        pinv_by_values(w, pinv);
+        if (lambda > 0)
+            singular_pull(w, lambda, pull);
+    }
+    __syncthreads();
+}
+
+#endif

@@ -1,0 +1,251 @@
+#include "engine/cuda/solver.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* solve_problem of kernels/solve.cu, for float and for double. */
+#define SOLVE_PROBLEM(real)                                                                                  \
+    {                                                                                                        \
+        int T, batch, warmup, chunks;                                                                        \
+        int blocks;                                                                                          \
+        int max_iterations;                                                                                  \
+        int flow;                                                                                            \
+        int replicas;                                                                                        \
+        int staged;                                                                                          \
+        real alpha, tolerance, freeze;                                                                       \
+        double weight;                                                                                       \
+        ant_cu_pointer pack, x, s, rows, masks, hidden, delta, records, partial, squares, sums, arrived,     \
+            facts;                                                                                           \
+    }
+typedef struct problem_f32 SOLVE_PROBLEM(float) problem_f32;
+typedef struct problem_f64 SOLVE_PROBLEM(double) problem_f64;
+
+_Static_assert(sizeof(problem_f64) <= sizeof(((ant_cuda_solver *)NULL)->problem), "room for the problem");
+
+size_t ant_cuda_shape_options(const ant_engine_learning *work,
+                              char options[ANT_CUDA_OPTIONS][ANT_CUDA_OPTION_BYTES])
+{
+    const struct {
+        const char *name;
+        size_t value;
+    } macros[] = {
+        {"REAL_BITS", work->settings->precision == ANTLER_PRECISION_FLOAT ? 32 : 64},
+        {"M", work->M},
+        {"N", work->N},
+        {"L", work->L},
+        {"K", work->K},
+        {"CLIPPED", work->clipped ? 1 : 0},
+    };
+    const size_t count = sizeof macros / sizeof macros[0];
+    for (size_t i = 0; i < count; i++)
+        snprintf(options[i], ANT_CUDA_OPTION_BYTES, "-D%s=%zu", macros[i].name, macros[i].value);
+    return count;
+}
+
+antler_status ant_cuda_compile_shape(ant_cuda_device *device, const char *source,
+                                     const ant_engine_learning *work, const char *const *more, size_t count,
+                                     ant_cuda_program **program)
+{
+    char text[ANT_CUDA_OPTIONS][ANT_CUDA_OPTION_BYTES];
+    const char *options[2 * ANT_CUDA_OPTIONS];
+    size_t used = ant_cuda_shape_options(work, text);
+    for (size_t i = 0; i < used; i++)
+        options[i] = text[i];
+    for (size_t i = 0; i < count; i++)
+        options[used++] = more[i];
+    return ant_cuda_program_create(device, source, options, used, program);
+}
+
+/* Compile the plan's variant and read what it needs; *shared: bytes of a block. */
+static antler_status compile(ant_cuda_solver *s, const ant_engine_learning *work, size_t *shared)
+{
+    char warps[32], newton[32], chunked[32];
+    const char *const more[] = {warps, newton, chunked};
+    int facts[10] = {0};
+    ant_cu_pointer address = 0;
+    snprintf(warps, sizeof warps, "-DWARPS=%d", s->plan.warps);
+    snprintf(newton, sizeof newton, "-DNEWTON=%d", s->plan.newton);
+    snprintf(chunked, sizeof chunked, "-DCHUNKED=%d", s->plan.chunks > 1);
+    ant_cuda_program_free(s->program);
+    s->program = NULL;
+    ANT_TRY(ant_cuda_compile_shape(s->device, "solve.cu", work, more, 3, &s->program));
+    ANT_TRY(ant_cuda_program_kernel(s->program, "solve", &s->kernel));
+    ANT_TRY(ant_cuda_program_global(s->program, "solve_facts", &address, NULL));
+    ANT_TRY(ant_cuda_download(s->device, facts, address, sizeof facts));
+    *shared = (size_t)facts[0];
+    s->pack = facts[1];
+    s->row = facts[2];
+    s->masks = facts[3];
+    s->record = facts[4];
+    s->sums = facts[5];
+    s->hidden = facts[6];
+    s->latent = facts[7];
+    s->keeps_hidden = facts[8];
+    s->spare = facts[9];
+    return ANTLER_OK;
+}
+
+/* The largest blocks whose shared memory there is. */
+static antler_status choose(ant_cuda_solver *s, const ant_engine_learning *work)
+{
+    size_t shared = 0;
+    for (int most = 16; most >= 1; most /= 2) {
+        ant_cuda_plan_choose(work, s->device->multiprocessors, most, &s->plan);
+        if (s->plan.warps != most && most < 16 && s->program != NULL)
+            continue; /* it was this variant that did not fit */
+        ANT_TRY(compile(s, work, &shared));
+        if (shared <= (size_t)s->device->shared_per_block)
+            break;
+    }
+    ANT_CHECK(shared <= (size_t)s->device->shared_per_block, ANTLER_ERROR_DEVICE,
+              "a model of M = %zu and L = %zu needs %zu bytes of shared memory, and %s has %d; use the CPU",
+              work->M, work->L, shared, s->device->name, s->device->shared_per_block);
+    const size_t records = (size_t)(s->plan.blocks * s->record) * s->real_bytes;
+    s->grid.shared = shared;
+    s->staged = s->plan.chunks > 1 && shared + records <= (size_t)s->device->shared_per_block;
+    if (s->staged)
+        s->grid.shared += records;
+    return ant_cuda_kernel_allow_shared(s->device, &s->kernel, s->grid.shared);
+}
+
+/* As many teams side by side as fit; the rest follow them. */
+static antler_status choose_grid(ant_cuda_solver *s)
+{
+    const unsigned threads = 32u * (unsigned)s->plan.warps;
+    int resident = 0;
+    ANT_TRY(ant_cuda_kernel_occupancy(s->device, &s->kernel, threads, s->grid.shared, &resident));
+    const int most = resident * s->device->multiprocessors;
+    ANT_CHECK(most >= 1 && s->device->cooperative, ANTLER_ERROR_DEVICE,
+              "the GPU %s cannot run the solver: its blocks have to be resident together; use the CPU",
+              s->device->name);
+    if (s->plan.chunks == 1 && s->plan.blocks > most)
+        s->plan.blocks = most;
+    ANT_CHECK(s->plan.blocks <= most, ANTLER_ERROR_DEVICE, "the GPU %s has room for %d blocks, not for %d",
+              s->device->name, most, s->plan.blocks);
+    const int room = most / s->plan.blocks;
+    const int teams = s->replicas < (size_t)room ? (int)s->replicas : room;
+    const size_t shared = s->grid.shared;
+    s->grid = ant_cuda_grid_1d((unsigned)(teams * s->plan.blocks), threads);
+    s->grid.shared = shared;
+    s->grid.cooperative = true;
+    return ANTLER_OK;
+}
+
+static antler_status allocate(ant_cuda_solver *s, const ant_engine_learning *work)
+{
+    const size_t R = s->replicas, sequences = R * s->batch, moments = sequences * (s->T + 1),
+                 steps = sequences * s->T;
+    const size_t blocks = (size_t)s->plan.blocks, real = s->real_bytes;
+    const size_t spare = 2 * (size_t)s->spare;
+    const size_t kept = s->keeps_hidden ? steps * (size_t)s->hidden * real : 0;
+    const struct {
+        ant_cuda_buffer *buffer;
+        size_t bytes;
+        const char *purpose;
+    } wanted[] = {
+        {&s->packs, R * (size_t)s->pack * real, "the weights"},
+        {&s->x, moments * work->N * real, "the windows"},
+        {&s->s, steps * work->K * real, "the inputs"},
+        {&s->rows, (moments + spare) * (size_t)s->row * real, "the states of all steps"},
+        {&s->mask, (steps + spare) * (size_t)s->masks * sizeof(unsigned), "the active units of all steps"},
+        {&s->phi, kept, "the hidden units of all steps"},
+        {&s->delta, kept, "the hidden units of all steps"},
+        {&s->records, R * 2 * (blocks + 1) * (size_t)s->record * real, "the borders of stretches"},
+        {&s->partial, R * blocks * (size_t)s->sums * real, "sums over time"},
+        {&s->squares, R * blocks * sizeof(double), "sums of squares"},
+        {&s->totals, R * (size_t)s->sums * sizeof(double), "sums over time"},
+        {&s->arrived, R * sizeof(unsigned), "barriers"},
+        {&s->facts, 8 * R * sizeof(double), "facts of a solve"},
+    };
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+        ANT_TRY(ant_cuda_alloc(s->device, wanted[i].bytes, wanted[i].purpose, wanted[i].buffer));
+        ANT_TRY(ant_cuda_fill_async(s->device, wanted[i].buffer->address, 0, wanted[i].bytes));
+        s->bytes += wanted[i].bytes;
+    }
+    return ANTLER_OK;
+}
+
+ant_cu_pointer ant_cuda_solver_rows(const ant_cuda_solver *s)
+{
+    return s->rows.address + (size_t)(s->spare * s->row) * s->real_bytes;
+}
+
+static void describe(ant_cuda_solver *s, const ant_engine_learning *work)
+{
+    const antler_settings *set = work->settings;
+    const size_t measured = set->sequence_length - set->warmup;
+    const bool single = set->precision == ANTLER_PRECISION_FLOAT;
+    const problem_f64 p = {
+        .T = (int)s->T,
+        .batch = (int)s->batch,
+        .warmup = (int)set->warmup,
+        .chunks = s->plan.chunks,
+        .blocks = s->plan.blocks,
+        .max_iterations = (int)set->max_iterations,
+        .flow = set->teacher == ANTLER_TEACHER_FLOW,
+        .replicas = (int)s->replicas,
+        .staged = s->staged,
+        .alpha = set->gtf_alpha,
+        .tolerance = set->tolerance > 0.0 ? set->tolerance
+                     : single             ? 1e-6
+                                          : 1e-12,
+        .weight = 2.0 / ((double)work->N * (double)measured * (double)s->batch),
+        .pack = s->packs.address,
+        .x = s->x.address,
+        .s = s->s.address,
+        .rows = ant_cuda_solver_rows(s),
+        .masks = s->mask.address + (size_t)(s->spare * s->masks) * sizeof(unsigned),
+        .hidden = s->phi.address,
+        .delta = s->delta.address,
+        .records = s->records.address,
+        .partial = s->partial.address,
+        .squares = s->squares.address,
+        .sums = s->totals.address,
+        .arrived = s->arrived.address,
+        .facts = s->facts.address,
+    };
+    if (!single) {
+        memcpy(s->problem, &p, sizeof p);
+        return;
+    }
+    problem_f32 q = {.alpha = (float)p.alpha, .tolerance = (float)p.tolerance};
+    memcpy(&q, &p, offsetof(problem_f32, alpha)); /* the integers */
+    memcpy(&q.weight, &p.weight, sizeof p - offsetof(problem_f64, weight));
+    memcpy(s->problem, &q, sizeof q);
+}
+
+antler_status ant_cuda_solver_create(ant_cuda_device *device, const ant_engine_learning *work,
+                                     ant_cuda_solver *solver)
+{
+    const antler_settings *set = work->settings;
+    *solver = (ant_cuda_solver){.device = device,
+                                .T = set->sequence_length,
+                                .batch = set->batch_size,
+                                .replicas = work->replicas,
+                                .real_bytes = set->precision == ANTLER_PRECISION_FLOAT ? sizeof(float)
+                                                                                       : sizeof(double)};
+    ANT_CHECK(set->sequence_length < INT32_MAX / 64, ANTLER_ERROR_ARGUMENT,
+              "sequence_length %zu is too long for the GPU; use device: cpu", set->sequence_length);
+    ANT_TRY(choose(solver, work));
+    ANT_TRY(choose_grid(solver));
+    ANT_TRY(allocate(solver, work));
+    describe(solver, work);
+    return ANTLER_OK;
+}
+
+void ant_cuda_solver_destroy(ant_cuda_solver *solver)
+{
+    ant_cuda_buffer *const buffers[] = {&solver->packs,   &solver->x,       &solver->s,      &solver->rows,
+                                        &solver->mask,    &solver->phi,     &solver->delta,  &solver->records,
+                                        &solver->partial, &solver->squares, &solver->totals, &solver->arrived,
+                                        &solver->facts};
+    for (size_t i = 0; i < sizeof buffers / sizeof buffers[0] && solver->device != NULL; i++)
+        ant_cuda_free(solver->device, buffers[i]);
+    ant_cuda_program_free(solver->program);
+    *solver = (ant_cuda_solver){0};
+}
+
+antler_status ant_cuda_solver_launch(ant_cuda_solver *solver)
+{
+    return ant_cuda_launch(solver->device, &solver->kernel, solver->grid, ANT_CUDA_ARGS(solver->problem));
+}

@@ -1,0 +1,214 @@
+/* problem_engine.c - a problem that is solved on an engine, as one replica of a learner. */
+#include "train/problem.h"
+#include "train/replicas.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct problem {
+    ant_problem_config config;
+    const ant_engine_learner_ops *ops;
+    void *learner;
+    double *parameters, *nothing; /* (total): nothing is zero */
+    double *x, *s;                /* (batch, T+1, N), (batch, T, K) */
+    double *states, *gradient;    /* (batch, T, M), (total) */
+    bool fresh;                   /* states and gradient are those of the last solve */
+    antler_status fault;          /* of a call that cannot fail by its type; told by the next solve */
+    double seconds;
+} problem;
+
+static void release(void *opaque)
+{
+    problem *p = opaque;
+    if (p == NULL)
+        return;
+    if (p->learner != NULL)
+        p->ops->free(p->learner);
+    free(p->parameters);
+    free(p->nothing);
+    free(p->x);
+    free(p->s);
+    free(p->states);
+    free(p->gradient);
+    free(p);
+}
+
+static antler_status take_memory(problem *p)
+{
+    const ant_model_dims *d = &p->config.layout.dims;
+    const size_t T = p->config.T, batch = p->config.batch, total = p->config.layout.total;
+    p->parameters = calloc(total, sizeof *p->parameters);
+    p->nothing = calloc(total, sizeof *p->nothing);
+    p->x = calloc(batch * (T + 1) * d->N, sizeof *p->x);
+    p->s = calloc(batch * T * d->K + 1, sizeof *p->s);
+    p->states = calloc(batch * T * d->M, sizeof *p->states);
+    p->gradient = calloc(total, sizeof *p->gradient);
+    if (p->parameters == NULL || p->nothing == NULL || p->x == NULL || p->s == NULL || p->states == NULL ||
+        p->gradient == NULL)
+        return ant_fail_memory(batch * (T + 1) * (d->N + d->M) * sizeof *p->x, "a problem");
+    return ANTLER_OK;
+}
+
+static antler_status create(const ant_problem_config *config, void **opaque)
+{
+    static const uint32_t name = 1;
+    problem *p = calloc(1, sizeof *p);
+    if (p == NULL)
+        return ant_fail_memory(sizeof *p, "a problem");
+    p->config = *config;
+    p->ops = config->engine->learner;
+    p->config.settings.runs = 1;
+    ant_engine_learning work = ant_replicas_describe(&p->config.settings, &p->config.layout);
+    work.replicas = 1;
+    work.runs = &name;
+    antler_status status = take_memory(p);
+    if (status == ANTLER_OK)
+        status = p->ops->create(&work, &p->learner);
+    if (status != ANTLER_OK) {
+        release(p);
+        return status;
+    }
+    *opaque = p;
+    return ANTLER_OK;
+}
+
+static const char *choice(const void *opaque)
+{
+    const problem *p = opaque;
+    return p->ops->choice(p->learner);
+}
+
+static size_t bytes(const void *opaque)
+{
+    const problem *p = opaque;
+    return p->ops->bytes(p->learner);
+}
+
+static void send_parameters(problem *p)
+{
+    p->fresh = false;
+    p->fault = p->ops->put(p->learner, 0, 0, p->parameters, p->nothing, p->nothing);
+}
+
+static antler_status initialise(void *opaque)
+{
+    problem *p = opaque;
+    ANT_TRY(ant_model_initialise_f64(&p->config.layout, p->config.kappa, p->config.seed, 1, p->parameters));
+    send_parameters(p);
+    return p->fault;
+}
+
+/* As the precision rounds them: what a comparison has to start from. */
+static void copy(const problem *p, const double *from, size_t count, double *to)
+{
+    const bool single = p->config.settings.precision == ANTLER_PRECISION_FLOAT;
+    for (size_t i = 0; i < count; i++)
+        to[i] = single ? (double)(float)from[i] : from[i];
+}
+
+static void set_parameters(void *opaque, const double *parameters)
+{
+    problem *p = opaque;
+    copy(p, parameters, p->config.layout.total, p->parameters);
+    send_parameters(p);
+}
+
+static void set_data(void *opaque, const double *x, const double *inputs)
+{
+    problem *p = opaque;
+    const ant_model_dims *d = &p->config.layout.dims;
+    copy(p, x, p->config.batch * (p->config.T + 1) * d->N, p->x);
+    if (d->K > 0)
+        copy(p, inputs, p->config.batch * p->config.T * d->K, p->s);
+    p->fresh = false;
+    const antler_status status = p->ops->set_windows(p->learner, 0, p->x, p->s);
+    p->fault = p->fault == ANTLER_OK ? status : p->fault;
+}
+
+static antler_status look(problem *p)
+{
+    if (!p->fresh)
+        ANT_TRY(p->ops->inspect(p->learner, 0, p->states, p->gradient));
+    p->fresh = true;
+    return ANTLER_OK;
+}
+
+static antler_status solve(void *opaque, ant_solve_report *report, ant_solve_agreement *agreement)
+{
+    problem *p = opaque;
+    ant_engine_solved found;
+    ANT_TRY(p->fault);
+    p->fresh = false;
+    ANT_TRY(p->ops->solve(p->learner, &found));
+    p->seconds = found.seconds;
+    *report = (ant_solve_report){.loss = found.loss,
+                                 .outcome = found.converged ? ANTLER_OK : ANTLER_NOT_CONVERGED,
+                                 .iterations = found.iterations,
+                                 .last_change = found.last_jump,
+                                 .fallbacks = found.converged ? 0 : 1,
+                                 .kernels = "cuda"};
+    ANT_CHECK(
+        isfinite(found.loss), ANTLER_NON_FINITE,
+        "the loss or its gradient is not finite: use a larger alpha, a smaller learning rate or the clipped "
+        "model");
+    if (agreement == NULL)
+        return ANTLER_OK;
+    ANT_TRY(look(p));
+    return ant_replicas_compare(&p->config.settings, &p->config.layout, p->parameters, p->x, p->s, p->states,
+                                p->gradient, agreement);
+}
+
+static void states(const void *opaque, size_t sequence, double *z)
+{
+    problem *p = *(problem *const *)(const void *)&opaque; /* fetched from the device when asked for */
+    const size_t count = p->config.T * p->config.layout.dims.M;
+    if (look(p) != ANTLER_OK)
+        return;
+    for (size_t i = 0; i < count; i++)
+        z[i] = p->states[sequence * count + i];
+}
+
+/* In plain loops, as everywhere: on the CPU, in double. */
+static antler_status adjoint(void *opaque, size_t sequence, double *v)
+{
+    const problem *p = opaque;
+    const ant_model_dims *d = &p->config.layout.dims;
+    const size_t T = p->config.T;
+    ant_solve_plan_f64 *plan = NULL;
+    ant_solve_options options = p->config.options;
+    options.solver = ANT_SOLVER_REFERENCE;
+    ANT_TRY(ant_solve_plan_create_f64(d, T, p->config.batch, &options, &plan));
+    const antler_status status = ant_solve_adjoint_f64(plan, p->parameters, p->x + sequence * (T + 1) * d->N,
+                                                       d->K == 0 ? NULL : p->s + sequence * T * d->K, p->config.alpha, v);
+    ant_solve_plan_free_f64(plan);
+    return status;
+}
+
+static void gradient(const void *opaque, double *out)
+{
+    problem *p = *(problem *const *)(const void *)&opaque;
+    if (look(p) != ANTLER_OK)
+        return;
+    for (size_t i = 0; i < p->config.layout.total; i++)
+        out[i] = p->gradient[i];
+}
+
+static double seconds(const void *opaque)
+{
+    return ((const problem *)opaque)->seconds;
+}
+
+const ant_problem_ops ant_problem_ops_engine = {
+    .create = create,
+    .free = release,
+    .choice = choice,
+    .bytes = bytes,
+    .initialise = initialise,
+    .set_parameters = set_parameters,
+    .set_data = set_data,
+    .solve = solve,
+    .states = states,
+    .adjoint = adjoint,
+    .gradient = gradient,
+    .seconds = seconds,
+};

@@ -1,0 +1,51 @@
+/*
+ * emulate_dynamic.h - emulate.h for kernels with dynamic shared memory, asynchronous copies and barriers
+ * between blocks; the last never run here, because a team has one block.
+ */
+#ifndef ANT_TESTS_EMULATE_DYNAMIC_H
+#define ANT_TESTS_EMULATE_DYNAMIC_H
+
+#include "emulate.h"
+
+#undef __shared__
+#define __shared__ /* `extern unsigned char bytes[]` is in emulate.cpp */
+#define asm
+#define volatile(...) ((void)0)
+
+static inline size_t __cvta_generic_to_shared(const void *)
+{
+    return 0;
+}
+struct alignas(8) uint2 {
+    unsigned x, y;
+};
+static inline uint2 make_uint2(unsigned x, unsigned y)
+{
+    return {x, y};
+}
+static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w)
+{
+    return {x, y, z, w};
+}
+
+#define copy_ahead      ptx_copy_ahead
+#define copy_quad_ahead ptx_copy_quad_ahead
+#define copy_commit     ptx_copy_commit
+#define copy_wait       ptx_copy_wait
+#include "../../src/engine/cuda/kernels/common.cuh"
+#undef copy_ahead
+#undef copy_quad_ahead
+#undef copy_commit
+#undef copy_wait
+
+template <class number> INLINE void copy_ahead(number *to, const number *from)
+{
+    *to = *from;
+}
+INLINE void copy_quad_ahead(uint4 *to, const uint4 *from)
+{
+    *to = *from;
+}
+template <int PENDING> INLINE void copy_wait() {}
+
+#endif
