@@ -7,7 +7,7 @@ FUZZ_SECONDS ?= 60
 PRESETS := release debug clang asan tsan
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-browser $(PRESETS) format check-format check-rules check-kernels gpu-tests test-gpu fuzz bench bundle wheel test-wheel install uninstall clean help
+.PHONY: build demo test docs test-browser $(PRESETS) format check-format check-rules check-kernels gpu-tests test-gpu fuzz bench bundle wheel test-wheel install uninstall clean help
 
 build: ## build the library and the command into build/
 	@scripts/setup.sh build
@@ -24,6 +24,10 @@ test: ## build and run all tests
 	@scripts/build.sh release $(JOBS)
 	@scripts/check_rules.sh build
 	@ctest --preset release -j $(JOBS)
+
+docs: build ## the site in build/docs/html, with its pictures and the executed notebook; warnings are errors
+	@scripts/setup.sh docs
+	@scripts/docs.sh build
 
 test-browser: build ## open the report in headless Chromium
 	@scripts/test_browser.sh build

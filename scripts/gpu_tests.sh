@@ -10,6 +10,7 @@ mkdir -p "$stage/bin" "$stage/kernels"
 cp "$build"/tests/gpu_test_* "$build/antler" "$stage/bin/"
 cp src/engine/cuda/kernels/*.cu* "$stage/kernels/"
 cp scripts/test_gpu.sh "$stage/run.sh"
+cp bench/gpu.sh "$stage/bench.sh"
 scripts/gather.sh "$stage/bin" "$stage/lib"
 strip --strip-debug "$stage"/bin/* "$stage"/lib/*
 tar -C "$build" -czf "$stage.tar.gz" gpu-tests

@@ -7,7 +7,7 @@ if ! scripts/setup.sh browser; then
     echo "skipped: the test of the report in a browser, because Chromium and Selenium are not here"
     exit 0
 fi
-export ANTLER=$PWD/$build/antler ANTLER_LIBRARY=$PWD/$build/libantler.so PYTHONPATH=$PWD/python PYTHONDONTWRITEBYTECODE=1
+export ANTLER=$PWD/$build/antler ANTLER_LIBRARY=$PWD/$build/libantler.so PYTHONPATH=$PWD/python PYTHONDONTWRITEBYTECODE=1 OMP_WAIT_POLICY=passive
 export SCREENSHOTS=$PWD/$build/screenshots
 /usr/bin/python3 -m pytest -q -p no:cacheprovider tests/browser
 echo "Screenshots to look at: $build/screenshots"

@@ -1108,6 +1108,13 @@ ANTLER_API antler_status antler_problem_solve(antler_problem *problem, antler_so
 ANTLER_API antler_status antler_problem_check(antler_problem *problem, antler_solve_report *report,
                                               double *states_differ, double *gradient_differs);
 
+/*
+ * Seconds of one whole update on the GPU - windows, weights, solve, gradient, regularisers, step, counters -
+ * as the mean of `updates` in a row, at a learning rate so small that the parameters stay what they are.
+ * ANTLER_ERROR_ARGUMENT on the CPU.
+ */
+ANTLER_API antler_status antler_problem_time_update(antler_problem *problem, size_t updates, double *seconds);
+
 /* Of the last solve.  z: (T, M) of one sequence; gradient: (parameter_total). */
 ANTLER_API void antler_problem_states(const antler_problem *problem, size_t sequence, double *z);
 ANTLER_API void antler_problem_gradient(const antler_problem *problem, double *gradient);

@@ -1,15 +1,10 @@
-"""What pictures and reports compute before they draw: thinning, delays, spectra, statistics over runs. NumPy only."""
+"""What pictures and reports compute before they draw: thinning, limits, statistics over runs. NumPy only."""
 
 from __future__ import annotations
 
 from typing import Any, Tuple
 
 import numpy as np
-
-
-def delayed(x: np.ndarray, delay: int) -> np.ndarray:
-    """One variable, x (T, 1), as (x(t), x(t - delay), x(t - 2 delay))."""
-    return np.column_stack([x[2 * delay:, 0], x[delay:-delay, 0], x[:-2 * delay, 0]])
 
 
 def forgetting_time(x: np.ndarray, longest: int = 5000) -> int:
@@ -48,27 +43,11 @@ def envelope(x: np.ndarray, points: int = 2000) -> Tuple[np.ndarray, np.ndarray]
 
 
 def smooth_stride(x: np.ndarray, share: float = 0.03, largest: int = 8) -> int:
-    """Every how many rows an orbit x (T, N) can be taken and still look smooth: steps of at most `share` of its range."""
+    """Every how many rows x (T, N) can be taken and still look smooth: steps of at most `share` of its range."""
     span = np.ptp(x, axis=0)
     step = np.percentile(np.abs(np.diff(x, axis=0)), 90, axis=0)
     moving = step > 0
     return int(np.clip(np.min(share * span[moving] / step[moving]), 1, largest)) if moving.any() else 1
-
-
-def power_spectrum(x: np.ndarray, sigma: float = 20.0) -> np.ndarray:
-    """|rfft|^2 of a standardised variable, smoothed by a Gaussian of `sigma` bins, normalised to sum 1."""
-    x = (x - x.mean()) / (x.std(ddof=1) or 1.0)
-    power = np.abs(np.fft.rfft(x)) ** 2
-    if sigma > 0:
-        reach = int(4 * sigma + 0.5)
-        kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) / sigma) ** 2)
-        power = np.convolve(np.pad(power, reach, mode="symmetric"), kernel / kernel.sum(), mode="valid")
-    return power / (power.sum() or 1.0)
-
-
-def hellinger(p: np.ndarray, q: np.ndarray) -> float:
-    """Hellinger distance of two normalised spectra."""
-    return float(np.sqrt(max(0.0, 1.0 - np.sum(np.sqrt(p * q)))))
 
 
 def logarithmic_rows(count: int, points: int = 1500) -> np.ndarray:

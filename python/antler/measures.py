@@ -109,7 +109,7 @@ def hellinger(true: Any, generated: Any, *, smoothing: float = 20.0, each: bool 
 
 
 def rmse(true: Any, generated: Any) -> float:
-    """sqrt(1/n sum_k |x_k - y_k|^2) of two arrays of the same shape; not divided by N."""
+    """``sqrt(1/n sum_k |x_k - y_k|^2)`` of two arrays of the same shape; not divided by N."""
     x, y = tables(true, "true")[0].values, tables(generated, "generated")[0].values
     if x.shape != y.shape:
         raise DataError(f"the true orbit has shape {x.shape}, the generated one {y.shape}: cut both to the same rows")

@@ -26,7 +26,7 @@ class Solution(NamedTuple):
     iterations: int  #: of Newton, or rounds of shooting; 0 when sequential
     converged: bool  #: before any fallback
     fallbacks: int  #: sequences that were solved again sequentially
-    last_change: float  #: max |dz| of the last iteration
+    last_change: float  #: largest change of a state in the last iteration
     seconds: float  #: forward and backward
     choice: str  #: which solver and kernels, and why
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import ctypes as c
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,9 @@ from typing import Any, Dict, List, Optional, Sequence
 import numpy as np
 
 from . import _lib
-from ._series import Series, tables as tables_of
+from . import _structs as s
+from ._series import Series
+from ._series import tables as tables_of
 from .exceptions import DivergedError
 from .runs import Run, load_run, load_runs
 
@@ -19,8 +22,12 @@ Columns = Dict[str, np.ndarray]  # name: (rows,)
 
 # measure: where metrics.json keeps it
 MEASURES = {
-    "dstsp": ("dstsp", "value"), "dstsp_embedded": ("dstsp_embedded", "value"), "hellinger": ("hellinger", "value"),
-    "rmse": ("rmse", "value"), "lyapunov_max": ("lyapunov", "exponents"), "kaplan_yorke": ("lyapunov", "kaplan_yorke"),
+    "dstsp": ("dstsp", "value"),
+    "dstsp_embedded": ("dstsp_embedded", "value"),
+    "hellinger": ("hellinger", "value"),
+    "rmse": ("rmse", "value"),
+    "lyapunov_max": ("lyapunov", "exponents"),
+    "kaplan_yorke": ("lyapunov", "kaplan_yorke"),
 }
 # Settings that tell runs apart without being a choice between methods.
 BOOKKEEPING = ("experiment", "name", "results", "runs", "threads", "log_interval", "checkpoint_interval")
@@ -38,12 +45,12 @@ class Orbit:
 
 
 def _orbit_from_file(path: str, columns: str, inputs: str) -> Orbit:
-    paths = (_lib.c.c_char_p * 1)(_lib.path_bytes(path))
-    opts = _lib.s.LoadOpts()
-    _lib.plain("load_opts_default", _lib.c.byref(opts))
+    paths = (c.c_char_p * 1)(_lib.path_bytes(path))
+    opts = s.LoadOpts()
+    _lib.plain("load_opts_default", c.byref(opts))
     opts.columns = columns.encode() if columns else None
     opts.inputs = inputs.encode() if inputs else None
-    series = Series(_lib.create("series_load", paths, 1, _lib.c.byref(opts)))
+    series = Series(_lib.create("series_load", paths, 1, c.byref(opts)))
     values, values_in = series.read(0)
     if series.scaling is not None:
         values = values * series.scaling[1] + series.scaling[0]

@@ -1,6 +1,7 @@
 /* bench.c - `antler bench solve`: forward and backward time of the solvers over a grid of sizes. */
 #include "cli/bench.h"
 #include "cli/command.h"
+#include "cli/measuring.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -10,11 +11,13 @@
 #include <jansson.h>
 
 typedef struct settings {
-    const char *latent, *hidden, *length, *batch, *solvers, *system, *precision;
+    const char *latent, *hidden, *length, *batch, *solvers, *system, *precision, *device, *model, *data;
     double alpha, warmup, seconds;
     size_t updates;
     int threads;
-    bool json, no_check;
+    bool json, no_check, update;
+    antler_model *loaded;  /* NULL: trained on the spot */
+    antler_series *series; /* NULL: simulated */
 } settings;
 
 static const char *const precisions[] = {"float", "double", NULL};
@@ -38,6 +41,14 @@ static const cli_option options[] = {
     {"threads", CLI_INT, "N", "Threads; 0 for all. Default 0.", AT(threads), NULL},
     {"seconds", CLI_REAL, "S", "Repeat each case for so long and report the median. Default 1.", AT(seconds),
      NULL},
+    {"device", CLI_CHOICE, "auto|cpu|cuda", "Where to solve. Default cpu.", AT(device), cli_devices},
+    {"update", CLI_FLAG, NULL,
+     "On the GPU, time whole updates, too: windows, solve, gradient, regularisers, step.", AT(update), NULL},
+    {"model", CLI_FILE, "RUN",
+     "Solve with this model (a run or its model.npz) instead of training one; needs --data.", AT(model),
+     NULL},
+    {"data", CLI_FILE, "FILE",
+     "Sequences come from this series, from its first row on, in the units of the model.", AT(data), NULL},
     {"no-check", CLI_FLAG, NULL, "Do not compare with the sequential oracle, which costs time and memory.",
      AT(no_check), NULL},
     {"json", CLI_FLAG, NULL, "Print one JSON object instead of a table.", AT(json), NULL},
@@ -64,8 +75,16 @@ static size_t read_list(const char *text, size_t values[LIST])
     }
 }
 
-static void print_head(double peak, const char *precision, int threads)
+static void print_head(double peak, const char *precision, int threads, bool cpu)
 {
+    if (!cpu) {
+        puts("Times are medians of weights + forward + backward + gradient on the device's clock; states and "
+             "gradient: "
+             "largest\nrelative difference from plain sequential loops in double.");
+        printf("%4s %5s %8s %5s  %-11s %10s %10s %9s %6s %9s %9s %9s\n", "M", "L", "T", "B", "solver", "time",
+               "update", "ns/step", "iter.", "memory", "states", "gradient");
+        return;
+    }
     printf("One core multiplies and adds %.3g G %ss per second (measured); times are medians of forward + "
            "backward.\n",
            1e-9 * peak, precision);
@@ -75,10 +94,20 @@ static void print_head(double peak, const char *precision, int threads)
 
 static void print_row(const cli_bench_case *c, const cli_bench_result *r)
 {
-    char states[16] = "-", gradient[16] = "-";
+    char states[16] = "-", gradient[16] = "-", update[16] = "-";
     if (!isnan(r->states_differ)) {
         snprintf(states, sizeof states, "%.1e", r->states_differ);
         snprintf(gradient, sizeof gradient, "%.1e", r->gradient_differs);
+    }
+    if (!isnan(r->update))
+        snprintf(update, sizeof update, "%.4g ms", 1e3 * r->update);
+    if (c->device != ANTLER_DEVICE_CPU) {
+        printf("%4zu %5zu %8zu %5zu  %-11s %7.4g ms %10s %9.4g %6d %6.4g MB %9s %9s%s\n     %s\n", c->latent,
+               c->hidden, c->length, c->batch, c->solver, 1e3 * r->median, update, r->ns_per_step,
+               r->iterations, 1e-6 * r->bytes, states, gradient, r->fallbacks > 0 ? "  not converged" : "",
+               r->choice);
+        fflush(stdout);
+        return;
     }
     printf("%4zu %5zu %8zu %5zu  %-11s %7.3g ms %9.4g %6d %7.1f%% %6.4g MB %9s %9s%s\n", c->latent, c->hidden,
            c->length, c->batch, c->solver, 1e3 * r->median, r->ns_per_step, r->iterations, 100.0 * r->of_peak,
@@ -95,6 +124,8 @@ static json_t *row_json(const cli_bench_case *c, const cli_bench_result *r)
                   r->median, "seconds_best", r->best, "noise", r->noise, "repeats", (json_int_t)r->repeats,
                   "ns_per_step", r->ns_per_step, "iterations", r->iterations, "fallbacks",
                   (json_int_t)r->fallbacks, "fraction_of_peak", r->of_peak, "bytes", r->bytes);
+    json_object_set_new(row, "device", json_string(antler_device_name(c->device)));
+    json_object_set_new(row, "seconds_update", isnan(r->update) ? json_null() : json_real(r->update));
     json_object_set_new(row, "states_differ",
                         isnan(r->states_differ) ? json_null() : json_real(r->states_differ));
     json_object_set_new(row, "gradient_differs",
@@ -151,10 +182,36 @@ static int run_grid(const settings *s, const grid *g, double peak, json_t *rows)
                             .precision = s->precision,
                             .threads = s->threads,
                             .seconds = s->seconds,
+                            .device = cli_device(s->device),
+                            .model = s->loaded,
+                            .series = s->series,
+                            .update = s->update,
                             .check = !s->no_check};
         const int code = run_solvers(s, &c, peak, rows);
         if (code >= 0)
             return code;
+    }
+    return -1;
+}
+
+/* --model and --data; -1: go on. */
+static int load(settings *s, grid *g)
+{
+    antler_load_opts opts;
+    antler_load_opts_default(&opts);
+    if ((s->model != NULL) && s->data == NULL)
+        return cli_usage_error("--model needs --data, the series that its sequences are taken from");
+    antler_status status = ANTLER_OK;
+    if (s->data != NULL)
+        status = antler_series_load(&s->data, 1, &opts, &s->series);
+    if (status == ANTLER_OK && s->model != NULL)
+        status = antler_model_load(s->model, &s->loaded);
+    if (status != ANTLER_OK)
+        return cli_fail(status);
+    if (s->loaded != NULL) {
+        g->latents = g->hiddens = 1;
+        g->latent[0] = antler_model_latent_dim(s->loaded);
+        g->hidden[0] = antler_model_hidden_dim(s->loaded);
     }
     return -1;
 }
@@ -168,6 +225,7 @@ static int run(const cli_command *self, int argc, char **argv)
                   .system = "lorenz63",
                   .solvers = "auto,sequential,shooting",
                   .precision = "float",
+                  .device = "cpu",
                   .alpha = 0.15,
                   .updates = 500,
                   .seconds = 1.0};
@@ -184,11 +242,16 @@ static int run(const cli_command *self, int argc, char **argv)
     if (g.latents * g.hiddens * g.lengths * g.batches == 0)
         return cli_usage_error(
             "--latent-dim, --hidden-dim, --length and --batch take lists of whole numbers such as 4,16");
+    code = load(&s, &g);
+    if (code >= 0) {
+        antler_series_free(s.series);
+        return code;
+    }
     const double peak = antler_peak_rate(strcmp(s.precision, "float") == 0 ? ANTLER_PRECISION_FLOAT
                                                                            : ANTLER_PRECISION_DOUBLE);
     json_t *rows = s.json ? json_array() : NULL;
     if (!s.json)
-        print_head(peak, s.precision, s.threads);
+        print_head(peak, s.precision, s.threads, strcmp(s.device, "cpu") == 0);
     code = run_grid(&s, &g, peak, rows);
     if (code < 0 && s.json) {
         json_t *root =
@@ -198,13 +261,15 @@ static int run(const cli_command *self, int argc, char **argv)
         json_dumpf(root, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9));
         putchar('\n');
         json_decref(root);
-    } else if (code < 0) {
+    } else if (code < 0 && strcmp(s.device, "cpu") == 0) {
         puts("of peak: multiply-adds that one pass needs (6 M L a step) against the peak of the threads in "
              "use.\n"
              "states, gradient: largest relative difference from plain sequential loops in the same "
              "precision.");
     }
     json_decref(rows);
+    antler_model_free(s.loaded);
+    antler_series_free(s.series);
     return code < 0 ? CLI_DONE : code;
 }
 

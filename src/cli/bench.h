@@ -7,12 +7,16 @@
 typedef struct cli_bench_case {
     size_t latent, hidden, length, batch; /* M, L, T, B */
     const char *solver, *system, *precision;
+    antler_device device;
+    const antler_model *model;   /* to solve with; NULL: one is trained for a moment */
+    const antler_series *series; /* its data; NULL: the system is simulated */
     double alpha;
     double warmup; /* fraction of T */
     size_t updates;
     int threads;
     double seconds; /* to spend */
     bool check;
+    bool update; /* time whole updates, too */
 } cli_bench_case;
 
 typedef struct cli_bench_result {
@@ -24,7 +28,8 @@ typedef struct cli_bench_result {
     double of_peak;
     double bytes;
     double states_differ, gradient_differs; /* NaN when not checked */
-    char choice[256];
+    double update;                          /* seconds of a whole update; NaN when not timed */
+    char choice[512];
 } cli_bench_result;
 
 /* Simulate, train for a moment, and time.  peak: multiply-adds per second of one core. */

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { TRAIN_LENGTH = 200, TRAIN_BATCH = 16, REPEATS = 1000 };
+enum { TRAIN_LENGTH = 200, TRAIN_BATCH = 16, REPEATS = 1000, UPDATES = 200 };
 
 static antler_status set(antler_settings *s, const char *name, const char *value)
 {
@@ -22,6 +22,11 @@ static antler_status fill_settings(const cli_bench_case *c, antler_settings *s)
     s->hidden_dim = c->hidden;
     s->gtf_alpha = c->alpha;
     s->threads = (size_t)c->threads;
+    s->device = c->device;
+    if (c->model != NULL) {
+        s->rank = antler_model_rank(c->model);
+        s->clipped = antler_model_clipped(c->model);
+    }
     const antler_status status = set(s, "precision", c->precision);
     return status != ANTLER_OK ? status : set(s, "solver", c->solver);
 }
@@ -48,6 +53,7 @@ static antler_status train(const cli_bench_case *c, const antler_settings *setti
     antler_settings s = *settings;
     antler_trainer *trainer = NULL;
     s.solver = ANTLER_SOLVER_SEQUENTIAL;
+    s.device = ANTLER_DEVICE_CPU;
     s.sequence_length = TRAIN_LENGTH;
     s.batch_size = TRAIN_BATCH;
     s.updates = c->updates > 0 ? c->updates : 1;
@@ -96,7 +102,11 @@ static antler_status measure(const cli_bench_case *c, antler_problem *problem, c
     summarise(times, count, r);
     r->iterations = report.iterations;
     r->fallbacks = report.fallbacks;
-    r->states_differ = r->gradient_differs = NAN;
+    r->states_differ = r->gradient_differs = r->update = NAN;
+    if (c->update)
+        status = antler_problem_time_update(problem, UPDATES, &r->update);
+    if (status != ANTLER_OK)
+        return status;
     return c->check ? antler_problem_check(problem, &report, &r->states_differ, &r->gradient_differs)
                     : ANTLER_OK;
 }
@@ -138,16 +148,17 @@ static antler_status solve(const cli_bench_case *c, const antler_settings *setti
 antler_status cli_bench_run(const cli_bench_case *c, double peak, cli_bench_result *result)
 {
     antler_settings settings;
-    antler_series *series = NULL;
-    antler_model *model = NULL;
+    antler_series *orbit = NULL;
+    antler_model *trained = NULL;
     antler_status status = fill_settings(c, &settings);
+    if (status == ANTLER_OK && c->series == NULL)
+        status = make_orbit(c, &orbit);
+    if (status == ANTLER_OK && c->model == NULL)
+        status = train(c, &settings, c->series == NULL ? orbit : c->series, &trained);
     if (status == ANTLER_OK)
-        status = make_orbit(c, &series);
-    if (status == ANTLER_OK)
-        status = train(c, &settings, series, &model);
-    if (status == ANTLER_OK)
-        status = solve(c, &settings, series, model, peak, result);
-    antler_model_free(model);
-    antler_series_free(series);
+        status = solve(c, &settings, c->series == NULL ? orbit : c->series,
+                       c->model == NULL ? trained : c->model, peak, result);
+    antler_model_free(trained);
+    antler_series_free(orbit);
     return status;
 }

@@ -163,6 +163,13 @@ antler_status antler_problem_check(antler_problem *problem, antler_solve_report 
     return ANTLER_OK;
 }
 
+antler_status antler_problem_time_update(antler_problem *problem, size_t updates, double *seconds)
+{
+    ANT_CHECK(problem->ops->time_update != NULL && updates > 0, ANTLER_ERROR_ARGUMENT,
+              "whole updates are timed on the GPU; on the CPU, 'antler train' logs the seconds");
+    return problem->ops->time_update(problem->self, updates, seconds);
+}
+
 void antler_problem_states(const antler_problem *problem, size_t sequence, double *z)
 {
     problem->ops->states(problem->self, sequence, z);

@@ -30,6 +30,8 @@ typedef struct ant_problem_ops {
     void (*gradient)(const void *problem, double *gradient);             /* (total) */
     /* Of the last solve, by the device's clock; NULL: by ours. */
     double (*seconds)(const void *problem);
+    /* Of one whole update, the mean of `updates`; NULL: not offered. */
+    antler_status (*time_update)(const void *problem, size_t updates, double *seconds);
 } ant_problem_ops;
 
 /* What the settings say about the model, for N variables and K inputs. */

@@ -1,4 +1,5 @@
 /* problem_engine.c - a problem that is solved on an engine, as one replica of a learner. */
+#include "base/machine.h"
 #include "train/problem.h"
 #include "train/replicas.h"
 
@@ -178,8 +179,9 @@ static antler_status adjoint(void *opaque, size_t sequence, double *v)
     ant_solve_options options = p->config.options;
     options.solver = ANT_SOLVER_REFERENCE;
     ANT_TRY(ant_solve_plan_create_f64(d, T, p->config.batch, &options, &plan));
-    const antler_status status = ant_solve_adjoint_f64(plan, p->parameters, p->x + sequence * (T + 1) * d->N,
-                                                       d->K == 0 ? NULL : p->s + sequence * T * d->K, p->config.alpha, v);
+    const antler_status status =
+        ant_solve_adjoint_f64(plan, p->parameters, p->x + sequence * (T + 1) * d->N,
+                              d->K == 0 ? NULL : p->s + sequence * T * d->K, p->config.alpha, v);
     ant_solve_plan_free_f64(plan);
     return status;
 }
@@ -191,6 +193,96 @@ static void gradient(const void *opaque, double *out)
         return;
     for (size_t i = 0; i < p->config.layout.total; i++)
         out[i] = p->gradient[i];
+}
+
+/* The sequences as trajectories of just one window each, so that every update draws the problem's own
+ * windows. */
+typedef struct timing {
+    antler_settings settings;
+    size_t *row;
+    uint64_t *start;
+    void *x, *s; /* in the precision */
+    void *learner;
+} timing;
+
+static void *rounded(const problem *p, const double *from, size_t count)
+{
+    const bool single = p->config.settings.precision == ANTLER_PRECISION_FLOAT;
+    void *to = calloc(count + 1, single ? sizeof(float) : sizeof(double));
+    for (size_t i = 0; i < count && to != NULL; i++) {
+        if (single)
+            ((float *)to)[i] = (float)from[i];
+        else
+            ((double *)to)[i] = from[i];
+    }
+    return to;
+}
+
+/* Inputs stand beside the row that they lead to, so that the first row of a trajectory has none of use. */
+static void *packed_inputs(const problem *p)
+{
+    const size_t K = p->config.layout.dims.K, T = p->config.T, batch = p->config.batch;
+    double *all = calloc(batch * (T + 1) * K + 1, sizeof *all);
+    for (size_t i = 0; i < batch && all != NULL; i++) {
+        for (size_t k = 0; k < T * K; k++)
+            all[(i * (T + 1) + 1) * K + k] = p->s[i * T * K + k];
+    }
+    void *packed = all == NULL ? NULL : rounded(p, all, batch * (T + 1) * K);
+    free(all);
+    return packed;
+}
+
+static antler_status time_with(const problem *p, timing *t, size_t updates, double *result)
+{
+    static const uint32_t name = 1;
+    const size_t T = p->config.T, batch = p->config.batch;
+    ant_engine_tally tally = {0};
+    ant_engine_outcome outcome;
+    for (size_t i = 0; i < batch; i++) {
+        t->row[i] = i * (T + 1);
+        t->start[i + 1] = i + 1;
+    }
+    t->settings = p->config.settings;
+    t->settings.start_lr = t->settings.end_lr = 1e-30;
+    t->settings.schedule = ANTLER_SCHEDULE_CONSTANT;
+    t->settings.updates = 3 * updates + 1;
+    ant_engine_learning work = ant_replicas_describe(&t->settings, &p->config.layout);
+    work.replicas = 1;
+    work.runs = &name;
+    work.rows = batch * (T + 1);
+    work.trajectories = batch;
+    work.x = t->x;
+    work.s = t->s;
+    work.row = t->row;
+    work.start = t->start;
+    ANT_TRY(p->ops->create(&work, &t->learner));
+    ANT_TRY(p->ops->put(t->learner, 0, 0, p->parameters, p->nothing, p->nothing));
+    ANT_TRY(p->ops->run(t->learner, updates, &tally, &outcome)); /* records the graphs */
+    const double begun = ant_seconds();
+    ANT_TRY(p->ops->run(t->learner, updates, &tally, &outcome));
+    *result = (ant_seconds() - begun) / (double)updates;
+    ANT_CHECK(outcome.fate == ANT_FATE_RUNNING, ANTLER_NON_FINITE, "the loss or its gradient is not finite");
+    return ANTLER_OK;
+}
+
+static antler_status time_update(const void *opaque, size_t updates, double *result)
+{
+    const problem *p = opaque;
+    const size_t batch = p->config.batch, rows = batch * (p->config.T + 1);
+    timing t = {.row = calloc(batch, sizeof *t.row),
+                .start = calloc(batch + 1, sizeof *t.start),
+                .x = rounded(p, p->x, rows * p->config.layout.dims.N),
+                .s = packed_inputs(p)};
+    const antler_status status = t.row == NULL || t.start == NULL || t.x == NULL || t.s == NULL
+                                     ? ant_fail_memory(rows * sizeof(double), "a problem")
+                                     : time_with(p, &t, updates, result);
+    if (t.learner != NULL)
+        p->ops->free(t.learner);
+    free(t.row);
+    free(t.start);
+    free(t.x);
+    free(t.s);
+    return status;
 }
 
 static double seconds(const void *opaque)
@@ -211,4 +303,5 @@ const ant_problem_ops ant_problem_ops_engine = {
     .adjoint = adjoint,
     .gradient = gradient,
     .seconds = seconds,
+    .time_update = time_update,
 };

@@ -442,9 +442,34 @@ static void fail_all(crew *c, ant_run *runs, size_t count)
     }
 }
 
-void ant_replicas_train(const ant_engine *engine, ant_run *runs, size_t count, const ant_run_context *context,
+/* Close everybody without an outcome: somebody else begins again. */
+static void hand_over(crew *c)
+{
+    for (size_t i = 0; i < c->count; i++)
+        ant_run_close(c->run[i], c->context, ANTLER_OK);
+}
+
+/* False: see replicas.h. */
+static bool begin_and_work(crew *c, ant_run *runs, size_t count)
+{
+    enlist(c, runs, count);
+    const antler_status status = c->count == 0 ? ANTLER_OK : begin(c);
+    const bool elsewhere =
+        status == ANTLER_ERROR_DEVICE && c->context->settings->device == ANTLER_DEVICE_AUTO;
+    if (elsewhere)
+        hand_over(c);
+    else if (status != ANTLER_OK)
+        leave_all(c, status);
+    else
+        work(c);
+    c->ops->free(c->learner);
+    return !elsewhere;
+}
+
+bool ant_replicas_train(const ant_engine *engine, ant_run *runs, size_t count, const ant_run_context *context,
                         void (*ended)(void *reporter, const ant_run *run))
 {
+    bool done = true;
     crew c = {.context = context,
               .ops = engine->learner,
               .device = engine->device(),
@@ -454,20 +479,14 @@ void ant_replicas_train(const ant_engine *engine, ant_run *runs, size_t count, c
               .names = calloc(count, sizeof *c.names),
               .tallies = calloc(count, sizeof *c.tallies),
               .outcomes = calloc(count, sizeof *c.outcomes)};
-    if (c.run == NULL || c.working == NULL || c.names == NULL || c.tallies == NULL || c.outcomes == NULL) {
+    if (c.run == NULL || c.working == NULL || c.names == NULL || c.tallies == NULL || c.outcomes == NULL)
         fail_all(&c, runs, count);
-    } else {
-        enlist(&c, runs, count);
-        const antler_status status = c.count == 0 ? ANTLER_OK : begin(&c);
-        if (status != ANTLER_OK)
-            leave_all(&c, status);
-        work(&c);
-        if (c.learner != NULL)
-            c.ops->free(c.learner);
-    }
+    else
+        done = begin_and_work(&c, runs, count);
     free(c.run);
     free(c.working);
     free(c.names);
     free(c.tallies);
     free(c.outcomes);
+    return done;
 }

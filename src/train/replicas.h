@@ -20,9 +20,11 @@ antler_status ant_replicas_engine(const antler_settings *settings, const ant_eng
 /* What a learner needs to know, without replicas and data. */
 ant_engine_learning ant_replicas_describe(const antler_settings *settings, const ant_model_layout *layout);
 
-/* Train `count` runs to the last update, a stop or a divergence each; `ended` is told of every one of them.
+/*
+ * Train `count` runs to the last update, a stop or a divergence each; `ended` is told of every one of them.
+ * False: the engine has no room for them, and `device: auto` leaves them to the CPU, untouched.
  */
-void ant_replicas_train(const ant_engine *engine, ant_run *runs, size_t count, const ant_run_context *context,
+bool ant_replicas_train(const ant_engine *engine, ant_run *runs, size_t count, const ant_run_context *context,
                         void (*ended)(void *reporter, const ant_run *run));
 
 /*

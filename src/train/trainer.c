@@ -196,10 +196,10 @@ antler_status ant_trainer_train(antler_trainer *trainer, size_t first, size_t la
     atomic_init(&p.next, first);
     atomic_init(&p.stopping, false);
     ANT_CHECK(pthread_mutex_init(&p.reporting, NULL) == 0, ANTLER_ERROR_MEMORY, "a lock could not be made");
-    if (trainer->engine != NULL)
-        ant_replicas_train(trainer->engine, trainer->runs + first - 1, last - first + 1, &p.context,
-                           report_end);
-    else
+    const bool done =
+        trainer->engine != NULL && ant_replicas_train(trainer->engine, trainer->runs + first - 1,
+                                                      last - first + 1, &p.context, report_end);
+    if (!done)
         work_on_threads(&p, last - first + 1 < at_once ? last - first + 1 : at_once);
     pthread_mutex_destroy(&p.reporting);
     return conclude(trainer, first, last, result);

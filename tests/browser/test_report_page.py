@@ -15,14 +15,21 @@ import antler
 from antler import report
 
 selenium = pytest.importorskip("selenium")
-from selenium import webdriver
-from selenium.webdriver.chrome.options import Options
-from selenium.webdriver.chrome.service import Service
-from selenium.webdriver.common.action_chains import ActionChains
-from selenium.webdriver.common.by import By
+from selenium import webdriver  # noqa: E402
+from selenium.webdriver.chrome.options import Options  # noqa: E402
+from selenium.webdriver.chrome.service import Service  # noqa: E402
+from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402
+from selenium.webdriver.common.by import By  # noqa: E402
 
-FLAGS = ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--use-gl=angle", "--use-angle=swiftshader",
-         "--enable-unsafe-swiftshader", "--hide-scrollbars")
+FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-dev-shm-usage",
+    "--use-gl=angle",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    "--hide-scrollbars",
+)
 SHOTS = Path(os.environ.get("SCREENSHOTS", "build/screenshots"))
 SINGLE = {"fig-attractor", "fig-series", "fig-spectra", "fig-training", "fig-convergence", "fig-lyapunov"}
 SIZES = {"wide": (1280, 900), "narrow": (390, 800)}
@@ -37,7 +44,10 @@ def browser():
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(service=Service(os.environ.get("CHROMEDRIVER", "/usr/bin/chromedriver")), options=options)
     driver.execute_cdp_cmd("Network.enable", {})
-    driver.execute_cdp_cmd("Network.emulateNetworkConditions", {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0})
+    driver.execute_cdp_cmd(
+        "Network.emulateNetworkConditions",
+        {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0},
+    )
     yield driver
     driver.quit()
 
@@ -45,12 +55,37 @@ def browser():
 def trained(folder, experiment, x, **changes):
     """A run with its page's data beside it, evaluated."""
     np.save(folder / f"{experiment}.npy", x)
-    settings = dict(results=str(folder / "Results"), experiment=experiment, data=str(folder / f"{experiment}.npy"), latent_dim=5, hidden_dim=20,
-                    sequence_length=60, batch_size=8, updates=400, log_interval=10, check_interval=50, solver="deer", clipped=True, threads=1)
+    settings = dict(
+        results=str(folder / "Results"),
+        experiment=experiment,
+        data=str(folder / f"{experiment}.npy"),
+        latent_dim=5,
+        hidden_dim=20,
+        sequence_length=60,
+        batch_size=8,
+        updates=400,
+        log_interval=10,
+        check_interval=50,
+        solver="deer",
+        clipped=True,
+        threads=1,
+    )
     runs = antler.train({**settings, **changes}, verbose=False)
     for run in runs:
-        code = os.spawnv(os.P_WAIT, os.environ["ANTLER"], ["antler", "evaluate", str(run.path), "--data", str(folder / f"{experiment}.npy"),
-                                                           "--samples", "500", "--quiet"])
+        code = os.spawnv(
+            os.P_WAIT,
+            os.environ["ANTLER"],
+            [
+                "antler",
+                "evaluate",
+                str(run.path),
+                "--data",
+                str(folder / f"{experiment}.npy"),
+                "--samples",
+                "500",
+                "--quiet",
+            ],
+        )
         assert code in (0, 1)  # 1: its free run diverged
     return runs
 
@@ -64,14 +99,27 @@ def pages(tmp_path_factory):
         trained(folder, "sweep", x, gtf_alpha=alpha, name=f"alpha-{alpha}", runs=2, updates=200)
     one = trained(folder, "one", x[:, :1], updates=100)[0]
     phases = np.linspace(0.0, 4.0, 14)
-    many = trained(folder, "many", np.sin(np.arange(4000)[:, None] * 0.05 + phases) + 0.1 * x[:4000, :1], latent_dim=14, updates=100)[0]
-    return {"single": report.write(run.path), "sweep": report.write(folder / "Results/sweep"), "one": report.write(one.path),
-            "many": report.write(many.path)}
+    many = trained(
+        folder,
+        "many",
+        np.sin(np.arange(4000)[:, None] * 0.05 + phases) + 0.1 * x[:4000, :1],
+        latent_dim=14,
+        updates=100,
+    )[0]
+    return {
+        "single": report.write(run.path),
+        "sweep": report.write(folder / "Results/sweep"),
+        "one": report.write(one.path),
+        "many": report.write(many.path),
+    }
 
 
 def show(browser, page, size="wide", dark=False):
     width, height = SIZES[size]
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False},
+    )
     scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
     browser.get(page.resolve().as_uri())
@@ -87,7 +135,10 @@ def show(browser, page, size="wide", dark=False):
 def photograph(browser, name):
     SHOTS.mkdir(parents=True, exist_ok=True)
     size = browser.execute_script("return [innerWidth, document.documentElement.scrollHeight]")
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": size[0], "height": min(size[1], 8000), "deviceScaleFactor": 1, "mobile": False})
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": size[0], "height": min(size[1], 8000), "deviceScaleFactor": 1, "mobile": False},
+    )
     time.sleep(1.0)
     browser.save_screenshot(str(SHOTS / f"{name}.png"))
 
@@ -99,7 +150,7 @@ def errors(browser):
 FIGURES = """
 return Object.entries(window.antlerReport.figures).map(([id, place]) => ({
   id, traces: (place._fullData || []).length, width: place.clientWidth, height: place.clientHeight,
-  points: (place._fullData || []).reduce((n, t) => n + ((t.z && t.type === 'heatmap' ? t.z.length : (t.y || []).length)), 0),
+  points: (place._fullData || []).reduce((n, t) => n + (t.type === 'heatmap' ? t.z : t.y || []).length, 0),
   drawn: place.querySelectorAll('svg.main-svg, canvas').length,
   inside: place.getBoundingClientRect().right <= document.documentElement.clientWidth + 1 }));
 """
@@ -120,8 +171,16 @@ def fits(browser):
     return browser.execute_script("return document.documentElement.scrollWidth <= document.documentElement.clientWidth")
 
 
-LOOKS = [("single", "wide", False), ("single", "narrow", True), ("sweep", "wide", False), ("sweep", "narrow", False), ("sweep", "wide", True),
-         ("one", "wide", False), ("many", "wide", True), ("many", "narrow", False)]
+LOOKS = [
+    ("single", "wide", False),
+    ("single", "narrow", True),
+    ("sweep", "wide", False),
+    ("sweep", "narrow", False),
+    ("sweep", "wide", True),
+    ("one", "wide", False),
+    ("many", "wide", True),
+    ("many", "narrow", False),
+]
 MORE = {"sweep": {"fig-strips", "fig-losses"}, "many": {"fig-heat"}}
 
 
@@ -136,7 +195,10 @@ def test_every_figure_is_there_and_nothing_is_wrong(browser, pages, name, size, 
     assert errors(browser) == []
 
 
-EYE = "const c = document.getElementById('fig-attractor')._fullLayout.scene._scene.getCamera().eye; return [c.x, c.y, c.z];"
+EYE = """
+const eye = document.getElementById('fig-attractor')._fullLayout.scene._scene.getCamera().eye;
+return [eye.x, eye.y, eye.z];
+"""
 
 
 def test_the_attractor_turns_when_dragged(browser, pages):
@@ -145,7 +207,9 @@ def test_the_attractor_turns_when_dragged(browser, pages):
     browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", place)
     time.sleep(0.3)
     before = browser.execute_script(EYE)
-    ActionChains(browser).move_to_element(place).click_and_hold().move_by_offset(60, 20).move_by_offset(60, 20).release().perform()
+    ActionChains(browser).move_to_element(place).click_and_hold().move_by_offset(60, 20).move_by_offset(
+        60, 20
+    ).release().perform()
     time.sleep(0.5)
     after = browser.execute_script(EYE)
     assert np.linalg.norm(np.subtract(after, before)) > 0.2
@@ -183,7 +247,9 @@ def test_a_series_zooms_and_shows_the_whole(browser, pages):
     browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", place)
     time.sleep(0.3)
     before = browser.execute_script(shown)
-    ActionChains(browser).move_to_element_with_offset(place, -100, -60).click_and_hold().move_by_offset(80, 0).move_by_offset(80, 0).release().perform()
+    ActionChains(browser).move_to_element_with_offset(place, -100, -60).click_and_hold().move_by_offset(
+        80, 0
+    ).move_by_offset(80, 0).release().perform()
     time.sleep(0.5)
     assert browser.execute_script(shown) < 0.5 * before
     browser.find_element(By.ID, "series-whole").click()
@@ -202,6 +268,9 @@ def test_a_sweep_is_sorted_and_a_run_is_chosen(browser, pages):
     heads = browser.find_elements(By.CSS_SELECTOR, "table.runs th.sort")
     loss = next(i for i, head in enumerate(heads) if head.text.startswith("loss"))
     browser.execute_script("arguments[0].click()", heads[loss])
-    values = [float(cell.get_attribute("data-value")) for cell in browser.find_elements(By.CSS_SELECTOR, f"table.runs tbody td:nth-child({loss + 1})")]
+    values = [
+        float(cell.get_attribute("data-value"))
+        for cell in browser.find_elements(By.CSS_SELECTOR, f"table.runs tbody td:nth-child({loss + 1})")
+    ]
     assert values == sorted(values) and len(values) == 4
     assert errors(browser) == []

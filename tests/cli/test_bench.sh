@@ -21,4 +21,7 @@ expect_fault 2 "no benchmark 'solv'" "$ANTLER" bench solv
 expect_fault 2 "lists of whole numbers" "$ANTLER" bench solve --latent-dim 3,x
 expect_fault 2 "shoting" "$ANTLER" bench solve --solver shoting --length 64
 expect_fault 2 "lorenz" "$ANTLER" bench solve --system lorens63 --length 64
+expect_fault 3 "no NVIDIA driver" env ANTLER_CUDA_DRIVER=/nowhere/libcuda.so.1 "$ANTLER" bench solve --device cuda "${small[@]}"
+expect_fault 2 "timed on the GPU" "$ANTLER" bench solve --update "${small[@]}"
+expect_fault 2 "needs --data" "$ANTLER" bench solve --model nowhere "${small[@]}"
 finish

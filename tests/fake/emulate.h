@@ -70,6 +70,7 @@ template <class T> T __ldg(const T *from)
 
 /* What solve.cu and update.cu need besides. */
 #define __noinline__ __attribute__((noinline))
+#define __grid_constant__
 struct alignas(16) uint4 {
     unsigned x, y, z, w;
 };

@@ -1,4 +1,4 @@
-"""The report as a file: what is in the page, and what is said when something is missing. A browser looks at it elsewhere."""
+"""The report as a file: what is in the page, and what is said when something is missing."""
 
 import base64
 import gzip
@@ -35,8 +35,20 @@ def folder(tmp_path_factory, small):
     folder = tmp_path_factory.mktemp("report")
     np.save(folder / "train.npy", antler.simulate("lorenz63", 3000))
     for alpha in (0.1, 0.5):
-        antler.train({**small, "data": str(folder / "train.npy"), "results": str(folder / "Results"), "experiment": "e", "solver": "deer",
-                      "check_interval": 20, "name": f"a{alpha}", "gtf_alpha": alpha, "runs": 2}, verbose=False)
+        antler.train(
+            {
+                **small,
+                "data": str(folder / "train.npy"),
+                "results": str(folder / "Results"),
+                "experiment": "e",
+                "solver": "deer",
+                "check_interval": 20,
+                "name": f"a{alpha}",
+                "gtf_alpha": alpha,
+                "runs": 2,
+            },
+            verbose=False,
+        )
     command("evaluate", str(folder / "Results/e/a0.5/001"), "--data", str(folder / "train.npy"), "--samples", "100")
     return folder
 
@@ -61,7 +73,13 @@ def test_a_run_has_its_measures_settings_provenance_and_numbers(folder):
     assert unpacked(page, "plotly").startswith("/* plotly */")
     run = antler.load_run(folder / "Results/e/a0.5/001")
     assert f"<b>{tables.measures(run)['rmse']:.4g}</b>" in page
-    for expected in ("gtf_alpha", "check_interval", run.model.provenance, "<h2>Attractor</h2>", "<h2>The parallel solver</h2>"):
+    for expected in (
+        "gtf_alpha",
+        "check_interval",
+        run.model.provenance,
+        "<h2>Attractor</h2>",
+        "<h2>The parallel solver</h2>",
+    ):
         assert expected in page
     found = content(page)
     (one,) = found["runs"]
@@ -69,7 +87,9 @@ def test_a_run_has_its_measures_settings_provenance_and_numbers(folder):
     assert len(one["log"]["states_agree"]["value"]) == 3
     np.testing.assert_allclose(one["log"]["loss"], run.log["loss"], rtol=1e-4)
     truth = found["truths"][one["truth"]]
-    np.testing.assert_allclose(truth["orbit"]["short"][2], np.load(folder / "train.npy")[: len(truth["orbit"]["short"][2]), 2], rtol=1e-4)
+    np.testing.assert_allclose(
+        truth["orbit"]["short"][2], np.load(folder / "train.npy")[: len(truth["orbit"]["short"][2]), 2], rtol=1e-4
+    )
     free = run.model.generate(50, np.load(folder / "train.npy"), warmup=one["warmup"])
     np.testing.assert_allclose(np.array(one["orbit"]["short"])[:, :50].T, free, rtol=1e-4, atol=1e-4)
 
@@ -77,7 +97,7 @@ def test_a_run_has_its_measures_settings_provenance_and_numbers(folder):
 def test_the_page_asks_the_network_for_nothing(folder):
     page = report.write(folder / "Results/e/a0.5/001").read_text(encoding="utf-8")
     bare = re.sub(r'<script type="[^"]*" id="[^"]*">[^<]*</script>', "", page)
-    assert not re.search(r'(src|href)\s*=|@import|url\(|fetch\(|https?://', bare)
+    assert not re.search(r"(src|href)\s*=|@import|url\(|fetch\(|https?://", bare)
 
 
 def test_a_sweep_shows_all_runs_in_order_and_the_best_first(folder):
@@ -123,7 +143,9 @@ def test_a_run_that_has_just_begun(folder, tmp_path):
 
 
 def test_names_are_escaped(folder, tmp_path):
-    page = report.write(folder / "Results/e/a0.1/001", tmp_path / "r.html", title="<script>alert(1)</script>").read_text(encoding="utf-8")
+    page = report.write(
+        folder / "Results/e/a0.1/001", tmp_path / "r.html", title="<script>alert(1)</script>"
+    ).read_text(encoding="utf-8")
     assert "<script>alert" not in page and "&lt;script&gt;alert" in page
 
 
@@ -145,10 +167,17 @@ def test_the_command(folder, tmp_path, library):
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(f"{out}: ") and out.stat().st_size > 10000
     assert "RUN|SWEEP" in command("report", "--help").stdout
-    for arguments, sentence in ((["nowhere"], "holds no run"), ([str(folder / "Results/e"), "--data", "no.npy"], "no.npy")):
+    for arguments, sentence in (
+        (["nowhere"], "holds no run"),
+        ([str(folder / "Results/e"), "--data", "no.npy"], "no.npy"),
+    ):
         failed = command("report", *arguments)
         assert failed.returncode == 2 and failed.stderr.startswith("antler: ") and sentence in failed.stderr
         assert failed.stderr.count("\n") == 1
-    missing = command("report", str(folder / "Results/e"), env={**os.environ, "ANTLER_PLOTLY_JS": str(tmp_path / "none.js")})
-    assert missing.returncode == 2 and "plotly.js" in missing.stderr and "apt-get install python3-plotly" in missing.stderr
+    missing = command(
+        "report", str(folder / "Results/e"), env={**os.environ, "ANTLER_PLOTLY_JS": str(tmp_path / "none.js")}
+    )
+    assert (
+        missing.returncode == 2 and "plotly.js" in missing.stderr and "apt-get install python3-plotly" in missing.stderr
+    )
     assert not (tmp_path / "none.html").exists() and [path.name for path in tmp_path.iterdir()] == ["page.html"]

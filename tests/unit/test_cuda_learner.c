@@ -192,7 +192,7 @@ static void same_as_cpu_in_stretches(void **state)
     antler_settings s = plain_settings();
     s.solver = ANTLER_SOLVER_SHOOTING;
     s.runs = 1;
-    compare_with_cpu(s, 2, 0, 1, 1e-8, "shooting on the GPU, 5 stretches");
+    compare_with_cpu(s, 2, 0, 1, 1e-8, "shooting on the GPU, 4 stretches");
 }
 
 static void same_as_cpu_with_everything(void **state)

@@ -1,9 +1,11 @@
 /*
- * test_out_of_memory.c - every allocation of the data room fails once, in turn; each time the call must
- * say so, leave nothing behind (a leak checker sees the rest) and work again afterwards.
+ * test_out_of_memory.c - every allocation fails once, in turn, in the data room and for each kind of model;
+ * each time the call must say so, leave nothing behind (a leak checker sees the rest) and work again
+ * afterwards.
  *
  * Linked with --wrap, so that the library's calls come to the functions below.
  */
+#include "model/handle.h"
 #include "unit/folder.h"
 
 void *__real_malloc(size_t bytes);
@@ -137,6 +139,56 @@ static antler_status build(void)
     return status;
 }
 
+static antler_model_kind_id kind;
+
+/* A solver for one kind of model, and a free run of a model of that kind. */
+static antler_status solve_one(void)
+{
+    antler_settings s;
+    antler_problem *problem = NULL;
+    antler_settings_default(&s);
+    s.model = kind;
+    s.latent_dim = 4;
+    s.hidden_dim = 3;
+    s.sequence_length = 20;
+    s.threads = 1;
+    const antler_status status = antler_problem_create(&s, 2, 1, &problem);
+    antler_problem_free(problem);
+    return status;
+}
+
+static antler_status run_one(void)
+{
+    const ant_model_dims dims = {.kind = (ant_model_id)kind, .M = 4, .N = 2, .L = 3};
+    antler_model *model = NULL;
+    antler_series *orbit = NULL;
+    antler_generate_opts opts;
+    antler_lyapunov_opts lyapunov;
+    antler_lyapunov_result result = {0};
+    antler_generate_opts_default(&opts);
+    antler_lyapunov_opts_default(&lyapunov);
+    opts.steps = 5;
+    lyapunov.steps = lyapunov.transient = 3;
+    antler_status status = ant_model_create(&dims, &model);
+    if (status == ANTLER_OK)
+        status = antler_generate(model, &opts, &orbit, NULL);
+    if (status == ANTLER_OK)
+        status = antler_lyapunov(model, &lyapunov, &result);
+    antler_lyapunov_result_clear(&result);
+    antler_series_free(orbit);
+    antler_model_free(model);
+    return status;
+}
+
+static void test_starving_models(void **state)
+{
+    (void)state;
+    for (kind = ANTLER_MODEL_SHPLRNN; kind <= ANTLER_MODEL_MAMBA2; kind++) {
+        starve(solve_one);
+        starve(run_one);
+    }
+}
+
 static void test_starving(void **state)
 {
     (void)state;
@@ -169,6 +221,7 @@ static void test_starving(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_starving)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_starving),
+                                       cmocka_unit_test(test_starving_models)};
     return cmocka_run_group_tests(tests, folder_enter, folder_leave);
 }

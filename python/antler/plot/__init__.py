@@ -18,5 +18,17 @@ from .style import save
 from .sweeps import against, iterations, runtime, strip
 from .training import agreement, training
 
-__all__ = ["against", "agreement", "attractor", "heatmap", "iterations", "latent", "runtime", "save",
-           "series", "spectra", "strip", "training"]
+__all__ = [
+    "against",
+    "agreement",
+    "attractor",
+    "heatmap",
+    "iterations",
+    "latent",
+    "runtime",
+    "save",
+    "series",
+    "spectra",
+    "strip",
+    "training",
+]

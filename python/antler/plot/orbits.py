@@ -3,16 +3,21 @@
 Every function takes arrays, files or a run, draws on the axes that are given or on new ones, and returns them.
 """
 
+from __future__ import annotations
+
+from typing import Any, List, Optional, Sequence, Tuple
+
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
-from ..curves import delayed, envelope, hellinger, limits, logarithmic_rows, power_spectrum
+from ..curves import envelope, limits, logarithmic_rows
+from ..measures import embed, hellinger, power_spectrum
 from ..tables import free_run, orbit
 from . import style
 from .style import GENERATED, TRUE
 
 
-def pair(true, generated):
+def pair(true: Any, generated: Any) -> Tuple[np.ndarray, np.ndarray, List[str], float]:
     """Both orbits with what is known of them: x (T, N), y (T', N), names, dt.
 
     In place of a generated orbit a run or a model may be given: it runs free, as far as the true orbit is long.
@@ -25,7 +30,7 @@ def pair(true, generated):
     return true.x, generated.x, true.names if true.named else generated.names, true.dt or generated.dt
 
 
-def choose(names, variables):
+def choose(names: Sequence[str], variables: Optional[Sequence[Any]]) -> List[int]:
     """Column numbers from names or numbers counted from 1; None: the first three."""
     if variables is None:
         return list(range(min(3, len(names))))
@@ -40,7 +45,14 @@ def choose(names, variables):
     return chosen
 
 
-def attractor(true, generated, variables=None, rows=4000, delay=10, ax=None):
+def attractor(
+    true: Any,
+    generated: Any,
+    variables: Optional[Sequence[Any]] = None,
+    rows: int = 4000,
+    delay: int = 10,
+    ax: Any = None,
+) -> Any:
     """Draw the generated orbit over the true one, in the first two or three variables or in those named.
 
     A single variable is drawn against itself `delay` and 2 `delay` rows before. Only the first `rows` rows are
@@ -48,7 +60,7 @@ def attractor(true, generated, variables=None, rows=4000, delay=10, ax=None):
     """
     x, y, names, _ = pair(true, generated)
     if x.shape[1] == 1:
-        x, y = delayed(x, delay), delayed(y, delay)
+        x, y = embed(x, 3, delay), embed(y, 3, delay)
         names = [f"{names[0]}(t)", f"{names[0]}(t − {delay})", f"{names[0]}(t − {2 * delay})"]
     columns = choose(names, variables)
     x, y = x[:rows, columns], y[:rows, columns]
@@ -66,11 +78,13 @@ def attractor(true, generated, variables=None, rows=4000, delay=10, ax=None):
             getattr(ax, f"set_{axis}lim")(limits(x[:, i], y[:, i]))
         if not flat:
             _tidy_3d(ax)
-        style.orbit_legend(ax, loc="lower right", bbox_to_anchor=(1.0, 1.0 if flat else 0.88), ncol=2, borderaxespad=0.1)
+        style.orbit_legend(
+            ax, loc="lower right", bbox_to_anchor=(1.0, 1.0 if flat else 0.88), ncol=2, borderaxespad=0.1
+        )
     return ax
 
 
-def _tidy_3d(ax):
+def _tidy_3d(ax: Any) -> None:
     """Plain walls, a light grid, and an angle from which both wings of a butterfly are seen."""
     ax.view_init(elev=18, azim=-62)
     for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
@@ -83,7 +97,15 @@ def _tidy_3d(ax):
     ax.set_box_aspect((4, 4, 3), zoom=1.0)
 
 
-def series(true, generated, rows=1500, offset=0, dt=None, full=True, axes=None):
+def series(
+    true: Any,
+    generated: Any,
+    rows: int = 1500,
+    offset: int = 0,
+    dt: Optional[float] = None,
+    full: bool = True,
+    axes: Any = None,
+) -> Any:
     """The variables one below the other, true and generated: `rows` rows on the left, the whole on the right.
 
     The first generated row stands for row `offset` of the true orbit: the warm-up plus one. Returns axes
@@ -113,7 +135,7 @@ def series(true, generated, rows=1500, offset=0, dt=None, full=True, axes=None):
     return axes
 
 
-def spectra(true, generated, sigma=20.0, dt=None, axes=None):
+def spectra(true: Any, generated: Any, sigma: float = 20.0, dt: Optional[float] = None, axes: Any = None) -> Any:
     """Power spectra, as D_H compares them, on logarithmic axes, with D_H above each; axes (N,)."""
     x, y, names, known = pair(true, generated)
     rows, count = min(len(x), len(y)), x.shape[1]
@@ -127,11 +149,12 @@ def spectra(true, generated, sigma=20.0, dt=None, axes=None):
         flat = np.atleast_1d(axes).ravel()[:count]
         frequency = np.fft.rfftfreq(rows, dt or known or 1.0)
         drawn = logarithmic_rows(len(frequency))
+        p, q = (power_spectrum(values[:rows], smoothing=sigma) for values in (x, y))
+        distances = hellinger(x, y, smoothing=sigma, each=True)
         for n, ax in enumerate(flat):
-            p, q = power_spectrum(x[:rows, n], sigma), power_spectrum(y[:rows, n], sigma)
-            ax.loglog(frequency[drawn], p[drawn], color=TRUE, linewidth=2.0)
-            ax.loglog(frequency[drawn], q[drawn], color=GENERATED, linewidth=0.8)
-            ax.set_title(f"{names[n]}   $D_H$ = {hellinger(p, q):.3f}")
+            ax.loglog(frequency[drawn], p[drawn, n], color=TRUE, linewidth=2.0)
+            ax.loglog(frequency[drawn], q[drawn, n], color=GENERATED, linewidth=0.8)
+            ax.set_title(f"{names[n]}   $D_H$ = {distances[n]:.3f}")
             ax.label_outer()
         flat[0].figure.supxlabel("frequency" if dt or known else "frequency per row", fontsize=8)
         flat[0].figure.supylabel("power", fontsize=8)
@@ -139,14 +162,16 @@ def spectra(true, generated, sigma=20.0, dt=None, axes=None):
     return flat
 
 
-def heatmap(true, generated, rows=1500, offset=0, dt=None, axes=None):
+def heatmap(
+    true: Any, generated: Any, rows: int = 1500, offset: int = 0, dt: Optional[float] = None, axes: Any = None
+) -> Any:
     """All variables at once, for N > 10: true above, generated below, one colour scale; axes (2,).
 
     Values are standardised by the true orbit, so that variables of different size can be compared.
     """
     x, y, names, known = pair(true, generated)
     mean, sd = x.mean(0), x.std(0)
-    shown = [(values - mean) / sd for values in (x[offset: offset + rows], y[:rows])]
+    shown = [(values - mean) / sd for values in (x[offset : offset + rows], y[:rows])]
     step, limit = dt or known or 1.0, np.percentile(np.abs(shown[0]), 99)
     with style.context():
         if axes is None:
@@ -160,11 +185,15 @@ def heatmap(true, generated, rows=1500, offset=0, dt=None, axes=None):
             ax.yaxis.set_major_locator(MaxNLocator(6, integer=True))
             ax.spines[["left", "bottom"]].set_visible(False)
         axes[-1].set_xlabel("time" if dt or known else "row")
-        axes[0].figure.colorbar(image, ax=list(axes), label="standard deviations", fraction=0.03, pad=0.01, extend="both")
+        axes[0].figure.colorbar(
+            image, ax=list(axes), label="standard deviations", fraction=0.03, pad=0.01, extend="both"
+        )
     return axes
 
 
-def latent(states, forcing, units=None, dt=None, axes=None):
+def latent(
+    states: Any, forcing: Any, units: Optional[Sequence[int]] = None, dt: Optional[float] = None, axes: Any = None
+) -> Any:
     """Latent units (slow ones, say) over the hidden forcing that drove the data; axes (units,).
 
     states is (T, M) and forcing (T,) on the same rows; `units` are numbers counted from 1, all of them by
@@ -193,6 +222,12 @@ def latent(states, forcing, units=None, dt=None, axes=None):
             ax.set_title(f"r = {r:+.2f}", loc="right", pad=2)
             ax.margins(x=0.0)
         axes[-1].set_xlabel("time" if step else "row")
-        axes[0].legend(axes[0].get_lines(), ["forcing", "latent unit"], loc="lower left", ncol=2, bbox_to_anchor=(0, 1.0),
-                       borderaxespad=0.1)
+        axes[0].legend(
+            axes[0].get_lines(),
+            ["forcing", "latent unit"],
+            loc="lower left",
+            ncol=2,
+            bbox_to_anchor=(0, 1.0),
+            borderaxespad=0.1,
+        )
     return axes

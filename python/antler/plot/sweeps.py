@@ -4,18 +4,21 @@ Tables are paths of metrics.csv, mappings of columns, or pandas frames. A run th
 infinity there; it is never dropped: medians count it, and it is drawn as a cross at the upper edge.
 """
 
+from __future__ import annotations
+
 import json
 import os
+from typing import Any, List, Optional, Sequence, Tuple
 
 import numpy as np
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from ..curves import median_and_mad
-from ..tables import table
+from ..tables import Columns, table
 from . import style
 
 
-def _groups(columns, by):
+def _groups(columns: Columns, by: Optional[str]) -> List[Tuple[str, Any]]:
     """(label, rows) of each value of the column `by`, in order; one unnamed group without it."""
     if by is None:
         return [("", slice(None))]
@@ -23,13 +26,13 @@ def _groups(columns, by):
     return [(f"{value:g}" if numbers else str(value), columns[by] == value) for value in np.unique(columns[by])]
 
 
-def _group_legend(ax, by):
+def _group_legend(ax: Any, by: Optional[str]) -> None:
     """Beside the axes, where it hides nothing."""
     if by is not None:
         ax.legend(title=style.label(by), title_fontsize=7, loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
-def _plain_ticks(axis, values, logarithmic):
+def _plain_ticks(axis: Any, values: np.ndarray, logarithmic: bool) -> None:
     """Ticks at the values that were tried, written as plain numbers; of those that would touch, the first."""
     places = np.log(values) if logarithmic else np.asarray(values, dtype=float)
     kept = [0]
@@ -41,7 +44,7 @@ def _plain_ticks(axis, values, logarithmic):
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 
-def _horizontal(ax, values):
+def _horizontal(ax: Any, values: np.ndarray) -> None:
     """The axis of a setting: logarithmic where its values span much, with ticks where they are."""
     values = np.unique(values)
     if _wide(values):
@@ -49,20 +52,28 @@ def _horizontal(ax, values):
     _plain_ticks(ax.xaxis, values, _wide(values))
 
 
-def _wide(values):
+def _wide(values: np.ndarray) -> bool:
     """Do positive values span so much that a logarithmic axis is in order?"""
     values = values[np.isfinite(values)]
     return len(values) > 0 and values.min() > 0 and values.max() > 8 * values.min()
 
 
-def _crosses(ax, x, colour):
+def _crosses(ax: Any, x: np.ndarray, colour: str) -> None:
     """Diverged runs: crosses on the upper edge, whatever the limits are."""
     if len(x) > 0:  # an empty line would still claim room, at the origin
-        ax.plot(x, np.full(len(x), 1.03), "x", color=colour, transform=ax.get_xaxis_transform(), clip_on=False,
-                markersize=4.5, markeredgewidth=1.1)
+        ax.plot(
+            x,
+            np.full(len(x), 1.03),
+            "x",
+            color=colour,
+            transform=ax.get_xaxis_transform(),
+            clip_on=False,
+            markersize=4.5,
+            markeredgewidth=1.1,
+        )
 
 
-def _one_against(ax, columns, x, measure, by):
+def _one_against(ax: Any, columns: Columns, x: str, measure: str, by: Optional[str]) -> None:
     for (name, rows), colour, marker in zip(_groups(columns, by), style.GROUPS, style.MARKERS):
         where, value = columns[x][rows].astype(float), columns[measure][rows].astype(float)
         places = np.unique(where)
@@ -76,7 +87,13 @@ def _one_against(ax, columns, x, measure, by):
         _crosses(ax, where[np.isinf(value)], colour)
 
 
-def against(source, x="sequence_length", measures=("dstsp", "rmse"), by=None, axes=None):
+def against(
+    source: Any,
+    x: str = "sequence_length",
+    measures: Sequence[str] = ("dstsp", "rmse"),
+    by: Optional[str] = None,
+    axes: Any = None,
+) -> Any:
     """Measures against a setting: median over runs, MAD as a band, runs as dots, diverged ones as crosses.
 
     One panel per measure; `by` names a second setting that gets a line for each of its values.
@@ -99,7 +116,7 @@ def against(source, x="sequence_length", measures=("dstsp", "rmse"), by=None, ax
     return axes
 
 
-def strip(source, measure="dstsp", by=None, seed=0, ax=None):
+def strip(source: Any, measure: str = "dstsp", by: Optional[str] = None, seed: int = 0, ax: Any = None) -> Any:
     """Every run as a point, in columns by the values of a setting; medians as bars, diverged runs as crosses."""
     columns = table(source)
     generator = np.random.default_rng(seed)  # sideways scatter only
@@ -117,8 +134,14 @@ def strip(source, measure="dstsp", by=None, seed=0, ax=None):
             if np.isfinite(middle):
                 ax.plot([i - 0.28, i + 0.28], [middle] * 2, color=style.BLACK, linewidth=1.3, zorder=3)
             lost = int(np.isinf(value).sum())
-            ax.annotate(f"{lost}/{len(value)}" if lost else "", (i, 1.08), xycoords=("data", "axes fraction"),
-                        ha="center", fontsize=6.5, color=style.QUIET)
+            ax.annotate(
+                f"{lost}/{len(value)}" if lost else "",
+                (i, 1.08),
+                xycoords=("data", "axes fraction"),
+                ha="center",
+                fontsize=6.5,
+                color=style.QUIET,
+            )
         if _wide(columns[measure].astype(float)):
             ax.set_yscale("log")
         ax.set_xticks(range(len(groups)), [name for name, _ in groups])
@@ -129,7 +152,7 @@ def strip(source, measure="dstsp", by=None, seed=0, ax=None):
     return ax
 
 
-def _cases(source):
+def _cases(source: Any) -> Columns:
     """Columns from the JSON of `antler bench solve --json`, or from a table."""
     if isinstance(source, (str, os.PathLike)) and os.fspath(source).endswith(".json"):
         with open(source, encoding="utf-8") as file:
@@ -138,7 +161,7 @@ def _cases(source):
     return table(source)
 
 
-def runtime(source, ax=None):
+def runtime(source: Any, ax: Any = None) -> Any:
     """Seconds of one solve, forward and backward, against T: a line for each solver and M.
 
     `source` is the JSON of `antler bench solve --json`, or a table with the columns solver, latent_dim, length,
@@ -153,8 +176,13 @@ def runtime(source, ax=None):
                 rows = (columns["solver"] == solver) & (columns["latent_dim"] == size)
                 order = np.argsort(columns["length"][rows])
                 name = f"{solver}, M = {size:g}" if len(sizes) > 1 else str(solver)
-                ax.loglog(columns["length"][rows][order], columns["seconds_median"][rows][order], marker=marker,
-                          color=colour, label=name)
+                ax.loglog(
+                    columns["length"][rows][order],
+                    columns["seconds_median"][rows][order],
+                    marker=marker,
+                    color=colour,
+                    label=name,
+                )
         _horizontal(ax, columns["length"])
         ax.set_xlabel("sequence length T")
         ax.set_ylabel("seconds, forward and backward")
@@ -162,7 +190,9 @@ def runtime(source, ax=None):
     return ax
 
 
-def iterations(source, x="gtf_alpha", by=None, cap=None, ax=None):
+def iterations(
+    source: Any, x: str = "gtf_alpha", by: Optional[str] = None, cap: Optional[float] = None, ax: Any = None
+) -> Any:
     """Newton iterations against the strength of forcing: median and MAD over runs, a line per value of `by`.
 
     `cap` draws the limit of iterations, where a curve that reaches it did not converge.
@@ -176,8 +206,17 @@ def iterations(source, x="gtf_alpha", by=None, cap=None, ax=None):
         if cap is not None:
             reached = np.append(reached, cap)
             ax.axhline(cap, color=style.QUIET, linewidth=0.7, linestyle="--")
-            ax.annotate("limit", (1, cap), xycoords=("axes fraction", "data"), xytext=(0, -2), va="top", ha="right",
-                        textcoords="offset points", color=style.QUIET, fontsize=7)
+            ax.annotate(
+                "limit",
+                (1, cap),
+                xycoords=("axes fraction", "data"),
+                xytext=(0, -2),
+                va="top",
+                ha="right",
+                textcoords="offset points",
+                color=style.QUIET,
+                fontsize=7,
+            )
         if _wide(reached):
             ax.set_yscale("log")
         else:

@@ -1,37 +1,40 @@
 """Training: loss, Newton iterations, and how well the parallel answer agrees with the sequential one."""
 
+from __future__ import annotations
+
 import os
+from typing import Any, List, Optional, Sequence, Tuple
 
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
-from ..tables import as_run, table
+from ..tables import Columns, as_run, table
 from . import style
 
-FLOAT_EPSILON = 2.0 ** -23
+FLOAT_EPSILON = 2.0**-23
 
 
-def log_of(source):
+def log_of(source: Any) -> Columns:
     """The columns of log.csv, {name: (rows,) array}, of a run, a run folder, a file, or a mapping of columns."""
     if hasattr(source, "log"):
-        return source.log
+        return dict(source.log)
     if isinstance(source, (str, os.PathLike)) and os.path.isdir(source):
         return as_run(source).log
     return table(source)
 
 
-def _finite(log, name):
+def _finite(log: Columns, name: str) -> Tuple[np.ndarray, np.ndarray]:
     """update and column where the column has a number."""
     update, values = log["update"], log.get(name, np.full(len(log["update"]), np.nan)).astype(float)
     kept = np.isfinite(values)
     return update[kept], values[kept]
 
 
-def _colours(count):
+def _colours(count: int) -> List[str]:
     return [style.GROUPS[i % len(style.GROUPS)] for i in range(count)]
 
 
-def training(*runs, labels=None, axes=None):
+def training(*runs: Any, labels: Optional[Sequence[str]] = None, axes: Any = None) -> Any:
     """Loss above, Newton iterations below, over the updates, one line per run; axes (2,).
 
     Each run is a run, its folder, its log.csv, or a mapping with the columns update, loss, iterations.
@@ -51,6 +54,17 @@ def training(*runs, labels=None, axes=None):
         axes[1].set_ylim(bottom=0)
         axes[1].set_xlabel("update")
         axes[1].yaxis.set_major_locator(MaxNLocator(5, integer=True))
+        if not axes[1].get_lines():
+            axes[1].annotate(
+                "no Newton iterations:\nevery step was solved exactly",
+                (0.5, 0.5),
+                xycoords="axes fraction",
+                ha="center",
+                va="center",
+                color=style.QUIET,
+                fontsize=7,
+            )
+            axes[1].set_yticks([])
         axes[0].margins(x=0.01)
         if labels or len(runs) > 1:
             names = labels or [f"run {i + 1}" for i in range(len(runs))]
@@ -59,7 +73,7 @@ def training(*runs, labels=None, axes=None):
     return axes
 
 
-def agreement(*runs, ax=None):
+def agreement(*runs: Any, ax: Any = None) -> Any:
     """Largest relative difference between the parallel and the sequential solver, as logged by check_interval."""
     with style.context():
         ax = style.subplots(1, 1, (style.COLUMN, 2.2))[1][0, 0] if ax is None else ax
@@ -69,10 +83,24 @@ def agreement(*runs, ax=None):
                 update, values = _finite(log, name)
                 ax.semilogy(update, np.maximum(values, 1e-17), marker, color=colour, linestyle="-", linewidth=0.6)
         ax.axhline(FLOAT_EPSILON, color=style.QUIET, linewidth=0.7, linestyle="--", zorder=0)
-        ax.annotate("one rounding in float32", (1, FLOAT_EPSILON), xycoords=("axes fraction", "data"), xytext=(-2, 2),
-                    textcoords="offset points", ha="right", color=style.QUIET, fontsize=7)
+        ax.annotate(
+            "one rounding in float32",
+            (1, FLOAT_EPSILON),
+            xycoords=("axes fraction", "data"),
+            xytext=(-2, 2),
+            textcoords="offset points",
+            ha="right",
+            color=style.QUIET,
+            fontsize=7,
+        )
         ax.set_xlabel("update")
         ax.set_ylabel("relative difference")
-        ax.legend(ax.get_lines()[:2], ["states", "gradient"], loc="lower right", bbox_to_anchor=(1, 1), ncol=2,
-                  borderaxespad=0.1)
+        ax.legend(
+            ax.get_lines()[:2],
+            ["states", "gradient"],
+            loc="lower right",
+            bbox_to_anchor=(1, 1),
+            ncol=2,
+            borderaxespad=0.1,
+        )
     return ax

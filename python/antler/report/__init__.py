@@ -34,7 +34,7 @@ def write(source: Any, out: Any = None, *, data: Any = None, title: Optional[str
     target = Path(out) if out is not None else Path(source) / "report.html"
     script = library.read()
     content = payload.build(runs, data)
-    name = title or "/".join(Path(source).resolve().parts[-3 if len(runs) == 1 else -2:])
+    name = title or "/".join(Path(source).resolve().parts[-3 if len(runs) == 1 else -2 :])
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
         temporary.write_text(page.render(name, runs, content, script), encoding="utf-8")
@@ -46,13 +46,18 @@ def write(source: Any, out: Any = None, *, data: Any = None, title: Optional[str
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="antler report", description="Write one page for the browser on a run, or on all runs below a folder. "
+        prog="antler report",
+        description="Write one page for the browser on a run, or on all runs below a folder. "
         "It needs no network: settings, provenance and measures, the attractor to turn, series to zoom, spectra, "
-        "training curves, and how well the parallel solver agrees with the sequential one.")
+        "training curves, and how well the parallel solver agrees with the sequential one.",
+    )
     parser.add_argument("source", metavar="RUN|SWEEP", help="a run folder, or a folder of runs")
     parser.add_argument("--out", metavar="FILE", help="the page to write; default: report.html in that folder")
-    parser.add_argument("--data", metavar="FILE", help="the true orbit; default: what the run was evaluated on, or else its "
-                        "training data")
+    parser.add_argument(
+        "--data",
+        metavar="FILE",
+        help="the true orbit; default: what the run was evaluated on, or else its training data",
+    )
     parser.add_argument("--title", help="headline; default: the names of the folders")
     return parser
 

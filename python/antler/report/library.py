@@ -29,6 +29,6 @@ def read() -> str:
         if path.is_file():
             return path.read_text(encoding="utf-8")
     raise NotFoundError(
-        "plotly.js, which draws the report, is not here; get it by 'sudo apt-get install python3-plotly' or 'pip install plotly', "
-        "or name the file in ANTLER_PLOTLY_JS"
+        "plotly.js, which draws the report, is not here; get it by 'sudo apt-get install python3-plotly' or "
+        "'pip install plotly', or name the file in ANTLER_PLOTLY_JS"
     )

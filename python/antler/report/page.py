@@ -20,13 +20,20 @@ from ..tables import BOOKKEEPING, has_diverged, measures, varying
 
 HERE = Path(__file__).resolve().parent
 NAMES = {
-    "dstsp": "D<sub>stsp</sub>", "dstsp_embedded": "D<sub>stsp</sub><sup>DE</sup>", "hellinger": "D<sub>H</sub>", "rmse": "RMSE",
-    "lyapunov_max": "λ<sub>max</sub> per step", "kaplan_yorke": "Kaplan–Yorke dimension",
+    "dstsp": "D<sub>stsp</sub>",
+    "dstsp_embedded": "D<sub>stsp</sub><sup>DE</sup>",
+    "hellinger": "D<sub>H</sub>",
+    "rmse": "RMSE",
+    "lyapunov_max": "λ<sub>max</sub> per step",
+    "kaplan_yorke": "Kaplan–Yorke dimension",
 }
 EXPLAINED = {
-    "dstsp": "distance of the attractors; 0 is perfect", "dstsp_embedded": "the same on delay vectors",
-    "hellinger": "distance of the power spectra, 0 to 1", "rmse": "error of short forecasts",
-    "lyapunov_max": "positive: chaotic", "kaplan_yorke": "of the model's attractor",
+    "dstsp": "distance of the attractors; 0 is perfect",
+    "dstsp_embedded": "the same on delay vectors",
+    "hellinger": "distance of the power spectra, 0 to 1",
+    "rmse": "error of short forecasts",
+    "lyapunov_max": "positive: chaotic",
+    "kaplan_yorke": "of the model's attractor",
 }
 
 
@@ -63,14 +70,23 @@ def _value(value: Any) -> str:
 def settings(run: Run) -> str:
     """What was changed from the defaults, open; all settings with their meaning, folded."""
     known = settings_table()
-    changed = [name for name, value in run.settings.items()
-               if name in known and name not in BOOKKEEPING and str(value) != str(known[name].default)]
+    changed = [
+        name
+        for name, value in run.settings.items()
+        if name in known and name not in BOOKKEEPING and str(value) != str(known[name].default)
+    ]
     brief = rows((f"<code>{escape(name)}</code>", _value(run.settings[name])) for name in changed)
     body = "".join(
-        f"<tr><th><code>{escape(name)}</code></th><td>{_value(value)}</td><td class=\"wrap\">{escape(known[name].meaning)}</td></tr>"
-        for name, value in run.settings.items() if name in known)
-    return (f"{brief}<details><summary>All {len(run.settings)} settings</summary><div class=\"scroll tall\"><table><tbody>{body}"
-            "</tbody></table></div></details>")
+        f"<tr><th><code>{escape(name)}</code></th><td>{_value(value)}</td>"
+        f'<td class="wrap">{escape(known[name].meaning)}</td></tr>'
+        for name, value in run.settings.items()
+        if name in known
+    )
+    return (
+        f"{brief}<details><summary>All {len(run.settings)} settings</summary>"
+        f'<div class="scroll tall"><table><tbody>{body}'
+        "</tbody></table></div></details>"
+    )
 
 
 def provenance(run: Run) -> str:
@@ -112,43 +128,95 @@ def cards(run: Run) -> str:
     found = measures(run)
     made = []
     for name, value in found.items():
-        shown = f'<b class="bad">diverged</b>' if np.isinf(value) else f"<b>{number(value)}</b>"
+        shown = '<b class="bad">diverged</b>' if np.isinf(value) else f"<b>{number(value)}</b>"
         how = escape(_how(run, name)) if not np.isinf(value) else ""
-        made.append(f'<div class="card">{NAMES[name]}{shown}<span class="hint">{EXPLAINED[name]}{"; " + how if how else ""}</span></div>')
+        made.append(
+            f'<div class="card">{NAMES[name]}{shown}'
+            f'<span class="hint">{EXPLAINED[name]}{"; " + how if how else ""}</span></div>'
+        )
     if len(run.log["loss"]):
-        made.append(f'<div class="card">loss<b>{number(float(run.log["loss"][-1]))}</b>'
-                    f'<span class="hint">mean squared error of training, at update {number(int(run.log["update"][-1]))}</span></div>')
-    missing = "" if found else (f'<p class="note">This run has not been evaluated. <code>antler evaluate {escape(str(run.path))} '
-                                "--data FILE</code> measures it; then write the report again.</p>")
+        made.append(
+            f'<div class="card">loss<b>{number(float(run.log["loss"][-1]))}</b>'
+            f'<span class="hint">squared error of training, at update {number(int(run.log["update"][-1]))}</span></div>'
+        )
+    missing = (
+        ""
+        if found
+        else (
+            f'<p class="note">This run has not been evaluated. <code>antler evaluate {escape(str(run.path))} '
+            "--data FILE</code> measures it; then write the report again.</p>"
+        )
+    )
     return f'<div class="cards">{"".join(made)}</div>{missing}'
 
 
 def _figure(identity: str, heading: str, caption: str, tools: str = "") -> str:
-    return (f'<section><h2>{heading}</h2>{tools}<figure><div class="drawing" id="{identity}"></div>'
-            f"<figcaption>{caption}</figcaption></figure></section>")
+    return (
+        f'<section><h2>{heading}</h2>{tools}<figure><div class="drawing" id="{identity}"></div>'
+        f"<figcaption>{caption}</figcaption></figure></section>"
+    )
 
 
 def details(runs: Sequence[Run], content: Dict[str, Any]) -> str:
     """The figures of one run; with several, a list to choose it from."""
     options = "".join(f'<option value="{i}">{escape(run["name"])}</option>' for i, run in enumerate(content["runs"]))
-    bar = f'<div class="bar"><label for="picker">Run</label><select id="picker">{options}</select></div>' if len(runs) > 1 else ""
-    buttons = ('<div class="tools"><button type="button" id="series-short" aria-pressed="true">beginning</button>'
-               '<button type="button" id="series-whole" aria-pressed="false">whole run</button></div>')
+    bar = (
+        f'<div class="bar"><label for="picker">Run</label><select id="picker">{options}</select></div>'
+        if len(runs) > 1
+        else ""
+    )
+    buttons = (
+        '<div class="tools"><button type="button" id="series-short" aria-pressed="true">beginning</button>'
+        '<button type="button" id="series-whole" aria-pressed="false">whole run</button></div>'
+    )
     parts = [f'<div id="details">{bar}<p class="note" id="run-note" hidden></p></div>']
     if content["truths"]:
-        parts.append(_figure("fig-attractor", "Attractor", "Drag to turn, scroll to zoom. The free run of the model over the true orbit.",
-                             '<div class="tools" id="axes"></div>'))
-        parts.append(_figure("fig-series", "Time series", "Drag over a stretch to zoom in, double click to zoom out. A chaotic free run leaves "
-                             "the true orbit after a while and should then keep its manner.", buttons))
+        parts.append(
+            _figure(
+                "fig-attractor",
+                "Attractor",
+                "Drag to turn, scroll to zoom. The free run of the model over the true orbit.",
+                '<div class="tools" id="axes"></div>',
+            )
+        )
+        parts.append(
+            _figure(
+                "fig-series",
+                "Time series",
+                "Drag over a stretch to zoom in, double click to zoom out. A chaotic free run leaves "
+                "the true orbit after a while and should then keep its manner.",
+                buttons,
+            )
+        )
         if any("heat" in truth for truth in content["truths"]):
-            parts.append(_figure("fig-heat", "All variables", "True above, generated below, in standard deviations of the true orbit."))
-        parts.append(_figure("fig-spectra", "Power spectra", "Smoothed and normalised, as the Hellinger distance D<sub>H</sub> compares them."))
-    parts.append('<div class="pair">' + _figure("fig-training", "Training", "Loss and learning rate over the updates.")
-                 + _figure("fig-convergence", "The parallel solver", '<span id="solver"></span>')
-                 + "</div>")
+            parts.append(
+                _figure(
+                    "fig-heat",
+                    "All variables",
+                    "True above, generated below, in standard deviations of the true orbit.",
+                )
+            )
+        parts.append(
+            _figure(
+                "fig-spectra",
+                "Power spectra",
+                "Smoothed and normalised, as the Hellinger distance D<sub>H</sub> compares them.",
+            )
+        )
+    parts.append(
+        '<div class="pair">'
+        + _figure("fig-training", "Training", "Loss and learning rate over the updates.")
+        + _figure("fig-convergence", "The parallel solver", '<span id="solver"></span>')
+        + "</div>"
+    )
     if any(run.metrics and run.metrics.get("lyapunov") for run in runs):
-        parts.append(_figure("fig-lyapunov", "Lyapunov exponents", "Of the model, with standard errors. Latent units that only remember have "
-                             "exponents near 0."))
+        parts.append(
+            _figure(
+                "fig-lyapunov",
+                "Lyapunov exponents",
+                "Of the model, with standard errors. Latent units that only remember have exponents near 0.",
+            )
+        )
     return "\n".join(parts)
 
 
@@ -159,25 +227,37 @@ def _measured(runs: Sequence[Run]) -> List[str]:
 def runs_table(runs: Sequence[Run]) -> str:
     """Every run; click a heading to sort, a row to see the run below."""
     settings_, names = varying(runs), _measured(runs)
-    head = "".join(f'<th class="sort">{title}</th>' for title in ["run", *[f"<code>{escape(s)}</code>" for s in settings_]])
-    head += "".join(f'<th class="sort n">{title}</th>' for title in [*[NAMES[name] for name in names], "loss", "iterations", "seconds"])
+    head = "".join(
+        f'<th class="sort">{title}</th>' for title in ["run", *[f"<code>{escape(s)}</code>" for s in settings_]]
+    )
+    head += "".join(
+        f'<th class="sort n">{title}</th>'
+        for title in [*[NAMES[name] for name in names], "loss", "iterations", "seconds"]
+    )
     body = []
     for i, run in enumerate(runs):
         found = measures(run)
         cells = [f"<td>{escape('/'.join(run.path.resolve().parts[-2:]))}</td>"]
         cells += [f"<td>{_value(run.settings.get(name))}</td>" for name in settings_]
         cells += [_cell(found.get(name)) for name in names]
-        cells += [_cell(float(run.log[name][-1]) if len(run.log[name]) else None) for name in ("loss", "iterations", "seconds")]
+        cells += [
+            _cell(float(run.log[name][-1]) if len(run.log[name]) else None)
+            for name in ("loss", "iterations", "seconds")
+        ]
         body.append(f'<tr class="pick" data-run="{i}">{"".join(cells)}</tr>')
-    return (f'<div class="scroll tall"><table class="runs"><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table></div>'
-            '<p class="hint">Click a heading to sort, a row to see that run below.</p>')
+    return (
+        f'<div class="scroll tall"><table class="runs"><thead><tr>{head}</tr></thead>'
+        f"<tbody>{''.join(body)}</tbody></table></div>"
+        '<p class="hint">Click a heading to sort, a row to see that run below.</p>'
+    )
 
 
 def _cell(value: Optional[float]) -> str:
     if value is None or np.isnan(value):
         return '<td class="n" data-value="">–</td>'
     kind = "n bad" if np.isinf(value) else "n"
-    return f'<td class="{kind}" data-value="{"1e300" if np.isinf(value) else repr(float(value))}">{number(float(value))}</td>'
+    sorted_by = "1e300" if np.isinf(value) else repr(float(value))
+    return f'<td class="{kind}" data-value="{sorted_by}">{number(float(value))}</td>'
 
 
 def statistics_table(runs: Sequence[Run]) -> str:
@@ -186,18 +266,28 @@ def statistics_table(runs: Sequence[Run]) -> str:
     names = _measured(runs) or ["loss"]
     groups: Dict[Tuple[str, ...], List[Run]] = {}
     for run in runs:
-        key = tuple(_value(run.settings.get(name)) for name in settings_) or (escape(str(run.settings.get("name", ""))),)
+        key = tuple(_value(run.settings.get(name)) for name in settings_) or (
+            escape(str(run.settings.get("name", ""))),
+        )
         groups.setdefault(key, []).append(run)
     head = "".join(f"<th><code>{escape(name)}</code></th>" for name in settings_ or ["name"])
-    head += '<th class="n">runs</th><th class="n">diverged</th>' + "".join(f'<th class="n">{NAMES.get(name, name)}</th>' for name in names)
+    head += '<th class="n">runs</th><th class="n">diverged</th>' + "".join(
+        f'<th class="n">{NAMES.get(name, name)}</th>' for name in names
+    )
     body = []
     for key, members in groups.items():
         lost = sum(has_diverged(run) for run in members)
         cells = "".join(f"<td>{value}</td>" for value in key)
         cells += f'<td class="n">{len(members)}</td><td class="n{" bad" if lost else ""}">{lost}</td>'
         for name in names:
-            middle, mad = median_and_mad([float(run.log["loss"][-1]) if name == "loss" and len(run.log["loss"])
-                                          else measures(run).get(name, np.nan) for run in members])
+            middle, mad = median_and_mad(
+                [
+                    float(run.log["loss"][-1])
+                    if name == "loss" and len(run.log["loss"])
+                    else measures(run).get(name, np.nan)
+                    for run in members
+                ]
+            )
             spread = f" ± {mad:.2g}" if np.isfinite(mad) else ""
             cells += f'<td class="n{" bad" if np.isinf(middle) else ""}">{number(middle)}{spread}</td>'
         body.append(f"<tr>{cells}</tr>")
@@ -205,38 +295,70 @@ def statistics_table(runs: Sequence[Run]) -> str:
 
 
 def one_run(run: Run, content: Dict[str, Any]) -> str:
-    return "\n".join([
-        "<section><h2>Measures</h2>", cards(run), "</section>", details([run], content),
-        '<div class="pair"><section><h2>Settings that were changed</h2>', settings(run), "</section><section><h2>Provenance</h2>",
-        provenance(run), "</section></div>",
-    ])
+    return "\n".join(
+        [
+            "<section><h2>Measures</h2>",
+            cards(run),
+            "</section>",
+            details([run], content),
+            '<div class="pair"><section><h2>Settings that were changed</h2>',
+            settings(run),
+            "</section><section><h2>Provenance</h2>",
+            provenance(run),
+            "</section></div>",
+        ]
+    )
 
 
 def many_runs(runs: Sequence[Run], content: Dict[str, Any]) -> str:
+    differ = ", ".join(name for name in varying(runs) if name != "seed")
     shown = f" The first 96 of {len(runs)}." if len(runs) > 96 else ""
-    attractors = "" if not content["truths"] else (
-        f'<section><h2>All attractors</h2><div class="thumbs" id="thumbs"></div><p class="hint">Blue is true, orange generated; below each '
-        f"stands {escape(', '.join(name for name in varying(runs) if name != 'seed')) or 'its folder'}.{shown} Click one to see it below.</p></section>")
-    return "\n".join([
-        "<section><h2>Median ± MAD over runs</h2>", statistics_table(runs),
-        '<p class="hint">A run that diverged counts as infinite and is never dropped.</p></section>',
-        "<section><h2>All runs</h2>", runs_table(runs), "</section>", attractors,
-        _figure("fig-strips", "Runs side by side", "Every run is a point; a cross at the top has diverged. Click a point to see that run below."),
-        _figure("fig-losses", "Loss of all runs", "Coloured by the settings in which the runs differ."),
-        details(runs, content),
-        '<div class="pair"><section><h2>Settings that were changed</h2><p class="hint">Those of the first run.</p>', settings(runs[0]),
-        "</section><section><h2>Provenance</h2>", provenance(runs[0]), "</section></div>",
-    ])
+    attractors = (
+        ""
+        if not content["truths"]
+        else (
+            '<section><h2>All attractors</h2><div class="thumbs" id="thumbs"></div>'
+            '<p class="hint">Blue is true, orange generated; below each stands '
+            f"{escape(differ) or 'its folder'}.{shown} Click one to see it below.</p></section>"
+        )
+    )
+    return "\n".join(
+        [
+            "<section><h2>Median ± MAD over runs</h2>",
+            statistics_table(runs),
+            '<p class="hint">A run that diverged counts as infinite and is never dropped.</p></section>',
+            "<section><h2>All runs</h2>",
+            runs_table(runs),
+            "</section>",
+            attractors,
+            _figure(
+                "fig-strips",
+                "Runs side by side",
+                "Every run is a point; a cross at the top has diverged. Click a point to see that run below.",
+            ),
+            _figure("fig-losses", "Loss of all runs", "Coloured by the settings in which the runs differ."),
+            details(runs, content),
+            '<div class="pair"><section><h2>Settings that were changed</h2><p class="hint">Those of the first run.</p>',
+            settings(runs[0]),
+            "</section><section><h2>Provenance</h2>",
+            provenance(runs[0]),
+            "</section></div>",
+        ]
+    )
 
 
 def _lead(runs: Sequence[Run], content: Dict[str, Any]) -> str:
     if len(runs) == 1:
         data = content["truths"][0] if content["truths"] else None
-        against = f"; compared with {escape(data['file'])}, {number(data['rows'])} × {data['variables']}" if data else ""
+        against = (
+            f"; compared with {escape(data['file'])}, {number(data['rows'])} × {data['variables']}" if data else ""
+        )
         return f"{escape(content['runs'][0]['status'].capitalize())}{against}."
     lost = sum(has_diverged(run) for run in runs)
     differ = varying(runs)
-    return (f"{len(runs)} runs, {lost} diverged" + (f"; they differ in {escape(', '.join(differ))}" if differ else "") + ".")
+    return (
+        f"{len(runs)} runs, {lost} diverged" + (f"; they differ in {escape(', '.join(differ))}" if differ else "") + "."
+    )
 
 
 def render(title: str, runs: Sequence[Run], content: Dict[str, Any], plotly: str) -> str:
@@ -244,8 +366,13 @@ def render(title: str, runs: Sequence[Run], content: Dict[str, Any], plotly: str
     text = {name: (HERE / name).read_text(encoding="utf-8") for name in ("page.html", "page.css", "page.js")}
     single = len(runs) == 1
     return Template(text["page.html"]).substitute(
-        title=escape(title), kind="Antler: a run" if single else "Antler: several runs", lead=_lead(runs, content),
-        generator=escape(build_info()), style=text["page.css"], script=text["page.js"],
+        title=escape(title),
+        kind="Antler: a run" if single else "Antler: several runs",
+        lead=_lead(runs, content),
+        generator=escape(build_info()),
+        style=text["page.css"],
+        script=text["page.js"],
         body=one_run(runs[0], content) if single else many_runs(runs, content),
-        payload=packed(json.dumps(content, separators=(",", ":"), allow_nan=False)), plotly=packed(plotly),
+        payload=packed(json.dumps(content, separators=(",", ":"), allow_nan=False)),
+        plotly=packed(plotly),
     )

@@ -15,12 +15,13 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 import numpy as np
 
 from .. import curves
+from .. import measures as measuring
 from ..exceptions import AntlerError
 from ..runs import Run
 from ..tables import Orbit, free_run, has_diverged, measures, orbit, varying
 
 VALUES = 350_000  # of all orbits together: a page of a few megabytes
-VARIABLES = 12      # drawn one by one; more are in the heat map
+VARIABLES = 12  # drawn one by one; more are in the heat map
 LOG_ROWS = 500
 FREE_ROWS = 200_000
 
@@ -88,12 +89,12 @@ def solid(x: np.ndarray, names: Sequence[str], delay: int) -> Tuple[np.ndarray, 
     """At least three columns to turn in space: delays of the first variable fill up what is missing."""
     if x.shape[1] >= 3:
         return x, list(names)
-    columns, labels = [x[2 * delay:, 0]], [names[0]]
+    columns, labels = [x[2 * delay :, 0]], [names[0]]
     if x.shape[1] == 2:
-        columns.append(x[2 * delay:, 1])
+        columns.append(x[2 * delay :, 1])
         labels.append(names[1])
     for i in range(1, 4 - x.shape[1]):
-        columns.append(x[(2 - i) * delay: len(x) - i * delay, 0])
+        columns.append(x[(2 - i) * delay : len(x) - i * delay, 0])
         labels.append(f"{names[0]}(t − {i * delay})")
     return np.column_stack(columns), labels
 
@@ -105,8 +106,11 @@ def _orbit_parts(x: np.ndarray, names: Sequence[str], delay: int, stride: int, r
         return {"solid": [], "short": _columns(shown[:rows]), "whole": []}
     space, _ = solid(shown, names, delay)
     whole = [curves.envelope(column, 2 * rows // 3) for column in shown.T]
-    return {"solid": _columns(space[: rows * stride: stride, :6]), "short": _columns(shown[:rows]),
-            "whole": [{"t": [int(t) for t in rows_], "x": numbers(values)} for rows_, values in whole]}
+    return {
+        "solid": _columns(space[: rows * stride : stride, :6]),
+        "short": _columns(shown[:rows]),
+        "whole": [{"t": [int(t) for t in rows_], "x": numbers(values)} for rows_, values in whole],
+    }
 
 
 def _spectra(true: np.ndarray, generated: np.ndarray, dt: float) -> Dict[str, Any]:
@@ -115,13 +119,13 @@ def _spectra(true: np.ndarray, generated: np.ndarray, dt: float) -> Dict[str, An
         return {}
     frequency = np.fft.rfftfreq(rows, dt or 1.0)
     drawn = curves.logarithmic_rows(len(frequency), 400)
-    found: Dict[str, Any] = {"frequency": numbers(frequency[drawn]), "true": [], "generated": [], "distance": []}
-    for n in range(min(true.shape[1], VARIABLES)):
-        p, q = curves.power_spectrum(true[:rows, n]), curves.power_spectrum(generated[:rows, n])
-        found["true"].append(numbers(p[drawn]))
-        found["generated"].append(numbers(q[drawn]))
-        found["distance"].append(curves.hellinger(p, q))
-    return found
+    p, q = (x[:rows, :VARIABLES] for x in (true, generated))
+    return {
+        "frequency": numbers(frequency[drawn]),
+        "true": _columns(measuring.power_spectrum(p)[drawn]),
+        "generated": _columns(measuring.power_spectrum(q)[drawn]),
+        "distance": list(measuring.hellinger(p, q, each=True)),
+    }
 
 
 def _heat(x: np.ndarray, mean: np.ndarray, sd: np.ndarray, rows: int = 600) -> List[List[Optional[float]]]:
@@ -132,7 +136,7 @@ def _heat(x: np.ndarray, mean: np.ndarray, sd: np.ndarray, rows: int = 600) -> L
 def _log(run: Run) -> Dict[str, Any]:
     rows = len(run.log.get("update", ()))
     kept = np.unique(np.linspace(0, rows - 1, min(rows, LOG_ROWS)).astype(int)) if rows else np.array([], dtype=int)
-    found = {name: numbers(values[kept]) for name, values in run.log.items() if name != "solver"}
+    found: Dict[str, Any] = {name: numbers(values[kept]) for name, values in run.log.items() if name != "solver"}
     checked = {name: np.isfinite(run.log[name]) for name in ("states_agree", "gradient_agrees") if name in run.log}
     for name, there in checked.items():  # checks are rare: keep them all
         found[name] = {"update": numbers(run.log["update"][there]), "value": numbers(run.log[name][there])}
@@ -147,13 +151,18 @@ def solver_sentence(run: Run) -> str:
         return "There is no log yet."
     solver = str(log["solver"][-1])
     words = [f"Solver: {solver}."]
-    if np.nanmax(log["iterations"]) > 0:
-        words.append(f"It took {np.nanmean(log['iterations']):.3g} iterations in the mean; {int(log['fallbacks'][-1])} sequences "
-                     "did not converge and were solved again step by step.")
+    if np.any(log["iterations"] > 0):
+        words.append(
+            f"It took {np.nanmean(log['iterations']):.3g} iterations in the mean; {int(log['fallbacks'][-1])} "
+            "sequences did not converge and were solved again step by step."
+        )
     checked = np.isfinite(log["states_agree"])
     if checked.any():
-        words.append(f"Compared with plain sequential loops {int(checked.sum())} times, its states differed by at most "
-                     f"{np.nanmax(log['states_agree']):.2g} and its gradients by at most {np.nanmax(log['gradient_agrees']):.2g}, relatively.")
+        words.append(
+            f"Compared with plain sequential loops {int(checked.sum())} times, its states differed by at most "
+            f"{np.nanmax(log['states_agree']):.2g} and its gradients by at most "
+            f"{np.nanmax(log['gradient_agrees']):.2g}, relatively."
+        )
     else:
         words.append("It was not compared with plain loops in this run; the setting check_interval asks for it.")
     return " ".join(words)
@@ -177,22 +186,32 @@ def _free_part(run: Run, true: Orbit, rows: int, delay: int, stride: int) -> Dic
     if len(free.x) == 0:
         return found
     found["orbit"] = _orbit_parts(free.x, true.names, delay, stride, rows)
-    found["spectra"] = _spectra(true.x[warmup + 1:], free.x, true.dt)
+    found["spectra"] = _spectra(true.x[warmup + 1 :], free.x, true.dt)
     if free.x.shape[1] > 10:
         found["heat"] = _heat(free.x, true.x.mean(0), true.x.std(0))
     return found
 
 
-def _one(run: Run, truths: Truths, rows: int, looks: Dict[int, Tuple[int, int]], settings: Sequence[str]) -> Dict[str, Any]:
+def _one(
+    run: Run, truths: Truths, rows: int, looks: Dict[int, Tuple[int, int]], settings: Sequence[str]
+) -> Dict[str, Any]:
     number = truths.of(run)
     found: Dict[str, Any] = {
-        "name": "/".join(run.path.resolve().parts[-2:]), "status": _status(run), "diverged": has_diverged(run),
-        "truth": number, "log": _log(run), "settings": {name: run.settings.get(name) for name in settings},
+        "name": "/".join(run.path.resolve().parts[-2:]),
+        "status": _status(run),
+        "diverged": has_diverged(run),
+        "truth": number,
+        "log": _log(run),
+        "settings": {name: run.settings.get(name) for name in settings},
         "measures": {name: None if not np.isfinite(v) else v for name, v in measures(run).items()},
-        "solver": solver_sentence(run), "lyapunov": (run.metrics or {}).get("lyapunov"), "note": "",
+        "solver": solver_sentence(run),
+        "lyapunov": (run.metrics or {}).get("lyapunov"),
+        "note": "",
     }
     if number is None:
-        found["note"] = "The data that this run was made from are not here, so it is shown without orbits; name them by --data."
+        found["note"] = (
+            "The data that this run was made from are not here, so it is shown without orbits; name them by --data."
+        )
         return found
     true = truths.orbits[number]
     if number not in looks:
@@ -210,8 +229,15 @@ def _truth(true: Orbit, file: str, rows: int, delay: int, stride: int) -> Dict[s
     part = _orbit_parts(true.x, true.names, delay, stride, rows)
     part["short"] = _columns(true.x[: rows + lead, :VARIABLES])
     labels = solid(true.x[: 2 * delay + 3, :VARIABLES], true.names, delay)[1][:6]
-    found = {"file": Path(file).name, "names": true.names[:VARIABLES], "dt": true.dt, "rows": len(true.x), "labels": labels,
-             "variables": true.x.shape[1], "orbit": part}
+    found = {
+        "file": Path(file).name,
+        "names": true.names[:VARIABLES],
+        "dt": true.dt,
+        "rows": len(true.x),
+        "labels": labels,
+        "variables": true.x.shape[1],
+        "orbit": part,
+    }
     if true.x.shape[1] > 10:
         found["heat"] = _heat(true.x, true.x.mean(0), true.x.std(0), 600 + lead)
     return found
@@ -223,18 +249,26 @@ def in_order(runs: Sequence[Run]) -> List[Run]:
 
     def key(run: Run) -> Tuple[Any, ...]:
         values = [run.settings.get(name) for name in names]
-        return tuple((0, v, "") if isinstance(v, (int, float)) else (1, 0, str(v)) for v in values) + ((1, 0, str(run.path)),)
+        return tuple((0, v, "") if isinstance(v, (int, float)) else (1, 0, str(v)) for v in values) + (
+            (1, 0, str(run.path)),
+        )
 
     return sorted(runs, key=key)
 
 
 def _best(runs: Sequence[Dict[str, Any]]) -> int:
-    """The run to show first: that of the smallest D_stsp (of delays, where only that was measured), or of the smallest loss."""
+    """The run to show first: that of the smallest D_stsp (or that of delays), or else of the smallest loss."""
     for measure in ("dstsp", "dstsp_embedded"):
-        known = [(run["measures"][measure], i) for i, run in enumerate(runs) if run["measures"].get(measure) is not None]
+        known = [
+            (run["measures"][measure], i) for i, run in enumerate(runs) if run["measures"].get(measure) is not None
+        ]
         if known:
             return min(known)[1]
-    ends = [(run["log"]["loss"][-1], i) for i, run in enumerate(runs) if run["log"].get("loss") and run["log"]["loss"][-1] is not None]
+    ends = [
+        (run["log"]["loss"][-1], i)
+        for i, run in enumerate(runs)
+        if run["log"].get("loss") and run["log"]["loss"][-1] is not None
+    ]
     return min(ends)[1] if ends else 0
 
 
@@ -247,6 +281,8 @@ def build(runs: Sequence[Run], data: Any = None) -> Dict[str, Any]:
     settings = varying(runs)
     found = [_one(run, truths, rows, looks, settings) for run in runs]
     return {
-        "runs": found, "varying": settings, "best": _best(found),
+        "runs": found,
+        "varying": settings,
+        "best": _best(found),
         "truths": [_truth(true, truths.files[i], rows, *looks[i]) for i, true in enumerate(truths.orbits)],
     }

@@ -7,6 +7,7 @@
 #include "engine/cuda/engine_cuda.h"
 #include "engine/cuda/solver.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -163,18 +164,49 @@ static void describe(learner *l)
     };
 }
 
-/* Compile update.cu; *scratch: doubles of global scratch per run. */
+static unsigned threads_of(const ant_engine_learning *work)
+{
+    return work->total <= SMALL_TOTAL ? 256 : 512;
+}
+
+/* The macros of update.cu beside those of the shape. */
+typedef struct update_options {
+    char rank[32], threads[32];
+    const char *more[2];
+} update_options;
+
+static void name_options(const ant_engine_learning *work, update_options *options)
+{
+    snprintf(options->rank, sizeof options->rank, "-DRANK=%zu", work->rank);
+    snprintf(options->threads, sizeof options->threads, "-DLEARN_THREADS=%u", threads_of(work));
+    options->more[0] = options->rank;
+    options->more[1] = options->threads;
+}
+
+/* Have update.cu in the cache by the time that solve.cu is compiled: the compiler takes as long for either.
+   Whatever goes wrong here happens again, and is told, in `compile`. */
+static void *compile_ahead(void *opaque)
+{
+    const learner *l = opaque;
+    update_options options;
+    void *image = NULL;
+    size_t size = 0;
+    name_options(&l->work, &options);
+    (void)ant_cuda_image_shape(l->device->sm, "update.cu", &l->work, options.more, 2, &image, &size);
+    free(image);
+    return NULL;
+}
+
+/* Load update.cu; *scratch: doubles of global scratch per run. */
 static antler_status compile(learner *l, size_t *scratch)
 {
     const ant_engine_learning *w = &l->work;
-    const unsigned threads = w->total <= SMALL_TOTAL ? 256 : 512;
-    char rank[32], learn_threads[32];
-    const char *const more[] = {rank, learn_threads};
+    const unsigned threads = threads_of(w);
+    update_options options;
     int facts[3] = {0};
     ant_cu_pointer address = 0;
-    snprintf(rank, sizeof rank, "-DRANK=%zu", w->rank);
-    snprintf(learn_threads, sizeof learn_threads, "-DLEARN_THREADS=%u", threads);
-    ANT_TRY(ant_cuda_compile_shape(l->device, "update.cu", w, more, 2, &l->program));
+    name_options(w, &options);
+    ANT_TRY(ant_cuda_compile_shape(l->device, "update.cu", w, options.more, 2, &l->program));
     ANT_TRY(ant_cuda_program_kernel(l->program, "prepare", &l->prepare));
     ANT_TRY(ant_cuda_program_kernel(l->program, "update", &l->update));
     ANT_TRY(ant_cuda_program_global(l->program, "update_facts", &address, NULL));
@@ -212,7 +244,12 @@ static antler_status build(learner *l)
 {
     const ant_engine_learning *w = &l->work;
     size_t scratch = 0;
-    ANT_TRY(ant_cuda_solver_create(l->device, w, &l->solver));
+    pthread_t beside;
+    const bool started = pthread_create(&beside, NULL, compile_ahead, l) == 0;
+    const antler_status status = ant_cuda_solver_create(l->device, w, &l->solver);
+    if (started)
+        pthread_join(beside, NULL);
+    ANT_TRY(status);
     ANT_TRY(compile(l, &scratch));
     ANT_TRY(allocate(l, scratch));
     ANT_TRY(upload_data(l));

@@ -42,18 +42,36 @@ size_t ant_cuda_shape_options(const ant_engine_learning *work,
     return count;
 }
 
+/* All options of a variant; texts: room for those of the shape. */
+static size_t gather(const ant_engine_learning *work, const char *const *more, size_t count,
+                     char texts[ANT_CUDA_OPTIONS][ANT_CUDA_OPTION_BYTES],
+                     const char *options[2 * ANT_CUDA_OPTIONS])
+{
+    size_t used = ant_cuda_shape_options(work, texts);
+    for (size_t i = 0; i < used; i++)
+        options[i] = texts[i];
+    for (size_t i = 0; i < count; i++)
+        options[used++] = more[i];
+    return used;
+}
+
 antler_status ant_cuda_compile_shape(ant_cuda_device *device, const char *source,
                                      const ant_engine_learning *work, const char *const *more, size_t count,
                                      ant_cuda_program **program)
 {
-    char text[ANT_CUDA_OPTIONS][ANT_CUDA_OPTION_BYTES];
+    char texts[ANT_CUDA_OPTIONS][ANT_CUDA_OPTION_BYTES];
     const char *options[2 * ANT_CUDA_OPTIONS];
-    size_t used = ant_cuda_shape_options(work, text);
-    for (size_t i = 0; i < used; i++)
-        options[i] = text[i];
-    for (size_t i = 0; i < count; i++)
-        options[used++] = more[i];
+    const size_t used = gather(work, more, count, texts, options);
     return ant_cuda_program_create(device, source, options, used, program);
+}
+
+antler_status ant_cuda_image_shape(int sm, const char *source, const ant_engine_learning *work,
+                                   const char *const *more, size_t count, void **image, size_t *size)
+{
+    char texts[ANT_CUDA_OPTIONS][ANT_CUDA_OPTION_BYTES];
+    const char *options[2 * ANT_CUDA_OPTIONS];
+    const size_t used = gather(work, more, count, texts, options);
+    return ant_cuda_compile(source, sm, options, used, image, size, NULL);
 }
 
 /* Compile the plan's variant and read what it needs; *shared: bytes of a block. */

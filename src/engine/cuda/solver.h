@@ -55,4 +55,8 @@ antler_status ant_cuda_compile_shape(ant_cuda_device *device, const char *source
                                      const ant_engine_learning *work, const char *const *more, size_t count,
                                      ant_cuda_program **program);
 
+/* The same without a GPU: machine code, which the caller frees. */
+antler_status ant_cuda_image_shape(int sm, const char *source, const ant_engine_learning *work,
+                                   const char *const *more, size_t count, void **image, size_t *size);
+
 #endif

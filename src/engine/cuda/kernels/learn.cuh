@@ -112,7 +112,8 @@ template <int COUNT> INLINE void block_sum(learn_memory &memory, double (&value)
     }
 }
 
-// Compiled once: what is called from several places and is not worth the compiler's time in each of them.
+// Compiled once: what is called from several places and is not worth the compiler's time in each of them.  For the same
+// reason loops over threads are not unrolled: the first update has to come soon.
 #define ONCE static __device__ __noinline__
 
 // out (rows, cols) = a b with strides, by the whole block; all threads wait.

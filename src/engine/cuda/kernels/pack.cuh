@@ -19,6 +19,7 @@ INLINE real weight_W(const real *theta, int m, int l)
 // The matrices over (latent, hidden), in both orders.  product: (L, N), V B+.
 INLINE void pack_hidden(const real *theta, const double *product, real *pack)
 {
+#pragma unroll 1
     for (int i = threadIdx.x; i < MP * LS; i += LEARN_THREADS) {
         const int m = i / (4 * LS) * 4 + i % 4, l = i / 4 % LS;
         const bool real_one = m < M && l < L;
@@ -30,24 +31,28 @@ INLINE void pack_hidden(const real *theta, const double *product, real *pack)
         pack[PACK_W + i] = real_one ? weight_W(theta, m, l) : real(0);
         pack[PACK_VQ + i] = (real)pulled;
     }
+#pragma unroll 1
     for (int i = threadIdx.x; i < MP * LP; i += LEARN_THREADS) {
         const int l = i / (4 * MP) * 4 + i % 4, m = i / 4 % MP;
         const bool real_one = m < M && l < L;
         pack[PACK_VR + i] = real_one ? theta[THETA_V + l * M + m] : real(0);
         pack[PACK_WR + i] = real_one ? weight_W(theta, m, l) : real(0);
     }
+#pragma unroll 1
     for (int l = threadIdx.x; l < LP; l += LEARN_THREADS)
         pack[PACK_b + l] = l < L ? theta[THETA_b + l] : real(0);
 }
 
 INLINE void pack_latent(const real *theta, const double *pinv, real *pack)
 {
+#pragma unroll 1
     for (int m = threadIdx.x; m < MP; m += LEARN_THREADS) {
         pack[PACK_A + m] = m < M ? (real)tanh((double)theta[THETA_ABAR + (m < M ? m : 0)]) : real(0);
         pack[PACK_h + m] = m < M ? theta[THETA_h + m] : real(0);
         for (int k = 0; k < K; k++)
             pack[PACK_C + k * MP + m] = m < M ? theta[THETA_C + m * K + k] : real(0);
     }
+#pragma unroll 1
     for (int i = threadIdx.x; i < M * MP; i += LEARN_THREADS) {
         const int row = i / MP, col = i % MP;
         double sum = 0;
@@ -55,6 +60,7 @@ INLINE void pack_latent(const real *theta, const double *pinv, real *pack)
             sum += pinv[row * N + n] * (double)theta[THETA_B + n * M + col];
         pack[PACK_Q + i] = (real)sum;
     }
+#pragma unroll 1
     for (int i = threadIdx.x; i < N * MP; i += LEARN_THREADS) {
         const int n = i / MP, m = i % MP;
         pack[PACK_B + i] = m < M ? theta[THETA_B + n * M + m] : real(0);
@@ -65,12 +71,13 @@ INLINE void pack_latent(const real *theta, const double *pinv, real *pack)
 }
 
 // All of it, for one replica by one block.
-INLINE void make_pack(const learn_problem &p, int replica, double *work, learn_memory &memory)
+ONCE void make_pack(const learn_problem &p, int replica, double *work, learn_memory &memory)
 {
     const real *theta = p.parameters + (size_t)replica * TOTAL;
     double *pinv = p.pinv + (size_t)replica * M * N;
     real *pack = p.pack + (size_t)replica * PACK;
     find_pinv(theta + THETA_B, p.singular, work, memory, pinv, p.pull + (size_t)replica * (N * M + 1));
+#pragma unroll 1
     for (int i = threadIdx.x; i < L * N; i += LEARN_THREADS) {
         double sum = 0;
         for (int m = 0; m < M; m++)

@@ -35,12 +35,14 @@ INLINE void invert(double *square, double *line)
 {
 #pragma unroll 1
     for (int p = 0; p < SMALL; p++) {
+#pragma unroll 1
         for (int i = threadIdx.x; i < SMALL; i += LEARN_THREADS) {
             line[i] = square[i * SMALL + p];
             line[SMALL + i] = square[p * SMALL + i];
         }
         __syncthreads();
         const double scale = 1 / line[p];
+#pragma unroll 1
         for (int i = threadIdx.x; i < SMALL * SMALL; i += LEARN_THREADS) {
             const int row = i / SMALL, col = i % SMALL;
             if (row == p)
@@ -71,12 +73,14 @@ INLINE bool pinv_direct(const pinv_work &w, learn_memory &memory, double *pinv)
         multiply(N, M, N, w.B, M, 1, w.tall, N, 1, w.square);
     else
         multiply(M, N, M, w.tall, N, 1, w.B, M, 1, w.square);
+#pragma unroll 1
     for (int i = threadIdx.x; i < SMALL * SMALL; i += LEARN_THREADS) {
         w.square[i] = (i / SMALL == i % SMALL ? 1.0 : 0.0) - w.square[i];
         if (!(fabs(w.square[i]) <= RESIDUAL))
             atomicMax(&memory.flag, 1);
     }
     __syncthreads();
+#pragma unroll 1
     for (int i = threadIdx.x; i < M * N; i += LEARN_THREADS) {
         const int row = i / N, col = i % N;
         double sum = w.tall[i];
@@ -129,6 +133,7 @@ INLINE void sweep(const pinv_work &w, learn_memory &memory)
     constexpr int players = SMALL + SMALL % 2;
 #pragma unroll 1
     for (int round = 0; round < players - 1; round++) {
+#pragma unroll 1
         for (int game = threadIdx.x / 32; game < players / 2; game += WARPS) {
             const int a = game == 0 ? players - 1 : (round + game) % (players - 1);
             const int b = (round + players - 1 - game) % (players - 1);
@@ -142,10 +147,12 @@ INLINE void sweep(const pinv_work &w, learn_memory &memory)
 // B = sum sigma_k u_k v_k^T: w.tall holds sigma_k u_k (or v_k, for M > N), w.square the other side, w.line sigma.
 INLINE void jacobi(const pinv_work &w, learn_memory &memory)
 {
+#pragma unroll 1
     for (int i = threadIdx.x; i < SMALL * TALL; i += LEARN_THREADS) {
         const int k = i / TALL, at = i % TALL;
         w.tall[i] = N < M ? w.B[k * M + at] : w.B[at * M + k];
     }
+#pragma unroll 1
     for (int i = threadIdx.x; i < SMALL * SMALL; i += LEARN_THREADS)
         w.square[i] = i / SMALL == i % SMALL ? 1 : 0;
     bool again = true;
@@ -157,6 +164,7 @@ INLINE void jacobi(const pinv_work &w, learn_memory &memory)
         again = memory.flag != 0;
         __syncthreads();
     }
+#pragma unroll 1
     for (int k = threadIdx.x; k < SMALL; k += LEARN_THREADS) {
         double square = 0;
         for (int i = 0; i < TALL; i++)
@@ -178,6 +186,7 @@ INLINE void pinv_by_values(const pinv_work &w, double *pinv)
     for (int k = 0; k < SMALL; k++)
         largest = w.line[k] > largest || w.line[k] != w.line[k] ? w.line[k] : largest;
     const double least = largest * EPSILON_64 * TALL;
+#pragma unroll 1
     for (int i = threadIdx.x; i < M * N; i += LEARN_THREADS) {
         double sum = largest - largest; // NaN where B is not finite
 #pragma unroll 2
@@ -192,6 +201,7 @@ INLINE void pinv_by_values(const pinv_work &w, double *pinv)
 INLINE void singular_pull(const pinv_work &w, double lambda, double *pull)
 {
     const double scale = lambda / SMALL;
+#pragma unroll 1
     for (int i = threadIdx.x; i < N * M; i += LEARN_THREADS) {
         double sum = 0;
 #pragma unroll 2
@@ -213,6 +223,7 @@ INLINE void singular_pull(const pinv_work &w, double lambda, double *pull)
 ONCE void find_pinv(const real *B, double lambda, double *work, learn_memory &memory, double *pinv, double *pull)
 {
     const pinv_work w = pinv_place(work);
+#pragma unroll 1
     for (int i = threadIdx.x; i < N * M; i += LEARN_THREADS)
         w.B[i] = (double)B[i];
     __syncthreads();

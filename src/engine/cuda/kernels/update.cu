@@ -115,6 +115,7 @@ INLINE double penalise(const learn_problem &p, const penalty &c, const real *the
 INLINE void flow_back(const real *theta, const double *P, const double *G, double *work)
 {
     double *out = work, *B = out + N * M, *first = B + N * M, *second = first + SMALL * SMALL, *third = second + N * M;
+#pragma unroll 1
     for (int i = threadIdx.x; i < N * M; i += LEARN_THREADS)
         B[i] = (double)theta[THETA_B + i];
     // -B+^T G B+^T, by way of the smaller of the two products
@@ -136,6 +137,7 @@ INLINE void flow_back(const real *theta, const double *P, const double *G, doubl
     multiply(N, M, N, second, M, 1, P, N, 1, first);
     multiply(N, N, M, first, N, 1, B, M, 1, third);
 #endif
+#pragma unroll 1
     for (int i = threadIdx.x; i < N * M; i += LEARN_THREADS) {
 #if M == N
         out[i] = -out[i];
@@ -227,6 +229,7 @@ INLINE found find_gradient(const learn_problem &p, int replica, double *work, le
     double total[4] = {0, 0, 0, 0}; // squares, mar, readout, entries that are not finite
     if (p.flow)
         flow_back(theta, p.pinv + (size_t)replica * M * N, sums + SUM_P, work);
+#pragma unroll 1
     for (int i = threadIdx.x; i < TOTAL; i += LEARN_THREADS) {
         const real raw = (real)gradient_at(p, theta, sums, work, i);
         const real all = (real)((double)raw + penalise(p, c, theta, pull, i, total[1], total[2]));
@@ -237,6 +240,7 @@ INLINE found find_gradient(const learn_problem &p, int replica, double *work, le
     }
 #if RANK > 0
     if (p.mar > 0)
+#pragma unroll 1
         for (int i = threadIdx.x; i < p.units * L; i += LEARN_THREADS)
             total[1] += c.W * power_of(full_W(theta, c.first + i / L, i % L), c.p);
 #endif
@@ -260,6 +264,7 @@ INLINE void move(const learn_problem &p, size_t base, learn_memory &memory)
 {
     const double first = memory.step[STEP_FIRST], second = memory.step[STEP_SECOND], shorten = memory.step[STEP_SHORTEN];
     const bool adaptive = memory.step[STEP_ADAPTIVE] != 0;
+#pragma unroll 1
     for (int i = threadIdx.x; i < TOTAL; i += LEARN_THREADS) {
         const real before = p.parameters[base + i];
         const double g = shorten * (double)p.gradient[base + i];
@@ -315,6 +320,7 @@ INLINE bool advance(const learn_problem &p, int replica, unsigned done, double *
             outcome = LOST_PARAMETER;
     }
     if (outcome != RUNNING)
+#pragma unroll 1
         for (int i = threadIdx.x; i < TOTAL; i += LEARN_THREADS)
             p.parameters[base + i] = p.good[base + i];
     if (threadIdx.x == 0) {
@@ -338,7 +344,7 @@ INLINE double *find_work(const learn_problem &p, int replica, learn_memory &memo
 }
 
 // After parameters, counters and data were set: weights and windows of the next update.
-extern "C" __global__ void __launch_bounds__(LEARN_THREADS) prepare(const learn_problem p)
+extern "C" __global__ void __launch_bounds__(LEARN_THREADS) prepare(const __grid_constant__ learn_problem p)
 {
     extern __shared__ __align__(16) unsigned char bytes[];
     learn_memory &memory = *reinterpret_cast<learn_memory *>(bytes);
@@ -355,7 +361,7 @@ extern "C" __global__ void __launch_bounds__(LEARN_THREADS) prepare(const learn_
     make_pack(p, replica, find_work(p, replica, memory), memory);
 }
 
-extern "C" __global__ void __launch_bounds__(LEARN_THREADS) update(const learn_problem p)
+extern "C" __global__ void __launch_bounds__(LEARN_THREADS) update(const __grid_constant__ learn_problem p)
 {
     extern __shared__ __align__(16) unsigned char bytes[];
     learn_memory &memory = *reinterpret_cast<learn_memory *>(bytes);

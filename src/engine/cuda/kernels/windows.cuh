@@ -31,6 +31,7 @@ INLINE void copy_noisy(const learn_problem &p, unsigned run, unsigned number, in
 {
     const size_t values = (size_t)(p.T + 1) * N;
     const unsigned long long begin = (unsigned long long)index * ((values + 1) / 2);
+#pragma unroll 1
     for (size_t i = first + 2 * threadIdx.x; i < last; i += 2 * LEARN_THREADS) {
         const philox_block block = stream_block(p.seed, run, number, PURPOSE_NOISE, begin + i / 2);
         const double radius = sqrt(-2.0 * log(uniform_of(block_u64(block, 0))));
@@ -44,7 +45,7 @@ INLINE void copy_noisy(const learn_problem &p, unsigned run, unsigned number, in
 
 // The windows of every replica for the update `ahead` of those it has done, by `blocks` blocks.  A replica that is lost
 // gets those of its last good update again.
-INLINE void draw_windows(const learn_problem &p, int block, int blocks, unsigned ahead)
+ONCE void draw_windows(const learn_problem &p, int block, int blocks, unsigned ahead)
 {
     const size_t values = (size_t)(p.T + 1) * N, inputs = (size_t)p.T * K;
     const size_t larger = values > inputs ? values : inputs, parts = (larger + PART - 1) / PART;
@@ -61,11 +62,13 @@ INLINE void draw_windows(const learn_problem &p, int block, int blocks, unsigned
         if (p.noise > 0)
             copy_noisy(p, run, number, index, from, to, first, last);
         else
+#pragma unroll 4
             for (size_t i = first + threadIdx.x; i < last; i += LEARN_THREADS)
                 to[i] = from[i];
 #if K > 0
         // The input of row t acts on the step that leads to row t.
         const real *input = p.s + (row + 1) * K;
+#pragma unroll 1
         for (size_t i = first + threadIdx.x; i < first + PART && i < inputs; i += LEARN_THREADS)
             p.window_s[window * inputs + i] = input[i];
 #endif

@@ -1,0 +1,31 @@
+"""Sphinx: the site is built from build/docs/source, where scripts/docs.sh puts pages and pictures."""
+
+import os
+import sys
+
+root = os.environ["ANTLER_SOURCE"]
+sys.path.insert(0, os.path.join(root, "python"))
+
+import antler  # noqa: E402
+
+project = "Antler"
+author = "the Antler authors"
+copyright = author
+release = version = antler.__version__
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx.ext.viewcode"]
+source_suffix = {".md": "markdown"}
+exclude_patterns = []
+myst_enable_extensions = ["dollarmath", "deflist"]
+myst_heading_anchors = 3
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+autodoc_class_signature = "separated"
+html_theme = "furo"
+html_title = f"Antler {release}"
+html_static_path = ["static"]
+html_css_files = ["katex/katex.min.css"]
+html_js_files = ["katex/katex.min.js", "katex/contrib/auto-render.js"]
+mathjax_path = "math.js"  # the extension marks the formulas; KaTeX draws them
+mathjax_options = {"defer": "defer"}
+# Links to files of the source tree are for readers of the tree; on the site they stand as text.
+suppress_warnings = ["myst.xref_missing"]

@@ -1,0 +1,343 @@
+/*
+ * Solving and training on the GPU against the CPU: every awkward shape, whole updates, the same bytes twice
+ * and alone, and runs that go on elsewhere.
+ */
+#include "gpu/gpu.h"
+
+#include "base/random.h"
+
+#include <unistd.h>
+
+typedef struct shape {
+    size_t M, N, L, K, rank;
+    bool clipped;
+    size_t T, batch, warmup;
+    antler_solver solver;
+    double alpha;
+} shape;
+
+static antler_settings settings_for(const shape *c, antler_precision precision)
+{
+    antler_settings s;
+    antler_settings_default(&s);
+    s.device = ANTLER_DEVICE_CUDA;
+    s.precision = precision;
+    s.latent_dim = c->M;
+    s.hidden_dim = c->L;
+    s.rank = c->rank;
+    s.clipped = c->clipped;
+    s.sequence_length = c->T;
+    s.batch_size = c->batch;
+    s.warmup = c->warmup;
+    s.solver = c->solver;
+    s.gtf_alpha = c->alpha;
+    s.threads = 4;
+    return s;
+}
+
+/* Weights at which forced orbits stay bounded.  deficient: two rows of B are the same. */
+static void draw_parameters(const shape *c, bool deficient, double *theta, size_t total)
+{
+    ant_stream stream = ant_stream_open(7, 1, (uint32_t)(c->M * 1000 + c->N), ANT_PURPOSE_OBSERVATION_NOISE);
+    double *B = theta + total - c->N * c->M;
+    ant_stream_normals(&stream, theta, total);
+    for (size_t i = 0; i < total - c->N * c->M; i++)
+        theta[i] *= 0.4 / sqrt((double)(c->rank > 0 ? c->rank : c->L > c->M ? c->L : c->M));
+    for (size_t n = 0; n < c->N && n < c->M; n++)
+        B[n * c->M + n] += 4.0;
+    for (size_t m = 0; m < c->M && deficient; m++)
+        B[c->M + m] = B[m];
+}
+
+static void check_shape(const shape *c, antler_precision precision, bool deficient)
+{
+    const double tolerance = precision == ANTLER_PRECISION_DOUBLE ? 1e-9 : 1e-4;
+    const antler_settings s = settings_for(c, precision);
+    antler_problem *problem = NULL;
+    antler_solve_report report;
+    double states = NAN, gradient = NAN;
+    REQUIRE_OK(antler_problem_create(&s, c->N, c->K, &problem));
+    const size_t total = antler_problem_parameter_total(problem), rows = c->batch * (c->T + 1);
+    double *theta = calloc(total, sizeof *theta), *x = calloc(rows * c->N, sizeof *x),
+           *inputs = calloc(rows * c->K + 1, sizeof *inputs);
+    draw_parameters(c, deficient, theta, total);
+    for (size_t i = 0; i < rows * c->N; i++)
+        x[i] = sin(0.1 * (double)(i / c->N) * (1.0 + 0.3 * (double)(i % c->N)) + (double)(i % c->N));
+    for (size_t i = 0; i < rows * c->K; i++)
+        inputs[i] = cos(0.21 * (double)i);
+    antler_problem_set_parameters(problem, theta);
+    antler_problem_set_data(problem, x, inputs);
+    const antler_status status = antler_problem_check(problem, &report, &states, &gradient);
+    EXPECT(status == ANTLER_OK && states <= tolerance && gradient <= tolerance,
+           "M %zu N %zu L %zu K %zu rank %zu clipped %d T %zu B %zu Tw %zu solver %d %s%s: status %d, states "
+           "%.2e, gradient "
+           "%.2e, %d iterations, outcome %d (%s)",
+           c->M, c->N, c->L, c->K, c->rank, c->clipped, c->T, c->batch, c->warmup, (int)c->solver,
+           precision == ANTLER_PRECISION_DOUBLE ? "double" : "float", deficient ? ", deficient" : "",
+           (int)status, states, gradient, report.iterations, (int)report.outcome,
+           antler_problem_choice(problem));
+    antler_problem_free(problem);
+    free(theta);
+    free(x);
+    free(inputs);
+}
+
+static const shape shapes[] = {
+    {1, 1, 1, 0, 0, false, 1, 1, 0, ANTLER_SOLVER_AUTO, 0.2},
+    {1, 1, 3, 0, 0, false, 2, 1, 0, ANTLER_SOLVER_SHOOTING, 0.2},
+    {2, 1, 5, 0, 0, false, 37, 3, 5, ANTLER_SOLVER_SHOOTING, 0.3},
+    {3, 3, 20, 2, 0, false, 100, 1, 0, ANTLER_SOLVER_SHOOTING, 0.2},
+    {4, 3, 50, 0, 0, false, 1000, 1, 0, ANTLER_SOLVER_SHOOTING, 0.15},
+    {4, 3, 50, 0, 0, false, 1025, 1, 512, ANTLER_SOLVER_AUTO, 0.15},
+    {5, 3, 50, 0, 0, false, 200, 17, 0, ANTLER_SOLVER_AUTO, 0.15},
+    {3, 7, 30, 0, 0, false, 61, 3, 0, ANTLER_SOLVER_SHOOTING, 0.2},
+    {5, 3, 33, 2, 2, true, 77, 3, 10, ANTLER_SOLVER_SHOOTING, 0.2},
+    {10, 6, 128, 0, 0, false, 500, 1, 250, ANTLER_SOLVER_SHOOTING, 0.1},
+    {16, 3, 50, 0, 0, false, 301, 1, 0, ANTLER_SOLVER_SHOOTING, 0.15},
+    {17, 5, 40, 1, 0, true, 90, 3, 0, ANTLER_SOLVER_AUTO, 0.2},
+    {24, 6, 64, 0, 0, false, 150, 1, 0, ANTLER_SOLVER_SHOOTING, 0.3},
+    {33, 4, 40, 0, 0, false, 120, 1, 0, ANTLER_SOLVER_SHOOTING, 0.3},
+    {40, 45, 50, 0, 0, false, 64, 3, 0, ANTLER_SOLVER_AUTO, 0.3},
+    {64, 3, 50, 0, 0, false, 200, 1, 0, ANTLER_SOLVER_SHOOTING, 0.3},
+    {128, 3, 50, 0, 0, false, 130, 1, 0, ANTLER_SOLVER_SHOOTING, 0.3},
+    {4, 3, 50, 0, 0, false, 200, 1, 0, ANTLER_SOLVER_QUASI_DEER, 0.6},
+};
+
+static size_t shape_count(void)
+{
+    return getenv("ANT_SANITIZER") != NULL ? 5 : sizeof shapes / sizeof shapes[0];
+}
+
+static void shapes_in_double(void)
+{
+    for (size_t i = 0; i < shape_count(); i++)
+        check_shape(&shapes[i], ANTLER_PRECISION_DOUBLE, false);
+}
+
+static void shapes_in_float(void)
+{
+    for (size_t i = 0; i < shape_count(); i++)
+        check_shape(&shapes[i], ANTLER_PRECISION_FLOAT, false);
+}
+
+/* B without full rank: small singular values count as zero, as on the CPU. */
+static void deficient_readout(void)
+{
+    static const shape cases[] = {{4, 3, 12, 0, 0, false, 40, 2, 0, ANTLER_SOLVER_AUTO, 0.3},
+                                  {3, 3, 12, 0, 0, false, 40, 2, 0, ANTLER_SOLVER_AUTO, 0.3},
+                                  {2, 5, 12, 0, 0, false, 40, 2, 0, ANTLER_SOLVER_AUTO, 0.3}};
+    for (size_t i = 0; i < 3; i++)
+        check_shape(&cases[i], ANTLER_PRECISION_DOUBLE, true);
+}
+
+/* ---- training ------------------------------------------------------------------------------------- */
+
+static antler_series *make_series(void)
+{
+    antler_simulate_opts o;
+    antler_series *series = NULL;
+    if (antler_simulate_opts_default("lorenz63", &o) != ANTLER_OK)
+        return NULL;
+    o.length = 4000;
+    o.tolerance = 1e-9;
+    if (antler_simulate(&o, &series) != ANTLER_OK)
+        EXPECT(false, "%s", antler_message());
+    return series;
+}
+
+static antler_settings training(antler_precision precision)
+{
+    static const shape small = {4, 3, 20, 0, 0, false, 60, 5, 0, ANTLER_SOLVER_AUTO, 0.2};
+    antler_settings s = settings_for(&small, precision);
+    s.updates = 50;
+    s.runs = 3;
+    s.log_interval = 7;
+    s.checkpoint_interval = 20;
+    s.kappa = 0.9;
+    s.noise = 0.02;
+    s.MAR_lambda = 0.1;
+    s.regularised_units = 1;
+    s.readout_lambda = 0.1;
+    s.singular_lambda = 0.01;
+    return s;
+}
+
+typedef struct seen {
+    antler_train_row row[256];
+    size_t rows, asked, stop_at;
+} seen;
+
+static void see_row(void *cookie, const antler_train_row *row)
+{
+    seen *w = cookie;
+    if (w->rows < 256)
+        w->row[w->rows++] = *row;
+}
+
+static int ask(void *cookie)
+{
+    seen *w = cookie;
+    return w->stop_at > 0 && ++w->asked == w->stop_at;
+}
+
+static void compare_training(antler_precision precision, antler_solver solver, double tolerance)
+{
+    antler_series *series = make_series();
+    antler_settings s = training(precision);
+    seen on[2] = {{.rows = 0}, {.rows = 0}};
+    s.solver = solver;
+    s.check_interval = 25;
+    for (int i = 0; i < 2; i++) {
+        antler_trainer *trainer = NULL;
+        const antler_train_events events = {.cookie = &on[i], .row = see_row};
+        s.device = i == 0 ? ANTLER_DEVICE_CPU : ANTLER_DEVICE_CUDA;
+        REQUIRE_OK(antler_trainer_create(&s, series, &trainer));
+        REQUIRE_OK(antler_trainer_run(trainer, &events, NULL));
+        antler_trainer_free(trainer);
+    }
+    EXPECT(on[0].rows == on[1].rows && on[0].rows == 27, "%zu rows, not %zu", on[1].rows, on[0].rows);
+    for (size_t i = 0; i < on[1].rows; i++) {
+        for (size_t k = 0; k < on[0].rows; k++) {
+            const antler_train_row *g = &on[1].row[i], *c = &on[0].row[k];
+            if (g->run != c->run || g->update != c->update)
+                continue;
+            EXPECT_NEAR(g->loss, c->loss, tolerance * c->loss);
+            EXPECT_NEAR(g->mar, c->mar, tolerance * c->mar);
+            EXPECT_NEAR(g->singular, c->singular, tolerance * (c->singular + 1e-6));
+            EXPECT_NEAR(g->gradient_norm, c->gradient_norm, 10 * tolerance * c->gradient_norm);
+            EXPECT_NEAR(g->lr, c->lr, 1e-12 * c->lr);
+        }
+        if (!isnan(on[1].row[i].states_agree))
+            EXPECT(on[1].row[i].states_agree < 1e-4 && on[1].row[i].gradient_agrees < 1e-3,
+                   "the check of run %zu found %g and %g", on[1].row[i].run, on[1].row[i].states_agree,
+                   on[1].row[i].gradient_agrees);
+    }
+    antler_series_free(series);
+}
+
+static void fifty_updates_in_double(void)
+{
+    compare_training(ANTLER_PRECISION_DOUBLE, ANTLER_SOLVER_AUTO, 1e-7);
+    compare_training(ANTLER_PRECISION_DOUBLE, ANTLER_SOLVER_SHOOTING, 1e-6);
+}
+
+static void fifty_updates_in_float(void)
+{
+    compare_training(ANTLER_PRECISION_FLOAT, ANTLER_SOLVER_AUTO, 2e-3);
+}
+
+/* All bytes of a file; the caller frees them. */
+static unsigned char *read_all(const char *folder, const char *name, size_t *size)
+{
+    char path[600];
+    snprintf(path, sizeof path, "%s/experiment/%s", folder, name);
+    FILE *file = fopen(path, "rb");
+    unsigned char *bytes = file == NULL ? NULL : malloc(1 << 20);
+    *size = bytes == NULL ? 0 : fread(bytes, 1, 1 << 20, file);
+    if (file != NULL)
+        fclose(file);
+    return bytes;
+}
+
+static void same_file(const char *folder, const char *a, const char *b)
+{
+    size_t first = 0, second = 0;
+    unsigned char *x = read_all(folder, a, &first), *y = read_all(folder, b, &second);
+    EXPECT(first > 0 && first == second && memcmp(x, y, first) == 0, "%s and %s differ (%zu and %zu bytes)",
+           a, b, first, second);
+    free(x);
+    free(y);
+}
+
+/* Train under a name; `run` 0: all.  Stops at the stop_at-th question and goes on from the folder. */
+static void train_folder(antler_settings s, const antler_series *series, const char *name, size_t run,
+                         size_t stop_at, antler_device resume_on)
+{
+    seen w = {.stop_at = stop_at};
+    const antler_train_events events = {.cookie = &w, .row = see_row, .stop = ask};
+    char folder[1200];
+    snprintf(s.name, sizeof s.name, "%s", name);
+    const antler_status status = antler_train_series(&s, series, run, true, &events, NULL);
+    EXPECT(status == (stop_at == 0 ? ANTLER_OK : ANTLER_CANCELLED), "%s: status %d: %s", name, (int)status,
+           antler_message());
+    if (stop_at == 0)
+        return;
+    snprintf(folder, sizeof folder, "%s/%s/%s", s.results, s.experiment, name);
+    s.device = resume_on;
+    REQUIRE_OK(antler_train_resume_series(folder, &s, series, NULL, NULL));
+}
+
+static void same_bytes(void)
+{
+    char folder[] = "/tmp/antler-gpu-XXXXXX", command[100];
+    antler_series *series = make_series();
+    EXPECT(mkdtemp(folder) != NULL, "no folder");
+    for (int variant = 0; variant < 2; variant++) {
+        antler_settings s = training(ANTLER_PRECISION_FLOAT);
+        snprintf(s.results, sizeof s.results, "%s", folder);
+        s.solver = variant == 0 ? ANTLER_SOLVER_AUTO : ANTLER_SOLVER_SHOOTING;
+        s.seed = (uint64_t)(17 + variant);
+        train_folder(s, series, "one", 0, 0, s.device);
+        train_folder(s, series, "two", 0, 0, s.device);
+        train_folder(s, series, "alone", 2, 0, s.device);
+        train_folder(s, series, "stopped", 0, 3, ANTLER_DEVICE_CUDA);
+        for (int run = 1; run <= 3; run++) {
+            char a[64], b[64];
+            snprintf(a, sizeof a, "one/%03d/model.npz", run);
+            snprintf(b, sizeof b, "two/%03d/model.npz", run);
+            same_file(folder, a, b);
+            snprintf(b, sizeof b, "stopped/%03d/model.npz", run);
+            same_file(folder, a, b);
+        }
+        same_file(folder, "one/002/model.npz", "alone/002/model.npz");
+    }
+    antler_series_free(series);
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    EXPECT(system(command) == 0, "the folder stays");
+}
+
+/* Begun on one machine and finished on the other: near to what either does alone. */
+static void goes_on_elsewhere(void)
+{
+    char folder[] = "/tmp/antler-gpu-XXXXXX", command[100], path[200];
+    antler_series *series = make_series();
+    EXPECT(mkdtemp(folder) != NULL, "no folder");
+    antler_settings s = training(ANTLER_PRECISION_DOUBLE);
+    snprintf(s.results, sizeof s.results, "%s", folder);
+    s.runs = 1;
+    s.device = ANTLER_DEVICE_CPU;
+    train_folder(s, series, "cpu", 0, 0, s.device);
+    train_folder(s, series, "cpu_gpu", 0, 20, ANTLER_DEVICE_CUDA);
+    s.device = ANTLER_DEVICE_CUDA;
+    train_folder(s, series, "gpu_cpu", 0, 3, ANTLER_DEVICE_CPU);
+    const char *const names[] = {"cpu", "cpu_gpu", "gpu_cpu"};
+    antler_model *models[3] = {NULL};
+    for (int i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/experiment/%s/001", folder, names[i]);
+        REQUIRE_OK(antler_model_load(path, &models[i]));
+    }
+    for (size_t k = 0; k < antler_model_parameter_count(models[0]); k++) {
+        antler_parameter p[3];
+        for (int i = 0; i < 3; i++)
+            REQUIRE_OK(antler_model_parameter_at(models[i], k, &p[i]));
+        for (size_t e = 0; e < p[0].rows * p[0].columns; e++) {
+            EXPECT_NEAR(p[1].values[e], p[0].values[e], 1e-6);
+            EXPECT_NEAR(p[2].values[e], p[0].values[e], 1e-6);
+        }
+    }
+    for (int i = 0; i < 3; i++)
+        antler_model_free(models[i]);
+    antler_series_free(series);
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    EXPECT(system(command) == 0, "the folder stays");
+}
+
+int main(int argc, char **argv)
+{
+    static const gpu_test tests[] = {
+        GPU_TEST(shapes_in_double),        GPU_TEST(shapes_in_float),        GPU_TEST(deficient_readout),
+        GPU_TEST(fifty_updates_in_double), GPU_TEST(fifty_updates_in_float), GPU_TEST(same_bytes),
+        GPU_TEST(goes_on_elsewhere),
+    };
+    return gpu_main(tests, sizeof tests / sizeof tests[0], argc, argv);
+}
