@@ -76,8 +76,8 @@ static void compare_answer(golden_case *c, const problem *p, const answer *a, co
     golden_free(&z);
 }
 
-static void check_one(golden_case *c, const problem *p, ant_solver solver, ant_teacher teacher,
-                      ant_adjoint adjoint, int bits)
+static void check_one(golden_case *c, const problem *p, ant_solver solver, ant_pieces pieces,
+                      ant_teacher teacher, ant_adjoint adjoint, int bits)
 {
     static const char *const prefixes[] = {"grad_flow", "grad_stop"};
     const bool diagonal = adjoint == ANT_ADJOINT_DIAGONAL;
@@ -85,12 +85,13 @@ static void check_one(golden_case *c, const problem *p, ant_solver solver, ant_t
     ant_solve_options o;
     ant_solve_options_default(&o);
     o.solver = solver;
+    o.pieces = pieces;
     o.teacher = teacher;
     o.adjoint = adjoint;
     o.warmup = p->warmup;
     o.fallback = false; /* the solver itself must get there */
-    snprintf(how, sizeof how, "%s, %s%s", ant_solver_name(solver), bits == 64 ? "double" : "float",
-             diagonal ? ", diag" : "");
+    snprintf(how, sizeof how, "%s, %s%s%s", ant_solver_name(solver), bits == 64 ? "double" : "float",
+             pieces == ANT_PIECES_ALWAYS ? ", piece" : "", diagonal ? ", diag" : "");
     answer a = solve(p, &o, bits, false);
     if (a.status != ANTLER_OK)
         golden_broken(c, "%s: %s", how, antler_message());
@@ -124,11 +125,16 @@ static void shplrnn_check(golden_case *c)
     problem p = golden_problem_load(c);
     for (int bits = 64; bits >= 32 && !c->broken; bits -= 32) {
         for (ant_solver solver = ANT_SOLVER_AUTO; solver <= ANT_SOLVER_SHOOTING && !c->broken; solver++) {
-            check_one(c, &p, solver, ANT_TEACHER_FLOW, ANT_ADJOINT_FULL, bits);
-            check_one(c, &p, solver, ANT_TEACHER_STOP, ANT_ADJOINT_FULL, bits);
+            check_one(c, &p, solver, ANT_PIECES_NEVER, ANT_TEACHER_FLOW, ANT_ADJOINT_FULL, bits);
+            check_one(c, &p, solver, ANT_PIECES_NEVER, ANT_TEACHER_STOP, ANT_ADJOINT_FULL, bits);
+        }
+        for (ant_teacher teacher = ANT_TEACHER_FLOW; teacher <= ANT_TEACHER_STOP && !c->broken; teacher++) {
+            check_one(c, &p, ANT_SOLVER_SEQUENTIAL, ANT_PIECES_ALWAYS, teacher, ANT_ADJOINT_FULL, bits);
+            check_one(c, &p, ANT_SOLVER_SHOOTING, ANT_PIECES_ALWAYS, teacher, ANT_ADJOINT_FULL, bits);
         }
         if (golden_has(c, "grad_quasi_Abar") && !c->broken)
-            check_one(c, &p, ANT_SOLVER_QUASI_DEER, ANT_TEACHER_FLOW, ANT_ADJOINT_DIAGONAL, bits);
+            check_one(c, &p, ANT_SOLVER_QUASI_DEER, ANT_PIECES_NEVER, ANT_TEACHER_FLOW, ANT_ADJOINT_DIAGONAL,
+                      bits);
     }
     if (!c->broken) {
         compare_newton(c, &p, ANT_SOLVER_DEER, "newton_full");

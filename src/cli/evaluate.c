@@ -182,7 +182,10 @@ static int run(const cli_command *self, int argc, char **argv)
     s.evaluate.with_lyapunov = !s.no_lyapunov;
     s.evaluate.inputs_end = cli_inputs_end(s.inputs_end);
     cli_runs runs = {0};
+    antler_settings of_run;
     code = cli_runs_find(argv, count, &runs);
+    if (code < 0)
+        code = cli_load_from_run(runs.paths[0], &of_run, &s.load);
     if (code < 0) {
         const antler_load_opts load = cli_load_opts(&s.load);
         antler_series *truth = NULL;
@@ -201,12 +204,15 @@ const cli_command cli_evaluate = {
     .description =
         "Let each model run free and compare its orbit with the data: D_stsp (with --embed also D_stsp^DE), "
         "D_H, RMSE(n), Lyapunov exponents. RUN is a run folder, a model.npz, a checkpoint, or a folder of "
-        "runs.\n\nmetrics.json is written into every run folder. Of several runs the median, MAD, mean and "
+        "runs.\n\nWhere --columns or --inputs is not given, the settings in the first run's folder say which "
+        "columns of "
+        "the data are taken.\n\nmetrics.json is written into every run folder. Of several runs the median, "
+        "MAD, mean and "
         "standard error are printed, and metrics.csv and statistics.csv are written into the folder above "
         "the first run. A run that diverged counts as infinite in the median and is never dropped; mean and "
         "standard error are over the others.\n\nThe exit code is 1 when every run diverged.",
     .examples = "  $ antler evaluate Results/lorenz63/fo/001 --data test.npy\n"
-                "  $ antler evaluate Results/lorenz63/po --data test.npy --columns 1 --embed 3,10 "
+                "  $ antler evaluate Results/lorenz63/po --data test.npy --embed 3,10 "
                 "--only-embedded --json\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],

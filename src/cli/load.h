@@ -43,6 +43,9 @@ extern const char *const cli_load_headers[];
             offsetof(type, field) + offsetof(cli_load, dt), NULL                                             \
     }
 
+/* Where the command line names no columns or inputs, take those in the settings of a run, if it has any. */
+int cli_load_from_run(const char *run, antler_settings *settings, cli_load *load);
+
 /* The library's options for these settings. */
 antler_load_opts cli_load_opts(const cli_load *load);
 

@@ -24,6 +24,8 @@ static double step_cost(const forced_plan *plan, const kernels *k)
     const ant_model_dims *d = &plan->layout.dims;
     const size_t widest = ANT_FN(ant_kernels_lane)(ant_cpu_level_best())->lanes;
     const double M = (double)d->M, L = (double)d->L, N = (double)d->N;
+    if (k->mask_words != NULL) /* when few units switch */
+        return 10.0 * M * (double)ceiling(d->L, 4 * widest) + 80.0;
     if (k->lanes > 1) { /* a narrower vector costs nearly as much less as it holds less */
         const double narrow = k->lanes == widest ? 1.0 : 1.15 * (double)k->lanes / (double)widest;
         return (7.5 * M * L + 8.0 * M * N + 100.0) * narrow;
@@ -64,35 +66,6 @@ static ANT_FN(ant_engine) engine_for(const forced_plan *plan, const kernels *k, 
                                 .threads = plan->options.threads};
 }
 
-/* Whether walking from piece to piece may pay: wide enough, and its sums fit into the cache. */
-static bool pieces_suit(const forced_plan *plan, const kernels *piece)
-{
-    const ant_model_dims *d = &plan->layout.dims;
-    const size_t widest = ANT_FN(ant_kernels_lane)(ant_cpu_level_best())->lanes;
-    return plan->options.pieces != ANT_PIECES_NEVER && piece->mask_words(d) <= ANT_MASK_WORDS &&
-           ceiling(d->L, widest) >= 2 * ceiling(d->M + 1, widest) &&
-           piece->scratch_count(d) * sizeof(real) <= (size_t)1 << 20;
-}
-
-/* Put the piece kernels in front of what was chosen; where they must not refuse, in its place. */
-static void choose_pieces(forced_plan *plan)
-{
-    const kernels *piece = ANT_FN(ant_kernels_piece)(ant_cpu_level_best());
-    const bool always = plan->options.pieces == ANT_PIECES_ALWAYS;
-    if (!always && !pieces_suit(plan, piece))
-        return;
-    const size_t few = ceiling((size_t)plan->options.threads, plan->batch);
-    const size_t chunks = plan->options.solver == ANT_SOLVER_SEQUENTIAL ? 1
-                          : plan->options.chunks > 0                    ? plan->options.chunks
-                          : plan->T / few >= SHORTEST_CHUNK             ? few
-                                                                        : 1;
-    plan->trial = engine_for(plan, piece, chunks);
-    if (always) {
-        plan->engine = plan->trial;
-        plan->trial = (ANT_FN(ant_engine)){0};
-    }
-}
-
 /* Chunks over threads, in lanes where the caller asked for that many; and lanes to be tried first. */
 static void choose_shooting(forced_plan *plan)
 {
@@ -110,6 +83,37 @@ static void choose_shooting(forced_plan *plan)
         call_cost(plan, plan->engine.kernels, plan->engine.chunks) / call_cost(plan, lane, many);
     if (many > 1 && plan->T / many >= SHORTEST_CHUNK && gain >= 2.5)
         plan->trial = engine_for(plan, lane, many);
+}
+
+/* Whether the piece kernels can take this model, with its sums in the cache. */
+static bool pieces_fit(const forced_plan *plan, const kernels *piece)
+{
+    const ant_model_dims *d = &plan->layout.dims;
+    const size_t widest = ANT_FN(ant_kernels_lane)(ant_cpu_level_best())->lanes;
+    return plan->options.pieces != ANT_PIECES_NEVER && piece->mask_words(d) <= ANT_MASK_WORDS &&
+           ceiling(d->L, widest) >= 2 * ceiling(d->M + 1, widest) &&
+           piece->scratch_count(d) * sizeof(real) <= (size_t)1 << 20;
+}
+
+/* Put the piece kernels in front of what was chosen if they promise more; if told so, in its place. */
+static void choose_pieces(forced_plan *plan)
+{
+    const kernels *piece = ANT_FN(ant_kernels_piece)(ant_cpu_level_best());
+    const ant_solve_options *o = &plan->options;
+    const size_t few = ceiling((size_t)o->threads, plan->batch);
+    const size_t own = plan->T / few >= SHORTEST_CHUNK ? few : 1;
+    const size_t chunks = o->solver == ANT_SOLVER_SEQUENTIAL ? 1 : o->chunks > 0 ? o->chunks : own;
+    const ANT_FN(ant_engine) pieces = engine_for(plan, piece, chunks);
+    if (o->pieces == ANT_PIECES_ALWAYS) {
+        plan->engine = pieces;
+        plan->trial = (ANT_FN(ant_engine)){0};
+        return;
+    }
+    const ANT_FN(ant_engine) *now = plan->trial.kernels != NULL ? &plan->trial : &plan->engine;
+    const double merging = now == &plan->trial ? 1.3 : 1.0; /* chunks in lanes repeat many steps */
+    if (pieces_fit(plan, piece) &&
+        call_cost(plan, piece, chunks) < merging * call_cost(plan, now->kernels, now->chunks))
+        plan->trial = pieces;
 }
 
 void ANT_FN(ant_plan_choose)(forced_plan *plan)
@@ -134,10 +138,11 @@ void ANT_FN(ant_plan_choose)(forced_plan *plan)
         snprintf(plan->choice, sizeof plan->choice, "%s%s", chosen, ant_solver_name(o->solver));
     else if (t->kernels != NULL)
         snprintf(plan->choice, sizeof plan->choice,
-                 "%s%s: batch %zu, T %zu, M %zu, L %zu, %d threads; %zu chunks per sequence (%s), "
+                 "%s%s: batch %zu, T %zu, M %zu, L %zu, %d threads; %zu chunk%s per sequence (%s), "
                  "or %zu (%s) where that does not pay",
                  chosen, ant_solver_name(o->solver), plan->batch, plan->T, plan->layout.dims.M,
-                 plan->layout.dims.L, o->threads, t->chunks, t->kernels->name, e->chunks, e->kernels->name);
+                 plan->layout.dims.L, o->threads, t->chunks, t->chunks > 1 ? "s" : "", t->kernels->name,
+                 e->chunks, e->kernels->name);
     else
         snprintf(plan->choice, sizeof plan->choice,
                  "%s%s: batch %zu, T %zu, M %zu, L %zu, %d threads; %zu chunk%s per sequence (%s)", chosen,

@@ -12,7 +12,6 @@
 #include "solve/engine.h"
 #include "solve/scan.h"
 
-#include <omp.h>
 #include <string.h>
 
 typedef ANT_FN(ant_engine) engine;
@@ -134,7 +133,7 @@ static void line_load(const engine *e, const real *x, const real *s, const lane 
     g->begin = a->begin;
     g->length = a->end - a->begin;
     g->x = x + a->begin * d->N;
-    g->s = s == NULL ? NULL : s + a->begin * d->K;
+    g->s = s == NULL ? g->own_s : s + a->begin * d->K; /* without inputs: of no length */
 }
 
 static void load_group(engine *e, const engine_problem *p, const real *const *x, const real *const *s,
@@ -266,19 +265,32 @@ double ANT_FN(ant_engine_square)(const engine *e, const engine_problem *p)
     return sum;
 }
 
+/* Run the marked groups of one slot backward; sums of a kernel are added to those in double now and then. */
+static void run_slot_backward(engine *e, const engine_problem *p, bool loss, double floor, size_t slot)
+{
+    enum { MANY = 65536 }; /* steps */
+    double *sums = e->sums + slot * ANT_FN(ant_sums_count)(e->layout);
+    real *scratch = e->scratch + slot * e->scratch_count;
+    size_t steps = 0;
+    for (size_t g = slot; g < e->groups; g += e->slots) {
+        if (!e->dirty[g])
+            continue;
+        e->run[g] = e->kernels->backward(p, e->packed, &e->group[g], loss, floor, scratch, sums);
+        steps += e->run[g].steps;
+        if (steps > MANY && e->kernels->close != NULL) {
+            e->kernels->close(p, e->packed, scratch, sums);
+            e->kernels->open(&e->layout->dims, scratch);
+            steps = 0;
+        }
+    }
+}
+
 /* Run the marked groups backward; with `loss` all of them and from nothing. */
 static void run_backward(engine *e, const engine_problem *p, bool loss, double floor)
 {
-    const size_t count = ANT_FN(ant_sums_count)(e->layout);
 #pragma omp parallel for schedule(static, 1) num_threads(e->threads) if (e->slots > 1)
-    for (size_t slot = 0; slot < e->slots; slot++) {
-        for (size_t g = slot; g < e->groups; g += e->slots) {
-            if (e->dirty[g])
-                e->run[g] =
-                    e->kernels->backward(p, e->packed, &e->group[g], loss, floor,
-                                         e->scratch + slot * e->scratch_count, e->sums + slot * count);
-        }
-    }
+    for (size_t slot = 0; slot < e->slots; slot++)
+        run_slot_backward(e, p, loss, floor, slot);
 }
 
 /* Clear what is injected at the ends of all chunks. */
@@ -358,7 +370,8 @@ void ANT_FN(ant_engine_gradient)(engine *e, const engine_problem *p, const real 
             longest = e->dirty[g] && e->run[g].steps > longest ? e->run[g].steps : longest;
         report->repeated_steps += longest;
     }
-    for (size_t slot = 0; slot < e->slots && e->kernels->close != NULL; slot++)
+#pragma omp parallel for schedule(static, 1) num_threads(e->threads) if (e->slots > 1)
+    for (size_t slot = 0; slot < (e->kernels->close == NULL ? 0 : e->slots); slot++)
         e->kernels->close(p, e->packed, e->scratch + slot * e->scratch_count, e->sums + slot * count);
     for (size_t slot = 0; slot < e->slots; slot++) {
         for (size_t i = 0; i < count; i++)

@@ -71,7 +71,8 @@ typedef struct ANT_FN(ant_kernels) {
     /*
      * Run the adjoint from the end and add the parameter gradients to sums (ant_sums_count).  The loss
      * enters through `weight` when `loss` is set, what follows the segment through `inject`.  Without
-     * `loss` stop, and set the border to 0, as soon as max|v| <= floor: the rest would not be seen.
+     * `loss` stop, and set the border to 0, as soon as max|v| <= floor: the rest would not be seen.  With it,
+     * a kernel may do the same in the warm-up, where no loss enters, at the rounding of the largest |v|.
      */
     ANT_FN(ant_run)
     (*backward)(const ANT_FN(ant_problem) * p, const real *packed, ANT_FN(ant_group) * group, bool loss,

@@ -23,6 +23,7 @@ typedef ANT_FN(ant_group) piece_group;
 typedef ANT_FN(ant_run) piece_run;
 
 enum { PIECE = 128 };               /* steps between two fresh starts of J and of the running sum */
+enum { FLUSH = 512 };               /* stretches between two additions of the sums into double */
 enum { SMALL = 66, SMALL_ROW = 6 }; /* vectors of a Jacobian and a state with code of its own: M <= 10 */
 
 #include "solve/piece_weights.h"
@@ -30,8 +31,7 @@ enum { SMALL = 66, SMALL_ROW = 6 }; /* vectors of a Jacobian and a state with co
 /* What one thread needs: a stretch of time, and the sums of all segments of its slot. */
 typedef struct piece_buffers {
     vector *z, *row, *state;       /* (mv) */
-    vector *observed;              /* (nv) */
-    vector *before_relu;           /* (units): V zeta~ + b, then V zeta~ when clipped */
+    vector *before_relu;           /* (units): |V zeta~ + b|, then |V zeta~| when clipped */
     vector *jacobian, *running;    /* (M + 1, mv): J - I; (M, mv) */
     vector *tile_v, *tile_w;       /* (PIECE, mv): v after each step, a w before it */
     vector *tile_teacher;          /* (PIECE, mv): a Q^T B+ x, and 1 at place M */
@@ -51,7 +51,6 @@ static size_t buffers_place(const piece_weights *w, real *scratch, piece_buffers
     } part[] = {{&t->z, mv},
                 {&t->row, mv},
                 {&t->state, mv},
-                {&t->observed, w->nv},
                 {&t->before_relu, w->units / LANES},
                 {&t->jacobian, (M + 1) * mv},
                 {&t->running, M * mv},
@@ -64,7 +63,7 @@ static size_t buffers_place(const piece_weights *w, real *scratch, piece_buffers
                 {&t->forcing, M * mv},
                 {&t->pinv, w->N * mv},
                 {&t->inputs, w->K * mv}};
-    const size_t first_sum = 10;
+    const size_t first_sum = 9;
     size_t used = 0;
     for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
         if (i == first_sum)
@@ -90,6 +89,17 @@ static size_t piece_mask_words(const ant_model_dims *d)
     piece_place(d, NULL, &w);
     return w.words;
 }
+
+static void piece_open(const ant_model_dims *d, real *scratch)
+{
+    piece_weights w;
+    piece_buffers t;
+    piece_place(d, NULL, &w);
+    buffers_place(&w, NULL, &t);
+    memset(scratch + t.sums_begin, 0, (t.sums_end - t.sums_begin) * sizeof *scratch);
+}
+
+#include "solve/piece_sums.h"
 
 typedef real vector_loose __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(real))));
 
@@ -131,7 +141,7 @@ typedef struct shape {
     bool clipped;
 } shape;
 
-/* V zeta~ + b, and V zeta~ behind it when clipped, to `sums` (units), and the bits of its signs to `now`. */
+/* |V zeta~ + b|, and |V zeta~| behind it when clipped, to `sums` (units); the bits of the signs to `now`. */
 static ALWAYS_INLINE void hidden(const size_t M, const shape k, const piece_weights *w, const real *forced,
                                  vector *sums, uint64_t *now)
 {
@@ -150,11 +160,11 @@ static ALWAYS_INLINE void hidden(const size_t M, const shape k, const piece_weig
         for (size_t c = 0; c < BLOCK; c++) {
             if (k.clipped) {
                 now[half + word] |= positive_bits(acc[c]) << (shift + c * LANES);
-                sums[second + at + c] = acc[c];
+                sums[second + at + c] = magnitude(acc[c]);
                 acc[c] += w->b[at + c];
             }
             now[word] |= positive_bits(acc[c]) << (shift + c * LANES);
-            sums[at + c] = acc[c];
+            sums[at + c] = magnitude(acc[c]);
         }
     }
 }
@@ -224,7 +234,7 @@ static double largest_of(const real *a, size_t count)
 
 /* e = x - B z for rows first .. last-1 of the segment, as far as anyone will look at them. */
 static ALWAYS_INLINE void observe(const size_t M, const piece_problem *p, const piece_weights *w,
-                                  const piece_buffers *t, piece_group *g, size_t first, size_t last)
+                                  piece_group *g, size_t first, size_t last)
 {
     const size_t N = w->N;
     if (p->teacher == ANT_TEACHER_STOP && g->begin + first <= p->warmup)
@@ -234,17 +244,21 @@ static ALWAYS_INLINE void observe(const size_t M, const piece_problem *p, const 
             vector sum = {0};
             for (size_t k = 0; k < M; k++)
                 sum += g->z[i * M + k] * w->read_columns[k * w->nv + c];
-            t->observed[c] = sum;
+            const size_t at = c * LANES, count = N - at < LANES ? N - at : LANES;
+            store_lanes(g->error + i * N + at, load_lanes(g->x + i * N + at, count) - sum, count);
         }
-        for (size_t n = 0; n < N; n++)
-            g->error[i * N + n] = g->x[i * N + n] - ((const real *)t->observed)[n];
     }
 }
 
-/* How many units may have switched, fresh starts included, before dense products are faster. */
+/*
+ * How many units may have switched in `steps` steps before dense products are faster: the vector operations
+ * of a dense step over those of a switch, from the measurements in docs/solvers.md.
+ */
 static size_t most_switches(const piece_weights *w, size_t steps)
 {
-    return 8 * steps + (steps / PIECE + 1) * w->units;
+    const size_t dense = 6 * w->M * w->lv + 150, each = 3 * w->M * w->mv + 10;
+    const size_t fresh = (steps / PIECE + 1) * w->units;
+    return steps * dense / each + fresh;
 }
 
 /* What the teacher adds to the forced states of steps first .. last-1. */
@@ -280,10 +294,10 @@ static ALWAYS_INLINE size_t switch_forward(const size_t M, const size_t mv, cons
             const size_t unit = switched_next(&s);
             const real sign = sign_of(now, unit), *row = (const real *)(w->rows + unit * mv);
             for (size_t c = 0; c < mv; c++) {
-                const vector column = sign * w->columns[unit * mv + c];
-                next[c] += sums[unit] * column;
+                const vector column = w->columns[unit * mv + c], change = sign * column;
+                next[c] += sums[unit] * column; /* a unit gone off takes its negative sum with it */
                 for (size_t j = 0; j <= M; j++)
-                    J[j * mv + c] += row[j] * column;
+                    J[j * mv + c] += row[j] * change;
             }
         }
     }
@@ -353,7 +367,7 @@ static ALWAYS_INLINE piece_run forward_for(const size_t M, const shape k, const 
     while (done < g->length) {
         const size_t last = done + PIECE < g->length ? done + PIECE : g->length;
         if (!tile_forward(M, k, p, &w, &t, g, merge, done, last, &run, &switches)) {
-            observe(M, p, &w, &t, g, 0, run.steps);
+            observe(M, p, &w, g, 0, run.steps);
             return run;
         }
         done = last;
@@ -362,7 +376,7 @@ static ALWAYS_INLINE piece_run forward_for(const size_t M, const shape k, const 
             return run;
         }
     }
-    observe(M, p, &w, &t, g, 0, g->length + 1);
+    observe(M, p, &w, g, 0, g->length + 1);
     run.size = largest_of(g->z, (g->length + 1) * M);
     return run;
 }
@@ -520,7 +534,8 @@ static ALWAYS_INLINE void tile_back(const size_t M, const piece_problem *p, cons
 }
 
 static ALWAYS_INLINE piece_run backward_for(const size_t M, const piece_problem *p, const real *packed,
-                                            piece_group *g, bool loss, double floor, real *scratch)
+                                            piece_group *g, bool loss, double floor, real *scratch,
+                                            double *sums)
 {
     const size_t mv = vectors(M + 1, LANES), N = p->layout->dims.N;
     piece_weights w;
@@ -534,15 +549,20 @@ static ALWAYS_INLINE piece_run backward_for(const size_t M, const piece_problem 
         outer(N, 1, g->error + g->length * N, N, g->z + g->length * M, M, mv, t.loss);
     }
     piece_run run = {0};
-    for (size_t end = g->length; end > 0 && !run.merged;) {
+    for (size_t end = g->length, tiles = 1; end > 0 && !run.merged; tiles++) {
         const size_t first = (end - 1) / PIECE * PIECE;
         tile_back(M, p, &w, &t, g, loss, first, end);
         tile_sums(p, &w, &t, g, loss, first, end - first);
         run.steps += end - first;
         run.gap = largest_of((const real *)t.state, M);
         run.size = run.gap <= run.size ? run.size : run.gap;
-        run.merged = !loss && run.gap <= floor;
+        const bool lossless = !loss || g->begin + first <= p->warmup + 1;
+        run.merged = lossless && run.gap <= (loss ? (double)REAL_EPSILON * run.size : floor);
         end = first;
+        if (tiles % FLUSH == 0) {
+            piece_close(p, packed, scratch, sums);
+            piece_open(&p->layout->dims, scratch);
+        }
     }
     piece_leave(&p->layout->dims, packed, (const real *)t.state, g->border);
     for (size_t m = 0; m < M && run.merged; m++)
@@ -579,28 +599,16 @@ static piece_run piece_forward(const piece_problem *p, const real *packed, piece
 static piece_run piece_backward(const piece_problem *p, const real *packed, piece_group *g, bool loss,
                                 double floor, real *scratch, double *sums)
 {
-    (void)sums; /* piece_close adds to them */
     switch (p->layout->dims.M) {
 #define CASE(m)                                                                                              \
     case m:                                                                                                  \
-        return backward_for(m, p, packed, g, loss, floor, scratch);
+        return backward_for(m, p, packed, g, loss, floor, scratch, sums);
         PIECE_SIZES(CASE)
 #undef CASE
     default:
-        return backward_for(p->layout->dims.M, p, packed, g, loss, floor, scratch);
+        return backward_for(p->layout->dims.M, p, packed, g, loss, floor, scratch, sums);
     }
 }
-
-static void piece_open(const ant_model_dims *d, real *scratch)
-{
-    piece_weights w;
-    piece_buffers t;
-    piece_place(d, NULL, &w);
-    buffers_place(&w, NULL, &t);
-    memset(scratch + t.sums_begin, 0, (t.sums_end - t.sums_begin) * sizeof *scratch);
-}
-
-#include "solve/piece_sums.h"
 
 /* The rows with a weight are the last ones: a plain sum over what lies there. */
 static double piece_square(const piece_problem *p, const piece_group *g)

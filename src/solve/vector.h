@@ -56,9 +56,29 @@ static ALWAYS_INLINE vector relu(vector x)
 /* max(size, |x|) of a size that is not negative; NaN stays once it is there, as its bits are the largest. */
 static ALWAYS_INLINE vector grow(vector size, vector x)
 {
-    const vector_mask magnitude = (vector_mask)x & MAGNITUDE_BITS, most = (vector_mask)size;
-    const vector_mask keep = most >= magnitude;
-    return (vector)((most & keep) | (magnitude & ~keep));
+    const vector_mask other = (vector_mask)x & MAGNITUDE_BITS, most = (vector_mask)size;
+    const vector_mask keep = most >= other;
+    return (vector)((most & keep) | (other & ~keep));
+}
+
+static ALWAYS_INLINE vector magnitude(vector x)
+{
+    return (vector)((vector_mask)x & MAGNITUDE_BITS);
+}
+
+/* `count` reals from memory of any alignment, then zeros. */
+static ALWAYS_INLINE vector load_lanes(const real *from, const size_t count)
+{
+#if VECTOR_BYTES == 64 && ANT_REAL == 32
+    return (vector)_mm512_maskz_loadu_ps((__mmask16)((1u << count) - 1), from);
+#elif VECTOR_BYTES == 64
+    return (vector)_mm512_maskz_loadu_pd((__mmask8)((1u << count) - 1), from);
+#else
+    vector x = {0};
+    for (size_t i = 0; i < count; i++)
+        x[i] = from[i];
+    return x;
+#endif
 }
 
 /* The first `count` lanes to memory of any alignment. */

@@ -164,6 +164,8 @@ expect_ok "$ANTLER" generate $driven --input-file d.npy --steps 50 --out e.npy
 expect_fault 2 "name the columns that are inputs" "$ANTLER" generate $driven --data driven.csv --columns x --out d.npy
 expect_ok "$ANTLER" evaluate $driven --data driven.csv --inputs s --samples 300 --n 10 --lyapunov-steps 100
 contains "$out" "free run  1200 rows"
+expect_ok "$ANTLER" evaluate $driven --data driven.csv --samples 300 --n 10 --lyapunov-steps 100 # inputs as in training
+expect_fault 2 "'y'" "$ANTLER" evaluate $driven --data driven.csv --columns y
 expect_ok "$ANTLER" lyapunov $driven --data driven.csv --inputs s --steps 100
 
 if $python -c 'import matplotlib' 2>/dev/null; then

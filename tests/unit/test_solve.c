@@ -79,11 +79,12 @@ static void test_long_sequences(void **state)
         problem p = random_problem(dims, 9001, 1, 1000, 0.2, 5);
         if (slow)
             p.parameters[p.layout.Abar + 3] = 6.0; /* A = 0.99999: remembers for 10^5 steps */
-        for (int threads = 1; threads <= 2; threads++) {
+        for (int turn = 0; turn < 6; turn++) {
             ant_solve_options o;
             ant_solve_options_default(&o);
             o.warmup = 1000;
-            o.threads = threads;
+            o.threads = 1 + turn % 2;
+            o.pieces = (ant_pieces)(turn / 2);
             o.solver = ANT_SOLVER_SHOOTING;
             answer a = solve(&p, &o, 64, true);
             assert_int_equal(a.status, ANTLER_OK);
@@ -95,16 +96,64 @@ static void test_long_sequences(void **state)
     }
 }
 
+/* Piece kernels are used where few units switch, and give way to dense ones where many do. */
+static void test_pieces_give_way(void **state)
+{
+    (void)state;
+    const ant_model_dims dims = {.M = 4, .N = 3, .L = 100};
+    for (int jumping = 0; jumping <= 1; jumping++) {
+        problem p = random_problem(dims, 700, 1, 600, 0.5, 12);
+        for (size_t i = 0; i < 701 * 3; i++) {
+            const double t = (double)(i / 3), phase = (double)(i % 3);
+            p.x[i] = sin(0.03 * t + phase) * (!jumping ? 1.0 : i / 3 % 2 ? -30.0 : 30.0);
+        }
+        ant_solve_options o;
+        ant_solve_options_default(&o);
+        o.solver = ANT_SOLVER_SEQUENTIAL;
+        o.warmup = 600;
+        o.threads = 1;
+        answer a = solve(&p, &o, 64, true);
+        assert_int_equal(a.status, ANTLER_OK);
+        assert_true(a.agreement.states <= 1e-9);
+        assert_true(a.agreement.gradient <= 1e-9);
+        assert_true((strncmp(a.report.kernels, "piece", 5) == 0) == !jumping);
+        answer_free(&a);
+        problem_free(&p);
+    }
+}
+
+/* In a warm-up longer than the model's memory the adjoint ends early, and nothing is missed. */
+static void test_adjoint_ends_early(void **state)
+{
+    (void)state;
+    const ant_model_dims dims = {.M = 6, .N = 2, .L = 40};
+    problem p = random_problem(dims, 3000, 1, 2900, 0.3, 8);
+    for (int flow = 0; flow <= 1; flow++) {
+        ant_solve_options o;
+        ant_solve_options_default(&o);
+        o.solver = ANT_SOLVER_SEQUENTIAL;
+        o.pieces = ANT_PIECES_ALWAYS;
+        o.teacher = flow ? ANT_TEACHER_FLOW : ANT_TEACHER_STOP;
+        o.warmup = 2900;
+        answer a = solve(&p, &o, 64, true);
+        assert_int_equal(a.status, ANTLER_OK);
+        assert_true(a.agreement.gradient <= 1e-10);
+        answer_free(&a);
+    }
+    problem_free(&p);
+}
+
 static void test_same_bits(void **state)
 {
     (void)state;
     const ant_model_dims dims = {.M = 5, .N = 3, .L = 24};
     problem p = random_problem(dims, 4100, 2, 0, 0.2, 9);
     const ant_solver solvers[] = {ANT_SOLVER_SEQUENTIAL, ANT_SOLVER_DEER, ANT_SOLVER_SHOOTING};
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 9; i++) {
         ant_solve_options o;
         ant_solve_options_default(&o);
-        o.solver = solvers[i];
+        o.solver = solvers[i % 3];
+        o.pieces = (ant_pieces)(i / 3);
         o.threads = 3;
         answer a = solve(&p, &o, 32, false), b = solve(&p, &o, 32, false);
         assert_memory_equal(a.gradient, b.gradient, p.layout.total * sizeof(double));
@@ -150,12 +199,13 @@ static void test_not_finite(void **state)
     const ant_model_dims dims = {.M = 3, .N = 1, .L = 8};
     const ant_solver solvers[] = {ANT_SOLVER_REFERENCE, ANT_SOLVER_SEQUENTIAL, ANT_SOLVER_DEER,
                                   ANT_SOLVER_QUASI_DEER, ANT_SOLVER_SHOOTING};
-    for (size_t i = 0; i < 5; i++) {
+    for (size_t i = 0; i < 10; i++) {
         for (int bits = 32; bits <= 64; bits += 32) {
             problem p = random_problem(dims, 2000, 1, 0, 0.0, 4);
             ant_solve_options o;
             ant_solve_options_default(&o);
-            o.solver = solvers[i];
+            o.solver = solvers[i % 5];
+            o.pieces = i < 5 ? ANT_PIECES_NEVER : ANT_PIECES_ALWAYS;
             o.threads = 2;
             for (size_t k = 0; k < dims.M * dims.L; k++) {
                 p.parameters[p.layout.W + k] = 3.0;
@@ -242,11 +292,17 @@ static void test_known_answer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known_answer),  cmocka_unit_test(test_shapes_double),
-        cmocka_unit_test(test_shapes_single), cmocka_unit_test(test_long_sequences),
-        cmocka_unit_test(test_same_bits),     cmocka_unit_test(test_not_converged),
-        cmocka_unit_test(test_not_finite),    cmocka_unit_test(test_bad_options),
+        cmocka_unit_test(test_known_answer),
+        cmocka_unit_test(test_shapes_double),
+        cmocka_unit_test(test_shapes_single),
+        cmocka_unit_test(test_long_sequences),
+        cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_not_converged),
+        cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_bad_options),
         cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_pieces_give_way),
+        cmocka_unit_test(test_adjoint_ends_early),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,7 +34,8 @@ static void check_states(const char *folder, const problem *p, const answer *a, 
     free(z);
 }
 
-static void check_solver(ant_solver solver)
+/* `pieces` matters to sequential and shooting only. */
+static void check_kernels(ant_solver solver, ant_pieces pieces)
 {
     for (size_t i = 0; i < CASES; i++) {
         for (int bits = 32; bits <= 64; bits += 32) {
@@ -44,6 +45,7 @@ static void check_solver(ant_solver solver)
                 ant_solve_options o;
                 ant_solve_options_default(&o);
                 o.solver = solver;
+                o.pieces = pieces;
                 o.warmup = p.warmup;
                 o.threads = threads;
                 answer flow = solve(&p, &o, bits, false);
@@ -61,6 +63,18 @@ static void check_solver(ant_solver solver)
             }
         }
     }
+}
+
+static void check_solver(ant_solver solver)
+{
+    check_kernels(solver, ANT_PIECES_AUTO);
+}
+
+static void test_pieces(void **state)
+{
+    (void)state;
+    check_kernels(ANT_SOLVER_SEQUENTIAL, ANT_PIECES_ALWAYS);
+    check_kernels(ANT_SOLVER_SHOOTING, ANT_PIECES_ALWAYS);
 }
 
 static void test_reference(void **state)
@@ -160,6 +174,7 @@ static void test_newton_counts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_reference),
         cmocka_unit_test(test_sequential),
         cmocka_unit_test(test_deer),
