@@ -21,3 +21,7 @@ fi
 echo "The same log densities on one core, Antler beside NumPy:"
 OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 "$python" bench/dstsp_numpy.py \
     --beside "$folder/dstsp.json" --json "$folder/dstsp_numpy.json"
+
+echo
+echo "Training from Python beside the command, and a free run:"
+"$python" bench/fit.py

@@ -50,7 +50,9 @@ if [ "$sanitize" = yes ] && [ -n "$tool" ] && [ "$((passed + failed))" -gt 0 ]; 
         for program in "${programs[@]}"; do
             name=$(basename "$program")
             [ "$name" != gpu_test_fault ] || continue
-            "$tool" --tool "$check" --error-exitcode 9 --target-processes all "$program" >"$cache/out" 2>&1
+            reports=() # running out of memory on purpose is no error of the program
+            [ "$check" != memcheck ] || reports=(--report-api-errors no)
+            "$tool" --tool "$check" "${reports[@]}" --error-exitcode 9 --target-processes all "$program" >"$cache/out" 2>&1
             code=$?
             [ "$code" = 77 ] && continue
             count "$cache/out" "$code"

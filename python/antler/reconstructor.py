@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import warnings
-from typing import Any, Callable, Dict, List, Optional, Union
+from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 
 import numpy as np
 
@@ -81,8 +81,8 @@ class Reconstructor:
     runs_: List[Run]
     n_features_in_: int
     feature_names_in_: np.ndarray
-    _trainer: Optional["_Trainer"]
-    _rows_of_log: Dict[int, List[Any]]
+    _trainer: Optional["_Trainer"] = None
+    _rows_of_log: Dict[int, List[Any]]  # of a training in memory
 
     def __init__(
         self,
@@ -126,6 +126,7 @@ class Reconstructor:
         dt: float = 0.0,
         runs: int = 1,
         threads: int = 0,
+        device: str = "auto",
         log_interval: int = 100,
         results: Optional[str] = None,
         experiment: str = "experiment",
@@ -174,6 +175,7 @@ class Reconstructor:
         self.dt = dt
         self.runs = runs
         self.threads = threads
+        self.device = device
         self.log_interval = log_interval
         self.results = results
         self.experiment = experiment
@@ -303,7 +305,7 @@ class Reconstructor:
             series = Series.of_tables(found, driven, dt=float(self.dt))
             self._train(watch, "train_resume_series", _lib.path_bytes(self._folder()), None, series.handle)
         else:
-            trainer = getattr(self, "_trainer", None)
+            trainer = self._trainer
             if trainer is None:
                 raise NotFittedError("there is nothing to resume; call fit first")
             self._train(watch, "trainer_run", trainer.handle)
@@ -316,12 +318,12 @@ class Reconstructor:
     def _forget(self) -> None:
         for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("_")]:
             delattr(self, name)
-        self._trainer = None
+        self._trainer, self._rows_of_log = None, {}
 
     def _remember(self, found: List[Table], driven: Optional[List[Table]]) -> None:
         """What later calls need of the data: names, container, and the last rows, where a forecast begins."""
         self.n_features_in_ = found[0].values.shape[1]
-        self._container, self._rows_of_log = found[0].container, {}
+        self._container = found[0].container
         if found[0].names is not None:
             self.feature_names_in_ = np.array(found[0].names, dtype=object)
         rows = max(int(self.warmup), _SMALLEST_TAIL) + 1
@@ -332,9 +334,9 @@ class Reconstructor:
         try:
             watch.run(function, *arguments)
         finally:  # also after Ctrl-C: the models as they stand
-            for run, rows in watch.rows.items():
-                self._rows_of_log.setdefault(run, []).extend(rows)
-            self._collect(watch)
+            if watch.choices or watch.endings:
+                models, logs = self._in_memory(watch) if self._trainer is not None else self._on_disk()
+                self._choose(models, logs, watch)
         lost = {run: sentence for run, (status, sentence) in watch.endings.items() if status == DivergedError.status}
         if lost and len(lost) == int(self.runs):
             error = DivergedError(lost[min(lost)])
@@ -343,33 +345,38 @@ class Reconstructor:
         for run, sentence in sorted(lost.items()):
             warnings.warn(f"run {run}: {sentence}", DivergenceWarning, stacklevel=3)
 
-    def _collect(self, watch: Watch) -> None:
-        """Models and logs of all runs that have begun; the best of them."""
+    def _in_memory(self, watch: Watch) -> Tuple[List[Optional[Model]], List[Dict[str, np.ndarray]]]:
+        """Models and logs of all runs of a training in memory; None for a run that has not begun."""
+        assert self._trainer is not None
+        for run, rows in watch.rows.items():
+            self._rows_of_log.setdefault(run, []).extend(rows)
         models: List[Optional[Model]] = []
-        runs: List[Run] = []
         for number in range(1, int(self.runs) + 1):
-            if self._trainer is not None:
-                begun = number in watch.choices or number in self._rows_of_log
-                models.append(self._trainer.model(number) if begun else None)
-                continue
-            folder = os.path.join(self._folder(), f"{number:03d}")
-            if os.path.exists(os.path.join(folder, "config.yaml")):
-                runs.append(load_run(folder))
-            there = os.path.exists(os.path.join(folder, "model.npz"))
-            models.append(Model.load(folder) if there else None)
-        logs = [log_arrays(self._rows_of_log.get(number, [])) for number in range(1, int(self.runs) + 1)]
-        if not any(model is not None for model in models):
-            return
+            begun = number in watch.choices or number in self._rows_of_log
+            models.append(self._trainer.model(number) if begun else None)
+        return models, [log_arrays(self._rows_of_log.get(number + 1, [])) for number in range(len(models))]
+
+    def _on_disk(self) -> Tuple[List[Optional[Model]], List[Dict[str, np.ndarray]]]:
+        """The same of a training on disk; fills ``runs_``."""
+        folders = [os.path.join(self._folder(), f"{number:03d}") for number in range(1, int(self.runs) + 1)]
+        self.runs_ = [load_run(folder) for folder in folders]
+        there = [os.path.exists(os.path.join(folder, "model.npz")) for folder in folders]
+        return [run.model if known else None for run, known in zip(self.runs_, there)], [run.log for run in self.runs_]
+
+    def _choose(self, models: List[Optional[Model]], logs: List[Dict[str, np.ndarray]], watch: Watch) -> None:
+        """Of the models that there are, the one with the lowest last loss; one that diverged only if all have."""
         lost = {run for run, (status, _) in watch.endings.items() if status == DivergedError.status}
-        self.models_, self.logs_ = models, logs
-        _, _, best, self.model_ = min(
-            (number + 1 in lost, log["loss"][-1] if len(log["loss"]) else np.inf, number, model)
+        order = [
+            (number + 1 in lost, log["loss"][-1] if len(log["loss"]) else np.inf, number)
             for number, (model, log) in enumerate(zip(models, logs))
             if model is not None
-        )
-        self.log_ = logs[best]
-        if runs:
-            self.runs_ = runs
+        ]
+        if not order:
+            return
+        best = min(order)[2]
+        chosen = models[best]
+        assert chosen is not None
+        self.models_, self.logs_, self.model_, self.log_ = models, logs, chosen, logs[best]
 
     def __sklearn_is_fitted__(self) -> bool:
         return "model_" in self.__dict__

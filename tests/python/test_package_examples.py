@@ -1,5 +1,6 @@
-"""The example that runs a model with nothing but NumPy does what the library does."""
+"""Examples do what they say: the one with nothing but NumPy, and the first lines of the documentation."""
 
+import re
 import runpy
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 import antler
 
+ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "numpy_only.py"
 if not EXAMPLE.exists():
     EXAMPLE = EXAMPLE.parents[2] / "examples" / "numpy_only.py"
@@ -21,3 +23,15 @@ def test_numpy_runs_a_model(tmp_path, lorenz, small, change):
     arrays = example["load"](tmp_path / "model.npz")
     got = example["run"](arrays, 20, example["warm_up"](arrays, lorenz[:31]))
     np.testing.assert_allclose(got, model.generate(20, context=lorenz, warmup=30), rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/python.md"])
+def test_the_first_lines_of_the_documentation_run(page, capsys):
+    if not (ROOT / page).exists():
+        pytest.skip("needs the source tree")
+    block = re.search(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.S).group(1)
+    assert "Reconstructor" in block
+    shorter = block.replace("20_000", "2_000").replace("10_000", "500").replace("5_000", "50, verbose=False")
+    names = {}
+    exec(compile(shorter, page, "exec"), names)
+    assert names["orbit"].shape == (500, 3) and "dstsp" in capsys.readouterr().out

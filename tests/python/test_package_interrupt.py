@@ -65,7 +65,13 @@ def test_ctrl_c_on_disk_leaves_a_checkpoint(tmp_path):
         x = antler.simulate("lorenz63", 2000)
         settings = dict(updates=10**9, latent_dim=4, hidden_dim=8, sequence_length=20, log_interval=50)
         settings.update(runs=2, threads=2)
-        antler.train(settings, x, verbose=False, callback=lambda row: print("ready") if row["update"] == 50 else None)
+        begun = set()
+        def look(row):
+            if row["run"] not in begun:
+                begun.add(row["run"])
+                if len(begun) == 2:  # a run that was stopped before it began has nothing to leave
+                    print("ready")
+        antler.train(settings, x, verbose=False, callback=look)
         """,
         tmp_path,
     )

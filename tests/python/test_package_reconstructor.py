@@ -108,9 +108,14 @@ def test_training_on_disk_leaves_runs(tmp_path, lorenz, small):
     (run,) = model.runs_
     assert run.path == tmp_path / "e" / "n" / "001" and run.finished
     assert arrays_equal(run.model, model.model_)
+    other = antler.Reconstructor(**model.get_params())
     with pytest.raises(exceptions.ArgumentError, match="this run exists"):
-        model.fit(lorenz)
-    model.fit(lorenz, overwrite=True)
+        other.fit(lorenz)
+    assert not hasattr(other, "model_")
+    other.fit(lorenz, overwrite=True)
+    # A new object goes on with the run of another.
+    late = antler.Reconstructor(**model.get_params()).resume(lorenz)
+    assert arrays_equal(late.model_, model.model_) and len(late.log_["loss"]) == len(model.log_["loss"])
 
 
 def test_stop_and_resume_in_memory_leave_no_trace(lorenz, small):
@@ -122,6 +127,18 @@ def test_stop_and_resume_in_memory_leave_no_trace(lorenz, small):
     assert cut.log_["update"].tolist() == whole.log_["update"].tolist()
     with pytest.raises(exceptions.NotFittedError, match="nothing to resume"):
         antler.Reconstructor().resume()
+
+
+def test_stop_and_resume_on_disk_leave_no_trace(tmp_path, lorenz, small):
+    whole = antler.Reconstructor(**small, results=str(tmp_path), name="whole", verbose=False).fit(lorenz)
+    cut = antler.Reconstructor(**small, results=str(tmp_path), name="cut", verbose=False)
+    cut.fit(lorenz, callback=lambda row: row["update"] == 20)
+    assert not cut.runs_[0].finished and len(cut.runs_[0].checkpoints) == 1
+    with pytest.raises(exceptions.ArgumentError, match="give X"):
+        cut.resume()
+    cut.resume(lorenz)
+    assert cut.runs_[0].finished and arrays_equal(cut.model_, whole.model_)
+    assert cut.log_["update"].tolist() == whole.log_["update"].tolist()
 
 
 def test_a_callback_that_fails_stops_the_training_and_is_heard(lorenz, small):
