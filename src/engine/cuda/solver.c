@@ -207,6 +207,8 @@ static void describe(ant_cuda_solver *s, const ant_engine_learning *work)
         .tolerance = set->tolerance > 0.0 ? set->tolerance
                      : single             ? 1e-6
                                           : 1e-12,
+        .freeze =
+            single ? 1e-3 : 1e-6, /* Newton's next step is then below the tolerance with the old X, too */
         .weight = 2.0 / ((double)work->N * (double)measured * (double)s->batch),
         .pack = s->packs.address,
         .x = s->x.address,
@@ -226,7 +228,7 @@ static void describe(ant_cuda_solver *s, const ant_engine_learning *work)
         memcpy(s->problem, &p, sizeof p);
         return;
     }
-    problem_f32 q = {.alpha = (float)p.alpha, .tolerance = (float)p.tolerance};
+    problem_f32 q = {.alpha = (float)p.alpha, .tolerance = (float)p.tolerance, .freeze = (float)p.freeze};
     memcpy(&q, &p, offsetof(problem_f32, alpha)); /* the integers */
     memcpy(&q.weight, &p.weight, sizeof p - offsetof(problem_f64, weight));
     memcpy(s->problem, &q, sizeof q);
