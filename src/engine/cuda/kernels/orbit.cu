@@ -6,7 +6,7 @@
 // a block; PARTS: threads that share one latent unit's sum over the hidden ones, a power of two up to 32;
 // COUNT: tangent vectors.
 // The slow paths of log and sqrt save a register or two around their calls:
-// spills: tangents
+// spills: tangents orbits
 // variant: -DM=3 -DN=3 -DL=8 -DK=2 -DCLIPPED=1 -DTHREADS=32 -DPARTS=8 -DCOUNT=3
 // variant: -DM=10 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DTHREADS=128 -DPARTS=8 -DCOUNT=10
 // variant: -DM=128 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DTHREADS=256 -DPARTS=2 -DCOUNT=128
