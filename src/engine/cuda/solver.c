@@ -79,7 +79,7 @@ static antler_status compile(ant_cuda_solver *s, const ant_engine_learning *work
 {
     char warps[32], newton[32], chunked[32];
     const char *const more[] = {warps, newton, chunked};
-    int facts[10] = {0};
+    int facts[9] = {0};
     ant_cu_pointer address = 0;
     snprintf(warps, sizeof warps, "-DWARPS=%d", s->plan.warps);
     snprintf(newton, sizeof newton, "-DNEWTON=%d", s->plan.newton);
@@ -99,7 +99,6 @@ static antler_status compile(ant_cuda_solver *s, const ant_engine_learning *work
     s->hidden = facts[6];
     s->latent = facts[7];
     s->keeps_hidden = facts[8];
-    s->spare = facts[9];
     return ANTLER_OK;
 }
 
@@ -154,7 +153,6 @@ static antler_status allocate(ant_cuda_solver *s, const ant_engine_learning *wor
     const size_t R = s->replicas, sequences = R * s->batch, moments = sequences * (s->T + 1),
                  steps = sequences * s->T;
     const size_t blocks = (size_t)s->plan.blocks, real = s->real_bytes;
-    const size_t spare = 2 * (size_t)s->spare;
     const size_t kept = s->keeps_hidden ? steps * (size_t)s->hidden * real : 0;
     const struct {
         ant_cuda_buffer *buffer;
@@ -164,8 +162,8 @@ static antler_status allocate(ant_cuda_solver *s, const ant_engine_learning *wor
         {&s->packs, R * (size_t)s->pack * real, "the weights"},
         {&s->x, moments * work->N * real, "the windows"},
         {&s->s, steps * work->K * real, "the inputs"},
-        {&s->rows, (moments + spare) * (size_t)s->row * real, "the states of all steps"},
-        {&s->mask, (steps + spare) * (size_t)s->masks * sizeof(unsigned), "the active units of all steps"},
+        {&s->rows, moments * (size_t)s->row * real, "the states of all steps"},
+        {&s->mask, steps * (size_t)s->masks * sizeof(unsigned), "the active units of all steps"},
         {&s->phi, kept, "the hidden units of all steps"},
         {&s->delta, kept, "the hidden units of all steps"},
         {&s->records, R * 2 * (blocks + 1) * (size_t)s->record * real, "the borders of stretches"},
@@ -185,7 +183,7 @@ static antler_status allocate(ant_cuda_solver *s, const ant_engine_learning *wor
 
 ant_cu_pointer ant_cuda_solver_rows(const ant_cuda_solver *s)
 {
-    return s->rows.address + (size_t)(s->spare * s->row) * s->real_bytes;
+    return s->rows.address;
 }
 
 static void describe(ant_cuda_solver *s, const ant_engine_learning *work)
@@ -214,7 +212,7 @@ static void describe(ant_cuda_solver *s, const ant_engine_learning *work)
         .x = s->x.address,
         .s = s->s.address,
         .rows = ant_cuda_solver_rows(s),
-        .masks = s->mask.address + (size_t)(s->spare * s->masks) * sizeof(unsigned),
+        .masks = s->mask.address,
         .hidden = s->phi.address,
         .delta = s->delta.address,
         .records = s->records.address,

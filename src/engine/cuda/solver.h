@@ -29,7 +29,7 @@ typedef struct ant_cuda_solver {
     ant_cuda_program *program;
     ant_cuda_kernel kernel;
     ant_cuda_grid grid;
-    int pack, row, masks, record, sums, hidden, latent, keeps_hidden, spare; /* solve_facts of solve.cu */
+    int pack, row, masks, record, sums, hidden, latent, keeps_hidden; /* solve_facts of solve.cu */
     size_t T, batch, replicas, real_bytes, bytes;
     ant_cuda_buffer packs, x, s, rows, mask, phi, delta, records, partial, squares, totals, arrived, facts;
     bool staged;                             /* records of borders have room in shared memory */

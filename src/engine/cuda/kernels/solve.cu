@@ -56,8 +56,8 @@ struct solve_problem { // mirrored in solve.c
     const real *pack;                // (replicas, PACK)
     const real *x;                   // (replicas, batch, T+1, N)
     const real *s;                   // (replicas, batch, T, K)
-    real *rows;                      // (replicas, batch, T+1, ROW), with AHEAD + 1 rows to spare on either side
-    unsigned *masks;                 // (replicas, batch, T, MASKS), with AHEAD + 1 rows to spare on either side
+    real *rows;                      // (replicas, batch, T+1, ROW)
+    unsigned *masks;                 // (replicas, batch, T, MASKS)
     real *hidden, *delta;            // (replicas, batch, T, LP), when KEEP_HIDDEN: phi, and dloss/dphi
     real *records;                   // (replicas, 2, blocks + 1, RECORD)
     real *partial;                   // (replicas, blocks, SUMS)
@@ -75,8 +75,7 @@ struct stretch {
     bool works; // false: this warp has none
 };
 
-// Loads run AHEAD steps before their use: a trip to the second-level cache.  They go beyond the ends of a sequence, so
-// that `rows` and `masks` have AHEAD + 1 rows to spare before the first and behind the last.
+// Loads run AHEAD steps before their use: a trip to the second-level cache.
 #define AHEAD 3
 #define RING  4 // a power of two above AHEAD
 
@@ -223,21 +222,21 @@ INLINE void store_rows(const worker &me, real *to, const real (&rows)[ROW_BLOCKS
             to[me.row[k]] = rows[k];
 }
 
-// Have the rows of moment t copied into the ring.
-INLINE void send_for(const worker &me, const real *from, int t)
+// Have the rows of moment t copied into the ring, unless the moment lies beyond the stretch and another warp's.
+INLINE void send_for(const worker &me, const real *from, int t, bool wanted)
 {
 #pragma unroll
     for (int k = 0; k < ROW_BLOCKS; k++)
-        if (me.row[k] >= 0)
+        if (me.row[k] >= 0 && wanted)
             copy_ahead(me.memory->ahead[t & (RING - 1)] + me.row[k], from + me.row[k]);
     copy_commit();
 }
 
-INLINE void send_for_masks(const worker &me, const unsigned *from, int t)
+INLINE void send_for_masks(const worker &me, const unsigned *from, int t, bool wanted)
 {
 #pragma unroll
     for (int k = 0; k < MASKS; k += 32)
-        if (k + me.lane < MASKS)
+        if (k + me.lane < MASKS && wanted)
             copy_ahead(me.memory->masks[t & (RING - 1)] + k + me.lane, from + k + me.lane);
 }
 
@@ -297,7 +296,7 @@ INLINE void run_forward(const solve_problem &p, const worker &me, const stretch 
         b[u] = me.pack[PACK_b + 32 * u + me.lane];
     load_rows(me, now + AT_TEACHER, teacher);
     for (int i = 1; i <= AHEAD; i++)
-        send_for(me, now + i * ROW + AT_TEACHER, here.first + i);
+        send_for(me, now + i * ROW + AT_TEACHER, here.first + i, here.first + i < here.last);
     if (here.first == 0)
         store_rows(me, now + AT_Z, z);
 #pragma unroll
@@ -307,7 +306,7 @@ INLINE void run_forward(const solve_problem &p, const worker &me, const stretch 
     for (int t = here.first; t < here.last; t++, now += ROW, masks_out += MASKS) {
         const real *vector = broadcast(me, f, 0);
         store_rows(me, now + AT_FORCED, f);
-        send_for(me, now + (1 + AHEAD) * ROW + AT_TEACHER, t + 1 + AHEAD);
+        send_for(me, now + (1 + AHEAD) * ROW + AT_TEACHER, t + 1 + AHEAD, t + 1 + AHEAD < here.last);
 #pragma unroll
         for (int k = 0; k < ROW_BLOCKS; k++)
             drive[k] = h[k];
@@ -372,8 +371,8 @@ INLINE void run_backward(const solve_problem &p, const worker &me, const stretch
     for (int k = 0; k < ROW_BLOCKS; k++)
         none[k] = 0;
     for (int i = 0; i <= AHEAD; i++) {
-        send_for_masks(me, masks_in - i * MASKS, here.last - i);
-        send_for(me, now - i * ROW + AT_TEACHER, here.last - i);
+        send_for_masks(me, masks_in - i * MASKS, here.last - i, here.last - i > here.first);
+        send_for(me, now - i * ROW + AT_TEACHER, here.last - i, here.last - i > here.first);
     }
     for (int t = here.last; t > here.first; t--, now -= ROW, masks_in -= MASKS) {
         receive(me, t, next);
@@ -405,18 +404,19 @@ INLINE void run_backward(const solve_problem &p, const worker &me, const stretch
         for (int k = 0; k < ROW_BLOCKS; k++)
             v[k] = with.A[k] * v[k] + sum[k];
         store_rows(me, now - ROW + AT_W, v);
-        send_for_masks(me, masks_in - (1 + AHEAD) * MASKS, t - 1 - AHEAD); // all lanes are past reading this slot
-        send_for(me, now - (1 + AHEAD) * ROW + AT_TEACHER, t - 1 - AHEAD);
+        const bool wanted = t - 1 - AHEAD > here.first;
+        send_for_masks(me, masks_in - (1 + AHEAD) * MASKS, t - 1 - AHEAD, wanted); // all lanes are past reading this slot
+        send_for(me, now - (1 + AHEAD) * ROW + AT_TEACHER, t - 1 - AHEAD, wanted);
         force(me, with, v, none, strength(p, t - 1));
     }
     copy_wait<0>();
     __syncwarp();
 }
 
-// z-bar of a stretch, both ends included.
+// z-bar of a stretch, from its start to the moment before its end.
 INLINE void find_teachers(const solve_problem &p, const worker &me, const stretch &here, size_t base)
 {
-    for (int i = me.lane; i < (here.last - here.first + 1) * M; i += 32) {
+    for (int i = me.lane; i < (here.last - here.first) * M; i += 32) {
         const size_t t = base + here.first + i / M;
         const int m = i % M;
         real sum = 0;
@@ -1025,4 +1025,4 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) solve(const solve_probl
 }
 
 // What the host has to know of this variant.
-extern "C" __device__ const int solve_facts[] = {(int)sizeof(kernel_memory), PACK, ROW, MASKS, RECORD, SUMS, LP, MP, KEEP_HIDDEN, AHEAD + 1};
+extern "C" __device__ const int solve_facts[] = {(int)sizeof(kernel_memory), PACK, ROW, MASKS, RECORD, SUMS, LP, MP, KEEP_HIDDEN};
