@@ -25,6 +25,7 @@ def run_and_interrupt(code, folder):
     process = subprocess.Popen(
         [sys.executable, "-u", "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         cwd=folder, env=environment,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # also where the tests run in the background
     )  # fmt: skip
     for line in process.stdout:
         if line.strip() == "ready":
