@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* solve_problem of kernels/solve.cu, for float and for double. */
+/* solve_problem of kernels/stretch.cuh, for float and for double. */
 #define SOLVE_PROBLEM(real)                                                                                  \
     {                                                                                                        \
         int T, batch, warmup, chunks;                                                                        \

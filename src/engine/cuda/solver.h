@@ -33,7 +33,7 @@ typedef struct ant_cuda_solver {
     size_t T, batch, replicas, real_bytes, bytes;
     ant_cuda_buffer packs, x, s, rows, mask, phi, delta, records, partial, squares, totals, arrived, facts;
     bool staged;                             /* records of borders have room in shared memory */
-    _Alignas(16) unsigned char problem[256]; /* solve_problem of solve.cu */
+    _Alignas(16) unsigned char problem[256]; /* solve_problem of stretch.cuh */
 } ant_cuda_solver;
 
 antler_status ant_cuda_solver_create(ant_cuda_device *device, const ant_engine_learning *work,

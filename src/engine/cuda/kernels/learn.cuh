@@ -23,19 +23,6 @@
 #define THETA_B     (THETA_C + M * K) // (N, M)
 #define TOTAL    (THETA_B + N * M)
 
-// Sums over time, as solve.cu leaves them.
-#define SUM_W 0                // (M, LP)
-#define SUM_V (SUM_W + M * LP) // (M, LP): V's gradient, transposed
-#define SUM_b (SUM_V + M * LP) // (LP)
-#define SUM_A (SUM_b + LP)     // (M): before the derivative of tanh
-#define SUM_h (SUM_A + M)      // (M)
-#define SUM_C (SUM_h + M)      // (M, K)
-#define SUM_B (SUM_C + M * K)  // (N, M): less what passes through B+
-#define SUM_P (SUM_B + N * M)  // (M, N): dB+
-#define SUMS  (SUM_P + M * N)
-
-enum { FACT_ITERATIONS, FACT_LAST_JUMP, FACT_ROUNDS_BACK, FACT_JUMP_BACK, FACT_CONVERGED, FACT_LOSS, FACTS = 8 };
-
 #define TALL  (M > N ? M : N)
 #define SMALL (M > N ? N : M)
 

@@ -1,0 +1,471 @@
+// stretch.cuh - the problem as the host gives it, and what one warp does with its stretch of time: exact steps forward,
+// the adjoint backward, and what is found per moment before and after.
+#ifndef ANT_STRETCH_CUH
+#define ANT_STRETCH_CUH
+
+#include "border.cuh"
+
+#define THREADS (32 * WARPS)
+
+// From 17 latent units on, hidden activity and its adjoint are kept for the gradient; below they are recomputed.
+#define KEEP_HIDDEN (M > 16)
+
+// What is kept of one moment t.
+#define AT_Z       0             // z_t
+#define AT_FORCED  MP            // z~_t
+#define AT_TEACHER (2 * MP)      // z-bar_t; later the direct part of v_t
+#define AT_V       (3 * MP)      // dloss / dz_t
+#define AT_W       (4 * MP)      // dloss / dz~_t
+#define AT_E       (5 * MP)      // x_t - B z_t
+#define AT_Y       (5 * MP + NP) // dloss / de_t
+#define ROW        (5 * MP + 2 * NP)
+
+struct solve_problem { // mirrored in solver.c
+    int T, batch, warmup, chunks; // chunks: stretches of one sequence
+    int blocks;                   // of one team
+    int max_iterations;
+    int flow; // teacher: 1 flow, 0 stop
+    int replicas;
+    int staged;                      // 1: records of the team fit into shared memory behind kernel_memory
+    real alpha, tolerance;
+    real freeze;                     // jump below which border matrices are not renewed
+    double weight;                   // 2 / (N (T - T_w) batch)
+    const real *pack;                // (replicas, PACK)
+    const real *x;                   // (replicas, batch, T+1, N)
+    const real *s;                   // (replicas, batch, T, K)
+    real *rows;                      // (replicas, batch, T+1, ROW)
+    unsigned *masks;                 // (replicas, batch, T, MASKS)
+    real *hidden, *delta;            // (replicas, batch, T, LP), when KEEP_HIDDEN: phi, and dloss/dphi
+    real *records;                   // (replicas, 2, blocks + 1, RECORD)
+    real *partial;                   // (replicas, blocks, SUMS)
+    double *squares;                 // (replicas, blocks)
+    double *sums;                    // (replicas, SUMS)
+    unsigned *arrived;               // (replicas), zero at launch
+    double *facts;                   // (replicas, FACTS): iterations, jump, rounds back, jump back, converged, loss
+};
+
+struct stretch {
+    int first, last; // steps first -> last; it makes z_{first+1} .. z_last
+    int sequence;
+    bool works; // false: this warp has none
+};
+
+// Loads run AHEAD steps before their use: a trip to the second-level cache.
+#define AHEAD 3
+#define RING  4 // a power of two above AHEAD
+
+struct alignas(16) warp_memory {
+    real vector[2][MP];
+    real unit[LP];
+    real ahead[RING][MP];        // teachers, or direct parts of the adjoint, of the steps to come
+    unsigned masks[RING][MASKS]; // of the steps to come, backward
+};
+
+struct alignas(16) solve_memory {
+    border_memory border;
+    warp_memory warp[WARPS];
+    real tangent[WARPS][MATRIX]; // X of each warp's stretch
+    double squares[WARPS];
+};
+
+struct worker { // one warp's view
+    int lane, warp, row[ROW_BLOCKS];
+    const real *pack;   // in global memory
+    const real *staged; // its first STAGE_COUNT numbers in shared memory, if they fit
+    warp_memory *memory;
+};
+
+struct tools { // what a pass holds in registers
+    unit_weights to_units;
+    row_weights to_rows;
+    real A[ROW_BLOCKS];
+#if ROW_BLOCKS == 1
+    real Q[M]; // this lane's row of B+ B
+#endif
+};
+
+INLINE real strength(const solve_problem &p, int t) // a_t of SPEC 2
+{
+    return t == 0 ? real(0) : t <= p.warmup ? real(1) : p.alpha;
+}
+
+INLINE void hire(worker &me, const real *pack, const real *staged, warp_memory *memory)
+{
+    me.lane = threadIdx.x % 32;
+    me.warp = threadIdx.x / 32;
+    me.pack = pack;
+    me.staged = staged;
+    me.memory = memory;
+    find_rows(me.row, me.lane);
+    if (me.lane < 2 * MP - 2 * M) // padding of the vectors
+        memory->vector[me.lane % 2][M + me.lane / 2] = 0;
+    __syncwarp();
+}
+
+// Forward a step goes through V and then W, backward through W and then V.
+INLINE void take_tools(tools &with, const worker &me, bool forward)
+{
+    take_unit_weights(with.to_units, me.staged + (forward ? PACK_V : PACK_W), me.lane);
+    take_row_weights(with.to_rows, me.staged + (forward ? PACK_WR : PACK_VR), me.lane);
+#pragma unroll
+    for (int k = 0; k < ROW_BLOCKS; k++)
+        with.A[k] = me.row[k] < 0 ? real(0) : me.pack[PACK_A + me.row[k]];
+#if ROW_BLOCKS == 1
+#pragma unroll
+    for (int j = 0; j < M; j++)
+        with.Q[j] = me.row[0] < 0 ? real(0) : me.pack[PACK_Q + me.row[0] * MP + j];
+#endif
+}
+
+// Rows to a vector that all lanes can read.
+INLINE const real *broadcast(const worker &me, const real (&rows)[ROW_BLOCKS], int buffer)
+{
+    real *vector = me.memory->vector[buffer];
+#pragma unroll
+    for (int k = 0; k < ROW_BLOCKS; k++)
+        if (me.row[k] >= 0)
+            vector[me.row[k]] = rows[k];
+    __syncwarp();
+    return vector;
+}
+
+INLINE const real *broadcast_units(const worker &me, const real (&units)[UNITS])
+{
+#pragma unroll
+    for (int u = 0; u < UNITS; u++)
+        me.memory->unit[32 * u + me.lane] = units[u];
+    __syncwarp();
+    return me.memory->unit;
+}
+
+// rows -> rows + a (teacher - B+ B rows).  B+ B is symmetric, so that the way back is the same with teacher = 0.
+INLINE void force(const worker &me, const tools &with, real (&rows)[ROW_BLOCKS], const real (&teacher)[ROW_BLOCKS], real a)
+{
+#if ROW_BLOCKS == 1
+    const real *vector = broadcast(me, rows, 1);
+    real even = 0, odd = 0;
+#pragma unroll
+    for (int q = 0; q < QUADS; q++) {
+        const real4 four = load4(vector + 4 * q);
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            if (4 * q + k < M) {
+                if (k & 1)
+                    odd += four.a[k] * with.Q[4 * q + k < M ? 4 * q + k : 0];
+                else
+                    even += four.a[k] * with.Q[4 * q + k < M ? 4 * q + k : 0];
+            }
+    }
+    rows[0] += a * (teacher[0] - (even + odd));
+#else
+    real pulled[ROW_BLOCKS];
+#pragma unroll
+    for (int k = 0; k < ROW_BLOCKS; k++)
+        pulled[k] = teacher[k];
+    for (int n = 0; n < N; n++) {
+        real sum = 0;
+#pragma unroll
+        for (int k = 0; k < ROW_BLOCKS; k++)
+            if (me.row[k] >= 0)
+                sum += me.pack[PACK_B + n * MP + me.row[k]] * rows[k];
+#pragma unroll
+        for (int offset = 16; offset > 0; offset >>= 1)
+            sum += __shfl_xor_sync(ALL_LANES, sum, offset);
+#pragma unroll
+        for (int k = 0; k < ROW_BLOCKS; k++)
+            if (me.row[k] >= 0)
+                pulled[k] -= me.pack[PACK_P + n * MP + me.row[k]] * sum;
+    }
+#pragma unroll
+    for (int k = 0; k < ROW_BLOCKS; k++)
+        rows[k] += a * pulled[k];
+#endif
+}
+
+INLINE void load_rows(const worker &me, const real *from, real (&rows)[ROW_BLOCKS])
+{
+#pragma unroll
+    for (int k = 0; k < ROW_BLOCKS; k++)
+        rows[k] = me.row[k] < 0 ? real(0) : from[me.row[k]];
+}
+
+INLINE void store_rows(const worker &me, real *to, const real (&rows)[ROW_BLOCKS])
+{
+#pragma unroll
+    for (int k = 0; k < ROW_BLOCKS; k++)
+        if (me.row[k] >= 0)
+            to[me.row[k]] = rows[k];
+}
+
+// Have the rows of moment t copied into the ring, unless the moment lies beyond the stretch and another warp's.
+INLINE void send_for(const worker &me, const real *from, int t, bool wanted)
+{
+#pragma unroll
+    for (int k = 0; k < ROW_BLOCKS; k++)
+        if (me.row[k] >= 0 && wanted)
+            copy_ahead(me.memory->ahead[t & (RING - 1)] + me.row[k], from + me.row[k]);
+    copy_commit();
+}
+
+INLINE void send_for_masks(const worker &me, const unsigned *from, int t, bool wanted)
+{
+#pragma unroll
+    for (int k = 0; k < MASKS; k += 32)
+        if (k + me.lane < MASKS && wanted)
+            copy_ahead(me.memory->masks[t & (RING - 1)] + k + me.lane, from + k + me.lane);
+}
+
+// Take them out; AHEAD later moments are on their way.
+INLINE void receive(const worker &me, int t, real (&rows)[ROW_BLOCKS])
+{
+    copy_wait<AHEAD>();
+    load_rows(me, me.memory->ahead[t & (RING - 1)], rows);
+}
+
+INLINE void store_masks(unsigned *to, const unsigned (&masks)[MASKS])
+{
+    if constexpr (MASKS % 4 == 0) {
+#pragma unroll
+        for (int k = 0; k + 3 < MASKS; k += 4)
+            *reinterpret_cast<uint4 *>(to + k) = make_uint4(masks[k], masks[k + 1], masks[k + 2], masks[k + 3]);
+    } else if constexpr (MASKS % 2 == 0) {
+#pragma unroll
+        for (int k = 0; k + 1 < MASKS; k += 2)
+            *reinterpret_cast<uint2 *>(to + k) = make_uint2(masks[k], masks[k + 1]);
+    } else {
+#pragma unroll
+        for (int k = 0; k < MASKS; k++)
+            to[k] = masks[k];
+    }
+}
+
+// phi of SPEC 1 and its derivative as bits.
+INLINE void activate(const real (&b)[UNITS], const real (&reach)[UNITS], real (&phi)[UNITS], unsigned (&masks)[MASKS])
+{
+#pragma unroll
+    for (int u = 0; u < UNITS; u++) {
+        const real above = reach[u] + b[u];
+        masks[u] = __ballot_sync(ALL_LANES, above > 0);
+        phi[u] = above > 0 ? above : real(0);
+#if CLIPPED
+        masks[UNITS + u] = __ballot_sync(ALL_LANES, reach[u] > 0);
+        phi[u] -= reach[u] > 0 ? reach[u] : real(0);
+#endif
+    }
+}
+
+// One exact pass over a stretch.  z: rows at its start; on return, at its end.
+template <bool TANGENT>
+INLINE void run_forward(const solve_problem &p, const worker &me, const stretch &here, size_t base, real (&z)[ROW_BLOCKS], void *derivative,
+                        real *matrix)
+{
+    real *now = p.rows + (base + here.first) * ROW;
+    // T rows of masks per sequence, T + 1 of states.
+    unsigned *masks_out = p.masks + (base - base / (p.T + 1) + here.first) * MASKS;
+    real f[ROW_BLOCKS], teacher[ROW_BLOCKS], drive[ROW_BLOCKS], h[ROW_BLOCKS], b[UNITS];
+    tools with;
+    take_tools(with, me, true);
+    load_rows(me, me.pack + PACK_h, h);
+#pragma unroll
+    for (int u = 0; u < UNITS; u++)
+        b[u] = me.pack[PACK_b + 32 * u + me.lane];
+    load_rows(me, now + AT_TEACHER, teacher);
+    for (int i = 1; i <= AHEAD; i++)
+        send_for(me, now + i * ROW + AT_TEACHER, here.first + i, here.first + i < here.last);
+    if (here.first == 0)
+        store_rows(me, now + AT_Z, z);
+#pragma unroll
+    for (int k = 0; k < ROW_BLOCKS; k++)
+        f[k] = z[k];
+    force(me, with, f, teacher, strength(p, here.first));
+    for (int t = here.first; t < here.last; t++, now += ROW, masks_out += MASKS) {
+        const real *vector = broadcast(me, f, 0);
+        store_rows(me, now + AT_FORCED, f);
+        send_for(me, now + (1 + AHEAD) * ROW + AT_TEACHER, t + 1 + AHEAD, t + 1 + AHEAD < here.last);
+#pragma unroll
+        for (int k = 0; k < ROW_BLOCKS; k++)
+            drive[k] = h[k];
+#if K > 0
+        const real *input = p.s + (base - base / (p.T + 1) + t) * K;
+        for (int i = 0; i < K; i++)
+#pragma unroll
+            for (int k = 0; k < ROW_BLOCKS; k++)
+                if (me.row[k] >= 0)
+                    drive[k] += me.pack[PACK_C + i * MP + me.row[k]] * input[i];
+#endif
+        real reach[UNITS], phi[UNITS], sum[ROW_BLOCKS];
+        unsigned masks[MASKS];
+        to_units(with.to_units, vector, reach);
+        activate(b, reach, phi, masks);
+        to_rows(with.to_rows, broadcast_units(me, phi), me.lane, sum);
+#pragma unroll
+        for (int k = 0; k < ROW_BLOCKS; k++)
+            z[k] = with.A[k] * f[k] + sum[k] + drive[k];
+        store_rows(me, now + ROW + AT_Z, z);
+        if (me.lane == 0)
+            store_masks(masks_out, masks);
+#if KEEP_HIDDEN
+        real *hidden = p.hidden + (base - base / (p.T + 1) + t) * LP;
+#pragma unroll
+        for (int u = 0; u < UNITS; u++)
+            hidden[32 * u + me.lane] = phi[u];
+#endif
+#if NEWTON
+        if (TANGENT)
+            tangent_step(*static_cast<tangent *>(derivative), me.staged, masks, strength(p, t), matrix, me.lane);
+#else
+        if (TANGENT) {
+            real *diagonal = static_cast<real *>(derivative);
+#pragma unroll
+            for (int k = 0; k < ROW_BLOCKS; k++)
+                if (me.row[k] >= 0)
+                    diagonal[k] *= with.A[k] * (1 - strength(p, t) * me.pack[PACK_Q + me.row[k] * MP + me.row[k]]);
+        }
+#endif
+        if (t + 1 < here.last) {
+            receive(me, t + 1, teacher);
+#pragma unroll
+            for (int k = 0; k < ROW_BLOCKS; k++)
+                f[k] = z[k];
+            force(me, with, f, teacher, strength(p, t + 1));
+        }
+    }
+    copy_wait<0>();
+    __syncwarp();
+}
+
+// The adjoint of a stretch.  v: what comes from later steps, rows at its end; on return, rows at its start.
+INLINE void run_backward(const solve_problem &p, const worker &me, const stretch &here, size_t base, real (&v)[ROW_BLOCKS])
+{
+    real *now = p.rows + (base + here.last) * ROW;
+    const unsigned *masks_in = p.masks + (base - base / (p.T + 1) + here.last - 1) * MASKS;
+    real next[ROW_BLOCKS], none[ROW_BLOCKS];
+    tools with;
+    take_tools(with, me, false);
+#pragma unroll
+    for (int k = 0; k < ROW_BLOCKS; k++)
+        none[k] = 0;
+    for (int i = 0; i <= AHEAD; i++) {
+        send_for_masks(me, masks_in - i * MASKS, here.last - i, here.last - i > here.first);
+        send_for(me, now - i * ROW + AT_TEACHER, here.last - i, here.last - i > here.first);
+    }
+    for (int t = here.last; t > here.first; t--, now -= ROW, masks_in -= MASKS) {
+        receive(me, t, next);
+#pragma unroll
+        for (int k = 0; k < ROW_BLOCKS; k++)
+            v[k] += next[k];
+        const real *vector = broadcast(me, v, 0);
+        store_rows(me, now + AT_V, v);
+        real back[UNITS], sum[ROW_BLOCKS];
+        to_units(with.to_units, vector, back);
+        const unsigned *masks = me.memory->masks[t & (RING - 1)]; // there since `receive`, seen since `broadcast`
+#if KEEP_HIDDEN
+        real *arriving = p.delta + (base - base / (p.T + 1) + t - 1) * LP;
+#pragma unroll
+        for (int u = 0; u < UNITS; u++)
+            arriving[32 * u + me.lane] = back[u];
+#endif
+#pragma unroll
+        for (int u = 0; u < UNITS; u++) {
+#if CLIPPED
+            const int slope = (int)(masks[u] >> me.lane & 1) - (int)(masks[UNITS + u] >> me.lane & 1);
+            back[u] = slope * back[u];
+#else
+            back[u] = masks[u] >> me.lane & 1 ? back[u] : real(0);
+#endif
+        }
+        to_rows(with.to_rows, broadcast_units(me, back), me.lane, sum);
+#pragma unroll
+        for (int k = 0; k < ROW_BLOCKS; k++)
+            v[k] = with.A[k] * v[k] + sum[k];
+        store_rows(me, now - ROW + AT_W, v);
+        const bool wanted = t - 1 - AHEAD > here.first;
+        send_for_masks(me, masks_in - (1 + AHEAD) * MASKS, t - 1 - AHEAD, wanted); // all lanes are past reading this slot
+        send_for(me, now - (1 + AHEAD) * ROW + AT_TEACHER, t - 1 - AHEAD, wanted);
+        force(me, with, v, none, strength(p, t - 1));
+    }
+    copy_wait<0>();
+    __syncwarp();
+}
+
+// z-bar of a stretch, from its start to the moment before its end.
+INLINE void find_teachers(const solve_problem &p, const worker &me, const stretch &here, size_t base)
+{
+    for (int i = me.lane; i < (here.last - here.first) * M; i += 32) {
+        const size_t t = base + here.first + i / M;
+        const int m = i % M;
+        real sum = 0;
+        for (int n = 0; n < N; n++)
+            sum += me.pack[PACK_P + n * MP + m] * p.x[t * N + n];
+        p.rows[t * ROW + AT_TEACHER + m] = sum;
+    }
+    __syncwarp();
+}
+
+// e_t = x_t - B z_t, the squares, and the direct part of the adjoint, -weight B^T e_t; t = first+1 .. last.
+INLINE double find_errors(const solve_problem &p, const worker &me, const stretch &here, size_t base)
+{
+    double squares = 0;
+    const int steps = here.last - here.first;
+    for (int i = me.lane; i < steps * N; i += 32) {
+        const int step = here.first + 1 + i / N, n = i % N;
+        const size_t t = base + step;
+        real fit = 0;
+        for (int m = 0; m < M; m++)
+            fit += me.pack[PACK_B + n * MP + m] * p.rows[t * ROW + AT_Z + m];
+        const real error = p.x[t * N + n] - fit;
+        p.rows[t * ROW + AT_E + n] = error;
+        if (step > p.warmup)
+            squares += (double)error * (double)error;
+    }
+    if (here.first == 0) // z_0 = B+ x_0: x_0 stands where the gradient of B+ looks for e_0
+        for (int n = me.lane; n < N; n += 32)
+            p.rows[base * ROW + AT_E + n] = p.x[base * N + n];
+    __syncwarp();
+    for (int i = me.lane; i < steps * M; i += 32) {
+        const int step = here.first + 1 + i / M, m = i % M;
+        const size_t t = base + step;
+        real sum = 0;
+        if (step > p.warmup)
+            for (int n = 0; n < N; n++)
+                sum -= me.pack[PACK_B + n * MP + m] * p.rows[t * ROW + AT_E + n];
+        p.rows[t * ROW + AT_TEACHER + m] = real(p.weight) * sum;
+    }
+    __syncwarp();
+    return squares;
+}
+
+// y_t = dloss / de_t = a_t B+^T w_t + weight e_t, for t = first .. last-1, and for T where the sequence ends.
+INLINE void find_y(const solve_problem &p, const worker &me, const stretch &here, size_t base)
+{
+    const int steps = here.last - here.first + (here.last == p.T);
+    for (int i = me.lane; i < steps * N; i += 32) {
+        const int step = here.first + i / N, n = i % N;
+        const size_t t = base + step;
+        real sum = 0;
+        if (p.flow && step > 0 && step < p.T) {
+            for (int m = 0; m < M; m++)
+                sum += me.pack[PACK_P + n * MP + m] * p.rows[t * ROW + AT_W + m];
+            sum *= strength(p, step);
+        }
+        p.rows[t * ROW + AT_Y + n] = sum + (step > p.warmup ? real(p.weight) * p.rows[t * ROW + AT_E + n] : real(0));
+    }
+}
+
+struct block_work { // which stretches a block has
+    int workers, items; // warps of the team; stretches of all sequences
+    int first;          // number of the block's first warp
+};
+
+INLINE stretch find_stretch(const solve_problem &p, int item, int items)
+{
+    stretch s;
+    s.works = item < items;
+    s.sequence = s.works ? item / p.chunks : 0;
+    const long long chunk = s.works ? item % p.chunks : 0;
+    s.first = (int)(p.T * chunk / p.chunks);
+    s.last = (int)(p.T * (chunk + 1) / p.chunks);
+    return s;
+}
+
+#endif
