@@ -37,11 +37,12 @@ typedef struct ANT_FN(ant_group) {
 
 /* How a forward run went. */
 typedef struct ANT_FN(ant_run) {
-    size_t steps; /* that were run */
-    bool merged;  /* ended early because it met the stored trajectory */
-    bool refused; /* gave up: another kernel is faster here */
-    double gap;   /* max|new - stored| where it ended */
-    double size;  /* max|z| or max|v| of this run; NaN or infinity when not finite */
+    size_t steps;    /* that were run; of `advance`: the step at which it ended */
+    bool merged;     /* ended early because it met the stored trajectory */
+    bool refused;    /* gave up: another kernel is faster here */
+    size_t switches; /* of hidden units, for kernels that count them */
+    double gap;      /* max|new - stored| where it merged */
+    double size;     /* max|z| or max|v| of this run; NaN or infinity when not finite */
 } ANT_FN(ant_run);
 
 typedef struct ANT_FN(ant_kernels) {
@@ -77,6 +78,23 @@ typedef struct ANT_FN(ant_kernels) {
     ANT_FN(ant_run)
     (*backward)(const ANT_FN(ant_problem) * p, const real *packed, ANT_FN(ant_group) * group, bool loss,
                 double floor, real *scratch, double *sums);
+    /*
+     * The same in stretches of `stretch` steps, for two threads on one group (relay_tmpl.c); NULL: not
+     * offered. advance   forward from row `first` to `last`; begins at `from`, which need not be the stored
+     * row adjoint   the adjoint alone from row `end` to `first`, of one stretch, with the loss.  What the
+     * sums need of it goes to `tile` (tile_count); run is the caller's and starts from zeros, and the adjoint
+     * goes on in the scratch, until run->merged or row 0, where the border is set gather    the parameter
+     * gradients of that stretch, into the sums of another scratch
+     */
+    size_t stretch;
+    ANT_FN(ant_run)
+    (*advance)(const ANT_FN(ant_problem) * p, const real *packed, ANT_FN(ant_group) * group, const real *from,
+               size_t first, size_t last, double merge, bool trial, real *scratch);
+    size_t (*tile_count)(const ant_model_dims *dims);
+    void (*adjoint)(const ANT_FN(ant_problem) * p, const real *packed, ANT_FN(ant_group) * group,
+                    size_t first, size_t end, real *scratch, real *tile, ANT_FN(ant_run) * run);
+    void (*gather)(const ANT_FN(ant_problem) * p, const real *packed, ANT_FN(ant_group) * group, size_t first,
+                   size_t end, real *scratch, real *tile);
     /* Sum of e^2 where the weight is not 0. */
     double (*square)(const ANT_FN(ant_problem) * p, const ANT_FN(ant_group) * group);
 } ANT_FN(ant_kernels);
