@@ -14,7 +14,6 @@ typedef struct ANT_FN(ant_relay) {
     real *parameters, *A;     /* (total), (M): of the model with long steps */
     real *packed;
     real *start;  /* (2, M) */
-    real *tiles;  /* (T / stretch + 1, tile_count): the adjoint on its way to the sums */
     size_t again; /* steps that the first thread ran again in the last call */
 } ANT_FN(ant_relay);
 

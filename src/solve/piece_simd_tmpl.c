@@ -416,24 +416,28 @@ static void outer(size_t rows, size_t count, const real *left, size_t left_strid
         outer_rows(1, count, left + j, left_stride, right, right_stride, mv, sums + j * mv);
 }
 
-/* The sums of steps first .. first+count-1 that need no more than v, w, z and e. */
+/*
+ * The sums of steps first .. first+count-1 that need no more than v, w, z and e.
+ * v, w: rows of these steps, `stride` apart
+ */
 static void tile_sums(const piece_problem *p, const piece_weights *w, const piece_buffers *t,
-                      const piece_group *g, bool loss, size_t first, size_t count)
+                      const piece_group *g, bool loss, size_t first, size_t count, const real *v,
+                      const real *pulled, size_t stride)
 {
-    const size_t M = w->M, N = w->N, mv = w->mv, ms = mv * LANES;
+    const size_t M = w->M, N = w->N, mv = w->mv;
+    const size_t rows = first + count == g->length ? count + 1 : count; /* the last row has no step */
     size_t skipped = first == 0; /* row 0 belongs to the segment before */
     if (g->begin + first + skipped <= p->warmup)
         skipped = p->warmup + 1 - g->begin - first;
-    const size_t rows = first + count == g->length ? count + 1 : count; /* the last row has no step */
     if (loss && skipped < rows)
         outer(N, rows - skipped, g->error + (first + skipped) * N, N, g->z + (first + skipped) * M, M, mv,
               t->loss);
     if (p->teacher == ANT_TEACHER_FLOW) {
-        outer(M < N ? M : N, count, (const real *)t->tile_w, ms, g->z + first * M, M, mv, t->forcing);
-        outer(N, count, g->error + first * N, N, (const real *)t->tile_w, ms, mv, t->pinv);
+        outer(M < N ? M : N, count, pulled, stride, g->z + first * M, M, mv, t->forcing);
+        outer(N, count, g->error + first * N, N, pulled, stride, mv, t->pinv);
     }
     if (w->K > 0)
-        outer(w->K, count, g->s + first * w->K, w->K, (const real *)t->tile_v, ms, mv, t->inputs);
+        outer(w->K, count, g->s + first * w->K, w->K, v, stride, mv, t->inputs);
 }
 
 /* Which part of the way back: the adjoint, the sums that follow from it, or both side by side. */
@@ -543,10 +547,14 @@ static ALWAYS_INLINE void tile_back(const size_t M, const way_part part, const p
         vector *kept = t->tile_v + (i - first) * mv, *pulled = t->tile_w + (i - first) * mv;
         for (size_t c = 0; c < mv && part != GATHER; c++)
             kept[c] = state[c];
+        if (part == ADJOINT)
+            store_row(M, state, g->v + i * M);
         if (part != ADJOINT)
-            gather_step(M, mv, w, g, i, (const real *)kept, C);
+            gather_step(M, mv, w, g, i, part == GATHER ? g->v + i * M : (const real *)kept, C);
         if (part != GATHER)
             adjoint_step(M, mv, p, w, g, loss, i, J, (const real *)kept, state, pulled);
+        if (part == ADJOINT && p->teacher == ANT_TEACHER_FLOW)
+            store_row(M, pulled, g->w + i * M);
     }
     for (size_t c = 0; c < mv; c++)
         t->state[c] = state[c];
@@ -600,7 +608,8 @@ static ALWAYS_INLINE piece_run backward_for(const size_t M, const piece_problem 
     for (size_t end = g->length, tiles = 1; end > 0 && !run.merged; tiles++) {
         const size_t first = (end - 1) / PIECE * PIECE;
         tile_back(M, WHOLE, p, &w, &t, g, loss, first, end);
-        tile_sums(p, &w, &t, g, loss, first, end - first);
+        tile_sums(p, &w, &t, g, loss, first, end - first, (const real *)t.tile_v, (const real *)t.tile_w,
+                  mv * LANES);
         note_back(M, p, packed, &t, g, loss, floor, first, end, &run);
         end = first;
         if (tiles % FLUSH == 0) {
@@ -611,21 +620,19 @@ static ALWAYS_INLINE piece_run backward_for(const size_t M, const piece_problem 
     return run;
 }
 
-/* One half of a tile, with v and a w in the caller's tile instead of the scratch. */
+/* One half of a tile; v and a w go from one to the other through the group. */
 static ALWAYS_INLINE void half_back(const size_t M, const way_part part, const piece_problem *p,
                                     const real *packed, piece_group *g, size_t first, size_t end,
-                                    real *scratch, real *tile, piece_run *run)
+                                    real *scratch, piece_run *run)
 {
     const size_t mv = vectors(M + 1, LANES);
     piece_weights w;
     piece_buffers t;
     piece_place(&p->layout->dims, packed, &w);
     buffers_place(&w, scratch, &t);
-    t.tile_v = (vector *)tile;
-    t.tile_w = t.tile_v + PIECE * mv;
     if (part == GATHER) {
         tile_back(M, GATHER, p, &w, &t, g, true, first, end);
-        tile_sums(p, &w, &t, g, true, first, end - first);
+        tile_sums(p, &w, &t, g, true, first, end - first, g->v + first * M, g->w + first * M, M);
         return;
     }
     if (end == g->length)
@@ -680,38 +687,33 @@ static piece_run piece_backward(const piece_problem *p, const real *packed, piec
     }
 }
 
-static size_t piece_tile_count(const ant_model_dims *d)
-{
-    return 2 * PIECE * vectors(d->M + 1, LANES) * LANES;
-}
-
 static void piece_adjoint(const piece_problem *p, const real *packed, piece_group *g, size_t first,
-                          size_t end, real *scratch, real *tile, piece_run *run)
+                          size_t end, real *scratch, piece_run *run)
 {
     switch (p->layout->dims.M) {
 #define CASE(m)                                                                                              \
     case m:                                                                                                  \
-        half_back(m, ADJOINT, p, packed, g, first, end, scratch, tile, run);                                 \
+        half_back(m, ADJOINT, p, packed, g, first, end, scratch, run);                                       \
         break;
         PIECE_SIZES(CASE)
 #undef CASE
     default:
-        half_back(p->layout->dims.M, ADJOINT, p, packed, g, first, end, scratch, tile, run);
+        half_back(p->layout->dims.M, ADJOINT, p, packed, g, first, end, scratch, run);
     }
 }
 
 static void piece_gather(const piece_problem *p, const real *packed, piece_group *g, size_t first, size_t end,
-                         real *scratch, real *tile)
+                         real *scratch)
 {
     switch (p->layout->dims.M) {
 #define CASE(m)                                                                                              \
     case m:                                                                                                  \
-        half_back(m, GATHER, p, packed, g, first, end, scratch, tile, NULL);                                 \
+        half_back(m, GATHER, p, packed, g, first, end, scratch, NULL);                                       \
         break;
         PIECE_SIZES(CASE)
 #undef CASE
     default:
-        half_back(p->layout->dims.M, GATHER, p, packed, g, first, end, scratch, tile, NULL);
+        half_back(p->layout->dims.M, GATHER, p, packed, g, first, end, scratch, NULL);
     }
 }
 
@@ -751,7 +753,6 @@ const ANT_FN(ant_kernels) ANT_LEVEL(ant_piece) = {
     .backward = piece_backward,
     .stretch = PIECE,
     .advance = piece_advance,
-    .tile_count = piece_tile_count,
     .adjoint = piece_adjoint,
     .gather = piece_gather,
     .close = piece_close,

@@ -31,7 +31,7 @@ enum {
     SHORTEST = 2048, /* sequence that is shared */
     LONG = 8,        /* steps in a long one: units that forget within a few steps must stay stable */
     PAST = 8192,     /* steps that the long ones cover */
-    EXPECTED = 5000, /* steps until the first thread merges, where the memory is long */
+    EXPECTED = 3500, /* steps until the first thread merges, where the memory is long */
     BLOCK = 512,     /* steps between two looks at what the other thread does */
 };
 
@@ -51,6 +51,7 @@ void ANT_FN(ant_relay_carve)(engine *e, ant_arena *arena)
 {
     const ant_model_dims *d = &e->layout->dims;
     const size_t steps = past(e) / LONG + 1;
+    const size_t slack = ANT_ARENA_ALIGN / sizeof(real); /* kernels read whole vectors of a last row */
     ANT_FN(ant_relay) *r = &e->relay;
     r->whole = ANT_FN(ant_group_carve)(e, arena, e->T);
     r->coarse = ANT_FN(ant_group_carve)(e, arena, steps);
@@ -60,8 +61,8 @@ void ANT_FN(ant_relay_carve)(engine *e, ant_arena *arena)
     r->A = ant_arena_take(arena, d->M, sizeof(real));
     r->packed = ant_arena_take(arena, e->kernels->packed_count(d), sizeof(real));
     r->start = ant_arena_take(arena, 2 * d->M, sizeof(real));
-    r->tiles =
-        ant_arena_take(arena, (e->T / e->kernels->stretch + 1) * e->kernels->tile_count(d), sizeof(real));
+    r->whole.v = ant_arena_take(arena, e->T * d->M + slack, sizeof(real));
+    r->whole.w = ant_arena_take(arena, e->T * d->M + slack, sizeof(real));
 }
 
 /* Spin until the counter has come to `least`; its thread may have to be let onto the core first. */
@@ -276,11 +277,6 @@ static size_t tile_first(const engine *e, size_t end)
     return (end - 1) / e->kernels->stretch * e->kernels->stretch;
 }
 
-static real *tile_at(const engine *e, size_t first)
-{
-    return e->relay.tiles + first / e->kernels->stretch * e->kernels->tile_count(&e->layout->dims);
-}
-
 /* The second thread: the adjoint, tile by tile. */
 static void run_adjoint(backward *b)
 {
@@ -288,8 +284,7 @@ static void run_adjoint(backward *b)
     real *scratch = e->scratch + e->scratch_count;
     while (b->adjoint.steps < e->T && !b->adjoint.merged) {
         const size_t end = e->T - b->adjoint.steps, first = tile_first(e, end);
-        e->kernels->adjoint(b->p, e->packed, &e->relay.whole, first, end, scratch, tile_at(e, first),
-                            &b->adjoint);
+        e->kernels->adjoint(b->p, e->packed, &e->relay.whole, first, end, scratch, &b->adjoint);
         atomic_store_explicit(&b->made, b->adjoint.steps, memory_order_release);
     }
     atomic_store_explicit(&b->made, SIZE_MAX, memory_order_release);
@@ -303,7 +298,7 @@ static void run_sums(backward *b)
     size_t done = 0, since = 0;
     while (wait_for(&b->made, done + 1) < SIZE_MAX || done < b->adjoint.steps) {
         const size_t end = e->T - done, first = tile_first(e, end);
-        e->kernels->gather(b->p, e->packed, &e->relay.whole, first, end, e->scratch, tile_at(e, first));
+        e->kernels->gather(b->p, e->packed, &e->relay.whole, first, end, e->scratch);
         done += end - first;
         since += end - first;
         if (since > MANY) {
