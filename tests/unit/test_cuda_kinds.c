@@ -27,7 +27,7 @@ static antler_settings lssm_settings(size_t T, size_t batch, size_t warmup)
     return s;
 }
 
-/* M 2, N 3, L 37, K 1 in float: run_lssm_rich.cpp. */
+/* M 2, N 3, L 37, K 1 in float: run_lssm_wide.cpp. */
 static antler_settings rich_settings(void)
 {
     antler_settings s = lssm_settings(70, 2, 10);
