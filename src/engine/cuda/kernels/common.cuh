@@ -12,6 +12,10 @@ typedef float real;
 #define EPSILON 1.1920929e-7f
 #endif
 
+// What a pass leaves of every replica, beside the gradient: FACTS doubles.  Those that it does not write are as `prepare`
+// left them: converged, and 0.
+enum { FACT_ITERATIONS, FACT_LAST_JUMP, FACT_ROUNDS_BACK, FACT_JUMP_BACK, FACT_CONVERGED, FACT_LOSS, FACTS = 8 };
+
 #define ALL_LANES 0xffffffffu
 #define INLINE static __device__ __forceinline__
 

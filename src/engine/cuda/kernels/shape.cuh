@@ -205,7 +205,7 @@ INLINE void find_rows(int (&row)[ROW_BLOCKS], int lane)
         row[k] = lane + 32 * k < M ? lane + 32 * k : -1;
 }
 
-// What solve.cu leaves to update.cu: the sums over time of one replica, in this order, hidden ones padded to LP ...
+// What solve.cu leaves to update.cu: the sums over time of one replica, in this order, hidden ones padded to LP.
 #define SUM_W (0)                  // (M, LP): sum v phi^T
 #define SUM_V (SUM_W + M * LP)     // (M, LP): V's gradient, transposed
 #define SUM_b (SUM_V + M * LP)     // (LP)
@@ -215,8 +215,5 @@ INLINE void find_rows(int (&row)[ROW_BLOCKS], int lane)
 #define SUM_B (SUM_C + M * K)      // (N, M): dB less what passes through B+
 #define SUM_P (SUM_B + N * M)      // (M, N): dB+
 #define SUMS  (SUM_P + M * N)
-
-// ... and FACTS numbers.
-enum { FACT_ITERATIONS, FACT_LAST_JUMP, FACT_ROUNDS_BACK, FACT_JUMP_BACK, FACT_CONVERGED, FACT_LOSS, FACTS = 8 };
 
 #endif
