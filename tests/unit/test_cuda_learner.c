@@ -262,7 +262,7 @@ static void refuses(void **state)
     s.solver = ANTLER_SOLVER_AUTO;
     s.model = ANTLER_MODEL_LSSM;
     s.gtf_alpha = 0.15;
-    CHECK_FAILS(antler_settings_check(&s, NULL), ANTLER_ERROR_ARGUMENT, "trains model: shplrnn only");
+    CHECK_FAILS(antler_settings_check(&s, NULL), ANTLER_ERROR_ARGUMENT, "does not train model: lssm");
     setenv("FAKE_CUDA", "full", 1);
     antler_series *series = make_series(2, 0);
     antler_trainer *trainer = NULL;

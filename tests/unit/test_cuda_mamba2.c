@@ -1,0 +1,158 @@
+/*
+ * Mamba-2 on the GPU engine with the fake driver, which runs the kernels of mamba2.cu on the CPU: loss and
+ * gradient against plain steps at awkward lengths, golden vectors, whole trainings.
+ */
+#include "solve_support.h"
+#include "unit/check.h"
+
+static int use_fake(void **state)
+{
+    (void)state;
+    setenv("ANTLER_CUDA_DRIVER", FAKE_CUDA_LIBRARY, 1);
+    setenv("ANTLER_NVRTC", FAKE_NVRTC_LIBRARY, 1);
+    setenv("ANTLER_CACHE", "/proc/nothing", 1);
+    return 0;
+}
+
+static antler_settings settings_for(const problem *p, int bits)
+{
+    antler_settings s;
+    antler_settings_default(&s);
+    s.model = ANTLER_MODEL_MAMBA2;
+    s.device = ANTLER_DEVICE_CUDA;
+    s.precision = bits == 64 ? ANTLER_PRECISION_DOUBLE : ANTLER_PRECISION_FLOAT;
+    s.latent_dim = p->layout.dims.M;
+    s.hidden_dim = p->layout.dims.L;
+    s.sequence_length = p->T;
+    s.batch_size = p->batch;
+    s.warmup = p->warmup;
+    s.threads = 1;
+    return s;
+}
+
+typedef struct gpu_answer {
+    double loss, states, slopes; /* relative differences from plain steps in double */
+    double *gradient;            /* (total) */
+} gpu_answer;
+
+static gpu_answer solve_on_gpu(const problem *p, int bits)
+{
+    const antler_settings s = settings_for(p, bits);
+    antler_problem *on_gpu = NULL;
+    antler_solve_report report;
+    gpu_answer a = {.gradient = get(p->layout.total, sizeof(double))};
+    CHECK_OK(antler_problem_create(&s, p->layout.dims.N, p->layout.dims.K, &on_gpu));
+    assert_non_null(strstr(antler_problem_choice(on_gpu), "chunked scan on the GPU"));
+    antler_problem_set_parameters(on_gpu, p->parameters);
+    antler_problem_set_data(on_gpu, p->x, p->s);
+    CHECK_OK(antler_problem_check(on_gpu, &report, &a.states, &a.slopes));
+    antler_problem_gradient(on_gpu, a.gradient);
+    a.loss = report.loss;
+    assert_int_equal(report.iterations, 0);
+    antler_problem_free(on_gpu);
+    return a;
+}
+
+static void check_problem(const problem *p, int bits)
+{
+    ant_solve_options o;
+    ant_solve_options_default(&o);
+    o.solver = ANT_SOLVER_REFERENCE;
+    o.warmup = p->warmup;
+    answer plain = solve(p, &o, 64, false);
+    gpu_answer a = solve_on_gpu(p, bits);
+    const double tolerance = bits == 64 ? 1e-10 : 3e-4, loss = fabs(a.loss / plain.report.loss - 1.0);
+    if (!(a.states < tolerance && a.slopes < tolerance && loss < tolerance))
+        fail_msg("D %zu, T %zu, batch %zu, warm-up %zu, %d bits: states %g, gradient %g, loss %g",
+                 p->layout.dims.M, p->T, p->batch, p->warmup, bits, a.states, a.slopes, loss);
+    free(a.gradient);
+    answer_free(&plain);
+}
+
+/* Chunks have 28 steps in double and 60 in float. */
+static void check_lengths(ant_model_dims dims, int bits, const size_t *lengths, size_t count)
+{
+    dims.kind = ANT_MODEL_MAMBA2;
+    for (size_t i = 0; i < count; i++) {
+        const size_t T = lengths[i], batch = i % 2 == 0 ? 1 : 3;
+        const size_t warmup = i % 3 == 0 ? 0 : i % 3 == 1 ? T / 2 : T - 1;
+        problem p = random_problem(dims, T, batch, warmup, 0.0, 10 * i + dims.M);
+        check_problem(&p, bits);
+        problem_free(&p);
+    }
+}
+
+static void same_as_plain_steps_in_double(void **state)
+{
+    (void)state;
+    static const size_t lengths[] = {1, 2, 27, 28, 29, 56, 100};
+    check_lengths((ant_model_dims){.M = 4, .N = 1, .L = 5, .K = 1}, 64, lengths, 7);
+    check_lengths((ant_model_dims){.M = 16, .N = 6, .L = 128}, 64, lengths + 4, 3);
+    check_lengths((ant_model_dims){.M = 32, .N = 6, .L = 128}, 64, lengths + 4, 1);
+}
+
+static void same_as_plain_steps_in_float(void **state)
+{
+    (void)state;
+    static const size_t lengths[] = {1, 59, 60, 61, 200};
+    check_lengths((ant_model_dims){.M = 12, .N = 3, .L = 37, .K = 2}, 32, lengths, 5);
+    check_lengths((ant_model_dims){.M = 16, .N = 6, .L = 128}, 32, lengths + 3, 2);
+    check_lengths((ant_model_dims){.M = 32, .N = 6, .L = 128}, 32, lengths + 3, 1);
+}
+
+/* ---- golden vectors ------------------------------------------------------------------------------- */
+
+static problem golden_mamba2(const char *folder)
+{
+    const ant_model_dims dims = {.kind = ANT_MODEL_MAMBA2,
+                                 .M = (size_t)golden_key(folder, "d_model"),
+                                 .N = (size_t)golden_key(folder, "N"),
+                                 .L = (size_t)golden_key(folder, "L")};
+    problem p = {.T = (size_t)golden_key(folder, "T"),
+                 .batch = 1,
+                 .warmup = (size_t)golden_key(folder, "warmup")};
+    assert_int_equal(ant_model_layout_make(&dims, &p.layout), ANTLER_OK);
+    assert_int_equal(p.layout.total, golden_key(folder, "parameters"));
+    p.parameters = get(p.layout.total, sizeof(double));
+    p.x = get((p.T + 1) * dims.N, sizeof(double));
+    assert_true(golden_slices(folder, "param", &p.layout, p.parameters));
+    assert_true(golden_read(folder, "x", p.x, (p.T + 1) * dims.N));
+    return p;
+}
+
+static void golden(void **state)
+{
+    (void)state;
+    static const char *const folders[] = {"mamba2_7k", "mamba2_17k"};
+    for (size_t i = 0; i < 2; i++) {
+        for (int bits = 32; bits <= 64; bits += 32) {
+            problem p = golden_mamba2(folders[i]);
+            const double tolerance = bits == 64 ? 1e-9 : 1e-3;
+            double *expected = get(p.layout.total, sizeof *expected), loss = NAN;
+            assert_true(golden_slices(folders[i], "grad", &p.layout, expected));
+            assert_true(golden_read(folders[i], "loss", &loss, 1));
+            gpu_answer a = solve_on_gpu(&p, bits);
+            CHECK_NEAR(a.loss, loss, tolerance * loss);
+            for (size_t k = 0; k < p.layout.slices; k++) {
+                const ant_model_slice *slice = &p.layout.slice[k];
+                const double error =
+                    relative_error(a.gradient + slice->offset, expected + slice->offset, slice->count);
+                if (!(error <= tolerance))
+                    fail_msg("%s, %d bits, grad_%s: relative error %g", folders[i], bits, slice->name, error);
+            }
+            free(a.gradient);
+            free(expected);
+            problem_free(&p);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(same_as_plain_steps_in_double),
+        cmocka_unit_test(same_as_plain_steps_in_float),
+        cmocka_unit_test(golden),
+    };
+    return cmocka_run_group_tests(tests, use_fake, NULL);
+}
