@@ -1,25 +1,26 @@
 /*
- * run_mamba2.h - the kernels of mamba2.cu in one variant: VARIANT names it, and the macros of the host are set.
+ * run_mamba2.h - the kernels of mamba2.cu in one variant: VARIANT names it, and the macros of the host are
+ * set.
  */
 #include "emulate_dynamic.h"
 
-#define JOIN_NAMES(a, b)   a##_mamba2_##b
-#define NAME_OF(a, b)      JOIN_NAMES(a, b)
-#define TEXT_OF(...)       #__VA_ARGS__
-#define VALUE_OF(macro)    TEXT_OF(macro)
-#define enter              NAME_OF(enter, VARIANT)
-#define scan               NAME_OF(scan, VARIANT)
-#define cross              NAME_OF(cross, VARIANT)
-#define leave              NAME_OF(leave, VARIANT)
-#define gather             NAME_OF(gather, VARIANT)
-#define prepare            NAME_OF(prepare, VARIANT)
-#define update             NAME_OF(update, VARIANT)
-#define mamba2_problem     NAME_OF(problem, VARIANT)
-#define learn_problem      NAME_OF(learn_problem, VARIANT)
-#define mamba2_facts       NAME_OF(facts, VARIANT)
-#define update_facts       NAME_OF(update_facts, VARIANT)
-#define CLIPPED            0
-#define ROOM               232448
+#define JOIN_NAMES(a, b) a##_mamba2_##b
+#define NAME_OF(a, b)    JOIN_NAMES(a, b)
+#define TEXT_OF(...)     #__VA_ARGS__
+#define VALUE_OF(macro)  TEXT_OF(macro)
+#define enter            NAME_OF(enter, VARIANT)
+#define scan             NAME_OF(scan, VARIANT)
+#define cross            NAME_OF(cross, VARIANT)
+#define leave            NAME_OF(leave, VARIANT)
+#define gather           NAME_OF(gather, VARIANT)
+#define prepare          NAME_OF(prepare, VARIANT)
+#define update           NAME_OF(update, VARIANT)
+#define mamba2_problem   NAME_OF(problem, VARIANT)
+#define learn_problem    NAME_OF(learn_problem, VARIANT)
+#define mamba2_facts     NAME_OF(facts, VARIANT)
+#define update_facts     NAME_OF(update_facts, VARIANT)
+#define CLIPPED          0
+#define ROOM             232448
 #include "../../src/engine/cuda/kernels/mamba2.cu"
 
 #define OPTIONS                                                                                              \

@@ -69,35 +69,38 @@ static void check_problem(const problem *p, int bits)
     answer_free(&plain);
 }
 
-/* Chunks have 28 steps in double and 60 in float. */
-static void check_lengths(ant_model_dims dims, int bits, const size_t *lengths, size_t count)
+typedef struct length {
+    size_t T, batch, warmup;
+} length;
+
+static void check_lengths(ant_model_dims dims, int bits, const length *lengths, size_t count)
 {
     dims.kind = ANT_MODEL_MAMBA2;
     for (size_t i = 0; i < count; i++) {
-        const size_t T = lengths[i], batch = i % 2 == 0 ? 1 : 3;
-        const size_t warmup = i % 3 == 0 ? 0 : i % 3 == 1 ? T / 2 : T - 1;
-        problem p = random_problem(dims, T, batch, warmup, 0.0, 10 * i + dims.M);
+        problem p = random_problem(dims, lengths[i].T, lengths[i].batch, lengths[i].warmup, 0.0,
+                                   100 * lengths[i].T + dims.M);
         check_problem(&p, bits);
         problem_free(&p);
     }
 }
 
+/* Chunks have 28 steps in double, and 60 in float. */
 static void same_as_plain_steps_in_double(void **state)
 {
     (void)state;
-    static const size_t lengths[] = {1, 2, 27, 28, 29, 56, 100};
-    check_lengths((ant_model_dims){.M = 4, .N = 1, .L = 5, .K = 1}, 64, lengths, 7);
-    check_lengths((ant_model_dims){.M = 16, .N = 6, .L = 128}, 64, lengths + 4, 3);
-    check_lengths((ant_model_dims){.M = 32, .N = 6, .L = 128}, 64, lengths + 4, 1);
+    static const length lengths[] = {{1, 1, 0}, {27, 1, 26}, {28, 2, 10}, {29, 1, 0}, {70, 2, 30}};
+    static const length more[] = {{57, 1, 30}};
+    check_lengths((ant_model_dims){.M = 4, .N = 1, .L = 5, .K = 1}, 64, lengths, 5);
+    check_lengths((ant_model_dims){.M = 16, .N = 6, .L = 128}, 64, more, 1);
 }
 
 static void same_as_plain_steps_in_float(void **state)
 {
     (void)state;
-    static const size_t lengths[] = {1, 59, 60, 61, 200};
+    static const length lengths[] = {{1, 2, 0}, {59, 1, 20}, {60, 1, 0}, {61, 1, 60}, {150, 1, 70}};
+    static const length more[] = {{61, 1, 0}};
     check_lengths((ant_model_dims){.M = 12, .N = 3, .L = 37, .K = 2}, 32, lengths, 5);
-    check_lengths((ant_model_dims){.M = 16, .N = 6, .L = 128}, 32, lengths + 3, 2);
-    check_lengths((ant_model_dims){.M = 32, .N = 6, .L = 128}, 32, lengths + 3, 1);
+    check_lengths((ant_model_dims){.M = 32, .N = 6, .L = 128}, 32, more, 1);
 }
 
 /* ---- golden vectors ------------------------------------------------------------------------------- */
@@ -108,9 +111,8 @@ static problem golden_mamba2(const char *folder)
                                  .M = (size_t)golden_key(folder, "d_model"),
                                  .N = (size_t)golden_key(folder, "N"),
                                  .L = (size_t)golden_key(folder, "L")};
-    problem p = {.T = (size_t)golden_key(folder, "T"),
-                 .batch = 1,
-                 .warmup = (size_t)golden_key(folder, "warmup")};
+    problem p = {
+        .T = (size_t)golden_key(folder, "T"), .batch = 1, .warmup = (size_t)golden_key(folder, "warmup")};
     assert_int_equal(ant_model_layout_make(&dims, &p.layout), ANTLER_OK);
     assert_int_equal(p.layout.total, golden_key(folder, "parameters"));
     p.parameters = get(p.layout.total, sizeof(double));

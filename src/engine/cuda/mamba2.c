@@ -93,10 +93,9 @@ static antler_status plan_walk(const ant_cuda_pass *pass, const mamba2 *m, const
     int resident = 0;
     ANT_TRY(ant_cuda_program_kernel(m->program, name, &to->kernel));
     ANT_TRY(ant_cuda_kernel_allow_shared(pass->device, &to->kernel, (size_t)shared));
-    ANT_TRY(
-        ant_cuda_kernel_occupancy(pass->device, &to->kernel, threads, (size_t)shared, &resident));
-    ANT_CHECK(resident >= 1, ANTLER_ERROR_DEVICE, "the GPU %s has no room for a block of '%s'; use device: cpu",
-              pass->device->name, name);
+    ANT_TRY(ant_cuda_kernel_occupancy(pass->device, &to->kernel, threads, (size_t)shared, &resident));
+    ANT_CHECK(resident >= 1, ANTLER_ERROR_DEVICE,
+              "the GPU %s has no room for a block of '%s'; use device: cpu", pass->device->name, name);
     const size_t runs = pass->work->settings->runs,
                  all = (size_t)resident * (size_t)pass->device->multiprocessors;
     const size_t most = all > runs ? all / runs : 1, each = (chunks + most - 1) / most;
@@ -135,8 +134,9 @@ static antler_status plan(ant_cuda_pass *pass, mamba2 *m)
         .blocks = (int)m->cross.grid.grid[0],
         .weight = 2.0 / ((double)w->N * (double)(T - w->settings->warmup) * (double)batch),
     };
-    snprintf(m->choice, sizeof m->choice, "chunked scan on the GPU: %zu chunks of %zu steps, %u blocks of a run",
-             batch * chunks, steps, m->cross.grid.grid[0]);
+    snprintf(m->choice, sizeof m->choice,
+             "chunked scan on the GPU: %zu chunks of %zu steps, %u blocks of a run", batch * chunks, steps,
+             m->cross.grid.grid[0]);
     return ANTLER_OK;
 }
 

@@ -95,18 +95,25 @@ template <class function> INLINE void join(const place &at, const lane_columns (
     }
 }
 
+// Two lanes `offset` apart share the sums of their values: the lower one keeps the first COUNT, the upper one the others.
+template <int COUNT> INLINE void halve(real (&value)[16], int lane, int offset)
+{
+    const bool upper = (lane & offset) != 0;
+#pragma unroll
+    for (int i = 0; i < COUNT; i++) {
+        const real low = value[i], high = value[i + COUNT];
+        const real other = __shfl_xor_sync(ALL_LANES, upper ? low : high, offset);
+        value[i] = (upper ? high : low) + other;
+    }
+}
+
 // Sixteen sums over the warp at once: lane l gets sum l / 2.
 INLINE real sum_sixteen(real (&value)[16], int lane)
 {
-#pragma unroll
-    for (int offset = 16; offset > 1; offset /= 2) {
-        const bool upper = (lane & offset) != 0;
-#pragma unroll
-        for (int i = 0; i < offset / 2; i++) {
-            const real sent = upper ? value[i] : value[i + offset / 2], kept = upper ? value[i + offset / 2] : value[i];
-            value[i] = kept + __shfl_xor_sync(ALL_LANES, sent, offset);
-        }
-    }
+    halve<8>(value, lane, 16);
+    halve<4>(value, lane, 8);
+    halve<2>(value, lane, 4);
+    halve<1>(value, lane, 2);
     return value[0] + __shfl_xor_sync(ALL_LANES, value[0], 1);
 }
 
@@ -174,15 +181,14 @@ template <int ROWS, int COLS, int COUNT> INLINE void add_products(const place &a
                     for (int j = 0; j < 4; j++)
                         sum[4 * i + j] += left[i].a[k] * right[j].a[k];
         }
-#pragma unroll
-        for (int step = 1; step < split; step *= 2) {
-            const bool upper = (at.lane & side * step) != 0;
-#pragma unroll
-            for (int i = 0; i < 8 / step; i++) {
-                const real sent = upper ? sum[i] : sum[i + 8 / step], kept = upper ? sum[i + 8 / step] : sum[i];
-                sum[i] = kept + __shfl_xor_sync(ALL_LANES, sent, side * step);
-            }
-        }
+        if constexpr (split > 1)
+            halve<8>(sum, at.lane, side);
+        if constexpr (split > 2)
+            halve<4>(sum, at.lane, 2 * side);
+        if constexpr (split > 4)
+            halve<2>(sum, at.lane, 4 * side);
+        if constexpr (split > 8)
+            halve<1>(sum, at.lane, 8 * side);
 #pragma unroll
         for (int i = 0; i < mine; i++)
             if (to[i] != nullptr)
