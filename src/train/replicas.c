@@ -40,8 +40,7 @@ antler_status ant_replicas_engine(const antler_settings *s, const ant_engine **e
 {
     const double work =
         work_of_step(s) * (double)s->sequence_length * (double)s->batch_size * (double)s->runs;
-    const bool can = s->model != ANTLER_MODEL_LSSM && s->solver != ANTLER_SOLVER_REFERENCE &&
-                     s->adjoint == ANTLER_ADJOINT_FULL;
+    const bool can = s->solver != ANTLER_SOLVER_REFERENCE && s->adjoint == ANTLER_ADJOINT_FULL;
     return ant_engine_choose(s->device, can && work >= ANT_GPU_BREAK_EVEN, engine);
 }
 

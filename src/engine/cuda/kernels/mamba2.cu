@@ -19,6 +19,7 @@
 // variant: -DREAL_BITS=64 -DM=32 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DCOLUMNS=32 -DROOM=101376 -DLEARN_THREADS=512
 // variant: -DREAL_BITS=32 -DM=4 -DN=1 -DL=5 -DK=1 -DCLIPPED=0 -DCOLUMNS=64 -DROOM=101376 -DLEARN_THREADS=512
 #include "mamba2_recur.cuh"
+#include "reduce.cuh"
 
 #define LARGER(a, b) ((a) > (b) ? (a) : (b))
 #define RESIDENT     (REAL_BITS == 32 && M <= 16 ? 2 : 1) // blocks of a multiprocessor
@@ -637,33 +638,21 @@ struct gather_memory {
     double parts[GATHER_WARPS][32];
 };
 
-// The gradient: the sums of all blocks in double.  A lane has a parameter, the warps share the blocks.
+// The gradient and the loss, from the sums of all blocks.
 extern "C" __global__ void __launch_bounds__(32 * GATHER_WARPS) gather(const __grid_constant__ mamba2_problem p)
 {
     extern __shared__ __align__(16) unsigned char bytes[];
     gather_memory &m = *reinterpret_cast<gather_memory *>(bytes);
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, i = blockIdx.x * 32 + lane;
+    const int i = blockIdx.x * 32 + threadIdx.x % 32;
     const size_t replica = blockIdx.y;
-    const real *from = p.partial + replica * p.blocks * TOTAL + (i < TOTAL ? i : 0);
-    double sum = 0;
-#pragma unroll 8
-    for (int block = warp; block < p.blocks; block += GATHER_WARPS)
-        sum += (double)from[(size_t)block * TOTAL];
-    m.parts[warp][lane] = sum;
-    __syncthreads();
-    if (warp == 0 && i < TOTAL) {
-        for (int other = 1; other < GATHER_WARPS; other++)
-            sum += m.parts[other][lane];
+    const double sum = sum_column<GATHER_WARPS>(p.partial + replica * p.blocks * TOTAL, p.blocks, TOTAL, i, m.parts);
+    if (threadIdx.x < 32 && i < TOTAL)
         p.raw[replica * TOTAL + i] = (real)sum;
-    }
-    if (blockIdx.x == 0 && warp == 1) {
-        double square = 0;
-        for (int block = lane; block < p.blocks; block += 32)
-            square += p.squares[replica * p.blocks + block];
-        square = warp_sum(square);
-        if (lane == 0)
-            p.facts[replica * FACTS + FACT_LOSS] = 0.5 * p.weight * square;
-    }
+    if (blockIdx.x > 0 || threadIdx.x / 32 != 1)
+        return;
+    const double square = sum_list(p.squares + replica * p.blocks, p.blocks);
+    if (threadIdx.x == 32)
+        p.facts[replica * FACTS + FACT_LOSS] = 0.5 * p.weight * square;
 }
 
 // ---- the step ---------------------------------------------------------------------------------------------
