@@ -42,6 +42,15 @@ for program in "${programs[@]}"; do
     echo "== $(basename "$program"): exit $code after $((SECONDS - begin)) s"
 done
 
+if [ $# = 0 ] || [[ " $* " == *" golden "* ]]; then
+    echo "== golden vectors of models"
+    "$here/bin/golden" --device cuda "$here"/golden/* >"$cache/golden" 2>&1
+    code=$?
+    grep -E 'TOO LARGE|BROKEN|^golden' "$cache/golden"
+    sed -nE 's/^golden: ([0-9]+) passed, ([0-9]+) failed.*/\1 passed, \2 failed/p' "$cache/golden" >"$cache/out"
+    count "$cache/out" "$code"
+fi
+
 # Sanitizers slow kernels down by tens, so tests shrink their sizes when ANT_SANITIZER is set.
 tool=$(command -v compute-sanitizer || ls /usr/local/cuda*/bin/compute-sanitizer 2>/dev/null | tail -n 1)
 if [ "$sanitize" = yes ] && [ -n "$tool" ] && [ "$((passed + failed))" -gt 0 ]; then

@@ -31,7 +31,7 @@ antler_status ant_replicas_engine(const antler_settings *s, const ant_engine **e
 {
     const double work = 6.0 * (double)s->latent_dim * (double)s->hidden_dim * (double)s->sequence_length *
                         (double)s->batch_size * (double)s->runs;
-    const bool can = s->model == ANTLER_MODEL_SHPLRNN && s->solver != ANTLER_SOLVER_REFERENCE &&
+    const bool can = s->model != ANTLER_MODEL_MAMBA2 && s->solver != ANTLER_SOLVER_REFERENCE &&
                      s->adjoint == ANTLER_ADJOINT_FULL;
     return ant_engine_choose(s->device, can && work >= ANT_GPU_BREAK_EVEN, engine);
 }

@@ -5,6 +5,7 @@
 /* One row per kind of model. */
 static const ant_cuda_kind *const kinds[] = {
     [ANTLER_MODEL_SHPLRNN] = &ant_cuda_kind_shplrnn,
+    [ANTLER_MODEL_LSSM] = &ant_cuda_kind_lssm,
 };
 
 const ant_cuda_kind *ant_cuda_kind_of(const ant_engine_learning *work)
