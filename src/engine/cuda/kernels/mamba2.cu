@@ -18,6 +18,7 @@
 // variant: -DREAL_BITS=64 -DM=16 -DN=6 -DL=128 -DK=2 -DCLIPPED=0 -DCOLUMNS=32 -DROOM=232448 -DLEARN_THREADS=512
 // variant: -DREAL_BITS=64 -DM=32 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DCOLUMNS=32 -DROOM=101376 -DLEARN_THREADS=512
 // variant: -DREAL_BITS=32 -DM=4 -DN=1 -DL=5 -DK=1 -DCLIPPED=0 -DCOLUMNS=64 -DROOM=101376 -DLEARN_THREADS=512
+// spills: cross leave (addresses, outside of the innermost loops)
 #include "mamba2_recur.cuh"
 #include "reduce.cuh"
 
@@ -403,18 +404,23 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) cross(const __gr
 
 // ---- leave ------------------------------------------------------------------------------------------------
 
+#define ACT_ROWS LARGER(CONV + INNER, (JOINED + STRIDE - 1) / STRIDE)
+
 struct leave_memory {
     line x[N + K], hat[M], normed[M];
-    line gate[INNER], q[CONV], delta[HEADS]; // rows as in proj_in; from `project` on, and then their gradients
+    line dq[PROJ]; // as proj_in: gate, q, Delta; the gate's slopes from the start, the others' in the end
     line decay[HEADS], dC[STATE];
-    line act[CONV], dy[INNER];
-    real own[WARPS * STATES]; // act and all up to here: room of the join
-    line out[INNER], dlog[INNER]; // first: room of the states that enter
-    real rstd[COLUMNS], passed[WARPS][HEADS];
+    line act[ACT_ROWS];  // act (CONV), dy (INNER); then room of the join
+    line out[2 * INNER]; // H C and then dw (INNER), dlog (INNER); before that room of the states that enter
+    real own[WARPS * STATES], rstd[COLUMNS], passed[WARPS][HEADS];
+    __device__ __forceinline__ line *gate() { return dq; }
+    __device__ __forceinline__ line *q() { return dq + INNER; }
+    __device__ __forceinline__ line *delta() { return dq + INNER + CONV; }
+    __device__ __forceinline__ line *dy() { return act + CONV; }
+    __device__ __forceinline__ line *dlog() { return out + INNER; }
 };
 #define LEAVE_STAGED (sizeof(leave_memory) + PACK_FEATURES * sizeof(real) <= ROOM)
 #define LEAVE_BYTES  (sizeof(leave_memory) + (LEAVE_STAGED ? PACK_FEATURES * sizeof(real) : 0))
-static_assert(JOINED <= (CONV + INNER) * STRIDE + WARPS * STATES, "room of the join");
 static_assert(WARPS * STATES <= 2 * INNER * STRIDE, "room of the states");
 
 INLINE void load_slopes(const mamba2_problem &p, const place &at, leave_memory &m)
@@ -422,7 +428,7 @@ INLINE void load_slopes(const mamba2_problem &p, const place &at, leave_memory &
     const real *from = p.slopes + at.item * SLOPES * COLUMNS;
     for (int i = threadIdx.x; i < 2 * INNER * (COLUMNS / 4); i += THREADS) {
         const int r = i / (COLUMNS / 4), column = i % (COLUMNS / 4) * 4;
-        store4((r < SLOPE_gate ? m.dy[r] : m.gate[r - SLOPE_gate]) + column, load4(from + r * COLUMNS + column));
+        store4((r < SLOPE_gate ? m.dy()[r] : m.gate()[r - SLOPE_gate]) + column, load4(from + r * COLUMNS + column));
     }
 }
 
@@ -435,7 +441,7 @@ INLINE void recur_back(const mamba2_problem &p, const place &at, const features 
     walk_on<ENDS>(at, f, h, nullptr, nullptr, nullptr);
     store_state(at, h, entering + at.warp * STATES);
     clear(g);
-    walk_back<ENDS>(at, f, g, m.dy, nullptr, nullptr, last);
+    walk_back<ENDS>(at, f, g, m.dy(), nullptr, nullptr, last);
     store_state(at, g, m.own + at.warp * STATES);
     find_passed(at, f, m.passed);
     __syncthreads();
@@ -446,7 +452,7 @@ INLINE void recur_back(const mamba2_problem &p, const place &at, const features 
     __syncthreads();
     load_state(at, entering + at.warp * STATES, h);
     __syncthreads();
-    walk_on<SLOPES_TOO>(at, f, h, m.out, m.dy, m.dC);
+    walk_on<SLOPES_TOO>(at, f, h, m.out, m.dy(), m.dC);
     load_state(at, m.own + at.warp * STATES, g);
 #pragma unroll
     for (int c = 0; c < CHANNELS; c++) {
@@ -456,7 +462,7 @@ INLINE void recur_back(const mamba2_problem &p, const place &at, const features 
             last[c] += g[c][k] * h[c][k];
     }
     __syncwarp();
-    walk_back<SLOPES_TOO>(at, f, g, m.dy, m.out, m.dlog, last);
+    walk_back<SLOPES_TOO>(at, f, g, m.dy(), m.out, m.dlog(), last);
     __syncwarp();
 }
 
@@ -466,19 +472,19 @@ INLINE void heads_back(const mamba2_problem &p, const place &at, const real *w, 
 {
     const int t = at.column;
     for (int h = 2 * at.part; h < 2 * at.part + 2; h++) {
-        const real delta = m.delta[h][t], A = w[PACK_A + h], skip = w[PACK_skip + h];
+        const real delta = m.delta()[h][t], A = w[PACK_A + h], skip = w[PACK_skip + h];
         real dlog = 0, direct = 0, skips = 0;
         for (int c = h * HEAD; c < (h + 1) * HEAD; c++) {
-            const real x = m.act[c][t], dw = m.out[c][t], dy = m.dy[c][t];
-            dlog += m.dlog[c][t];
+            const real x = m.act[c][t], dw = m.out[c][t], dy = m.dy()[c][t];
+            dlog += m.dlog()[c][t];
             direct += x * dw;
             skips += x * dy;
             m.act[c][t] = delta * dw + skip * dy;
         }
         const bool own = owns(p, at, t);
-        m.delta[h][t] = own ? -(direct + A * dlog) * expm1_of(-delta) : real(0); // 1 - exp(-Delta) = sigmoid(dt)
+        m.delta()[h][t] = own ? -(direct + A * dlog) * expm1_of(-delta) : real(0); // 1 - exp(-Delta) = sigmoid(dt)
         m.decay[h][t] = own ? A * delta * dlog : real(0);
-        m.dlog[h * HEAD][t] = skips;
+        m.dlog()[h * HEAD][t] = skips;
     }
 }
 
@@ -514,7 +520,7 @@ INLINE void convolution_back(const mamba2_problem &p, const place &at, const rea
                 values[b * EACH + k] = 0;
             if (c >= CONV)
                 continue;
-            const history h = load_history(m.q[c], at.lane);
+            const history h = load_history(m.q()[c], at.lane);
             lane_columns slope = load_columns(c < INNER + STATE ? m.act[c] : m.dC[c - INNER - STATE], at.lane);
 #pragma unroll
             for (int j = 0; j < PER_LANE; j++) {
@@ -548,7 +554,7 @@ INLINE void convolution_back(const mamba2_problem &p, const place &at, const rea
                     sum += taps.a[TAPS - 1 - k] * later.a[j + k];
                 dq.a[j] = at.first + PER_LANE * at.lane + j >= 0 ? sum : real(0);
             }
-            store_columns(m.q[channel], at.lane, dq);
+            store_columns(m.q()[channel], at.lane, dq);
         }
     }
 }
@@ -557,14 +563,14 @@ INLINE void convolution_back(const mamba2_problem &p, const place &at, const rea
 INLINE void projection_back(const mamba2_problem &p, const place &at, const real *w, leave_memory &m, real *sums)
 {
     constexpr int count = ROWS_OF_PART(M);
-    line *dnormed = m.out, *products = m.out + M, *du = m.dlog;
+    line *dnormed = m.out, *products = m.out + M, *du = m.dlog();
     const real *dv = p.slopes + (at.item * SLOPES + SLOPE_dv) * COLUMNS;
     {
         lane_columns sum[M];
         clear(sum);
 #pragma unroll 2
         for (int r = at.warp; r < PROJ; r += WARPS)
-            spread(w + PACK_proj_in + r * M, load_columns(m.gate[r], at.lane), sum);
+            spread(w + PACK_proj_in + r * M, load_columns(m.dq[r], at.lane), sum);
         join(at, sum, reinterpret_cast<real *>(m.act), [&](int d, real total) { dnormed[d][at.column] = total; });
     }
     __syncwarp();
@@ -605,7 +611,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) leave(const __gr
     leave_memory &m = *reinterpret_cast<leave_memory *>(bytes);
     const int replica = blockIdx.y;
     const real *w = stage_weights<LEAVE_STAGED>(p.weights + (size_t)replica * PACK, reinterpret_cast<real *>(&m + 1), PACK_FEATURES);
-    const features f = {m.x, m.x + N, nullptr, m.hat, m.normed, m.rstd, nullptr, m.q, m.act, m.delta, m.decay};
+    const features f = {m.x, m.x + N, nullptr, m.hat, m.normed, m.rstd, nullptr, m.q(), m.act, m.delta(), m.decay};
     real *sums = p.partial + ((size_t)replica * p.blocks + blockIdx.x) * TOTAL;
     fill_zero(sums, THETA_norm_w);
     for (int item = first_item(p, blockIdx.x); item < first_item(p, blockIdx.x + 1); item++) {
@@ -619,12 +625,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) leave(const __gr
         recur_back(p, at, f, m);
         heads_back(p, at, w, m);
         __syncthreads();
-        add_rows<HEADS>(at, m.delta, 1, HEADS, sums + THETA_dt_bias);
+        add_rows<HEADS>(at, m.delta(), 1, HEADS, sums + THETA_dt_bias);
         add_rows<HEADS>(at, m.decay, 1, HEADS, sums + THETA_A_log);
-        add_rows<HEADS>(at, m.dlog, HEAD, HEADS, sums + THETA_skip);
+        add_rows<HEADS>(at, m.dlog(), HEAD, HEADS, sums + THETA_skip);
         convolution_back(p, at, w, m, sums);
         __syncthreads();
-        add_products<PROJ, M, 1>(at, {{m.gate, m.normed, sums + THETA_proj_in, M, 1, PROJ}});
+        add_products<PROJ, M, 1>(at, {{m.dq, m.normed, sums + THETA_proj_in, M, 1, PROJ}});
         projection_back(p, at, w, m, sums);
         __syncthreads();
     }
