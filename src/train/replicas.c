@@ -27,12 +27,20 @@ typedef struct crew {
     double pace;                  /* seconds of an update, the last time */
 } crew;
 
+/* Multiply-adds of one step, forward and backward. */
+static double work_of_step(const antler_settings *s)
+{
+    const double M = (double)s->latent_dim, L = (double)s->hidden_dim;
+    if (s->model == ANTLER_MODEL_MAMBA2) /* its matrices, and ten for each number of its state */
+        return 3.0 * M * (6.0 * M + 40.0 + 2.0 * L) + 10.0 * 32.0 * M;
+    return 6.0 * M * L;
+}
+
 antler_status ant_replicas_engine(const antler_settings *s, const ant_engine **engine)
 {
-    const double work = 6.0 * (double)s->latent_dim * (double)s->hidden_dim * (double)s->sequence_length *
-                        (double)s->batch_size * (double)s->runs;
-    const bool can = s->model != ANTLER_MODEL_MAMBA2 && s->solver != ANTLER_SOLVER_REFERENCE &&
-                     s->adjoint == ANTLER_ADJOINT_FULL;
+    const double work =
+        work_of_step(s) * (double)s->sequence_length * (double)s->batch_size * (double)s->runs;
+    const bool can = s->solver != ANTLER_SOLVER_REFERENCE && s->adjoint == ANTLER_ADJOINT_FULL;
     return ant_engine_choose(s->device, can && work >= ANT_GPU_BREAK_EVEN, engine);
 }
 

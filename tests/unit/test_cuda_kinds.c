@@ -89,11 +89,40 @@ static void lssm_in_float(void **state)
     lssm_compare(rich_settings(), 90, "3 chunks of 32 steps");
 }
 
-static void lssm_same_bytes(void **state)
+/* M 4, N 1, L 5, K 1 in double: run_mamba2_small_double.cpp; chunks have 28 steps. */
+static antler_settings mamba2_settings(size_t T, size_t batch, size_t warmup)
+{
+    antler_settings s = plain_settings();
+    s.model = ANTLER_MODEL_MAMBA2;
+    s.kappa = 0.9995;
+    s.latent_dim = 4;
+    s.hidden_dim = 5;
+    s.sequence_length = T;
+    s.batch_size = batch;
+    s.warmup = warmup;
+    s.updates = 4;
+    s.checkpoint_interval = 3;
+    return s;
+}
+
+static void mamba2_training(void **state)
 {
     (void)state;
-    antler_series *series = make_series(90, 2, 0);
-    antler_settings s = lssm_settings(50, 2, 7);
+    antler_settings s = mamba2_settings(40, 1, 10);
+    s.updates = 6;
+    compare_with_cpu((comparison){.settings = s,
+                                  .rows = 90,
+                                  .dim = 1,
+                                  .inputs = 1,
+                                  .run = 2,
+                                  .tolerance = 1e-10,
+                                  .agreement = 1e-11,
+                                  .choice = "chunked scan on the GPU: 2 chunks of 28 steps"});
+}
+
+static void same_bytes(antler_settings s, size_t dim, size_t inputs)
+{
+    antler_series *series = make_series(90, dim, inputs);
     double once[ROOM] = {0}, again[ROOM] = {0};
     seen first = {.rows = 0}, second = {.stop_after = 1};
     s.device = ANTLER_DEVICE_CUDA;
@@ -120,15 +149,25 @@ static size_t read_model(const char *folder, const char *name, unsigned char *by
     return size;
 }
 
-/* Run 2 alone and beside run 1. */
-static void lssm_alone_and_among(void **state)
+static void lssm_same_bytes(void **state)
 {
     (void)state;
+    same_bytes(lssm_settings(50, 2, 7), 2, 0);
+}
+
+static void mamba2_same_bytes(void **state)
+{
+    (void)state;
+    same_bytes(mamba2_settings(30, 1, 0), 1, 1);
+}
+
+/* Run 2 alone and beside run 1. */
+static void alone_and_among(antler_settings s, size_t dim, size_t inputs)
+{
     enum { BYTES = 1 << 16 };
     static unsigned char among[BYTES], alone[BYTES];
     char folder[] = "/tmp/antler-test-XXXXXX", command[64];
-    antler_series *series = make_series(90, 2, 0);
-    antler_settings s = lssm_settings(50, 2, 7);
+    antler_series *series = make_series(90, dim, inputs);
     assert_non_null(mkdtemp(folder));
     s.device = ANTLER_DEVICE_CUDA;
     snprintf(s.results, sizeof s.results, "%s", folder);
@@ -145,17 +184,27 @@ static void lssm_alone_and_among(void **state)
     assert_int_equal(system(command), 0);
 }
 
-static void lssm_diverges(void **state)
+static void lssm_alone_and_among(void **state)
 {
     (void)state;
+    alone_and_among(lssm_settings(50, 2, 7), 2, 0);
+}
+
+static void mamba2_alone_and_among(void **state)
+{
+    (void)state;
+    alone_and_among(mamba2_settings(30, 1, 0), 1, 1);
+}
+
+static void diverges(antler_settings s, size_t dim, size_t inputs)
+{
     antler_series *series = NULL;
-    antler_settings s = lssm_settings(12, 3, 0);
     double x[200], out[ROOM];
     seen on_cpu = {.rows = 0}, on_gpu = {.rows = 0};
     for (size_t i = 0; i < 200; i++)
         x[i] = 1e200 * sin(0.1 * (double)i);
-    CHECK_OK(antler_series_create(2, 0, &series));
-    CHECK_OK(antler_series_append(series, 100, x, NULL));
+    CHECK_OK(antler_series_create(dim, inputs, &series));
+    CHECK_OK(antler_series_append(series, 100, x, x));
     s.standardise = false;
     s.device = ANTLER_DEVICE_CPU;
     CHECK_FAILS(train(&s, series, 1, &on_cpu, out), ANTLER_DIVERGED, "the loss is not finite");
@@ -165,13 +214,27 @@ static void lssm_diverges(void **state)
     antler_series_free(series);
 }
 
+static void lssm_diverges(void **state)
+{
+    (void)state;
+    diverges(lssm_settings(12, 3, 0), 2, 0);
+}
+
+static void mamba2_diverges(void **state)
+{
+    (void)state;
+    diverges(mamba2_settings(12, 1, 0), 1, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lssm_short),      cmocka_unit_test(lssm_chunks),
-        cmocka_unit_test(lssm_tiles),      cmocka_unit_test(lssm_in_float),
-        cmocka_unit_test(lssm_same_bytes), cmocka_unit_test(lssm_alone_and_among),
-        cmocka_unit_test(lssm_diverges),
+        cmocka_unit_test(lssm_short),        cmocka_unit_test(lssm_chunks),
+        cmocka_unit_test(lssm_tiles),        cmocka_unit_test(lssm_in_float),
+        cmocka_unit_test(lssm_same_bytes),   cmocka_unit_test(lssm_alone_and_among),
+        cmocka_unit_test(lssm_diverges),     cmocka_unit_test(mamba2_training),
+        cmocka_unit_test(mamba2_same_bytes), cmocka_unit_test(mamba2_alone_and_among),
+        cmocka_unit_test(mamba2_diverges),
     };
     return cmocka_run_group_tests(tests, use_wide_fake, NULL);
 }

@@ -125,10 +125,6 @@ static void refuses(void **state)
     s.solver = ANTLER_SOLVER_REFERENCE;
     CHECK_FAILS(antler_settings_check(&s, NULL), ANTLER_ERROR_ARGUMENT, "use device: cpu");
     s.solver = ANTLER_SOLVER_AUTO;
-    s.model = ANTLER_MODEL_MAMBA2;
-    s.latent_dim = 16;
-    s.kappa = 0.9995;
-    CHECK_FAILS(antler_settings_check(&s, NULL), ANTLER_ERROR_ARGUMENT, "not mamba2");
     setenv("FAKE_CUDA", "full", 1);
     antler_series *series = make_series(90, 2, 0);
     antler_trainer *trainer = NULL;

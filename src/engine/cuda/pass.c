@@ -6,6 +6,7 @@
 static const ant_cuda_kind *const kinds[] = {
     [ANTLER_MODEL_SHPLRNN] = &ant_cuda_kind_shplrnn,
     [ANTLER_MODEL_LSSM] = &ant_cuda_kind_lssm,
+    [ANTLER_MODEL_MAMBA2] = &ant_cuda_kind_mamba2,
 };
 
 const ant_cuda_kind *ant_cuda_kind_of(const ant_engine_learning *work)

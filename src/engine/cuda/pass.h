@@ -51,7 +51,7 @@ typedef struct ant_cuda_kind {
 /* NULL: the GPU does not train this kind. */
 const ant_cuda_kind *ant_cuda_kind_of(const ant_engine_learning *work);
 
-extern const ant_cuda_kind ant_cuda_kind_shplrnn, ant_cuda_kind_lssm;
+extern const ant_cuda_kind ant_cuda_kind_shplrnn, ant_cuda_kind_lssm, ant_cuda_kind_mamba2;
 
 /* ---- what kinds share ----------------------------------------------------------------------------- */
 
