@@ -33,7 +33,7 @@ INLINE int first_item(const mamba2_problem &p, int block)
 
 // ---- enter ------------------------------------------------------------------------------------------------
 
-struct enter_memory {
+struct alignas(16) enter_memory {
     line x[N + K], normed[M], act[INNER + STATE], delta[HEADS], decay[HEADS];
     real own[WARPS * STATES], passed[WARPS][HEADS];
 };
@@ -130,7 +130,7 @@ extern "C" __global__ void __launch_bounds__(SCAN_SIDE * SCAN_SIDE) scan(const _
 #define GROUP      (4 * WARPS) // hidden units that are kept at a time
 #define CROSS_ROOM LARGER(LARGER(JOINED, WARPS *STATES), LARGER(2 * GROUP, INNER) * STRIDE)
 
-struct cross_memory {
+struct alignas(16) cross_memory {
     line x[N + K], v[M], r[M], dr[M], dv[M], gate[INNER], act[CONV], delta[HEADS], decay[HEADS], y[INNER], gated[INNER], error[N];
     real scale[COLUMNS]; // 1 / rms of the gated outputs
     real room[CROSS_ROOM], passed[WARPS][HEADS];
@@ -162,7 +162,7 @@ INLINE void find_v(const mamba2_problem &p, const place &at, const real *w, cros
     real v[outputs];
 #pragma unroll
     for (int i = 0; i < outputs; i++)
-        v[i] = m.v[row_of_part(at, i) < M ? row_of_part(at, i) : 0][at.column];
+        v[i] = row_of_part(at, i) < M ? m.v[row_of_part(at, i)][at.column] : real(0);
 #pragma unroll 4
     for (int c = 0; c < INNER; c++) {
         const real value = m.gated[c][at.column];
@@ -270,7 +270,7 @@ INLINE void readout_back(const place &at, const real *w, cross_memory &m, real *
 INLINE void gate_back(const place &at, const real *w, cross_memory &m, line *norms)
 {
     constexpr int count = ROWS_OF_PART(INNER);
-    real dv[M], dgated[count], along = 0;
+    real dv[M], dgated[count], opened[count], along = 0; // opened: sigmoid(gate)
     const real scale = m.scale[at.column];
 #pragma unroll
     for (int d = 0; d < M; d++)
@@ -286,7 +286,9 @@ INLINE void gate_back(const place &at, const real *w, cross_memory &m, line *nor
             for (int k = 0; k < 4; k++)
                 sum += four.a[k] * dv[4 * q + k];
         }
-        const real gate = m.gate[c][at.column], gated = m.y[c][at.column] * gate * sigmoid(gate);
+        const real gate = m.gate[c][at.column];
+        opened[i] = sigmoid(gate);
+        const real gated = m.y[c][at.column] * gate * opened[i];
         norms[c][at.column] = sum * gated * scale;
         dgated[i] = sum * w[PACK_norm_w + c];
         along += dgated[i] * gated;
@@ -295,10 +297,10 @@ INLINE void gate_back(const place &at, const real *w, cross_memory &m, line *nor
 #pragma unroll
     for (int i = 0; i < count; i++) {
         const int c = row_of_part(at, i);
-        const real gate = m.gate[c][at.column], y = m.y[c][at.column], opened = sigmoid(gate), silu = gate * opened;
+        const real gate = m.gate[c][at.column], y = m.y[c][at.column], silu = gate * opened[i];
         const real slope = scale * (dgated[i] - y * silu * along);
         m.y[c][at.column] = slope * silu;
-        m.gate[c][at.column] = slope * y * opened * (1 + gate * (1 - opened));
+        m.gate[c][at.column] = slope * y * opened[i] * (1 + gate * (1 - opened[i]));
     }
 }
 
@@ -406,7 +408,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) cross(const __gr
 
 #define ACT_ROWS LARGER(CONV + INNER, (JOINED + STRIDE - 1) / STRIDE)
 
-struct leave_memory {
+struct alignas(16) leave_memory {
     line x[N + K], hat[M], normed[M];
     line dq[PROJ]; // as proj_in: gate, q, Delta; the gate's slopes from the start, the others' in the end
     line decay[HEADS], dC[STATE];
