@@ -22,14 +22,9 @@
 #include "mamba2_recur.cuh"
 #include "reduce.cuh"
 
+// A block has every gridDim.x-th chunk of its replica, so that warm-ups, which cost less, are shared out.
 #define LARGER(a, b) ((a) > (b) ? (a) : (b))
 #define RESIDENT     (REAL_BITS == 32 && M <= 16 ? 2 : 1) // blocks of a multiprocessor
-
-// A block's chunks begin here, and end where those of the next do.
-INLINE int first_item(const mamba2_problem &p, int block)
-{
-    return (int)((long long)p.batch * p.chunks * block / gridDim.x);
-}
 
 // ---- enter ------------------------------------------------------------------------------------------------
 
@@ -47,7 +42,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) enter(const __gr
     const int replica = blockIdx.y;
     const real *w = stage_weights<ENTER_STAGED>(p.weights + (size_t)replica * PACK, reinterpret_cast<real *>(&m + 1), PACK_FEATURES);
     const features f = {m.x, m.x + N, nullptr, nullptr, m.normed, nullptr, nullptr, m.act, m.act, m.delta, m.decay};
-    for (int item = first_item(p, blockIdx.x); item < first_item(p, blockIdx.x + 1); item++) {
+    for (int item = blockIdx.x; item < p.batch * p.chunks; item += gridDim.x) {
         const place at = find_place(p, replica, item);
         real h[CHANNELS][STATE];
         load_window(p, at, f);
@@ -329,13 +324,13 @@ INLINE void clear_slopes(cross_memory &m)
 INLINE void find_y(const mamba2_problem &p, const place &at, const features &f, cross_memory &m)
 {
     real h[CHANNELS][STATE];
+    const state_share entering = load_share(p.states + at.item * STATES);
     clear(h);
     walk_on<ENDS>(at, f, h, nullptr, nullptr, nullptr);
     store_state(at, h, m.room + at.warp * STATES);
     find_passed(at, f, m.passed);
     __syncthreads();
-    for (int i = threadIdx.x; i < STATES; i += THREADS)
-        enter_columns(m.passed, m.room, i, p.states[at.item * STATES + i], true);
+    enter_all_columns(m.passed, m.room, entering, true);
     __syncthreads();
     load_state(at, m.room + at.warp * STATES, h);
     walk_on<OUTPUTS>(at, f, h, m.y, nullptr, nullptr);
@@ -364,7 +359,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) cross(const __gr
     real *sums = p.partial + ((size_t)replica * p.blocks + blockIdx.x) * TOTAL;
     double square = 0;
     fill_zero(sums + THETA_norm_w, TOTAL - THETA_norm_w);
-    for (int item = first_item(p, blockIdx.x); item < first_item(p, blockIdx.x + 1); item++) {
+    for (int item = blockIdx.x; item < p.batch * p.chunks; item += gridDim.x) {
         const place at = find_place(p, replica, item);
         load_window(p, at, f);
         embed(at, w, f);
@@ -438,21 +433,20 @@ INLINE void load_slopes(const mamba2_problem &p, const place &at, leave_memory &
 INLINE void recur_back(const mamba2_problem &p, const place &at, const features &f, leave_memory &m)
 {
     real h[CHANNELS][STATE], g[CHANNELS][STATE], last[CHANNELS];
-    real *entering = reinterpret_cast<real *>(m.out);
+    real *first = reinterpret_cast<real *>(m.out);
+    const state_share entering = load_share(p.states + at.item * STATES), leaving = load_share(p.adjoints + at.item * STATES);
     clear(h);
     walk_on<ENDS>(at, f, h, nullptr, nullptr, nullptr);
-    store_state(at, h, entering + at.warp * STATES);
+    store_state(at, h, first + at.warp * STATES);
     clear(g);
     walk_back<ENDS>(at, f, g, m.dy(), nullptr, nullptr, last);
     store_state(at, g, m.own + at.warp * STATES);
     find_passed(at, f, m.passed);
     __syncthreads();
-    for (int i = threadIdx.x; i < STATES; i += THREADS) {
-        enter_columns(m.passed, entering, i, p.states[at.item * STATES + i], true);
-        enter_columns(m.passed, m.own, i, p.adjoints[at.item * STATES + i], false);
-    }
+    enter_all_columns(m.passed, first, entering, true);
+    enter_all_columns(m.passed, m.own, leaving, false);
     __syncthreads();
-    load_state(at, entering + at.warp * STATES, h);
+    load_state(at, first + at.warp * STATES, h);
     __syncthreads();
     walk_on<SLOPES_TOO>(at, f, h, m.out, m.dy(), m.dC);
     load_state(at, m.own + at.warp * STATES, g);
@@ -616,7 +610,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) leave(const __gr
     const features f = {m.x, m.x + N, nullptr, m.hat, m.normed, m.rstd, nullptr, m.q(), m.act, m.delta(), m.decay};
     real *sums = p.partial + ((size_t)replica * p.blocks + blockIdx.x) * TOTAL;
     fill_zero(sums, THETA_norm_w);
-    for (int item = first_item(p, blockIdx.x); item < first_item(p, blockIdx.x + 1); item++) {
+    for (int item = blockIdx.x; item < p.batch * p.chunks; item += gridDim.x) {
         const place at = find_place(p, replica, item);
         load_window(p, at, f);
         embed(at, w, f);
