@@ -20,7 +20,7 @@
 // variant: -DREAL_BITS=64 -DM=10 -DN=6 -DL=128 -DK=0 -DLEARN_THREADS=256
 // variant: -DREAL_BITS=32 -DM=5 -DN=3 -DL=50 -DK=2 -DLEARN_THREADS=256
 // variant: -DREAL_BITS=32 -DM=64 -DN=20 -DL=300 -DK=1 -DLEARN_THREADS=512
-// spills: cross leave enter (only where a step or a unit has more numbers than there are registers)
+// spills: cross leave enter (where a step or a unit has more numbers than there are registers) prepare update (as update.cu)
 #if !defined REAL_BITS || !defined M || !defined N || !defined L || !defined K
 #error "the host gives the macros named above"
 #endif
@@ -277,7 +277,7 @@ INLINE void drive(enter_memory &memory, const real *theta, int count)
     __syncthreads();
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) enter(const __grid_constant__ lssm_problem p)
+extern "C" __global__ void __launch_bounds__(THREADS, 3) enter(const __grid_constant__ lssm_problem p)
 {
     extern __shared__ __align__(16) unsigned char bytes[];
     enter_memory &memory = *reinterpret_cast<enter_memory *>(bytes);
@@ -492,7 +492,7 @@ INLINE double cross_piece(const lssm_problem &p, cross_memory &memory, const rea
     return squares;
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) cross(const __grid_constant__ lssm_problem p)
+extern "C" __global__ void __launch_bounds__(THREADS, 3) cross(const __grid_constant__ lssm_problem p)
 {
     extern __shared__ __align__(16) unsigned char bytes[];
     cross_memory &memory = *reinterpret_cast<cross_memory *>(bytes);
@@ -699,7 +699,7 @@ INLINE void sum_hidden(const lssm_problem &p, leave_memory &memory, int replica,
 }
 
 // A worker is GROUPS blocks for the hidden units and one for the rest.
-extern "C" __global__ void __launch_bounds__(THREADS) leave(const __grid_constant__ lssm_problem p)
+extern "C" __global__ void __launch_bounds__(THREADS, 3) leave(const __grid_constant__ lssm_problem p)
 {
     extern __shared__ __align__(16) unsigned char bytes[];
     leave_memory &memory = *reinterpret_cast<leave_memory *>(bytes);
