@@ -135,8 +135,9 @@ static antler_status plan(ant_cuda_pass *pass, mamba2 *m)
         .weight = 2.0 / ((double)w->N * (double)(T - w->settings->warmup) * (double)batch),
     };
     snprintf(m->choice, sizeof m->choice,
-             "chunked scan on the GPU: %zu chunks of %zu steps, %u blocks of a run", batch * chunks, steps,
-             m->cross.grid.grid[0]);
+             "scan on the GPU: the mamba2 is linear in its state; %zu chunks of %zu steps per sequence, %u "
+             "blocks per run",
+             chunks, steps, m->cross.grid.grid[0]);
     return ANTLER_OK;
 }
 
