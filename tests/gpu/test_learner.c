@@ -129,6 +129,19 @@ static const shape linear_shapes[] = {
     {150, 20, 600, 1, 0, false, 70, 1, 0, ANTLER_SOLVER_AUTO, 0, ANTLER_MODEL_LSSM},
 };
 
+/* Around the lengths of chunks, 28 steps in double and 60 in float. */
+static const shape mamba2_shapes[] = {
+    {4, 1, 5, 1, 0, false, 1, 1, 0, ANTLER_SOLVER_AUTO, 0, ANTLER_MODEL_MAMBA2},
+    {12, 3, 37, 2, 0, false, 61, 3, 20, ANTLER_SOLVER_AUTO, 0, ANTLER_MODEL_MAMBA2},
+    {16, 6, 128, 0, 0, false, 29, 2, 0, ANTLER_SOLVER_SCAN, 0, ANTLER_MODEL_MAMBA2},
+    {16, 6, 128, 0, 0, false, 60, 5, 59, ANTLER_SOLVER_AUTO, 0, ANTLER_MODEL_MAMBA2},
+    {32, 6, 128, 0, 0, false, 59, 5, 0, ANTLER_SOLVER_AUTO, 0, ANTLER_MODEL_MAMBA2},
+    {32, 6, 128, 0, 0, false, 5000, 1, 1000, ANTLER_SOLVER_AUTO, 0, ANTLER_MODEL_MAMBA2},
+    {16, 6, 128, 0, 0, false, 81920, 1, 16384, ANTLER_SOLVER_AUTO, 0, ANTLER_MODEL_MAMBA2},
+    {20, 9, 200, 0, 0, false, 200, 100, 0, ANTLER_SOLVER_AUTO, 0, ANTLER_MODEL_MAMBA2},
+    {64, 3, 50, 0, 0, false, 130, 1, 0, ANTLER_SOLVER_AUTO, 0, ANTLER_MODEL_MAMBA2},
+};
+
 /* All of them, or the first `few` under a sanitizer. */
 static void check_shapes(const shape *list, size_t count, size_t few, antler_precision precision)
 {
@@ -140,12 +153,14 @@ static void shapes_in_double(void)
 {
     check_shapes(shapes, sizeof shapes / sizeof shapes[0], 5, ANTLER_PRECISION_DOUBLE);
     check_shapes(linear_shapes, sizeof linear_shapes / sizeof linear_shapes[0], 3, ANTLER_PRECISION_DOUBLE);
+    check_shapes(mamba2_shapes, sizeof mamba2_shapes / sizeof mamba2_shapes[0], 3, ANTLER_PRECISION_DOUBLE);
 }
 
 static void shapes_in_float(void)
 {
     check_shapes(shapes, sizeof shapes / sizeof shapes[0], 5, ANTLER_PRECISION_FLOAT);
     check_shapes(linear_shapes, sizeof linear_shapes / sizeof linear_shapes[0], 3, ANTLER_PRECISION_FLOAT);
+    check_shapes(mamba2_shapes, sizeof mamba2_shapes / sizeof mamba2_shapes[0], 3, ANTLER_PRECISION_FLOAT);
 }
 
 /* B without full rank: small singular values count as zero, as on the CPU. */
@@ -253,12 +268,14 @@ static void fifty_updates_in_double(void)
     compare_training(ANTLER_PRECISION_DOUBLE, ANTLER_MODEL_SHPLRNN, ANTLER_SOLVER_AUTO, 1e-7);
     compare_training(ANTLER_PRECISION_DOUBLE, ANTLER_MODEL_SHPLRNN, ANTLER_SOLVER_SHOOTING, 1e-6);
     compare_training(ANTLER_PRECISION_DOUBLE, ANTLER_MODEL_LSSM, ANTLER_SOLVER_AUTO, 1e-7);
+    compare_training(ANTLER_PRECISION_DOUBLE, ANTLER_MODEL_MAMBA2, ANTLER_SOLVER_AUTO, 1e-7);
 }
 
 static void fifty_updates_in_float(void)
 {
     compare_training(ANTLER_PRECISION_FLOAT, ANTLER_MODEL_SHPLRNN, ANTLER_SOLVER_AUTO, 2e-3);
     compare_training(ANTLER_PRECISION_FLOAT, ANTLER_MODEL_LSSM, ANTLER_SOLVER_AUTO, 2e-3);
+    compare_training(ANTLER_PRECISION_FLOAT, ANTLER_MODEL_MAMBA2, ANTLER_SOLVER_AUTO, 2e-3);
 }
 
 /* All bytes of a file; the caller frees them. */
@@ -307,9 +324,10 @@ static void same_bytes(void)
     char folder[] = "/tmp/antler-gpu-XXXXXX", command[100];
     antler_series *series = make_series();
     EXPECT(mkdtemp(folder) != NULL, "no folder");
-    for (int variant = 0; variant < 3; variant++) {
-        antler_settings s =
-            training(ANTLER_PRECISION_FLOAT, variant == 2 ? ANTLER_MODEL_LSSM : ANTLER_MODEL_SHPLRNN);
+    static const antler_model_kind_id models[] = {ANTLER_MODEL_SHPLRNN, ANTLER_MODEL_SHPLRNN,
+                                                  ANTLER_MODEL_LSSM, ANTLER_MODEL_MAMBA2};
+    for (int variant = 0; variant < 4; variant++) {
+        antler_settings s = training(ANTLER_PRECISION_FLOAT, models[variant]);
         snprintf(s.results, sizeof s.results, "%s", folder);
         s.solver = variant == 1 ? ANTLER_SOLVER_SHOOTING : ANTLER_SOLVER_AUTO;
         s.seed = (uint64_t)(17 + variant);
@@ -372,6 +390,7 @@ static void goes_on_elsewhere(void)
 {
     go_on_elsewhere(ANTLER_MODEL_SHPLRNN);
     go_on_elsewhere(ANTLER_MODEL_LSSM);
+    go_on_elsewhere(ANTLER_MODEL_MAMBA2);
 }
 
 int main(int argc, char **argv)

@@ -33,7 +33,7 @@ static gpu_answer solve_on_gpu(const problem *p, int bits)
     antler_solve_report report;
     gpu_answer a = {.gradient = get(p->layout.total, sizeof(double))};
     CHECK_OK(antler_problem_create(&s, p->layout.dims.N, p->layout.dims.K, &on_gpu));
-    assert_non_null(strstr(antler_problem_choice(on_gpu), "chunked scan on the GPU"));
+    assert_non_null(strstr(antler_problem_choice(on_gpu), "scan on the GPU"));
     antler_problem_set_parameters(on_gpu, p->parameters);
     antler_problem_set_data(on_gpu, p->x, p->s);
     CHECK_OK(antler_problem_check(on_gpu, &report, &a.states, &a.slopes));

@@ -85,7 +85,7 @@ static antler_status choose_columns(ant_cuda_pass *pass, mamba2 *m)
 }
 
 /* One of the three kernels that walk through chunks: as many blocks of a run as find room beside those of
-   the other runs, with the same number of chunks each. */
+   the other runs. */
 static antler_status plan_walk(const ant_cuda_pass *pass, const mamba2 *m, const char *name, int shared,
                                size_t chunks, stage *to)
 {
@@ -98,8 +98,8 @@ static antler_status plan_walk(const ant_cuda_pass *pass, const mamba2 *m, const
               "the GPU %s has no room for a block of '%s'; use device: cpu", pass->device->name, name);
     const size_t runs = pass->work->settings->runs,
                  all = (size_t)resident * (size_t)pass->device->multiprocessors;
-    const size_t most = all > runs ? all / runs : 1, each = (chunks + most - 1) / most;
-    to->grid = ant_cuda_grid_1d((unsigned)((chunks + each - 1) / each), threads);
+    const size_t most = all > runs ? all / runs : 1;
+    to->grid = ant_cuda_grid_1d((unsigned)(chunks < most ? chunks : most), threads);
     to->grid.grid[1] = (unsigned)pass->work->replicas;
     to->grid.shared = (size_t)shared;
     return ANTLER_OK;
@@ -135,8 +135,9 @@ static antler_status plan(ant_cuda_pass *pass, mamba2 *m)
         .weight = 2.0 / ((double)w->N * (double)(T - w->settings->warmup) * (double)batch),
     };
     snprintf(m->choice, sizeof m->choice,
-             "chunked scan on the GPU: %zu chunks of %zu steps, %u blocks of a run", batch * chunks, steps,
-             m->cross.grid.grid[0]);
+             "scan on the GPU: the mamba2 is linear in its state; %zu chunks of %zu steps per sequence, %u "
+             "blocks per run",
+             chunks, steps, m->cross.grid.grid[0]);
     return ANTLER_OK;
 }
 

@@ -22,18 +22,13 @@
 #include "mamba2_recur.cuh"
 #include "reduce.cuh"
 
+// A block has every gridDim.x-th chunk of its replica, so that warm-ups, which cost less, are shared out.
 #define LARGER(a, b) ((a) > (b) ? (a) : (b))
 #define RESIDENT     (REAL_BITS == 32 && M <= 16 ? 2 : 1) // blocks of a multiprocessor
 
-// A block's chunks begin here, and end where those of the next do.
-INLINE int first_item(const mamba2_problem &p, int block)
-{
-    return (int)((long long)p.batch * p.chunks * block / gridDim.x);
-}
-
 // ---- enter ------------------------------------------------------------------------------------------------
 
-struct enter_memory {
+struct alignas(16) enter_memory {
     line x[N + K], normed[M], act[INNER + STATE], delta[HEADS], decay[HEADS];
     real own[WARPS * STATES], passed[WARPS][HEADS];
 };
@@ -47,7 +42,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) enter(const __gr
     const int replica = blockIdx.y;
     const real *w = stage_weights<ENTER_STAGED>(p.weights + (size_t)replica * PACK, reinterpret_cast<real *>(&m + 1), PACK_FEATURES);
     const features f = {m.x, m.x + N, nullptr, nullptr, m.normed, nullptr, nullptr, m.act, m.act, m.delta, m.decay};
-    for (int item = first_item(p, blockIdx.x); item < first_item(p, blockIdx.x + 1); item++) {
+    for (int item = blockIdx.x; item < p.batch * p.chunks; item += gridDim.x) {
         const place at = find_place(p, replica, item);
         real h[CHANNELS][STATE];
         load_window(p, at, f);
@@ -130,7 +125,7 @@ extern "C" __global__ void __launch_bounds__(SCAN_SIDE * SCAN_SIDE) scan(const _
 #define GROUP      (4 * WARPS) // hidden units that are kept at a time
 #define CROSS_ROOM LARGER(LARGER(JOINED, WARPS *STATES), LARGER(2 * GROUP, INNER) * STRIDE)
 
-struct cross_memory {
+struct alignas(16) cross_memory {
     line x[N + K], v[M], r[M], dr[M], dv[M], gate[INNER], act[CONV], delta[HEADS], decay[HEADS], y[INNER], gated[INNER], error[N];
     real scale[COLUMNS]; // 1 / rms of the gated outputs
     real room[CROSS_ROOM], passed[WARPS][HEADS];
@@ -162,7 +157,7 @@ INLINE void find_v(const mamba2_problem &p, const place &at, const real *w, cros
     real v[outputs];
 #pragma unroll
     for (int i = 0; i < outputs; i++)
-        v[i] = m.v[row_of_part(at, i) < M ? row_of_part(at, i) : 0][at.column];
+        v[i] = row_of_part(at, i) < M ? m.v[row_of_part(at, i)][at.column] : real(0);
 #pragma unroll 4
     for (int c = 0; c < INNER; c++) {
         const real value = m.gated[c][at.column];
@@ -270,7 +265,7 @@ INLINE void readout_back(const place &at, const real *w, cross_memory &m, real *
 INLINE void gate_back(const place &at, const real *w, cross_memory &m, line *norms)
 {
     constexpr int count = ROWS_OF_PART(INNER);
-    real dv[M], dgated[count], along = 0;
+    real dv[M], dgated[count], opened[count], along = 0; // opened: sigmoid(gate)
     const real scale = m.scale[at.column];
 #pragma unroll
     for (int d = 0; d < M; d++)
@@ -286,7 +281,9 @@ INLINE void gate_back(const place &at, const real *w, cross_memory &m, line *nor
             for (int k = 0; k < 4; k++)
                 sum += four.a[k] * dv[4 * q + k];
         }
-        const real gate = m.gate[c][at.column], gated = m.y[c][at.column] * gate * sigmoid(gate);
+        const real gate = m.gate[c][at.column];
+        opened[i] = sigmoid(gate);
+        const real gated = m.y[c][at.column] * gate * opened[i];
         norms[c][at.column] = sum * gated * scale;
         dgated[i] = sum * w[PACK_norm_w + c];
         along += dgated[i] * gated;
@@ -295,10 +292,10 @@ INLINE void gate_back(const place &at, const real *w, cross_memory &m, line *nor
 #pragma unroll
     for (int i = 0; i < count; i++) {
         const int c = row_of_part(at, i);
-        const real gate = m.gate[c][at.column], y = m.y[c][at.column], opened = sigmoid(gate), silu = gate * opened;
+        const real gate = m.gate[c][at.column], y = m.y[c][at.column], silu = gate * opened[i];
         const real slope = scale * (dgated[i] - y * silu * along);
         m.y[c][at.column] = slope * silu;
-        m.gate[c][at.column] = slope * y * opened * (1 + gate * (1 - opened));
+        m.gate[c][at.column] = slope * y * opened[i] * (1 + gate * (1 - opened[i]));
     }
 }
 
@@ -327,13 +324,13 @@ INLINE void clear_slopes(cross_memory &m)
 INLINE void find_y(const mamba2_problem &p, const place &at, const features &f, cross_memory &m)
 {
     real h[CHANNELS][STATE];
+    const state_share entering = load_share(p.states + at.item * STATES);
     clear(h);
     walk_on<ENDS>(at, f, h, nullptr, nullptr, nullptr);
     store_state(at, h, m.room + at.warp * STATES);
     find_passed(at, f, m.passed);
     __syncthreads();
-    for (int i = threadIdx.x; i < STATES; i += THREADS)
-        enter_columns(m.passed, m.room, i, p.states[at.item * STATES + i], true);
+    enter_all_columns(m.passed, m.room, entering, true);
     __syncthreads();
     load_state(at, m.room + at.warp * STATES, h);
     walk_on<OUTPUTS>(at, f, h, m.y, nullptr, nullptr);
@@ -362,7 +359,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) cross(const __gr
     real *sums = p.partial + ((size_t)replica * p.blocks + blockIdx.x) * TOTAL;
     double square = 0;
     fill_zero(sums + THETA_norm_w, TOTAL - THETA_norm_w);
-    for (int item = first_item(p, blockIdx.x); item < first_item(p, blockIdx.x + 1); item++) {
+    for (int item = blockIdx.x; item < p.batch * p.chunks; item += gridDim.x) {
         const place at = find_place(p, replica, item);
         load_window(p, at, f);
         embed(at, w, f);
@@ -406,7 +403,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) cross(const __gr
 
 #define ACT_ROWS LARGER(CONV + INNER, (JOINED + STRIDE - 1) / STRIDE)
 
-struct leave_memory {
+struct alignas(16) leave_memory {
     line x[N + K], hat[M], normed[M];
     line dq[PROJ]; // as proj_in: gate, q, Delta; the gate's slopes from the start, the others' in the end
     line decay[HEADS], dC[STATE];
@@ -436,21 +433,20 @@ INLINE void load_slopes(const mamba2_problem &p, const place &at, leave_memory &
 INLINE void recur_back(const mamba2_problem &p, const place &at, const features &f, leave_memory &m)
 {
     real h[CHANNELS][STATE], g[CHANNELS][STATE], last[CHANNELS];
-    real *entering = reinterpret_cast<real *>(m.out);
+    real *first = reinterpret_cast<real *>(m.out);
+    const state_share entering = load_share(p.states + at.item * STATES), leaving = load_share(p.adjoints + at.item * STATES);
     clear(h);
     walk_on<ENDS>(at, f, h, nullptr, nullptr, nullptr);
-    store_state(at, h, entering + at.warp * STATES);
+    store_state(at, h, first + at.warp * STATES);
     clear(g);
     walk_back<ENDS>(at, f, g, m.dy(), nullptr, nullptr, last);
     store_state(at, g, m.own + at.warp * STATES);
     find_passed(at, f, m.passed);
     __syncthreads();
-    for (int i = threadIdx.x; i < STATES; i += THREADS) {
-        enter_columns(m.passed, entering, i, p.states[at.item * STATES + i], true);
-        enter_columns(m.passed, m.own, i, p.adjoints[at.item * STATES + i], false);
-    }
+    enter_all_columns(m.passed, first, entering, true);
+    enter_all_columns(m.passed, m.own, leaving, false);
     __syncthreads();
-    load_state(at, entering + at.warp * STATES, h);
+    load_state(at, first + at.warp * STATES, h);
     __syncthreads();
     walk_on<SLOPES_TOO>(at, f, h, m.out, m.dy(), m.dC);
     load_state(at, m.own + at.warp * STATES, g);
@@ -614,7 +610,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) leave(const __gr
     const features f = {m.x, m.x + N, nullptr, m.hat, m.normed, m.rstd, nullptr, m.q(), m.act, m.delta(), m.decay};
     real *sums = p.partial + ((size_t)replica * p.blocks + blockIdx.x) * TOTAL;
     fill_zero(sums, THETA_norm_w);
-    for (int item = first_item(p, blockIdx.x); item < first_item(p, blockIdx.x + 1); item++) {
+    for (int item = blockIdx.x; item < p.batch * p.chunks; item += gridDim.x) {
         const place at = find_place(p, replica, item);
         load_window(p, at, f);
         embed(at, w, f);

@@ -378,4 +378,26 @@ INLINE real enter_columns(const real (*passed)[HEADS], real *own, int element, r
     return state;
 }
 
+// A thread's share of the numbers of a chunk's state, on their way from global memory while something else is done.
+struct state_share {
+    real a[(STATES + THREADS - 1) / THREADS];
+};
+
+INLINE state_share load_share(const real *from)
+{
+    state_share s;
+#pragma unroll
+    for (int i = 0; i < (STATES + THREADS - 1) / THREADS; i++)
+        s.a[i] = threadIdx.x + i * THREADS < STATES ? from[threadIdx.x + i * THREADS] : real(0);
+    return s;
+}
+
+INLINE void enter_all_columns(const real (*passed)[HEADS], real *own, const state_share &state, bool forward)
+{
+#pragma unroll
+    for (int i = 0; i < (STATES + THREADS - 1) / THREADS; i++)
+        if (threadIdx.x + i * THREADS < STATES)
+            enter_columns(passed, own, threadIdx.x + i * THREADS, state.a[i], forward);
+}
+
 #endif

@@ -167,16 +167,18 @@ INLINE real exp_of(real x) { return exp(x); }
 INLINE real expm1_of(real x) { return expm1(x); }
 INLINE real log1p_of(real x) { return log1p(x); }
 INLINE real root_of(real x) { return sqrt(x); }
+INLINE real inverse_of(real x) { return 1 / x; }
 #else
 INLINE real exp_of(real x) { return expf(x); }
 INLINE real expm1_of(real x) { return expm1f(x); }
 INLINE real log1p_of(real x) { return log1pf(x); }
 INLINE real root_of(real x) { return sqrtf(x); }
+INLINE real inverse_of(real x) { return __fdividef(1, x); } // to 2 units in the last place, without a branch; infinity gives 0
 #endif
 
 INLINE real sigmoid(real x)
 {
-    return 1 / (1 + exp_of(-x));
+    return inverse_of(1 + exp_of(-x));
 }
 
 #endif
