@@ -38,7 +38,7 @@ static antler_status compile(ant_cuda_solver *s, const ant_engine_learning *work
     s->program = NULL;
     ANT_TRY(ant_cuda_compile_shape(s->device, "solve.cu", work, more, 3, &s->program));
     ANT_TRY(ant_cuda_program_kernel(s->program, "solve", &s->kernel));
-    ANT_TRY(ant_cuda_pass_facts(s->device, s->program, "solve_facts", facts, 9));
+    ANT_TRY(ant_cuda_pass_facts(s->device, s->program, "solve_facts", facts, sizeof facts / sizeof facts[0]));
     *shared = (size_t)facts[0];
     s->pack = facts[1];
     s->row = facts[2];
