@@ -135,7 +135,7 @@ static inline void compare_rows(const seen *a, const seen *b, size_t run, double
             compared++;
         }
     }
-    assert_true(compared >= 4); /* updates 1, 2, 4, 6 */
+    assert_true(compared >= 4);
 }
 
 typedef struct comparison {
@@ -143,7 +143,7 @@ typedef struct comparison {
     size_t rows, dim, inputs; /* of the series */
     size_t run;
     double tolerance;   /* of parameters and of rows of the log */
-    double agreement;   /* of states and gradient with plain loops, at updates 3 and 6 */
+    double agreement;   /* of states and gradient with plain loops, at every third update */
     const char *choice; /* what the GPU says of its solver */
 } comparison;
 
