@@ -30,7 +30,7 @@ static antler_status compile(ant_cuda_solver *s, const ant_engine_learning *work
 {
     char warps[32], newton[32], chunked[32];
     const char *const more[] = {warps, newton, chunked};
-    int facts[9] = {0};
+    int facts[11] = {0};
     snprintf(warps, sizeof warps, "-DWARPS=%d", s->plan.warps);
     snprintf(newton, sizeof newton, "-DNEWTON=%d", s->plan.newton);
     snprintf(chunked, sizeof chunked, "-DCHUNKED=%d", s->plan.chunks > 1);
@@ -48,6 +48,10 @@ static antler_status compile(ant_cuda_solver *s, const ant_engine_learning *work
     s->hidden = facts[6];
     s->latent = facts[7];
     s->keeps_hidden = facts[8];
+    s->threads = (unsigned)facts[9];
+    const size_t bytes = s->real_bytes == sizeof(float) ? sizeof(problem_f32) : sizeof(problem_f64);
+    ANT_CHECK((size_t)facts[10] == bytes, ANTLER_ERROR_INTERNAL,
+              "solve_problem has %d bytes in the kernels and %zu here", facts[10], bytes);
     return ANTLER_OK;
 }
 
@@ -77,9 +81,8 @@ static antler_status choose(ant_cuda_solver *s, const ant_engine_learning *work)
 /* As many teams side by side as fit; the rest follow them. */
 static antler_status choose_grid(ant_cuda_solver *s)
 {
-    const unsigned threads = 32u * (unsigned)s->plan.warps;
     int resident = 0;
-    ANT_TRY(ant_cuda_kernel_occupancy(s->device, &s->kernel, threads, s->grid.shared, &resident));
+    ANT_TRY(ant_cuda_kernel_occupancy(s->device, &s->kernel, s->threads, s->grid.shared, &resident));
     const int most = resident * s->device->multiprocessors;
     ANT_CHECK(most >= 1 && s->device->cooperative, ANTLER_ERROR_DEVICE,
               "the GPU %s cannot run the solver: its blocks have to be resident together; use the CPU",
@@ -91,7 +94,7 @@ static antler_status choose_grid(ant_cuda_solver *s)
     const int room = most / s->plan.blocks;
     const int teams = s->replicas < (size_t)room ? (int)s->replicas : room;
     const size_t shared = s->grid.shared;
-    s->grid = ant_cuda_grid_1d((unsigned)(teams * s->plan.blocks), threads);
+    s->grid = ant_cuda_grid_1d((unsigned)(teams * s->plan.blocks), s->threads);
     s->grid.shared = shared;
     s->grid.cooperative = true;
     return ANTLER_OK;
