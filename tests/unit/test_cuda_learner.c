@@ -44,6 +44,7 @@ static void same_as_cpu_in_stretches(void **state)
     antler_settings s = plain_settings();
     s.solver = ANTLER_SOLVER_SHOOTING;
     s.runs = 1;
+    s.batch_size = 2;
     compare_with_cpu((comparison){.settings = s,
                                   .rows = 90,
                                   .dim = 2,

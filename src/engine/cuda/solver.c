@@ -30,7 +30,7 @@ static antler_status compile(ant_cuda_solver *s, const ant_engine_learning *work
 {
     char warps[32], newton[32], chunked[32];
     const char *const more[] = {warps, newton, chunked};
-    int facts[9] = {0};
+    int facts[10] = {0};
     snprintf(warps, sizeof warps, "-DWARPS=%d", s->plan.warps);
     snprintf(newton, sizeof newton, "-DNEWTON=%d", s->plan.newton);
     snprintf(chunked, sizeof chunked, "-DCHUNKED=%d", s->plan.chunks > 1);
@@ -38,7 +38,7 @@ static antler_status compile(ant_cuda_solver *s, const ant_engine_learning *work
     s->program = NULL;
     ANT_TRY(ant_cuda_compile_shape(s->device, "solve.cu", work, more, 3, &s->program));
     ANT_TRY(ant_cuda_program_kernel(s->program, "solve", &s->kernel));
-    ANT_TRY(ant_cuda_pass_facts(s->device, s->program, "solve_facts", facts, 9));
+    ANT_TRY(ant_cuda_pass_facts(s->device, s->program, "solve_facts", facts, 10));
     *shared = (size_t)facts[0];
     s->pack = facts[1];
     s->row = facts[2];
@@ -48,6 +48,7 @@ static antler_status compile(ant_cuda_solver *s, const ant_engine_learning *work
     s->hidden = facts[6];
     s->latent = facts[7];
     s->keeps_hidden = facts[8];
+    s->threads = (unsigned)facts[9];
     return ANTLER_OK;
 }
 
@@ -77,9 +78,8 @@ static antler_status choose(ant_cuda_solver *s, const ant_engine_learning *work)
 /* As many teams side by side as fit; the rest follow them. */
 static antler_status choose_grid(ant_cuda_solver *s)
 {
-    const unsigned threads = 32u * (unsigned)s->plan.warps;
     int resident = 0;
-    ANT_TRY(ant_cuda_kernel_occupancy(s->device, &s->kernel, threads, s->grid.shared, &resident));
+    ANT_TRY(ant_cuda_kernel_occupancy(s->device, &s->kernel, s->threads, s->grid.shared, &resident));
     const int most = resident * s->device->multiprocessors;
     ANT_CHECK(most >= 1 && s->device->cooperative, ANTLER_ERROR_DEVICE,
               "the GPU %s cannot run the solver: its blocks have to be resident together; use the CPU",
@@ -91,7 +91,7 @@ static antler_status choose_grid(ant_cuda_solver *s)
     const int room = most / s->plan.blocks;
     const int teams = s->replicas < (size_t)room ? (int)s->replicas : room;
     const size_t shared = s->grid.shared;
-    s->grid = ant_cuda_grid_1d((unsigned)(teams * s->plan.blocks), threads);
+    s->grid = ant_cuda_grid_1d((unsigned)(teams * s->plan.blocks), s->threads);
     s->grid.shared = shared;
     s->grid.cooperative = true;
     return ANTLER_OK;
