@@ -15,6 +15,7 @@
         int flow;                                                                                            \
         int replicas;                                                                                        \
         int staged;                                                                                          \
+        int fallback;                                                                                        \
         real alpha, tolerance, freeze;                                                                       \
         double weight;                                                                                       \
         ant_cu_pointer pack, x, s, rows, masks, hidden, delta, records, partial, squares, sums, arrived,     \
@@ -142,6 +143,7 @@ static void describe(ant_cuda_solver *s, const ant_cuda_pass *pass)
         .flow = set->teacher == ANTLER_TEACHER_FLOW,
         .replicas = (int)s->replicas,
         .staged = s->staged,
+        .fallback = set->fallback ? s->plan.chunks : 0, /* exact after as many */
         .alpha = set->gtf_alpha,
         .tolerance = set->tolerance > 0.0 ? set->tolerance
                      : single             ? 1e-6

@@ -467,7 +467,7 @@ INLINE void recur_back(const mamba2_problem &p, const place &at, const features 
 INLINE void heads_back(const mamba2_problem &p, const place &at, const real *w, leave_memory &m)
 {
     const int t = at.column;
-    for (int h = 2 * at.part; h < 2 * at.part + 2; h++) {
+    for (int h = at.part; h < HEADS; h += 4) {
         const real delta = m.delta()[h][t], A = w[PACK_A + h], skip = w[PACK_skip + h];
         real dlog = 0, direct = 0, skips = 0;
         for (int c = h * HEAD; c < (h + 1) * HEAD; c++) {

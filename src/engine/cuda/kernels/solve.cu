@@ -106,7 +106,7 @@ INLINE void solve_forward(const solve_problem &p, solve_memory &memory, border_t
         followed += renew;
         write_maps(p, memory, work, iteration >= p.max_iterations, false); // then ends are handed on as they are: exact after `chunks` rounds
         exact = join_borders(memory.border, team, side, p.tolerance, 0);
-        if (++iteration >= p.max_iterations + p.chunks || exact)
+        if (++iteration >= p.max_iterations + p.fallback || exact)
             break;
         begin_at_teacher(p, work, side, false);
     }
