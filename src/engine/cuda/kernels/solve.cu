@@ -271,5 +271,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) solve(const __grid_cons
     }
 }
 
-// What the host has to know of this variant.
-extern "C" __device__ const int solve_facts[] = {(int)(STAGED_BYTES + sizeof(phase_memory)), PACK, ROW, MASKS, RECORD, SUMS, LP, MP, KEEP_HIDDEN, THREADS};
+// What the host has to know of this variant; and the bytes of the problem, which it compares with its own.
+extern "C" __device__ const int solve_facts[] = {(int)(STAGED_BYTES + sizeof(phase_memory)), PACK, ROW, MASKS, RECORD, SUMS, LP, MP, KEEP_HIDDEN, THREADS,
+                                                 (int)sizeof(solve_problem)};
