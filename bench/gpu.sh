@@ -66,6 +66,33 @@ start_lr: 1e-3
 MAR_lambda: 0.1
 regularised_units: 4"
 
+train lssm "data: l96.npy
+model: lssm
+latent_dim: 10
+hidden_dim: 128
+kappa: 0.9995
+sequence_length: 8192
+warmup: 4096
+batch_size: 1
+updates: 3000
+schedule: constant
+start_lr: 1e-3
+MAR_lambda: 0.1
+regularised_units: 4"
+
+for d in 16 32; do
+    train "mamba2-d$d" "data: l96.npy
+model: mamba2
+latent_dim: $d
+hidden_dim: 128
+sequence_length: 8192
+warmup: 4096
+batch_size: 1
+updates: 1000
+schedule: constant
+start_lr: 1e-3"
+done
+
 echo "== forward + backward, and a whole update (B = 1, float)"
 printf '%4s %5s %8s %5s  %-11s %10s %10s %9s %6s %9s %9s %9s\n' M L T B solver time update ns/step iter. memory states gradient
 for m in 4 16 64 128; do
@@ -73,6 +100,9 @@ for m in 4 16 64 128; do
 done
 row l96 l96.npy --length 32768 --alpha 0.08 --warmup 0.5
 row l96 l96.npy --length 81920 --alpha 0.08 --warmup 0.2
+row lssm l96.npy --length 81920 --warmup 0.2 # bar: an update in 0.15 ms
+row mamba2-d16 l96.npy --length 81920 --warmup 0.2 # bar: an update in 1 ms
+row mamba2-d32 l96.npy --length 81920 --warmup 0.2
 
 echo "== 20 replicas, T = 200, B = 16, M = 5, L = 50, 20,000 updates each (bar: 30 s for all)"
 updates=20000

@@ -7,7 +7,8 @@ build=$1
 stage=$build/gpu-tests
 rm -rf "$stage"
 mkdir -p "$stage/bin" "$stage/kernels"
-cp "$build"/tests/gpu_test_* "$build/antler" "$stage/bin/"
+cp "$build"/tests/gpu_test_* "$build/tests/golden" "$build/antler" "$stage/bin/"
+cp -r tests/golden "$stage/golden"
 cp src/engine/cuda/kernels/*.cu* "$stage/kernels/"
 cp scripts/test_gpu.sh "$stage/run.sh"
 cp bench/gpu.sh "$stage/bench.sh"

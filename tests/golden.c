@@ -1,5 +1,6 @@
 /*
- * golden.c - check folders of golden vectors: `golden DIR...`.
+ * golden.c - check folders of golden vectors: `golden DIR...`; on the GPU, those of models: `golden --device
+ * cuda DIR...`.
  *
  * A folder is one case: case.txt with `key value` lines, and float64 .npy arrays from an independent
  * implementation.  Prints the largest relative error per quantity; exit code 0 when all cases pass, 1
@@ -127,7 +128,12 @@ typedef struct tally {
     int passed, failed, broken, skipped;
 } tally;
 
-static void check_folder(const char *folder, tally *sum)
+static bool is_model(const golden_kind *kind)
+{
+    return kind == &golden_shplrnn || kind == &golden_lssm || kind == &golden_mamba2;
+}
+
+static void check_folder(const char *folder, bool on_device, tally *sum)
 {
     golden_case c = {.folder = folder};
     size_t end = strlen(folder);
@@ -147,6 +153,11 @@ static void check_folder(const char *folder, tally *sum)
         printf("  %-28s skipped: this build has no '%s'\n", c.name, kind->name);
         sum->skipped++;
         return;
+    } else if (on_device && !is_model(kind)) {
+        sum->skipped++;
+        return;
+    } else if (on_device) {
+        golden_check_device(&c);
     } else {
         kind->check(&c);
     }
@@ -158,12 +169,14 @@ static void check_folder(const char *folder, tally *sum)
 int main(int argc, char **argv)
 {
     tally sum = {0};
-    if (argc < 2) {
-        fprintf(stderr, "usage: golden DIR...\n");
+    const bool on_device = argc > 2 && strcmp(argv[1], "--device") == 0 && strcmp(argv[2], "cuda") == 0;
+    const int first = on_device ? 3 : 1;
+    if (argc <= first) {
+        fprintf(stderr, "usage: golden [--device cuda] DIR...\n");
         return 2;
     }
-    for (int i = 1; i < argc; i++)
-        check_folder(argv[i], &sum);
+    for (int i = first; i < argc; i++)
+        check_folder(argv[i], on_device, &sum);
     printf("golden: %d passed, %d failed, %d broken, %d skipped\n", sum.passed, sum.failed, sum.broken,
            sum.skipped);
     return sum.broken > 0 ? 2 : sum.failed > 0 ? 1 : 0;

@@ -29,7 +29,8 @@ static const cli_option options[] = {
     {"length", CLI_TEXT, "LIST", "T, steps of a sequence. Default 512,4096,32768.", AT(length), NULL},
     {"batch", CLI_TEXT, "LIST", "Sequences at once. Default 1.", AT(batch), NULL},
     {"solver", CLI_TEXT, "LIST",
-     "auto, sequential, shooting, deer, quasi-deer, reference. Default auto,sequential,shooting.",
+     "auto, sequential, shooting, deer, quasi-deer, scan, reference. Default auto,sequential,shooting; auto "
+     "for a model that is linear in its state.",
      AT(solvers), NULL},
     {"system", CLI_TEXT, "NAME", "Whose orbit is learnt. Default lorenz63.", AT(system), NULL},
     {"alpha", CLI_REAL, "A", "Forcing strength. Default 0.15.", AT(alpha), NULL},
@@ -213,6 +214,9 @@ static int load(settings *s, grid *g)
         g->latent[0] = antler_model_latent_dim(s->loaded);
         g->hidden[0] = antler_model_hidden_dim(s->loaded);
     }
+    const bool forced = s->loaded == NULL || strcmp(antler_model_kind(s->loaded), "shplrnn") == 0;
+    if (s->solvers == NULL)
+        s->solvers = forced ? "auto,sequential,shooting" : "auto";
     return -1;
 }
 
@@ -223,7 +227,6 @@ static int run(const cli_command *self, int argc, char **argv)
                   .length = "512,4096,32768",
                   .batch = "1",
                   .system = "lorenz63",
-                  .solvers = "auto,sequential,shooting",
                   .precision = "float",
                   .device = "cpu",
                   .alpha = 0.15,
@@ -262,8 +265,9 @@ static int run(const cli_command *self, int argc, char **argv)
         putchar('\n');
         json_decref(root);
     } else if (code < 0 && strcmp(s.device, "cpu") == 0) {
-        puts("of peak: multiply-adds that one pass needs (6 M L a step) against the peak of the threads in "
-             "use.\n"
+        puts("of peak: multiply-adds that one pass needs (6 M L a step; 3 for every parameter where the "
+             "model is "
+             "linear in its state) against the peak of the threads in use.\n"
              "states, gradient: largest relative difference from plain sequential loops in the same "
              "precision.");
     }

@@ -20,14 +20,18 @@ static antler_status fill_settings(const cli_bench_case *c, antler_settings *s)
     antler_settings_default(s);
     s->latent_dim = c->latent;
     s->hidden_dim = c->hidden;
-    s->gtf_alpha = c->alpha;
     s->threads = (size_t)c->threads;
     s->device = c->device;
+    antler_status status = ANTLER_OK;
     if (c->model != NULL) {
         s->rank = antler_model_rank(c->model);
         s->clipped = antler_model_clipped(c->model);
+        status = set(s, "model", antler_model_kind(c->model));
     }
-    const antler_status status = set(s, "precision", c->precision);
+    if (s->model == ANTLER_MODEL_SHPLRNN)
+        s->gtf_alpha = c->alpha;
+    if (status == ANTLER_OK)
+        status = set(s, "precision", c->precision);
     return status != ANTLER_OK ? status : set(s, "solver", c->solver);
 }
 
@@ -111,6 +115,15 @@ static antler_status measure(const cli_bench_case *c, antler_problem *problem, c
                     : ANTLER_OK;
 }
 
+/* Multiply-adds that a step needs, forward, backward and for the gradient: W and V of a shPLRNN, else all
+ * parameters. */
+static double step_work(const cli_bench_case *c, const antler_problem *problem)
+{
+    const bool forced = c->model == NULL || strcmp(antler_model_kind(c->model), "shplrnn") == 0;
+    return forced ? 6.0 * (double)c->latent * (double)c->hidden
+                  : 3.0 * (double)antler_problem_parameter_total(problem);
+}
+
 static antler_status solve(const cli_bench_case *c, const antler_settings *settings,
                            const antler_series *series, const antler_model *model, double peak,
                            cli_bench_result *r)
@@ -134,7 +147,7 @@ static antler_status solve(const cli_bench_case *c, const antler_settings *setti
     }
     if (status == ANTLER_OK) {
         const double steps = (double)c->length * (double)c->batch;
-        const double work = 6.0 * (double)c->latent * (double)c->hidden * steps;
+        const double work = step_work(c, problem) * steps;
         r->ns_per_step = 1e9 * r->median / steps;
         r->of_peak = work / r->median / (peak * (c->threads > 0 ? c->threads : antler_threads()));
         r->bytes = (double)antler_problem_bytes(problem);

@@ -27,18 +27,37 @@ static void reflect(double *row, const double *v, double tau, size_t first, size
         *(ant_lanes *)(row + m) -= *(const ant_lanes *)(v + m) * factor;
 }
 
-/* The reflector that takes entries k, k+1, ... of `row` to one number at k, which is returned. */
+/* Squares below this lose digits to underflow, down to a norm of 0 for a vector that has a direction. */
+#define SMALL_SQUARE 1e-280
+
+/* v <- v / largest |v|, so that squares are of order 1; returns that largest entry. */
+static double rescale(double *v, size_t first, size_t Mp)
+{
+    double largest = 0.0;
+    for (size_t m = first; m < Mp; m++)
+        largest = fmax(largest, fabs(v[m]));
+    for (size_t m = first; m < Mp && largest > 0.0; m++)
+        v[m] /= largest;
+    return largest;
+}
+
+/* The reflector that takes entries k, k+1, ... of `row` to one number at k; returns the logarithm of its
+ * magnitude. */
 static double make_reflector(const double *row, size_t k, size_t Mp, double *v, double *tau)
 {
     memset(v, 0, Mp * sizeof *v);
     memcpy(v + k, row + k, (Mp - k) * sizeof *v);
     const size_t first = k / ANT_LANES * ANT_LANES;
-    const double length = sqrt(dot(v, v, first, Mp));
-    const double head = v[k] > 0.0 ? -length : length;
-    v[k] -= head; /* adds in magnitude: no cancellation */
-    const double square = dot(v, v, first, Mp);
-    *tau = square > 0.0 ? 2.0 / square : 0.0;
-    return head;
+    double square = dot(v, v, first, Mp), scale = 1.0;
+    if (square < SMALL_SQUARE) {
+        scale = rescale(v, first, Mp);
+        square = dot(v, v, first, Mp);
+    }
+    const double length = sqrt(square);
+    v[k] += v[k] > 0.0 ? length : -length; /* adds in magnitude: no cancellation */
+    const double reflected = dot(v, v, first, Mp);
+    *tau = reflected > 0.0 ? 2.0 / reflected : 0.0;
+    return log(length) + (scale == 1.0 ? 0.0 : log(scale));
 }
 
 static void orthonormalise(ant_tangent *t, double *logs)
@@ -47,7 +66,7 @@ static void orthonormalise(ant_tangent *t, double *logs)
     for (size_t k = 0; k < count; k++) {
         double *v = t->reflector + k * Mp;
         const size_t first = k / ANT_LANES * ANT_LANES;
-        logs[k] = log(fabs(make_reflector(t->P + k * Mp, k, Mp, v, &t->tau[k])));
+        logs[k] = make_reflector(t->P + k * Mp, k, Mp, v, &t->tau[k]);
         for (size_t j = k + 1; j < count; j++)
             reflect(t->P + j * Mp, v, t->tau[k], first, Mp);
     }

@@ -132,12 +132,14 @@ static antler_status run_each(flock *f)
 static antler_status run_on_engine(flock *f, const ant_engine *engine, const ant_engine_map *map)
 {
     const size_t orbits = f->opts->orbits, steps = f->opts->steps, M = map->M, N = map->N, K = map->K;
-    const size_t numbers = orbits * (M + steps * K + (f->z == NULL ? steps * M : 0));
+    const size_t latent = f->runner->latent;
+    const bool own = f->z == NULL || latent < M; /* a state has more numbers than are wanted */
+    const size_t numbers = orbits * (M + steps * K + (own ? steps * M : 0));
     double *from = malloc(numbers * sizeof *from); // (orbits, M)
     if (from == NULL)
         return ant_fail_memory(numbers * sizeof *from, "the inputs");
-    double *s = from + orbits * M;                                 // (orbits, steps, K)
-    double *states = f->z == NULL ? s + orbits * steps * K : f->z; // (orbits, steps, M)
+    double *s = from + orbits * M;                        // (orbits, steps, K)
+    double *states = own ? s + orbits * steps * K : f->z; // (orbits, steps, M)
     for (size_t i = 0; i < orbits; i++) {
         memcpy(from + i * M, f->started[i].state, M * sizeof *from);
         if (K > 0)
@@ -155,6 +157,8 @@ static antler_status run_on_engine(flock *f, const ant_engine *engine, const ant
     for (size_t i = 0; i < orbits && status == ANTLER_OK; i++)
         f->done[i] = ant_rows_within(f->runner, f->started[i].limit, f->x + i * steps * N,
                                      states + i * steps * M, steps);
+    for (size_t t = 0; t < orbits * steps && own && f->z != NULL && status == ANTLER_OK; t++)
+        memcpy(f->z + t * latent, states + t * M, latent * sizeof *f->z);
     free(from);
     return status;
 }

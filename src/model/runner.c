@@ -61,8 +61,7 @@ antler_status ant_runner_engine(const ant_runner *runner, antler_device wish, bo
                                 const ant_engine **engine)
 {
     *engine = NULL;
-    if (runner->ops->map == NULL)
+    if (runner->ops->map == NULL || !runner->ops->map(runner->self, map))
         return ANTLER_OK;
-    *map = runner->ops->map(runner->self);
     return ant_engine_choose(wish, worth, engine);
 }

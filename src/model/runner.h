@@ -46,9 +46,9 @@ typedef struct ant_runner_ops {
                  const double *vectors, double *next, double *scratch);
     size_t (*push_scratch)(const void *self);
 
-    /* The packed weights as engines take them; valid as long as the runner.  NULL: no engine runs this kind.
-     */
-    ant_engine_map (*map)(const void *self);
+    /* The packed weights as engines take them, with n states; valid as long as the runner.  False, and NULL:
+       no engine runs it. */
+    bool (*map)(const void *self, ant_engine_map *map);
 } ant_runner_ops;
 
 typedef struct ant_runner {

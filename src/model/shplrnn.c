@@ -372,10 +372,10 @@ static size_t push_scratch(const void *self)
     return ant_shplrnn_push_scratch(self);
 }
 
-static ant_engine_map engine_map(const void *self)
+static bool engine_map(const void *self, ant_engine_map *map)
 {
     const ant_shplrnn_run *r = self;
-    return (ant_engine_map){.M = r->M,
+    *map = (ant_engine_map){.M = r->M,
                             .N = r->N,
                             .L = r->L,
                             .K = r->K,
@@ -390,6 +390,7 @@ static ant_engine_map engine_map(const void *self)
                             .Ct = r->Ct,
                             .B = r->B,
                             .pinv = r->pinv};
+    return true;
 }
 
 static const ant_runner_ops runner = {

@@ -1,4 +1,5 @@
-/* mamba2.h - the plain reference of the Mamba-2 baseline.  Internal to solve; for templates only. */
+/* mamba2.h - training of the Mamba-2 baseline: its phases, and its plain reference.  Internal to solve; for
+ * templates only. */
 #ifndef ANT_SOLVE_MAMBA2_H
 #define ANT_SOLVE_MAMBA2_H
 
@@ -11,5 +12,10 @@ size_t ANT_FN(ant_mamba2_reference_work)(const ant_model_dims *dims, size_t T);
 /* See ant_linear_model; z receives v_t (T, D). */
 double ANT_FN(ant_mamba2_reference)(const ANT_FN(ant_linear) * plan, const real *x, const real *s, real *z,
                                     double *sums);
+
+/* Phases of linear.h: between the scans, and after them. */
+void ANT_FN(ant_mamba2_cross)(const ANT_FN(ant_linear) * plan, const ANT_FN(ant_item) * item);
+void ANT_FN(ant_mamba2_leave)(const ANT_FN(ant_linear) * plan, const ANT_FN(ant_item) * item);
+void ANT_FN(ant_mamba2_project_back)(const ANT_FN(ant_linear) * plan, const ANT_FN(ant_item) * item);
 
 #endif

@@ -112,9 +112,6 @@ static antler_status check_device(const antler_settings *s)
 {
     if (s->device != ANTLER_DEVICE_CUDA)
         return ANTLER_OK;
-    ANT_CHECK(s->model == ANTLER_MODEL_SHPLRNN, ANTLER_ERROR_ARGUMENT,
-              "device: cuda trains model: shplrnn only, not %s; use device: cpu or auto",
-              ant_model_kind_of((ant_model_id)s->model)->name);
     ANT_CHECK(s->solver != ANTLER_SOLVER_REFERENCE, ANTLER_ERROR_ARGUMENT,
               "solver: reference is plain loops on one thread of the CPU; use device: cpu with it");
     ANT_CHECK(s->adjoint == ANTLER_ADJOINT_FULL, ANTLER_ERROR_ARGUMENT,

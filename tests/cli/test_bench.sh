@@ -17,6 +17,16 @@ for c in cases:
     assert c["states_differ"] < 1e-9 and c["gradient_differs"] < 1e-7, c' <.out || die "wrong JSON: $out"
 fi
 expect_ok "$ANTLER" bench solve --latent-dim 3 --no-check "${small[@]}"
+
+# A model of another kind, by --model.
+expect_ok "$ANTLER" simulate lorenz63 --length 400 --out orbit.npy
+printf 'data: orbit.npy\nresults: runs\nlatent_dim: 4\nhidden_dim: 8\nsequence_length: 50\nupdates: 3\n' >run.yaml
+for kind in lssm mamba2; do
+    expect_ok "$ANTLER" train run.yaml --set model=$kind --set name=$kind
+    expect_ok "$ANTLER" bench solve --model runs/experiment/$kind/001 --data orbit.npy --length 90 --seconds 0.01
+    [ "$(grep -cE '^ +4 +8 +90 +1 +auto ' <<<"$out")" = 1 ] || die "not one row: $out"
+done
+expect_fault 2 "linear in its state" "$ANTLER" bench solve --model runs/experiment/lssm/001 --data orbit.npy --solver shooting --length 90
 expect_fault 2 "no benchmark 'solv'" "$ANTLER" bench solv
 expect_fault 2 "lists of whole numbers" "$ANTLER" bench solve --latent-dim 3,x
 expect_fault 2 "shoting" "$ANTLER" bench solve --solver shoting --length 64

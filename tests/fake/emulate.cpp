@@ -15,7 +15,8 @@ alignas(16) unsigned char bytes[232448];
 }
 
 static pthread_barrier_t block_barrier, warp_barrier[32];
-static unsigned char offered[1024][16];
+static unsigned char offered[2][1024][16];
+static thread_local unsigned exchanges; /* of this thread */
 double emulated_dynamic_shared[32768];
 
 void __syncthreads()
@@ -40,39 +41,39 @@ int __syncthreads_or(int yes)
     return any;
 }
 
+/* Offer bytes to the warp; returns what all threads of the block offer.  Halves take turns: nobody can offer
+   in a half again before all of the warp have passed the exchange in between, and so have read this one. */
+static const unsigned char (*offer(const void *mine, size_t bytes))[16]
+{
+    unsigned char(*half)[16] = offered[exchanges++ % 2];
+    std::memcpy(half[threadIdx.x], mine, bytes);
+    __syncwarp();
+    return half;
+}
+
 void emulated_exchange(const void *mine, void *theirs, size_t bytes, unsigned from)
 {
-    std::memcpy(offered[threadIdx.x], mine, bytes);
-    __syncwarp();
-    std::memcpy(theirs, offered[threadIdx.x / 32 * 32 + from], bytes);
-    __syncwarp();
+    std::memcpy(theirs, offer(mine, bytes)[threadIdx.x / 32 * 32 + from], bytes);
 }
 
 unsigned emulated_ballot(bool value)
 {
     unsigned bits = 0;
-    const unsigned char mine = value;
-    const unsigned first = threadIdx.x / 32 * 32;
-    std::memcpy(offered[threadIdx.x], &mine, 1);
-    __syncwarp();
+    const unsigned char mine = value, (*all)[16] = offer(&mine, 1) + threadIdx.x / 32 * 32;
     for (unsigned lane = 0; lane < 32; lane++)
-        bits |= (unsigned)offered[first + lane][0] << lane;
-    __syncwarp();
+        bits |= (unsigned)all[lane][0] << lane;
     return bits;
 }
 
 unsigned emulated_max(unsigned value)
 {
-    const unsigned first = threadIdx.x / 32 * 32;
+    const unsigned char(*all)[16] = offer(&value, sizeof value) + threadIdx.x / 32 * 32;
     unsigned largest = 0;
-    std::memcpy(offered[threadIdx.x], &value, sizeof value);
-    __syncwarp();
     for (unsigned lane = 0; lane < 32; lane++) {
         unsigned other;
-        std::memcpy(&other, offered[first + lane], sizeof other);
+        std::memcpy(&other, all[lane], sizeof other);
         largest = std::max(largest, other);
     }
-    __syncwarp();
     return largest;
 }
 

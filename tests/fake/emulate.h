@@ -105,6 +105,10 @@ static inline float __double2float_ru(double value)
     const float near = (float)value;
     return (double)near < value ? std::nextafter(near, INFINITY) : near;
 }
+static inline float __fdividef(float a, float b)
+{
+    return a / b;
+}
 static inline int __ffs(unsigned bits)
 {
     return __builtin_ffs((int)bits);

@@ -7,6 +7,8 @@
 
 #include "emulate.h"
 
+#include <thread>
+
 #undef __shared__
 #define __shared__ /* `extern unsigned char bytes[]` is in emulate.cpp */
 #define asm
@@ -32,11 +34,17 @@ static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w)
 #define copy_quad_ahead ptx_copy_quad_ahead
 #define copy_commit     ptx_copy_commit
 #define copy_wait       ptx_copy_wait
+#define leave_word      ptx_leave_word
+#define look_at_word    ptx_look_at_word
+#define own_thread      ptx_own_thread
 #include "../../src/engine/cuda/kernels/common.cuh"
 #undef copy_ahead
 #undef copy_quad_ahead
 #undef copy_commit
 #undef copy_wait
+#undef leave_word
+#undef look_at_word
+#undef own_thread
 
 template <class number> INLINE void copy_ahead(number *to, const number *from)
 {
@@ -47,5 +55,22 @@ INLINE void copy_quad_ahead(uint4 *to, const uint4 *from)
     *to = *from;
 }
 template <int PENDING> INLINE void copy_wait() {}
+INLINE void leave_word(unsigned long long *to, unsigned word, unsigned tag)
+{
+    __atomic_store_n(to, (unsigned long long)tag << 32 | word, __ATOMIC_RELAXED);
+}
+INLINE unsigned long long look_at_word(const unsigned long long *from)
+{
+    std::this_thread::yield();
+    return __atomic_load_n(from, __ATOMIC_RELAXED);
+}
+static inline void __nanosleep(unsigned)
+{
+    std::this_thread::yield();
+}
+INLINE int own_thread()
+{
+    return (int)threadIdx.x;
+}
 
 #endif

@@ -5,7 +5,7 @@
 #define L 8
 #define K 0
 #define CLIPPED 0
-#define WARPS 12
+#define WARPS 8
 #define NEWTON 1
 #define CHUNKED 1
 #define solve         solve_shooting
@@ -15,6 +15,6 @@
 
 #include "../../src/engine/cuda/kernels/solve.cu"
 
-#define OPTIONS "-DREAL_BITS=64 -DM=3 -DN=2 -DL=8 -DK=0 -DCLIPPED=0 -DWARPS=12 -DNEWTON=1 -DCHUNKED=1"
+#define OPTIONS "-DREAL_BITS=64 -DM=3 -DN=2 -DL=8 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=1 -DCHUNKED=1"
 EMULATE("solve.cu", OPTIONS, solve, "solve")
 EMULATE_VARIABLE("solve.cu", OPTIONS, solve_facts, "solve_facts")

@@ -13,7 +13,8 @@ typedef struct shape {
     bool clipped;
     size_t T, batch, warmup;
     antler_solver solver;
-    double alpha;
+    double alpha; /* of a shPLRNN */
+    antler_model_kind_id model;
 } shape;
 
 static antler_settings settings_for(const shape *c, antler_precision precision)
@@ -22,6 +23,7 @@ static antler_settings settings_for(const shape *c, antler_precision precision)
     antler_settings_default(&s);
     s.device = ANTLER_DEVICE_CUDA;
     s.precision = precision;
+    s.model = c->model;
     s.latent_dim = c->M;
     s.hidden_dim = c->L;
     s.rank = c->rank;
@@ -30,7 +32,8 @@ static antler_settings settings_for(const shape *c, antler_precision precision)
     s.batch_size = c->batch;
     s.warmup = c->warmup;
     s.solver = c->solver;
-    s.gtf_alpha = c->alpha;
+    if (c->model == ANTLER_MODEL_SHPLRNN)
+        s.gtf_alpha = c->alpha;
     s.threads = 4;
     return s;
 }
@@ -41,6 +44,13 @@ static void draw_parameters(const shape *c, bool deficient, double *theta, size_
     ant_stream stream = ant_stream_open(7, 1, (uint32_t)(c->M * 1000 + c->N), ANT_PURPOSE_OBSERVATION_NOISE);
     double *B = theta + total - c->N * c->M;
     ant_stream_normals(&stream, theta, total);
+    if (c->model != ANTLER_MODEL_SHPLRNN) {
+        for (size_t i = 0; i < total; i++)
+            theta[i] *= 0.5;
+        for (size_t m = 0; m < c->M && c->model == ANTLER_MODEL_LSSM; m++)
+            theta[m] = m % 3 == 2 ? theta[m] : 3.0 + theta[m]; /* decays near 1, and others */
+        return;
+    }
     for (size_t i = 0; i < total - c->N * c->M; i++)
         theta[i] *= 0.4 / sqrt((double)(c->rank > 0 ? c->rank : c->L > c->M ? c->L : c->M));
     for (size_t n = 0; n < c->N && n < c->M; n++)
@@ -69,13 +79,14 @@ static void check_shape(const shape *c, antler_precision precision, bool deficie
     antler_problem_set_data(problem, x, inputs);
     const antler_status status = antler_problem_check(problem, &report, &states, &gradient);
     EXPECT(status == ANTLER_OK && states <= tolerance && gradient <= tolerance,
-           "M %zu N %zu L %zu K %zu rank %zu clipped %d T %zu B %zu Tw %zu solver %d %s%s: status %d, states "
+           "model %d M %zu N %zu L %zu K %zu rank %zu clipped %d T %zu B %zu Tw %zu solver %d %s%s: status "
+           "%d, states "
            "%.2e, gradient "
            "%.2e, %d iterations, outcome %d (%s)",
-           c->M, c->N, c->L, c->K, c->rank, c->clipped, c->T, c->batch, c->warmup, (int)c->solver,
-           precision == ANTLER_PRECISION_DOUBLE ? "double" : "float", deficient ? ", deficient" : "",
-           (int)status, states, gradient, report.iterations, (int)report.outcome,
-           antler_problem_choice(problem));
+           (int)c->model, c->M, c->N, c->L, c->K, c->rank, c->clipped, c->T, c->batch, c->warmup,
+           (int)c->solver, precision == ANTLER_PRECISION_DOUBLE ? "double" : "float",
+           deficient ? ", deficient" : "", (int)status, states, gradient, report.iterations,
+           (int)report.outcome, antler_problem_choice(problem));
     antler_problem_free(problem);
     free(theta);
     free(x);
@@ -83,49 +94,82 @@ static void check_shape(const shape *c, antler_precision precision, bool deficie
 }
 
 static const shape shapes[] = {
-    {1, 1, 1, 0, 0, false, 1, 1, 0, ANTLER_SOLVER_AUTO, 0.2},
-    {1, 1, 3, 0, 0, false, 2, 1, 0, ANTLER_SOLVER_SHOOTING, 0.2},
-    {2, 1, 5, 0, 0, false, 37, 3, 5, ANTLER_SOLVER_SHOOTING, 0.3},
-    {3, 3, 20, 2, 0, false, 100, 1, 0, ANTLER_SOLVER_SHOOTING, 0.2},
-    {4, 3, 50, 0, 0, false, 1000, 1, 0, ANTLER_SOLVER_SHOOTING, 0.15},
-    {4, 3, 50, 0, 0, false, 1025, 1, 512, ANTLER_SOLVER_AUTO, 0.15},
-    {5, 3, 50, 0, 0, false, 200, 17, 0, ANTLER_SOLVER_AUTO, 0.15},
-    {3, 7, 30, 0, 0, false, 61, 3, 0, ANTLER_SOLVER_SHOOTING, 0.2},
-    {5, 3, 33, 2, 2, true, 77, 3, 10, ANTLER_SOLVER_SHOOTING, 0.2},
-    {10, 6, 128, 0, 0, false, 500, 1, 250, ANTLER_SOLVER_SHOOTING, 0.1},
-    {16, 3, 50, 0, 0, false, 301, 1, 0, ANTLER_SOLVER_SHOOTING, 0.15},
-    {17, 5, 40, 1, 0, true, 90, 3, 0, ANTLER_SOLVER_AUTO, 0.2},
-    {24, 6, 64, 0, 0, false, 150, 1, 0, ANTLER_SOLVER_SHOOTING, 0.3},
-    {33, 4, 40, 0, 0, false, 120, 1, 0, ANTLER_SOLVER_SHOOTING, 0.3},
-    {40, 45, 50, 0, 0, false, 64, 3, 0, ANTLER_SOLVER_AUTO, 0.3},
-    {64, 3, 50, 0, 0, false, 200, 1, 0, ANTLER_SOLVER_SHOOTING, 0.3},
-    {128, 3, 50, 0, 0, false, 130, 1, 0, ANTLER_SOLVER_SHOOTING, 0.3},
-    {4, 3, 50, 0, 0, false, 200, 1, 0, ANTLER_SOLVER_QUASI_DEER, 0.6},
+    {1, 1, 1, 0, 0, false, 1, 1, 0, ANTLER_SOLVER_AUTO, 0.2, ANTLER_MODEL_SHPLRNN},
+    {1, 1, 3, 0, 0, false, 2, 1, 0, ANTLER_SOLVER_SHOOTING, 0.2, ANTLER_MODEL_SHPLRNN},
+    {2, 1, 5, 0, 0, false, 37, 3, 5, ANTLER_SOLVER_SHOOTING, 0.3, ANTLER_MODEL_SHPLRNN},
+    {3, 3, 20, 2, 0, false, 100, 1, 0, ANTLER_SOLVER_SHOOTING, 0.2, ANTLER_MODEL_SHPLRNN},
+    {4, 3, 50, 0, 0, false, 1000, 1, 0, ANTLER_SOLVER_SHOOTING, 0.15, ANTLER_MODEL_SHPLRNN},
+    {4, 3, 50, 0, 0, false, 1025, 1, 512, ANTLER_SOLVER_AUTO, 0.15, ANTLER_MODEL_SHPLRNN},
+    {5, 3, 50, 0, 0, false, 200, 17, 0, ANTLER_SOLVER_AUTO, 0.15, ANTLER_MODEL_SHPLRNN},
+    {3, 7, 30, 0, 0, false, 61, 3, 0, ANTLER_SOLVER_SHOOTING, 0.2, ANTLER_MODEL_SHPLRNN},
+    {5, 3, 33, 2, 2, true, 77, 3, 10, ANTLER_SOLVER_SHOOTING, 0.2, ANTLER_MODEL_SHPLRNN},
+    {10, 6, 128, 0, 0, false, 500, 1, 250, ANTLER_SOLVER_SHOOTING, 0.1, ANTLER_MODEL_SHPLRNN},
+    {16, 3, 50, 0, 0, false, 301, 1, 0, ANTLER_SOLVER_SHOOTING, 0.15, ANTLER_MODEL_SHPLRNN},
+    {17, 5, 40, 1, 0, true, 90, 3, 0, ANTLER_SOLVER_AUTO, 0.2, ANTLER_MODEL_SHPLRNN},
+    {24, 6, 64, 0, 0, false, 150, 1, 0, ANTLER_SOLVER_SHOOTING, 0.3, ANTLER_MODEL_SHPLRNN},
+    {33, 4, 40, 0, 0, false, 120, 1, 0, ANTLER_SOLVER_SHOOTING, 0.3, ANTLER_MODEL_SHPLRNN},
+    {40, 45, 50, 0, 0, false, 64, 3, 0, ANTLER_SOLVER_AUTO, 0.3, ANTLER_MODEL_SHPLRNN},
+    {64, 3, 50, 0, 0, false, 200, 1, 0, ANTLER_SOLVER_SHOOTING, 0.3, ANTLER_MODEL_SHPLRNN},
+    {128, 3, 50, 0, 0, false, 130, 1, 0, ANTLER_SOLVER_SHOOTING, 0.3, ANTLER_MODEL_SHPLRNN},
+    {4, 3, 50, 0, 0, false, 200, 1, 0, ANTLER_SOLVER_QUASI_DEER, 0.6, ANTLER_MODEL_SHPLRNN},
 };
 
-static size_t shape_count(void)
+/* The kinds that are linear in their state. */
+static const shape linear_shapes[] = {
+    {1, 1, 1, 0, 0, false, 1, 1, 0, ANTLER_SOLVER_AUTO, 0, ANTLER_MODEL_LSSM},
+    {2, 3, 37, 1, 0, false, 33, 3, 5, ANTLER_SOLVER_AUTO, 0, ANTLER_MODEL_LSSM},
+    {5, 2, 9, 3, 0, false, 1000, 1, 100, ANTLER_SOLVER_SCAN, 0, ANTLER_MODEL_LSSM},
+    {10, 6, 128, 0, 0, false, 777, 2, 300, ANTLER_SOLVER_AUTO, 0, ANTLER_MODEL_LSSM},
+    {4, 3, 50, 0, 0, false, 20000, 1, 0, ANTLER_SOLVER_AUTO, 0, ANTLER_MODEL_LSSM},
+    {10, 6, 128, 0, 0, false, 81920, 1, 16384, ANTLER_SOLVER_AUTO, 0, ANTLER_MODEL_LSSM},
+    {10, 6, 128, 0, 0, false, 3001, 40, 7, ANTLER_SOLVER_AUTO, 0, ANTLER_MODEL_LSSM},
+    {3, 40, 20, 2, 0, false, 100, 300, 10, ANTLER_SOLVER_AUTO, 0, ANTLER_MODEL_LSSM},
+    {33, 7, 300, 0, 0, false, 500, 1, 0, ANTLER_SOLVER_AUTO, 0, ANTLER_MODEL_LSSM},
+    {128, 3, 50, 0, 0, false, 130, 2, 0, ANTLER_SOLVER_AUTO, 0, ANTLER_MODEL_LSSM},
+    {150, 20, 600, 1, 0, false, 70, 1, 0, ANTLER_SOLVER_AUTO, 0, ANTLER_MODEL_LSSM},
+};
+
+/* Around the lengths of chunks, 28 steps in double and 60 in float. */
+static const shape mamba2_shapes[] = {
+    {4, 1, 5, 1, 0, false, 1, 1, 0, ANTLER_SOLVER_AUTO, 0, ANTLER_MODEL_MAMBA2},
+    {12, 3, 37, 2, 0, false, 61, 3, 20, ANTLER_SOLVER_AUTO, 0, ANTLER_MODEL_MAMBA2},
+    {16, 6, 128, 0, 0, false, 29, 2, 0, ANTLER_SOLVER_SCAN, 0, ANTLER_MODEL_MAMBA2},
+    {16, 6, 128, 0, 0, false, 60, 5, 59, ANTLER_SOLVER_AUTO, 0, ANTLER_MODEL_MAMBA2},
+    {32, 6, 128, 0, 0, false, 59, 5, 0, ANTLER_SOLVER_AUTO, 0, ANTLER_MODEL_MAMBA2},
+    {32, 6, 128, 0, 0, false, 5000, 1, 1000, ANTLER_SOLVER_AUTO, 0, ANTLER_MODEL_MAMBA2},
+    {16, 6, 128, 0, 0, false, 81920, 1, 16384, ANTLER_SOLVER_AUTO, 0, ANTLER_MODEL_MAMBA2},
+    {20, 9, 200, 0, 0, false, 200, 100, 0, ANTLER_SOLVER_AUTO, 0, ANTLER_MODEL_MAMBA2},
+    {64, 3, 50, 0, 0, false, 130, 1, 0, ANTLER_SOLVER_AUTO, 0, ANTLER_MODEL_MAMBA2},
+};
+
+/* All of them, or the first `few` under a sanitizer. */
+static void check_shapes(const shape *list, size_t count, size_t few, antler_precision precision)
 {
-    return getenv("ANT_SANITIZER") != NULL ? 5 : sizeof shapes / sizeof shapes[0];
+    for (size_t i = 0; i < (getenv("ANT_SANITIZER") != NULL ? few : count); i++)
+        check_shape(&list[i], precision, false);
 }
 
 static void shapes_in_double(void)
 {
-    for (size_t i = 0; i < shape_count(); i++)
-        check_shape(&shapes[i], ANTLER_PRECISION_DOUBLE, false);
+    check_shapes(shapes, sizeof shapes / sizeof shapes[0], 5, ANTLER_PRECISION_DOUBLE);
+    check_shapes(linear_shapes, sizeof linear_shapes / sizeof linear_shapes[0], 3, ANTLER_PRECISION_DOUBLE);
+    check_shapes(mamba2_shapes, sizeof mamba2_shapes / sizeof mamba2_shapes[0], 3, ANTLER_PRECISION_DOUBLE);
 }
 
 static void shapes_in_float(void)
 {
-    for (size_t i = 0; i < shape_count(); i++)
-        check_shape(&shapes[i], ANTLER_PRECISION_FLOAT, false);
+    check_shapes(shapes, sizeof shapes / sizeof shapes[0], 5, ANTLER_PRECISION_FLOAT);
+    check_shapes(linear_shapes, sizeof linear_shapes / sizeof linear_shapes[0], 3, ANTLER_PRECISION_FLOAT);
+    check_shapes(mamba2_shapes, sizeof mamba2_shapes / sizeof mamba2_shapes[0], 3, ANTLER_PRECISION_FLOAT);
 }
 
 /* B without full rank: small singular values count as zero, as on the CPU. */
 static void deficient_readout(void)
 {
-    static const shape cases[] = {{4, 3, 12, 0, 0, false, 40, 2, 0, ANTLER_SOLVER_AUTO, 0.3},
-                                  {3, 3, 12, 0, 0, false, 40, 2, 0, ANTLER_SOLVER_AUTO, 0.3},
-                                  {2, 5, 12, 0, 0, false, 40, 2, 0, ANTLER_SOLVER_AUTO, 0.3}};
+    static const shape cases[] = {
+        {4, 3, 12, 0, 0, false, 40, 2, 0, ANTLER_SOLVER_AUTO, 0.3, ANTLER_MODEL_SHPLRNN},
+        {3, 3, 12, 0, 0, false, 40, 2, 0, ANTLER_SOLVER_AUTO, 0.3, ANTLER_MODEL_SHPLRNN},
+        {2, 5, 12, 0, 0, false, 40, 2, 0, ANTLER_SOLVER_AUTO, 0.3, ANTLER_MODEL_SHPLRNN}};
     for (size_t i = 0; i < 3; i++)
         check_shape(&cases[i], ANTLER_PRECISION_DOUBLE, true);
 }
@@ -145,20 +189,23 @@ static antler_series *make_series(void)
     return series;
 }
 
-static antler_settings training(antler_precision precision)
+static antler_settings training(antler_precision precision, antler_model_kind_id model)
 {
-    static const shape small = {4, 3, 20, 0, 0, false, 60, 5, 0, ANTLER_SOLVER_AUTO, 0.2};
+    const bool forced = model == ANTLER_MODEL_SHPLRNN;
+    const shape small = {4, 3, 20, 0, 0, false, 60, 5, 0, ANTLER_SOLVER_AUTO, 0.2, model};
     antler_settings s = settings_for(&small, precision);
     s.updates = 50;
     s.runs = 3;
     s.log_interval = 7;
     s.checkpoint_interval = 20;
-    s.kappa = 0.9;
     s.noise = 0.02;
+    if (model == ANTLER_MODEL_MAMBA2)
+        return s;
+    s.kappa = 0.9;
     s.MAR_lambda = 0.1;
     s.regularised_units = 1;
-    s.readout_lambda = 0.1;
-    s.singular_lambda = 0.01;
+    s.readout_lambda = forced ? 0.1 : 0.0;
+    s.singular_lambda = forced ? 0.01 : 0.0;
     return s;
 }
 
@@ -180,10 +227,11 @@ static int ask(void *cookie)
     return w->stop_at > 0 && ++w->asked == w->stop_at;
 }
 
-static void compare_training(antler_precision precision, antler_solver solver, double tolerance)
+static void compare_training(antler_precision precision, antler_model_kind_id model, antler_solver solver,
+                             double tolerance)
 {
     antler_series *series = make_series();
-    antler_settings s = training(precision);
+    antler_settings s = training(precision, model);
     seen on[2] = {{.rows = 0}, {.rows = 0}};
     s.solver = solver;
     s.check_interval = 25;
@@ -217,13 +265,17 @@ static void compare_training(antler_precision precision, antler_solver solver, d
 
 static void fifty_updates_in_double(void)
 {
-    compare_training(ANTLER_PRECISION_DOUBLE, ANTLER_SOLVER_AUTO, 1e-7);
-    compare_training(ANTLER_PRECISION_DOUBLE, ANTLER_SOLVER_SHOOTING, 1e-6);
+    compare_training(ANTLER_PRECISION_DOUBLE, ANTLER_MODEL_SHPLRNN, ANTLER_SOLVER_AUTO, 1e-7);
+    compare_training(ANTLER_PRECISION_DOUBLE, ANTLER_MODEL_SHPLRNN, ANTLER_SOLVER_SHOOTING, 1e-6);
+    compare_training(ANTLER_PRECISION_DOUBLE, ANTLER_MODEL_LSSM, ANTLER_SOLVER_AUTO, 1e-7);
+    compare_training(ANTLER_PRECISION_DOUBLE, ANTLER_MODEL_MAMBA2, ANTLER_SOLVER_AUTO, 1e-7);
 }
 
 static void fifty_updates_in_float(void)
 {
-    compare_training(ANTLER_PRECISION_FLOAT, ANTLER_SOLVER_AUTO, 2e-3);
+    compare_training(ANTLER_PRECISION_FLOAT, ANTLER_MODEL_SHPLRNN, ANTLER_SOLVER_AUTO, 2e-3);
+    compare_training(ANTLER_PRECISION_FLOAT, ANTLER_MODEL_LSSM, ANTLER_SOLVER_AUTO, 2e-3);
+    compare_training(ANTLER_PRECISION_FLOAT, ANTLER_MODEL_MAMBA2, ANTLER_SOLVER_AUTO, 2e-3);
 }
 
 /* All bytes of a file; the caller frees them. */
@@ -272,10 +324,12 @@ static void same_bytes(void)
     char folder[] = "/tmp/antler-gpu-XXXXXX", command[100];
     antler_series *series = make_series();
     EXPECT(mkdtemp(folder) != NULL, "no folder");
-    for (int variant = 0; variant < 2; variant++) {
-        antler_settings s = training(ANTLER_PRECISION_FLOAT);
+    static const antler_model_kind_id models[] = {ANTLER_MODEL_SHPLRNN, ANTLER_MODEL_SHPLRNN,
+                                                  ANTLER_MODEL_LSSM, ANTLER_MODEL_MAMBA2};
+    for (int variant = 0; variant < 4; variant++) {
+        antler_settings s = training(ANTLER_PRECISION_FLOAT, models[variant]);
         snprintf(s.results, sizeof s.results, "%s", folder);
-        s.solver = variant == 0 ? ANTLER_SOLVER_AUTO : ANTLER_SOLVER_SHOOTING;
+        s.solver = variant == 1 ? ANTLER_SOLVER_SHOOTING : ANTLER_SOLVER_AUTO;
         s.seed = (uint64_t)(17 + variant);
         train_folder(s, series, "one", 0, 0, s.device);
         train_folder(s, series, "two", 0, 0, s.device);
@@ -297,12 +351,12 @@ static void same_bytes(void)
 }
 
 /* Begun on one machine and finished on the other: near to what either does alone. */
-static void goes_on_elsewhere(void)
+static void go_on_elsewhere(antler_model_kind_id model)
 {
     char folder[] = "/tmp/antler-gpu-XXXXXX", command[100], path[200];
     antler_series *series = make_series();
     EXPECT(mkdtemp(folder) != NULL, "no folder");
-    antler_settings s = training(ANTLER_PRECISION_DOUBLE);
+    antler_settings s = training(ANTLER_PRECISION_DOUBLE, model);
     snprintf(s.results, sizeof s.results, "%s", folder);
     s.runs = 1;
     s.device = ANTLER_DEVICE_CPU;
@@ -330,6 +384,13 @@ static void goes_on_elsewhere(void)
     antler_series_free(series);
     snprintf(command, sizeof command, "rm -r %s", folder);
     EXPECT(system(command) == 0, "the folder stays");
+}
+
+static void goes_on_elsewhere(void)
+{
+    go_on_elsewhere(ANTLER_MODEL_SHPLRNN);
+    go_on_elsewhere(ANTLER_MODEL_LSSM);
+    go_on_elsewhere(ANTLER_MODEL_MAMBA2);
 }
 
 int main(int argc, char **argv)

@@ -14,6 +14,8 @@ static const ant_model_dims shapes[] = {
     {.M = 33, .N = 3, .L = 70},
     {.M = 64, .N = 5, .L = 300, .clipped = true},
     {.M = 128, .N = 3, .L = 50},
+    {.kind = ANT_MODEL_LSSM, .M = 10, .N = 6, .L = 128},
+    {.kind = ANT_MODEL_LSSM, .M = 40, .N = 3, .L = 20},
 };
 enum { SHAPES = sizeof shapes / sizeof shapes[0] };
 

@@ -2,60 +2,7 @@
  * Training on the GPU engine with the fake driver, which runs the kernels of solve.cu and update.cu on the
  * CPU: the same updates, rows, stops and divergence as the CPU's own path.
  */
-#include "unit/check.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-static int use_fake(void **state)
-{
-    (void)state;
-    setenv("ANTLER_CUDA_DRIVER", FAKE_CUDA_LIBRARY, 1);
-    setenv("ANTLER_NVRTC", FAKE_NVRTC_LIBRARY, 1);
-    setenv("ANTLER_CACHE", "/proc/nothing", 1);
-    return 0;
-}
-
-/* Two trajectories of a rotation that drifts, with inputs. */
-static antler_series *make_series(size_t dim, size_t inputs)
-{
-    enum { ROWS = 90 };
-    antler_series *series = NULL;
-    double x[ROWS * 3], s[ROWS * 2];
-    CHECK_OK(antler_series_create(dim, inputs, &series));
-    for (int part = 0; part < 2; part++) {
-        for (size_t t = 0; t < ROWS; t++) {
-            for (size_t n = 0; n < dim; n++)
-                x[t * dim + n] =
-                    cos(0.2 * (double)t + (double)n + part) + 0.1 * sin(0.05 * (double)(t * (n + 1)));
-            for (size_t k = 0; k < inputs; k++)
-                s[t * inputs + k] = sin(0.3 * (double)t + (double)k);
-        }
-        CHECK_OK(antler_series_append(series, part == 0 ? ROWS : ROWS / 2, x, inputs == 0 ? NULL : s));
-    }
-    return series;
-}
-
-static antler_settings plain_settings(void)
-{
-    antler_settings s;
-    antler_settings_default(&s);
-    s.precision = ANTLER_PRECISION_DOUBLE;
-    s.latent_dim = 3;
-    s.hidden_dim = 8;
-    s.sequence_length = 12;
-    s.batch_size = 3;
-    s.updates = 6;
-    s.log_interval = 2;
-    s.checkpoint_interval = 4;
-    s.kappa = 0.7;
-    s.start_lr = 1e-2;
-    s.threads = 1;
-    s.runs = 2;
-    return s;
-}
+#include "unit/training.h"
 
 /* Fewer latent units than variables, inputs, low rank, clipped, noise, and every regulariser. */
 static antler_settings rich_settings(void)
@@ -79,111 +26,16 @@ static antler_settings rich_settings(void)
     return s;
 }
 
-enum { ROOM = 256, ROWS = 64 };
-
-typedef struct seen {
-    antler_train_row row[ROWS];
-    size_t rows, asked, stop_after;
-    char text[512], end[512];
-} seen;
-
-static void see_begin(void *cookie, const antler_train_note *note)
-{
-    snprintf(((seen *)cookie)->text, 512, "%s", note->text);
-}
-
-static void see_row(void *cookie, const antler_train_row *row)
-{
-    seen *w = cookie;
-    assert_true(w->rows < ROWS);
-    w->row[w->rows++] = *row;
-}
-
-static void see_end(void *cookie, const antler_train_note *note)
-{
-    if (note->status != ANTLER_OK)
-        snprintf(((seen *)cookie)->end, 512, "%s", note->text);
-}
-
-static int ask(void *cookie)
-{
-    seen *w = cookie;
-    return w->stop_after > 0 && ++w->asked % w->stop_after == 0;
-}
-
-/* Train to the end, over as many stops as there are; parameters of run `run`.  Returns the last status. */
-static antler_status train(const antler_settings *s, const antler_series *series, size_t run, seen *w,
-                           double *out)
-{
-    antler_trainer *trainer = NULL;
-    antler_model *model = NULL;
-    const antler_train_events events = {
-        .cookie = w, .begin = see_begin, .row = see_row, .end = see_end, .stop = ask};
-    CHECK_OK(antler_trainer_create(s, series, &trainer));
-    antler_status status = ANTLER_CANCELLED;
-    while (status == ANTLER_CANCELLED)
-        status = antler_trainer_run(trainer, &events, NULL);
-    CHECK_OK(antler_trainer_model(trainer, run, &model));
-    size_t at = 0;
-    for (size_t i = 0; i < antler_model_parameter_count(model); i++) {
-        antler_parameter p;
-        CHECK_OK(antler_model_parameter_at(model, i, &p));
-        assert_true(at + p.rows * p.columns <= ROOM);
-        memcpy(out + at, p.values, p.rows * p.columns * sizeof *out);
-        at += p.rows * p.columns;
-    }
-    antler_model_free(model);
-    antler_trainer_free(trainer);
-    return status;
-}
-
-static void compare_rows(const seen *a, const seen *b, size_t run, double tolerance)
-{
-    size_t compared = 0;
-    for (size_t i = 0; i < a->rows; i++) {
-        for (size_t k = 0; k < b->rows; k++) {
-            const antler_train_row *p = &a->row[i], *q = &b->row[k];
-            if (p->run != run || q->run != run || p->update != q->update)
-                continue;
-            CHECK_NEAR(p->loss, q->loss, tolerance * q->loss);
-            CHECK_NEAR(p->mar, q->mar, tolerance);
-            CHECK_NEAR(p->readout, q->readout, tolerance);
-            CHECK_NEAR(p->singular, q->singular, tolerance);
-            CHECK_NEAR(p->lr, q->lr, 1e-15);
-            CHECK_NEAR(p->gradient_norm, q->gradient_norm, tolerance * q->gradient_norm);
-            compared++;
-        }
-    }
-    assert_true(compared >= 4); /* updates 1, 2, 4, 6 */
-}
-
-static void compare_with_cpu(antler_settings s, size_t dim, size_t inputs, size_t run, double tolerance,
-                             const char *choice)
-{
-    antler_series *series = make_series(dim, inputs);
-    double cpu[ROOM] = {0}, gpu[ROOM] = {0};
-    seen on_cpu = {.rows = 0}, on_gpu = {.rows = 0};
-    s.device = ANTLER_DEVICE_CPU;
-    CHECK_OK(train(&s, series, run, &on_cpu, cpu));
-    s.device = ANTLER_DEVICE_CUDA;
-    s.check_interval = 3;
-    CHECK_OK(train(&s, series, run, &on_gpu, gpu));
-    assert_non_null(strstr(on_gpu.text, choice));
-    assert_non_null(strstr(on_gpu.text, "Imaginary GPU"));
-    for (size_t i = 0; i < ROOM; i++)
-        CHECK_NEAR(gpu[i], cpu[i], tolerance);
-    compare_rows(&on_gpu, &on_cpu, run, tolerance);
-    double worst = -1.0;
-    for (size_t i = 0; i < on_gpu.rows; i++)
-        worst = fmax(worst, fmax(on_gpu.row[i].states_agree, on_gpu.row[i].gradient_agrees));
-    assert_true(worst >= 0.0 && worst < 1e-11); /* updates 3 and 6 were compared with plain loops */
-    antler_series_free(series);
-}
-
 static void same_as_cpu(void **state)
 {
     (void)state;
-    compare_with_cpu(plain_settings(), 2, 0, 2, 1e-10, "sequential on the GPU");
+    compare_with_cpu((comparison){.settings = plain_settings(),
+                                  .rows = 90,
+                                  .dim = 2,
+                                  .run = 2,
+                                  .tolerance = 1e-10,
+                                  .agreement = 1e-11,
+                                  .choice = "sequential on the GPU"});
 }
 
 static void same_as_cpu_in_stretches(void **state)
@@ -192,20 +44,34 @@ static void same_as_cpu_in_stretches(void **state)
     antler_settings s = plain_settings();
     s.solver = ANTLER_SOLVER_SHOOTING;
     s.runs = 1;
-    compare_with_cpu(s, 2, 0, 1, 1e-8, "shooting on the GPU, 4 stretches");
+    s.batch_size = 2;
+    compare_with_cpu((comparison){.settings = s,
+                                  .rows = 90,
+                                  .dim = 2,
+                                  .run = 1,
+                                  .tolerance = 1e-8,
+                                  .agreement = 1e-11,
+                                  .choice = "shooting on the GPU, 4 stretches"});
 }
 
 static void same_as_cpu_with_everything(void **state)
 {
     (void)state;
-    compare_with_cpu(rich_settings(), 3, 1, 1, 1e-9, "sequential on the GPU");
+    compare_with_cpu((comparison){.settings = rich_settings(),
+                                  .rows = 90,
+                                  .dim = 3,
+                                  .inputs = 1,
+                                  .run = 1,
+                                  .tolerance = 1e-9,
+                                  .agreement = 1e-11,
+                                  .choice = "sequential on the GPU"});
 }
 
 /* Stopped after every look, and alone instead of among others: the same bytes. */
 static void same_bytes(void **state)
 {
     (void)state;
-    antler_series *series = make_series(2, 0);
+    antler_series *series = make_series(90, 2, 0);
     antler_settings s = plain_settings();
     double once[ROOM] = {0}, again[ROOM] = {0};
     seen first = {.rows = 0}, second = {.stop_after = 1};
@@ -260,11 +126,8 @@ static void refuses(void **state)
     s.solver = ANTLER_SOLVER_REFERENCE;
     CHECK_FAILS(antler_settings_check(&s, NULL), ANTLER_ERROR_ARGUMENT, "use device: cpu");
     s.solver = ANTLER_SOLVER_AUTO;
-    s.model = ANTLER_MODEL_LSSM;
-    s.gtf_alpha = 0.15;
-    CHECK_FAILS(antler_settings_check(&s, NULL), ANTLER_ERROR_ARGUMENT, "trains model: shplrnn only");
     setenv("FAKE_CUDA", "full", 1);
-    antler_series *series = make_series(2, 0);
+    antler_series *series = make_series(90, 2, 0);
     antler_trainer *trainer = NULL;
     s = plain_settings();
     s.device = ANTLER_DEVICE_CUDA;

@@ -16,6 +16,7 @@ static int use_fake(void **state)
 /* The sizes for which tests/fake/run_orbit_*.cpp has kernels. */
 static const ant_model_dims small = {.M = 3, .N = 2, .L = 8, .K = 1, .clipped = true};
 static const ant_model_dims large = {.M = 33, .N = 3, .L = 40, .rank = 4};
+static const ant_model_dims linear = {.kind = ANT_MODEL_LSSM, .M = 3, .N = 2, .L = 7};
 
 static antler_series *make_data(const ant_model_dims *d, size_t length, uint64_t seed)
 {
@@ -77,6 +78,7 @@ static void orbits_side_by_side(void **state)
     compare_orbits(&small, 3, 10);
     compare_orbits(&small, 1, 1);
     compare_orbits(&large, 2, 3);
+    compare_orbits(&linear, 3, 10);
 }
 
 /* Several orbits begin where one alone would. */
@@ -167,6 +169,7 @@ static void rmse_windows(void **state)
     (void)state;
     compare_rmse(&small);
     compare_rmse(&large);
+    compare_rmse(&linear);
 }
 
 static void compare_lyapunov(const ant_model_dims *dims, size_t transient, size_t steps, size_t interval)
@@ -204,6 +207,30 @@ static void lyapunov_exponents(void **state)
     compare_lyapunov(&small, 0, 11, 3); /* the last interval is shorter */
     compare_lyapunov(&small, 4, 9, 6);
     compare_lyapunov(&large, 0, 1, 1);
+    compare_lyapunov(&linear, 3, 12, 1);
+}
+
+/* Squares of the vectors underflow between two orthonormalisations. */
+static void lyapunov_of_a_strong_contraction(void **state)
+{
+    (void)state;
+    static const double A[] = {0.4, 0.3, 0.2}, z0[] = {1.0, 1.0, 1.0};
+    antler_model *model = NULL;
+    CHECK_OK(ant_model_create(&small, &model));
+    model_set(model, "A", A);
+    antler_lyapunov_opts opts;
+    antler_lyapunov_result r;
+    antler_lyapunov_opts_default(&opts);
+    opts.start.state = z0;
+    opts.transient = 0;
+    opts.steps = 800;
+    opts.interval = 400;
+    opts.device = ANTLER_DEVICE_CUDA;
+    CHECK_OK(antler_lyapunov(model, &opts, &r));
+    for (size_t k = 0; k < 3; k++)
+        CHECK_NEAR(r.exponents[k], log(A[k]), 1e-12);
+    antler_lyapunov_result_clear(&r);
+    antler_model_free(model);
 }
 
 static void lyapunov_of_a_diverging_orbit(void **state)
@@ -233,9 +260,13 @@ static void lyapunov_of_a_diverging_orbit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(orbits_side_by_side), cmocka_unit_test(orbits_begin_at_their_rows),
-        cmocka_unit_test(diverging_orbits),    cmocka_unit_test(rmse_windows),
-        cmocka_unit_test(lyapunov_exponents),  cmocka_unit_test(lyapunov_of_a_diverging_orbit),
+        cmocka_unit_test(orbits_side_by_side),
+        cmocka_unit_test(orbits_begin_at_their_rows),
+        cmocka_unit_test(diverging_orbits),
+        cmocka_unit_test(rmse_windows),
+        cmocka_unit_test(lyapunov_exponents),
+        cmocka_unit_test(lyapunov_of_a_diverging_orbit),
+        cmocka_unit_test(lyapunov_of_a_strong_contraction),
     };
     return cmocka_run_group_tests(tests, use_fake, NULL);
 }

@@ -295,6 +295,26 @@ static void test_singular_jacobian(void **state)
     antler_model_free(model);
 }
 
+/* Vectors that shrink to where their squares underflow keep their direction and their logarithm. */
+static void test_strong_contraction(void **state)
+{
+    (void)state;
+    static const double A[] = {0.4, 0.3, 0.2};
+    antler_model *model = model_make(3, 1, 1, 0);
+    model_set(model, "A", A);
+    model_set(model, "B", (double[]){1.0, 0.0, 0.0});
+    antler_lyapunov_opts opts = options(0, 1600);
+    opts.interval = 400;
+    antler_lyapunov_result r;
+    CHECK_OK(antler_lyapunov(model, &opts, &r));
+    for (size_t k = 0; k < 3; k++) {
+        CHECK_NEAR(r.exponents[k], log(A[k]), 1e-12);
+        CHECK_NEAR(r.spread[k], 0.0, 1e-12);
+    }
+    antler_lyapunov_result_clear(&r);
+    antler_model_free(model);
+}
+
 static void test_divergence_and_faults(void **state)
 {
     (void)state;
@@ -364,6 +384,7 @@ int main(void)
         cmocka_unit_test(test_every_instruction_set),
         cmocka_unit_test(test_leading_vectors),
         cmocka_unit_test(test_singular_jacobian),
+        cmocka_unit_test(test_strong_contraction),
         cmocka_unit_test(test_divergence_and_faults),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,11 +1,12 @@
 /*
- * learner.c - all runs of a training on the GPU (kernels/solve.cu and update.cu).
+ * learner.c - all runs of a training on the GPU, whatever the kind of model: its pass (pass.h), then
+ * everything else (kernels/step.cuh).
  *
- * An update is two launches: solve, and everything else.  Twenty updates are one graph, so that nothing waits
+ * Twenty updates are one graph, so that nothing waits
  * for the host, which only looks when it wants to.
  */
 #include "engine/cuda/engine_cuda.h"
-#include "engine/cuda/solver.h"
+#include "engine/cuda/pass.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -15,7 +16,6 @@
 enum {
     GRAPH_UPDATES = 20,   /* even, so that the counters' halves are back in place */
     WINDOW_VALUES = 8192, /* that one block copies */
-    SMALL_TOTAL = 4096,   /* parameters up to which few threads are enough */
 };
 
 /* learn_problem of kernels/learn.cuh. */
@@ -27,8 +27,8 @@ typedef struct learn_problem {
     uint64_t seed, updates;
     double noise, beta1, beta2, epsilon, start_lr, end_lr, gradient_clip, limit;
     double mar, readout, singular;
-    ant_cu_pointer parameters, good, gradient, raw, m, v, pinv, pull, work, pack, sums, facts, arrived,
-        update, outcome, tally, runs, x, s, row, start, window_x, window_s;
+    ant_cu_pointer parameters, good, gradient, raw, m, v, kept, work, weights, sums, facts, arrived, update,
+        outcome, tally, runs, x, s, row, start, window_x, window_s;
 } learn_problem;
 
 _Static_assert(sizeof(ant_engine_tally) == 10 * sizeof(double), "TALLY of learn.cuh");
@@ -36,13 +36,14 @@ _Static_assert(sizeof(ant_engine_tally) == 10 * sizeof(double), "TALLY of learn.
 typedef struct learner {
     ant_engine_learning work;
     ant_cuda_device *device;
-    ant_cuda_solver solver;
-    ant_cuda_program *program;
+    const ant_cuda_kind *kind;
+    ant_cuda_pass pass;
+    ant_cuda_program *program; /* update.cu; NULL: it is the pass's */
     ant_cuda_kernel prepare, update;
     ant_cuda_grid grid;
     learn_problem problem;
-    ant_cuda_buffer parameters, good, gradient, raw, m, v, pinv, pull, scratch, counters, outcomes, tallies,
-        runs, x, s, row, start;
+    ant_cuda_buffer parameters, good, gradient, raw, m, v, kept, scratch, facts, arrived, counters, outcomes,
+        tallies, runs, x, s, row, start, window_x, window_s;
     size_t bytes;
     bool prepared;                         /* weights and windows belong to the parameters */
     ant_cu_graph_exec one[2], many, whole; /* an update from either parity, many, and a solve */
@@ -66,29 +67,39 @@ static antler_status upload(learner *l, const void *from, size_t bytes, const ch
     return ant_cuda_alloc_from(l->device, from, bytes, purpose, buffer);
 }
 
-static antler_status allocate(learner *l, size_t scratch)
+/* What every kind has. */
+static antler_status allocate(learner *l)
 {
     const ant_engine_learning *w = &l->work;
-    const size_t R = w->replicas, all = R * w->total, real = l->solver.real_bytes;
+    const size_t R = w->replicas, all = R * w->total, real = l->pass.real_bytes;
+    const size_t sequences = R * w->settings->batch_size, T = w->settings->sequence_length;
     ANT_TRY(take(l, all * real, "the parameters", &l->parameters));
     ANT_TRY(take(l, all * real, "the parameters", &l->good));
     ANT_TRY(take(l, all * real, "the gradient", &l->gradient));
     ANT_TRY(take(l, all * real, "the gradient", &l->raw));
     ANT_TRY(take(l, all * sizeof(double), "the moments", &l->m));
     ANT_TRY(take(l, all * sizeof(double), "the moments", &l->v));
-    ANT_TRY(take(l, R * w->M * w->N * sizeof(double), "the pseudo-inverse", &l->pinv));
-    ANT_TRY(take(l, R * (w->M * w->N + 1) * sizeof(double), "a regulariser", &l->pull));
-    ANT_TRY(take(l, R * scratch * sizeof(double), "the pseudo-inverse", &l->scratch));
+    ANT_TRY(take(l, sequences * (T + 1) * w->N * real, "the windows", &l->window_x));
+    ANT_TRY(take(l, sequences * T * w->K * real, "the inputs", &l->window_s));
+    ANT_TRY(take(l, R * ANT_CUDA_FACTS * sizeof(double), "facts of a solve", &l->facts));
+    ANT_TRY(take(l, R * sizeof(unsigned), "barriers", &l->arrived));
     ANT_TRY(take(l, 2 * R * sizeof(unsigned), "counters", &l->counters));
     ANT_TRY(take(l, 2 * R * sizeof(int), "outcomes", &l->outcomes));
     ANT_TRY(take(l, R * sizeof(ant_engine_tally), "counters", &l->tallies));
-    return upload(l, w->runs, R * sizeof *w->runs, "names of streams", &l->runs);
+    ANT_TRY(upload(l, w->runs, R * sizeof *w->runs, "names of streams", &l->runs));
+    l->pass.place = (ant_cuda_place){.parameters = l->parameters.address,
+                                     .x = l->window_x.address,
+                                     .s = l->window_s.address,
+                                     .raw = l->raw.address,
+                                     .facts = l->facts.address,
+                                     .arrived = l->arrived.address};
+    return ANTLER_OK;
 }
 
 static antler_status upload_data(learner *l)
 {
     const ant_engine_learning *w = &l->work;
-    const size_t real = l->solver.real_bytes;
+    const size_t real = l->pass.real_bytes;
     if (w->x == NULL)
         return ANTLER_OK;
     uint64_t *row = calloc(w->trajectories, sizeof *row);
@@ -144,13 +155,12 @@ static void describe(learner *l)
         .raw = l->raw.address,
         .m = l->m.address,
         .v = l->v.address,
-        .pinv = l->pinv.address,
-        .pull = l->pull.address,
+        .kept = l->kept.address,
         .work = l->scratch.address,
-        .pack = l->solver.packs.address,
-        .sums = l->solver.totals.address,
-        .facts = l->solver.facts.address,
-        .arrived = l->solver.arrived.address,
+        .weights = l->pass.weights,
+        .sums = l->pass.sums,
+        .facts = l->facts.address,
+        .arrived = l->arrived.address,
         .update = l->counters.address,
         .outcome = l->outcomes.address,
         .tally = l->tallies.address,
@@ -159,14 +169,9 @@ static void describe(learner *l)
         .s = l->s.address,
         .row = l->row.address,
         .start = l->start.address,
-        .window_x = l->solver.x.address,
-        .window_s = l->solver.s.address,
+        .window_x = l->window_x.address,
+        .window_s = l->window_s.address,
     };
-}
-
-static unsigned threads_of(const ant_engine_learning *work)
-{
-    return work->total <= SMALL_TOTAL ? 256 : 512;
 }
 
 /* The macros of update.cu beside those of the shape. */
@@ -178,13 +183,13 @@ typedef struct update_options {
 static void name_options(const ant_engine_learning *work, update_options *options)
 {
     snprintf(options->rank, sizeof options->rank, "-DRANK=%zu", work->rank);
-    snprintf(options->threads, sizeof options->threads, "-DLEARN_THREADS=%u", threads_of(work));
+    snprintf(options->threads, sizeof options->threads, "-DLEARN_THREADS=%u", ant_cuda_update_threads(work));
     options->more[0] = options->rank;
     options->more[1] = options->threads;
 }
 
-/* Have update.cu in the cache by the time that solve.cu is compiled: the compiler takes as long for either.
-   Whatever goes wrong here happens again, and is told, in `compile`. */
+/* Have it in the cache by the time that the pass is compiled: the compiler takes as long for either.
+   Whatever goes wrong here happens again, and is told, in `load_update`. */
 static void *compile_ahead(void *opaque)
 {
     const learner *l = opaque;
@@ -192,33 +197,56 @@ static void *compile_ahead(void *opaque)
     void *image = NULL;
     size_t size = 0;
     name_options(&l->work, &options);
-    (void)ant_cuda_image_shape(l->device->sm, "update.cu", &l->work, options.more, 2, &image, &size);
+    (void)ant_cuda_image_shape(l->device->sm, l->kind->update, &l->work, options.more, 2, &image, &size);
     free(image);
     return NULL;
 }
 
-/* Load update.cu; *scratch: doubles of global scratch per run. */
-static antler_status compile(learner *l, size_t *scratch)
+static antler_status create_pass(learner *l)
 {
+    pthread_t beside;
+    const bool started = l->kind->update != NULL && pthread_create(&beside, NULL, compile_ahead, l) == 0;
+    const antler_status status = l->kind->create(&l->pass);
+    if (started)
+        pthread_join(beside, NULL);
+    return status;
+}
+
+/* The kernels of step.cuh, and what they need. */
+static antler_status load_update(learner *l)
+{
+    enum {
+        FACT_SHARED,
+        FACT_WORK,
+        FACT_KEPT,
+        FACT_TOTAL,
+        FACT_PROBLEM,
+        FACTS
+    }; /* update_facts of step.cuh */
     const ant_engine_learning *w = &l->work;
-    const unsigned threads = threads_of(w);
-    update_options options;
-    int facts[3] = {0};
-    ant_cu_pointer address = 0;
-    name_options(w, &options);
-    ANT_TRY(ant_cuda_compile_shape(l->device, "update.cu", w, options.more, 2, &l->program));
-    ANT_TRY(ant_cuda_program_kernel(l->program, "prepare", &l->prepare));
-    ANT_TRY(ant_cuda_program_kernel(l->program, "update", &l->update));
-    ANT_TRY(ant_cuda_program_global(l->program, "update_facts", &address, NULL));
-    ANT_TRY(ant_cuda_download(l->device, facts, address, sizeof facts));
-    ANT_CHECK((size_t)facts[2] == w->total, ANTLER_ERROR_INTERNAL, "update.cu has %d parameters, not %zu",
-              facts[2], w->total);
+    int facts[FACTS] = {0};
+    if (l->kind->update != NULL) {
+        update_options options;
+        name_options(w, &options);
+        ANT_TRY(ant_cuda_compile_shape(l->device, l->kind->update, w, options.more, 2, &l->program));
+    }
+    const ant_cuda_program *program = l->program != NULL ? l->program : l->pass.update;
+    ANT_TRY(ant_cuda_program_kernel(program, "prepare", &l->prepare));
+    ANT_TRY(ant_cuda_program_kernel(program, "update", &l->update));
+    ANT_TRY(ant_cuda_pass_facts(l->device, program, "update_facts", facts, FACTS));
+    ANT_CHECK((size_t)facts[FACT_TOTAL] == w->total, ANTLER_ERROR_INTERNAL,
+              "the kernels have %d parameters, not %zu", facts[FACT_TOTAL], w->total);
+    ANT_CHECK((size_t)facts[FACT_PROBLEM] == sizeof l->problem, ANTLER_ERROR_INTERNAL,
+              "learn_problem has %d bytes in the kernels and %zu here", facts[FACT_PROBLEM],
+              sizeof l->problem);
+    ANT_TRY(take(l, w->replicas * (size_t)facts[FACT_KEPT] * sizeof(double), "the weights", &l->kept));
+    ANT_TRY(take(l, w->replicas * (size_t)facts[FACT_WORK] * sizeof(double), "the weights", &l->scratch));
     const size_t values = w->replicas * w->settings->batch_size * (w->settings->sequence_length + 1) * w->N;
     const size_t copying = w->x == NULL ? 0 : (values + WINDOW_VALUES - 1) / WINDOW_VALUES;
     const size_t most = (size_t)(2 * l->device->multiprocessors);
-    l->grid = ant_cuda_grid_1d((unsigned)(w->replicas + (copying < most ? copying : most)), threads);
-    l->grid.shared = (size_t)facts[0];
-    *scratch = (size_t)facts[1];
+    l->grid = ant_cuda_grid_1d((unsigned)(w->replicas + (copying < most ? copying : most)),
+                               ant_cuda_update_threads(w));
+    l->grid.shared = (size_t)facts[FACT_SHARED];
     ANT_TRY(ant_cuda_kernel_allow_shared(l->device, &l->prepare, l->grid.shared));
     return ant_cuda_kernel_allow_shared(l->device, &l->update, l->grid.shared);
 }
@@ -226,8 +254,9 @@ static antler_status compile(learner *l, size_t *scratch)
 static void destroy(learner *l)
 {
     ant_cuda_buffer *const buffers[] = {
-        &l->parameters, &l->good,     &l->gradient, &l->raw,  &l->m, &l->v, &l->pinv, &l->pull, &l->scratch,
-        &l->counters,   &l->outcomes, &l->tallies,  &l->runs, &l->x, &l->s, &l->row,  &l->start};
+        &l->parameters, &l->good,  &l->gradient, &l->raw,      &l->m,        &l->v,       &l->kept,
+        &l->scratch,    &l->facts, &l->arrived,  &l->counters, &l->outcomes, &l->tallies, &l->runs,
+        &l->x,          &l->s,     &l->row,      &l->start,    &l->window_x, &l->window_s};
     for (int i = 0; i < 2; i++)
         ant_cuda_graph_free(l->device, l->one[i]);
     ant_cuda_graph_free(l->device, l->many);
@@ -235,7 +264,7 @@ static void destroy(learner *l)
     for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
         ant_cuda_free(l->device, buffers[i]);
     ant_cuda_program_free(l->program);
-    ant_cuda_solver_destroy(&l->solver);
+    l->kind->destroy(&l->pass);
     free(l->host);
     free(l);
 }
@@ -243,29 +272,32 @@ static void destroy(learner *l)
 static antler_status build(learner *l)
 {
     const ant_engine_learning *w = &l->work;
-    size_t scratch = 0;
-    pthread_t beside;
-    const bool started = pthread_create(&beside, NULL, compile_ahead, l) == 0;
-    const antler_status status = ant_cuda_solver_create(l->device, w, &l->solver);
-    if (started)
-        pthread_join(beside, NULL);
-    ANT_TRY(status);
-    ANT_TRY(compile(l, &scratch));
-    ANT_TRY(allocate(l, scratch));
+    l->pass = (ant_cuda_pass){
+        .device = l->device,
+        .work = w,
+        .real_bytes = w->settings->precision == ANTLER_PRECISION_FLOAT ? sizeof(float) : sizeof(double)};
+    ANT_TRY(allocate(l));
+    ANT_TRY(create_pass(l));
+    ANT_TRY(load_update(l));
     ANT_TRY(upload_data(l));
     describe(l);
     const size_t batch = w->settings->batch_size, rows = batch * (w->settings->sequence_length + 1);
-    const size_t widest = (size_t)l->solver.row > w->K ? (size_t)l->solver.row : w->K;
-    l->host_bytes = (rows * widest > w->total ? rows * widest : w->total) * l->solver.real_bytes;
+    size_t widest = l->pass.row > w->K ? l->pass.row : w->K;
+    widest = widest > w->N ? widest : w->N;
+    l->host_bytes = (rows * widest > w->total ? rows * widest : w->total) * l->pass.real_bytes;
     l->host = malloc(l->host_bytes);
     return l->host == NULL ? ant_fail_memory(l->host_bytes, "copies from the GPU") : ANTLER_OK;
 }
 
 static antler_status create(const ant_engine_learning *work, void **opaque)
 {
+    const ant_cuda_kind *kind = ant_cuda_kind_of(work);
+    ANT_CHECK(kind != NULL, ANTLER_ERROR_ARGUMENT,
+              "the GPU does not train this kind of model; use device: cpu");
     learner *l = calloc(1, sizeof *l);
     if (l == NULL)
         return ant_fail_memory(sizeof *l, "a learner");
+    l->kind = kind;
     l->work = *work;
     antler_status status = ant_cuda_borrow(&l->device);
     if (status != ANTLER_OK) {
@@ -293,18 +325,18 @@ static void release(void *opaque)
 
 static const char *solver(const void *opaque)
 {
-    return ((const learner *)opaque)->solver.plan.solver;
+    return ((const learner *)opaque)->pass.solver;
 }
 
 static const char *choice(const void *opaque)
 {
-    return ((const learner *)opaque)->solver.plan.choice;
+    return ((const learner *)opaque)->pass.choice;
 }
 
 static size_t device_bytes(const void *opaque)
 {
     const learner *l = opaque;
-    return l->bytes + l->solver.bytes;
+    return l->bytes + l->pass.bytes;
 }
 
 /* ---- states --------------------------------------------------------------------------------------- */
@@ -312,7 +344,7 @@ static size_t device_bytes(const void *opaque)
 static void narrow(const learner *l, const double *from, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (l->solver.real_bytes == sizeof(float))
+        if (l->pass.real_bytes == sizeof(float))
             ((float *)l->host)[i] = (float)from[i];
         else
             ((double *)l->host)[i] = from[i];
@@ -321,23 +353,23 @@ static void narrow(const learner *l, const double *from, size_t count)
 
 static double wide(const learner *l, size_t i)
 {
-    return l->solver.real_bytes == sizeof(float) ? (double)((const float *)l->host)[i]
-                                                 : ((const double *)l->host)[i];
+    return l->pass.real_bytes == sizeof(float) ? (double)((const float *)l->host)[i]
+                                               : ((const double *)l->host)[i];
 }
 
 static antler_status write_real(learner *l, const ant_cuda_buffer *to, size_t first, const double *from,
                                 size_t count)
 {
     narrow(l, from, count);
-    return ant_cuda_upload(l->device, to->address + first * l->solver.real_bytes, l->host,
-                           count * l->solver.real_bytes);
+    return ant_cuda_upload(l->device, to->address + first * l->pass.real_bytes, l->host,
+                           count * l->pass.real_bytes);
 }
 
 static antler_status read_real(learner *l, const ant_cuda_buffer *from, size_t first, double *to,
                                size_t count)
 {
-    ANT_TRY(ant_cuda_download(l->device, l->host, from->address + first * l->solver.real_bytes,
-                              count * l->solver.real_bytes));
+    ANT_TRY(ant_cuda_download(l->device, l->host, from->address + first * l->pass.real_bytes,
+                              count * l->pass.real_bytes));
     for (size_t i = 0; i < count; i++)
         to[i] = wide(l, i);
     return ANTLER_OK;
@@ -380,7 +412,7 @@ static antler_status prepare(learner *l)
 
 static antler_status launch_update(learner *l)
 {
-    ANT_TRY(ant_cuda_solver_launch(&l->solver));
+    ANT_TRY(l->kind->launch(&l->pass));
     ANT_TRY(ant_cuda_launch(l->device, &l->update, l->grid, ANT_CUDA_ARGS(&l->problem)));
     l->problem.parity = 1 - l->problem.parity;
     return ANTLER_OK;
@@ -452,8 +484,8 @@ static antler_status get_windows(learner *l, size_t replica, double *x, double *
     const size_t batch = w->settings->batch_size, T = w->settings->sequence_length;
     const size_t values = batch * (T + 1) * w->N, inputs = batch * T * w->K;
     ANT_TRY(prepare(l));
-    ANT_TRY(read_real(l, &l->solver.x, replica * values, x, values));
-    return w->K == 0 ? ANTLER_OK : read_real(l, &l->solver.s, replica * inputs, s, inputs);
+    ANT_TRY(read_real(l, &l->window_x, replica * values, x, values));
+    return w->K == 0 ? ANTLER_OK : read_real(l, &l->window_s, replica * inputs, s, inputs);
 }
 
 static antler_status put_windows(learner *l, size_t replica, const double *x, const double *s)
@@ -461,8 +493,8 @@ static antler_status put_windows(learner *l, size_t replica, const double *x, co
     const ant_engine_learning *w = &l->work;
     const size_t batch = w->settings->batch_size, T = w->settings->sequence_length;
     const size_t values = batch * (T + 1) * w->N, inputs = batch * T * w->K;
-    ANT_TRY(write_real(l, &l->solver.x, replica * values, x, values));
-    return w->K == 0 ? ANTLER_OK : write_real(l, &l->solver.s, replica * inputs, s, inputs);
+    ANT_TRY(write_real(l, &l->window_x, replica * values, x, values));
+    return w->K == 0 ? ANTLER_OK : write_real(l, &l->window_s, replica * inputs, s, inputs);
 }
 
 /* Weights, solve and gradient as one graph. */
@@ -471,7 +503,7 @@ static antler_status record_solve(learner *l)
     ANT_TRY(ant_cuda_graph_begin(l->device));
     antler_status status = ant_cuda_launch(l->device, &l->prepare, l->grid, ANT_CUDA_ARGS(&l->problem));
     if (status == ANTLER_OK)
-        status = ant_cuda_solver_launch(&l->solver);
+        status = l->kind->launch(&l->pass);
     if (status == ANTLER_OK)
         status = ant_cuda_launch(l->device, &l->update, l->grid, ANT_CUDA_ARGS(&l->problem));
     const antler_status ended = ant_cuda_graph_end(l->device, &l->whole);
@@ -480,18 +512,18 @@ static antler_status record_solve(learner *l)
 
 static antler_status solve_once(learner *l, ant_engine_solved *solved)
 {
-    double facts[8], milliseconds = 0.0;
+    double facts[ANT_CUDA_FACTS], milliseconds = 0.0;
     l->problem.steps = 0;
     if (l->whole == NULL)
         ANT_TRY(record_solve(l));
     ANT_TRY(ant_cuda_timer_start(l->device));
     ANT_TRY(ant_cuda_graph_launch(l->device, l->whole));
     ANT_TRY(ant_cuda_timer_stop(l->device, &milliseconds));
-    ANT_TRY(ant_cuda_download(l->device, facts, l->solver.facts.address, sizeof facts));
-    *solved = (ant_engine_solved){.loss = facts[5],
-                                  .iterations = (int)facts[0],
-                                  .last_jump = facts[1],
-                                  .converged = facts[4] != 0.0,
+    ANT_TRY(ant_cuda_download(l->device, facts, l->facts.address, sizeof facts));
+    *solved = (ant_engine_solved){.loss = facts[ANT_CUDA_FACT_LOSS],
+                                  .iterations = (int)facts[ANT_CUDA_FACT_ITERATIONS],
+                                  .last_jump = facts[ANT_CUDA_FACT_LAST_JUMP],
+                                  .converged = facts[ANT_CUDA_FACT_CONVERGED] != 0.0,
                                   .seconds = 1e-3 * milliseconds};
     return ANTLER_OK;
 }
@@ -499,11 +531,9 @@ static antler_status solve_once(learner *l, ant_engine_solved *solved)
 static antler_status look(learner *l, size_t replica, double *states, double *gradient)
 {
     const ant_engine_learning *w = &l->work;
-    const size_t batch = w->settings->batch_size, T = w->settings->sequence_length,
-                 row = (size_t)l->solver.row;
-    const size_t values = batch * (T + 1) * row, real = l->solver.real_bytes;
-    ANT_TRY(ant_cuda_download(l->device, l->host, ant_cuda_solver_rows(&l->solver) + replica * values * real,
-                              values * real));
+    const size_t batch = w->settings->batch_size, T = w->settings->sequence_length, row = l->pass.row;
+    const size_t values = batch * (T + 1) * row, real = l->pass.real_bytes;
+    ANT_TRY(ant_cuda_download(l->device, l->host, l->pass.states + replica * values * real, values * real));
     for (size_t i = 0; i < batch; i++)
         for (size_t t = 0; t < T; t++)
             for (size_t m = 0; m < w->M; m++)

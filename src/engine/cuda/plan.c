@@ -31,7 +31,7 @@ static void choose_shooting(const ant_engine_learning *work, int multiprocessors
 {
     const antler_settings *s = work->settings;
     plan->newton = work->M <= NEWTON_LARGEST && s->solver != ANTLER_SOLVER_QUASI_DEER;
-    plan->warps = least(work->M <= 8 ? 12 : 8, (size_t)most_warps);
+    plan->warps = least(8, (size_t)most_warps);
     plan->blocks = s->runs < (size_t)multiprocessors ? multiprocessors / (int)s->runs : 1;
     const size_t workers = (size_t)(plan->blocks * plan->warps);
     plan->chunks = least(s->sequence_length > 1 ? s->sequence_length / 2 : 1, workers / s->batch_size);

@@ -1,6 +1,9 @@
+/* solver.c - the pass of a shPLRNN (kernels/solve.cu): the division of work, the compiled variant, its
+ * buffers. */
 #include "engine/cuda/solver.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* solve_problem of kernels/stretch.cuh, for float and for double. */
@@ -12,6 +15,7 @@
         int flow;                                                                                            \
         int replicas;                                                                                        \
         int staged;                                                                                          \
+        int fallback;                                                                                        \
         real alpha, tolerance, freeze;                                                                       \
         double weight;                                                                                       \
         ant_cu_pointer pack, x, s, rows, masks, hidden, delta, records, partial, squares, sums, arrived,     \
@@ -22,65 +26,12 @@ typedef struct problem_f64 SOLVE_PROBLEM(double) problem_f64;
 
 _Static_assert(sizeof(problem_f64) <= sizeof(((ant_cuda_solver *)NULL)->problem), "room for the problem");
 
-size_t ant_cuda_shape_options(const ant_engine_learning *work,
-                              char options[ANT_CUDA_OPTIONS][ANT_CUDA_OPTION_BYTES])
-{
-    const struct {
-        const char *name;
-        size_t value;
-    } macros[] = {
-        {"REAL_BITS", work->settings->precision == ANTLER_PRECISION_FLOAT ? 32 : 64},
-        {"M", work->M},
-        {"N", work->N},
-        {"L", work->L},
-        {"K", work->K},
-        {"CLIPPED", work->clipped ? 1 : 0},
-    };
-    const size_t count = sizeof macros / sizeof macros[0];
-    for (size_t i = 0; i < count; i++)
-        snprintf(options[i], ANT_CUDA_OPTION_BYTES, "-D%s=%zu", macros[i].name, macros[i].value);
-    return count;
-}
-
-/* All options of a variant; texts: room for those of the shape. */
-static size_t gather(const ant_engine_learning *work, const char *const *more, size_t count,
-                     char texts[ANT_CUDA_OPTIONS][ANT_CUDA_OPTION_BYTES],
-                     const char *options[2 * ANT_CUDA_OPTIONS])
-{
-    size_t used = ant_cuda_shape_options(work, texts);
-    for (size_t i = 0; i < used; i++)
-        options[i] = texts[i];
-    for (size_t i = 0; i < count; i++)
-        options[used++] = more[i];
-    return used;
-}
-
-antler_status ant_cuda_compile_shape(ant_cuda_device *device, const char *source,
-                                     const ant_engine_learning *work, const char *const *more, size_t count,
-                                     ant_cuda_program **program)
-{
-    char texts[ANT_CUDA_OPTIONS][ANT_CUDA_OPTION_BYTES];
-    const char *options[2 * ANT_CUDA_OPTIONS];
-    const size_t used = gather(work, more, count, texts, options);
-    return ant_cuda_program_create(device, source, options, used, program);
-}
-
-antler_status ant_cuda_image_shape(int sm, const char *source, const ant_engine_learning *work,
-                                   const char *const *more, size_t count, void **image, size_t *size)
-{
-    char texts[ANT_CUDA_OPTIONS][ANT_CUDA_OPTION_BYTES];
-    const char *options[2 * ANT_CUDA_OPTIONS];
-    const size_t used = gather(work, more, count, texts, options);
-    return ant_cuda_compile(source, sm, options, used, image, size, NULL);
-}
-
 /* Compile the plan's variant and read what it needs; *shared: bytes of a block. */
 static antler_status compile(ant_cuda_solver *s, const ant_engine_learning *work, size_t *shared)
 {
     char warps[32], newton[32], chunked[32];
     const char *const more[] = {warps, newton, chunked};
-    int facts[9] = {0};
-    ant_cu_pointer address = 0;
+    int facts[11] = {0};
     snprintf(warps, sizeof warps, "-DWARPS=%d", s->plan.warps);
     snprintf(newton, sizeof newton, "-DNEWTON=%d", s->plan.newton);
     snprintf(chunked, sizeof chunked, "-DCHUNKED=%d", s->plan.chunks > 1);
@@ -88,8 +39,7 @@ static antler_status compile(ant_cuda_solver *s, const ant_engine_learning *work
     s->program = NULL;
     ANT_TRY(ant_cuda_compile_shape(s->device, "solve.cu", work, more, 3, &s->program));
     ANT_TRY(ant_cuda_program_kernel(s->program, "solve", &s->kernel));
-    ANT_TRY(ant_cuda_program_global(s->program, "solve_facts", &address, NULL));
-    ANT_TRY(ant_cuda_download(s->device, facts, address, sizeof facts));
+    ANT_TRY(ant_cuda_pass_facts(s->device, s->program, "solve_facts", facts, sizeof facts / sizeof facts[0]));
     *shared = (size_t)facts[0];
     s->pack = facts[1];
     s->row = facts[2];
@@ -99,6 +49,10 @@ static antler_status compile(ant_cuda_solver *s, const ant_engine_learning *work
     s->hidden = facts[6];
     s->latent = facts[7];
     s->keeps_hidden = facts[8];
+    s->threads = (unsigned)facts[9];
+    const size_t bytes = s->real_bytes == sizeof(float) ? sizeof(problem_f32) : sizeof(problem_f64);
+    ANT_CHECK((size_t)facts[10] == bytes, ANTLER_ERROR_INTERNAL,
+              "solve_problem has %d bytes in the kernels and %zu here", facts[10], bytes);
     return ANTLER_OK;
 }
 
@@ -128,9 +82,8 @@ static antler_status choose(ant_cuda_solver *s, const ant_engine_learning *work)
 /* As many teams side by side as fit; the rest follow them. */
 static antler_status choose_grid(ant_cuda_solver *s)
 {
-    const unsigned threads = 32u * (unsigned)s->plan.warps;
     int resident = 0;
-    ANT_TRY(ant_cuda_kernel_occupancy(s->device, &s->kernel, threads, s->grid.shared, &resident));
+    ANT_TRY(ant_cuda_kernel_occupancy(s->device, &s->kernel, s->threads, s->grid.shared, &resident));
     const int most = resident * s->device->multiprocessors;
     ANT_CHECK(most >= 1 && s->device->cooperative, ANTLER_ERROR_DEVICE,
               "the GPU %s cannot run the solver: its blocks have to be resident together; use the CPU",
@@ -142,13 +95,13 @@ static antler_status choose_grid(ant_cuda_solver *s)
     const int room = most / s->plan.blocks;
     const int teams = s->replicas < (size_t)room ? (int)s->replicas : room;
     const size_t shared = s->grid.shared;
-    s->grid = ant_cuda_grid_1d((unsigned)(teams * s->plan.blocks), threads);
+    s->grid = ant_cuda_grid_1d((unsigned)(teams * s->plan.blocks), s->threads);
     s->grid.shared = shared;
     s->grid.cooperative = true;
     return ANTLER_OK;
 }
 
-static antler_status allocate(ant_cuda_solver *s, const ant_engine_learning *work)
+static antler_status allocate(ant_cuda_solver *s, ant_cuda_pass *pass)
 {
     const size_t R = s->replicas, sequences = R * s->batch, moments = sequences * (s->T + 1),
                  steps = sequences * s->T;
@@ -160,8 +113,6 @@ static antler_status allocate(ant_cuda_solver *s, const ant_engine_learning *wor
         const char *purpose;
     } wanted[] = {
         {&s->packs, R * (size_t)s->pack * real, "the weights"},
-        {&s->x, moments * work->N * real, "the windows"},
-        {&s->s, steps * work->K * real, "the inputs"},
         {&s->rows, moments * (size_t)s->row * real, "the states of all steps"},
         {&s->mask, steps * (size_t)s->masks * sizeof(unsigned), "the active units of all steps"},
         {&s->phi, kept, "the hidden units of all steps"},
@@ -170,24 +121,15 @@ static antler_status allocate(ant_cuda_solver *s, const ant_engine_learning *wor
         {&s->partial, R * blocks * (size_t)s->sums * real, "sums over time"},
         {&s->squares, R * blocks * sizeof(double), "sums of squares"},
         {&s->totals, R * (size_t)s->sums * sizeof(double), "sums over time"},
-        {&s->arrived, R * sizeof(unsigned), "barriers"},
-        {&s->facts, 8 * R * sizeof(double), "facts of a solve"},
     };
-    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
-        ANT_TRY(ant_cuda_alloc(s->device, wanted[i].bytes, wanted[i].purpose, wanted[i].buffer));
-        ANT_TRY(ant_cuda_fill_async(s->device, wanted[i].buffer->address, 0, wanted[i].bytes));
-        s->bytes += wanted[i].bytes;
-    }
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
+        ANT_TRY(ant_cuda_pass_take(pass, wanted[i].bytes, wanted[i].purpose, wanted[i].buffer));
     return ANTLER_OK;
 }
 
-ant_cu_pointer ant_cuda_solver_rows(const ant_cuda_solver *s)
+static void describe(ant_cuda_solver *s, const ant_cuda_pass *pass)
 {
-    return s->rows.address;
-}
-
-static void describe(ant_cuda_solver *s, const ant_engine_learning *work)
-{
+    const ant_engine_learning *work = pass->work;
     const antler_settings *set = work->settings;
     const size_t measured = set->sequence_length - set->warmup;
     const bool single = set->precision == ANTLER_PRECISION_FLOAT;
@@ -201,6 +143,7 @@ static void describe(ant_cuda_solver *s, const ant_engine_learning *work)
         .flow = set->teacher == ANTLER_TEACHER_FLOW,
         .replicas = (int)s->replicas,
         .staged = s->staged,
+        .fallback = set->fallback ? s->plan.chunks : 0, /* exact after as many */
         .alpha = set->gtf_alpha,
         .tolerance = set->tolerance > 0.0 ? set->tolerance
                      : single             ? 1e-6
@@ -209,9 +152,9 @@ static void describe(ant_cuda_solver *s, const ant_engine_learning *work)
             single ? 1e-3 : 1e-6, /* Newton's next step is then below the tolerance with the old X, too */
         .weight = 2.0 / ((double)work->N * (double)measured * (double)s->batch),
         .pack = s->packs.address,
-        .x = s->x.address,
-        .s = s->s.address,
-        .rows = ant_cuda_solver_rows(s),
+        .x = pass->place.x,
+        .s = pass->place.s,
+        .rows = s->rows.address,
         .masks = s->mask.address,
         .hidden = s->phi.address,
         .delta = s->delta.address,
@@ -219,8 +162,8 @@ static void describe(ant_cuda_solver *s, const ant_engine_learning *work)
         .partial = s->partial.address,
         .squares = s->squares.address,
         .sums = s->totals.address,
-        .arrived = s->arrived.address,
-        .facts = s->facts.address,
+        .arrived = pass->place.arrived,
+        .facts = pass->place.facts,
     };
     if (!single) {
         memcpy(s->problem, &p, sizeof p);
@@ -232,38 +175,55 @@ static void describe(ant_cuda_solver *s, const ant_engine_learning *work)
     memcpy(s->problem, &q, sizeof q);
 }
 
-antler_status ant_cuda_solver_create(ant_cuda_device *device, const ant_engine_learning *work,
-                                     ant_cuda_solver *solver)
+static antler_status create(ant_cuda_pass *pass)
 {
+    const ant_engine_learning *work = pass->work;
     const antler_settings *set = work->settings;
-    *solver = (ant_cuda_solver){.device = device,
-                                .T = set->sequence_length,
-                                .batch = set->batch_size,
-                                .replicas = work->replicas,
-                                .real_bytes = set->precision == ANTLER_PRECISION_FLOAT ? sizeof(float)
-                                                                                       : sizeof(double)};
     ANT_CHECK(set->sequence_length < INT32_MAX / 64, ANTLER_ERROR_ARGUMENT,
               "sequence_length %zu is too long for the GPU; use device: cpu", set->sequence_length);
-    ANT_TRY(choose(solver, work));
-    ANT_TRY(choose_grid(solver));
-    ANT_TRY(allocate(solver, work));
-    describe(solver, work);
+    ant_cuda_solver *s = pass->own = calloc(1, sizeof *s);
+    if (s == NULL)
+        return ant_fail_memory(sizeof *s, "a solver");
+    *s = (ant_cuda_solver){.device = pass->device,
+                           .T = set->sequence_length,
+                           .batch = set->batch_size,
+                           .replicas = work->replicas,
+                           .real_bytes = pass->real_bytes};
+    ANT_TRY(choose(s, work));
+    ANT_TRY(choose_grid(s));
+    ANT_TRY(allocate(s, pass));
+    describe(s, pass);
+    pass->solver = s->plan.solver;
+    pass->choice = s->plan.choice;
+    pass->weights = s->packs.address;
+    pass->sums = s->totals.address;
+    pass->states = s->rows.address;
+    pass->row = (size_t)s->row;
     return ANTLER_OK;
 }
 
-void ant_cuda_solver_destroy(ant_cuda_solver *solver)
+static void destroy(ant_cuda_pass *pass)
 {
-    ant_cuda_buffer *const buffers[] = {&solver->packs,   &solver->x,       &solver->s,      &solver->rows,
-                                        &solver->mask,    &solver->phi,     &solver->delta,  &solver->records,
-                                        &solver->partial, &solver->squares, &solver->totals, &solver->arrived,
-                                        &solver->facts};
-    for (size_t i = 0; i < sizeof buffers / sizeof buffers[0] && solver->device != NULL; i++)
-        ant_cuda_free(solver->device, buffers[i]);
-    ant_cuda_program_free(solver->program);
-    *solver = (ant_cuda_solver){0};
+    ant_cuda_solver *s = pass->own;
+    if (s == NULL)
+        return;
+    ant_cuda_buffer *const buffers[] = {&s->packs,   &s->rows,    &s->mask,    &s->phi,   &s->delta,
+                                        &s->records, &s->partial, &s->squares, &s->totals};
+    for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
+        ant_cuda_free(pass->device, buffers[i]);
+    ant_cuda_program_free(s->program);
+    free(s);
 }
 
-antler_status ant_cuda_solver_launch(ant_cuda_solver *solver)
+static antler_status launch(ant_cuda_pass *pass)
 {
-    return ant_cuda_launch(solver->device, &solver->kernel, solver->grid, ANT_CUDA_ARGS(solver->problem));
+    ant_cuda_solver *s = pass->own;
+    return ant_cuda_launch(pass->device, &s->kernel, s->grid, ANT_CUDA_ARGS(s->problem));
 }
+
+const ant_cuda_kind ant_cuda_kind_shplrnn = {
+    .update = "update.cu",
+    .create = create,
+    .destroy = destroy,
+    .launch = launch,
+};

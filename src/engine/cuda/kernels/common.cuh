@@ -12,8 +12,21 @@ typedef float real;
 #define EPSILON 1.1920929e-7f
 #endif
 
+// What a pass leaves of every replica, beside the gradient: FACTS doubles.  Those that it does not write are as `prepare`
+// left them: converged, and 0.
+enum { FACT_ITERATIONS, FACT_LAST_JUMP, FACT_ROUNDS_BACK, FACT_JUMP_BACK, FACT_CONVERGED, FACT_LOSS, FACTS = 8 };
+
 #define ALL_LANES 0xffffffffu
 #define INLINE static __device__ __forceinline__
+
+// threadIdx.x, asked for anew: what follows from it is then computed where it is needed, and not kept in registers from the
+// start of the kernel on, where it would crowd out the weights.
+INLINE int own_thread()
+{
+    int thread;
+    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
+    return thread;
+}
 
 struct alignas(16) real4 {
     real a[4];
@@ -86,6 +99,22 @@ INLINE void copy_commit()
 template <int PENDING> INLINE void copy_wait() // until all but the last PENDING groups are there
 {
     asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
+}
+
+// Words that one warp of a block leaves for another in shared memory.  Each carries a tag, so that the reader sees whether it is there
+// without a fence, which would wait for everything else that the writer has under way.
+INLINE void leave_word(unsigned long long *to, unsigned word, unsigned tag)
+{
+    const unsigned address = (unsigned)__cvta_generic_to_shared(to);
+    asm volatile("st.relaxed.cta.shared.u64 [%0], %1;" ::"r"(address), "l"((unsigned long long)tag << 32 | word) : "memory");
+}
+
+INLINE unsigned long long look_at_word(const unsigned long long *from)
+{
+    const unsigned address = (unsigned)__cvta_generic_to_shared(from);
+    unsigned long long value;
+    asm volatile("ld.relaxed.cta.shared.u64 %0, [%1];" : "=l"(value) : "r"(address) : "memory");
+    return value;
 }
 
 // All blocks of a team wait for each other.  What a block wrote before its __syncthreads goes out with the

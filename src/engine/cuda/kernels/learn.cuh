@@ -1,38 +1,19 @@
-// learn.cuh - what an update knows: sizes, places of the parameters, and the buffers of all replicas.
+// learn.cuh - what an update of any kind of model knows: the buffers of all replicas, and a block's sums.
 //
-// Macros from the host: those of shape.cuh; RANK (of W, 0: full); LEARN_THREADS (of one block, a multiple of 32).
+// Macros from the host: N, K, REAL_BITS; LEARN_THREADS (of one block, a multiple of 32).  Macros from the kind's file, before it
+// includes this: TOTAL (parameters of a replica), WORK (doubles of scratch that its block needs, at least 1), KEPT (doubles
+// that a replica keeps from make_weights to the gradient, at least 1).
 #ifndef ANT_LEARN_CUH
 #define ANT_LEARN_CUH
 
-#define WARPS         (LEARN_THREADS / 32)
-#define REGISTER_ROOM 0 // no weights in registers here
-#include "shape.cuh"
+#include "common.cuh"
 
-#if !defined(RANK) || !defined(LEARN_THREADS)
-#error "RANK and LEARN_THREADS are not defined"
+#if !defined(LEARN_THREADS) || !defined(N) || !defined(K) || !defined(TOTAL) || !defined(WORK) || !defined(KEPT)
+#error "the host and the kind's file give the macros named above"
 #endif
 
-// Parameters of one replica, in the order of the model's layout.
-#define THETA_ABAR  0
-#define THETA_W     M // (M, L); or WL (M, RANK) and WR (RANK, L)
-#define THETA_WR    (THETA_W + M * RANK)
-#define THETA_V     (THETA_W + (RANK > 0 ? RANK * (M + L) : M * L)) // (L, M)
-#define THETA_b     (THETA_V + L * M)
-#define THETA_h     (THETA_b + L)
-#define THETA_C     (THETA_h + M)     // (M, K)
-#define THETA_B     (THETA_C + M * K) // (N, M)
-#define TOTAL    (THETA_B + N * M)
-
-#define TALL  (M > N ? M : N)
-#define SMALL (M > N ? N : M)
-
-// Doubles of scratch, in shared memory where they fit, else in p.work.
-#define WORK_PINV     (N * M + TALL * SMALL + SMALL * SMALL + 2 * SMALL) // pinv.cuh
-#define WORK_GRADIENT (SMALL * SMALL + 4 * N * M)                        // update.cu
-#define WORK_PRODUCT  (L * N)                                            // V B+
-#define WORK_LARGER   (WORK_PINV > WORK_GRADIENT ? WORK_PINV : WORK_GRADIENT)
-#define WORK          (WORK_LARGER > WORK_PRODUCT ? WORK_LARGER : WORK_PRODUCT)
-#define WORK_SHARED   (WORK <= 24000)
+#define LEARN_WARPS (LEARN_THREADS / 32)
+#define WORK_SHARED (WORK <= 24000) // scratch is in shared memory where it fits, else in p.work
 
 // What happened to a replica; all but RUNNING are final.
 enum { RUNNING, LOST_LOSS, LOST_GRADIENT, LOST_MAR, LOST_READOUT, LOST_SINGULAR, LOST_NORM, LOST_PARAMETER };
@@ -55,11 +36,10 @@ struct learn_problem { // mirrored in learner.c
     real *parameters, *good; // (replicas, TOTAL)
     real *gradient, *raw;    // (replicas, TOTAL): with regularisers, and without
     double *m, *v;           // (replicas, TOTAL)
-    double *pinv;            // (replicas, M, N)
-    double *pull;            // (replicas, N M + 1): gradient of the singular term, and its value
+    double *kept;            // (replicas, KEPT)
     double *work;            // (replicas, WORK) unless WORK_SHARED
-    real *pack;              // (replicas, PACK)
-    const double *sums;      // (replicas, SUMS)
+    real *weights;           // (replicas, ...): what make_weights makes of the parameters; the kind's own
+    const double *sums;      // (replicas, ...): what the pass leaves to the gradient where that is not p.raw
     double *facts;           // (replicas, FACTS)
     unsigned *arrived;       // (replicas)
     unsigned *update;        // (2, replicas): updates done
@@ -72,7 +52,7 @@ struct learn_problem { // mirrored in learner.c
 };
 
 struct learn_memory { // shared
-    double sum[4][WARPS];
+    double sum[4][LEARN_WARPS];
     int flag, worst;
     double step[6];
 #if WORK_SHARED
@@ -94,9 +74,41 @@ template <int COUNT> INLINE void block_sum(learn_memory &memory, double (&value)
 #pragma unroll
     for (int k = 0; k < COUNT; k++) {
         value[k] = 0;
-        for (int w = 0; w < WARPS; w++)
+        for (int w = 0; w < LEARN_WARPS; w++)
             value[k] += memory.sum[k][w];
     }
+}
+
+// ---- what regularisers are made of (SPEC 5): |x|^p for p = 1, 2 with its slope, 0 at 0 -------------------------------
+
+INLINE double power_of(double x, int p)
+{
+    return p == 1 ? fabs(x) : x * x;
+}
+
+INLINE double power_slope(double x, int p)
+{
+    return p == 2 ? 2 * x : (double)(x > 0) - (double)(x < 0);
+}
+
+// Terms that belong to a parameter.
+struct terms {
+    double mar, readout;
+};
+
+// scale |x|^p: adds its value to `sum` and returns its slope.
+INLINE double penalty(double x, double scale, int p, double &sum)
+{
+    sum += scale * power_of(x, p);
+    return scale * power_slope(x, p);
+}
+
+// scale |1 - tanh(x)|^p: what holds a decay near 1.
+INLINE double penalty_decay(double x, double scale, int p, double &sum)
+{
+    const double a = tanh(x);
+    sum += scale * power_of(1 - a, p);
+    return -scale * power_slope(1 - a, p) * (1 - a * a);
 }
 
 // Compiled once: what is called from several places and is not worth the compiler's time in each of them.  For the same

@@ -179,17 +179,47 @@ static __device__ void reflect(double *row, const double *v, double v_k, double 
         row[i] = fma(-factor, i == k ? v_k : v[i], row[i]);
 }
 
+// Squares below this lose digits to underflow, down to a norm of 0 for a vector that has a direction.
+#define SMALL_SQUARE 1e-280
+
+// row <- row / largest entry from k on, by the warp `owner`; all threads get that entry and must call it.
+static __device__ double rescale(double *row, int k, int owner)
+{
+    const int lane = threadIdx.x % 32;
+    double largest = 0.0;
+    for (int i = k + lane; i < M; i += 32)
+        largest = fmax(largest, fabs(row[i]));
+#pragma unroll
+    for (int offset = 16; offset > 0; offset /= 2)
+        largest = fmax(largest, __shfl_xor_sync(0xffffffffu, largest, offset));
+    __syncthreads();
+    for (int i = k + lane; i < M && largest > 0.0 && threadIdx.x / 32 == owner; i += 32)
+        row[i] /= largest;
+    __syncthreads();
+    return largest;
+}
+
+static __device__ double square_from(const double *row, int k)
+{
+    double square = 0.0;
+    for (int i = k + threadIdx.x % 32; i < M; i += 32)
+        square = fma(row[i], row[i], square);
+    return warp_total(square);
+}
+
 // Rows of `rows` orthonormalised into q by Householder's reflections; logs: log |R_kk|, or NULL.  rows, q: (COUNT, M).
 // Row j belongs to warp j % WARPS throughout, so only row k, which all read, needs a barrier.
 static __device__ void orthonormalise(double *rows, double *q, double (*reflector)[2], double *logs)
 {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     for (int k = 0; k < COUNT; k++) {
-        const double *row = rows + k * M;
-        double square = 0.0;
-        for (int i = k + lane; i < M; i += 32)
-            square = fma(row[i], row[i], square);
-        const double length = sqrt(warp_total(square));
+        double *row = rows + k * M;
+        double square = square_from(row, k), scale = 1.0;
+        if (square < SMALL_SQUARE) { // of the same numbers on every warp, so all go this way or none
+            scale = rescale(row, k, k % WARPS);
+            square = square_from(row, k);
+        }
+        const double length = sqrt(square);
         const double head = row[k] > 0.0 ? -length : length;
         const double v_k = row[k] - head; // adds in magnitude: no cancellation
         const double twice = 2.0 * length * (length + fabs(row[k])); // |v|^2
@@ -198,7 +228,7 @@ static __device__ void orthonormalise(double *rows, double *q, double (*reflecto
             reflector[k][0] = v_k;
             reflector[k][1] = tau;
             if (logs != nullptr)
-                logs[k] = log(length);
+                logs[k] = log(length) + (scale == 1.0 ? 0.0 : log(scale));
         }
         for (int j = warp; j < COUNT; j += WARPS)
             if (j > k)

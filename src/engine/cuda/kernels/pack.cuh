@@ -71,12 +71,12 @@ INLINE void pack_latent(const real *theta, const double *pinv, real *pack)
 }
 
 // All of it, for one replica by one block.
-ONCE void make_pack(const learn_problem &p, int replica, double *work, learn_memory &memory)
+ONCE void make_weights(const learn_problem &p, int replica, double *work, learn_memory &memory)
 {
     const real *theta = p.parameters + (size_t)replica * TOTAL;
-    double *pinv = p.pinv + (size_t)replica * M * N;
-    real *pack = p.pack + (size_t)replica * PACK;
-    find_pinv(theta + THETA_B, p.singular, work, memory, pinv, p.pull + (size_t)replica * (N * M + 1));
+    double *kept = p.kept + (size_t)replica * KEPT, *pinv = kept + KEPT_PINV;
+    real *pack = p.weights + (size_t)replica * PACK;
+    find_pinv(theta + THETA_B, p.singular, work, memory, pinv, kept + KEPT_PULL);
 #pragma unroll 1
     for (int i = threadIdx.x; i < L * N; i += LEARN_THREADS) {
         double sum = 0;

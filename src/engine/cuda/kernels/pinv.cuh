@@ -7,7 +7,7 @@
 #ifndef ANT_PINV_CUH
 #define ANT_PINV_CUH
 
-#include "learn.cuh"
+#include "theta.cuh"
 
 #define EPSILON_64 2.220446049250313e-16
 #define SWEEPS     30

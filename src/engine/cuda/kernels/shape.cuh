@@ -17,6 +17,7 @@
 #define ROW_LANES  (M > 16 ? 32 : M > 10 ? 16 : M > 8 ? M : M > 4 ? 8 : 4) // lane l has row l % ROW_LANES
 #define PARTS      (32 / ROW_LANES)                                      // lanes that share a row
 #define PART_QUADS ((LP / 4 + PARTS - 1) / PARTS)                        // hidden units of a share, in fours
+#define SHARED_UNITS (M <= 32 ? 4 * PARTS * PART_QUADS : LP)             // hidden units that the shares cover; those beyond LP are zero
 #define MASKS      (UNITS * (1 + CLIPPED))
 #define NP         ((N + 3) / 4 * 4)
 
@@ -27,27 +28,27 @@
 #define PACK_WR (PACK_V + MP * LS)     // W towards rows
 #define PACK_W  (PACK_WR + MP * LP)    // W towards units: the way back
 #define PACK_VR (PACK_W + MP * LS)     // V^T towards rows
-#define PACK_VQ (PACK_VR + MP * LP)    // (V B+ B)^T towards units
-#define PACK_b  (PACK_VQ + MP * LS)    // (LP)
+#define PACK_b  (PACK_VR + MP * LP)    // (LP)
 #define PACK_A  (PACK_b + LP)          // (MP) tanh(Abar)
 #define PACK_h  (PACK_A + MP)          // (MP)
 #define PACK_Q  (PACK_h + MP)          // (M, MP): B+ B
-#define PACK_B  (PACK_Q + M * MP)      // (N, MP)
+#define PACK_VQ (PACK_Q + M * MP)      // (V B+ B)^T towards units
+#define PACK_B  (PACK_VQ + MP * LS)    // (N, MP)
 #define PACK_P  (PACK_B + N * MP)      // (N, MP): B+ transposed
 #define PACK_C  (PACK_P + N * MP)      // (K, MP): C transposed
 #define PACK_1  (PACK_C + K * MP)      // the number one, then padding
 #define PACK    (PACK_1 + 4)           // reals of one replica; a multiple of 4
 
-// What every step reads is copied into shared memory: V and W, and with full border matrices all up to B+ B.
-#define STAGE_COUNT (NEWTON ? PACK_B : PACK_VQ)
+// What every step reads is copied into shared memory: V and W, B+ B where a lane has one row, and V B+ B for border matrices.
+#define STAGE_COUNT (NEWTON ? PACK_B : M <= 32 ? PACK_VQ : PACK_b)
 #define STAGED_PACK (STAGE_COUNT * (REAL_BITS / 8) <= 140 * 1024)
 
 // Weights stay in registers where they fit beside the rest: those towards units and those towards rows.
 #ifndef REGISTER_ROOM
-#define REGISTER_ROOM (WARPS > 12 ? 48 : 100)
+#define REGISTER_ROOM (WARPS > 8 ? 44 : 88)
 #endif
 #define REGISTERS_PER_REAL (REAL_BITS / 32)
-#define RESIDENT (M <= 32 && (UNITS * M + 4 * PART_QUADS) * REGISTERS_PER_REAL <= REGISTER_ROOM)
+#define RESIDENT (M <= 32 && 2 * UNITS * M * REGISTERS_PER_REAL <= REGISTER_ROOM)
 
 struct unit_weights { // towards the units of one lane
 #if RESIDENT
@@ -57,9 +58,9 @@ struct unit_weights { // towards the units of one lane
 #endif
 };
 
-struct row_weights { // towards the rows of one lane
+struct row_weights { // towards rows
 #if RESIDENT
-    real4 w[PART_QUADS];
+    real w[UNITS][M]; // from this lane's units to all rows, in the order of row_at
 #else
     const real *quads;
 #endif
@@ -83,15 +84,89 @@ INLINE void take_unit_weights(unit_weights &to, const real *quads, int lane)
 #endif
 }
 
-INLINE void take_row_weights(row_weights &to, const real *quads, int lane)
+// ---- sums over all lanes, a row for each -----------------------------------------------------------------
+//
+// Every lane has a share of each of M rows.  In each of five exchanges a lane keeps half of the rows that it has and hands the other half to
+// its partner; a row that is left over when their number is odd goes both ways.  So M + 4 numbers are exchanged at most, where sums
+// of all rows on all lanes would take 5 M.  Lanes hold rows in orders of their own, so that what they keep is at the same place.
+
+// The row at place i of a lane.
+template <int STAGE, int COUNT> INLINE int row_at(int lane, int i)
+{
+    if constexpr (STAGE == 5 || COUNT <= 1) {
+        return 0;
+    } else {
+        constexpr int half = COUNT / 2;
+        const int upper = lane >> (4 - STAGE) & 1;
+        return i == 2 * half ? i : i < half ? upper * half + row_at<STAGE + 1, half>(lane, i) : (1 - upper) * half + row_at<STAGE + 1, half>(lane, i - half);
+    }
+}
+
+// row[]: the rows that this lane keeps; odd[]: those that were left over.
+template <int STAGE, int COUNT, int ODD> INLINE void exchange_rows(real (&row)[M], real (&odd)[6])
+{
+    if constexpr (STAGE == 5) {
+        if constexpr (COUNT == 1)
+            odd[ODD] = row[0];
+    } else {
+        constexpr int half = COUNT / 2, offset = 16 >> STAGE, after = ODD + COUNT % 2;
+#pragma unroll
+        for (int i = 0; i < half; i++)
+            row[i] += __shfl_xor_sync(ALL_LANES, row[half + i], offset);
+        if constexpr (COUNT % 2 == 1)
+            odd[ODD] = row[COUNT - 1];
+#pragma unroll
+        for (int j = 0; j < after; j++)
+            odd[j] += __shfl_xor_sync(ALL_LANES, odd[j], offset);
+        exchange_rows<STAGE + 1, half, after>(row, odd);
+    }
+}
+
+// Which lane owns which row at the end, and as which of those that it has.
+struct row_owners {
+    signed char row[32], kept[32]; // row: -1: none
+};
+
+static __device__ constexpr row_owners find_owners()
+{
+    row_owners owners = {};
+    for (int lane = 0; lane < 32; lane++)
+        owners.row[lane] = -1;
+    int count[6] = {M}, odd[6] = {0}; // before each exchange
+    for (int k = 0; k < 5; k++) {
+        count[k + 1] = count[k] / 2;
+        odd[k + 1] = odd[k] + count[k] % 2;
+    }
+    for (int k = 5; k >= 0; k--) // a row left over at stage k is the same on the 2^(5-k) lanes that agree in the bits before
+        for (int bits = 0; bits < 1 << k && count[k] % 2 == 1; bits++) {
+            int row = k < 5 ? count[k] - 1 : 0, lane = bits << (5 - k);
+            for (int i = 0; i < k; i++)
+                row += (bits >> (k - 1 - i) & 1) * (count[i] / 2);
+            while (owners.row[lane] >= 0)
+                lane++;
+            owners.row[lane] = (signed char)row;
+            owners.kept[lane] = (signed char)odd[k];
+        }
+    return owners;
+}
+
+#if RESIDENT
+static __device__ const row_owners owners_of_rows = find_owners();
+#endif
+
+// from: a matrix over (latent, hidden), towards units; rows: towards rows.
+INLINE void take_row_weights(row_weights &to, const real *from, const real *rows, int lane)
 {
 #if RESIDENT
-    const int row = lane % ROW_LANES, first = lane / ROW_LANES * PART_QUADS;
 #pragma unroll
-    for (int q = 0; q < PART_QUADS; q++)
-        to.w[q] = row < M && first + q < LP / 4 ? load4(quads + 4 * ((first + q) * MP + row)) : real4{0, 0, 0, 0};
+    for (int i = 0; i < M; i++) {
+        const int row = row_at<0, M>(lane, i);
+#pragma unroll
+        for (int u = 0; u < UNITS; u++)
+            to.w[u][i] = from[4 * (row / 4 * LS + u * 32 + lane) + row % 4];
+    }
 #else
-    to.quads = quads;
+    to.quads = rows;
 #endif
 }
 
@@ -136,34 +211,43 @@ INLINE void to_units(const unit_weights &weights, const real *vector, real (&out
         out[u] += odd[u];
 }
 
-INLINE real dot4(const real4 &a, const real4 &b, real sum)
+#if RESIDENT
+// This lane's row of (matrix times units).  kept: see row_owners.
+INLINE real to_row(const row_weights &weights, const real (&units)[UNITS], int kept)
 {
+    real row[M], odd[6];
 #pragma unroll
-    for (int k = 0; k < 4; k++)
-        sum += a.a[k] * b.a[k];
+    for (int i = 0; i < M; i++) {
+        row[i] = weights.w[0][i] * units[0];
+#pragma unroll
+        for (int u = 1; u < UNITS; u++)
+            row[i] += weights.w[u][i] * units[u];
+    }
+    exchange_rows<0, M, 0>(row, odd);
+    constexpr int most = (M & 1) + (M >> 1 & 1) + (M >> 2 & 1) + (M >> 3 & 1) + (M >> 4 & 1) + (M >> 5 & 1);
+    real sum = odd[0];
+#pragma unroll
+    for (int j = 1; j < most; j++)
+        sum = kept == j ? odd[j] : sum;
     return sum;
 }
-
-// sum[k] = row of (matrix times units), valid on the lanes that own rows.  units: (LP) in shared memory.
+#else
+// sum[k] = row of (matrix times units), valid on the lanes that own rows.  units: (SHARED_UNITS) in shared memory.
 INLINE void to_rows(const row_weights &weights, const real *units, int lane, real (&sum)[ROW_BLOCKS])
 {
 #if M <= 32
     const int part = lane / ROW_LANES < PARTS ? lane / ROW_LANES : PARTS - 1, first = part * PART_QUADS;
-    real even = 0, odd = 0;
+    real4 chain = {0, 0, 0, 0}; // four short sums instead of a long one
 #pragma unroll
     for (int q = 0; q < PART_QUADS; q++) {
-        const int at = (LP / 4) % PARTS == 0 || first + q < LP / 4 ? first + q : 0; // a share may end early: its weights are zero
-#if RESIDENT
-        const real4 w = weights.w[q];
-#else
         const real4 w = (LP / 4) % PARTS == 0 || first + q < LP / 4 ? load4(weights.quads + 4 * ((first + q) * MP + lane % ROW_LANES % MP)) : real4{0, 0, 0, 0};
-#endif
-        if (q & 1)
-            odd = dot4(w, load4(units + 4 * at), odd);
-        else
-            even = dot4(w, load4(units + 4 * at), even);
+        const real4 unit = load4(units + 4 * (first + q));
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            chain.a[k] += w.a[k] * unit.a[k];
     }
-    real total = even + odd;
+    const real share = (chain.a[0] + chain.a[1]) + (chain.a[2] + chain.a[3]);
+    real total = share;
     if constexpr (32 % ROW_LANES == 0) {
 #pragma unroll
         for (int offset = ROW_LANES; offset < 32; offset *= 2)
@@ -171,7 +255,7 @@ INLINE void to_rows(const row_weights &weights, const real *units, int lane, rea
     } else { // rows fill the lanes unevenly; what lanes beyond the last share take is of no use
 #pragma unroll
         for (int other = 1; other < PARTS; other++)
-            total += __shfl_sync(ALL_LANES, even + odd, (lane + other * ROW_LANES) % 32);
+            total += __shfl_sync(ALL_LANES, share, (lane + other * ROW_LANES) % 32);
     }
     sum[0] = total;
 #else
@@ -196,16 +280,21 @@ INLINE void to_rows(const row_weights &weights, const real *units, int lane, rea
         sum[k] += odd[k];
 #endif
 }
+#endif
 
 // The rows that a lane owns; -1: none.
 INLINE void find_rows(int (&row)[ROW_BLOCKS], int lane)
 {
+#if RESIDENT
+    row[0] = lane < 32 ? owners_of_rows.row[lane] : -1;
+#else
 #pragma unroll
     for (int k = 0; k < ROW_BLOCKS; k++)
         row[k] = lane + 32 * k < M ? lane + 32 * k : -1;
+#endif
 }
 
-// What solve.cu leaves to update.cu: the sums over time of one replica, in this order, hidden ones padded to LP ...
+// What solve.cu leaves to update.cu: the sums over time of one replica, in this order, hidden ones padded to LP.
 #define SUM_W (0)                  // (M, LP): sum v phi^T
 #define SUM_V (SUM_W + M * LP)     // (M, LP): V's gradient, transposed
 #define SUM_b (SUM_V + M * LP)     // (LP)
@@ -215,8 +304,5 @@ INLINE void find_rows(int (&row)[ROW_BLOCKS], int lane)
 #define SUM_B (SUM_C + M * K)      // (N, M): dB less what passes through B+
 #define SUM_P (SUM_B + N * M)      // (M, N): dB+
 #define SUMS  (SUM_P + M * N)
-
-// ... and FACTS numbers.
-enum { FACT_ITERATIONS, FACT_LAST_JUMP, FACT_ROUNDS_BACK, FACT_JUMP_BACK, FACT_CONVERGED, FACT_LOSS, FACTS = 8 };
 
 #endif

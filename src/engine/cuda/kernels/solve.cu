@@ -5,10 +5,11 @@
 // The adjoint goes the same way backwards.  All blocks of a replica form a team that meets at team_barrier, so
 // one launch is a whole forward and backward pass.
 //
-// Macros from the host: those of shape.cuh; WARPS (of one block); CHUNKED (0: one stretch per sequence, p.chunks = 1;
+// Macros from the host: those of shape.cuh; WARPS (stretches of one block at a time); CHUNKED (0: one stretch per sequence, p.chunks = 1;
 // 1: p.chunks > 1); NEWTON (1: full border matrices, M <= 32).
-// variant: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DWARPS=12 -DNEWTON=1 -DCHUNKED=1
+// variant: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=1 -DCHUNKED=1
 // variant: -DREAL_BITS=32 -DM=10 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=1 -DCHUNKED=1
+// variant: -DREAL_BITS=32 -DM=16 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=1 -DCHUNKED=1
 // variant: -DREAL_BITS=32 -DM=128 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=0 -DCHUNKED=1
 // variant: -DREAL_BITS=64 -DM=5 -DN=3 -DL=50 -DK=2 -DCLIPPED=1 -DWARPS=8 -DNEWTON=1 -DCHUNKED=0
 // spills: solve (weights take nearly all registers; what is spilled lies outside the loops over steps on sm_90)
@@ -20,21 +21,12 @@
 #if CHUNKED
 // ---- borders ----------------------------------------------------------------------------------------------
 
-// A correction that is not a number starts again from the teacher.
-INLINE void keep_finite(border_side &side, const real (&teacher)[ROW_BLOCKS])
-{
-#pragma unroll
-    for (int k = 0; k < ROW_BLOCKS; k++)
-        if (!is_finite(side.in[k]))
-            side.in[k] = teacher[k];
-}
-
 INLINE void write_map(real *to, const real *matrix, bool zero, bool transposed, int lane)
 {
 #if NEWTON
     for (int i = lane; i < M * M; i += 32) {
         const int row = i / M, column = i % M;
-        to[row * MP + column] = zero ? real(0) : transposed ? matrix[column * MP + row] : matrix[row * MP + column];
+        to[row * MS + column] = zero ? real(0) : transposed ? matrix[column * MS + row] : matrix[row * MS + column];
     }
 #else
     for (int i = lane; i < M; i += 32)
@@ -43,58 +35,83 @@ INLINE void write_map(real *to, const real *matrix, bool zero, bool transposed, 
     __syncwarp();
 }
 
+// Lay out the maps of the stretches that this warp has: X, transposed for the way back; zero where nothing is handed on.
+INLINE void write_maps(const solve_problem &p, solve_memory &memory, const block_work &work, bool plain, bool back)
+{
+    const worker me = hire(p, work);
+    if (SHADOWS && !me.shadow)
+        return;
+    for (int i = me.warp; i < me.warp + (SHADOWS ? PER_SHADOW : 1) && i < WARPS; i++) {
+        const stretch here = find_stretch(p, work.first + i, work.items);
+        const bool closed = !here.works || (back ? here.first == 0 : here.last == p.T);
+        write_map(memory.border.map[back ? WARPS - 1 - i : i], memory.tangent[i], closed || plain, back, me.lane);
+    }
+}
+
+// Where the first pass begins, and one whose correction is not a number: the teacher.
+INLINE void begin_at_teacher(const solve_problem &p, const block_work &work, border_side &side, bool first)
+{
+    const worker me = hire(p, work);
+    const stretch here = find_stretch(p, work.first + me.warp, work.items);
+    real teacher[ROW_BLOCKS];
+    load_rows(me, p.rows + (find_base(p, work, here) + here.first) * ROW + AT_TEACHER, teacher);
+#pragma unroll
+    for (int k = 0; k < ROW_BLOCKS; k++)
+        if (first || !is_finite(side.in[k]))
+            side.in[k] = here.works ? teacher[k] : real(0);
+}
+
+// One pass of this warp: the steps of its stretch, or X of the steps.  followed: passes that shadows went along with before.
+INLINE void pass_forward(const solve_problem &p, solve_memory &memory, const block_work &work, border_side &side, bool renew, int followed)
+{
+    const worker me = hire(p, work);
+    side.place = me.warp;
+    side.shadow = me.shadow;
+#if SHADOWS
+    if (me.shadow) {
+        if (renew)
+            follow(p, me, work, (unsigned)followed);
+        return;
+    }
+#endif
+    const stretch here = find_stretch(p, work.first + me.warp, work.items);
+    side.closed = !here.works || here.last == p.T;
+    if (!here.works)
+        return;
+    real diagonal[ROW_BLOCKS];
+#pragma unroll
+    for (int k = 0; k < ROW_BLOCKS; k++)
+        side.out[k] = side.in[k];
+    run_forward(p, me, here, find_base(p, work, here), side.out, diagonal, renew ? followed : -1);
+#if !NEWTON
+    store_mine(me, memory.tangent[me.warp] + me.place, diagonal);
+#endif
+}
+
 // Passes over all stretches until neighbours meet.  Leaves X of every stretch in memory.tangent.
-INLINE void solve_forward(const solve_problem &p, solve_memory &memory, border_team &team, const worker &me, const stretch &here,
-                          size_t base, double *facts)
+INLINE void solve_forward(const solve_problem &p, solve_memory &memory, border_team &team, const block_work &work)
 {
     border_side side;
-    real teacher[ROW_BLOCKS], *matrix = memory.tangent[me.warp];
-    load_rows(me, p.rows + (base + here.first) * ROW + AT_TEACHER, teacher);
-#pragma unroll
-    for (int k = 0; k < ROW_BLOCKS; k++) {
-        side.in[k] = here.works ? teacher[k] : real(0);
-        side.out[k] = 0;
-    }
-    side.closed = !here.works || here.last == p.T;
-#if NEWTON
-    tangent derivative;
-    real *jacobian = memory.border.fold[me.warp]; // free between joins
-    tangent_begin(derivative, me.lane);
-#endif
-    int iteration = 0;
+    int iteration = 0, followed = 0;
     bool exact;
+#pragma unroll
+    for (int k = 0; k < ROW_BLOCKS; k++)
+        side.out[k] = 0;
+    begin_at_teacher(p, work, side, true);
+    side.closed = true;
     side.jump = 1 / real(0);
     for (;;) {
-        if (here.works) {
-#pragma unroll
-            for (int k = 0; k < ROW_BLOCKS; k++)
-                side.out[k] = side.in[k];
-#if NEWTON
-            if (!(side.jump <= p.freeze)) { // X of nearly the same trajectory serves as well
-                tangent_restart(derivative, jacobian, me.lane);
-                run_forward<true>(p, me, here, base, side.out, &derivative, jacobian);
-                tangent_write(derivative.column, matrix, me.lane);
-            } else {
-                run_forward<false>(p, me, here, base, side.out, nullptr, nullptr);
-            }
-#else
-            real derivative[ROW_BLOCKS];
-#pragma unroll
-            for (int k = 0; k < ROW_BLOCKS; k++)
-                derivative[k] = 1;
-            run_forward<true>(p, me, here, base, side.out, derivative, nullptr);
-            store_rows(me, matrix, derivative);
-            __syncwarp();
-#endif
-        }
-        const bool plain = iteration >= p.max_iterations; // hand the ends on as they are: exact after `chunks` rounds
-        write_map(memory.border.map[me.warp], matrix, side.closed || plain, false, me.lane);
-        exact = join_borders(memory.border, team, side, me.row, me.warp, p.tolerance, 0);
-        if (++iteration >= p.max_iterations + p.chunks || exact)
+        const bool renew = !(side.jump <= p.freeze); // X of nearly the same trajectory serves as well
+        pass_forward(p, memory, work, side, renew, followed);
+        followed += renew;
+        write_maps(p, memory, work, iteration >= p.max_iterations, false); // then ends are handed on as they are: exact after `chunks` rounds
+        exact = join_borders(memory.border, team, side, p.tolerance, 0);
+        if (++iteration >= p.max_iterations + p.fallback || exact)
             break;
-        keep_finite(side, teacher);
+        begin_at_teacher(p, work, side, false);
     }
-    if (team.block == 0 && threadIdx.x == 0) {
+    if (team.block == 0 && own_thread() == 0) {
+        double *facts = p.facts + FACTS * work.replica;
         facts[FACT_ITERATIONS] = iteration;
         facts[FACT_LAST_JUMP] = side.jump;
         facts[FACT_CONVERGED] = exact && iteration <= p.max_iterations;
@@ -102,34 +119,42 @@ INLINE void solve_forward(const solve_problem &p, solve_memory &memory, border_t
     __syncthreads();
 }
 
+INLINE void pass_backward(const solve_problem &p, const block_work &work, border_side &side)
+{
+    const worker me = hire(p, work);
+    const stretch here = find_stretch(p, work.first + me.warp, work.items);
+    side.place = WARPS - 1 - me.warp;
+    side.shadow = me.shadow;
+    side.closed = !here.works || here.first == 0;
+    if (!here.works || me.shadow)
+        return;
+#pragma unroll
+    for (int k = 0; k < ROW_BLOCKS; k++)
+        side.out[k] = side.in[k];
+    run_backward(p, me, here, find_base(p, work, here), side.out);
+}
+
 // The adjoint of all stretches.  It is linear: the second pass is exact, and the join after it proves so.
-INLINE void solve_backward(const solve_problem &p, solve_memory &memory, border_team &team, const worker &me, const stretch &here,
-                           size_t base, double *facts)
+INLINE void solve_backward(const solve_problem &p, solve_memory &memory, border_team &team, const block_work &work)
 {
     const int block = team.block;
-    const int place = WARPS - 1 - me.warp;
     border_side side;
 #pragma unroll
     for (int k = 0; k < ROW_BLOCKS; k++)
         side.in[k] = side.out[k] = 0;
-    side.closed = !here.works || here.first == 0;
     team.block = (int)team.blocks - 1 - block;
     int round = 0;
     bool exact;
     for (;;) {
-        if (here.works) {
-#pragma unroll
-            for (int k = 0; k < ROW_BLOCKS; k++)
-                side.out[k] = side.in[k];
-            run_backward(p, me, here, base, side.out);
-        }
-        write_map(memory.border.map[place], memory.tangent[me.warp], side.closed, true, me.lane);
-        exact = join_borders(memory.border, team, side, me.row, place, 0, 10 * p.tolerance);
+        pass_backward(p, work, side);
+        write_maps(p, memory, work, false, true);
+        exact = join_borders(memory.border, team, side, 0, 10 * p.tolerance);
         if (++round > p.chunks || exact)
             break;
     }
     team.block = block;
-    if (block == 0 && threadIdx.x == 0) {
+    if (block == 0 && own_thread() == 0) {
+        double *facts = p.facts + FACTS * work.replica;
         facts[FACT_ROUNDS_BACK] = round;
         facts[FACT_JUMP_BACK] = side.jump;
     }
@@ -140,18 +165,26 @@ INLINE void solve_backward(const solve_problem &p, solve_memory &memory, border_
 
 // ---- the kernel -------------------------------------------------------------------------------------------
 
+INLINE void leave_squares(solve_memory &memory, const worker &me, double squares)
+{
+    squares = warp_sum(squares);
+    if (me.lane == 0)
+        memory.squares[own_thread() / 32] = squares;
+}
+
 #if !CHUNKED
 // One warp after the other takes whole sequences: no borders.
-INLINE double solve_sequences(const solve_problem &p, const worker &me, const block_work &work, int replica)
+INLINE void solve_all(const solve_problem &p, solve_memory &memory, border_team &, const block_work &work)
 {
+    const worker me = hire(p, work);
     double squares = 0;
     for (int item = work.first + me.warp; item < work.items; item += work.workers) {
         const stretch here = find_stretch(p, item, work.items);
-        const size_t base = ((size_t)replica * p.batch + here.sequence) * (p.T + 1);
-        real rows[ROW_BLOCKS];
+        const size_t base = find_base(p, work, here);
+        real rows[ROW_BLOCKS], diagonal[ROW_BLOCKS];
         find_teachers(p, me, here, base);
         load_rows(me, p.rows + base * ROW + AT_TEACHER, rows);
-        run_forward<false>(p, me, here, base, rows, nullptr, nullptr);
+        run_forward(p, me, here, base, rows, diagonal, -1);
         squares += find_errors(p, me, here, base);
 #pragma unroll
         for (int k = 0; k < ROW_BLOCKS; k++)
@@ -160,26 +193,41 @@ INLINE double solve_sequences(const solve_problem &p, const worker &me, const bl
         __syncwarp();
         find_y(p, me, here, base);
     }
-    return squares;
+    leave_squares(memory, me, squares);
 }
 
 #else
-// Every warp takes one stretch of time.
-INLINE double solve_stretches(const solve_problem &p, solve_memory &memory, border_team &team, const worker &me, const block_work &work,
-                              int replica, double *facts)
+// Call `act` for all that falls to this warp in work that shadows share.
+template <class action> INLINE void for_shares(const solve_problem &p, const worker &me, const block_work &work, action act)
 {
-    const stretch here = find_stretch(p, work.first + me.warp, work.items);
-    const size_t base = ((size_t)replica * p.batch + here.sequence) * (p.T + 1);
-    double squares = 0;
-    if (here.works)
-        find_teachers(p, me, here, base);
-    solve_forward(p, memory, team, me, here, base, facts);
-    if (here.works)
-        squares = find_errors(p, me, here, base);
-    solve_backward(p, memory, team, me, here, base, facts);
-    if (here.works)
-        find_y(p, me, here, base);
-    return squares;
+    for (int i = me.warp; i < me.warp + (me.shadow ? PER_SHADOW : 1) && i < WARPS; i++) {
+        const stretch here = find_stretch(p, work.first + i, work.items);
+        if (here.works)
+            act(share_of(here, me.shadow), find_base(p, work, here));
+    }
+}
+
+// Every warp takes one stretch of time, or the derivative of one or two.
+INLINE void solve_all(const solve_problem &p, solve_memory &memory, border_team &team, const block_work &work)
+{
+    {
+        const worker me = hire(p, work);
+        for_shares(p, me, work, [&](const stretch &share, size_t at) { find_teachers(p, me, share, at); });
+        __syncthreads();
+    }
+    solve_forward(p, memory, team, work);
+    {
+        const worker me = hire(p, work);
+        double squares = 0;
+        for_shares(p, me, work, [&](const stretch &share, size_t at) { squares += find_errors(p, me, share, at); });
+        leave_squares(memory, me, squares);
+        __syncthreads();
+    }
+    solve_backward(p, memory, team, work);
+    {
+        const worker me = hire(p, work);
+        for_shares(p, me, work, [&](const stretch &share, size_t at) { find_y(p, me, share, at); });
+    }
 }
 #endif
 
@@ -189,45 +237,26 @@ union alignas(16) phase_memory {
     double totals[THREADS];
 };
 
-struct kernel_memory {
-    phase_memory phase;
-#if STAGED_PACK
-    alignas(16) real staged[STAGE_COUNT];
-#endif
-};
-
-extern "C" __global__ void __launch_bounds__(THREADS, 1) solve(const solve_problem p)
+extern "C" __global__ void __launch_bounds__(THREADS, 1) solve(const __grid_constant__ solve_problem p)
 {
-    extern __shared__ __align__(16) unsigned char bytes[];
-    kernel_memory &all = *reinterpret_cast<kernel_memory *>(bytes);
-    phase_memory &memory = all.phase;
-    real *local = p.staged ? reinterpret_cast<real *>(bytes + sizeof(kernel_memory)) : nullptr;
+    phase_memory &memory = *reinterpret_cast<phase_memory *>(bytes + STAGED_BYTES);
+    const int local = p.staged ? (int)(STAGED_BYTES + sizeof(phase_memory)) : 0;
     const int teams = gridDim.x / p.blocks, block = blockIdx.x % p.blocks;
     for (int replica = blockIdx.x / p.blocks; replica < p.replicas; replica += teams) {
         const real *pack = p.pack + (size_t)replica * PACK;
 #if STAGED_PACK
-        for (int i = 4 * threadIdx.x; i < STAGE_COUNT; i += 4 * THREADS)
-            store4(all.staged + i, load4(pack + i));
+        for (int i = 4 * own_thread(); i < STAGE_COUNT; i += 4 * THREADS)
+            store4(reinterpret_cast<real *>(bytes) + i, load4(pack + i));
         __syncthreads();
-        const real *staged = all.staged;
-#else
-        const real *staged = pack;
 #endif
-        worker me;
-        hire(me, pack, staged, &memory.solve.warp[threadIdx.x / 32]);
+        const block_work work = {p.blocks * WARPS, p.batch * p.chunks, block * WARPS, replica};
         border_team team = {p.records + (size_t)replica * 2 * (p.blocks + 1) * RECORD, local, p.arrived + replica, (unsigned)p.blocks, 0, block};
-        const block_work work = {p.blocks * WARPS, p.batch * p.chunks, block * WARPS};
-#if CHUNKED
-        double squares = solve_stretches(p, memory.solve, team, me, work, replica, p.facts + FACTS * replica);
-#else
-        double squares = solve_sequences(p, me, work, replica);
-#endif
-        squares = warp_sum(squares);
-        if (me.lane == 0)
-            memory.solve.squares[me.warp] = squares;
+        clear_room(hire(p, work));
+        solve_all(p, memory.solve, team, work);
         __syncthreads();
-        if (threadIdx.x == 0) {
-            for (int i = 1; i < WARPS; i++)
+        if (own_thread() == 0) {
+            double squares = 0;
+            for (int i = 0; i < CREW; i++)
                 squares += memory.solve.squares[i];
             p.squares[(size_t)replica * p.blocks + block] = squares;
         }
@@ -242,5 +271,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) solve(const solve_probl
     }
 }
 
-// What the host has to know of this variant.
-extern "C" __device__ const int solve_facts[] = {(int)sizeof(kernel_memory), PACK, ROW, MASKS, RECORD, SUMS, LP, MP, KEEP_HIDDEN};
+// What the host has to know of this variant; and the bytes of the problem, which it compares with its own.
+extern "C" __device__ const int solve_facts[] = {(int)(STAGED_BYTES + sizeof(phase_memory)), PACK, ROW, MASKS, RECORD, SUMS, LP, MP, KEEP_HIDDEN, THREADS,
+                                                 (int)sizeof(solve_problem)};

@@ -5,8 +5,6 @@
 
 #include "border.cuh"
 
-#define THREADS (32 * WARPS)
-
 // From 17 latent units on, hidden activity and its adjoint are kept for the gradient; below they are recomputed.
 #define KEEP_HIDDEN (M > 16)
 
@@ -26,7 +24,8 @@ struct solve_problem { // mirrored in solver.c
     int max_iterations;
     int flow; // teacher: 1 flow, 0 stop
     int replicas;
-    int staged;                      // 1: records of the team fit into shared memory behind kernel_memory
+    int staged;                      // 1: records of the team fit into shared memory behind the phase's
+    int fallback;                    // passes after max_iterations, in which ends are handed on as they are
     real alpha, tolerance;
     real freeze;                     // jump below which border matrices are not renewed
     double weight;                   // 2 / (N (T - T_w) batch)
@@ -50,26 +49,93 @@ struct stretch {
     bool works; // false: this warp has none
 };
 
+struct block_work { // which stretches a block has
+    int workers, items; // warps of the team; stretches of all sequences
+    int first;          // number of the block's first warp
+    int replica;
+};
+
+INLINE stretch find_stretch(const solve_problem &p, int item, int items)
+{
+    stretch s;
+    s.works = item < items;
+    s.sequence = s.works ? item / p.chunks : 0;
+    const long long chunk = s.works ? item % p.chunks : 0;
+    s.first = (int)(p.T * chunk / p.chunks);
+    s.last = (int)(p.T * (chunk + 1) / p.chunks);
+    return s;
+}
+
+// Moments before the stretch's sequence in p.rows.
+INLINE size_t find_base(const solve_problem &p, const block_work &work, const stretch &here)
+{
+    return ((size_t)work.replica * p.batch + here.sequence) * (p.T + 1);
+}
+
+// The part of a stretch that falls to this warp in work that shadows share.
+INLINE stretch share_of(const stretch &whole, bool shadow)
+{
+    stretch share = whole;
+#if SHADOWS
+    (shadow ? share.first : share.last) = whole.first + (whole.last - whole.first) * PER_SHADOW / (PER_SHADOW + 1);
+#endif
+    return share;
+}
+
 // Loads run AHEAD steps before their use: a trip to the second-level cache.
 #define AHEAD 3
 #define RING  4 // a power of two above AHEAD
 
+// Masks of the last TRAIL steps, for the warp that follows with X.  Steps count from 1 over all passes that were followed.
+#define TRAIL (MASKS <= 8 ? 64 : 16)
+struct alignas(16) trail {
+    unsigned long long masks[TRAIL][MASKS]; // tagged with the step
+    unsigned long long read;                // the step up to which there is room again, as the tag
+};
+
 struct alignas(16) warp_memory {
     real vector[2][MP];
-    real unit[LP];
+    real unit[SHARED_UNITS > LP ? SHARED_UNITS : LP];
     real ahead[RING][MP];        // teachers, or direct parts of the adjoint, of the steps to come
     unsigned masks[RING][MASKS]; // of the steps to come, backward
+#if SHADOWS
+    trail behind;
+#endif
 };
 
 struct alignas(16) solve_memory {
     border_memory border;
     warp_memory warp[WARPS];
     real tangent[WARPS][MATRIX]; // X of each warp's stretch
-    double squares[WARPS];
+#if SHADOWS
+    real jacobian[WARPS + 1][MATRIX]; // the last one: of lanes without a stretch
+#endif
+    double squares[CREW];
 };
 
+// A block's shared memory: the weights that every step reads, where they fit, then the room of the phase that it is in.
+#define STAGED_BYTES (STAGED_PACK ? STAGE_COUNT * (REAL_BITS / 8) : 0)
+
+INLINE solve_memory &solving_room()
+{
+    return *reinterpret_cast<solve_memory *>(bytes + STAGED_BYTES);
+}
+
+INLINE const real *staged_weights(const real *pack)
+{
+#if STAGED_PACK
+    return reinterpret_cast<const real *>(bytes);
+#else
+    return pack;
+#endif
+}
+
 struct worker { // one warp's view
-    int lane, warp, row[ROW_BLOCKS];
+    int lane, warp; // warp: its stretch of the block, or the first of those that it shadows
+    bool shadow;    // it carries X along and has no rows
+    int row[ROW_BLOCKS];
+    int place; // of its first row, or any
+    int kept;  // see row_owners
     const real *pack;   // in global memory
     const real *staged; // its first STAGE_COUNT numbers in shared memory, if they fit
     warp_memory *memory;
@@ -80,25 +146,54 @@ struct tools { // what a pass holds in registers
     row_weights to_rows;
     real A[ROW_BLOCKS];
 #if ROW_BLOCKS == 1
-    real Q[M]; // this lane's row of B+ B
+    real Q[MP]; // this lane's row of B+ B
 #endif
 };
 
-INLINE real strength(const solve_problem &p, int t) // a_t of SPEC 2
+struct forcing { // a_t of SPEC 2
+    int warmup;
+    real alpha;
+    __device__ __forceinline__ real at(int t) const { return t == 0 ? real(0) : t <= warmup ? real(1) : alpha; }
+};
+
+INLINE real strength(const solve_problem &p, int t)
 {
-    return t == 0 ? real(0) : t <= p.warmup ? real(1) : p.alpha;
+    return forcing{p.warmup, p.alpha}.at(t);
 }
 
-INLINE void hire(worker &me, const real *pack, const real *staged, warp_memory *memory)
+// Asked for in every phase anew, so that nothing of it stays in registers meanwhile.
+INLINE worker hire(const solve_problem &p, const block_work &work)
 {
-    me.lane = threadIdx.x % 32;
-    me.warp = threadIdx.x / 32;
-    me.pack = pack;
-    me.staged = staged;
-    me.memory = memory;
-    find_rows(me.row, me.lane);
+    const int thread = own_thread();
+    worker me;
+    me.lane = thread % 32;
+    me.shadow = thread / 32 >= WARPS;
+    me.warp = me.shadow ? (thread / 32 - WARPS) * PER_SHADOW : thread / 32;
+    me.pack = p.pack + (size_t)work.replica * PACK;
+    me.staged = staged_weights(me.pack);
+    me.memory = &solving_room().warp[me.warp];
+    find_rows(me.row, me.shadow ? M + 32 : me.lane);
+    me.place = ROW_BLOCKS > 1 ? me.lane : me.row[0] < 0 ? 0 : me.row[0];
+#if RESIDENT
+    me.kept = owners_of_rows.kept[me.lane];
+#endif
+    return me;
+}
+
+INLINE void clear_room(const worker &me)
+{
+    if (me.shadow)
+        return;
     if (me.lane < 2 * MP - 2 * M) // padding of the vectors
-        memory->vector[me.lane % 2][M + me.lane / 2] = 0;
+        me.memory->vector[me.lane % 2][M + me.lane / 2] = 0;
+    for (int i = LP + me.lane; i < SHARED_UNITS; i += 32)
+        me.memory->unit[i] = 0;
+#if SHADOWS
+    for (int i = me.lane; i < TRAIL * MASKS; i += 32)
+        me.memory->behind.masks[0][i] = 0;
+    if (me.lane == 0)
+        me.memory->behind.read = 0;
+#endif
     __syncwarp();
 }
 
@@ -106,14 +201,14 @@ INLINE void hire(worker &me, const real *pack, const real *staged, warp_memory *
 INLINE void take_tools(tools &with, const worker &me, bool forward)
 {
     take_unit_weights(with.to_units, me.staged + (forward ? PACK_V : PACK_W), me.lane);
-    take_row_weights(with.to_rows, me.staged + (forward ? PACK_WR : PACK_VR), me.lane);
+    take_row_weights(with.to_rows, me.staged + (forward ? PACK_W : PACK_V), me.staged + (forward ? PACK_WR : PACK_VR), me.lane);
 #pragma unroll
     for (int k = 0; k < ROW_BLOCKS; k++)
         with.A[k] = me.row[k] < 0 ? real(0) : me.pack[PACK_A + me.row[k]];
 #if ROW_BLOCKS == 1
 #pragma unroll
     for (int j = 0; j < M; j++)
-        with.Q[j] = me.row[0] < 0 ? real(0) : me.pack[PACK_Q + me.row[0] * MP + j];
+        with.Q[j] = me.staged[PACK_Q + me.place * MP + j];
 #endif
 }
 
@@ -129,13 +224,18 @@ INLINE const real *broadcast(const worker &me, const real (&rows)[ROW_BLOCKS], i
     return vector;
 }
 
-INLINE const real *broadcast_units(const worker &me, const real (&units)[UNITS])
+// The rows of (matrix times units) that this lane owns.
+INLINE void gather_rows(const worker &me, const tools &with, const real (&units)[UNITS], real (&sum)[ROW_BLOCKS])
 {
+#if RESIDENT
+    sum[0] = to_row(with.to_rows, units, me.kept);
+#else
 #pragma unroll
     for (int u = 0; u < UNITS; u++)
         me.memory->unit[32 * u + me.lane] = units[u];
     __syncwarp();
-    return me.memory->unit;
+    to_rows(with.to_rows, me.memory->unit, me.lane, sum);
+#endif
 }
 
 // rows -> rows + a (teacher - B+ B rows).  B+ B is symmetric, so that the way back is the same with teacher = 0.
@@ -151,9 +251,9 @@ INLINE void force(const worker &me, const tools &with, real (&rows)[ROW_BLOCKS],
         for (int k = 0; k < 4; k++)
             if (4 * q + k < M) {
                 if (k & 1)
-                    odd += four.a[k] * with.Q[4 * q + k < M ? 4 * q + k : 0];
+                    odd += four.a[k] * with.Q[4 * q + k];
                 else
-                    even += four.a[k] * with.Q[4 * q + k < M ? 4 * q + k : 0];
+                    even += four.a[k] * with.Q[4 * q + k];
             }
     }
     rows[0] += a * (teacher[0] - (even + odd));
@@ -189,21 +289,23 @@ INLINE void load_rows(const worker &me, const real *from, real (&rows)[ROW_BLOCK
         rows[k] = me.row[k] < 0 ? real(0) : from[me.row[k]];
 }
 
-INLINE void store_rows(const worker &me, real *to, const real (&rows)[ROW_BLOCKS])
+// `to` and `from` below are this lane's own place among the rows, so that one pointer and constants reach all of them.
+INLINE void store_mine(const worker &me, real *to, const real (&rows)[ROW_BLOCKS])
 {
 #pragma unroll
     for (int k = 0; k < ROW_BLOCKS; k++)
         if (me.row[k] >= 0)
-            to[me.row[k]] = rows[k];
+            to[32 * k] = rows[k];
 }
 
 // Have the rows of moment t copied into the ring, unless the moment lies beyond the stretch and another warp's.
 INLINE void send_for(const worker &me, const real *from, int t, bool wanted)
 {
+    real *to = me.memory->ahead[t & (RING - 1)] + me.place;
 #pragma unroll
     for (int k = 0; k < ROW_BLOCKS; k++)
         if (me.row[k] >= 0 && wanted)
-            copy_ahead(me.memory->ahead[t & (RING - 1)] + me.row[k], from + me.row[k]);
+            copy_ahead(to + 32 * k, from + 32 * k);
     copy_commit();
 }
 
@@ -254,12 +356,90 @@ INLINE void activate(const real (&b)[UNITS], const real (&reach)[UNITS], real (&
     }
 }
 
-// One exact pass over a stretch.  z: rows at its start; on return, at its end.
-template <bool TANGENT>
-INLINE void run_forward(const solve_problem &p, const worker &me, const stretch &here, size_t base, real (&z)[ROW_BLOCKS], void *derivative,
-                        real *matrix)
+#if SHADOWS
+// Tell the shadow of step `step`; limit: steps for which there is room.  The last lanes leave a word each.
+INLINE void leave_trail(const worker &me, unsigned step, unsigned &limit, const unsigned (&masks)[MASKS])
 {
-    real *now = p.rows + (base + here.first) * ROW;
+    trail &behind = me.memory->behind;
+    while (step > limit)
+        limit = (unsigned)(look_at_word(&behind.read) >> 32) + TRAIL;
+#pragma unroll
+    for (int first = 0; first < MASKS; first += 32) {
+        constexpr int count = MASKS < 32 ? MASKS : 32;
+        unsigned word = masks[first];
+#pragma unroll
+        for (int k = 1; k < count; k++)
+            if (first + k < MASKS)
+                word = me.lane == 32 - count + k ? masks[first + k < MASKS ? first + k : 0] : word;
+        const int k = first + me.lane - (32 - count);
+        if (me.lane >= 32 - count && k < MASKS)
+            leave_word(&behind.masks[step % TRAIL][k], word, step);
+    }
+}
+
+INLINE void find_masks(const trail &behind, unsigned step, unsigned (&masks)[MASKS])
+{
+    for (;;) {
+        bool there = true;
+#pragma unroll
+        for (int k = 0; k < MASKS; k++) {
+            const unsigned long long word = look_at_word(&behind.masks[step % TRAIL][k]);
+            masks[k] = (unsigned)word;
+            there = there && (unsigned)(word >> 32) == step;
+        }
+        if (there)
+            return;
+        __nanosleep(40); // the walkers need the memory more than this question
+    }
+}
+
+// X of some stretches, a group of lanes for each, step after step as soon as they are made.  passes: those that were followed before.
+INLINE void follow(const solve_problem &p, const worker &me, const block_work &work, unsigned passes)
+{
+    solve_memory &memory = solving_room();
+    const forcing strength = {p.warmup, p.alpha};
+    const int wanted = me.warp + me.lane / TANGENT_LANES, warp = wanted < WARPS ? wanted : WARPS - 1;
+    const stretch here = find_stretch(p, wanted < WARPS ? work.first + warp : work.items, work.items);
+    const unsigned steps = here.works ? (unsigned)(here.last - here.first) : 0;
+    const unsigned longest = __reduce_max_sync(ALL_LANES, steps), common = ~__reduce_max_sync(ALL_LANES, ~steps);
+    trail &behind = memory.warp[warp].behind;
+    real *J = memory.jacobian[wanted < WARPS ? warp : WARPS], *X = wanted < WARPS ? memory.tangent[warp] : memory.jacobian[WARPS];
+    unsigned masks[MASKS];
+    tangent derivative;
+    tangent_begin(derivative, me.lane);
+    store_tile(X, identity_tile(derivative.at), derivative.at);
+    const auto advance = [&](unsigned i, bool acts) {
+        const unsigned step = passes * steps + i + 1;
+        if (acts)
+            find_masks(behind, step, masks);
+        tangent_step(derivative, me.staged, masks, strength.at(here.first + (int)i), J, X, acts);
+        if (acts && step % (TRAIL / 4) == 0 && me.lane % TANGENT_LANES == 0)
+            leave_word(&behind.read, 0, step);
+    };
+    for (unsigned i = 0; i < common; i++)
+        advance(i, true);
+    for (unsigned i = common; i < longest; i++) // lengths differ by one, and some groups have no stretch
+        advance(i, i < steps);
+    __syncwarp();
+}
+#endif
+
+// One exact pass over a stretch.  z: rows at its start; on return, at its end.  diagonal: of the diagonals of its Jacobians,
+// without full matrices.  passes: those that a shadow followed before; -1: none follows this one.
+INLINE void run_forward(const solve_problem &p, const worker &me, const stretch &here, size_t base, real (&inout)[ROW_BLOCKS],
+                        real (&slope)[ROW_BLOCKS], int passes)
+{
+    const forcing strength = {p.warmup, p.alpha};
+    real z[ROW_BLOCKS], diagonal[ROW_BLOCKS];
+#pragma unroll
+    for (int k = 0; k < ROW_BLOCKS; k++) {
+        z[k] = inout[k];
+        diagonal[k] = 1;
+    }
+#if SHADOWS
+    unsigned step = (unsigned)passes * (unsigned)(here.last - here.first), limit = passes < 0 ? ~0u : 0u;
+#endif
+    real *mine = p.rows + (base + here.first) * ROW + me.place;
     // T rows of masks per sequence, T + 1 of states.
     unsigned *masks_out = p.masks + (base - base / (p.T + 1) + here.first) * MASKS;
     real f[ROW_BLOCKS], teacher[ROW_BLOCKS], drive[ROW_BLOCKS], h[ROW_BLOCKS], b[UNITS];
@@ -269,19 +449,19 @@ INLINE void run_forward(const solve_problem &p, const worker &me, const stretch 
 #pragma unroll
     for (int u = 0; u < UNITS; u++)
         b[u] = me.pack[PACK_b + 32 * u + me.lane];
-    load_rows(me, now + AT_TEACHER, teacher);
+    load_rows(me, mine - me.place + AT_TEACHER, teacher);
     for (int i = 1; i <= AHEAD; i++)
-        send_for(me, now + i * ROW + AT_TEACHER, here.first + i, here.first + i < here.last);
+        send_for(me, mine + i * ROW + AT_TEACHER, here.first + i, here.first + i < here.last);
     if (here.first == 0)
-        store_rows(me, now + AT_Z, z);
+        store_mine(me, mine + AT_Z, z);
 #pragma unroll
     for (int k = 0; k < ROW_BLOCKS; k++)
         f[k] = z[k];
-    force(me, with, f, teacher, strength(p, here.first));
-    for (int t = here.first; t < here.last; t++, now += ROW, masks_out += MASKS) {
+    force(me, with, f, teacher, strength.at(here.first));
+    for (int t = here.first; t < here.last; t++, mine += ROW, masks_out += MASKS) {
         const real *vector = broadcast(me, f, 0);
-        store_rows(me, now + AT_FORCED, f);
-        send_for(me, now + (1 + AHEAD) * ROW + AT_TEACHER, t + 1 + AHEAD, t + 1 + AHEAD < here.last);
+        store_mine(me, mine + AT_FORCED, f);
+        send_for(me, mine + (1 + AHEAD) * ROW + AT_TEACHER, t + 1 + AHEAD, t + 1 + AHEAD < here.last);
 #pragma unroll
         for (int k = 0; k < ROW_BLOCKS; k++)
             drive[k] = h[k];
@@ -297,11 +477,14 @@ INLINE void run_forward(const solve_problem &p, const worker &me, const stretch 
         unsigned masks[MASKS];
         to_units(with.to_units, vector, reach);
         activate(b, reach, phi, masks);
-        to_rows(with.to_rows, broadcast_units(me, phi), me.lane, sum);
+#if SHADOWS
+        leave_trail(me, ++step, limit, masks); // also when nobody follows: nobody looks then
+#endif
+        gather_rows(me, with, phi, sum);
 #pragma unroll
         for (int k = 0; k < ROW_BLOCKS; k++)
             z[k] = with.A[k] * f[k] + sum[k] + drive[k];
-        store_rows(me, now + ROW + AT_Z, z);
+        store_mine(me, mine + ROW + AT_Z, z);
         if (me.lane == 0)
             store_masks(masks_out, masks);
 #if KEEP_HIDDEN
@@ -310,34 +493,36 @@ INLINE void run_forward(const solve_problem &p, const worker &me, const stretch 
         for (int u = 0; u < UNITS; u++)
             hidden[32 * u + me.lane] = phi[u];
 #endif
-#if NEWTON
-        if (TANGENT)
-            tangent_step(*static_cast<tangent *>(derivative), me.staged, masks, strength(p, t), matrix, me.lane);
-#else
-        if (TANGENT) {
-            real *diagonal = static_cast<real *>(derivative);
+#if !NEWTON
 #pragma unroll
-            for (int k = 0; k < ROW_BLOCKS; k++)
-                if (me.row[k] >= 0)
-                    diagonal[k] *= with.A[k] * (1 - strength(p, t) * me.pack[PACK_Q + me.row[k] * MP + me.row[k]]);
-        }
+        for (int k = 0; k < ROW_BLOCKS; k++)
+            if (me.row[k] >= 0)
+                diagonal[k] *= with.A[k] * (1 - strength.at(t) * me.pack[PACK_Q + me.row[k] * MP + me.row[k]]);
 #endif
-        if (t + 1 < here.last) {
-            receive(me, t + 1, teacher);
+        receive(me, t + 1, teacher); // at the end of the stretch there is none, and f is not used
 #pragma unroll
-            for (int k = 0; k < ROW_BLOCKS; k++)
-                f[k] = z[k];
-            force(me, with, f, teacher, strength(p, t + 1));
-        }
+        for (int k = 0; k < ROW_BLOCKS; k++)
+            f[k] = z[k];
+        force(me, with, f, teacher, strength.at(t + 1));
     }
     copy_wait<0>();
     __syncwarp();
+#pragma unroll
+    for (int k = 0; k < ROW_BLOCKS; k++) {
+        inout[k] = z[k];
+        slope[k] = diagonal[k];
+    }
 }
 
 // The adjoint of a stretch.  v: what comes from later steps, rows at its end; on return, rows at its start.
-INLINE void run_backward(const solve_problem &p, const worker &me, const stretch &here, size_t base, real (&v)[ROW_BLOCKS])
+INLINE void run_backward(const solve_problem &p, const worker &me, const stretch &here, size_t base, real (&inout)[ROW_BLOCKS])
 {
-    real *now = p.rows + (base + here.last) * ROW;
+    const forcing strength = {p.warmup, p.alpha};
+    real v[ROW_BLOCKS];
+#pragma unroll
+    for (int k = 0; k < ROW_BLOCKS; k++)
+        v[k] = inout[k];
+    real *mine = p.rows + (base + here.last) * ROW + me.place;
     const unsigned *masks_in = p.masks + (base - base / (p.T + 1) + here.last - 1) * MASKS;
     real next[ROW_BLOCKS], none[ROW_BLOCKS];
     tools with;
@@ -347,15 +532,15 @@ INLINE void run_backward(const solve_problem &p, const worker &me, const stretch
         none[k] = 0;
     for (int i = 0; i <= AHEAD; i++) {
         send_for_masks(me, masks_in - i * MASKS, here.last - i, here.last - i > here.first);
-        send_for(me, now - i * ROW + AT_TEACHER, here.last - i, here.last - i > here.first);
+        send_for(me, mine - i * ROW + AT_TEACHER, here.last - i, here.last - i > here.first);
     }
-    for (int t = here.last; t > here.first; t--, now -= ROW, masks_in -= MASKS) {
+    for (int t = here.last; t > here.first; t--, mine -= ROW, masks_in -= MASKS) {
         receive(me, t, next);
 #pragma unroll
         for (int k = 0; k < ROW_BLOCKS; k++)
             v[k] += next[k];
         const real *vector = broadcast(me, v, 0);
-        store_rows(me, now + AT_V, v);
+        store_mine(me, mine + AT_V, v);
         real back[UNITS], sum[ROW_BLOCKS];
         to_units(with.to_units, vector, back);
         const unsigned *masks = me.memory->masks[t & (RING - 1)]; // there since `receive`, seen since `broadcast`
@@ -374,18 +559,21 @@ INLINE void run_backward(const solve_problem &p, const worker &me, const stretch
             back[u] = masks[u] >> me.lane & 1 ? back[u] : real(0);
 #endif
         }
-        to_rows(with.to_rows, broadcast_units(me, back), me.lane, sum);
+        gather_rows(me, with, back, sum);
 #pragma unroll
         for (int k = 0; k < ROW_BLOCKS; k++)
             v[k] = with.A[k] * v[k] + sum[k];
-        store_rows(me, now - ROW + AT_W, v);
+        store_mine(me, mine - ROW + AT_W, v);
         const bool wanted = t - 1 - AHEAD > here.first;
         send_for_masks(me, masks_in - (1 + AHEAD) * MASKS, t - 1 - AHEAD, wanted); // all lanes are past reading this slot
-        send_for(me, now - (1 + AHEAD) * ROW + AT_TEACHER, t - 1 - AHEAD, wanted);
-        force(me, with, v, none, strength(p, t - 1));
+        send_for(me, mine - (1 + AHEAD) * ROW + AT_TEACHER, t - 1 - AHEAD, wanted);
+        force(me, with, v, none, strength.at(t - 1));
     }
     copy_wait<0>();
     __syncwarp();
+#pragma unroll
+    for (int k = 0; k < ROW_BLOCKS; k++)
+        inout[k] = v[k];
 }
 
 // z-bar of a stretch, from its start to the moment before its end.
@@ -450,22 +638,6 @@ INLINE void find_y(const solve_problem &p, const worker &me, const stretch &here
         }
         p.rows[t * ROW + AT_Y + n] = sum + (step > p.warmup ? real(p.weight) * p.rows[t * ROW + AT_E + n] : real(0));
     }
-}
-
-struct block_work { // which stretches a block has
-    int workers, items; // warps of the team; stretches of all sequences
-    int first;          // number of the block's first warp
-};
-
-INLINE stretch find_stretch(const solve_problem &p, int item, int items)
-{
-    stretch s;
-    s.works = item < items;
-    s.sequence = s.works ? item / p.chunks : 0;
-    const long long chunk = s.works ? item % p.chunks : 0;
-    s.first = (int)(p.T * chunk / p.chunks);
-    s.last = (int)(p.T * (chunk + 1) / p.chunks);
-    return s;
 }
 
 #endif

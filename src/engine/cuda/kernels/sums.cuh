@@ -10,15 +10,15 @@
 #define SLICES  (THREADS / LP > 0 ? THREADS / LP : 1)
 
 #define LATENT_ROW     (ROW + 4 + (K + 3) / 4 * 4) // a row of moments with a one and the inputs behind it
-#define LATENT_ROOM    (48 * 1024 / (WARPS * LATENT_ROW * (REAL_BITS / 8)) - 1)
+#define LATENT_ROOM    (48 * 1024 / (CREW * LATENT_ROW * (REAL_BITS / 8)) - 1)
 #define LATENT_TILE    (LATENT_ROOM > 8 ? 8 : LATENT_ROOM > 1 ? LATENT_ROOM : 1) // rows of a tile of the small sums
 #define LATENT_ENTRIES ((SUMS - SUM_A + 31) / 32 < 8 ? (SUMS - SUM_A + 31) / 32 : 8) // of one lane at a time
 
 struct alignas(16) sum_memory {
     union {
         real scratch[SCRATCH][THREADS];
-        real rows[WARPS][(LATENT_TILE + 1) * LATENT_ROW];
-        real latent[WARPS][32 * LATENT_ENTRIES];
+        real rows[CREW][(LATENT_TILE + 1) * LATENT_ROW];
+        real latent[CREW][32 * LATENT_ENTRIES];
 #if !KEEP_HIDDEN
         real tile[SLICES][2][TILE][MP]; // z~_t and v_{t+1}
 #endif
@@ -39,7 +39,7 @@ INLINE void add_slices(sum_memory &memory, const real (&value)[COUNT], int slot,
             if (from + k < COUNT && slice < slices)
                 memory.scratch[k][slice * width + slot] = value[from + k < COUNT ? from + k : 0];
         __syncthreads();
-        for (int i = threadIdx.x; i < SCRATCH * used; i += THREADS) {
+        for (int i = own_thread(); i < SCRATCH * used; i += THREADS) {
             const int k = i / used, at = i % used;
             if (from + k < COUNT) {
                 real sum = 0;
@@ -56,7 +56,7 @@ INLINE void add_slices(sum_memory &memory, const real (&value)[COUNT], int slot,
 INLINE void sum_hidden(const solve_problem &p, sum_memory &, const real *, int replica, const block_work &work, real *partial)
 {
     constexpr int groups = (QUADS + 3) / 4;
-    for (int task = threadIdx.x; task < LP * groups; task += THREADS) {
+    for (int task = own_thread(); task < LP * groups; task += THREADS) {
         const int unit = task % LP, quad = task / LP * 4;
         real dW[16], dV[16], db = 0;
 #pragma unroll
@@ -143,7 +143,7 @@ INLINE void add_step(unit_sums &sums, const real (&V)[MP], const real (&W)[MP], 
 INLINE void sum_hidden(const solve_problem &p, sum_memory &memory, const real *pack, int replica, const block_work &work, real *partial)
 {
     constexpr int width = LP < THREADS ? LP : THREADS;
-    const int slice = threadIdx.x / width, slot = threadIdx.x % width;
+    const int slice = own_thread() / width, slot = own_thread() % width;
     const int rounds = (work.items - work.first + work.workers - 1) / work.workers, longest = (p.T + p.chunks - 1) / p.chunks;
     for (int first = 0; first < LP; first += width) {
         const int unit = first + slot < LP ? first + slot : LP - 1, used = LP - first < width ? LP - first : width;
@@ -255,24 +255,26 @@ INLINE void add_stretch(const solve_problem &p, real *tile, size_t sequence, con
 
 INLINE void sum_latent(const solve_problem &p, sum_memory &memory, int replica, const block_work &work, real *partial)
 {
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const int lane = own_thread() % 32, warp = own_thread() / 32;
     for (int first = SUM_A; first < SUMS; first += 32 * LATENT_ENTRIES) {
         real sum[LATENT_ENTRIES];
 #pragma unroll
         for (int k = 0; k < LATENT_ENTRIES; k++)
             sum[k] = 0;
-        for (int item = work.first + warp; item < work.items; item += work.workers) {
-            const stretch here = find_stretch(p, item, work.items);
-            add_stretch(p, memory.rows[warp], (size_t)replica * p.batch + here.sequence, here, first, sum, lane);
-        }
+        const bool shadow = warp >= WARPS;
+        for (int i = shadow ? (warp - WARPS) * PER_SHADOW : warp, count = 0; count < (shadow ? PER_SHADOW : 1) && i < WARPS; i++, count++)
+            for (int item = work.first + i; item < work.items; item += work.workers) {
+                const stretch here = share_of(find_stretch(p, item, work.items), shadow);
+                add_stretch(p, memory.rows[warp], (size_t)replica * p.batch + here.sequence, here, first, sum, lane);
+            }
         __syncthreads();
 #pragma unroll
         for (int k = 0; k < LATENT_ENTRIES; k++)
             memory.latent[warp][32 * k + lane] = sum[k];
         __syncthreads();
-        for (int i = threadIdx.x; i < 32 * LATENT_ENTRIES && first + i < SUMS; i += THREADS) {
+        for (int i = own_thread(); i < 32 * LATENT_ENTRIES && first + i < SUMS; i += THREADS) {
             real total = 0;
-            for (int w = 0; w < WARPS; w++)
+            for (int w = 0; w < CREW; w++)
                 total += memory.latent[w][i];
             partial[first + i] = total;
         }
@@ -283,24 +285,24 @@ INLINE void sum_latent(const solve_problem &p, sum_memory &memory, int replica, 
 // Add the partial sums of all blocks, in double and in fixed order.
 INLINE void sum_blocks(const solve_problem &p, double *scratch, int replica, int block)
 {
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const int lane = own_thread() % 32, warp = own_thread() / 32;
     const real *partial = p.partial + (size_t)replica * p.blocks * SUMS;
     for (int first = 32 * block; first < SUMS; first += 32 * p.blocks) {
         const int entry = first + lane;
         double sum = 0;
         if (entry < SUMS)
-            for (int b = warp; b < p.blocks; b += WARPS)
+            for (int b = warp; b < p.blocks; b += CREW)
                 sum += (double)__ldcg(partial + (size_t)b * SUMS + entry);
         __syncthreads();
         scratch[warp * 32 + lane] = sum;
         __syncthreads();
         if (warp == 0 && entry < SUMS) {
-            for (int other = 1; other < WARPS; other++)
+            for (int other = 1; other < CREW; other++)
                 sum += scratch[other * 32 + lane];
             p.sums[(size_t)replica * SUMS + entry] = sum;
         }
     }
-    if (block == 0 && threadIdx.x == 0) {
+    if (block == 0 && own_thread() == 0) {
         double squares = 0;
         for (int b = 0; b < p.blocks; b++)
             squares += __ldcg(p.squares + (size_t)replica * p.blocks + b);

@@ -1,35 +1,112 @@
-// tangent.cuh - the derivative of a stretch of time, X = dz_end / dz_start, carried along by one warp.
+// tangent.cuh - the derivative of a stretch of time, X = dz_end / dz_start, carried along by some lanes of a warp.
 //
 // A step's Jacobian is J = (diag(A) + W D V) P_a with P_a = I - a B+ B (SPEC 3).  From one step to the next only
 // a few hidden units switch, and each switch changes J by a rank-one matrix, so J is kept and corrected instead of
 // being formed anew: M^2 operations per switch instead of M^2 L per step.
 //
-// J lies in shared memory by rows, (M, MP); each lane owns a tile of it in registers, TILE_ROWS x 4.
-// X lies in registers by columns: lane j of each of SPLIT groups holds column j.
+// Matrices lie in shared memory by rows, (M, MS).  A lane has a tile of one: some rows, four columns.
 #ifndef ANT_TANGENT_CUH
 #define ANT_TANGENT_CUH
 
 #include "shape.cuh"
 
-static __device__ constexpr int tile_rows()
+#define MS (MP % 8 == 0 ? MP + 4 : MP) // from row to row; quads of different rows lie in different banks
+
+// Rows of a tile, so that `lanes` of them cover a matrix.
+static __device__ constexpr int tile_rows(int lanes)
 {
     int rows = 1;
-    while ((M + rows - 1) / rows * QUADS > 32)
+    while (rows < M && (M + rows - 1) / rows * QUADS > lanes)
         rows++;
     return rows;
 }
 
-constexpr int TILE_ROWS = tile_rows();
-#define SPLIT     (M <= 8 ? 4 : M <= 16 ? 2 : 1) // groups of lanes that share the rows of a product
-#define SHARE     ((M + SPLIT - 1) / SPLIT)      // rows of one group
+template <int LANES> struct tile {
+    static constexpr int ROWS = tile_rows(LANES), STRIDE = (M + ROWS - 1) / ROWS; // it has rows `row`, row + STRIDE, ...
+    real a[ROWS][4];
+};
+
+template <int LANES> struct tile_place {
+    int row, quad; // row >= STRIDE: this lane has none
+    bool here;
+};
+
+template <int LANES> INLINE tile_place<LANES> find_tile(int lane)
+{
+    const int row = lane % LANES / QUADS;
+    return {row < tile<LANES>::STRIDE ? row : 0, lane % LANES % QUADS, row < tile<LANES>::STRIDE};
+}
+
+template <int LANES> INLINE void store_tile(real *to, const tile<LANES> &from, tile_place<LANES> at)
+{
+#pragma unroll
+    for (int r = 0; r < tile<LANES>::ROWS; r++) {
+        const int i = at.row + r * tile<LANES>::STRIDE;
+        if (at.here && (M % tile<LANES>::ROWS == 0 || i < M))
+            store4(to + i * MS + 4 * at.quad, real4{from.a[r][0], from.a[r][1], from.a[r][2], from.a[r][3]});
+    }
+}
+
+template <int LANES> INLINE tile<LANES> identity_tile(tile_place<LANES> at)
+{
+    tile<LANES> out;
+#pragma unroll
+    for (int r = 0; r < tile<LANES>::ROWS; r++)
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            out.a[r][k] = at.row + r * tile<LANES>::STRIDE == 4 * at.quad + k ? 1 : 0;
+    return out;
+}
+
+// This lane's tile of left right.
+template <int LANES> INLINE tile<LANES> multiply(const real *left, const real *right, tile_place<LANES> at)
+{
+    constexpr int ROWS = tile<LANES>::ROWS;
+    tile<LANES> out;
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            out.a[r][k] = 0;
+#pragma unroll
+    for (int q = 0; q < QUADS; q++) {
+        real4 rows[ROWS];
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) {
+            const int i = at.row + r * tile<LANES>::STRIDE;
+            rows[r] = load4(left + (M % ROWS == 0 || i < M ? i : at.row) * MS + 4 * q);
+        }
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            if (4 * q + i < M) {
+                const real4 four = load4(right + (4 * q + i) * MS + 4 * at.quad);
+#pragma unroll
+                for (int r = 0; r < ROWS; r++)
+#pragma unroll
+                    for (int k = 0; k < 4; k++)
+                        out.a[r][k] += rows[r].a[i] * four.a[k];
+            }
+    }
+    return out;
+}
+
+// ---- of a stretch -----------------------------------------------------------------------------------------
+
+#define PER_SHADOW    (M <= 8 ? 4 : 2) // stretches whose derivatives one warp carries, each by a group of lanes
+#define TANGENT_LANES (32 / PER_SHADOW)
 
 struct tangent {
-    real tile[TILE_ROWS][4];
-    real column[M];       // of X
-    unsigned masks[MASKS]; // that the tile stands for
-    real strength;        // a, that the tile stands for
-    int quad, row;        // where the tile is; row >= M: this lane has none
+    tile<TANGENT_LANES> jacobian;
+    tile_place<TANGENT_LANES> at;
+    unsigned masks[MASKS]; // that the Jacobian stands for
+    real strength;         // a, that it stands for
 };
+
+INLINE void tangent_begin(tangent &t, int lane)
+{
+    t.at = find_tile<TANGENT_LANES>(lane);
+    t.strength = -1; // of no step: the first one resets
+}
 
 INLINE void tangent_reset(tangent &t, const real *pack, real strength)
 {
@@ -38,136 +115,82 @@ INLINE void tangent_reset(tangent &t, const real *pack, real strength)
     for (int k = 0; k < MASKS; k++)
         t.masks[k] = 0;
 #pragma unroll
-    for (int r = 0; r < TILE_ROWS; r++) {
-        const int i = t.row + r;
+    for (int r = 0; r < tile<TANGENT_LANES>::ROWS; r++) {
+        const int i = t.at.row + r * tile<TANGENT_LANES>::STRIDE;
 #pragma unroll
         for (int k = 0; k < 4; k++) {
-            const int j = 4 * t.quad + k;
+            const int j = 4 * t.at.quad + k;
             const real identity = i == j ? 1 : 0;
-            t.tile[r][k] = i < M && j < M ? pack[PACK_A + i] * (identity - strength * pack[PACK_Q + i * MP + j]) : real(0);
+            t.jacobian.a[r][k] = i < M && j < M ? pack[PACK_A + i] * (identity - strength * pack[PACK_Q + i * MP + j]) : real(0);
         }
     }
-}
-
-INLINE void tangent_begin(tangent &t, int lane)
-{
-    t.quad = lane % QUADS;
-    t.row = lane / QUADS * TILE_ROWS;
-    t.strength = -1; // of no step: the first one resets
 }
 
 // Add `sign` times the rank-one matrix of hidden unit `unit`.
 INLINE void tangent_switch(tangent &t, const real *pack, int unit, real sign)
 {
-    const real4 v = load4(pack + PACK_V + 4 * (t.quad * LS + unit));
-    const real4 vq = load4(pack + PACK_VQ + 4 * (t.quad * LS + unit));
+    const real4 v = load4(pack + PACK_V + 4 * (t.at.quad * LS + unit));
+    const real4 vq = load4(pack + PACK_VQ + 4 * (t.at.quad * LS + unit));
+    real row[4];
 #pragma unroll
-    for (int r = 0; r < TILE_ROWS; r++) {
-        const int i = t.row + r < M ? t.row + r : M - 1;
+    for (int k = 0; k < 4; k++)
+        row[k] = v.a[k] - t.strength * vq.a[k];
+#pragma unroll
+    for (int r = 0; r < tile<TANGENT_LANES>::ROWS; r++) {
+        const int wanted = t.at.row + r * tile<TANGENT_LANES>::STRIDE, i = M % tile<TANGENT_LANES>::ROWS == 0 || wanted < M ? wanted : 0;
         const real w = sign * pack[PACK_W + 4 * (i / 4 * LS + unit) + i % 4];
 #pragma unroll
         for (int k = 0; k < 4; k++)
-            t.tile[r][k] += w * (v.a[k] - t.strength * vq.a[k]);
+            t.jacobian.a[r][k] += w * row[k];
     }
 }
 
-// All units that differ between the masks and those that J stands for.
+// All units that differ between the masks and those that J stands for: one of each of some words at a time, so that their loads
+// do not wait for each other.
 INLINE void tangent_catch_up(tangent &t, const real *pack, const unsigned (&masks)[MASKS])
 {
+    constexpr int WIDE = MASKS < 4 ? MASKS : 4;
 #pragma unroll
-    for (int k = 0; k < MASKS; k++) {
-        unsigned switched = masks[k] ^ t.masks[k];
-        const bool second = k >= UNITS; // the second term of a clipped unit is subtracted
-        while (switched) {
-            const int bit = __ffs(switched) - 1;
-            switched &= switched - 1;
-            const bool on = masks[k] >> bit & 1;
-            tangent_switch(t, pack, k % UNITS * 32 + bit, on == second ? real(-1) : real(1));
+    for (int first = 0; first < MASKS; first += WIDE) {
+        unsigned switched[WIDE], any = 0;
+#pragma unroll
+        for (int k = 0; k < WIDE; k++) {
+            const int word = first + k < MASKS ? first + k : 0;
+            switched[k] = first + k < MASKS ? masks[word] ^ t.masks[word] : 0u;
+            any |= switched[k];
         }
-        t.masks[k] = masks[k];
-    }
-}
-
-INLINE void tangent_store(const tangent &t, real *J)
-{
+        while (any) {
+            any = 0;
 #pragma unroll
-    for (int r = 0; r < TILE_ROWS; r++)
-        if (t.row + r < M)
-            store4(J + (t.row + r) * MP + 4 * t.quad, real4{t.tile[r][0], t.tile[r][1], t.tile[r][2], t.tile[r][3]});
-    __syncwarp();
-}
-
-// X <- I.  J and its masks go on from where the last pass ended.
-INLINE void tangent_restart(tangent &t, real *J, int lane)
-{
-#pragma unroll
-    for (int i = 0; i < M; i++)
-        t.column[i] = i == lane % M ? 1 : 0;
-    if (t.strength >= 0)
-        tangent_store(t, J);
-}
-
-// column <- J column, for all columns at once.  J: (M, MP) in shared memory.
-INLINE void multiply_columns(const real *J, real (&column)[M], int lane)
-{
-    const int group = lane / M < SPLIT ? lane / M : SPLIT - 1, home = lane % M;
-    real part[SHARE];
-#pragma unroll
-    for (int i = 0; i < SHARE; i++) {
-        const int r = group * SHARE + i < M ? group * SHARE + i : M - 1;
-        real even = 0, odd = 0;
-#pragma unroll
-        for (int q = 0; q < QUADS; q++) {
-            const real4 four = load4(J + r * MP + 4 * q);
-#pragma unroll
-            for (int k = 0; k < 4; k++)
-                if (4 * q + k < M) {
-                    if (k & 1)
-                        odd += four.a[k] * column[4 * q + k < M ? 4 * q + k : 0];
-                    else
-                        even += four.a[k] * column[4 * q + k < M ? 4 * q + k : 0];
-                }
+            for (int k = 0; k < WIDE; k++) {
+                const int word = first + k < MASKS ? first + k : 0, bit = switched[k] ? __ffs(switched[k]) - 1 : 0;
+                const bool on = masks[word] >> bit & 1, second = word >= UNITS; // the second term of a clipped unit is subtracted
+                tangent_switch(t, pack, word % UNITS * 32 + bit, switched[k] ? (on == second ? real(-1) : real(1)) : real(0));
+                switched[k] &= switched[k] - 1;
+                any |= switched[k];
+            }
         }
-        part[i] = even + odd;
-    }
-    if (SPLIT == 1) {
-#pragma unroll
-        for (int i = 0; i < M; i++)
-            column[i] = part[i < SHARE ? i : 0];
-        return;
-    }
-#pragma unroll
-    for (int i = 0; i < M; i++)
-        column[i] = __shfl_sync(ALL_LANES, part[i % SHARE], i / SHARE * M + home);
-}
-
-// One step further: bring J to the masks and the strength of this step, then X <- J X.
-INLINE void tangent_step(tangent &t, const real *pack, const unsigned (&masks)[MASKS], real strength, real *J, int lane)
-{
-    bool changed = false;
-    if (strength != t.strength) {
-        tangent_reset(t, pack, strength);
-        changed = true;
     }
 #pragma unroll
     for (int k = 0; k < MASKS; k++)
-        changed = changed || masks[k] != t.masks[k];
-    tangent_catch_up(t, pack, masks);
-    if (changed) {
-        __syncwarp();
-        tangent_store(t, J);
-    }
-    multiply_columns(J, t.column, lane);
+        t.masks[k] = masks[k];
 }
 
-// out: (M, MP) in shared memory, X itself.
-INLINE void tangent_write(const real (&column)[M], real *out, int lane)
+// One step further: bring J to the masks and the strength of this step, then X <- J X.  By whole warps; acts: this lane's stretch
+// has such a step.
+INLINE void tangent_step(tangent &t, const real *pack, const unsigned (&masks)[MASKS], real strength, real *J, real *X, bool acts)
 {
-    if (lane < M)
-#pragma unroll
-        for (int i = 0; i < M; i++)
-            out[i * MP + lane] = column[i];
-    __syncwarp();
+    if (acts) {
+        if (strength != t.strength)
+            tangent_reset(t, pack, strength);
+        tangent_catch_up(t, pack, masks);
+        store_tile(J, t.jacobian, t.at);
+    }
+    __syncwarp(); // J and the last X are there
+    const tile<TANGENT_LANES> next = multiply(J, X, t.at);
+    __syncwarp(); // everybody has read them
+    if (acts)
+        store_tile(X, next, t.at);
 }
 
 #endif

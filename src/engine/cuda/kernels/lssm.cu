@@ -1,0 +1,814 @@
+// lssm.cu - training of the LSSM (SPEC 1, 5): forward and backward pass, and what step.cuh asks for.
+//
+//     z_t = A o z_{t-1} + U x_{t-1} + C s_t + h,  z_0 = 0        xhat_t = B phi(V z_t + b)        A = tanh(Abar)
+//
+// With e_t = weight (xhat_t - x_t) and d_t = phi' o B^T e_t, the adjoint is v_t = V^T d_t + A o v_{t+1}, and
+//     dB = sum e_t phi_t^T, dV = sum d_t z_t^T, db = sum d_t, dA = sum v_t o z_{t-1}, dU = sum v_t x_{t-1}^T,
+//     dC = sum v_t s_t^T, dh = sum v_t.
+//
+// Time is cut into chunks, a block each, and chunks into tiles that fit into shared memory.  Both recurrences are linear with a
+// diagonal: every chunk runs from 0, and what enters it is folded from the ends of the others.  Four kernels, one after the
+// other, so that blocks never wait for each other:
+//     enter    states from 0 and their ends
+//     cross    states; by one thread per step the prediction, its error and V^T d; adjoint from 0 and its ends
+//     leave    sums over time: by one block those of A, U, h, C with the adjoint, by others those of V, b, B
+//     gather   sums over all blocks: the gradient
+// The decay is kept as 1 - A: A z is z - (1 - A) z, which loses nothing where A is near 1.
+//
+// Macros from the host: REAL_BITS, M, N, L, K; LEARN_THREADS (learn.cuh).
+// variant: -DREAL_BITS=32 -DM=10 -DN=6 -DL=128 -DK=0 -DLEARN_THREADS=256
+// variant: -DREAL_BITS=64 -DM=10 -DN=6 -DL=128 -DK=0 -DLEARN_THREADS=256
+// variant: -DREAL_BITS=32 -DM=5 -DN=3 -DL=50 -DK=2 -DLEARN_THREADS=256
+// variant: -DREAL_BITS=32 -DM=64 -DN=20 -DL=300 -DK=1 -DLEARN_THREADS=512
+// spills: cross leave enter (where a step or a unit has more numbers than there are registers) prepare update (as update.cu)
+#if !defined REAL_BITS || !defined M || !defined N || !defined L || !defined K
+#error "the host gives the macros named above"
+#endif
+
+// Parameters of one replica, in the order of the model's layout.
+#define THETA_ABAR 0
+#define THETA_U    M                   // (M, N)
+#define THETA_V    (THETA_U + M * N)   // (L, M)
+#define THETA_b    (THETA_V + L * M)
+#define THETA_h    (THETA_b + L)
+#define THETA_C    (THETA_h + M)       // (M, K)
+#define THETA_B    (THETA_C + M * K)   // (N, L)
+#define TOTAL      (THETA_B + N * L)
+
+#define WORK 1
+#define KEPT 1
+#include "learn.cuh"
+#include "reduce.cuh"
+
+#define THREADS 128 // of a block, but for `gather`
+#define STEPS   2   // of a thread in `cross`
+#define QUADS   ((M + 3) / 4)
+#define MP      (4 * QUADS)                   // latent units, padded to fours
+#define NP      ((N + 3) / 4 * 4)
+#define ZS      (4 * (QUADS | 1))             // a step's latent units in a tile: an odd number of fours, which spreads them over the banks
+#define SUBS    (M >= THREADS ? 1 : THREADS / M > 32 ? 32 : THREADS / M) // parts of a tile that are scanned side by side
+#define WORDS   ((L + 31) / 32)
+
+// A tile: as many steps as one block takes at a time, within TILE_BYTES of shared memory.
+#define TILE_BYTES (40 * 1024)
+#define STEP_BYTES ((2 * ZS + NP + N + K) * (REAL_BITS / 8) + 4 * WORDS)
+#define TILE_ROOM  (TILE_BYTES / STEP_BYTES)
+#define TILE       (TILE_ROOM >= STEPS * THREADS ? STEPS * THREADS : TILE_ROOM >= 8 ? TILE_ROOM : 8)
+
+// Weights of one replica: for every hidden unit its row of V, its b and its column of B, in fours; then 1 - A.
+#define UNIT      (4 * ((M + 1 + N + 3) / 4))
+#define PACK_FALL (L * UNIT)
+#define PACK      (PACK_FALL + MP)
+#define STAGED    (PACK * (REAL_BITS / 8) <= 48 * 1024)
+
+// Hidden units of one thread of `leave`, and how its threads share units and steps.
+#define OWN     (M + N <= 24 ? 2 : 1)
+#define WIDTH   ((L + OWN - 1) / OWN < THREADS ? (L + OWN - 1) / OWN : THREADS) // threads side by side
+#define SLICES  (THREADS / WIDTH)                                              // of a tile's steps
+#define GROUPS  ((L + OWN * WIDTH - 1) / (OWN * WIDTH))                        // blocks that share the units
+#define PER_UNIT (M + 1 + N)                                                   // sums of a unit
+#define ROUND    8                                                             // of them at a time through shared memory
+
+// Sums over time with the adjoint: of latent unit m times column 0: z_{t-1}, 1: one, then x_{t-1}, then s_t.
+#define COLUMNS (2 + N + K)
+#define LATENT  (M * COLUMNS)
+#define ENTRIES ((LATENT + THREADS - 1) / THREADS)
+
+struct lssm_problem { // mirrored in lssm.c
+    int T, batch, warmup, replicas;
+    int chunk, chunks; // steps of a chunk, chunks of a sequence
+    int workers;       // blocks of one replica
+    int padding;
+    double weight; // of an error: 2 / (N batch (T - warmup))
+    const real *parameters, *weights; // (replicas, TOTAL), (replicas, PACK)
+    const real *x, *s;                // (replicas, batch, T+1, N), (replicas, batch, T, K)
+    real *states;                     // (replicas, batch, T+1, MP): row 0 stays 0
+    real *adjoint, *errors;           // (replicas, batch, T, MP), (replicas, batch, T, NP)
+    real *ends, *heads;               // (replicas, batch, chunks, MP): of the states, and of the adjoint
+    real *partial;                    // (replicas, workers, TOTAL)
+    double *squares;                  // (replicas, workers)
+    real *raw;                        // (replicas, TOTAL)
+    double *facts;                    // (replicas, FACTS)
+};
+
+// ---- pieces -----------------------------------------------------------------------------------------------
+
+struct piece { // a chunk of one sequence
+    size_t sequence; // among those of all replicas
+    int chunk, first, last;
+};
+
+INLINE piece find_piece(const lssm_problem &p, int replica, int item)
+{
+    piece here;
+    here.sequence = (size_t)replica * p.batch + item / p.chunks;
+    here.chunk = item % p.chunks;
+    here.first = here.chunk * p.chunk;
+    here.last = here.first + p.chunk < p.T ? here.first + p.chunk : p.T;
+    return here;
+}
+
+// (1 - fall)^n.
+INLINE real power(real fall, int n)
+{
+    double a = 1.0 - (double)fall, product = 1;
+    for (; n > 0; n >>= 1, a *= a)
+        if (n & 1)
+            product *= a;
+    return (real)product;
+}
+
+// One step of the recurrence.
+INLINE real decayed(real z, real fall, real more)
+{
+    return z + (more - fall * z);
+}
+
+struct scan_memory {
+    real parts[SUBS][MP], carry[MP], fall[MP];
+};
+
+// Latent unit and part of every task of the block's threads.
+#define EACH_TASK(m, sub) \
+    for (int task = threadIdx.x, m = task % M, sub = task / M; task < SUBS * M; task += THREADS, m = task % M, sub = task / M)
+
+// carry[m] <- state after `count` records that lie `stride` apart, each the end of a whole chunk.  All threads.
+INLINE void fold(scan_memory &memory, const real *records, int count, long long stride, int chunk)
+{
+    const int each = (count + SUBS - 1) / SUBS;
+    EACH_TASK(m, sub) {
+        const int first = sub * each, last = first + each < count ? first + each : count;
+        const real decay = power(memory.fall[m], chunk);
+        real sum = 0;
+#pragma unroll 8
+        for (int i = first; i < last; i++)
+            sum = decay * sum + __ldcg(records + i * stride + m);
+        memory.parts[sub][m] = sum;
+    }
+    __syncthreads();
+    for (int m = threadIdx.x; m < M; m += THREADS) {
+        const real whole = power(memory.fall[m], each * chunk);
+        real sum = 0;
+        for (int sub = 0; sub < SUBS && sub * each < count; sub++) {
+            const int own = count - sub * each < each ? count - sub * each : each;
+            sum = (own == each ? whole : power(memory.fall[m], own * chunk)) * sum + memory.parts[sub][m];
+        }
+        memory.carry[m] = sum;
+    }
+    __syncthreads();
+}
+
+// tile[t] <- tile[t] + A tile[t - 1], in place, from carry before the tile; REVERSE: with t + 1.  All threads.
+template <bool REVERSE> INLINE void scan(scan_memory &memory, real (*tile)[ZS], int count)
+{
+    const int each = (count + SUBS - 1) / SUBS;
+    EACH_TASK(m, sub) {
+        const int first = sub * each, last = first + each < count ? first + each : count;
+        const real fall = memory.fall[m];
+        real z = 0;
+#pragma unroll 4
+        for (int i = first; i < last; i++) {
+            real &at = tile[REVERSE ? count - 1 - i : i][m];
+            at = z = decayed(z, fall, at);
+        }
+        memory.parts[sub][m] = z;
+    }
+    __syncthreads();
+    EACH_TASK(m, sub) {
+        const int first = sub * each, last = first + each < count ? first + each : count;
+        const real fall = memory.fall[m], whole = power(fall, each);
+        real before = memory.carry[m];
+        for (int i = 0; i < sub && i * each < count; i++)
+            before = whole * before + memory.parts[i][m];
+#pragma unroll 4
+        for (int i = first; i < last; i++) {
+            before = decayed(before, fall, 0);
+            tile[REVERSE ? count - 1 - i : i][m] += before;
+        }
+    }
+    __syncthreads();
+    for (int m = threadIdx.x; m < M; m += THREADS)
+        memory.carry[m] = tile[REVERSE ? 0 : count - 1][m];
+    __syncthreads();
+}
+
+// tile[t] += A^(n + 1) from, where n counts steps from `offset` at the tile's begin; REVERSE: A^n from, from its end.  All
+// threads.
+template <bool REVERSE> INLINE void complete(const scan_memory &memory, const real *from, real (*tile)[ZS], int count, int offset)
+{
+    const int each = (count + SUBS - 1) / SUBS;
+    EACH_TASK(m, sub) {
+        const int first = sub * each, last = first + each < count ? first + each : count;
+        const real fall = memory.fall[m];
+        real before = power(fall, offset + first + (REVERSE ? 0 : 1)) * from[m];
+#pragma unroll 4
+        for (int i = first; i < last; i++) {
+            tile[REVERSE ? count - 1 - i : i][m] += before;
+            before = decayed(before, fall, 0);
+        }
+    }
+    __syncthreads();
+}
+
+// Rows of MP numbers between global memory and a tile.
+INLINE void load_rows(real (*tile)[ZS], const real *from, int count)
+{
+#pragma unroll 4
+    for (int i = threadIdx.x; i < count * QUADS; i += THREADS)
+        store4(&tile[i / QUADS][4 * (i % QUADS)], load4(from + 4 * i));
+}
+
+INLINE void store_rows(real *to, real (*tile)[ZS], int count)
+{
+#pragma unroll 4
+    for (int i = threadIdx.x; i < count * QUADS; i += THREADS)
+        store4(to + 4 * i, load4(&tile[i / QUADS][4 * (i % QUADS)]));
+}
+
+INLINE void copy_list(real *to, const real *from, int count)
+{
+#pragma unroll 4
+    for (int i = threadIdx.x; i < count; i += THREADS)
+        to[i] = from[i];
+}
+
+INLINE void take_fall(const lssm_problem &p, scan_memory &memory, int replica)
+{
+    for (int m = threadIdx.x; m < MP; m += THREADS)
+        memory.fall[m] = p.weights[(size_t)replica * PACK + PACK_FALL + m];
+}
+
+INLINE void clear_carry(scan_memory &memory)
+{
+    for (int m = threadIdx.x; m < M; m += THREADS)
+        memory.carry[m] = 0;
+}
+
+// ---- enter ------------------------------------------------------------------------------------------------
+
+struct enter_memory {
+    alignas(16) real z[TILE][ZS];
+    real x[TILE * N], s[TILE * K + 1];
+    scan_memory scan;
+};
+
+// tile[t] <- U x_t + C s_{t+1} + h.
+INLINE void drive(enter_memory &memory, const real *theta, int count)
+{
+    const int each = (count + SUBS - 1) / SUBS;
+    EACH_TASK(m, sub) {
+        const int first = sub * each, last = first + each < count ? first + each : count;
+        const real h = theta[THETA_h + m];
+        real U[N];
+#pragma unroll
+        for (int n = 0; n < N; n++)
+            U[n] = theta[THETA_U + m * N + n];
+#pragma unroll 2
+        for (int t = first; t < last; t++) {
+            real sum = h;
+#pragma unroll
+            for (int n = 0; n < N; n++)
+                sum += U[n] * memory.x[t * N + n];
+            for (int k = 0; k < K; k++)
+                sum += theta[THETA_C + m * K + k] * memory.s[t * K + k];
+            memory.z[t][m] = sum;
+        }
+    }
+    __syncthreads();
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, 3) enter(const __grid_constant__ lssm_problem p)
+{
+    extern __shared__ __align__(16) unsigned char bytes[];
+    enter_memory &memory = *reinterpret_cast<enter_memory *>(bytes);
+    const int replica = blockIdx.x / p.workers, worker = blockIdx.x % p.workers;
+    const real *theta = p.parameters + (size_t)replica * TOTAL;
+    take_fall(p, memory.scan, replica);
+    for (int item = worker; item < p.batch * p.chunks; item += p.workers) {
+        const piece here = find_piece(p, replica, item);
+        clear_carry(memory.scan);
+        for (int t = here.first; t < here.last; t += TILE) {
+            const int count = here.last - t < TILE ? here.last - t : TILE;
+            __syncthreads();
+            copy_list(memory.x, p.x + (here.sequence * (p.T + 1) + t) * N, count * N);
+            copy_list(memory.s, p.s + (here.sequence * p.T + t) * K, count * K);
+            __syncthreads();
+            drive(memory, theta, count);
+            scan<false>(memory.scan, memory.z, count);
+            store_rows(p.states + (here.sequence * (p.T + 1) + t + 1) * MP, memory.z, count);
+        }
+        real *end = p.ends + (here.sequence * p.chunks + here.chunk) * MP;
+        for (int m = threadIdx.x; m < M; m += THREADS)
+            end[m] = memory.scan.carry[m];
+        __syncthreads();
+    }
+}
+
+// ---- cross ------------------------------------------------------------------------------------------------
+
+struct cross_memory {
+    alignas(16) real z[TILE][ZS], v[TILE][ZS];
+#if STAGED
+    alignas(16) real units[L * UNIT];
+#endif
+    unsigned active[WORDS][TILE];
+    scan_memory scan;
+    real entering[MP];
+    double squares[THREADS / 32];
+};
+
+struct step_state { // of the steps of one thread
+    real z[STEPS][MP], e[STEPS][N];
+};
+
+// One hidden unit.
+struct unit_weights {
+    real w[UNIT]; // V (M), b, B (N)
+};
+
+INLINE unit_weights take_unit(const real *units, int l)
+{
+    unit_weights unit;
+#pragma unroll
+    for (int q = 0; q < UNIT / 4; q++) {
+        const real4 four = load4(units + l * UNIT + 4 * q);
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            unit.w[4 * q + k] = four.a[k];
+    }
+    return unit;
+}
+
+INLINE real reach(const unit_weights &unit, const real *z)
+{
+    real even = unit.w[M], odd = 0;
+#pragma unroll
+    for (int m = 0; m < M; m += 2) {
+        even += unit.w[m] * z[m];
+        if (m + 1 < M)
+            odd += unit.w[m + 1] * z[m + 1];
+    }
+    return even + odd;
+}
+
+// e += B phi(V z + b), and which units are active.
+INLINE void predict(cross_memory &memory, const real *units, step_state &step)
+{
+    for (int word = 0; word < WORDS; word++) {
+        unsigned active[STEPS];
+#pragma unroll
+        for (int k = 0; k < STEPS; k++)
+            active[k] = 0;
+        const int last = L - 32 * word < 32 ? L - 32 * word : 32;
+#pragma unroll 2
+        for (int bit = 0; bit < last; bit++) {
+            const unit_weights unit = take_unit(units, 32 * word + bit);
+#pragma unroll
+            for (int k = 0; k < STEPS; k++) {
+                const real sum = reach(unit, step.z[k]), phi = sum > 0 ? sum : real(0);
+                active[k] |= sum > 0 ? 1u << bit : 0u;
+#pragma unroll
+                for (int n = 0; n < N; n++)
+                    step.e[k][n] += unit.w[M + 1 + n] * phi;
+            }
+        }
+#pragma unroll
+        for (int k = 0; k < STEPS; k++)
+            if (threadIdx.x + k * THREADS < TILE)
+                memory.active[word][threadIdx.x + k * THREADS] = active[k];
+    }
+}
+
+// step.z <- V^T (phi' o B^T e).
+INLINE void push_back(const cross_memory &memory, const real *units, step_state &step)
+{
+#pragma unroll
+    for (int k = 0; k < STEPS; k++)
+#pragma unroll
+        for (int m = 0; m < MP; m++)
+            step.z[k][m] = 0;
+    for (int word = 0; word < WORDS; word++) {
+        unsigned active[STEPS];
+#pragma unroll
+        for (int k = 0; k < STEPS; k++)
+            active[k] = threadIdx.x + k * THREADS < TILE ? memory.active[word][threadIdx.x + k * THREADS] : 0;
+        const int last = L - 32 * word < 32 ? L - 32 * word : 32;
+#pragma unroll 2
+        for (int bit = 0; bit < last; bit++) {
+            const unit_weights unit = take_unit(units, 32 * word + bit);
+#pragma unroll
+            for (int k = 0; k < STEPS; k++) {
+                real back = 0;
+#pragma unroll
+                for (int n = 0; n < N; n++)
+                    back += unit.w[M + 1 + n] * step.e[k][n];
+                back = active[k] >> bit & 1 ? back : real(0);
+#pragma unroll
+                for (int m = 0; m < M; m++)
+                    step.z[k][m] += unit.w[m] * back;
+            }
+        }
+    }
+}
+
+// From the states of a tile that begins with step t to errors and V^T d in memory.v.  Steps of the warm-up do not count.
+INLINE double read_out(const lssm_problem &p, cross_memory &memory, const real *units, const piece &here, int t, int count)
+{
+    const real weight = (real)p.weight;
+    double squares = 0;
+    step_state step;
+    bool counts[STEPS], any = false;
+#pragma unroll
+    for (int k = 0; k < STEPS; k++) {
+        const int at = threadIdx.x + k * THREADS;
+        counts[k] = at < count && t + at >= p.warmup;
+        any = any || counts[k];
+#pragma unroll
+        for (int q = 0; q < QUADS; q++)
+            *reinterpret_cast<real4 *>(step.z[k] + 4 * q) = at < count ? load4(&memory.z[at][4 * q]) : real4{0, 0, 0, 0};
+        const real *x = p.x + (here.sequence * (p.T + 1) + t + at + 1) * N;
+#pragma unroll
+        for (int n = 0; n < N; n++)
+            step.e[k][n] = counts[k] ? -x[n] : real(0);
+    }
+    if (any)
+        predict(memory, units, step);
+#pragma unroll
+    for (int k = 0; k < STEPS; k++) {
+#pragma unroll
+        for (int n = 0; n < N; n++) {
+            const double error = counts[k] ? (double)step.e[k][n] : 0;
+            squares += error * error;
+            step.e[k][n] = counts[k] ? weight * step.e[k][n] : real(0);
+        }
+    }
+    if (any)
+        push_back(memory, units, step);
+#pragma unroll
+    for (int k = 0; k < STEPS; k++) {
+        const int at = threadIdx.x + k * THREADS;
+        real *e = p.errors + (here.sequence * p.T + t + at) * NP;
+#pragma unroll
+        for (int q = 0; q < QUADS; q++)
+            if (at < count)
+                store4(&memory.v[at][4 * q], any ? *reinterpret_cast<real4 *>(step.z[k] + 4 * q) : real4{0, 0, 0, 0});
+#pragma unroll
+        for (int n = 0; n < N; n++)
+            if (counts[k])
+                e[n] = step.e[k][n];
+    }
+    __syncthreads();
+    return squares;
+}
+
+INLINE double cross_piece(const lssm_problem &p, cross_memory &memory, const real *units, const piece &here)
+{
+    const size_t records = here.sequence * p.chunks * MP;
+    double squares = 0;
+    fold(memory.scan, p.ends + records, here.chunk, MP, p.chunk);
+    for (int m = threadIdx.x; m < M; m += THREADS)
+        memory.entering[m] = memory.scan.carry[m];
+    __syncthreads();
+    clear_carry(memory.scan);
+    const int tiles = (here.last - here.first + TILE - 1) / TILE;
+    for (int tile = tiles - 1; tile >= 0; tile--) {
+        const int t = here.first + tile * TILE, count = here.last - t < TILE ? here.last - t : TILE;
+        real *rows = p.states + (here.sequence * (p.T + 1) + t + 1) * MP;
+        __syncthreads();
+        load_rows(memory.z, rows, count);
+        __syncthreads();
+        if (here.chunk > 0) {
+            complete<false>(memory.scan, memory.entering, memory.z, count, t - here.first);
+            store_rows(rows, memory.z, count);
+        }
+        squares += read_out(p, memory, units, here, t, count);
+        scan<true>(memory.scan, memory.v, count);
+        store_rows(p.adjoint + (here.sequence * p.T + t) * MP, memory.v, count);
+    }
+    real *head = p.heads + records + (size_t)here.chunk * MP; // what it gives to the chunk before it: A v
+    for (int m = threadIdx.x; m < M; m += THREADS)
+        head[m] = decayed(memory.scan.carry[m], memory.scan.fall[m], 0);
+    __syncthreads();
+    return squares;
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, 3) cross(const __grid_constant__ lssm_problem p)
+{
+    extern __shared__ __align__(16) unsigned char bytes[];
+    cross_memory &memory = *reinterpret_cast<cross_memory *>(bytes);
+    const int replica = blockIdx.x / p.workers, worker = blockIdx.x % p.workers;
+    const real *units = p.weights + (size_t)replica * PACK;
+    double squares = 0;
+#if STAGED
+    for (int i = 4 * threadIdx.x; i < L * UNIT; i += 4 * THREADS)
+        store4(memory.units + i, load4(units + i));
+    units = memory.units;
+#endif
+    take_fall(p, memory.scan, replica);
+    __syncthreads();
+    for (int item = worker; item < p.batch * p.chunks; item += p.workers)
+        squares += cross_piece(p, memory, units, find_piece(p, replica, item));
+    squares = warp_sum(squares);
+    if (threadIdx.x % 32 == 0)
+        memory.squares[threadIdx.x / 32] = squares;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        for (int w = 1; w < THREADS / 32; w++)
+            squares += memory.squares[w];
+        p.squares[(size_t)replica * p.workers + worker] = squares;
+    }
+}
+
+// ---- leave ------------------------------------------------------------------------------------------------
+
+struct latent_memory {
+    alignas(16) real z[TILE][ZS], v[TILE][ZS]; // z_{t-1} beside v_t
+    real x[TILE * N], s[TILE * K + 1], one;
+    scan_memory scan;
+    real leaving[MP];
+};
+
+struct hidden_memory {
+    alignas(16) real z[TILE][ZS], e[TILE][NP];
+};
+
+union alignas(16) leave_memory {
+    latent_memory latent;
+    hidden_memory hidden;
+    real round[ROUND][THREADS];
+};
+
+// The sums of one tile, each entry by its own thread.
+INLINE void add_latent(const latent_memory &memory, int count, real (&sum)[ENTRIES])
+{
+    constexpr int unroll = ENTRIES <= 4 ? ENTRIES : 1;
+#pragma unroll unroll
+    for (int k = 0; k < ENTRIES; k++) {
+        const int entry = threadIdx.x + k * THREADS, m = entry / COLUMNS, column = entry % COLUMNS;
+        if (entry >= LATENT)
+            break;
+        const real *left = &memory.v[0][m];
+        const real *right = column == 0      ? &memory.z[0][m]
+                            : column == 1    ? &memory.one
+                            : column < 2 + N ? memory.x + column - 2
+                                             : memory.s + column - 2 - N;
+        const int stride = column == 0 ? ZS : column == 1 ? 0 : column < 2 + N ? N : K;
+        real even = 0, odd = 0;
+        int t = 0;
+#pragma unroll 4
+        for (; t + 1 < count; t += 2) {
+            even += left[t * ZS] * right[t * stride];
+            odd += left[(t + 1) * ZS] * right[(t + 1) * stride];
+        }
+        if (t < count)
+            even += left[t * ZS] * right[t * stride];
+        sum[k] += even + odd;
+    }
+}
+
+// Where an entry belongs among the parameters.
+INLINE int latent_place(int entry)
+{
+    const int m = entry / COLUMNS, column = entry % COLUMNS;
+    return column == 0      ? THETA_ABAR + m
+           : column == 1    ? THETA_h + m
+           : column < 2 + N ? THETA_U + m * N + column - 2
+                            : THETA_C + m * K + column - 2 - N;
+}
+
+INLINE void sum_latent(const lssm_problem &p, latent_memory &memory, int replica, int worker, real *partial)
+{
+    real sum[ENTRIES];
+    constexpr int unroll = ENTRIES <= 4 ? ENTRIES : 1;
+#pragma unroll unroll
+    for (int k = 0; k < ENTRIES; k++)
+        sum[k] = 0;
+    take_fall(p, memory.scan, replica);
+    if (threadIdx.x == 0)
+        memory.one = 1;
+    __syncthreads();
+    for (int item = worker; item < p.batch * p.chunks; item += p.workers) {
+        const piece here = find_piece(p, replica, item);
+        const real *last = p.heads + (here.sequence * p.chunks + p.chunks - 1) * MP;
+        fold(memory.scan, last, p.chunks - 1 - here.chunk, -MP, p.chunk);
+        for (int t = here.first; t < here.last; t += TILE) {
+            const int count = here.last - t < TILE ? here.last - t : TILE;
+            __syncthreads();
+            load_rows(memory.z, p.states + (here.sequence * (p.T + 1) + t) * MP, count);
+            load_rows(memory.v, p.adjoint + (here.sequence * p.T + t) * MP, count);
+            copy_list(memory.x, p.x + (here.sequence * (p.T + 1) + t) * N, count * N);
+            copy_list(memory.s, p.s + (here.sequence * p.T + t) * K, count * K);
+            __syncthreads();
+            complete<true>(memory.scan, memory.scan.carry, memory.v, count, here.last - t - count);
+            add_latent(memory, count, sum);
+        }
+        __syncthreads();
+    }
+#pragma unroll unroll
+    for (int k = 0; k < ENTRIES; k++)
+        if (threadIdx.x + k * THREADS < LATENT)
+            partial[latent_place(threadIdx.x + k * THREADS)] = sum[k];
+}
+
+// One step of one unit.
+INLINE void add_hidden(const unit_weights &unit, const real (&z)[MP], const real (&e)[NP], real (&sum)[PER_UNIT])
+{
+    const real above = reach(unit, z), phi = above > 0 ? above : real(0);
+    real back = 0;
+#pragma unroll
+    for (int n = 0; n < N; n++)
+        back += unit.w[M + 1 + n] * e[n];
+    back = above > 0 ? back : real(0);
+#pragma unroll
+    for (int m = 0; m < M; m++)
+        sum[m] += back * z[m];
+    sum[M] += back;
+#pragma unroll
+    for (int n = 0; n < N; n++)
+        sum[M + 1 + n] += e[n] * phi;
+}
+
+INLINE void add_tile(const hidden_memory &memory, int first, int count, const unit_weights (&unit)[OWN], real (&sum)[OWN][PER_UNIT])
+{
+#pragma unroll 2
+    for (int t = first; t < count; t += SLICES) {
+        real z[MP], e[NP];
+#pragma unroll
+        for (int q = 0; q < MP / 4; q++)
+            *reinterpret_cast<real4 *>(z + 4 * q) = load4(&memory.z[t][4 * q]);
+#pragma unroll
+        for (int q = 0; q < NP / 4; q++)
+            *reinterpret_cast<real4 *>(e + 4 * q) = load4(&memory.e[t][4 * q]);
+#pragma unroll
+        for (int k = 0; k < OWN; k++)
+            add_hidden(unit[k], z, e, sum[k]);
+    }
+}
+
+// What slices of threads found for the units of a group, added up.
+INLINE void store_hidden(leave_memory &memory, int group, int slot, int slice, const real (&sum)[OWN][PER_UNIT], real *partial)
+{
+#pragma unroll
+    for (int from = 0; from < OWN * PER_UNIT; from += ROUND) {
+        __syncthreads();
+#pragma unroll
+        for (int i = 0; i < ROUND; i++)
+            if (from + i < OWN * PER_UNIT && slice < SLICES)
+                memory.round[i][slice * WIDTH + slot] = sum[(from + i) / PER_UNIT < OWN ? (from + i) / PER_UNIT : 0][(from + i) % PER_UNIT];
+        __syncthreads();
+        for (int task = threadIdx.x; task < ROUND * WIDTH; task += THREADS) {
+            const int i = task / WIDTH, at = task % WIDTH, own = (from + i) / PER_UNIT, k = (from + i) % PER_UNIT;
+            const int l = (group * OWN + own) * WIDTH + at;
+            if (own >= OWN || l >= L)
+                continue;
+            real total = 0;
+            for (int other = 0; other < SLICES; other++)
+                total += memory.round[i][other * WIDTH + at];
+            partial[k < M ? THETA_V + l * M + k : k == M ? THETA_b + l : THETA_B + (k - M - 1) * L + l] = total;
+        }
+    }
+}
+
+INLINE void sum_hidden(const lssm_problem &p, leave_memory &memory, int replica, int worker, int group, real *partial)
+{
+    const int slot = threadIdx.x % WIDTH, slice = threadIdx.x / WIDTH;
+    unit_weights unit[OWN];
+    real sum[OWN][PER_UNIT];
+#pragma unroll
+    for (int k = 0; k < OWN; k++) {
+        const int l = (group * OWN + k) * WIDTH + slot;
+        unit[k] = take_unit(p.weights + (size_t)replica * PACK, l < L ? l : L - 1);
+#pragma unroll
+        for (int i = 0; i < PER_UNIT; i++)
+            sum[k][i] = 0;
+    }
+    for (int item = worker; item < p.batch * p.chunks; item += p.workers) {
+        const piece here = find_piece(p, replica, item);
+        for (int t = here.first < p.warmup ? p.warmup : here.first; t < here.last; t += TILE) {
+            const int count = here.last - t < TILE ? here.last - t : TILE;
+            __syncthreads();
+            load_rows(memory.hidden.z, p.states + (here.sequence * (p.T + 1) + t + 1) * MP, count);
+            for (int i = 4 * threadIdx.x; i < count * NP; i += 4 * THREADS)
+                store4(&memory.hidden.e[0][0] + i, load4(p.errors + (here.sequence * p.T + t) * NP + i));
+            __syncthreads();
+            if (slice < SLICES)
+                add_tile(memory.hidden, slice, count, unit, sum);
+        }
+    }
+    store_hidden(memory, group, slot, slice, sum, partial);
+}
+
+// A worker is GROUPS blocks for the hidden units and one for the rest.
+extern "C" __global__ void __launch_bounds__(THREADS, 3) leave(const __grid_constant__ lssm_problem p)
+{
+    extern __shared__ __align__(16) unsigned char bytes[];
+    leave_memory &memory = *reinterpret_cast<leave_memory *>(bytes);
+    const int role = blockIdx.x % (GROUPS + 1), index = blockIdx.x / (GROUPS + 1);
+    const int replica = index / p.workers, worker = index % p.workers;
+    real *partial = p.partial + (size_t)index * TOTAL;
+    if (role < GROUPS)
+        sum_hidden(p, memory, replica, worker, role, partial);
+    else
+        sum_latent(p, memory.latent, replica, worker, partial);
+}
+
+// ---- gather -----------------------------------------------------------------------------------------------
+
+#define GATHER_WARPS 8
+
+// One block has 32 parameters of a replica.
+extern "C" __global__ void __launch_bounds__(32 * GATHER_WARPS) gather(const __grid_constant__ lssm_problem p)
+{
+    extern __shared__ __align__(16) unsigned char bytes[];
+    double(*scratch)[32] = reinterpret_cast<double(*)[32]>(bytes);
+    const int blocks = (TOTAL + 31) / 32, replica = blockIdx.x / blocks, block = blockIdx.x % blocks;
+    const int i = 32 * block + threadIdx.x % 32, warp = threadIdx.x / 32;
+    const size_t base = (size_t)replica * TOTAL;
+    double sum = sum_column<GATHER_WARPS>(p.partial + base * p.workers, p.workers, TOTAL, i, scratch);
+    if (warp == 0 && i < TOTAL) {
+        if (i < M) { // the sums are by A; Abar is behind a tanh
+            const double a = tanh((double)p.parameters[base + THETA_ABAR + i]);
+            sum *= 1 - a * a;
+        }
+        p.raw[base + i] = (real)sum;
+    }
+    if (block == 0 && warp == 1) {
+        const double squares = sum_list(p.squares + (size_t)replica * p.workers, p.workers);
+        if (threadIdx.x % 32 == 0)
+            p.facts[(size_t)replica * FACTS + FACT_LOSS] = 0.5 * p.weight * squares;
+    }
+}
+
+// ---- what step.cuh asks for -------------------------------------------------------------------------------
+
+ONCE void make_weights(const learn_problem &p, int replica, double *, learn_memory &)
+{
+    const real *theta = p.parameters + (size_t)replica * TOTAL;
+    real *pack = p.weights + (size_t)replica * PACK;
+#pragma unroll 1
+    for (int i = threadIdx.x; i < L * UNIT; i += LEARN_THREADS) {
+        const int l = i / UNIT, k = i % UNIT;
+        pack[i] = k < M           ? theta[THETA_V + l * M + k]
+                  : k == M        ? theta[THETA_b + l]
+                  : k < M + 1 + N ? theta[THETA_B + (k - M - 1) * L + l]
+                                  : real(0);
+    }
+#pragma unroll 1
+    for (int m = threadIdx.x; m < MP; m += LEARN_THREADS)
+        pack[PACK_FALL + m] = m < M ? (real)(1 - tanh((double)theta[THETA_ABAR + (m < M ? m : 0)])) : real(0);
+}
+
+struct model_gradient {
+    const real *theta, *raw;
+    double scale; // of MAR
+    int first;    // regularised units are first .. M-1
+};
+
+INLINE model_gradient open_gradient(const learn_problem &p, int replica, double *)
+{
+    const size_t base = (size_t)replica * TOTAL;
+    return {p.parameters + base, p.raw + base, p.units > 0 ? p.mar / p.units : 0, M - p.units};
+}
+
+INLINE double gradient_at(const learn_problem &, const model_gradient &g, int i)
+{
+    return (double)g.raw[i];
+}
+
+// LSSM MAR of SPEC 5.
+INLINE double penalty_at(const learn_problem &p, const model_gradient &g, int i, terms &sum)
+{
+    const double x = (double)g.theta[i];
+    if (g.scale == 0)
+        return 0;
+    if (i < THETA_U)
+        return i >= g.first ? penalty_decay(x, g.scale, p.power, sum.mar) : 0;
+    if (i < THETA_V)
+        return (i - THETA_U) / N >= g.first ? penalty(x, g.scale / N, p.power, sum.mar) : 0;
+    if (i >= THETA_h && i < THETA_C)
+        return i - THETA_h >= g.first ? penalty(x, g.scale, p.power, sum.mar) : 0;
+    return 0;
+}
+
+INLINE void penalise_more(const learn_problem &, const model_gradient &, terms &) {}
+
+INLINE double singular_term(const learn_problem &, int)
+{
+    return 0;
+}
+
+#include "step.cuh"
+
+// What the host has to know of this variant, and what it compares with its own.
+extern "C" __device__ const int lssm_facts[] = {THREADS,
+                                                TILE,
+                                                PACK,
+                                                MP,
+                                                NP,
+                                                GROUPS + 1,
+                                                32 * GATHER_WARPS,
+                                                (int)sizeof(enter_memory),
+                                                (int)sizeof(cross_memory),
+                                                (int)sizeof(leave_memory),
+                                                (int)sizeof(double[GATHER_WARPS][32]),
+                                                (int)sizeof(lssm_problem)};

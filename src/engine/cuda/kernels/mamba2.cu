@@ -1,0 +1,742 @@
+// mamba2.cu - loss and gradient of a Mamba-2 (SPEC 1) in chunks of time: model/mamba2.h has the model, mamba2_shape.cuh the
+// division of work, mamba2_recur.cuh the recurrence.  Launches, in this order:
+//
+//     enter     what each chunk adds to the state that enters it
+//     scan      the states that do enter
+//     cross     outputs, loss, and back to the recurrence; what each chunk adds to the adjoint that leaves it
+//     scan      the adjoints that do
+//     leave     back through recurrence, convolution and projection
+//     gather    the gradient, from the sums of all blocks
+//     update    everything else (step.cuh)
+//
+// Features are found anew by every kernel: that is cheaper than to keep them.  What a chunk owes to the three steps before it
+// by the convolution it carries through the projection itself, in its halo: gradients are linear, so that the parts add up.
+// Sums have a fixed order, and replicas never meet.
+//
+// variant: -DREAL_BITS=32 -DM=16 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DCOLUMNS=64 -DROOM=232448 -DLEARN_THREADS=512
+// variant: -DREAL_BITS=32 -DM=32 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DCOLUMNS=64 -DROOM=232448 -DLEARN_THREADS=512
+// variant: -DREAL_BITS=64 -DM=16 -DN=6 -DL=128 -DK=2 -DCLIPPED=0 -DCOLUMNS=32 -DROOM=232448 -DLEARN_THREADS=512
+// variant: -DREAL_BITS=64 -DM=32 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DCOLUMNS=32 -DROOM=101376 -DLEARN_THREADS=512
+// variant: -DREAL_BITS=32 -DM=4 -DN=1 -DL=5 -DK=1 -DCLIPPED=0 -DCOLUMNS=64 -DROOM=101376 -DLEARN_THREADS=512
+// spills: cross leave (addresses, outside of the innermost loops)
+#include "mamba2_recur.cuh"
+#include "reduce.cuh"
+
+// A block has every gridDim.x-th chunk of its replica, so that warm-ups, which cost less, are shared out.
+#define LARGER(a, b) ((a) > (b) ? (a) : (b))
+#define RESIDENT     (REAL_BITS == 32 && M <= 16 ? 2 : 1) // blocks of a multiprocessor
+
+// ---- enter ------------------------------------------------------------------------------------------------
+
+struct alignas(16) enter_memory {
+    line x[N + K], normed[M], act[INNER + STATE], delta[HEADS], decay[HEADS];
+    real own[WARPS * STATES], passed[WARPS][HEADS];
+};
+#define ENTER_STAGED (sizeof(enter_memory) + PACK_FEATURES * sizeof(real) <= ROOM)
+#define ENTER_BYTES  (sizeof(enter_memory) + (ENTER_STAGED ? PACK_FEATURES * sizeof(real) : 0))
+
+extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) enter(const __grid_constant__ mamba2_problem p)
+{
+    extern __shared__ __align__(16) unsigned char bytes[];
+    enter_memory &m = *reinterpret_cast<enter_memory *>(bytes);
+    const int replica = blockIdx.y;
+    const real *w = stage_weights<ENTER_STAGED>(p.weights + (size_t)replica * PACK, reinterpret_cast<real *>(&m + 1), PACK_FEATURES);
+    const features f = {m.x, m.x + N, nullptr, nullptr, m.normed, nullptr, nullptr, m.act, m.act, m.delta, m.decay};
+    for (int item = blockIdx.x; item < p.batch * p.chunks; item += gridDim.x) {
+        const place at = find_place(p, replica, item);
+        real h[CHANNELS][STATE];
+        load_window(p, at, f);
+        embed(at, w, f);
+        __syncthreads();
+        project<INNER + STATE>(p, at, w, f);
+        __syncthreads();
+        clear(h);
+        walk_on<ENDS>(at, f, h, nullptr, nullptr, nullptr);
+        store_state(at, h, m.own + at.warp * STATES);
+        find_passed(at, f, m.passed);
+        __syncthreads();
+        for (int i = threadIdx.x; i < STATES; i += THREADS)
+            p.states[at.item * STATES + i] = enter_columns(m.passed, m.own, i, 0, true);
+        if (threadIdx.x < HEADS) {
+            real product = 1;
+            for (int warp = 0; warp < WARPS; warp++)
+                product *= m.passed[warp][threadIdx.x];
+            p.decays[at.item * HEADS + threadIdx.x] = product;
+        }
+    }
+}
+
+// ---- scan -------------------------------------------------------------------------------------------------
+
+#define SCAN_SIDE  32 // numbers of a block, and pieces of the sequence
+#define SCAN_AHEAD 8  // chunks that are loaded at once
+
+struct scan_memory {
+    real ends[SCAN_SIDE][SCAN_SIDE + 1], products[SCAN_SIDE][SCAN_SIDE + 1];
+};
+
+// Replace what each chunk adds by what enters it (or, backwards, leaves it).  A warp has one piece of the sequence, a lane one
+// number: each piece alone, then from what enters it.
+extern "C" __global__ void __launch_bounds__(SCAN_SIDE * SCAN_SIDE) scan(const __grid_constant__ mamba2_problem p, int back)
+{
+    extern __shared__ __align__(16) unsigned char bytes[];
+    scan_memory &m = *reinterpret_cast<scan_memory *>(bytes);
+    const int lane = threadIdx.x % SCAN_SIDE, piece = threadIdx.x / SCAN_SIDE;
+    const int element = blockIdx.x * SCAN_SIDE + lane < STATES ? blockIdx.x * SCAN_SIDE + lane : STATES - 1;
+    const bool active = blockIdx.x * SCAN_SIDE + lane < STATES;
+    const int each = (p.chunks + SCAN_SIDE - 1) / SCAN_SIDE, first = piece * each, last = first + each < p.chunks ? first + each : p.chunks;
+    const size_t sequence = (size_t)blockIdx.y * p.chunks;
+    real *values = (back ? p.adjoints : p.states) + sequence * STATES + element;
+    const real *decays = p.decays + sequence * HEADS + head_of_state(element);
+    real state = 0, product = 1;
+#pragma unroll
+    for (int pass = 0; pass < 2; pass++) {
+        for (int base = first; base < last; base += SCAN_AHEAD) {
+            real added[SCAN_AHEAD], decay[SCAN_AHEAD];
+#pragma unroll
+            for (int i = 0; i < SCAN_AHEAD; i++) {
+                const int c = base + i < last ? base + i : last - 1, chunk = back ? p.chunks - 1 - c : c;
+                added[i] = values[(size_t)chunk * STATES];
+                decay[i] = decays[(size_t)chunk * HEADS];
+            }
+#pragma unroll
+            for (int i = 0; i < SCAN_AHEAD; i++)
+                if (base + i < last) {
+                    const int chunk = back ? p.chunks - 1 - base - i : base + i;
+                    if (pass == 1 && active)
+                        values[(size_t)chunk * STATES] = state;
+                    state = decay[i] * state + added[i];
+                    product *= decay[i];
+                }
+        }
+        if (pass == 1)
+            break;
+        m.ends[piece][lane] = state;
+        m.products[piece][lane] = product;
+        __syncthreads();
+        state = 0;
+        for (int i = 0; i < piece; i++)
+            state = m.products[i][lane] * state + m.ends[i][lane];
+    }
+}
+
+// ---- cross ------------------------------------------------------------------------------------------------
+
+#define GROUP      (4 * WARPS) // hidden units that are kept at a time
+#define CROSS_ROOM LARGER(LARGER(JOINED, WARPS *STATES), LARGER(2 * GROUP, INNER) * STRIDE)
+
+struct alignas(16) cross_memory {
+    line x[N + K], v[M], r[M], dr[M], dv[M], gate[INNER], act[CONV], delta[HEADS], decay[HEADS], y[INNER], gated[INNER], error[N];
+    real scale[COLUMNS]; // 1 / rms of the gated outputs
+    real room[CROSS_ROOM], passed[WARPS][HEADS];
+    double squares[WARPS];
+};
+#define CROSS_STAGED (sizeof(cross_memory) + PACK * sizeof(real) <= ROOM)
+#define CROSS_BYTES  (sizeof(cross_memory) + (CROSS_STAGED ? PACK * sizeof(real) : 0))
+
+// v = u + proj_out (norm_w o gated / rms(gated)), gated = y o silu(gate); v takes the place of u.
+INLINE void find_v(const mamba2_problem &p, const place &at, const real *w, cross_memory &m)
+{
+    constexpr int count = ROWS_OF_PART(INNER), outputs = ROWS_OF_PART(M);
+    real gated[count], square = 0;
+#pragma unroll
+    for (int i = 0; i < count; i++) {
+        const int c = row_of_part(at, i);
+        const real gate = m.gate[c][at.column], y = m.y[c][at.column] + w[PACK_skip + c / HEAD] * m.act[c][at.column];
+        m.y[c][at.column] = y;
+        gated[i] = y * gate * sigmoid(gate);
+        square += gated[i] * gated[i];
+    }
+    const real scale = 1 / root_of(column_sum(square) / INNER + NORM_EPSILON);
+#pragma unroll
+    for (int i = 0; i < count; i++)
+        m.gated[row_of_part(at, i)][at.column] = gated[i] * scale * w[PACK_norm_w + row_of_part(at, i)];
+    if (at.part == 0)
+        m.scale[at.column] = scale;
+    __syncwarp();
+    real v[outputs];
+#pragma unroll
+    for (int i = 0; i < outputs; i++)
+        v[i] = row_of_part(at, i) < M ? m.v[row_of_part(at, i)][at.column] : real(0);
+#pragma unroll 4
+    for (int c = 0; c < INNER; c++) {
+        const real value = m.gated[c][at.column];
+#pragma unroll
+        for (int i = 0; i < outputs; i++)
+            v[i] += w[PACK_proj_out + c * M + (row_of_part(at, i) < M ? row_of_part(at, i) : 0)] * value;
+    }
+    const int t = at.first + at.column;
+    real *kept = p.v + (at.sequence * (p.T + 1) + t + 1) * M;
+#pragma unroll
+    for (int i = 0; i < outputs; i++)
+        if (row_of_part(at, i) < M) {
+            m.v[row_of_part(at, i)][at.column] = v[i];
+            if (owns(p, at, at.column))
+                kept[row_of_part(at, i)] = v[i];
+        }
+}
+
+// r = W2 phi(W1 v + b1) + b2.
+INLINE void find_r(const place &at, const real *w, cross_memory &m)
+{
+    lane_columns v[M], sum[M];
+    load_inputs(m.v, at.lane, v);
+    clear(sum);
+#pragma unroll 2
+    for (int l = at.warp; l < L; l += WARPS) {
+        lane_columns hidden = dot(w + PACK_W1 + l * M, v, w[PACK_b1 + l]);
+#pragma unroll
+        for (int j = 0; j < PER_LANE; j++)
+            hidden.a[j] = hidden.a[j] > 0 ? hidden.a[j] : real(0);
+        spread(w + PACK_W2 + l * M, hidden, sum);
+    }
+    join(at, sum, m.room, [&](int d, real total) { m.r[d][at.column] = total + w[PACK_b2 + d]; });
+}
+
+// xhat, its error, and dr.  Returns the thread's part of the sum of squares.
+INLINE double find_error(const mamba2_problem &p, const place &at, const real *w, cross_memory &m)
+{
+    const int t = at.first + at.column;
+    const bool counts = owns(p, at, at.column) && t + 1 > p.warmup;
+    const real *target = p.x + (at.sequence * (p.T + 1) + t + 1) * N;
+    double square = 0;
+    for (int n = at.part; n < N; n += 4) {
+        real xhat = w[PACK_out_b + n];
+#pragma unroll 8
+        for (int d = 0; d < M; d++)
+            xhat += w[PACK_out_W + n * M + d] * m.r[d][at.column];
+        const real gap = counts ? xhat - target[n] : real(0);
+        square += (double)gap * (double)gap;
+        m.error[n][at.column] = (real)p.weight * gap;
+    }
+    __syncwarp();
+#pragma unroll
+    for (int i = 0; i < ROWS_OF_PART(M); i++) {
+        const int d = row_of_part(at, i);
+        real sum = 0;
+        for (int n = 0; n < N && d < M; n++)
+            sum += w[PACK_out_W + n * M + d] * m.error[n][at.column];
+        if (d < M)
+            m.dr[d][at.column] = sum;
+    }
+    return square;
+}
+
+// From dr to dv, and the gradients of the readout.
+INLINE void readout_back(const place &at, const real *w, cross_memory &m, real *sums)
+{
+    line *hidden = reinterpret_cast<line *>(m.room), *slopes = hidden + GROUP;
+    lane_columns dv[M];
+    clear(dv);
+    add_products<N, M, 1>(at, {{m.error, m.r, sums + THETA_out_W, M, 1, N}});
+    add_rows<N>(at, m.error, 1, N, sums + THETA_out_b);
+    add_rows<M>(at, m.dr, 1, M, sums + THETA_b2);
+#pragma unroll 1
+    for (int group = 0; group < L; group += GROUP) {
+        {
+            lane_columns v[M], dr[M];
+            load_inputs(m.v, at.lane, v);
+            load_inputs(m.dr, at.lane, dr);
+#pragma unroll 1
+            for (int i = at.warp; i < GROUP; i += WARPS) {
+                const int l = group + i < L ? group + i : L - 1;
+                lane_columns value = dot(w + PACK_W1 + l * M, v, w[PACK_b1 + l]), slope = dot(w + PACK_W2 + l * M, dr, 0);
+#pragma unroll
+                for (int j = 0; j < PER_LANE; j++) {
+                    const bool open = value.a[j] > 0 && group + i < L;
+                    value.a[j] = open ? value.a[j] : real(0);
+                    slope.a[j] = open ? slope.a[j] : real(0);
+                }
+                spread(w + PACK_W1 + l * M, slope, dv);
+                store_columns(hidden[i], at.lane, value);
+                store_columns(slopes[i], at.lane, slope);
+            }
+        }
+        __syncthreads();
+        add_products<GROUP, M, 2>(at, {{hidden, m.dr, sums + THETA_W2 + group, 1, L, L - group},
+                                       {slopes, m.v, sums + THETA_W1 + group * M, M, 1, L - group}});
+        add_rows<GROUP>(at, slopes, 1, L - group, sums + THETA_b1 + group);
+        __syncthreads();
+    }
+    join(at, dv, m.room, [&](int d, real total) { m.dv[d][at.column] = total; });
+}
+
+// From dv to dy, in the place of y, and the slopes of the gate, in its place; norms: (INNER), what norm_w's gradient adds up.
+INLINE void gate_back(const place &at, const real *w, cross_memory &m, line *norms)
+{
+    constexpr int count = ROWS_OF_PART(INNER);
+    real dv[M], dgated[count], opened[count], along = 0; // opened: sigmoid(gate)
+    const real scale = m.scale[at.column];
+#pragma unroll
+    for (int d = 0; d < M; d++)
+        dv[d] = m.dv[d][at.column];
+#pragma unroll
+    for (int i = 0; i < count; i++) {
+        const int c = row_of_part(at, i);
+        real sum = 0;
+#pragma unroll
+        for (int q = 0; q < M / 4; q++) {
+            const real4 four = load4(w + PACK_proj_out + c * M + 4 * q);
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                sum += four.a[k] * dv[4 * q + k];
+        }
+        const real gate = m.gate[c][at.column];
+        opened[i] = sigmoid(gate);
+        const real gated = m.y[c][at.column] * gate * opened[i];
+        norms[c][at.column] = sum * gated * scale;
+        dgated[i] = sum * w[PACK_norm_w + c];
+        along += dgated[i] * gated;
+    }
+    along = column_sum(along) * scale * scale / INNER;
+#pragma unroll
+    for (int i = 0; i < count; i++) {
+        const int c = row_of_part(at, i);
+        const real gate = m.gate[c][at.column], y = m.y[c][at.column], silu = gate * opened[i];
+        const real slope = scale * (dgated[i] - y * silu * along);
+        m.y[c][at.column] = slope * silu;
+        m.gate[c][at.column] = slope * y * opened[i] * (1 + gate * (1 - opened[i]));
+    }
+}
+
+// Rows for `leave`.
+INLINE void store_slopes(const mamba2_problem &p, const place &at, const cross_memory &m)
+{
+    real *to = p.slopes + at.item * SLOPES * COLUMNS;
+    for (int i = threadIdx.x; i < SLOPES * (COLUMNS / 4); i += THREADS) {
+        const int r = i / (COLUMNS / 4), column = i % (COLUMNS / 4) * 4;
+        const real *from = r < SLOPE_gate ? m.y[r] : r < SLOPE_dv ? m.gate[r - SLOPE_gate] : m.dv[r - SLOPE_dv];
+        store4(to + r * COLUMNS + column, load4(from + column));
+    }
+}
+
+INLINE void clear_slopes(cross_memory &m)
+{
+    for (int i = threadIdx.x; i < COLUMNS * INNER; i += THREADS) {
+        m.y[i / COLUMNS][i % COLUMNS] = 0;
+        m.gate[i / COLUMNS][i % COLUMNS] = 0;
+        if (i < COLUMNS * M)
+            m.dv[i / COLUMNS][i % COLUMNS] = 0;
+    }
+}
+
+// y of the chunk, from the state that enters it.
+INLINE void find_y(const mamba2_problem &p, const place &at, const features &f, cross_memory &m)
+{
+    real h[CHANNELS][STATE];
+    const state_share entering = load_share(p.states + at.item * STATES);
+    clear(h);
+    walk_on<ENDS>(at, f, h, nullptr, nullptr, nullptr);
+    store_state(at, h, m.room + at.warp * STATES);
+    find_passed(at, f, m.passed);
+    __syncthreads();
+    enter_all_columns(m.passed, m.room, entering, true);
+    __syncthreads();
+    load_state(at, m.room + at.warp * STATES, h);
+    walk_on<OUTPUTS>(at, f, h, m.y, nullptr, nullptr);
+    __syncwarp();
+}
+
+// What the chunk adds to the adjoint of the state that enters it.
+INLINE void find_adjoint(const mamba2_problem &p, const place &at, const features &f, cross_memory &m)
+{
+    real g[CHANNELS][STATE], unused[CHANNELS];
+    clear(g);
+    walk_back<ENDS>(at, f, g, m.y, nullptr, nullptr, unused);
+    store_state(at, g, m.room + at.warp * STATES);
+    __syncthreads();
+    for (int i = threadIdx.x; i < STATES; i += THREADS)
+        p.adjoints[at.item * STATES + i] = enter_columns(m.passed, m.room, i, 0, false);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) cross(const __grid_constant__ mamba2_problem p)
+{
+    extern __shared__ __align__(16) unsigned char bytes[];
+    cross_memory &m = *reinterpret_cast<cross_memory *>(bytes);
+    const int replica = blockIdx.y;
+    const real *w = stage_weights<CROSS_STAGED>(p.weights + (size_t)replica * PACK, reinterpret_cast<real *>(&m + 1), PACK);
+    const features f = {m.x, m.x + N, m.v, nullptr, m.r, nullptr, m.gate, m.act, m.act, m.delta, m.decay};
+    real *sums = p.partial + ((size_t)replica * p.blocks + blockIdx.x) * TOTAL;
+    double square = 0;
+    fill_zero(sums + THETA_norm_w, TOTAL - THETA_norm_w);
+    for (int item = blockIdx.x; item < p.batch * p.chunks; item += gridDim.x) {
+        const place at = find_place(p, replica, item);
+        load_window(p, at, f);
+        embed(at, w, f);
+        __syncthreads();
+        project<CONV>(p, at, w, f);
+        __syncthreads();
+        find_y(p, at, f, m);
+        find_v(p, at, w, m);
+        __syncthreads();
+        if (at.first + COLUMNS > p.warmup) {
+            find_r(at, w, m);
+            __syncwarp();
+            square += find_error(p, at, w, m);
+            __syncthreads();
+            readout_back(at, w, m, sums);
+            __syncthreads();
+            add_products<INNER, M, 1>(at, {{m.gated, m.dv, sums + THETA_proj_out, 1, INNER, INNER}});
+            gate_back(at, w, m, reinterpret_cast<line *>(m.room));
+            __syncthreads();
+            add_rows<INNER>(at, reinterpret_cast<line *>(m.room), 1, INNER, sums + THETA_norm_w);
+        } else {
+            clear_slopes(m);
+        }
+        __syncthreads();
+        store_slopes(p, at, m);
+        find_adjoint(p, at, f, m);
+        __syncthreads();
+    }
+    square = warp_sum(square);
+    if (threadIdx.x % 32 == 0)
+        m.squares[threadIdx.x / 32] = square;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        for (int warp = 1; warp < WARPS; warp++)
+            square += m.squares[warp];
+        p.squares[(size_t)replica * p.blocks + blockIdx.x] = square;
+    }
+}
+
+// ---- leave ------------------------------------------------------------------------------------------------
+
+#define ACT_ROWS LARGER(CONV + INNER, (JOINED + STRIDE - 1) / STRIDE)
+
+struct alignas(16) leave_memory {
+    line x[N + K], hat[M], normed[M];
+    line dq[PROJ]; // as proj_in: gate, q, Delta; the gate's slopes from the start, the others' in the end
+    line decay[HEADS], dC[STATE];
+    line act[ACT_ROWS];  // act (CONV), dy (INNER); then room of the join
+    line out[2 * INNER]; // H C and then dw (INNER), dlog (INNER); before that room of the states that enter
+    real own[WARPS * STATES], rstd[COLUMNS], passed[WARPS][HEADS];
+    __device__ __forceinline__ line *gate() { return dq; }
+    __device__ __forceinline__ line *q() { return dq + INNER; }
+    __device__ __forceinline__ line *delta() { return dq + INNER + CONV; }
+    __device__ __forceinline__ line *dy() { return act + CONV; }
+    __device__ __forceinline__ line *dlog() { return out + INNER; }
+};
+#define LEAVE_STAGED (sizeof(leave_memory) + PACK_FEATURES * sizeof(real) <= ROOM)
+#define LEAVE_BYTES  (sizeof(leave_memory) + (LEAVE_STAGED ? PACK_FEATURES * sizeof(real) : 0))
+static_assert(WARPS * STATES <= 2 * INNER * STRIDE, "room of the states");
+
+INLINE void load_slopes(const mamba2_problem &p, const place &at, leave_memory &m)
+{
+    const real *from = p.slopes + at.item * SLOPES * COLUMNS;
+    for (int i = threadIdx.x; i < 2 * INNER * (COLUMNS / 4); i += THREADS) {
+        const int r = i / (COLUMNS / 4), column = i % (COLUMNS / 4) * 4;
+        store4((r < SLOPE_gate ? m.dy()[r] : m.gate()[r - SLOPE_gate]) + column, load4(from + r * COLUMNS + column));
+    }
+}
+
+// Back through the recurrence: dw, dB, dC, and each channel's share of dlog a.
+INLINE void recur_back(const mamba2_problem &p, const place &at, const features &f, leave_memory &m)
+{
+    real h[CHANNELS][STATE], g[CHANNELS][STATE], last[CHANNELS];
+    real *first = reinterpret_cast<real *>(m.out);
+    const state_share entering = load_share(p.states + at.item * STATES), leaving = load_share(p.adjoints + at.item * STATES);
+    clear(h);
+    walk_on<ENDS>(at, f, h, nullptr, nullptr, nullptr);
+    store_state(at, h, first + at.warp * STATES);
+    clear(g);
+    walk_back<ENDS>(at, f, g, m.dy(), nullptr, nullptr, last);
+    store_state(at, g, m.own + at.warp * STATES);
+    find_passed(at, f, m.passed);
+    __syncthreads();
+    enter_all_columns(m.passed, first, entering, true);
+    enter_all_columns(m.passed, m.own, leaving, false);
+    __syncthreads();
+    load_state(at, first + at.warp * STATES, h);
+    __syncthreads();
+    walk_on<SLOPES_TOO>(at, f, h, m.out, m.dy(), m.dC);
+    load_state(at, m.own + at.warp * STATES, g);
+#pragma unroll
+    for (int c = 0; c < CHANNELS; c++) {
+        last[c] = 0;
+#pragma unroll
+        for (int k = 0; k < STATE; k++)
+            last[c] += g[c][k] * h[c][k];
+    }
+    __syncwarp();
+    walk_back<SLOPES_TOO>(at, f, g, m.dy(), m.out, m.dlog(), last);
+    __syncwarp();
+}
+
+// Per head, from dw and dlog a: the slopes of x in the place of act, of dt in that of Delta; what A_log's gradient adds up in the
+// place of the decay, what the skip's does in that of a head's first dlog.
+INLINE void heads_back(const mamba2_problem &p, const place &at, const real *w, leave_memory &m)
+{
+    const int t = at.column;
+    for (int h = at.part; h < HEADS; h += 4) {
+        const real delta = m.delta()[h][t], A = w[PACK_A + h], skip = w[PACK_skip + h];
+        real dlog = 0, direct = 0, skips = 0;
+        for (int c = h * HEAD; c < (h + 1) * HEAD; c++) {
+            const real x = m.act[c][t], dw = m.out[c][t], dy = m.dy()[c][t];
+            dlog += m.dlog()[c][t];
+            direct += x * dw;
+            skips += x * dy;
+            m.act[c][t] = delta * dw + skip * dy;
+        }
+        const bool own = owns(p, at, t);
+        m.delta()[h][t] = own ? -(direct + A * dlog) * expm1_of(-delta) : real(0); // 1 - exp(-Delta) = sigmoid(dt)
+        m.decay[h][t] = own ? A * delta * dlog : real(0);
+        m.dlog()[h * HEAD][t] = skips;
+    }
+}
+
+// From a lane's columns on: those and TAPS - 1 after them.
+INLINE history load_future(const line &row, int lane)
+{
+    history h;
+#pragma unroll
+    for (int b = 0; b <= LANES_BACK; b++) {
+        const int from = lane + b;
+        const lane_columns part = load_columns(row, from < 32 ? from : 31);
+#pragma unroll
+        for (int j = 0; j < PER_LANE; j++)
+            h.a[b * PER_LANE + j] = from < 32 ? part.a[j] : real(0);
+    }
+    return h;
+}
+
+// Back through silu and convolution: the slopes of q in its place, and the gradients of the weights.  Three channels at a time:
+// 15 sums over the warp.
+INLINE void convolution_back(const mamba2_problem &p, const place &at, const real *w, leave_memory &m, real *sums)
+{
+    enum { SIDE_BY_SIDE = 3, EACH = TAPS + 1 };
+#pragma unroll 1
+    for (int base = at.warp; base < CONV; base += SIDE_BY_SIDE * WARPS) {
+        real values[16];
+        values[15] = 0;
+#pragma unroll
+        for (int b = 0; b < SIDE_BY_SIDE; b++) {
+            const int c = base + b * WARPS;
+#pragma unroll
+            for (int k = 0; k < EACH; k++)
+                values[b * EACH + k] = 0;
+            if (c >= CONV)
+                continue;
+            const history h = load_history(m.q()[c], at.lane);
+            lane_columns slope = load_columns(c < INNER + STATE ? m.act[c] : m.dC[c - INNER - STATE], at.lane);
+#pragma unroll
+            for (int j = 0; j < PER_LANE; j++) {
+                const real sum = convolve(w, c, h, j), opened = sigmoid(sum);
+                slope.a[j] = owns(p, at, PER_LANE * at.lane + j) ? slope.a[j] * opened * (1 + sum * (1 - opened)) : real(0);
+#pragma unroll
+                for (int k = 0; k < TAPS; k++)
+                    values[b * EACH + k] += slope.a[j] * h.before(j, TAPS - 1 - k);
+                values[b * EACH + TAPS] += slope.a[j];
+            }
+            store_columns(m.act[c], at.lane, slope);
+        }
+        const real total = sum_sixteen(values, at.lane);
+        const int which = at.lane / 2, c = base + which / EACH * WARPS;
+        if (at.lane % 2 == 0 && which < SIDE_BY_SIDE * EACH && c < CONV)
+            sums[which % EACH == TAPS ? THETA_conv_b + c : THETA_conv_W + c * TAPS + which % EACH] += total;
+        __syncwarp();
+#pragma unroll
+        for (int b = 0; b < SIDE_BY_SIDE; b++) {
+            const int channel = base + b * WARPS;
+            if (channel >= CONV)
+                continue;
+            const history later = load_future(m.act[channel], at.lane);
+            const real4 taps = load4(w + PACK_conv_W + channel * TAPS);
+            lane_columns dq;
+#pragma unroll
+            for (int j = 0; j < PER_LANE; j++) {
+                real sum = 0;
+#pragma unroll
+                for (int k = 0; k < TAPS; k++)
+                    sum += taps.a[TAPS - 1 - k] * later.a[j + k];
+                dq.a[j] = at.first + PER_LANE * at.lane + j >= 0 ? sum : real(0);
+            }
+            store_columns(m.q()[channel], at.lane, dq);
+        }
+    }
+}
+
+// From the slopes of q to du, and the gradients before it.
+INLINE void projection_back(const mamba2_problem &p, const place &at, const real *w, leave_memory &m, real *sums)
+{
+    constexpr int count = ROWS_OF_PART(M);
+    line *dnormed = m.out, *products = m.out + M, *du = m.dlog();
+    const real *dv = p.slopes + (at.item * SLOPES + SLOPE_dv) * COLUMNS;
+    {
+        lane_columns sum[M];
+        clear(sum);
+#pragma unroll 2
+        for (int r = at.warp; r < PROJ; r += WARPS)
+            spread(w + PACK_proj_in + r * M, load_columns(m.dq[r], at.lane), sum);
+        join(at, sum, reinterpret_cast<real *>(m.act), [&](int d, real total) { dnormed[d][at.column] = total; });
+    }
+    __syncwarp();
+    real slope[count], mean = 0, along = 0;
+#pragma unroll
+    for (int i = 0; i < count; i++) {
+        const int d = row_of_part(at, i);
+        slope[i] = 0;
+        if (d >= M)
+            continue;
+        const real raw = dnormed[d][at.column], hat = m.hat[d][at.column];
+        products[d][at.column] = raw * hat;
+        slope[i] = raw * w[PACK_ln_w + d];
+        mean += slope[i];
+        along += slope[i] * hat;
+    }
+    mean = column_sum(mean) / M;
+    along = column_sum(along) / M;
+#pragma unroll
+    for (int i = 0; i < count; i++) {
+        const int d = row_of_part(at, i);
+        if (d < M)
+            du[d][at.column] = dv[d * COLUMNS + at.column] + m.rstd[at.column] * (slope[i] - mean - m.hat[d][at.column] * along);
+    }
+    __syncthreads();
+    add_rows<M>(at, dnormed, 1, M, sums + THETA_ln_b);
+    add_rows<M>(at, products, 1, M, sums + THETA_ln_w);
+    add_rows<M>(at, du, 1, M, sums + THETA_in_b);
+    add_products<M, N, 1>(at, {{du, m.x, sums + THETA_in_W, N, 1, M}});
+#if K > 0
+    add_products<M, K, 1>(at, {{du, m.x + N, sums + THETA_C, K, 1, M}});
+#endif
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) leave(const __grid_constant__ mamba2_problem p)
+{
+    extern __shared__ __align__(16) unsigned char bytes[];
+    leave_memory &m = *reinterpret_cast<leave_memory *>(bytes);
+    const int replica = blockIdx.y;
+    const real *w = stage_weights<LEAVE_STAGED>(p.weights + (size_t)replica * PACK, reinterpret_cast<real *>(&m + 1), PACK_FEATURES);
+    const features f = {m.x, m.x + N, nullptr, m.hat, m.normed, m.rstd, nullptr, m.q(), m.act, m.delta(), m.decay};
+    real *sums = p.partial + ((size_t)replica * p.blocks + blockIdx.x) * TOTAL;
+    fill_zero(sums, THETA_norm_w);
+    for (int item = blockIdx.x; item < p.batch * p.chunks; item += gridDim.x) {
+        const place at = find_place(p, replica, item);
+        load_window(p, at, f);
+        embed(at, w, f);
+        load_slopes(p, at, m);
+        __syncthreads();
+        project<CONV>(p, at, w, f);
+        __syncthreads();
+        recur_back(p, at, f, m);
+        heads_back(p, at, w, m);
+        __syncthreads();
+        add_rows<HEADS>(at, m.delta(), 1, HEADS, sums + THETA_dt_bias);
+        add_rows<HEADS>(at, m.decay, 1, HEADS, sums + THETA_A_log);
+        add_rows<HEADS>(at, m.dlog(), HEAD, HEADS, sums + THETA_skip);
+        convolution_back(p, at, w, m, sums);
+        __syncthreads();
+        add_products<PROJ, M, 1>(at, {{m.dq, m.normed, sums + THETA_proj_in, M, 1, PROJ}});
+        projection_back(p, at, w, m, sums);
+        __syncthreads();
+    }
+}
+
+// ---- gather -----------------------------------------------------------------------------------------------
+
+#define GATHER_WARPS 8
+
+struct gather_memory {
+    double parts[GATHER_WARPS][32];
+};
+
+// The gradient and the loss, from the sums of all blocks.
+extern "C" __global__ void __launch_bounds__(32 * GATHER_WARPS) gather(const __grid_constant__ mamba2_problem p)
+{
+    extern __shared__ __align__(16) unsigned char bytes[];
+    gather_memory &m = *reinterpret_cast<gather_memory *>(bytes);
+    const int i = blockIdx.x * 32 + threadIdx.x % 32;
+    const size_t replica = blockIdx.y;
+    const double sum = sum_column<GATHER_WARPS>(p.partial + replica * p.blocks * TOTAL, p.blocks, TOTAL, i, m.parts);
+    if (threadIdx.x < 32 && i < TOTAL)
+        p.raw[replica * TOTAL + i] = (real)sum;
+    if (blockIdx.x > 0 || threadIdx.x / 32 != 1)
+        return;
+    const double square = sum_list(p.squares + replica * p.blocks, p.blocks);
+    if (threadIdx.x == 32)
+        p.facts[replica * FACTS + FACT_LOSS] = 0.5 * p.weight * square;
+}
+
+// ---- the step ---------------------------------------------------------------------------------------------
+
+// The weight at place i of the pack.
+INLINE real weight_at(const real *theta, int i)
+{
+    if (i < PACK_conv_W)
+        return theta[THETA_proj_in + i - PACK_proj_in];
+    if (i < PACK_in_W)
+        return theta[THETA_conv_W + i - PACK_conv_W]; // and conv_b, which follows in both orders
+    if (i < PACK_C)
+        return i - PACK_in_W < M * N ? theta[THETA_in_W + i - PACK_in_W] : real(0);
+    if (i < PACK_in_b)
+        return i - PACK_C < M * K ? theta[THETA_C + i - PACK_C] : real(0);
+    if (i < PACK_ln_w)
+        return theta[THETA_in_b + i - PACK_in_b];
+    if (i < PACK_dt_bias)
+        return theta[THETA_ln_w + i - PACK_ln_w]; // and ln_b
+    if (i < PACK_A)
+        return theta[THETA_dt_bias + i - PACK_dt_bias];
+    if (i < PACK_skip)
+        return -exp_of(theta[THETA_A_log + i - PACK_A]);
+    if (i < PACK_proj_out)
+        return theta[THETA_skip + i - PACK_skip];
+    if (i < PACK_norm_w)
+        return theta[THETA_proj_out + (i - PACK_proj_out) % M * INNER + (i - PACK_proj_out) / M];
+    if (i < PACK_W1)
+        return theta[THETA_norm_w + i - PACK_norm_w];
+    if (i < PACK_W2)
+        return theta[THETA_W1 + i - PACK_W1];
+    if (i < PACK_b1)
+        return theta[THETA_W2 + (i - PACK_W2) % M * L + (i - PACK_W2) / M];
+    if (i < PACK_b2)
+        return i - PACK_b1 < L ? theta[THETA_b1 + i - PACK_b1] : real(0);
+    if (i < PACK_out_W)
+        return theta[THETA_b2 + i - PACK_b2];
+    return i - PACK_out_W < N * M + N ? theta[THETA_out_W + i - PACK_out_W] : real(0); // and out_b
+}
+
+#define WORK 1
+#define KEPT 1
+#include "learn.cuh"
+
+ONCE void make_weights(const learn_problem &p, int replica, double *, learn_memory &)
+{
+    const real *theta = p.parameters + (size_t)replica * TOTAL;
+#pragma unroll 1
+    for (int i = threadIdx.x; i < PACK; i += LEARN_THREADS)
+        p.weights[(size_t)replica * PACK + i] = weight_at(theta, i);
+}
+
+struct model_gradient {
+    const real *raw;
+};
+
+INLINE model_gradient open_gradient(const learn_problem &p, int replica, double *)
+{
+    return {p.raw + (size_t)replica * TOTAL};
+}
+
+INLINE double gradient_at(const learn_problem &, const model_gradient &g, int i)
+{
+    return (double)g.raw[i];
+}
+
+// It has no regularisers.
+INLINE double penalty_at(const learn_problem &, const model_gradient &, int, terms &)
+{
+    return 0;
+}
+
+INLINE void penalise_more(const learn_problem &, const model_gradient &, terms &) {}
+
+INLINE double singular_term(const learn_problem &, int)
+{
+    return 0;
+}
+
+#include "step.cuh"
+
+// What the host has to know of this variant: sizes of arrays, bytes of shared memory of enter, scan, cross, leave and gather; and
+// what it compares with its own: bytes of the problem.
+extern "C" __device__ const int mamba2_facts[] = {PACK, STATES, SLOPES, STEPS, (int)ENTER_BYTES, (int)sizeof(scan_memory), (int)CROSS_BYTES,
+                                                  (int)LEAVE_BYTES, (int)sizeof(gather_memory), (int)sizeof(mamba2_problem)};

@@ -1,0 +1,184 @@
+// mamba2_shape.cuh - sizes of a Mamba-2 (SPEC 1, model/mamba2.h) at compile time, its weights, and how a block divides time.
+//
+// Macros from the host: REAL_BITS; M (the width D), N, L, K (SPEC 1); COLUMNS (64 or 32: steps that a block has in shared
+// memory, with the halo); ROOM (bytes of shared memory that a block may have); LEARN_THREADS (learn.cuh).
+//
+// Time is cut into chunks of STEPS steps.  A block lays one out as rows of COLUMNS columns: a row per feature, a column per
+// step, led by HALO steps of the chunk before, which the convolution sees.  Step t takes x_t in and predicts x_{t+1}.
+#ifndef ANT_MAMBA2_SHAPE_CUH
+#define ANT_MAMBA2_SHAPE_CUH
+
+#if !defined(REAL_BITS) || !defined(M) || !defined(N) || !defined(L) || !defined(K)
+#error "REAL_BITS, M, N, L or K is not defined"
+#endif
+#if !defined(COLUMNS) || !defined(ROOM)
+#error "COLUMNS or ROOM is not defined"
+#endif
+#include "common.cuh"
+
+#define STATE    16
+#define TAPS     4
+#define HEADS    8
+#define INNER    (2 * M)                 // channels of the recurrence
+#define HEAD     (INNER / HEADS)         // of them in a head
+#define CONV     (INNER + 2 * STATE)     // channels of the convolution: x, B, C
+#define PROJ     (INNER + CONV + HEADS)  // rows of proj_in: gate, x, B, C, dt
+#define STATES   (INNER * STATE)         // numbers of the recurrent state H
+#define NORM_EPSILON ((real)1e-5)
+
+#define HALO     4
+#define STEPS    (COLUMNS - HALO)
+#define OWN      8                       // columns that one warp owns where columns are apart
+#define WARPS    (COLUMNS / OWN)
+#define THREADS  (32 * WARPS)
+#define STRIDE   (COLUMNS + 4)           // of rows: neighbouring rows begin in different banks
+#define PER_LANE (COLUMNS / 32)          // columns of a lane where rows are apart
+#define CHANNELS ((INNER + 31) / 32)     // channels of a lane in the recurrence
+
+typedef real line[STRIDE]; // a row
+
+// Parameters of one replica, in the order of the model's layout.
+#define THETA_in_W     0
+#define THETA_in_b     (THETA_in_W + M * N)
+#define THETA_C        (THETA_in_b + M)
+#define THETA_ln_w     (THETA_C + M * K)
+#define THETA_ln_b     (THETA_ln_w + M)
+#define THETA_proj_in  (THETA_ln_b + M)
+#define THETA_conv_W   (THETA_proj_in + PROJ * M)
+#define THETA_conv_b   (THETA_conv_W + CONV * TAPS)
+#define THETA_dt_bias  (THETA_conv_b + CONV)
+#define THETA_A_log    (THETA_dt_bias + HEADS)
+#define THETA_skip     (THETA_A_log + HEADS)
+#define THETA_norm_w   (THETA_skip + HEADS)
+#define THETA_proj_out (THETA_norm_w + INNER)
+#define THETA_W1       (THETA_proj_out + M * INNER)
+#define THETA_b1       (THETA_W1 + L * M)
+#define THETA_W2       (THETA_b1 + L)
+#define THETA_b2       (THETA_W2 + M * L)
+#define THETA_out_W    (THETA_b2 + M)
+#define THETA_out_b    (THETA_out_W + N * M)
+#define TOTAL          (THETA_out_b + N)
+
+// The same as the kernels read them: large matrices as rows of M, every part at a multiple of 4.  First what the features
+// need, then the rest.
+#define FOURS(count)  (((count) + 3) / 4 * 4)
+#define PACK_proj_in  0                                  // (PROJ, M)
+#define PACK_conv_W   (PACK_proj_in + PROJ * M)          // (CONV, TAPS)
+#define PACK_conv_b   (PACK_conv_W + CONV * TAPS)
+#define PACK_in_W     (PACK_conv_b + CONV)               // (M, N)
+#define PACK_C        (PACK_in_W + FOURS(M * N))         // (M, K)
+#define PACK_in_b     (PACK_C + FOURS(M * K))
+#define PACK_ln_w     (PACK_in_b + M)
+#define PACK_ln_b     (PACK_ln_w + M)
+#define PACK_dt_bias  (PACK_ln_b + M)
+#define PACK_A        (PACK_dt_bias + HEADS)             // -exp(A_log)
+#define PACK_skip     (PACK_A + HEADS)
+#define PACK_FEATURES (PACK_skip + HEADS)
+#define PACK_proj_out PACK_FEATURES                      // transposed: (INNER, M)
+#define PACK_norm_w   (PACK_proj_out + INNER * M)
+#define PACK_W1       (PACK_norm_w + INNER)              // (L, M)
+#define PACK_W2       (PACK_W1 + L * M)                  // transposed: (L, M)
+#define PACK_b1       (PACK_W2 + L * M)
+#define PACK_b2       (PACK_b1 + FOURS(L))
+#define PACK_out_W    (PACK_b2 + M)                      // (N, M)
+#define PACK_out_b    (PACK_out_W + N * M)
+#define PACK          (PACK_out_b + FOURS(N))
+
+// What `cross` leaves to `leave` of every chunk: rows of COLUMNS.
+#define SLOPE_dy   0               // (INNER)
+#define SLOPE_gate INNER           // (INNER): of the gate's rows of q
+#define SLOPE_dv   (2 * INNER)     // (M)
+#define SLOPES     (2 * INNER + M)
+
+struct mamba2_problem { // mirrored in mamba2.c
+    int T, batch, warmup, replicas;
+    int chunks; // of one sequence
+    int blocks; // of one replica
+    double weight; // 2 / (N (T - T_w) batch): dloss / dxhat = weight (xhat - x)
+    const real *x, *s;      // (replicas, batch, T+1, N), (replicas, batch, T, K)
+    const real *weights;    // (replicas, PACK)
+    real *states;           // (replicas, batch, chunks, STATES): what a chunk adds to the state, then the state that enters it
+    real *adjoints;         // the same of the way back: the adjoint of the state that leaves it
+    real *decays;           // (replicas, batch, chunks, HEADS)
+    real *slopes;           // (replicas, batch, chunks, SLOPES, COLUMNS)
+    real *v;                // (replicas, batch, T+1, M): row t + 1 belongs to step t
+    real *partial;          // (replicas, blocks, TOTAL): gradients
+    double *squares;        // (replicas, blocks)
+    real *raw;              // (replicas, TOTAL): the gradient
+    double *facts;          // (replicas, FACTS)
+};
+
+// Where the numbers of H lie: H of channel i and state k.
+INLINE int state_at(int i, int k)
+{
+    return (k / 4 * INNER + i) * 4 + k % 4;
+}
+
+INLINE int head_of_state(int element)
+{
+    return element / 4 % INNER / HEAD;
+}
+
+// A chunk and a thread's place in it.
+struct place {
+    int warp, lane;
+    int column, part; // where columns are apart: the thread's column, and which of its 4 threads this is
+    size_t item;      // chunk of all of the replica's
+    size_t sequence;  // of all replicas'
+    int first;        // step of column 0; the halo of a sequence's first chunk is before time
+};
+
+INLINE place find_place(const mamba2_problem &p, int replica, int item)
+{
+    place at;
+    at.warp = threadIdx.x / 32;
+    at.lane = threadIdx.x % 32;
+    at.column = OWN * at.warp + at.lane % OWN;
+    at.part = at.lane / OWN;
+    at.item = (size_t)replica * p.batch * p.chunks + item;
+    at.sequence = (size_t)replica * p.batch + item / p.chunks;
+    at.first = item % p.chunks * STEPS - HALO;
+    return at;
+}
+
+// Whether a column's step belongs to this chunk.
+INLINE bool owns(const mamba2_problem &p, const place &at, int column)
+{
+    return column >= HALO && at.first + column < p.T;
+}
+
+// Where columns are apart, a thread has rows row_of_part(0), row_of_part(1), ... of its column: four threads then reach four
+// different groups of banks.
+INLINE int row_of_part(const place &at, int i)
+{
+    return i / 2 * 8 + 2 * at.part + i % 2;
+}
+#define ROWS_OF_PART(rows) (((rows) + 7) / 8 * 2)
+
+// Sum over the four threads of a column.
+INLINE real column_sum(real a)
+{
+    a += __shfl_xor_sync(ALL_LANES, a, OWN);
+    return a + __shfl_xor_sync(ALL_LANES, a, 2 * OWN);
+}
+
+#if REAL_BITS == 64
+INLINE real exp_of(real x) { return exp(x); }
+INLINE real expm1_of(real x) { return expm1(x); }
+INLINE real log1p_of(real x) { return log1p(x); }
+INLINE real root_of(real x) { return sqrt(x); }
+INLINE real inverse_of(real x) { return 1 / x; }
+#else
+INLINE real exp_of(real x) { return expf(x); }
+INLINE real expm1_of(real x) { return expm1f(x); }
+INLINE real log1p_of(real x) { return log1pf(x); }
+INLINE real root_of(real x) { return sqrtf(x); }
+INLINE real inverse_of(real x) { return __fdividef(1, x); } // to 2 units in the last place, without a branch; infinity gives 0
+#endif
+
+INLINE real sigmoid(real x)
+{
+    return inverse_of(1 + exp_of(-x));
+}
+
+#endif

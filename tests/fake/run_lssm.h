@@ -1,0 +1,33 @@
+/* run_lssm.h - lssm.cu for the sizes and the VARIANT (a name) that the including file defines. */
+#define JOIN_(a, b)   a##_##b
+#define JOIN(a, b)    JOIN_(a, b)
+#define TEXT_(a)      #a
+#define TEXT(a)       TEXT_(a)
+#define LEARN_THREADS 256
+#define enter         JOIN(enter, VARIANT)
+#define cross         JOIN(cross, VARIANT)
+#define leave         JOIN(leave, VARIANT)
+#define gather        JOIN(gather, VARIANT)
+#define prepare       JOIN(prepare, VARIANT)
+#define update        JOIN(update, VARIANT)
+#define lssm_problem  JOIN(lssm_problem, VARIANT)
+#define lssm_facts    JOIN(lssm_facts, VARIANT)
+#define learn_problem JOIN(learn_problem, VARIANT)
+#define update_facts  JOIN(update_facts, VARIANT)
+
+/* As the fake compiler writes them. */
+static const char options[] = "-DREAL_BITS=" TEXT(REAL_BITS) " -DM=" TEXT(M) " -DN=" TEXT(N) " -DL=" TEXT(
+    L) " -DK=" TEXT(K) " -DCLIPPED=0 -DLEARN_THREADS=256";
+
+#include "emulate_dynamic.h"
+
+#include "../../src/engine/cuda/kernels/lssm.cu"
+
+EMULATE("lssm.cu", options, enter, "enter")
+EMULATE("lssm.cu", options, cross, "cross")
+EMULATE("lssm.cu", options, leave, "leave")
+EMULATE("lssm.cu", options, gather, "gather")
+EMULATE("lssm.cu", options, prepare, "prepare")
+EMULATE("lssm.cu", options, update, "update")
+EMULATE_VARIABLE("lssm.cu", options, lssm_facts, "lssm_facts")
+EMULATE_VARIABLE("lssm.cu", options, update_facts, "update_facts")

@@ -1,0 +1,8 @@
+/* lssm.cu in float: inputs, fewer latent units than variables, hidden units that fill more than one word. */
+#define VARIANT   lssm_wide
+#define REAL_BITS 32
+#define M         2
+#define N         3
+#define L         37
+#define K         1
+#include "run_lssm.h"
