@@ -51,6 +51,31 @@ if [ $# = 0 ] || [[ " $* " == *" golden "* ]]; then
     count "$cache/out" "$code"
 fi
 
+# interrupt FOLDER: a training that is told to stop and --resume ends gives the bytes of one that nobody stopped.
+interrupt() {
+    local antler=$here/bin/antler code=0
+    cd "$1" || return 1
+    "$antler" simulate lorenz63 --length 20000 --out x.npy --quiet || return 1
+    printf 'data: x.npy\ndevice: cuda\nruns: 2\nlatent_dim: 5\nhidden_dim: 50\nsequence_length: 2000\nbatch_size: 2\nupdates: 30000\nlog_interval: 1000\ncheckpoint_interval: 5000\n' >run.yaml
+    "$antler" train run.yaml --set name=whole --quiet || return 1
+    "$antler" train run.yaml --set name=stopped >out 2>&1 &
+    sleep 3
+    kill -TERM $! # as Ctrl-C, which shells let background jobs ignore
+    wait $! || code=$?
+    [ "$code" = 0 ] && grep -q -- --resume out || { tail -n 3 out; return 1; }
+    "$antler" train run.yaml --set name=stopped --resume Results/experiment/stopped --quiet || return 1
+    for run in 001 002; do
+        cmp "Results/experiment/whole/$run/model.npz" "Results/experiment/stopped/$run/model.npz" || return 1
+    done
+}
+
+if [ $# = 0 ] || [[ " $* " == *" interrupt "* ]]; then
+    echo "== stopped and resumed"
+    mkdir -p "$cache/interrupt"
+    if (interrupt "$cache/interrupt"); then echo "1 passed, 0 failed"; else echo "0 passed, 1 failed"; fi | tee "$cache/out"
+    count "$cache/out" 0
+fi
+
 # Sanitizers slow kernels down by tens, so tests shrink their sizes when ANT_SANITIZER is set.
 tool=$(command -v compute-sanitizer || ls /usr/local/cuda*/bin/compute-sanitizer 2>/dev/null | tail -n 1)
 if [ "$sanitize" = yes ] && [ -n "$tool" ] && [ "$((passed + failed))" -gt 0 ]; then

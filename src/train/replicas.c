@@ -3,6 +3,7 @@
 #include "base/machine.h"
 #include "model/kind.h"
 #include "train/problem.h"
+#include "train/worth.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -27,21 +28,9 @@ typedef struct crew {
     double pace;                  /* seconds of an update, the last time */
 } crew;
 
-/* Multiply-adds of one step, forward and backward. */
-static double work_of_step(const antler_settings *s)
-{
-    const double M = (double)s->latent_dim, L = (double)s->hidden_dim;
-    if (s->model == ANTLER_MODEL_MAMBA2) /* its matrices, and ten for each number of its state */
-        return 3.0 * M * (6.0 * M + 40.0 + 2.0 * L) + 10.0 * 32.0 * M;
-    return 6.0 * M * L;
-}
-
 antler_status ant_replicas_engine(const antler_settings *s, const ant_engine **engine)
 {
-    const double work =
-        work_of_step(s) * (double)s->sequence_length * (double)s->batch_size * (double)s->runs;
-    const bool can = s->solver != ANTLER_SOLVER_REFERENCE && s->adjoint == ANTLER_ADJOINT_FULL;
-    return ant_engine_choose(s->device, can && work >= ANT_GPU_BREAK_EVEN, engine);
+    return ant_engine_choose(s->device, ant_worth_gpu(s), engine);
 }
 
 ant_engine_learning ant_replicas_describe(const antler_settings *settings, const ant_model_layout *layout)
@@ -396,7 +385,7 @@ static antler_status begin(crew *c)
 {
     const ant_dataset *d = c->context->dataset;
     ant_engine_learning work = ant_replicas_describe(c->context->settings, c->context->layout);
-    char text[512];
+    char text[512], remark[128];
     work.replicas = c->count;
     work.runs = c->names;
     work.rows = d->rows;
@@ -406,10 +395,8 @@ static antler_status begin(crew *c)
     work.row = d->row;
     work.start = d->start;
     ANT_TRY(c->ops->create(&work, &c->learner));
-    snprintf(text, sizeof text, "%s; %s%s", c->ops->choice(c->learner), c->device,
-             c->context->settings->device == ANTLER_DEVICE_AUTO
-                 ? " (auto: it pays from 2e7 multiply-adds an update)"
-                 : "");
+    ant_worth_remark(c->context->settings, true, remark, sizeof remark);
+    snprintf(text, sizeof text, "%s; %s%s", c->ops->choice(c->learner), c->device, remark);
     for (size_t i = 0; i < c->count; i++) {
         ant_run *run = c->run[i];
         if (!run->begun)

@@ -11,9 +11,6 @@
 #include "solve/solve.h"
 #include "train/run.h"
 
-/* Multiply-adds of one update of all runs, 6 M L T B each, from which `device: auto` takes a GPU. */
-#define ANT_GPU_BREAK_EVEN 2e7
-
 /* The engine for the settings; NULL: the CPU. */
 antler_status ant_replicas_engine(const antler_settings *settings, const ant_engine **engine);
 

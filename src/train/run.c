@@ -2,6 +2,7 @@
 
 #include "base/machine.h"
 #include "model/kind.h"
+#include "train/worth.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -178,7 +179,10 @@ static antler_status train(ant_run *run, const ant_run_context *context, void *l
     else
         ANT_TRY(ops->initialise(learner));
     run->begun = true;
-    ant_run_announce(run, context, ops->choice(learner));
+    char text[512], remark[128];
+    ant_worth_remark(context->settings, false, remark, sizeof remark);
+    snprintf(text, sizeof text, "%s%s", ops->choice(learner), remark);
+    ant_run_announce(run, context, text);
     const antler_status status = advance(run, context, learner);
     ops->get(learner, &run->state);
     if (status == ANTLER_DIVERGED)

@@ -219,6 +219,28 @@ static void diverges(antler_settings s, size_t dim, size_t inputs)
     antler_series_free(series);
 }
 
+/* The bare solver, and the time of whole updates, as `antler bench solve --update` wants them. */
+static void lssm_problem(void **state)
+{
+    (void)state;
+    antler_settings s = lssm_settings(40, 2, 3);
+    antler_problem *p = NULL;
+    antler_solve_report report;
+    double x[2 * 41 * 2], states = NAN, gradient = NAN, seconds = NAN;
+    for (size_t i = 0; i < sizeof x / sizeof x[0]; i++)
+        x[i] = sin(0.37 * (double)i);
+    s.device = ANTLER_DEVICE_CUDA;
+    CHECK_OK(antler_problem_create(&s, 2, 0, &p));
+    antler_problem_set_data(p, x, NULL);
+    CHECK_OK(antler_problem_check(p, &report, &states, &gradient));
+    assert_true(states < 1e-12 && gradient < 1e-12);
+    assert_int_equal(report.iterations, 0);
+    assert_int_equal(report.outcome, ANTLER_OK);
+    CHECK_OK(antler_problem_time_update(p, 2, &seconds));
+    assert_true(seconds > 0.0);
+    antler_problem_free(p);
+}
+
 static void lssm_diverges(void **state)
 {
     (void)state;
@@ -234,11 +256,17 @@ static void mamba2_diverges(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lssm_short),        cmocka_unit_test(lssm_chunks),
-        cmocka_unit_test(lssm_tiles),        cmocka_unit_test(lssm_in_float),
-        cmocka_unit_test(lssm_same_bytes),   cmocka_unit_test(lssm_alone_and_among),
-        cmocka_unit_test(lssm_diverges),     cmocka_unit_test(mamba2_training),
-        cmocka_unit_test(mamba2_same_bytes), cmocka_unit_test(mamba2_alone_and_among),
+        cmocka_unit_test(lssm_short),
+        cmocka_unit_test(lssm_chunks),
+        cmocka_unit_test(lssm_tiles),
+        cmocka_unit_test(lssm_in_float),
+        cmocka_unit_test(lssm_same_bytes),
+        cmocka_unit_test(lssm_alone_and_among),
+        cmocka_unit_test(lssm_diverges),
+        cmocka_unit_test(lssm_problem),
+        cmocka_unit_test(mamba2_training),
+        cmocka_unit_test(mamba2_same_bytes),
+        cmocka_unit_test(mamba2_alone_and_among),
         cmocka_unit_test(mamba2_diverges),
     };
     return cmocka_run_group_tests(tests, use_wide_fake, NULL);

@@ -15,6 +15,7 @@
         int flow;                                                                                            \
         int replicas;                                                                                        \
         int staged;                                                                                          \
+        int fallback;                                                                                        \
         real alpha, tolerance, freeze;                                                                       \
         double weight;                                                                                       \
         ant_cu_pointer pack, x, s, rows, masks, hidden, delta, records, partial, squares, sums, arrived,     \
@@ -30,7 +31,7 @@ static antler_status compile(ant_cuda_solver *s, const ant_engine_learning *work
 {
     char warps[32], newton[32], chunked[32];
     const char *const more[] = {warps, newton, chunked};
-    int facts[10] = {0};
+    int facts[11] = {0};
     snprintf(warps, sizeof warps, "-DWARPS=%d", s->plan.warps);
     snprintf(newton, sizeof newton, "-DNEWTON=%d", s->plan.newton);
     snprintf(chunked, sizeof chunked, "-DCHUNKED=%d", s->plan.chunks > 1);
@@ -38,7 +39,7 @@ static antler_status compile(ant_cuda_solver *s, const ant_engine_learning *work
     s->program = NULL;
     ANT_TRY(ant_cuda_compile_shape(s->device, "solve.cu", work, more, 3, &s->program));
     ANT_TRY(ant_cuda_program_kernel(s->program, "solve", &s->kernel));
-    ANT_TRY(ant_cuda_pass_facts(s->device, s->program, "solve_facts", facts, 10));
+    ANT_TRY(ant_cuda_pass_facts(s->device, s->program, "solve_facts", facts, sizeof facts / sizeof facts[0]));
     *shared = (size_t)facts[0];
     s->pack = facts[1];
     s->row = facts[2];
@@ -49,6 +50,9 @@ static antler_status compile(ant_cuda_solver *s, const ant_engine_learning *work
     s->latent = facts[7];
     s->keeps_hidden = facts[8];
     s->threads = (unsigned)facts[9];
+    const size_t bytes = s->real_bytes == sizeof(float) ? sizeof(problem_f32) : sizeof(problem_f64);
+    ANT_CHECK((size_t)facts[10] == bytes, ANTLER_ERROR_INTERNAL,
+              "solve_problem has %d bytes in the kernels and %zu here", facts[10], bytes);
     return ANTLER_OK;
 }
 
@@ -139,6 +143,7 @@ static void describe(ant_cuda_solver *s, const ant_cuda_pass *pass)
         .flow = set->teacher == ANTLER_TEACHER_FLOW,
         .replicas = (int)s->replicas,
         .staged = s->staged,
+        .fallback = set->fallback ? s->plan.chunks : 0, /* exact after as many */
         .alpha = set->gtf_alpha,
         .tolerance = set->tolerance > 0.0 ? set->tolerance
                      : single             ? 1e-6

@@ -27,7 +27,7 @@ typedef struct ant_cuda_solver {
     ant_cuda_program *program;
     ant_cuda_kernel kernel;
     ant_cuda_grid grid;
-    unsigned threads; /* of a block */
+    unsigned threads;                                                 /* of a block */
     int pack, row, masks, record, sums, hidden, latent, keeps_hidden; /* solve_facts of solve.cu */
     size_t T, batch, replicas, real_bytes;
     ant_cuda_buffer packs, rows, mask, phi, delta, records, partial, squares, totals;

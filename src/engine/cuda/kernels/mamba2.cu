@@ -126,7 +126,8 @@ extern "C" __global__ void __launch_bounds__(SCAN_SIDE * SCAN_SIDE) scan(const _
 #define CROSS_ROOM LARGER(LARGER(JOINED, WARPS *STATES), LARGER(2 * GROUP, INNER) * STRIDE)
 
 struct alignas(16) cross_memory {
-    line x[N + K], v[M], r[M], dr[M], dv[M], gate[INNER], act[CONV], delta[HEADS], decay[HEADS], y[INNER], gated[INNER], error[N];
+    line x[N + K]; // then the error (N)
+    line v[M], r[M], dr[M], dv[M], gate[INNER], act[CONV], delta[HEADS], decay[HEADS], y[INNER], gated[INNER];
     real scale[COLUMNS]; // 1 / rms of the gated outputs
     real room[CROSS_ROOM], passed[WARPS][HEADS];
     double squares[WARPS];
@@ -207,7 +208,7 @@ INLINE double find_error(const mamba2_problem &p, const place &at, const real *w
             xhat += w[PACK_out_W + n * M + d] * m.r[d][at.column];
         const real gap = counts ? xhat - target[n] : real(0);
         square += (double)gap * (double)gap;
-        m.error[n][at.column] = (real)p.weight * gap;
+        m.x[n][at.column] = (real)p.weight * gap;
     }
     __syncwarp();
 #pragma unroll
@@ -215,7 +216,7 @@ INLINE double find_error(const mamba2_problem &p, const place &at, const real *w
         const int d = row_of_part(at, i);
         real sum = 0;
         for (int n = 0; n < N && d < M; n++)
-            sum += w[PACK_out_W + n * M + d] * m.error[n][at.column];
+            sum += w[PACK_out_W + n * M + d] * m.x[n][at.column];
         if (d < M)
             m.dr[d][at.column] = sum;
     }
@@ -228,8 +229,8 @@ INLINE void readout_back(const place &at, const real *w, cross_memory &m, real *
     line *hidden = reinterpret_cast<line *>(m.room), *slopes = hidden + GROUP;
     lane_columns dv[M];
     clear(dv);
-    add_products<N, M, 1>(at, {{m.error, m.r, sums + THETA_out_W, M, 1, N}});
-    add_rows<N>(at, m.error, 1, N, sums + THETA_out_b);
+    add_products<N, M, 1>(at, {{m.x, m.r, sums + THETA_out_W, M, 1, N}});
+    add_rows<N>(at, m.x, 1, N, sums + THETA_out_b);
     add_rows<M>(at, m.dr, 1, M, sums + THETA_b2);
 #pragma unroll 1
     for (int group = 0; group < L; group += GROUP) {
@@ -467,7 +468,7 @@ INLINE void recur_back(const mamba2_problem &p, const place &at, const features 
 INLINE void heads_back(const mamba2_problem &p, const place &at, const real *w, leave_memory &m)
 {
     const int t = at.column;
-    for (int h = 2 * at.part; h < 2 * at.part + 2; h++) {
+    for (int h = at.part; h < HEADS; h += 4) {
         const real delta = m.delta()[h][t], A = w[PACK_A + h], skip = w[PACK_skip + h];
         real dlog = 0, direct = 0, skips = 0;
         for (int c = h * HEAD; c < (h + 1) * HEAD; c++) {

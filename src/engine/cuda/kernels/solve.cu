@@ -106,7 +106,7 @@ INLINE void solve_forward(const solve_problem &p, solve_memory &memory, border_t
         followed += renew;
         write_maps(p, memory, work, iteration >= p.max_iterations, false); // then ends are handed on as they are: exact after `chunks` rounds
         exact = join_borders(memory.border, team, side, p.tolerance, 0);
-        if (++iteration >= p.max_iterations + p.chunks || exact)
+        if (++iteration >= p.max_iterations + p.fallback || exact)
             break;
         begin_at_teacher(p, work, side, false);
     }
@@ -271,5 +271,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) solve(const __grid_cons
     }
 }
 
-// What the host has to know of this variant.
-extern "C" __device__ const int solve_facts[] = {(int)(STAGED_BYTES + sizeof(phase_memory)), PACK, ROW, MASKS, RECORD, SUMS, LP, MP, KEEP_HIDDEN, THREADS};
+// What the host has to know of this variant; and the bytes of the problem, which it compares with its own.
+extern "C" __device__ const int solve_facts[] = {(int)(STAGED_BYTES + sizeof(phase_memory)), PACK, ROW, MASKS, RECORD, SUMS, LP, MP, KEEP_HIDDEN, THREADS,
+                                                 (int)sizeof(solve_problem)};

@@ -24,7 +24,8 @@ struct solve_problem { // mirrored in solver.c
     int max_iterations;
     int flow; // teacher: 1 flow, 0 stop
     int replicas;
-    int staged;                      // 1: records of the team fit into shared memory behind kernel_memory
+    int staged;                      // 1: records of the team fit into shared memory behind the phase's
+    int fallback;                    // passes after max_iterations, in which ends are handed on as they are
     real alpha, tolerance;
     real freeze;                     // jump below which border matrices are not renewed
     double weight;                   // 2 / (N (T - T_w) batch)
