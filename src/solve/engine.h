@@ -7,6 +7,16 @@
 
 #include "solve/kernel.h"
 
+/* What two threads on one sequence need (relay_tmpl.c). */
+typedef struct ANT_FN(ant_relay) {
+    ANT_FN(ant_group) whole;  /* the sequence; the engine's groups are stretches of it */
+    ANT_FN(ant_group) coarse; /* a run in long steps towards the start of the second thread */
+    real *parameters, *A;     /* (total), (M): of the model with long steps */
+    real *packed;
+    real *start;  /* (2, M) */
+    size_t again; /* steps that the first thread ran again in the last call */
+} ANT_FN(ant_relay);
+
 typedef struct ANT_FN(ant_engine) {
     const ANT_FN(ant_kernels) * kernels;
     const ant_model_layout *layout;
@@ -23,6 +33,8 @@ typedef struct ANT_FN(ant_engine) {
     real *scratch; /* (slots, scratch_count) */
     size_t scratch_count;
     double *sums; /* (slots, ant_sums_count) */
+    bool relays;  /* two threads share the one sequence of the batch; else `relay` is empty */
+    ANT_FN(ant_relay) relay;
 } ANT_FN(ant_engine);
 
 /* kernels, layout, T, batch, warmup, chunks and threads are set by the caller before. */
@@ -43,6 +55,19 @@ double ANT_FN(ant_engine_square)(const ANT_FN(ant_engine) * engine, const ANT_FN
 /* The adjoint and parameter gradients: overwrites sums (ant_sums_count). */
 void ANT_FN(ant_engine_gradient)(ANT_FN(ant_engine) * engine, const ANT_FN(ant_problem) * p,
                                  const real *const *x, double *sums, ant_solve_report *report);
+
+/* Whether two threads can share the sequence, what they need for it, and the two ways of the call above. */
+bool ANT_FN(ant_relay_fits)(const ANT_FN(ant_engine) * engine);
+void ANT_FN(ant_relay_carve)(ANT_FN(ant_engine) * engine, ant_arena *arena);
+bool ANT_FN(ant_relay_forward)(ANT_FN(ant_engine) * engine, const ANT_FN(ant_problem) * p, const real *x,
+                               const real *s, double tolerance, bool trial, ant_solve_report *report);
+void ANT_FN(ant_relay_gradient)(ANT_FN(ant_engine) * engine, const ANT_FN(ant_problem) * p);
+
+/* The memory of one group of segments of `length` steps; x and s of the caller where there is one lane. */
+ANT_FN(ant_group) ANT_FN(ant_group_carve)(const ANT_FN(ant_engine) * engine, ant_arena *arena, size_t length);
+
+/* The jump that may stay where states of this size merge: well below the tolerance, not below rounding. */
+double ANT_FN(ant_merge_tolerance)(double size, double tolerance);
 
 /* z_1 .. z_T of one sequence. */
 void ANT_FN(ant_engine_states)(const ANT_FN(ant_engine) * engine, size_t sequence, real *z);

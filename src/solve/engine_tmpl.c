@@ -50,10 +50,46 @@ static lane segment_lane(const engine *e, size_t segment)
     return lane_at(e, segment / e->kernels->lanes, segment % e->kernels->lanes);
 }
 
+group ANT_FN(ant_group_carve)(const engine *e, ant_arena *arena, size_t length)
+{
+    const ant_model_dims *d = &e->layout->dims;
+    const size_t lanes = e->kernels->lanes, rows = (length + 1) * lanes;
+    const size_t copied = lanes > 1 ? rows : 0; /* a single lane reads the caller's arrays */
+    const size_t timed = e->kernels->knows_time ? 0 : rows;
+    const size_t words = e->kernels->mask_words == NULL ? 0 : e->kernels->mask_words(d);
+    const size_t slack = ANT_ARENA_ALIGN / sizeof(real); /* line kernels read whole vectors of a last row */
+    return (group){.length = length,
+                   .z = ant_arena_take(arena, rows * d->M + slack, sizeof(real)),
+                   .forced = ant_arena_take(arena, rows * d->M + slack, sizeof(real)),
+                   .error = ant_arena_take(arena, rows * d->N, sizeof(real)),
+                   .own_x = ant_arena_take(arena, copied * d->N, sizeof(real)),
+                   .own_s = ant_arena_take(arena, copied * d->K, sizeof(real)),
+                   .masks = ant_arena_take(arena, words * length, sizeof(uint64_t)),
+                   .strength = ant_arena_take(arena, timed, sizeof(real)),
+                   .weight = ant_arena_take(arena, timed, sizeof(real)),
+                   .inject = ant_arena_take(arena, d->M * lanes, sizeof(real)),
+                   .inject_last = ant_arena_take(arena, d->M * lanes, sizeof(real)),
+                   .border = ant_arena_take(arena, d->M * lanes, sizeof(real))};
+}
+
+/* A group of a relay: a stretch of its one memory, for the way back. */
+static group stretch_of(const engine *e, size_t begin, group own)
+{
+    const ant_model_dims *d = &e->layout->dims;
+    const group *whole = &e->relay.whole;
+    own.z = whole->z + begin * d->M;
+    own.forced = whole->forced + begin * d->M;
+    own.error = whole->error + begin * d->N;
+    own.masks = whole->masks + begin * e->kernels->mask_words(d);
+    if (begin == 0)
+        own.border = whole->border;
+    return own;
+}
+
 void ANT_FN(ant_engine_carve)(engine *e, ant_arena *arena)
 {
     const ant_model_dims *d = &e->layout->dims;
-    const size_t lanes = e->kernels->lanes, length = segment_begin(e, 1), rows = (length + 1) * lanes;
+    const size_t lanes = e->kernels->lanes;
     e->segments = e->batch * e->chunks;
     e->groups = (e->segments + lanes - 1) / lanes;
     e->slots = e->groups < (size_t)e->threads ? e->groups : (size_t)e->threads;
@@ -64,25 +100,13 @@ void ANT_FN(ant_engine_carve)(engine *e, ant_arena *arena)
     e->packed = ant_arena_take(arena, e->kernels->packed_count(d), sizeof *e->packed);
     e->scratch = ant_arena_take(arena, e->slots * e->scratch_count, sizeof *e->scratch);
     e->sums = ant_arena_take(arena, e->slots * ANT_FN(ant_sums_count)(e->layout), sizeof *e->sums);
-    const size_t copied = lanes > 1 ? rows : 0; /* a single lane reads the caller's arrays */
-    const size_t timed = e->kernels->knows_time ? 0 : rows;
-    const size_t words = e->kernels->mask_words == NULL ? 0 : e->kernels->mask_words(d);
-    const size_t slack = ANT_ARENA_ALIGN / sizeof(real); /* line kernels read whole vectors of a last row */
+    e->relays = ANT_FN(ant_relay_fits)(e);
+    if (e->relays)
+        ANT_FN(ant_relay_carve)(e, arena);
     for (size_t g = 0; g < e->groups; g++) {
-        const group parts = {.length = length,
-                             .z = ant_arena_take(arena, rows * d->M + slack, sizeof(real)),
-                             .forced = ant_arena_take(arena, rows * d->M + slack, sizeof(real)),
-                             .error = ant_arena_take(arena, rows * d->N, sizeof(real)),
-                             .own_x = ant_arena_take(arena, copied * d->N, sizeof(real)),
-                             .own_s = ant_arena_take(arena, copied * d->K, sizeof(real)),
-                             .masks = ant_arena_take(arena, words * length, sizeof(uint64_t)),
-                             .strength = ant_arena_take(arena, timed, sizeof(real)),
-                             .weight = ant_arena_take(arena, timed, sizeof(real)),
-                             .inject = ant_arena_take(arena, d->M * lanes, sizeof(real)),
-                             .inject_last = ant_arena_take(arena, d->M * lanes, sizeof(real)),
-                             .border = ant_arena_take(arena, d->M * lanes, sizeof(real))};
+        const group own = ANT_FN(ant_group_carve)(e, arena, e->relays ? 0 : segment_begin(e, 1));
         if (e->group != NULL)
-            e->group[g] = parts;
+            e->group[g] = e->relays ? stretch_of(e, segment_begin(e, g), own) : own;
     }
 }
 
@@ -204,12 +228,17 @@ static void load(engine *e, const engine_problem *p, const real *const *x, const
         load_group(e, p, x, s, g);
 }
 
-/* The jump that may stay where a chunk merges: well below the tolerance, not below rounding. */
-static double merge_tolerance(const engine *e, double tolerance)
+/* The largest state or adjoint of the round that was just run. */
+static double largest_size(const engine *e)
 {
     double size = 0.0;
     for (size_t g = 0; g < e->groups; g++)
         size = fmax(size, e->run[g].size);
+    return size;
+}
+
+double ANT_FN(ant_merge_tolerance)(double size, double tolerance)
+{
     const double rounding = 4.0 * (double)REAL_EPSILON * (isfinite(size) ? size : 1.0);
     return fmax(0.01 * tolerance, rounding);
 }
@@ -237,11 +266,14 @@ bool ANT_FN(ant_engine_forward)(engine *e, const engine_problem *p, const real *
                                 ant_solve_report *report)
 {
     load(e, p, x, s);
+    if (e->relays)
+        return ANT_FN(ant_relay_forward)(e, p, x[0], s == NULL ? NULL : s[0], options->tolerance, trial,
+                                         report);
     if (!run_forward(e, p, -1.0, trial))
         return false;
     if (e->chunks == 1)
         return true;
-    const double merge = merge_tolerance(e, options->tolerance);
+    const double merge = ANT_FN(ant_merge_tolerance)(largest_size(e), options->tolerance);
     while (hand_on_states(e) > 0) {
         if (report->iterations == options->max_iterations && report->outcome == ANTLER_OK) {
             report->outcome = ANTLER_NOT_CONVERGED;
@@ -345,21 +377,15 @@ static void add_first_states(const engine *e, const engine_problem *p, const rea
     }
 }
 
-void ANT_FN(ant_engine_gradient)(engine *e, const engine_problem *p, const real *const *x, double *sums,
-                                 ant_solve_report *report)
+/* All chunks side by side, then rounds of corrections. */
+static void gradient_by_chunks(engine *e, const engine_problem *p, const real *const *x, double *sums,
+                               ant_solve_report *report)
 {
-    const size_t count = ANT_FN(ant_sums_count)(e->layout);
-    memset(e->sums, 0, e->slots * count * sizeof *e->sums);
-    memset(sums, 0, count * sizeof *sums);
-    for (size_t slot = 0; slot < e->slots && e->kernels->open != NULL; slot++)
-        e->kernels->open(&e->layout->dims, e->scratch + slot * e->scratch_count);
     clear_injections(e);
     for (size_t g = 0; g < e->groups; g++)
         e->dirty[g] = true;
     run_backward(e, p, true, 0.0);
-    double size = 0.0;
-    for (size_t g = 0; g < e->groups; g++)
-        size = fmax(size, e->run[g].size);
+    const double size = largest_size(e);
     for (;;) {
         add_first_states(e, p, x, sums);
         if (e->chunks == 1 || hand_on_gradients(e) == 0)
@@ -369,6 +395,24 @@ void ANT_FN(ant_engine_gradient)(engine *e, const engine_problem *p, const real 
         for (size_t g = 0; g < e->groups; g++)
             longest = e->dirty[g] && e->run[g].steps > longest ? e->run[g].steps : longest;
         report->repeated_steps += longest;
+    }
+}
+
+void ANT_FN(ant_engine_gradient)(engine *e, const engine_problem *p, const real *const *x, double *sums,
+                                 ant_solve_report *report)
+{
+    enum { SHORT = 32 }; /* a memory below T / SHORT: chunks cost less than one adjoint apart from its sums */
+    const size_t count = ANT_FN(ant_sums_count)(e->layout);
+    memset(e->sums, 0, e->slots * count * sizeof *e->sums);
+    memset(sums, 0, count * sizeof *sums);
+    for (size_t slot = 0; slot < e->slots && e->kernels->open != NULL; slot++)
+        e->kernels->open(&e->layout->dims, e->scratch + slot * e->scratch_count);
+    if (e->relays && e->relay.again > e->T / SHORT) {
+        ANT_FN(ant_relay_gradient)(e, p);
+        e->dirty[0] = true;
+        add_first_states(e, p, x, sums);
+    } else {
+        gradient_by_chunks(e, p, x, sums, report);
     }
 #pragma omp parallel for schedule(static, 1) num_threads(e->threads) if (e->slots > 1)
     for (size_t slot = 0; slot < (e->kernels->close == NULL ? 0 : e->slots); slot++)

@@ -30,18 +30,20 @@ typedef struct ANT_FN(ant_group) {
     real *strength;      /* (length, lanes): a_t; it and weight are empty for kernels that know the time */
     real *weight;        /* (length+1, lanes): c_t; 0 at index 0, whose time belongs to the segment before */
     uint64_t *masks;     /* (length, mask_words): which hidden units are on, for kernels that keep it */
-    real *inject;        /* (M, lanes): dloss/dz at the segment's end from what follows it */
-    real *inject_last;   /* (M, lanes): the same for segments that are one step shorter */
-    real *border;        /* (M, lanes): out, dloss/dz at the segment's start */
+    real *v, *w;       /* (length, M): v after each step and a w before it, between `adjoint` and `gather` */
+    real *inject;      /* (M, lanes): dloss/dz at the segment's end from what follows it */
+    real *inject_last; /* (M, lanes): the same for segments that are one step shorter */
+    real *border;      /* (M, lanes): out, dloss/dz at the segment's start */
 } ANT_FN(ant_group);
 
 /* How a forward run went. */
 typedef struct ANT_FN(ant_run) {
-    size_t steps; /* that were run */
-    bool merged;  /* ended early because it met the stored trajectory */
-    bool refused; /* gave up: another kernel is faster here */
-    double gap;   /* max|new - stored| where it ended */
-    double size;  /* max|z| or max|v| of this run; NaN or infinity when not finite */
+    size_t steps;    /* that were run; of `advance`: the step at which it ended */
+    bool merged;     /* ended early because it met the stored trajectory */
+    bool refused;    /* gave up: another kernel is faster here */
+    size_t switches; /* of hidden units, for kernels that count them */
+    double gap;      /* max|new - stored| where it merged */
+    double size;     /* max|z| or max|v| of this run; NaN or infinity when not finite */
 } ANT_FN(ant_run);
 
 typedef struct ANT_FN(ant_kernels) {
@@ -77,6 +79,24 @@ typedef struct ANT_FN(ant_kernels) {
     ANT_FN(ant_run)
     (*backward)(const ANT_FN(ant_problem) * p, const real *packed, ANT_FN(ant_group) * group, bool loss,
                 double floor, real *scratch, double *sums);
+    /*
+     * The same in stretches of `stretch` steps, so that two threads can share a group (relay_tmpl.c); NULL:
+     * not offered.  `advance` runs steps first .. last-1 from the row `from`, which need not be the stored
+     * one.
+     */
+    size_t stretch;
+    ANT_FN(ant_run)
+    (*advance)(const ANT_FN(ant_problem) * p, const real *packed, ANT_FN(ant_group) * group, const real *from,
+               size_t first, size_t last, double merge, bool trial, real *scratch);
+    /*
+     * `backward` with the loss in two halves, for one stretch: the adjoint from row `end` to `first`, which
+     * goes on in the scratch and sets the border when it has come to row 0 or to nothing (run->merged; `run`
+     * starts from zeros), and the parameter gradients that follow from it, summed in another scratch.
+     */
+    void (*adjoint)(const ANT_FN(ant_problem) * p, const real *packed, ANT_FN(ant_group) * group,
+                    size_t first, size_t end, real *scratch, ANT_FN(ant_run) * run);
+    void (*gather)(const ANT_FN(ant_problem) * p, const real *packed, ANT_FN(ant_group) * group, size_t first,
+                   size_t end, real *scratch);
     /* Sum of e^2 where the weight is not 0. */
     double (*square)(const ANT_FN(ant_problem) * p, const ANT_FN(ant_group) * group);
 } ANT_FN(ant_kernels);

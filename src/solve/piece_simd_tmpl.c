@@ -304,11 +304,22 @@ static ALWAYS_INLINE size_t switch_forward(const size_t M, const size_t mv, cons
     return count;
 }
 
+/* Whether no place of z differs from the stored row by more than `merge`. */
+static ALWAYS_INLINE bool row_met(const size_t M, const vector *z, const real *stored, real merge)
+{
+    uint64_t apart = 0;
+    for (size_t c = 0; c * LANES < M; c++) {
+        const size_t count = M - c * LANES < LANES ? M - c * LANES : LANES;
+        const vector gap = magnitude(z[c] - load_lanes(stored + c * LANES, count));
+        apart |= ~positive_bits(merge - gap) & ((UINT64_C(1) << count) - 1); /* NaN is apart */
+    }
+    return apart == 0;
+}
+
 /* Steps first .. last-1 from t->z; false when it has met the stored trajectory, run->steps says where. */
 static ALWAYS_INLINE bool tile_forward(const size_t M, const shape k, const piece_problem *p,
                                        const piece_weights *w, const piece_buffers *t, piece_group *g,
-                                       double merge, size_t first, size_t last, piece_run *run,
-                                       size_t *switches)
+                                       double merge, size_t first, size_t last, piece_run *run)
 {
     uint64_t before[ANT_MASK_WORDS] = {0}, now[ANT_MASK_WORDS];
     const size_t mv = vectors(M + 1, LANES);
@@ -330,20 +341,18 @@ static ALWAYS_INLINE bool tile_forward(const size_t M, const shape k, const piec
         const real *forced = (const real *)t->row;
         hidden(M, k, w, forced, t->before_relu, now);
         mix(M + 1, mv, J, forced, z);
-        *switches += switch_forward(M, mv, k, w, before, now, (const real *)t->before_relu, J, z);
+        run->switches += switch_forward(M, mv, k, w, before, now, (const real *)t->before_relu, J, z);
         if (w->K > 0)
             mix(w->K, mv, w->inputs, g->s + i * w->K, z);
         for (size_t q = 0; q < k.words; q++)
             g->masks[i * k.words + q] = before[q] = now[q];
-        if (merge >= 0.0) {
+        if (merge >= 0.0 && row_met(M, z, g->z + (i + 1) * M, (real)merge)) {
             for (size_t c = 0; c < mv; c++)
                 t->row[c] = z[c];
             run->gap = largest_gap((const real *)t->row, g->z + (i + 1) * M, M);
-            if (run->gap <= merge) {
-                run->merged = true;
-                run->steps = i + 1;
-                return false;
-            }
+            run->merged = true;
+            run->steps = i + 1;
+            return false;
         }
         store_row(M, z, g->z + (i + 1) * M);
     }
@@ -352,32 +361,28 @@ static ALWAYS_INLINE bool tile_forward(const size_t M, const shape k, const piec
     return true;
 }
 
-static ALWAYS_INLINE piece_run forward_for(const size_t M, const shape k, const piece_problem *p,
-                                           const real *packed, piece_group *g, double merge, bool trial,
-                                           real *scratch)
+/* Steps first .. last-1 from the row `from`; run->steps is the step at which it ended. */
+static ALWAYS_INLINE piece_run advance_for(const size_t M, const shape k, const piece_problem *p,
+                                           const real *packed, piece_group *g, const real *from, size_t first,
+                                           size_t last, double merge, bool trial, real *scratch)
 {
     piece_weights w;
     piece_buffers t;
     piece_place(&p->layout->dims, packed, &w);
     buffers_place(&w, scratch, &t);
     memset(t.z, 0, w.mv * sizeof *t.z);
-    copy((real *)t.z, g->z, M);
-    piece_run run = {.steps = g->length};
-    size_t switches = 0, done = 0;
-    while (done < g->length) {
-        const size_t last = done + PIECE < g->length ? done + PIECE : g->length;
-        if (!tile_forward(M, k, p, &w, &t, g, merge, done, last, &run, &switches)) {
-            observe(M, p, &w, g, 0, run.steps);
-            return run;
-        }
-        done = last;
-        if (trial && switches > most_switches(&w, done)) {
-            run.refused = true;
-            return run;
-        }
+    copy((real *)t.z, from, M);
+    piece_run run = {.steps = first};
+    while (run.steps < last && !run.merged && !run.refused) {
+        const size_t begin = run.steps, end = (begin / PIECE + 1) * PIECE;
+        const size_t stop = end < last ? end : last;
+        run.steps = stop;
+        tile_forward(M, k, p, &w, &t, g, merge, begin, stop, &run);
+        observe(M, p, &w, g, begin == 0 ? 0 : begin + 1, run.merged ? run.steps : stop + 1);
+        run.refused = trial && run.switches > most_switches(&w, run.steps - first);
     }
-    observe(M, p, &w, g, 0, g->length + 1);
-    run.size = largest_of(g->z, (g->length + 1) * M);
+    if (!run.merged)
+        run.size = largest_of(g->z + first * M, (run.steps + 1 - first) * M);
     return run;
 }
 
@@ -411,24 +416,32 @@ static void outer(size_t rows, size_t count, const real *left, size_t left_strid
         outer_rows(1, count, left + j, left_stride, right, right_stride, mv, sums + j * mv);
 }
 
-/* The sums of steps first .. first+count-1 that need no more than v, w, z and e. */
+/*
+ * The sums of steps first .. first+count-1 that need no more than v, w, z and e.
+ * v, w: rows of these steps, `stride` apart
+ */
 static void tile_sums(const piece_problem *p, const piece_weights *w, const piece_buffers *t,
-                      const piece_group *g, bool loss, size_t first, size_t count)
+                      const piece_group *g, bool loss, size_t first, size_t count, const real *v,
+                      const real *pulled, size_t stride)
 {
-    const size_t M = w->M, N = w->N, mv = w->mv, ms = mv * LANES;
+    const size_t M = w->M, N = w->N, mv = w->mv;
+    const size_t rows = first + count == g->length ? count + 1 : count; /* the last row has no step */
     size_t skipped = first == 0; /* row 0 belongs to the segment before */
     if (g->begin + first + skipped <= p->warmup)
         skipped = p->warmup + 1 - g->begin - first;
-    if (loss && skipped < count)
-        outer(N, count - skipped, g->error + (first + skipped) * N, N, g->z + (first + skipped) * M, M, mv,
+    if (loss && skipped < rows)
+        outer(N, rows - skipped, g->error + (first + skipped) * N, N, g->z + (first + skipped) * M, M, mv,
               t->loss);
     if (p->teacher == ANT_TEACHER_FLOW) {
-        outer(M < N ? M : N, count, (const real *)t->tile_w, ms, g->z + first * M, M, mv, t->forcing);
-        outer(N, count, g->error + first * N, N, (const real *)t->tile_w, ms, mv, t->pinv);
+        outer(M < N ? M : N, count, pulled, stride, g->z + first * M, M, mv, t->forcing);
+        outer(N, count, g->error + first * N, N, pulled, stride, mv, t->pinv);
     }
     if (w->K > 0)
-        outer(w->K, count, g->s + first * w->K, w->K, (const real *)t->tile_v, ms, mv, t->inputs);
+        outer(w->K, count, g->s + first * w->K, w->K, v, stride, mv, t->inputs);
 }
+
+/* Which part of the way back: the adjoint, the sums that follow from it, or both side by side. */
+typedef enum way_part { WHOLE, ADJOINT, GATHER } way_part;
 
 /* S_l += sign C */
 static ALWAYS_INLINE void add_running(const size_t count, real sign, const vector *running, vector *sums)
@@ -459,33 +472,63 @@ static void add_injection(const piece_weights *w, const real *inject, vector *v)
 }
 
 /* Going back from `before` to `now`: J gains or loses the units that have switched, and S the sum since. */
-static ALWAYS_INLINE void switch_back(const size_t M, const size_t mv, const piece_weights *w,
-                                      const uint64_t *before, const uint64_t *now, vector *J, const vector *C,
-                                      vector *sums)
+static ALWAYS_INLINE void switch_back(const size_t M, const size_t mv, const way_part part,
+                                      const piece_weights *w, const uint64_t *before, const uint64_t *now,
+                                      vector *J, const vector *C, vector *sums)
 {
     static const uint64_t none[ANT_MASK_WORDS];
     for (size_t q = 0; q < w->words; q += 2) {
         for (switched s = switched_at(w->words, q, before == NULL ? none : before, now); switched_left(&s);) {
             const size_t unit = switched_next(&s);
             const real sign = sign_of(now, unit), *column = (const real *)(w->columns + unit * mv);
-            for (size_t c = 0; c < mv; c++) {
+            for (size_t c = 0; c < mv && part != GATHER; c++) {
                 const vector row = sign * w->rows[unit * mv + c];
                 for (size_t m = 0; m < M; m++)
                     J[m * mv + c] += column[m] * row;
             }
-            if (before != NULL)
+            if (before != NULL && part != ADJOINT)
                 add_running(M * mv, -sign, C, sums + unit * M * mv);
         }
     }
 }
 
-/* Steps end-1 .. first: v from t->state and back to it. */
-static ALWAYS_INLINE void tile_back(const size_t M, const piece_problem *p, const piece_weights *w,
-                                    const piece_buffers *t, const piece_group *g, bool loss, size_t first,
-                                    size_t end)
+/* C += v [z~ 1]^T of step i. */
+static ALWAYS_INLINE void gather_step(const size_t M, const size_t mv, const piece_weights *w,
+                                      const piece_group *g, size_t i, const real *v, vector *C)
 {
-    const size_t mv = vectors(M + 1, LANES), N = w->N;
-    const real alpha = (real)p->alpha;
+    for (size_t c = 0; c < mv; c++) {
+        const vector row = select((vector_mask)w->inside[c], row_vector(g->forced + i * M, c)) + w->one[c];
+        for (size_t m = 0; m < M; m++)
+            C[m * mv + c] += v[m] * row;
+    }
+}
+
+/* state: v after step i, then before it; pulled = a w. */
+static ALWAYS_INLINE void adjoint_step(const size_t M, const size_t mv, const piece_problem *p,
+                                       const piece_weights *w, const piece_group *g, bool loss, size_t i,
+                                       const vector *J, const real *v, vector *state, vector *pulled)
+{
+    mix(M, mv, J, v, state);
+    const size_t time = g->begin + i;
+    const vector *keep = keep_at(p, w, time);
+    const real a = time == 0 ? 0 : time <= p->warmup ? 1 : (real)p->alpha;
+    for (size_t c = 0; c < mv; c++) {
+        if (p->teacher == ANT_TEACHER_FLOW)
+            pulled[c] = a * state[c];
+        state[c] = keep[c] * state[c];
+    }
+    if (loss && i > 0 && time > p->warmup)
+        add_loss(p, w, mv, g->error + i * w->N, state);
+    if (i + 1 == g->length)
+        add_injection(w, g->inject_last, state);
+}
+
+/* Steps end-1 .. first: v from t->state and back to it, and the sums of S; or one of the two by itself. */
+static ALWAYS_INLINE void tile_back(const size_t M, const way_part part, const piece_problem *p,
+                                    const piece_weights *w, const piece_buffers *t, const piece_group *g,
+                                    bool loss, size_t first, size_t end)
+{
+    const size_t mv = vectors(M + 1, LANES);
     const bool fixed = __builtin_constant_p(M);
     vector local_J[SMALL], local_C[SMALL], local_v[SMALL_ROW];
     vector *J = fixed ? local_J : t->jacobian, *C = fixed ? local_C : t->running;
@@ -499,33 +542,24 @@ static ALWAYS_INLINE void tile_back(const size_t M, const piece_problem *p, cons
     const uint64_t *before = NULL;
     for (size_t i = end; i-- > first;) {
         const uint64_t *now = g->masks + i * w->words;
-        switch_back(M, mv, w, before, now, J, C, t->sums);
+        switch_back(M, mv, part, w, before, now, J, C, t->sums);
         before = now;
         vector *kept = t->tile_v + (i - first) * mv, *pulled = t->tile_w + (i - first) * mv;
-        for (size_t c = 0; c < mv; c++)
+        for (size_t c = 0; c < mv && part != GATHER; c++)
             kept[c] = state[c];
-        const real *v = (const real *)kept;
-        for (size_t c = 0; c < mv; c++) {
-            const vector row =
-                select((vector_mask)w->inside[c], row_vector(g->forced + i * M, c)) + w->one[c];
-            for (size_t m = 0; m < M; m++)
-                C[m * mv + c] += v[m] * row;
-        }
-        mix(M, mv, J, v, state);
-        const size_t time = g->begin + i;
-        const vector *keep = keep_at(p, w, time);
-        const real a = time == 0 ? 0 : time <= p->warmup ? 1 : alpha;
-        for (size_t c = 0; c < mv; c++) {
-            pulled[c] = a * state[c];
-            state[c] = keep[c] * state[c];
-        }
-        if (loss && i > 0 && time > p->warmup)
-            add_loss(p, w, mv, g->error + i * N, state);
-        if (i + 1 == g->length)
-            add_injection(w, g->inject_last, state);
+        if (part == ADJOINT)
+            store_row(M, state, g->v + i * M);
+        if (part != ADJOINT)
+            gather_step(M, mv, w, g, i, part == GATHER ? g->v + i * M : (const real *)kept, C);
+        if (part != GATHER)
+            adjoint_step(M, mv, p, w, g, loss, i, J, (const real *)kept, state, pulled);
+        if (part == ADJOINT && p->teacher == ANT_TEACHER_FLOW)
+            store_row(M, pulled, g->w + i * M);
     }
     for (size_t c = 0; c < mv; c++)
         t->state[c] = state[c];
+    if (part == ADJOINT)
+        return;
     for (size_t q = 0; q < w->words; q++) {
         for (uint64_t on = before[q]; on != 0; on &= on - 1)
             add_running(M * mv, 1, C, t->sums + (q * WORD + (size_t)__builtin_ctzll(on)) * M * mv);
@@ -533,48 +567,85 @@ static ALWAYS_INLINE void tile_back(const size_t M, const piece_problem *p, cons
     add_running(M * mv, 1, C, t->all);
 }
 
+/* v at the end of the segment, to t->state. */
+static ALWAYS_INLINE void begin_back(const size_t mv, const piece_problem *p, const piece_weights *w,
+                                     const piece_buffers *t, const piece_group *g, bool loss)
+{
+    memset(t->state, 0, mv * sizeof *t->state);
+    add_injection(w, g->inject, t->state);
+    if (loss && g->begin + g->length > p->warmup)
+        add_loss(p, w, mv, g->error + g->length * w->N, t->state);
+}
+
+/* Enter a tile that v has gone through; the border when v has come to the begin or to nothing. */
+static ALWAYS_INLINE void note_back(const size_t M, const piece_problem *p, const real *packed,
+                                    const piece_buffers *t, piece_group *g, bool loss, double floor,
+                                    size_t first, size_t end, piece_run *run)
+{
+    run->steps += end - first;
+    run->gap = largest_of((const real *)t->state, M);
+    run->size = run->gap <= run->size ? run->size : run->gap;
+    const bool lossless = !loss || g->begin + first <= p->warmup + 1;
+    run->merged = lossless && run->gap <= (loss ? (double)REAL_EPSILON * run->size : floor);
+    if (first > 0 && !run->merged)
+        return;
+    piece_leave(&p->layout->dims, packed, (const real *)t->state, g->border);
+    for (size_t m = 0; m < M && run->merged; m++)
+        g->border[m] = 0;
+}
+
 static ALWAYS_INLINE piece_run backward_for(const size_t M, const piece_problem *p, const real *packed,
                                             piece_group *g, bool loss, double floor, real *scratch,
                                             double *sums)
 {
-    const size_t mv = vectors(M + 1, LANES), N = p->layout->dims.N;
+    const size_t mv = vectors(M + 1, LANES);
     piece_weights w;
     piece_buffers t;
     piece_place(&p->layout->dims, packed, &w);
     buffers_place(&w, scratch, &t);
-    memset(t.state, 0, mv * sizeof *t.state);
-    add_injection(&w, g->inject, t.state);
-    if (loss && g->begin + g->length > p->warmup) {
-        add_loss(p, &w, mv, g->error + g->length * N, t.state);
-        outer(N, 1, g->error + g->length * N, N, g->z + g->length * M, M, mv, t.loss);
-    }
+    begin_back(mv, p, &w, &t, g, loss);
     piece_run run = {0};
     for (size_t end = g->length, tiles = 1; end > 0 && !run.merged; tiles++) {
         const size_t first = (end - 1) / PIECE * PIECE;
-        tile_back(M, p, &w, &t, g, loss, first, end);
-        tile_sums(p, &w, &t, g, loss, first, end - first);
-        run.steps += end - first;
-        run.gap = largest_of((const real *)t.state, M);
-        run.size = run.gap <= run.size ? run.size : run.gap;
-        const bool lossless = !loss || g->begin + first <= p->warmup + 1;
-        run.merged = lossless && run.gap <= (loss ? (double)REAL_EPSILON * run.size : floor);
+        tile_back(M, WHOLE, p, &w, &t, g, loss, first, end);
+        tile_sums(p, &w, &t, g, loss, first, end - first, (const real *)t.tile_v, (const real *)t.tile_w,
+                  mv * LANES);
+        note_back(M, p, packed, &t, g, loss, floor, first, end, &run);
         end = first;
         if (tiles % FLUSH == 0) {
             piece_close(p, packed, scratch, sums);
             piece_open(&p->layout->dims, scratch);
         }
     }
-    piece_leave(&p->layout->dims, packed, (const real *)t.state, g->border);
-    for (size_t m = 0; m < M && run.merged; m++)
-        g->border[m] = 0;
     return run;
+}
+
+/* One half of a tile; v and a w go from one to the other through the group. */
+static ALWAYS_INLINE void half_back(const size_t M, const way_part part, const piece_problem *p,
+                                    const real *packed, piece_group *g, size_t first, size_t end,
+                                    real *scratch, piece_run *run)
+{
+    const size_t mv = vectors(M + 1, LANES);
+    piece_weights w;
+    piece_buffers t;
+    piece_place(&p->layout->dims, packed, &w);
+    buffers_place(&w, scratch, &t);
+    if (part == GATHER) {
+        tile_back(M, GATHER, p, &w, &t, g, true, first, end);
+        tile_sums(p, &w, &t, g, true, first, end - first, g->v + first * M, g->w + first * M, M);
+        return;
+    }
+    if (end == g->length)
+        begin_back(mv, p, &w, &t, g, true);
+    tile_back(M, ADJOINT, p, &w, &t, g, true, first, end);
+    note_back(M, p, packed, &t, g, true, 0.0, first, end, run);
 }
 
 /* Common sizes get code of their own. */
 #define PIECE_SIZES(CASE) CASE(3) CASE(4) CASE(5) CASE(6) CASE(10)
 
-static piece_run piece_forward(const piece_problem *p, const real *packed, piece_group *g, double merge,
-                               bool trial, real *scratch)
+static piece_run piece_advance(const piece_problem *p, const real *packed, piece_group *g, const real *from,
+                               size_t first, size_t last, double merge, bool trial, real *scratch)
 {
     piece_weights w;
     piece_place(&p->layout->dims, packed, &w);
@@ -585,15 +656,21 @@ static piece_run piece_forward(const piece_problem *p, const real *packed, piece
 #define CASE(m)                                                                                              \
     case m:                                                                                                  \
         if (!w.clipped && w.lv == one.lv)                                                                    \
-            return forward_for(m, one, p, packed, g, merge, trial, scratch);                                 \
+            return advance_for(m, one, p, packed, g, from, first, last, merge, trial, scratch);              \
         if (!w.clipped && w.lv == two.lv)                                                                    \
-            return forward_for(m, two, p, packed, g, merge, trial, scratch);                                 \
-        return forward_for(m, any, p, packed, g, merge, trial, scratch);
+            return advance_for(m, two, p, packed, g, from, first, last, merge, trial, scratch);              \
+        return advance_for(m, any, p, packed, g, from, first, last, merge, trial, scratch);
         PIECE_SIZES(CASE)
 #undef CASE
     default:
-        return forward_for(w.M, any, p, packed, g, merge, trial, scratch);
+        return advance_for(w.M, any, p, packed, g, from, first, last, merge, trial, scratch);
     }
+}
+
+static piece_run piece_forward(const piece_problem *p, const real *packed, piece_group *g, double merge,
+                               bool trial, real *scratch)
+{
+    return piece_advance(p, packed, g, g->z, 0, g->length, merge, trial, scratch);
 }
 
 static piece_run piece_backward(const piece_problem *p, const real *packed, piece_group *g, bool loss,
@@ -607,6 +684,36 @@ static piece_run piece_backward(const piece_problem *p, const real *packed, piec
 #undef CASE
     default:
         return backward_for(p->layout->dims.M, p, packed, g, loss, floor, scratch, sums);
+    }
+}
+
+static void piece_adjoint(const piece_problem *p, const real *packed, piece_group *g, size_t first,
+                          size_t end, real *scratch, piece_run *run)
+{
+    switch (p->layout->dims.M) {
+#define CASE(m)                                                                                              \
+    case m:                                                                                                  \
+        half_back(m, ADJOINT, p, packed, g, first, end, scratch, run);                                       \
+        break;
+        PIECE_SIZES(CASE)
+#undef CASE
+    default:
+        half_back(p->layout->dims.M, ADJOINT, p, packed, g, first, end, scratch, run);
+    }
+}
+
+static void piece_gather(const piece_problem *p, const real *packed, piece_group *g, size_t first, size_t end,
+                         real *scratch)
+{
+    switch (p->layout->dims.M) {
+#define CASE(m)                                                                                              \
+    case m:                                                                                                  \
+        half_back(m, GATHER, p, packed, g, first, end, scratch, NULL);                                       \
+        break;
+        PIECE_SIZES(CASE)
+#undef CASE
+    default:
+        half_back(p->layout->dims.M, GATHER, p, packed, g, first, end, scratch, NULL);
     }
 }
 
@@ -644,6 +751,10 @@ const ANT_FN(ant_kernels) ANT_LEVEL(ant_piece) = {
     .forward = piece_forward,
     .open = piece_open,
     .backward = piece_backward,
+    .stretch = PIECE,
+    .advance = piece_advance,
+    .adjoint = piece_adjoint,
+    .gather = piece_gather,
     .close = piece_close,
     .square = piece_square,
 };

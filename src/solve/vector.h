@@ -119,10 +119,12 @@ static ALWAYS_INLINE uint64_t positive_bits(vector x)
 
 static inline double vector_sum(vector x)
 {
-    double sum = 0.0;
-    for (int i = 0; i < LANES; i++)
-        sum += (double)x[i];
-    return sum;
+    double even = 0.0, odd = 0.0; /* an addition waits for the one before it */
+    for (int i = 0; i < LANES; i += 2) {
+        even += (double)x[i];
+        odd += (double)x[i + 1];
+    }
+    return even + odd;
 }
 
 /* The largest element of a vector of magnitudes; NaN when one is. */

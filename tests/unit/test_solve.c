@@ -96,6 +96,76 @@ static void test_long_sequences(void **state)
     }
 }
 
+/* A model whose unforced units hardly couple to the rest and remember for about `memory` steps. */
+static problem slow_problem(ant_model_dims d, size_t T, size_t warmup, double memory)
+{
+    problem p = random_problem(d, T, 1, warmup, 0.2, 21);
+    const ant_model_layout *y = &p.layout;
+    const size_t columns = d.rank > 0 ? d.rank : d.L, rows = d.rank > 0 ? y->WL : y->W;
+    for (size_t m = d.N; m < d.M; m++) {
+        p.parameters[y->Abar + m] = atanh(1.0 - 1.0 / memory);
+        p.parameters[y->h + m] /= memory;
+        for (size_t k = 0; k < columns; k++)
+            p.parameters[rows + m * columns + k] *= 0.1 / memory;
+        for (size_t n = 0; n < d.N; n++)
+            p.parameters[y->B + n * d.M + m] = 0.0;
+    }
+    return p;
+}
+
+/* The same call where OpenMP grants no second thread: inside another parallel region. */
+static answer solve_nested(const problem *p, const ant_solve_options *o, int bits)
+{
+    answer a = {0};
+#pragma omp parallel num_threads(2)
+#pragma omp master
+    a = solve(p, o, bits, false);
+    return a;
+}
+
+static void check_shared(const problem *p, const ant_solve_options *o, int bits, double memory)
+{
+    const double tolerance = bits == 64 ? 1e-9 : 1e-3;
+    answer a = solve(p, o, bits, true), b = solve_nested(p, o, bits);
+    assert_int_equal(a.status, ANTLER_OK);
+    assert_int_equal(a.report.chunks, 2);
+    assert_true(a.agreement.states <= tolerance);
+    assert_true(a.agreement.gradient <= tolerance);
+    assert_true(a.agreement.loss <= tolerance);
+    if (memory < 10.0) /* the second thread is met soon; later; never */
+        assert_in_range(a.report.repeated_steps, 1, p->T / 8);
+    else if (memory < 1000.0)
+        assert_in_range(a.report.repeated_steps, p->T / 32 + 1, p->T / 2);
+    else
+        assert_true(a.report.repeated_steps > p->T / 3 && a.report.last_change == 0.0);
+    assert_memory_equal(a.gradient, b.gradient, p->layout.total * sizeof(double));
+    assert_memory_equal(a.states, b.states, p->T * p->layout.dims.M * sizeof(double));
+    answer_free(&a);
+    answer_free(&b);
+}
+
+/* Two threads on one sequence, with a short memory, a long one, and one that outlasts the sequence. */
+static void test_shared_sequence(void **state)
+{
+    (void)state;
+    const ant_model_dims shapes[] = {{.M = 5, .N = 3, .L = 24},
+                                     {.M = 10, .N = 6, .L = 70, .rank = 3, .K = 2},
+                                     {.M = 20, .N = 2, .L = 40, .clipped = true}};
+    const double memories[] = {3.0, 60.0, 1e7};
+    for (size_t i = 0; i < 18; i++) {
+        problem p = slow_problem(shapes[i % 3], 5003, i % 2 ? 1500 : 0, memories[i / 3 % 3]);
+        ant_solve_options o;
+        ant_solve_options_default(&o);
+        o.solver = ANT_SOLVER_SHOOTING;
+        o.pieces = ANT_PIECES_ALWAYS;
+        o.teacher = i % 2 ? ANT_TEACHER_STOP : ANT_TEACHER_FLOW;
+        o.warmup = p.warmup;
+        o.threads = 2;
+        check_shared(&p, &o, i / 9 ? 64 : 32, memories[i / 3 % 3]);
+        problem_free(&p);
+    }
+}
+
 /* Piece kernels are used where few units switch, and give way to dense ones where many do. */
 static void test_pieces_give_way(void **state)
 {
@@ -292,17 +362,12 @@ static void test_known_answer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known_answer),
-        cmocka_unit_test(test_shapes_double),
-        cmocka_unit_test(test_shapes_single),
-        cmocka_unit_test(test_long_sequences),
-        cmocka_unit_test(test_same_bits),
-        cmocka_unit_test(test_not_converged),
-        cmocka_unit_test(test_not_finite),
-        cmocka_unit_test(test_bad_options),
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_pieces_give_way),
-        cmocka_unit_test(test_adjoint_ends_early),
+        cmocka_unit_test(test_known_answer),    cmocka_unit_test(test_shapes_double),
+        cmocka_unit_test(test_shapes_single),   cmocka_unit_test(test_long_sequences),
+        cmocka_unit_test(test_shared_sequence), cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_not_converged),   cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_bad_options),     cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_pieces_give_way), cmocka_unit_test(test_adjoint_ends_early),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

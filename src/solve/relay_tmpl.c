@@ -1,0 +1,326 @@
+/*
+ * relay_tmpl.c - two threads on one sequence, also where the model remembers for long.
+ *
+ * Forward, the first thread starts at 0 and the second at a border before T/2, at which the first arrives
+ * when the second is far ahead; the first then goes on until it has merged with what the second has left,
+ * and both are done at about the same time.  What the second starts from decides how long that takes: forced
+ * directions are known from the data, the others are found by a run in long steps over the time before,
+ *     z_{t+k} = z~_t + k (F(z~_t) - z~_t),    with full forcing,
+ * which is right for what changes slowly, and that is what is remembered for long.  The start changes
+ * nothing but the work: if the first thread never merges, it runs to T.
+ *
+ * Backward, the second thread runs the adjoint from T without cuts and repeats nothing; the first takes the
+ * parameter sums of each tile after it.
+ *
+ * Threads wait for each other by counters of steps, and what each does depends on these counts only, never on
+ * time: the same call gives the same bits, also when OpenMP grants one thread, which then does both parts.
+ */
+#include "solve/engine.h"
+
+#include <omp.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
+
+typedef ANT_FN(ant_engine) engine;
+typedef ANT_FN(ant_group) group;
+typedef ANT_FN(ant_run) run;
+typedef ANT_FN(ant_problem) relay_problem;
+
+enum {
+    SHORTEST = 2048, /* sequence that is shared */
+    LONG = 8,        /* steps in a long one: units that forget within a few steps must stay stable */
+    PAST = 8192,     /* steps that the long ones cover */
+    EXPECTED = 3500, /* steps until the first thread merges, where the memory is long */
+    BLOCK = 512,     /* steps between two looks at what the other thread does */
+};
+
+bool ANT_FN(ant_relay_fits)(const engine *e)
+{
+    return e->kernels->advance != NULL && e->batch == 1 && e->chunks == 2 && e->threads > 1 &&
+           e->T >= SHORTEST;
+}
+
+/* Steps before the border that are run in long ones. */
+static size_t past(const engine *e)
+{
+    return e->T / 4 < PAST ? e->T / 4 / LONG * LONG : PAST;
+}
+
+void ANT_FN(ant_relay_carve)(engine *e, ant_arena *arena)
+{
+    const ant_model_dims *d = &e->layout->dims;
+    const size_t steps = past(e) / LONG + 1;
+    const size_t slack = ANT_ARENA_ALIGN / sizeof(real); /* kernels read whole vectors of a last row */
+    ANT_FN(ant_relay) *r = &e->relay;
+    r->whole = ANT_FN(ant_group_carve)(e, arena, e->T);
+    r->coarse = ANT_FN(ant_group_carve)(e, arena, steps);
+    r->coarse.own_x = ant_arena_take(arena, (steps + 1) * d->N, sizeof(real));
+    r->coarse.own_s = ant_arena_take(arena, steps * d->K, sizeof(real));
+    r->parameters = ant_arena_take(arena, e->layout->total, sizeof(real));
+    r->A = ant_arena_take(arena, d->M, sizeof(real));
+    r->packed = ant_arena_take(arena, e->kernels->packed_count(d), sizeof(real));
+    r->start = ant_arena_take(arena, 2 * d->M, sizeof(real));
+    r->whole.v = ant_arena_take(arena, e->T * d->M + slack, sizeof(real));
+    r->whole.w = ant_arena_take(arena, e->T * d->M + slack, sizeof(real));
+}
+
+/* Spin until the counter has come to `least`; its thread may have to be let onto the core first. */
+static size_t wait_for(atomic_size_t *counter, size_t least)
+{
+    size_t value, spins = 0;
+    while ((value = atomic_load_explicit(counter, memory_order_acquire)) < least) {
+        if (++spins % 1024 == 0)
+            sched_yield();
+    }
+    return value;
+}
+
+/* ---- forward ------------------------------------------------------------------------------------- */
+
+typedef struct forward {
+    engine *e;
+    const relay_problem *p;
+    double tolerance;
+    bool trial;
+    size_t early, late;   /* where the second thread may start: with a long memory, with a short one */
+    run met;              /* of the first thread, where it has merged */
+    atomic_size_t border; /* where it does start; 0: not known yet */
+    atomic_size_t front;  /* rows up to which it has come */
+    atomic_bool refused;
+} forward;
+
+/* scale the slice of `count` parameters from `first` on */
+static void scale(real *parameters, size_t first, size_t count, real factor)
+{
+    for (size_t i = 0; i < count; i++)
+        parameters[first + i] *= factor;
+}
+
+/* The model whose step is LONG steps of this one, under full forcing. */
+static relay_problem long_steps(const engine *e, const relay_problem *p)
+{
+    const ant_model_layout *y = e->layout;
+    const ant_model_dims *d = &y->dims;
+    const ANT_FN(ant_relay) *r = &e->relay;
+    memcpy(r->parameters, p->parameters, y->total * sizeof *r->parameters);
+    if (d->rank > 0)
+        scale(r->parameters, y->WL, d->M * d->rank, LONG);
+    else
+        scale(r->parameters, y->W, d->M * d->L, LONG);
+    scale(r->parameters, y->h, d->M, LONG);
+    scale(r->parameters, y->C, d->M * d->K, LONG);
+    for (size_t m = 0; m < d->M; m++)
+        r->A[m] = 1 + LONG * (p->A[m] - 1);
+    relay_problem coarse = *p;
+    coarse.parameters = r->parameters;
+    coarse.A = r->A;
+    coarse.alpha = 1.0;
+    e->kernels->pack(&coarse, r->packed);
+    return coarse;
+}
+
+/* Every LONG-th row of data and inputs up to the border. */
+static void load_coarse(engine *e, size_t border)
+{
+    const ant_model_dims *d = &e->layout->dims;
+    const group *whole = &e->relay.whole;
+    group *g = &e->relay.coarse;
+    g->begin = 1; /* any time but 0, at which nothing is forced */
+    g->x = g->own_x;
+    g->s = g->own_s;
+    for (size_t i = 0; i <= g->length; i++) {
+        const size_t at = border - past(e) + i * LONG, t = at < e->T ? at : e->T - 1;
+        memcpy(g->own_x + i * d->N, whole->x + t * d->N, d->N * sizeof(real));
+        if (i < g->length && d->K > 0)
+            memcpy(g->own_s + i * d->K, whole->s + t * d->K, d->K * sizeof(real));
+    }
+}
+
+/* z_bar at time t, in the kernel's coordinates. */
+static void teacher_at(const engine *e, const relay_problem *p, size_t t, real *spare, real *out)
+{
+    ANT_FN(ant_reference_teacher)(p, e->relay.whole.x + t * e->layout->dims.N, spare);
+    e->kernels->enter(&e->layout->dims, e->packed, spare, out);
+}
+
+static double largest_gap(const real *a, const real *b, size_t count)
+{
+    double top = 0.0;
+    for (size_t i = 0; i < count; i++) {
+        const double gap = fabs((double)a[i] - (double)b[i]);
+        top = gap <= top ? top : gap; /* NaN passes */
+    }
+    return top;
+}
+
+/* Choose the border and find the state from which the second thread starts, to relay.start. */
+static size_t find_start(forward *f, real *scratch)
+{
+    engine *e = f->e;
+    const size_t M = e->layout->dims.M, steps = e->relay.coarse.length, first = steps / 8;
+    real *start = e->relay.start, *other = start + M;
+    group *g = &e->relay.coarse;
+    bool remembers = false, sane = true;
+    if (M > e->layout->dims.N) { /* two starts: does the model still know after `first` which it was? */
+        const relay_problem coarse = long_steps(e, f->p);
+        load_coarse(e, f->early);
+        teacher_at(e, f->p, f->early - past(e), other, start);
+        for (size_t m = 0; m < M; m++)
+            other[m] = start[m] + 1;
+        e->kernels->advance(&coarse, e->relay.packed, g, other, 0, first, -1.0, false, scratch);
+        memcpy(other, g->z + first * M, M * sizeof *other);
+        e->kernels->advance(&coarse, e->relay.packed, g, start, 0, first, -1.0, false, scratch);
+        remembers = !(largest_gap(other, g->z + first * M, M) <= 1e-3);
+        if (remembers) {
+            e->kernels->advance(&coarse, e->relay.packed, g, g->z + first * M, first, steps, -1.0, false,
+                                scratch);
+            memcpy(start, g->forced + (steps - 1) * M, M * sizeof *start);
+            for (size_t m = 0; m < M; m++)
+                sane = sane && fabs((double)start[m]) < 1e3; /* else the long steps were too long */
+        }
+    }
+    const size_t border = remembers ? f->early : f->late;
+    if (!remembers || !sane)
+        teacher_at(e, f->p, border, other, start);
+    return border;
+}
+
+/* The second thread: from its start to T. */
+static void run_late(forward *f)
+{
+    engine *e = f->e;
+    const size_t M = e->layout->dims.M;
+    real *scratch = e->scratch + e->scratch_count;
+    const size_t border = find_start(f, scratch);
+    atomic_store_explicit(&f->border, border, memory_order_release);
+    const real *from = e->relay.start;
+    for (size_t first = border; first < e->T && !atomic_load(&f->refused);) {
+        const size_t last = first + BLOCK < e->T ? first + BLOCK : e->T;
+        const run r =
+            e->kernels->advance(f->p, e->packed, &e->relay.whole, from, first, last, -1.0, f->trial, scratch);
+        if (r.refused)
+            atomic_store(&f->refused, true);
+        from = e->relay.whole.z + last * M;
+        first = last;
+        atomic_store_explicit(&f->front, last, memory_order_release);
+    }
+    atomic_store_explicit(&f->front, e->T,
+                          memory_order_release); /* also when the first thread need not wait */
+}
+
+/* Steps first .. last-1 of the first thread; the largest state so far is kept. */
+static void run_blocks(forward *f, size_t first, size_t last, double merge)
+{
+    engine *e = f->e;
+    const size_t M = e->layout->dims.M;
+    for (; first < last && !f->met.merged && !atomic_load(&f->refused); first += BLOCK) {
+        const size_t end = first + BLOCK < last ? first + BLOCK : last;
+        if (merge >= 0.0)
+            wait_for(&f->front, end);
+        const double size = f->met.size;
+        f->met = e->kernels->advance(f->p, e->packed, &e->relay.whole, e->relay.whole.z + first * M, first,
+                                     end, merge, f->trial, e->scratch);
+        f->met.size = f->met.size <= size ? size : f->met.size;
+        if (f->met.refused)
+            atomic_store(&f->refused, true);
+    }
+}
+
+/* The first thread: from 0 until it meets the second. */
+static void run_early(forward *f)
+{
+    run_blocks(f, 0, f->early, -1.0);
+    const size_t border = wait_for(&f->border, 1);
+    run_blocks(f, f->early, border, -1.0);
+    run_blocks(f, border, f->e->T, ANT_FN(ant_merge_tolerance)(f->met.size, f->tolerance));
+}
+
+bool ANT_FN(ant_relay_forward)(engine *e, const relay_problem *p, const real *x, const real *s,
+                               double tolerance, bool trial, ant_solve_report *report)
+{
+    const size_t stretch = e->kernels->stretch, expected = e->T / 4 < EXPECTED ? e->T / 4 : EXPECTED;
+    forward f = {.e = e, .p = p, .tolerance = tolerance, .trial = trial};
+    f.late = e->T / 2 / stretch * stretch;
+    f.early = (e->T - expected + past(e) / LONG) / 2 / stretch * stretch;
+    e->relay.whole.x = x;
+    e->relay.whole.s = s == NULL ? e->relay.whole.own_s : s; /* without inputs: of no length */
+#pragma omp parallel num_threads(2)
+    {
+        const bool alone = omp_get_num_threads() == 1;
+        if (alone || omp_get_thread_num() == 1)
+            run_late(&f);
+        if (omp_get_thread_num() == 0)
+            run_early(&f);
+    }
+    if (f.refused)
+        return false;
+    e->relay.again = f.met.steps - f.border;
+    report->iterations = 1;
+    report->repeated_steps += e->relay.again;
+    report->last_change = fmax(report->last_change, f.met.merged ? f.met.gap : 0.0);
+    return true;
+}
+
+/* ---- backward ------------------------------------------------------------------------------------ */
+
+typedef struct backward {
+    engine *e;
+    const relay_problem *p;
+    run adjoint;        /* of the second thread: its steps go from T to 0, or to where the adjoint has died */
+    atomic_size_t made; /* steps whose tiles are ready; SIZE_MAX after the last */
+} backward;
+
+/* The begin of the tile that ends at row `end`. */
+static size_t tile_first(const engine *e, size_t end)
+{
+    return (end - 1) / e->kernels->stretch * e->kernels->stretch;
+}
+
+/* The second thread: the adjoint, tile by tile. */
+static void run_adjoint(backward *b)
+{
+    engine *e = b->e;
+    real *scratch = e->scratch + e->scratch_count;
+    while (b->adjoint.steps < e->T && !b->adjoint.merged) {
+        const size_t end = e->T - b->adjoint.steps, first = tile_first(e, end);
+        e->kernels->adjoint(b->p, e->packed, &e->relay.whole, first, end, scratch, &b->adjoint);
+        atomic_store_explicit(&b->made, b->adjoint.steps, memory_order_release);
+    }
+    atomic_store_explicit(&b->made, SIZE_MAX, memory_order_release);
+}
+
+/* The first thread: the sums of every tile that the adjoint has left behind. */
+static void run_sums(backward *b)
+{
+    enum { MANY = 65536 }; /* steps between two additions of the sums in double */
+    engine *e = b->e;
+    size_t done = 0, since = 0;
+    while (wait_for(&b->made, done + 1) < SIZE_MAX || done < b->adjoint.steps) {
+        const size_t end = e->T - done, first = tile_first(e, end);
+        e->kernels->gather(b->p, e->packed, &e->relay.whole, first, end, e->scratch);
+        done += end - first;
+        since += end - first;
+        if (since > MANY) {
+            e->kernels->close(b->p, e->packed, e->scratch, e->sums);
+            e->kernels->open(&e->layout->dims, e->scratch);
+            since = 0;
+        }
+    }
+}
+
+void ANT_FN(ant_relay_gradient)(engine *e, const relay_problem *p)
+{
+    const size_t bytes = e->layout->dims.M * sizeof(real);
+    memset(e->relay.whole.inject, 0, bytes);
+    memset(e->relay.whole.inject_last, 0, bytes);
+    backward b = {.e = e, .p = p};
+#pragma omp parallel num_threads(2)
+    {
+        const bool alone = omp_get_num_threads() == 1;
+        if (alone || omp_get_thread_num() == 1)
+            run_adjoint(&b);
+        if (omp_get_thread_num() == 0)
+            run_sums(&b);
+    }
+}
