@@ -14,6 +14,7 @@ from __future__ import annotations
 import ctypes as c
 import ctypes.util
 import os
+import re
 import threading
 from pathlib import Path
 from typing import Any, Callable, List, Optional, Tuple
@@ -137,6 +138,19 @@ _FUNCTIONS = {
     "statistics_of": ("status", [c.c_void_p, _size, c.POINTER(s.Statistics)]),
 }
 
+# The library's sentences name options of the command; here each becomes what a Python user has in its place:
+# (where files are read, where arrays are given).
+_OPTIONS = {
+    "--columns": ("columns=", "X[:, columns]"),
+    "--inputs": ("inputs=", "inputs="),
+    "--transpose": ("transpose=True", "X.T"),
+    "--dt": ("dt=", "dt="),
+    "--resume": ("resume()", "resume()"),
+    "--overwrite": ("overwrite=True", "overwrite=True"),
+}
+_OPTION = re.compile("(?:" + "|".join(_OPTIONS) + r")\b")
+_READS_FILES = ("series_load", "train_series", "train_resume_series")
+
 _library: Optional[c.CDLL] = None
 _loading = threading.Lock()
 
@@ -196,10 +210,15 @@ def plain(name: str, *arguments: Any) -> Any:
     return function(name)(*arguments)
 
 
+def in_python(sentence: str, name: str) -> str:
+    """The sentence of a function for somebody who has arguments and no command line."""
+    return _OPTION.sub(lambda option: _OPTIONS[option.group()][name not in _READS_FILES], sentence)
+
+
 def outcome(name: str, *arguments: Any) -> Tuple[int, str]:
     """Call a function that returns a status: (status, sentence)."""
     status = function(name)(*arguments)
-    return status, "" if status == 0 else text(plain("message"))
+    return status, "" if status == 0 else in_python(text(plain("message")), name)
 
 
 def call(name: str, *arguments: Any) -> None:

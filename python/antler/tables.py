@@ -69,6 +69,12 @@ def orbit(source: Any, columns: str = "", inputs: str = "") -> Orbit:
     return Orbit(np.asarray(found.values, dtype=float), names, found.dt, named=bool(found.names))
 
 
+def default_warmup(model: Any, rows: int) -> int:
+    """Rows that force a model before it runs free on data of so many rows, as `antler generate` chooses them."""
+    observed = model.kind == "shplrnn" and model.latent_dim <= model.dim  # then one row gives the whole state
+    return min(int(model.settings.get("warmup", 0)) or (0 if observed else 100), rows // 2)
+
+
 def free_run(model: Any, true: Orbit, steps: int, warmup: Optional[int] = None) -> Orbit:
     """What a model generates alone after it was warmed up on the true orbit; it ends where it diverges."""
     try:

@@ -86,3 +86,22 @@ def test_one_and_three_axes():
     many = Series.of(np.random.default_rng(0).standard_normal((4, 10, 2)))
     assert many.count == 4 and many.dim == 2
     assert Series.of([np.zeros(5), np.zeros(9)]).count == 2
+
+
+def test_sentences_name_arguments_and_no_options(tmp_path):
+    """Where the command would say --columns, Python says what a Python user can do."""
+    (tmp_path / "text.csv").write_text("a,b\n1,2\n2,x\n")
+    with pytest.raises(exceptions.FormatError, match="leave the column out with columns=$"):
+        antler.load(tmp_path / "text.csv")
+    (tmp_path / "one.csv").write_text("a,b\n1,2\n2,3\n")
+    with pytest.raises(exceptions.ArgumentError, match="once in columns= and inputs=$"):
+        antler.load(tmp_path / "one.csv", columns="a,a")
+    x, fit = antler.simulate("lorenz63", 300), antler.Reconstructor(updates=1, verbose=False).fit
+    with pytest.raises(exceptions.DataError, match=r"use X\.T$"):
+        fit(x.T)
+    with pytest.raises(exceptions.DataError, match=r"leave it out with X\[:, columns\]$"):
+        fit(x * [1.0, 0.0, 1.0])
+    settings = dict(updates=1, sequence_length=20, results=str(tmp_path))
+    antler.train(settings, x, verbose=False)
+    with pytest.raises(exceptions.ArgumentError, match=r"; resume\(\) goes on with it, overwrite=True replaces it"):
+        antler.train(settings, x, verbose=False)

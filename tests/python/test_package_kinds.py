@@ -19,6 +19,23 @@ def test_a_kind_trains_runs_and_is_measured(lorenz, small, kind, tmp_path):
     np.testing.assert_array_equal(model.generate(5, state=np.zeros(STATES[kind])), model.generate(5))
 
 
+@pytest.mark.parametrize("kind", STATES)
+def test_the_estimator_has_every_kind(lorenz, small, kind, tmp_path):
+    model = antler.Reconstructor(model=kind, warmup=5, device="cpu", verbose=False, **small).fit(lorenz)
+    assert model.model_.kind == kind and np.asarray(model.generate(20)).shape == (20, 3)
+    model.save(tmp_path / "model.npz")
+    again = antler.Reconstructor.load(tmp_path / "model.npz")
+    assert again.model == kind
+    np.testing.assert_array_equal(again.generate(20, context=lorenz), model.generate(20, context=lorenz))
+
+
+@pytest.mark.parametrize("kind", ["shplrnn", *STATES])
+def test_a_gpu_that_is_not_there_is_one_sentence(lorenz, small, kind, monkeypatch):
+    monkeypatch.setenv("ANTLER_CUDA_DRIVER", "/nowhere/libcuda.so.1")
+    with pytest.raises(exceptions.DeviceError, match="no NVIDIA driver.*compute on the CPU"):
+        antler.Reconstructor(model=kind, warmup=5, device="cuda", verbose=False, **small).fit(lorenz)
+
+
 def test_the_lssm_runs_as_a_shplrnn_of_low_rank(lorenz, small, tmp_path):
     model = antler.train(dict(small, model="lssm", kappa=0.8, start_lr=5e-3, results=str(tmp_path)), lorenz)[0].model
     p = model.parameters

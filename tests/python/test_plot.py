@@ -100,6 +100,15 @@ class Pictures(unittest.TestCase):
         np.testing.assert_allclose(lines(axes[1, 0])[0][1, 0], 0.01)
         self.assertEqual(plot.series(*self.pair, full=False).shape, (3, 1))
 
+    def test_a_model_is_brought_into_line_with_the_data(self):
+        true, run = tables.orbit(self.pair[0]), antler.load_run(self.one)
+        free = run.model.generate(50, context=true.x)  # warmed up on 100 rows, because M > N
+        ready = antler.Reconstructor.load(self.one)
+        for source in (run, run.model, ready):
+            drawn = lines(plot.series(true, source, rows=50, full=False)[0, 0])
+            np.testing.assert_allclose(drawn[0][:, 1], true.x[101:151, 0])
+            np.testing.assert_allclose(drawn[1][:, 1], free[:, 0])
+
     def test_a_diverged_orbit_does_not_squeeze_the_true_one(self):
         true, wild = np.sin(np.arange(400.0)), np.exp(np.arange(400.0))
         low, high = plot.series(true, wild, full=False)[0, 0].get_ylim()

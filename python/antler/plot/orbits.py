@@ -5,6 +5,7 @@ Every function takes arrays, files or a run, draws on the axes that are given or
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, List, Optional, Sequence, Tuple
 
 import numpy as np
@@ -12,19 +13,30 @@ from matplotlib.ticker import MaxNLocator
 
 from ..curves import envelope, limits, logarithmic_rows
 from ..measures import embed, hellinger, power_spectrum
-from ..tables import free_run, orbit
+from ..tables import default_warmup, free_run, orbit
 from . import style
 from .style import GENERATED, TRUE
+
+
+def _model_of(source: Any) -> Any:
+    """The model of a Reconstructor or a run, a model itself; None for anything else."""
+    known = (getattr(source, "model_", None), getattr(source, "model", None), source)
+    return next((model for model in known if hasattr(model, "generate")), None)
 
 
 def pair(true: Any, generated: Any) -> Tuple[np.ndarray, np.ndarray, List[str], float]:
     """Both orbits with what is known of them: x (T, N), y (T', N), names, dt.
 
-    In place of a generated orbit a run or a model may be given: it runs free, as far as the true orbit is long.
+    In place of a generated orbit a run, a model or a Reconstructor may be given: it is warmed up on the first rows
+    of the true orbit and runs free from there on, and the true orbit is shown from the same row on.
     """
-    true = orbit(true)
-    model = getattr(generated, "model", generated)
-    generated = free_run(model, true, len(true.x)) if hasattr(model, "generate") else orbit(generated)
+    true, model = orbit(true), _model_of(generated)
+    if model is None:
+        generated = orbit(generated)
+    else:
+        first = default_warmup(model, len(true.x)) + 1
+        generated = free_run(model, true, len(true.x) - first, first - 1)
+        true = replace(true, x=true.x[first:])
     if true.x.shape[1] != generated.x.shape[1]:
         raise ValueError(f"the true orbit has {true.x.shape[1]} variables, the generated one {generated.x.shape[1]}")
     return true.x, generated.x, true.names if true.named else generated.names, true.dt or generated.dt
@@ -108,8 +120,8 @@ def series(
 ) -> Any:
     """The variables one below the other, true and generated: `rows` rows on the left, the whole on the right.
 
-    The first generated row stands for row `offset` of the true orbit: the warm-up plus one. Returns axes
-    (N, 2), or (N, 1) without `full`.
+    The first row of a generated orbit stands for row `offset` of the true one: the warm-up plus one. A run or a model
+    in its place is brought into line by itself. Returns axes (N, 2), or (N, 1) without `full`.
     """
     x, y, names, known = pair(true, generated)
     step, x = dt or known, x[offset:]

@@ -18,7 +18,7 @@ from .. import curves
 from .. import measures as measuring
 from ..exceptions import AntlerError
 from ..runs import Run
-from ..tables import Orbit, free_run, has_diverged, measures, orbit, varying
+from ..tables import Orbit, default_warmup, free_run, has_diverged, measures, orbit, varying
 
 VALUES = 350_000  # of all orbits together: a page of a few megabytes
 VARIABLES = 12  # drawn one by one; more are in the heat map
@@ -71,13 +71,10 @@ class Truths:
         return self.known[key]
 
 
-def _warmup(run: Run) -> int:
-    """Rows that force the model before it runs free: as it was evaluated, or as `antler generate` chooses."""
+def _warmup(run: Run, rows: int) -> int:
+    """Of the `rows` rows of the true orbit, those that force the model before it runs free: as it was evaluated."""
     known = (run.metrics or {}).get("free_run", {}).get("warmup")
-    if known is not None:
-        return int(known)
-    trained = int(run.settings.get("warmup", 0))
-    return trained or (100 if run.model.latent_dim > run.model.dim else 0)
+    return default_warmup(run.model, rows) if known is None else min(int(known), max(0, rows - 2))
 
 
 def _budget(runs: Sequence[Run], variables: int) -> int:
@@ -179,7 +176,7 @@ def _status(run: Run) -> str:
 
 def _free_part(run: Run, true: Orbit, rows: int, delay: int, stride: int) -> Dict[str, Any]:
     """The free run of a model and its comparison with the true orbit."""
-    warmup = min(_warmup(run), max(0, len(true.x) - 2))
+    warmup = _warmup(run, len(true.x))
     steps = int(np.clip(len(true.x) - warmup - 1, 1000, FREE_ROWS))
     free = free_run(run.model, true, steps, warmup)
     found: Dict[str, Any] = {"warmup": warmup, "rows": len(free.x)}
