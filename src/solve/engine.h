@@ -61,7 +61,7 @@ bool ANT_FN(ant_relay_fits)(const ANT_FN(ant_engine) * engine);
 void ANT_FN(ant_relay_carve)(ANT_FN(ant_engine) * engine, ant_arena *arena);
 bool ANT_FN(ant_relay_forward)(ANT_FN(ant_engine) * engine, const ANT_FN(ant_problem) * p, const real *x,
                                const real *s, double tolerance, bool trial, ant_solve_report *report);
-void ANT_FN(ant_relay_gradient)(ANT_FN(ant_engine) * engine, const ANT_FN(ant_problem) * p);
+void ANT_FN(ant_relay_gradient)(ANT_FN(ant_engine) * engine, const ANT_FN(ant_problem) * p); /* also opens */
 
 /* The memory of one group of segments of `length` steps; x and s of the caller where there is one lane. */
 ANT_FN(ant_group) ANT_FN(ant_group_carve)(const ANT_FN(ant_engine) * engine, ant_arena *arena, size_t length);

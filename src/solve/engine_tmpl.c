@@ -223,7 +223,8 @@ static bool run_forward(engine *e, const engine_problem *p, double merge, bool t
 static void load(engine *e, const engine_problem *p, const real *const *x, const real *const *s)
 {
     e->kernels->pack(p, e->packed);
-#pragma omp parallel for schedule(static, 1) num_threads(e->threads) if (e->groups > 1)
+/* A relay has next to nothing to load: its second thread wakes up while the first is at work already. */
+#pragma omp parallel for schedule(static, 1) num_threads(e->threads) if (e->groups > 1 && !e->relays)
     for (size_t g = 0; g < e->groups; g++)
         load_group(e, p, x, s, g);
 }
@@ -405,9 +406,10 @@ void ANT_FN(ant_engine_gradient)(engine *e, const engine_problem *p, const real 
     const size_t count = ANT_FN(ant_sums_count)(e->layout);
     memset(e->sums, 0, e->slots * count * sizeof *e->sums);
     memset(sums, 0, count * sizeof *sums);
-    for (size_t slot = 0; slot < e->slots && e->kernels->open != NULL; slot++)
+    const bool relay = e->relays && e->relay.again > e->T / SHORT;
+    for (size_t slot = 0; slot < e->slots && e->kernels->open != NULL && !relay; slot++)
         e->kernels->open(&e->layout->dims, e->scratch + slot * e->scratch_count);
-    if (e->relays && e->relay.again > e->T / SHORT) {
+    if (relay) {
         ANT_FN(ant_relay_gradient)(e, p);
         e->dirty[0] = true;
         add_first_states(e, p, x, sums);

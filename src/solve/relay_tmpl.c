@@ -282,6 +282,7 @@ static void run_adjoint(backward *b)
 {
     engine *e = b->e;
     real *scratch = e->scratch + e->scratch_count;
+    e->kernels->open(&e->layout->dims, scratch);
     while (b->adjoint.steps < e->T && !b->adjoint.merged) {
         const size_t end = e->T - b->adjoint.steps, first = tile_first(e, end);
         e->kernels->adjoint(b->p, e->packed, &e->relay.whole, first, end, scratch, &b->adjoint);
@@ -296,6 +297,7 @@ static void run_sums(backward *b)
     enum { MANY = 65536 }; /* steps between two additions of the sums in double */
     engine *e = b->e;
     size_t done = 0, since = 0;
+    e->kernels->open(&e->layout->dims, e->scratch);
     while (wait_for(&b->made, done + 1) < SIZE_MAX || done < b->adjoint.steps) {
         const size_t end = e->T - done, first = tile_first(e, end);
         e->kernels->gather(b->p, e->packed, &e->relay.whole, first, end, e->scratch);
