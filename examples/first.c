@@ -42,8 +42,8 @@ int main(int argc, char **argv)
     const antler_train_events events = {.row = show};
     antler_settings_default(&settings);
     TRY(antler_settings_set(&settings, "latent_dim=5"));
-    TRY(antler_settings_set(&settings, "updates=2000"));
-    TRY(antler_settings_set(&settings, "log_interval=500"));
+    TRY(antler_settings_set(&settings, "updates=6000"));
+    TRY(antler_settings_set(&settings, "log_interval=1000"));
     for (int i = 1; i < argc; i++)
         TRY(antler_settings_set(&settings, argv[i]));
     TRY(antler_trainer_create(&settings, train, &trainer));

@@ -111,7 +111,7 @@ function attractor() {
   const side = (column) => ({ title: { text: truth.labels[column] }, gridcolor: css("--grid"), showbackground: false,
     zerolinecolor: css("--grid"), color: css("--text"), showspikes: false,
     range: range(truth.orbit.solid[column], mine.solid[column] || []) });
-  const far = narrow() ? 1.6 : 1.42;
+  const far = narrow() ? 1.9 : 1.42;
   const scene = { xaxis: side(i), yaxis: side(j), zaxis: side(k), dragmode: "orbit", aspectmode: "cube",
     uirevision: "keep", camera: { eye: { x: far, y: -far, z: 0.42 * far }, center: { x: 0, y: 0, z: -0.16 } } };
   return plot("fig-attractor", traces, layout(narrow() ? 380 : 560, { scene, margin: { l: 0, r: 0, t: 24, b: 0 }, uirevision: "keep" }));
