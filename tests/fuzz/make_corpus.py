@@ -67,6 +67,7 @@ write("npz", "packed_foreign", members([("a", x), ("b", x), ("dt", dt)]), 0x81)
 write("csv", "comma", b"x,y,z\n1,2,3\n4,5,6\n-7.5,8e-3,.9\n")
 write("csv", "plain", b"1 2\n3 4\n5 6\n", 1)
 write("csv", "semicolon", b'"a ""b""";c\r\n1.5;2\r\n"3";4 # end\r\n')
-write("csv", "own", b"# antler: dt=0.01\n# antler: mean=1,2\n# antler: scale=1,2\n# antler: inputs=1\nx,y,u\n1,2,3\n4,5,6\n")
+write("csv", "own", b"# antler: dt=0.01\n# antler: mean=1,2\n# antler: scale=1,2\n# antler: inputs=1\n"
+      b"x,y,u\n1,2,3\n4,5,6\n")
 write("csv", "tab", b"\xef\xbb\xbf t\tv\n\n1\t2\n nan\t-inf\n1D3\t1e400\n")
 write("csv", "digits", b"0.1234567890123456789,1.7976931348623157e308\n4.9e-324,123456789012345678901234567890\n")

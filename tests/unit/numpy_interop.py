@@ -28,7 +28,8 @@ def cases():
                 typed = base > 60 if letter == "?" else base.astype(order + letter)
                 for rank, values in ((1, typed[0, :, 0]), (2, typed[0]), (3, typed)):
                     array = numpy.array(values, order=layout)
-                    name = "%s_%s_%s_%d.npy" % (letter.replace("?", "b"), "little" if order == "<" else "big", layout, rank)
+                    ends = "little" if order == "<" else "big"
+                    name = "%s_%s_%s_%d.npy" % (letter.replace("?", "b"), ends, layout, rank)
                     rows = {1: [values[:, None]], 2: [values], 3: list(values)}[rank]
                     yield name, array, rows, ""
     base = random.normal(size=(40, 3))
