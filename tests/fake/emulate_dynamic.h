@@ -7,6 +7,8 @@
 
 #include "emulate.h"
 
+#include <cstdio>
+#include <cstdlib>
 #include <thread>
 
 #undef __shared__
@@ -37,6 +39,7 @@ static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w)
 #define leave_word      ptx_leave_word
 #define look_at_word    ptx_look_at_word
 #define own_thread      ptx_own_thread
+#define team_barrier    ptx_team_barrier
 #include "../../src/engine/cuda/kernels/common.cuh"
 #undef copy_ahead
 #undef copy_quad_ahead
@@ -45,6 +48,7 @@ static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w)
 #undef leave_word
 #undef look_at_word
 #undef own_thread
+#undef team_barrier
 
 template <class number> INLINE void copy_ahead(number *to, const number *from)
 {
@@ -71,6 +75,16 @@ static inline void __nanosleep(unsigned)
 INLINE int own_thread()
 {
     return (int)threadIdx.x;
+}
+/* Blocks run one after the other here, so that a team of several would never meet. */
+INLINE void team_barrier(unsigned *, unsigned blocks, unsigned &phase)
+{
+    if (blocks != 1) {
+        std::fprintf(stderr, "emulated GPU: a team of %u blocks cannot run here; make the work smaller\n", blocks);
+        std::abort();
+    }
+    phase++;
+    __syncthreads();
 }
 
 #endif
