@@ -80,7 +80,8 @@ INLINE int own_thread()
 INLINE void team_barrier(unsigned *, unsigned blocks, unsigned &phase)
 {
     if (blocks != 1) {
-        std::fprintf(stderr, "emulated GPU: a team of %u blocks cannot run here; make the work smaller\n", blocks);
+        std::fprintf(stderr, "emulated GPU: a team of %u blocks cannot run here; make the work smaller\n",
+                     blocks);
         std::abort();
     }
     phase++;
