@@ -88,6 +88,37 @@ INLINE void pass_forward(const solve_problem &p, solve_memory &memory, const blo
 #endif
 }
 
+// Passes over all stretches until neighbours meet.  Leaves X of every stretch in memory.tangent.
+INLINE void solve_forward(const solve_problem &p, solve_memory &memory, border_team &team, const block_work &work)
+{
+    border_side side;
+    int iteration = 0, followed = 0;
+    bool exact;
+#pragma unroll
+    for (int k = 0; k < ROW_BLOCKS; k++)
+        side.out[k] = 0;
+    begin_at_teacher(p, work, side, true);
+    side.closed = true;
+    side.jump = 1 / real(0);
+    for (;;) {
+        const bool renew = !(side.jump <= p.freeze); // X of nearly the same trajectory serves as well
+        pass_forward(p, memory, work, side, renew, followed);
+        followed += renew;
+        write_maps(p, memory, work, iteration >= p.max_iterations, false); // then ends are handed on as they are: exact after `chunks` rounds
+        exact = join_borders(memory.border, team, side, p.tolerance, 0);
+        if (++iteration >= p.max_iterations + p.fallback || exact)
+            break;
+        begin_at_teacher(p, work, side, false);
+    }
+    if (team.block == 0 && own_thread() == 0) {
+        double *facts = p.facts + FACTS * work.replica;
+        facts[FACT_ITERATIONS] = iteration;
+        facts[FACT_LAST_JUMP] = side.jump;
+        facts[FACT_CONVERGED] = exact && iteration <= p.max_iterations;
+    }
+    __syncthreads();
+}
+
 INLINE void pass_backward(const solve_problem &p, const block_work &work, border_side &side)
 {
     const worker me = hire(p, work);
@@ -103,44 +134,29 @@ INLINE void pass_backward(const solve_problem &p, const block_work &work, border
     run_backward(p, me, here, find_base(p, work, here), side.out);
 }
 
-// Passes over all stretches until neighbours meet: the states, whose X of every stretch stays in memory.tangent, or their adjoint.  That
-// is linear: its second pass is exact, and the join after it proves so.
-INLINE void solve_way(const solve_problem &p, solve_memory &memory, border_team &team, const block_work &work, bool back)
+// The adjoint of all stretches.  It is linear: the second pass is exact, and the join after it proves so.
+INLINE void solve_backward(const solve_problem &p, solve_memory &memory, border_team &team, const block_work &work)
 {
     const int block = team.block;
     border_side side;
-    int passes = 0, followed = 0;
-    bool exact;
 #pragma unroll
     for (int k = 0; k < ROW_BLOCKS; k++)
         side.in[k] = side.out[k] = 0;
-    if (!back)
-        begin_at_teacher(p, work, side, true);
-    side.closed = true;
-    side.jump = 1 / real(0);
-    team.block = back ? (int)team.blocks - 1 - block : block;
+    team.block = (int)team.blocks - 1 - block;
+    int round = 0;
+    bool exact;
     for (;;) {
-        const bool renew = !(side.jump <= p.freeze); // X of nearly the same trajectory serves as well
-        const bool plain = !back && passes >= p.max_iterations; // ends are handed on as they are: exact after `chunks` rounds
-        if (back)
-            pass_backward(p, work, side);
-        else
-            pass_forward(p, memory, work, side, renew, followed);
-        followed += renew;
-        write_maps(p, memory, work, plain, back);
-        exact = join_borders(memory.border, team, side, back ? real(0) : p.tolerance, back ? 10 * p.tolerance : real(0));
-        if (++passes >= (back ? p.chunks + 1 : p.max_iterations + p.fallback) || exact)
+        pass_backward(p, work, side);
+        write_maps(p, memory, work, false, true);
+        exact = join_borders(memory.border, team, side, 0, 10 * p.tolerance);
+        if (++round > p.chunks || exact)
             break;
-        if (!back)
-            begin_at_teacher(p, work, side, false);
     }
     team.block = block;
     if (block == 0 && own_thread() == 0) {
         double *facts = p.facts + FACTS * work.replica;
-        facts[back ? FACT_ROUNDS_BACK : FACT_ITERATIONS] = passes;
-        facts[back ? FACT_JUMP_BACK : FACT_LAST_JUMP] = side.jump;
-        if (!back)
-            facts[FACT_CONVERGED] = exact && passes <= p.max_iterations;
+        facts[FACT_ROUNDS_BACK] = round;
+        facts[FACT_JUMP_BACK] = side.jump;
     }
     __syncthreads();
 }
@@ -199,17 +215,15 @@ INLINE void solve_all(const solve_problem &p, solve_memory &memory, border_team 
         for_shares(p, me, work, [&](const stretch &share, size_t at) { find_teachers(p, me, share, at); });
         __syncthreads();
     }
-#pragma unroll 1
-    for (int way = 0; way < 2; way++) { // one copy of the code for both
-        if (way == 1) {
-            const worker me = hire(p, work);
-            double squares = 0;
-            for_shares(p, me, work, [&](const stretch &share, size_t at) { squares += find_errors(p, me, share, at); });
-            leave_squares(memory, me, squares);
-            __syncthreads();
-        }
-        solve_way(p, memory, team, work, way == 1);
+    solve_forward(p, memory, team, work);
+    {
+        const worker me = hire(p, work);
+        double squares = 0;
+        for_shares(p, me, work, [&](const stretch &share, size_t at) { squares += find_errors(p, me, share, at); });
+        leave_squares(memory, me, squares);
+        __syncthreads();
     }
+    solve_backward(p, memory, team, work);
     {
         const worker me = hire(p, work);
         for_shares(p, me, work, [&](const stretch &share, size_t at) { find_y(p, me, share, at); });
