@@ -9,7 +9,7 @@
 /* How the work is divided; it follows from the settings and the GPU alone, never from how many runs are
  * there. */
 typedef struct ant_cuda_plan {
-    int warps;  /* of one block */
+    int warps;  /* stretches of one block at a time; shadows come beside them */
     int newton; /* 1: borders are joined with full matrices, 0: with their diagonals */
     int blocks; /* of one run */
     int chunks; /* stretches of a sequence; 1: sequential */

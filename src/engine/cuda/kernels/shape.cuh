@@ -1,8 +1,9 @@
 // shape.cuh - the shape of a shPLRNN at compile time, and its weights as a warp sees them.
 //
 // Macros from the host: M, N, L, K (SPEC 1), CLIPPED (0 or 1).  A warp owns a stretch of time.  A product towards hidden
-// units gives lane l the units u * 32 + l.  A product towards latent rows gives lane l row l % ROW_LANES and a share of the
-// units, so that PARTS lanes add up to a row; for M > 32 it gives lane l the rows l + 32 k.
+// units gives lane l the units u * 32 + l.  A product towards latent rows, with weights in registers, exchanges sums between lanes until each
+// row has an owner (row_owners).  Otherwise lane l has row l % ROW_LANES and a share of the units, so that PARTS lanes add up to a
+// row; for M > 32 it has the rows l + 32 k.
 #ifndef ANT_SHAPE_CUH
 #define ANT_SHAPE_CUH
 
@@ -21,12 +22,12 @@
 #define MASKS      (UNITS * (1 + CLIPPED))
 #define NP         ((N + 3) / 4 * 4)
 
-// Derived weights of one replica, in reals, made by prepare.cu.  A matrix over (latent, hidden) is kept in two orders:
+// Derived weights of one replica, in reals, made by pack.cuh.  A matrix over (latent, hidden) is kept in two orders:
 // towards units as [latent / 4][hidden, of LS][latent % 4], towards rows as [hidden / 4][latent][hidden % 4], so that in either
 // product a lane reads four numbers at once and neighbouring lanes read neighbouring fours.
 #define PACK_V  0                      // V^T towards units
 #define PACK_WR (PACK_V + MP * LS)     // W towards rows
-#define PACK_W  (PACK_WR + MP * LP)    // W towards units: the way back
+#define PACK_W  (PACK_WR + MP * LP)    // W towards units: the way back; from registers also forward
 #define PACK_VR (PACK_W + MP * LS)     // V^T towards rows
 #define PACK_b  (PACK_VR + MP * LP)    // (LP)
 #define PACK_A  (PACK_b + LP)          // (MP) tanh(Abar)
@@ -152,6 +153,20 @@ static __device__ constexpr row_owners find_owners()
 
 #if RESIDENT
 static __device__ const row_owners owners_of_rows = find_owners();
+
+static __device__ constexpr bool every_row_has_one_owner()
+{
+    const row_owners owners = find_owners();
+    int count[M] = {};
+    for (int lane = 0; lane < 32; lane++)
+        if (owners.row[lane] >= 0)
+            count[owners.row[lane]]++;
+    for (int m = 0; m < M; m++)
+        if (count[m] != 1)
+            return false;
+    return true;
+}
+static_assert(every_row_has_one_owner(), "sums over lanes would lose a row");
 #endif
 
 // from: a matrix over (latent, hidden), towards units; rows: towards rows.

@@ -1,7 +1,7 @@
 // solve.cu - forced trajectories, their loss and the sums of its gradient (SPEC 2, 3), for many replicas at once.
 //
-// Time is cut into stretches, one per warp.  Inside a stretch steps are exact and the state never leaves the warp;
-// `join_borders` makes neighbouring stretches meet.  With one stretch per sequence this is the sequential solver.
+// Time is cut into stretches, one per warp.  Inside a stretch steps are exact and the state never leaves the warp; other
+// warps, the shadows, follow with its derivative; `join_borders` makes neighbouring stretches meet.  With one stretch per sequence this is the sequential solver.
 // The adjoint goes the same way backwards.  All blocks of a replica form a team that meets at team_barrier, so
 // one launch is a whole forward and backward pass.
 //
@@ -12,7 +12,6 @@
 // variant: -DREAL_BITS=32 -DM=16 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=1 -DCHUNKED=1
 // variant: -DREAL_BITS=32 -DM=128 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=0 -DCHUNKED=1
 // variant: -DREAL_BITS=64 -DM=5 -DN=3 -DL=50 -DK=2 -DCLIPPED=1 -DWARPS=8 -DNEWTON=1 -DCHUNKED=0
-// spills: solve (weights take nearly all registers; what is spilled lies outside the loops over steps on sm_90)
 #if !defined REAL_BITS || !defined M || !defined N || !defined L || !defined K || !defined CLIPPED || !defined WARPS || !defined CHUNKED || !defined NEWTON
 #error "the host gives the macros named above"
 #endif
