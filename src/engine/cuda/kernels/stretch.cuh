@@ -24,7 +24,8 @@ struct solve_problem { // mirrored in solver.c
     int max_iterations;
     int flow; // teacher: 1 flow, 0 stop
     int replicas;
-    int staged;                      // 1: records of the team fit into shared memory behind the phase's
+    int group;                       // blocks of a group of the team
+    int staged;                      // 1: the records of a group and of all groups fit into shared memory behind the rest
     int fallback;                    // passes after max_iterations, in which ends are handed on as they are
     real alpha, tolerance;
     real freeze;                     // jump below which border matrices are not renewed
@@ -35,11 +36,12 @@ struct solve_problem { // mirrored in solver.c
     real *rows;                      // (replicas, batch, T+1, ROW)
     unsigned *masks;                 // (replicas, batch, T, MASKS)
     real *hidden, *delta;            // (replicas, batch, T, LP), when KEEP_HIDDEN: phi, and dloss/dphi
-    real *records;                   // (replicas, 2, blocks + 1, RECORD)
+    real *records;                   // (replicas, 2 blocks + groups, RECORD)
+    unsigned long long *starts;      // (replicas, 2, blocks, M, WORDS), zero between launches
     real *partial;                   // (replicas, blocks, SUMS)
     double *squares;                 // (replicas, blocks)
     double *sums;                    // (replicas, SUMS)
-    unsigned *arrived;               // (replicas), zero at launch
+    unsigned *arrived;               // (replicas, MEETING_WORDS), zero at launch: the barrier's count, then gaps
     double *facts;                   // (replicas, FACTS): iterations, jump, rounds back, jump back, converged, loss
 };
 
@@ -103,22 +105,47 @@ struct alignas(16) warp_memory {
 #endif
 };
 
-struct alignas(16) solve_memory {
-    border_memory border;
-    warp_memory warp[WARPS];
+struct progress { // of the passes forward; the first thread keeps it
+    int iterations, followed; // followed: those with shadows
+    real before, jump;        // of the comparison before the last, 0: none, and of the last
+    real allowed;
+    unsigned round; // the last comparison
+    bool open;      // nobody has looked at it yet
+};
+
+// What outlives the sums, for the case that the adjoint has to go on after them.
+struct alignas(16) kept_memory {
+    border_memory border[2];     // forward, backward
     real tangent[WARPS][MATRIX]; // X of each warp's stretch
-#if SHADOWS
+    double squares[CREW];
+    border_count count;
+    progress forward;
+};
+
+struct alignas(16) walk_memory {
+    warp_memory warp[WARPS];
+    chain_memory chain;
+#if SHADOWS && !WHOLE_J
     real jacobian[WARPS + 1][MATRIX]; // the last one: of lanes without a stretch
 #endif
-    double squares[CREW];
 };
 
 // A block's shared memory: the weights that every step reads, where they fit, then the room of the phase that it is in.
 #define STAGED_BYTES (STAGED_PACK ? STAGE_COUNT * (REAL_BITS / 8) : 0)
 
-INLINE solve_memory &solving_room()
+INLINE kept_memory &kept_room()
 {
-    return *reinterpret_cast<solve_memory *>(bytes + STAGED_BYTES);
+    return *reinterpret_cast<kept_memory *>(bytes + STAGED_BYTES);
+}
+
+INLINE unsigned char *phase_room()
+{
+    return bytes + STAGED_BYTES + sizeof(kept_memory);
+}
+
+INLINE walk_memory &walking_room()
+{
+    return *reinterpret_cast<walk_memory *>(phase_room());
 }
 
 INLINE const real *staged_weights(const real *pack)
@@ -171,7 +198,7 @@ INLINE worker hire(const solve_problem &p, const block_work &work)
     me.warp = me.shadow ? (thread / 32 - WARPS) * PER_SHADOW : thread / 32;
     me.pack = p.pack + (size_t)work.replica * PACK;
     me.staged = staged_weights(me.pack);
-    me.memory = &solving_room().warp[me.warp];
+    me.memory = &walking_room().warp[me.warp];
     find_rows(me.row, me.shadow ? M + 32 : me.lane);
     me.place = ROW_BLOCKS > 1 ? me.lane : me.row[0] < 0 ? 0 : me.row[0];
 #if RESIDENT
@@ -361,8 +388,10 @@ INLINE void activate(const real (&b)[UNITS], const real (&reach)[UNITS], real (&
 INLINE void leave_trail(const worker &me, unsigned step, unsigned &limit, const unsigned (&masks)[MASKS])
 {
     trail &behind = me.memory->behind;
-    while (step > limit)
-        limit = (unsigned)(look_at_word(&behind.read) >> 32) + TRAIL;
+    while (step > limit) {
+        const unsigned read = me.lane == 0 ? (unsigned)(look_near(&behind.read) >> 32) : 0u;
+        limit = __shfl_sync(ALL_LANES, read, 0) + TRAIL;
+    }
 #pragma unroll
     for (int first = 0; first < MASKS; first += 32) {
         constexpr int count = MASKS < 32 ? MASKS : 32;
@@ -373,53 +402,74 @@ INLINE void leave_trail(const worker &me, unsigned step, unsigned &limit, const 
                 word = me.lane == 32 - count + k ? masks[first + k < MASKS ? first + k : 0] : word;
         const int k = first + me.lane - (32 - count);
         if (me.lane >= 32 - count && k < MASKS)
-            leave_word(&behind.masks[step % TRAIL][k], word, step);
+            leave_near(&behind.masks[step % TRAIL][k], word, step);
     }
 }
 
-INLINE void find_masks(const trail &behind, unsigned step, unsigned (&masks)[MASKS])
+#define WATCHED ((MASKS + TANGENT_LANES - 1) / TANGENT_LANES) // words of a step that one lane looks at
+
+// Look at this lane's words of a step, those that are not there yet.
+INLINE void look_out(trail &behind, unsigned step, int lane, bool acts, unsigned long long (&words)[WATCHED])
+{
+#pragma unroll
+    for (int w = 0; w < WATCHED; w++) {
+        const int k = w * TANGENT_LANES + lane % TANGENT_LANES;
+        if (acts && k < MASKS && (unsigned)(words[w] >> 32) != step)
+            words[w] = look_near(&behind.masks[step % TRAIL][k]);
+    }
+}
+
+// The masks of a step, which `words` may have already.  By whole warps; acts: this lane's group has such a step.
+INLINE void find_masks(trail &behind, unsigned step, int lane, bool acts, unsigned long long (&words)[WATCHED], unsigned (&masks)[MASKS])
 {
     for (;;) {
         bool there = true;
 #pragma unroll
-        for (int k = 0; k < MASKS; k++) {
-            const unsigned long long word = look_at_word(&behind.masks[step % TRAIL][k]);
-            masks[k] = (unsigned)word;
-            there = there && (unsigned)(word >> 32) == step;
-        }
-        if (there)
-            return;
+        for (int w = 0; w < WATCHED; w++)
+            there = there && (!acts || w * TANGENT_LANES + lane % TANGENT_LANES >= MASKS || (unsigned)(words[w] >> 32) == step);
+        if (__ballot_sync(ALL_LANES, there) == ALL_LANES)
+            break;
         __nanosleep(40); // the walkers need the memory more than this question
+        look_out(behind, step, lane, acts, words);
     }
+#pragma unroll
+    for (int k = 0; k < MASKS; k++)
+        masks[k] = __shfl_sync(ALL_LANES, (unsigned)words[k / TANGENT_LANES], k % TANGENT_LANES, TANGENT_LANES);
 }
 
 // X of some stretches, a group of lanes for each, step after step as soon as they are made.  passes: those that were followed before.
 INLINE void follow(const solve_problem &p, const worker &me, const block_work &work, unsigned passes)
 {
-    solve_memory &memory = solving_room();
+    walk_memory &memory = walking_room();
     const forcing strength = {p.warmup, p.alpha};
     const int wanted = me.warp + me.lane / TANGENT_LANES, warp = wanted < WARPS ? wanted : WARPS - 1;
     const stretch here = find_stretch(p, wanted < WARPS ? work.first + warp : work.items, work.items);
     const unsigned steps = here.works ? (unsigned)(here.last - here.first) : 0;
     const unsigned longest = __reduce_max_sync(ALL_LANES, steps), common = ~__reduce_max_sync(ALL_LANES, ~steps);
     trail &behind = memory.warp[warp].behind;
-    real *J = memory.jacobian[wanted < WARPS ? warp : WARPS], *X = wanted < WARPS ? memory.tangent[warp] : memory.jacobian[WARPS];
+#if WHOLE_J
+    real *J = nullptr, *X = kept_room().tangent[warp];
+#else
+    real *J = memory.jacobian[wanted < WARPS ? warp : WARPS], *X = wanted < WARPS ? kept_room().tangent[warp] : memory.jacobian[WARPS];
+#endif
     unsigned masks[MASKS];
+    unsigned long long words[WATCHED] = {};
     tangent derivative;
-    tangent_begin(derivative, me.lane);
-    store_tile(X, identity_tile(derivative.at), derivative.at);
+    tangent_begin(derivative, me.lane, J, X);
     const auto advance = [&](unsigned i, bool acts) {
         const unsigned step = passes * steps + i + 1;
-        if (acts)
-            find_masks(behind, step, masks);
-        tangent_step(derivative, me.staged, masks, strength.at(here.first + (int)i), J, X, acts);
+        find_masks(behind, step, me.lane, acts, words, masks);
+        look_out(behind, step + 1, me.lane, acts && i + 1 < steps, words); // ahead, while there is other work
+        tangent_step(derivative, me.staged, masks, strength.at(here.first + (int)i), acts);
         if (acts && step % (TRAIL / 4) == 0 && me.lane % TANGENT_LANES == 0)
-            leave_word(&behind.read, 0, step);
+            leave_near(&behind.read, 0, step);
     };
     for (unsigned i = 0; i < common; i++)
         advance(i, true);
     for (unsigned i = common; i < longest; i++) // lengths differ by one, and some groups have no stretch
         advance(i, i < steps);
+    if (wanted < WARPS)
+        tangent_end(derivative, me.lane, X);
     __syncwarp();
 }
 #endif
@@ -564,10 +614,13 @@ INLINE void run_backward(const solve_problem &p, const worker &me, const stretch
         for (int k = 0; k < ROW_BLOCKS; k++)
             v[k] = with.A[k] * v[k] + sum[k];
         store_mine(me, mine - ROW + AT_W, v);
-        const bool wanted = t - 1 - AHEAD > here.first;
-        send_for_masks(me, masks_in - (1 + AHEAD) * MASKS, t - 1 - AHEAD, wanted); // all lanes are past reading this slot
-        send_for(me, mine - (1 + AHEAD) * ROW + AT_TEACHER, t - 1 - AHEAD, wanted);
         force(me, with, v, none, strength.at(t - 1));
+#if ROW_BLOCKS > 1
+        __syncwarp();
+#endif
+        const bool wanted = t - 1 - AHEAD > here.first; // all lanes are past reading this slot, since the barrier of `force` or here
+        send_for_masks(me, masks_in - (1 + AHEAD) * MASKS, t - 1 - AHEAD, wanted);
+        send_for(me, mine - (1 + AHEAD) * ROW + AT_TEACHER, t - 1 - AHEAD, wanted);
     }
     copy_wait<0>();
     __syncwarp();

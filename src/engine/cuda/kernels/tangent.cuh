@@ -95,25 +95,99 @@ template <int LANES> INLINE tile<LANES> multiply(const real *left, const real *r
 #define PER_SHADOW    (M <= 8 ? 4 : 2) // stretches whose derivatives one warp carries, each by a group of lanes
 #define TANGENT_LANES (32 / PER_SHADOW)
 
+// Where J fits into registers, every lane has all of it and one column of X, and lanes need nothing of each other.
+#define WHOLE_J (M <= TANGENT_LANES && M * M * REGISTERS_PER_REAL <= 64)
+
+#if WHOLE_J
 struct tangent {
-    tile<TANGENT_LANES> jacobian;
-    tile_place<TANGENT_LANES> at;
+    real jacobian[M][M];
+    real column[M];        // of X
     unsigned masks[MASKS]; // that the Jacobian stands for
     real strength;         // a, that it stands for
 };
 
-INLINE void tangent_begin(tangent &t, int lane)
+INLINE void tangent_begin(tangent &t, int lane, real *, real *)
+{
+    t.strength = -1; // of no step: the first one resets
+#pragma unroll
+    for (int i = 0; i < M; i++)
+        t.column[i] = i == lane % TANGENT_LANES ? 1 : 0;
+}
+
+INLINE void tangent_fill(tangent &t, const real *pack)
+{
+#pragma unroll
+    for (int i = 0; i < M; i++)
+#pragma unroll
+        for (int j = 0; j < M; j++)
+            t.jacobian[i][j] = pack[PACK_A + i] * ((i == j ? real(1) : real(0)) - t.strength * pack[PACK_Q + i * MP + j]);
+}
+
+// Add `sign` times the rank-one matrix of hidden unit `unit`.
+INLINE void tangent_switch(tangent &t, const real *pack, int unit, real sign)
+{
+    real row[MP], w[MP];
+#pragma unroll
+    for (int q = 0; q < QUADS; q++) {
+        const real4 v = load4(pack + PACK_V + 4 * (q * LS + unit)), vq = load4(pack + PACK_VQ + 4 * (q * LS + unit));
+        const real4 out = load4(pack + PACK_W + 4 * (q * LS + unit));
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            row[4 * q + k] = v.a[k] - t.strength * vq.a[k];
+            w[4 * q + k] = sign * out.a[k];
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < M; i++)
+#pragma unroll
+        for (int j = 0; j < M; j++)
+            t.jacobian[i][j] += w[i] * row[j];
+}
+
+// X <- J X.
+INLINE void tangent_advance(tangent &t, bool acts)
+{
+    real next[M];
+#pragma unroll
+    for (int i = 0; i < M; i++) {
+        next[i] = 0;
+#pragma unroll
+        for (int j = 0; j < M; j++)
+            next[i] += t.jacobian[i][j] * t.column[j];
+    }
+#pragma unroll
+    for (int i = 0; i < M; i++)
+        t.column[i] = acts ? next[i] : t.column[i];
+}
+
+INLINE void tangent_end(const tangent &t, int lane, real *X)
+{
+    const int column = lane % TANGENT_LANES;
+#pragma unroll
+    for (int i = 0; i < M; i++)
+        if (column < M)
+            X[i * MS + column] = t.column[i];
+}
+#else
+struct tangent {
+    tile<TANGENT_LANES> jacobian;
+    tile_place<TANGENT_LANES> at;
+    real *J, *X;           // of this lane's stretch, in shared memory
+    unsigned masks[MASKS]; // that the Jacobian stands for
+    real strength;         // a, that it stands for
+};
+
+INLINE void tangent_begin(tangent &t, int lane, real *J, real *X)
 {
     t.at = find_tile<TANGENT_LANES>(lane);
     t.strength = -1; // of no step: the first one resets
+    t.J = J;
+    t.X = X;
+    store_tile(X, identity_tile(t.at), t.at);
 }
 
-INLINE void tangent_reset(tangent &t, const real *pack, real strength)
+INLINE void tangent_fill(tangent &t, const real *pack)
 {
-    t.strength = strength;
-#pragma unroll
-    for (int k = 0; k < MASKS; k++)
-        t.masks[k] = 0;
 #pragma unroll
     for (int r = 0; r < tile<TANGENT_LANES>::ROWS; r++) {
         const int i = t.at.row + r * tile<TANGENT_LANES>::STRIDE;
@@ -121,7 +195,7 @@ INLINE void tangent_reset(tangent &t, const real *pack, real strength)
         for (int k = 0; k < 4; k++) {
             const int j = 4 * t.at.quad + k;
             const real identity = i == j ? 1 : 0;
-            t.jacobian.a[r][k] = i < M && j < M ? pack[PACK_A + i] * (identity - strength * pack[PACK_Q + i * MP + j]) : real(0);
+            t.jacobian.a[r][k] = i < M && j < M ? pack[PACK_A + i] * (identity - t.strength * pack[PACK_Q + i * MP + j]) : real(0);
         }
     }
 }
@@ -143,6 +217,30 @@ INLINE void tangent_switch(tangent &t, const real *pack, int unit, real sign)
         for (int k = 0; k < 4; k++)
             t.jacobian.a[r][k] += w * row[k];
     }
+}
+
+// X <- J X.
+INLINE void tangent_advance(tangent &t, bool acts)
+{
+    if (acts)
+        store_tile(t.J, t.jacobian, t.at);
+    __syncwarp(); // J and the last X are there
+    const tile<TANGENT_LANES> next = multiply(t.J, t.X, t.at);
+    __syncwarp(); // everybody has read them
+    if (acts)
+        store_tile(t.X, next, t.at);
+}
+
+INLINE void tangent_end(const tangent &, int, real *) {}
+#endif
+
+INLINE void tangent_reset(tangent &t, const real *pack, real strength)
+{
+    t.strength = strength;
+#pragma unroll
+    for (int k = 0; k < MASKS; k++)
+        t.masks[k] = 0;
+    tangent_fill(t, pack);
 }
 
 // All units that differ between the masks and those that J stands for: one of each of some words at a time, so that their loads
@@ -178,19 +276,14 @@ INLINE void tangent_catch_up(tangent &t, const real *pack, const unsigned (&mask
 
 // One step further: bring J to the masks and the strength of this step, then X <- J X.  By whole warps; acts: this lane's stretch
 // has such a step.
-INLINE void tangent_step(tangent &t, const real *pack, const unsigned (&masks)[MASKS], real strength, real *J, real *X, bool acts)
+INLINE void tangent_step(tangent &t, const real *pack, const unsigned (&masks)[MASKS], real strength, bool acts)
 {
     if (acts) {
         if (strength != t.strength)
             tangent_reset(t, pack, strength);
         tangent_catch_up(t, pack, masks);
-        store_tile(J, t.jacobian, t.at);
     }
-    __syncwarp(); // J and the last X are there
-    const tile<TANGENT_LANES> next = multiply(J, X, t.at);
-    __syncwarp(); // everybody has read them
-    if (acts)
-        store_tile(X, next, t.at);
+    tangent_advance(t, acts);
 }
 
 #endif
