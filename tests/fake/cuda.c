@@ -374,9 +374,8 @@ ant_cu_result cuLaunchKernelEx(const ant_cu_launch_config *config, ant_cu_functi
         record(config, f, arguments);
         return 0;
     }
-    const bool ran =
-        emulate(f->module->source, f->module->options, f->name, config->grid, config->block,
-                config->attribute_count > 0, arguments);
+    const bool ran = emulate(f->module->source, f->module->options, f->name, config->grid, config->block,
+                             config->attribute_count > 0, arguments);
     return ran ? 0 : 801;
 }
 
@@ -441,8 +440,7 @@ ant_cu_result cuGraphLaunch(ant_cu_graph_exec executable, ant_cu_stream stream)
     for (size_t i = 0; i < g->count; i++) {
         node *n = &g->nodes[i];
         const module *m = n->function->module;
-        (void)emulate(m->source, m->options, n->function->name, n->grid, n->block, n->together,
-                      n->arguments);
+        (void)emulate(m->source, m->options, n->function->name, n->grid, n->block, n->together, n->arguments);
     }
     return 0;
 }

@@ -217,8 +217,8 @@ static void destroy(ant_cuda_pass *pass)
     ant_cuda_solver *s = pass->own;
     if (s == NULL)
         return;
-    ant_cuda_buffer *const buffers[] = {&s->packs,   &s->rows,    &s->mask,    &s->phi,   &s->delta,
-                                        &s->records, &s->starts,  &s->partial, &s->squares, &s->totals};
+    ant_cuda_buffer *const buffers[] = {&s->packs,   &s->rows,   &s->mask,    &s->phi,     &s->delta,
+                                        &s->records, &s->starts, &s->partial, &s->squares, &s->totals};
     for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
         ant_cuda_free(pass->device, buffers[i]);
     ant_cuda_program_free(s->program);

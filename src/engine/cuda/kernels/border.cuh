@@ -44,6 +44,7 @@ struct border_count { // shared; the first thread counts
 
 struct alignas(16) chain_memory {
     real vector[2][SLOTS][MP];
+    real delta[WARPS][MP]; // of every stretch
 };
 
 // What a team says of one comparison of ends and starts: the largest |out - in| and the largest |out|.
@@ -87,19 +88,26 @@ struct link {
     real a;
 #endif
     real shift;
+    bool dead; // a counts as zero
+};
+
+// Where a thread sits in a chain; asked for once, because the question takes longer than a link.
+struct chain_seat {
+    int row;      // of the vector; M or above: none
+    int slot;
+    real *vector; // of the slot, in two places, SLOTS * MP apart
 };
 
 #if NEWTON
-// The lanes of a slot have a row each.
-INLINE int chain_row()
+INLINE chain_seat take_seat(chain_memory &chain)
 {
-    return own_thread() % SLOT_LANES;
+    const int thread = own_thread();
+    return {thread % SLOT_LANES, thread / SLOT_LANES, chain.vector[0][thread / SLOT_LANES]};
 }
 
-// dead: X counts as zero.
-template <bool TRANSPOSED> INLINE link load_link(const real *X, const real *shift, bool dead)
+template <bool TRANSPOSED> INLINE link load_link(const chain_seat &seat, const real *X, const real *shift, bool dead)
 {
-    const int row = chain_row() < M ? chain_row() : 0;
+    const int row = seat.row < M ? seat.row : 0;
     link l;
 #pragma unroll
     for (int q = 0; q < QUADS; q++) {
@@ -111,19 +119,20 @@ template <bool TRANSPOSED> INLINE link load_link(const real *X, const real *shif
             if (4 * q + k < M) {
                 if constexpr (TRANSPOSED)
                     four.a[k] = X[(4 * q + k) * MS + row];
-                l.a[4 * q + k < M ? 4 * q + k : 0] = dead ? real(0) : four.a[k];
+                l.a[4 * q + k < M ? 4 * q + k : 0] = four.a[k];
             }
     }
     l.shift = shift[row];
+    l.dead = dead;
     return l;
 }
 
-// By whole warps.  turn: vectors have two places, in turns, so that nobody waits before writing.
-INLINE real apply_link(chain_memory &chain, const link &l, real value, int turn)
+// By whole warps.  turn: the places of vectors take turns, so that nobody waits before writing.
+INLINE real apply_link(const chain_seat &seat, const link &l, real value, int turn)
 {
-    real *vector = chain.vector[turn & 1][own_thread() / SLOT_LANES], even = 0, odd = 0;
-    if (chain_row() < M)
-        vector[chain_row()] = value;
+    real *vector = seat.vector + (turn & 1) * (SLOTS * MP), even = 0, odd = 0;
+    if (seat.row < M)
+        vector[seat.row] = value;
     __syncwarp();
 #pragma unroll
     for (int q = 0; q < QUADS; q++) {
@@ -133,38 +142,37 @@ INLINE real apply_link(chain_memory &chain, const link &l, real value, int turn)
             if (4 * q + k < M)
                 (k % 2 == 0 ? even : odd) += l.a[4 * q + k < M ? 4 * q + k : 0] * four.a[k];
     }
-    return even + odd;
+    return l.dead ? real(0) : even + odd;
 }
 #else
-// A thread has a latent unit.
-INLINE int chain_row()
+INLINE chain_seat take_seat(chain_memory &)
 {
-    return own_thread();
+    return {own_thread(), 0, nullptr};
 }
 
-template <bool TRANSPOSED> INLINE link load_link(const real *X, const real *shift, bool dead)
+template <bool TRANSPOSED> INLINE link load_link(const chain_seat &seat, const real *X, const real *shift, bool dead)
 {
-    const int row = chain_row() < M ? chain_row() : 0;
-    return {dead ? real(0) : X[row], shift[row]};
+    const int row = seat.row < M ? seat.row : 0;
+    return {X[row], shift[row], dead};
 }
 
-INLINE real apply_link(chain_memory &, const link &l, real value, int)
+INLINE real apply_link(const chain_seat &, const link &l, real value, int)
 {
-    return l.a * value;
+    return l.dead ? real(0) : l.a * value;
 }
 #endif
 
 // Take a value through `count` maps; affine: with their shifts.  link_at(i): this lane's row of map i, which is loaded one map ahead.
 // see(i, value): what comes to map i.
-template <class source, class sight> INLINE real send_along(chain_memory &chain, real value, int count, bool affine, source link_at, sight see)
+template <class source, class sight> INLINE real send_along(const chain_seat &seat, real value, int count, bool affine, source link_at, sight see)
 {
-    link next = link_at(0);
+    link next = link_at(0); // also of none: anything that can be read
 #pragma unroll 1
     for (int i = 0; i < count; i++) {
         const link now = next;
         next = link_at(i + 1 < count ? i + 1 : i);
         see(i, value);
-        value = apply_link(chain, now, value, i) + (affine ? now.shift : real(0));
+        value = apply_link(seat, now, value, i) + (affine ? now.shift : real(0));
     }
 #if NEWTON
     __syncwarp();
@@ -172,29 +180,28 @@ template <class source, class sight> INLINE real send_along(chain_memory &chain,
     return value;
 }
 
-template <class source> INLINE real send_along(chain_memory &chain, real value, int count, bool affine, source link_at)
+template <class source> INLINE real send_along(const chain_seat &seat, real value, int count, bool affine, source link_at)
 {
-    return send_along(chain, value, count, affine, link_at, [](int, real) {});
+    return send_along(seat, value, count, affine, link_at, [](int, real) {});
 }
 
 // The product of `count` maps, column by column, the last of which is its shift.
-template <class source> INLINE void compose(chain_memory &chain, real *record, int count, source link_at)
+template <class source> INLINE void compose(const chain_seat &seat, real *record, int count, source link_at)
 {
 #if NEWTON
-    const int row = chain_row();
     for (int first = 0; first <= M; first += SLOTS) {
-        if (first + own_thread() / 32 * (32 / SLOT_LANES) > M) // no column for this warp
+        if (first + seat.slot / (32 / SLOT_LANES) * (32 / SLOT_LANES) > M) // no column for this warp
             break;
-        const int column = first + own_thread() / SLOT_LANES;
-        const real value = send_along(chain, row == column ? 1 : 0, count, column == M, link_at);
-        if (row < M && column <= M)
-            __stcg(column < M ? record + row * MS + column : record + MATRIX + row, value);
+        const int column = first + seat.slot;
+        const real value = send_along(seat, seat.row == column ? 1 : 0, count, column == M, link_at);
+        if (seat.row < M && column <= M)
+            __stcg(column < M ? record + seat.row * MS + column : record + MATRIX + seat.row, value);
     }
 #else
-    const real map = send_along(chain, 1, count, false, link_at), shift = send_along(chain, 0, count, true, link_at);
-    if (chain_row() < M) {
-        __stcg(record + chain_row(), map);
-        __stcg(record + MATRIX + chain_row(), shift);
+    const real map = send_along(seat, 1, count, false, link_at), shift = send_along(seat, 0, count, true, link_at);
+    if (seat.row < M) {
+        __stcg(record + seat.row, map);
+        __stcg(record + MATRIX + seat.row, shift);
     }
 #endif
 }
@@ -205,15 +212,15 @@ INLINE bool takes_delta()
     return own_thread() < (NEWTON ? 32 : M);
 }
 
-INLINE link link_of_record(const real *record)
+INLINE link link_of_record(const chain_seat &seat, const real *record)
 {
-    return load_link<false>(record, record + MATRIX, false);
+    return load_link<false>(seat, record, record + MATRIX, false);
 }
 
 // Of a stretch of this block.  plain: ends are handed on as they are.
-template <bool BACK> INLINE link link_of_stretch(const border_memory &border, const real (*tangent)[MATRIX], bool plain, int place)
+template <bool BACK> INLINE link link_of_stretch(const chain_seat &seat, const border_memory &border, const real (*tangent)[MATRIX], bool plain, int place)
 {
-    return load_link<BACK>(tangent[BACK ? WARPS - 1 - place : place], border.shift[place], plain || border.closed[place]);
+    return load_link<BACK>(seat, tangent[BACK ? WARPS - 1 - place : place], border.shift[place], plain || border.closed[place]);
 }
 
 // ---- ends and starts --------------------------------------------------------------------------------------
@@ -347,8 +354,9 @@ INLINE real *block_records(const border_team &team, unsigned phase)
 // Put this block's stretches together for the others, and meet them.
 template <bool BACK> INLINE void publish(const border_memory &border, chain_memory &chain, const real (*tangent)[MATRIX], const border_team &team, bool plain)
 {
-    compose(chain, block_records(team, team.count->phase) + (size_t)travel(team, BACK) * RECORD, WARPS,
-            [&](int place) { return link_of_stretch<BACK>(border, tangent, plain, place); });
+    const chain_seat seat = take_seat(chain);
+    compose(seat, block_records(team, team.count->phase) + (size_t)travel(team, BACK) * RECORD, WARPS,
+            [&](int place) { return link_of_stretch<BACK>(seat, border, tangent, plain, place); });
     team_barrier(team.arrived, team.blocks, team.count->phase);
 }
 
@@ -361,29 +369,35 @@ INLINE void correct_starts(border_memory &border, chain_memory &chain, const rea
     const bool leads = block == first;
     const real *blocks = fetch_records(team, block_records(team, team.count->phase - 1) + (size_t)first * RECORD, (leads ? last : block) - first, 0);
     const real *groups = nullptr;
+    const chain_seat seat = take_seat(chain);
     __syncthreads();
     if (team.group < (int)team.blocks) {
         real *all = team.records + (size_t)2 * team.blocks * RECORD;
         if (leads)
-            compose(chain, all + (size_t)group * RECORD, last - first, [&](int i) { return link_of_record(blocks + i * RECORD); });
+            compose(seat, all + (size_t)group * RECORD, last - first, [&](int i) { return link_of_record(seat, blocks + i * RECORD); });
         team_barrier(team.arrived, team.blocks, team.count->phase);
         groups = fetch_records(team, all, group, team.group);
         __syncthreads();
     }
     if (takes_delta()) {
         const int before = groups != nullptr ? group : 0;
-        real delta = send_along(chain, 0, before + block - first, true,
-                                [&](int i) { return link_of_record(i < before ? groups + i * RECORD : blocks + (i - before) * RECORD); });
-        send_along(chain, delta, WARPS, true, [&](int place) { return link_of_stretch<BACK>(border, tangent, plain, place); },
+        const real delta = send_along(seat, 0, before + block - first, true, [&](int i) {
+            return link_of_record(seat, i < before ? groups + i * RECORD : blocks + (i - before) * RECORD);
+        });
+        const bool mine = seat.row < M && seat.slot == 0;
+        send_along(seat, delta, WARPS, true, [&](int place) { return link_of_stretch<BACK>(seat, border, tangent, plain, place); },
                    [&](int place, real value) {
-                       const int m = chain_row();
-                       if (own_thread() == m && m < M) {
-                           const real sum = border.in[place][m] + value, in = is_finite(sum) ? sum : mend(place, m, sum);
-                           border.in[place][m] = in;
-                           if (place == 0)
-                               tell_start(team, BACK, m, in);
-                       }
+                       if (mine)
+                           chain.delta[place][seat.row] = value;
                    });
+    }
+    __syncthreads();
+    for (int i = own_thread(); i < WARPS * M; i += THREADS) {
+        const int place = i / M, m = i % M;
+        const real sum = border.in[place][m] + chain.delta[place][m], in = is_finite(sum) ? sum : mend(place, m, sum);
+        border.in[place][m] = in;
+        if (place == 0)
+            tell_start(team, BACK, m, in);
     }
     __syncthreads();
 }

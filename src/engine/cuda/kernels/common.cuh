@@ -45,15 +45,15 @@ INLINE real4 load4(const real *from)
     return *reinterpret_cast<const real4 *>(from);
 }
 
-// Past the first-level cache: what another block wrote.
-INLINE real4 load4_fresh(const real *from)
+// What nobody writes during the launch.
+INLINE real4 load4_constant(const real *from)
 {
     real4 value;
     const uint4 *words = reinterpret_cast<const uint4 *>(from);
     uint4 *to = reinterpret_cast<uint4 *>(&value);
 #pragma unroll
     for (int i = 0; i < (int)(sizeof(real4) / sizeof(uint4)); i++)
-        to[i] = __ldcg(words + i);
+        to[i] = __ldg(words + i);
     return value;
 }
 

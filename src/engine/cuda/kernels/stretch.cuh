@@ -168,6 +168,25 @@ struct worker { // one warp's view
     warp_memory *memory;
 };
 
+// Weights from PACK_... = FIRST on: in shared memory where they are there, else where nobody writes during the launch.
+#define STAGED(first) (STAGED_PACK && (first) < STAGE_COUNT)
+
+template <int FIRST> INLINE real weight(const worker &me, int i)
+{
+    if constexpr (STAGED(FIRST))
+        return me.staged[FIRST + i];
+    else
+        return __ldg(me.pack + FIRST + i);
+}
+
+template <int FIRST> INLINE real4 four_weights_at(const worker &me, int i)
+{
+    if constexpr (STAGED(FIRST))
+        return load4(me.staged + FIRST + i);
+    else
+        return load4_constant(me.pack + FIRST + i);
+}
+
 struct tools { // what a pass holds in registers
     unit_weights to_units;
     row_weights to_rows;
@@ -202,7 +221,7 @@ INLINE worker hire(const solve_problem &p, const block_work &work)
     find_rows(me.row, me.shadow ? M + 32 : me.lane);
     me.place = ROW_BLOCKS > 1 ? me.lane : me.row[0] < 0 ? 0 : me.row[0];
 #if RESIDENT
-    me.kept = owners_of_rows.kept[me.lane];
+    me.kept = look_up_owner<true>(me.lane);
 #endif
     return me;
 }
@@ -231,7 +250,7 @@ INLINE void take_tools(tools &with, const worker &me, bool forward)
     take_row_weights(with.to_rows, me.staged + (forward ? PACK_W : PACK_V), me.staged + (forward ? PACK_WR : PACK_VR), me.lane);
 #pragma unroll
     for (int k = 0; k < ROW_BLOCKS; k++)
-        with.A[k] = me.row[k] < 0 ? real(0) : me.pack[PACK_A + me.row[k]];
+        with.A[k] = me.row[k] < 0 ? real(0) : weight<PACK_A>(me, me.row[k]);
 #if ROW_BLOCKS == 1
 #pragma unroll
     for (int j = 0; j < M; j++)
@@ -294,14 +313,14 @@ INLINE void force(const worker &me, const tools &with, real (&rows)[ROW_BLOCKS],
 #pragma unroll
         for (int k = 0; k < ROW_BLOCKS; k++)
             if (me.row[k] >= 0)
-                sum += me.pack[PACK_B + n * MP + me.row[k]] * rows[k];
+                sum += weight<PACK_B>(me, n * MP + me.row[k]) * rows[k];
 #pragma unroll
         for (int offset = 16; offset > 0; offset >>= 1)
             sum += __shfl_xor_sync(ALL_LANES, sum, offset);
 #pragma unroll
         for (int k = 0; k < ROW_BLOCKS; k++)
             if (me.row[k] >= 0)
-                pulled[k] -= me.pack[PACK_P + n * MP + me.row[k]] * sum;
+                pulled[k] -= weight<PACK_P>(me, n * MP + me.row[k]) * sum;
     }
 #pragma unroll
     for (int k = 0; k < ROW_BLOCKS; k++)
@@ -495,10 +514,12 @@ INLINE void run_forward(const solve_problem &p, const worker &me, const stretch 
     real f[ROW_BLOCKS], teacher[ROW_BLOCKS], drive[ROW_BLOCKS], h[ROW_BLOCKS], b[UNITS];
     tools with;
     take_tools(with, me, true);
-    load_rows(me, me.pack + PACK_h, h);
+#pragma unroll
+    for (int k = 0; k < ROW_BLOCKS; k++)
+        h[k] = me.row[k] < 0 ? real(0) : weight<PACK_h>(me, me.row[k]);
 #pragma unroll
     for (int u = 0; u < UNITS; u++)
-        b[u] = me.pack[PACK_b + 32 * u + me.lane];
+        b[u] = weight<PACK_b>(me, 32 * u + me.lane);
     load_rows(me, mine - me.place + AT_TEACHER, teacher);
     for (int i = 1; i <= AHEAD; i++)
         send_for(me, mine + i * ROW + AT_TEACHER, here.first + i, here.first + i < here.last);
@@ -521,7 +542,7 @@ INLINE void run_forward(const solve_problem &p, const worker &me, const stretch 
 #pragma unroll
             for (int k = 0; k < ROW_BLOCKS; k++)
                 if (me.row[k] >= 0)
-                    drive[k] += me.pack[PACK_C + i * MP + me.row[k]] * input[i];
+                    drive[k] += weight<PACK_C>(me, i * MP + me.row[k]) * input[i];
 #endif
         real reach[UNITS], phi[UNITS], sum[ROW_BLOCKS];
         unsigned masks[MASKS];
@@ -547,7 +568,7 @@ INLINE void run_forward(const solve_problem &p, const worker &me, const stretch 
 #pragma unroll
         for (int k = 0; k < ROW_BLOCKS; k++)
             if (me.row[k] >= 0)
-                diagonal[k] *= with.A[k] * (1 - strength.at(t) * me.pack[PACK_Q + me.row[k] * MP + me.row[k]]);
+                diagonal[k] *= with.A[k] * (1 - strength.at(t) * weight<PACK_Q>(me, me.row[k] * MP + me.row[k]));
 #endif
         receive(me, t + 1, teacher); // at the end of the stretch there is none, and f is not used
 #pragma unroll
@@ -629,48 +650,83 @@ INLINE void run_backward(const solve_problem &p, const worker &me, const stretch
         inout[k] = v[k];
 }
 
+// ---- per moment: a lane has a step of the stretch ---------------------------------------------------------
+
 // z-bar of a stretch, from its start to the moment before its end.
 INLINE void find_teachers(const solve_problem &p, const worker &me, const stretch &here, size_t base)
 {
-    for (int i = me.lane; i < (here.last - here.first) * M; i += 32) {
-        const size_t t = base + here.first + i / M;
-        const int m = i % M;
-        real sum = 0;
-        for (int n = 0; n < N; n++)
-            sum += me.pack[PACK_P + n * MP + m] * p.x[t * N + n];
-        p.rows[t * ROW + AT_TEACHER + m] = sum;
+    for (int step = here.first + me.lane; step < here.last; step += 32) {
+        const real *x = p.x + (base + step) * N;
+        real *to = p.rows + (base + step) * ROW + AT_TEACHER;
+#pragma unroll 4
+        for (int q = 0; q < QUADS; q++) {
+            real4 sum = {0, 0, 0, 0};
+#pragma unroll 8
+            for (int n = 0; n < N; n++) {
+                const real4 P = four_weights_at<PACK_P>(me, n * MP + 4 * q);
+                const real observed = __ldg(x + n);
+#pragma unroll
+                for (int k = 0; k < 4; k++)
+                    sum.a[k] += P.a[k] * observed;
+            }
+            store4(to + 4 * q, sum);
+        }
     }
     __syncwarp();
+}
+
+// Row n of the matrix (N, MP) at MATRIX_AT times a vector (MP).
+template <int MATRIX_AT> INLINE real dot_row(const worker &me, int n, const real *vector)
+{
+    real even = 0, odd = 0;
+#pragma unroll 4
+    for (int q = 0; q < QUADS; q++) {
+        const real4 a = four_weights_at<MATRIX_AT>(me, n * MP + 4 * q), b = load4(vector + 4 * q);
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            if (QUADS > 4 || 4 * q + k < M)
+                (k % 2 == 0 ? even : odd) += a.a[k] * b.a[k];
+    }
+    return even + odd;
 }
 
 // e_t = x_t - B z_t, the squares, and the direct part of the adjoint, -weight B^T e_t; t = first+1 .. last.
 INLINE double find_errors(const solve_problem &p, const worker &me, const stretch &here, size_t base)
 {
+    constexpr int BATCH = N < 8 ? N : 8; // errors between two writes
     double squares = 0;
-    const int steps = here.last - here.first;
-    for (int i = me.lane; i < steps * N; i += 32) {
-        const int step = here.first + 1 + i / N, n = i % N;
-        const size_t t = base + step;
-        real fit = 0;
-        for (int m = 0; m < M; m++)
-            fit += me.pack[PACK_B + n * MP + m] * p.rows[t * ROW + AT_Z + m];
-        const real error = p.x[t * N + n] - fit;
-        p.rows[t * ROW + AT_E + n] = error;
-        if (step > p.warmup)
-            squares += (double)error * (double)error;
-    }
     if (here.first == 0) // z_0 = B+ x_0: x_0 stands where the gradient of B+ looks for e_0
         for (int n = me.lane; n < N; n += 32)
             p.rows[base * ROW + AT_E + n] = p.x[base * N + n];
-    __syncwarp();
-    for (int i = me.lane; i < steps * M; i += 32) {
-        const int step = here.first + 1 + i / M, m = i % M;
-        const size_t t = base + step;
-        real sum = 0;
-        if (step > p.warmup)
-            for (int n = 0; n < N; n++)
-                sum -= me.pack[PACK_B + n * MP + m] * p.rows[t * ROW + AT_E + n];
-        p.rows[t * ROW + AT_TEACHER + m] = real(p.weight) * sum;
+    for (int step = here.first + 1 + me.lane; step <= here.last; step += 32) {
+        real *row = p.rows + (base + step) * ROW, error[BATCH];
+        const real weight = step > p.warmup ? real(p.weight) : real(0);
+        for (int first = 0; first < N; first += BATCH) {
+#pragma unroll
+            for (int i = 0; i < BATCH; i++) {
+                const int n = first + i < N ? first + i : N - 1;
+                error[i] = __ldg(p.x + (base + step) * N + n) - dot_row<PACK_B>(me, n, row + AT_Z);
+            }
+#pragma unroll
+            for (int i = 0; i < BATCH; i++)
+                if (first + i < N) {
+                    row[AT_E + first + i] = error[i];
+                    squares += step > p.warmup ? (double)error[i] * (double)error[i] : 0.0;
+                }
+        }
+#pragma unroll 4
+        for (int q = 0; q < QUADS; q++) {
+            real4 sum = {0, 0, 0, 0};
+#pragma unroll
+            for (int n = 0; n < N; n++) {
+                const real4 B = four_weights_at<PACK_B>(me, n * MP + 4 * q);
+                const real e = N <= BATCH ? error[n < BATCH ? n : 0] : row[AT_E + n];
+#pragma unroll
+                for (int k = 0; k < 4; k++)
+                    sum.a[k] -= weight * e * B.a[k];
+            }
+            store4(row + AT_TEACHER + 4 * q, sum);
+        }
     }
     __syncwarp();
     return squares;
@@ -679,18 +735,15 @@ INLINE double find_errors(const solve_problem &p, const worker &me, const stretc
 // y_t = dloss / de_t = a_t B+^T w_t + weight e_t, for t = first .. last-1, and for T where the sequence ends.
 INLINE void find_y(const solve_problem &p, const worker &me, const stretch &here, size_t base)
 {
-    const int steps = here.last - here.first + (here.last == p.T);
-    for (int i = me.lane; i < steps * N; i += 32) {
-        const int step = here.first + i / N, n = i % N;
-        const size_t t = base + step;
-        real sum = 0;
-        if (p.flow && step > 0 && step < p.T) {
-            for (int m = 0; m < M; m++)
-                sum += me.pack[PACK_P + n * MP + m] * p.rows[t * ROW + AT_W + m];
-            sum *= strength(p, step);
-        }
-        p.rows[t * ROW + AT_Y + n] = sum + (step > p.warmup ? real(p.weight) * p.rows[t * ROW + AT_E + n] : real(0));
+    for (int step = here.first + me.lane; step < here.last + (here.last == p.T); step += 32) {
+        real *row = p.rows + (base + step) * ROW;
+        const real a = p.flow && step > 0 && step < p.T ? strength(p, step) : real(0);
+        const real weight = step > p.warmup ? real(p.weight) : real(0);
+#pragma unroll 4
+        for (int n = 0; n < N; n++)
+            row[AT_Y + n] = (a != 0 ? a * dot_row<PACK_P>(me, n, row + AT_W) : real(0)) + weight * row[AT_E + n];
     }
+    __syncwarp();
 }
 
 #endif

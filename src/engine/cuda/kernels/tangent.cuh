@@ -92,7 +92,7 @@ template <int LANES> INLINE tile<LANES> multiply(const real *left, const real *r
 
 // ---- of a stretch -----------------------------------------------------------------------------------------
 
-#define PER_SHADOW    (M <= 8 ? 4 : 2) // stretches whose derivatives one warp carries, each by a group of lanes
+#define PER_SHADOW    2 // stretches whose derivatives one warp carries, each by a group of lanes
 #define TANGENT_LANES (32 / PER_SHADOW)
 
 // Where J fits into registers, every lane has all of it and one column of X, and lanes need nothing of each other.
