@@ -682,14 +682,20 @@ static ALWAYS_INLINE piece_run backward_for(const size_t M, const piece_problem 
     return run;
 }
 
+/* Rows of v that are left out where they are known to be zero: as many as N of M in common systems. */
+static ALWAYS_INLINE size_t seen_rows(const size_t M)
+{
+    return 3 * M / 5;
+}
+
 /*
- * Whether rows 0 .. M/2-1 of v are zero in a tile of a whole sequence: under full forcing nothing gets
- * through the coordinates that B sees, which come first.
+ * Whether these rows of v are zero in a tile of a whole sequence: under full forcing nothing gets through the
+ * coordinates that B sees, which come first.
  */
-static bool half_is_zero(const piece_problem *p, const piece_weights *w, size_t first, size_t end)
+static bool seen_is_zero(const piece_problem *p, const piece_weights *w, size_t first, size_t end)
 {
     bool forced = true; /* B may see fewer directions than it has rows */
-    for (size_t m = 0; m < w->M / 2; m++)
+    for (size_t m = 0; m < seen_rows(w->M); m++)
         forced = forced && ((const real *)w->keep_full)[m] == 0;
     return forced && first > 0 && end <= p->warmup;
 }
@@ -705,8 +711,8 @@ static ALWAYS_INLINE void adjoint_for(const size_t M, const size_t words, const 
     buffers_place(&w, scratch, &t);
     if (end == g->length)
         begin_back(vectors(M + 1, LANES), p, &w, &t, g, true);
-    if (half_is_zero(p, &w, first, end))
-        tile_adjoint(M, M / 2, words, p, &w, &t, g, first, end);
+    if (seen_is_zero(p, &w, first, end))
+        tile_adjoint(M, seen_rows(M), words, p, &w, &t, g, first, end);
     else
         tile_adjoint(M, 0, words, p, &w, &t, g, first, end);
     note_back(M, p, packed, &t, g, true, 0.0, first, end, run);
@@ -719,8 +725,8 @@ static ALWAYS_INLINE void gather_for(const size_t M, const piece_problem *p, con
     piece_buffers t;
     piece_place(&p->layout->dims, packed, &w);
     buffers_place(&w, scratch, &t);
-    if (half_is_zero(p, &w, first, end))
-        tile_back(M, M / 2, false, p, &w, &t, g, true, first, end);
+    if (seen_is_zero(p, &w, first, end))
+        tile_back(M, seen_rows(M), false, p, &w, &t, g, true, first, end);
     else
         tile_back(M, 0, false, p, &w, &t, g, true, first, end);
     tile_sums(p, &w, &t, g, true, first, end - first, g->v + first * M, g->w + first * M, M);
