@@ -11,10 +11,9 @@
 typedef struct ANT_FN(ant_relay) {
     ANT_FN(ant_group) whole;  /* the sequence; the engine's groups are stretches of it */
     ANT_FN(ant_group) coarse; /* a run in long steps towards the start of the second thread */
-    real *parameters, *A;     /* (total), (M): of the model with long steps */
-    real *packed;
-    real *start;  /* (2, M) */
-    size_t again; /* steps that the first thread ran again in the last call */
+    real *packed;             /* the weights of its steps */
+    real *start;              /* (2, M) */
+    size_t again;             /* steps that the first thread ran again in the last call */
 } ANT_FN(ant_relay);
 
 typedef struct ANT_FN(ant_engine) {

@@ -82,9 +82,10 @@ typedef struct ANT_FN(ant_kernels) {
     /*
      * The same in stretches of `stretch` steps, so that two threads can share a group (relay_tmpl.c); NULL:
      * not offered.  `advance` runs steps first .. last-1 from the row `from`, which need not be the stored
-     * one.
+     * one.  After `lengthen` the weights are those of the model z~ + factor (F(z~) - z~).
      */
     size_t stretch;
+    void (*lengthen)(const ant_model_dims *dims, real *packed, double factor);
     ANT_FN(ant_run)
     (*advance)(const ANT_FN(ant_problem) * p, const real *packed, ANT_FN(ant_group) * group, const real *from,
                size_t first, size_t last, double merge, bool trial, real *scratch);

@@ -210,6 +210,11 @@ static ALWAYS_INLINE const vector *keep_at(const piece_problem *p, const piece_w
     return t == 0 ? w->keep_none : t <= p->warmup ? w->keep_full : w->keep;
 }
 
+static ALWAYS_INLINE real strength_at(const piece_problem *p, size_t t)
+{
+    return t == 0 ? 0 : t <= p->warmup ? 1 : (real)p->alpha;
+}
+
 static double largest_gap(const real *a, const real *b, size_t count)
 {
     double top = 0.0;
@@ -440,13 +445,11 @@ static void tile_sums(const piece_problem *p, const piece_weights *w, const piec
         outer(w->K, count, g->s + first * w->K, w->K, v, stride, mv, t->inputs);
 }
 
-/* Which part of the way back: the adjoint, the sums that follow from it, or both side by side. */
-typedef enum way_part { WHOLE, ADJOINT, GATHER } way_part;
-
-/* S_l += sign C */
-static ALWAYS_INLINE void add_running(const size_t count, real sign, const vector *running, vector *sums)
+/* S_l += sign C, in vectors begin .. end-1 */
+static ALWAYS_INLINE void add_running(const size_t begin, const size_t end, real sign, const vector *running,
+                                      vector *sums)
 {
-    for (size_t k = 0; k < count; k++)
+    for (size_t k = begin; k < end; k++)
         sums[k] += sign * running[k];
 }
 
@@ -471,8 +474,21 @@ static void add_injection(const piece_weights *w, const real *inject, vector *v)
     }
 }
 
-/* Going back from `before` to `now`: J gains or loses the units that have switched, and S the sum since. */
-static ALWAYS_INLINE void switch_back(const size_t M, const size_t mv, const way_part part,
+/* Rows `low` and up of J gain or lose a unit that has switched. */
+static ALWAYS_INLINE void turn_unit(const size_t M, const size_t low, const size_t mv, const piece_weights *w,
+                                    const uint64_t *now, size_t unit, vector *J)
+{
+    const real *column = (const real *)(w->columns + unit * mv);
+    for (size_t c = 0; c < mv; c++) {
+        const vector row = sign_of(now, unit) * w->rows[unit * mv + c];
+        for (size_t m = low; m < M; m++)
+            J[m * mv + c] += column[m] * row;
+    }
+}
+
+/* Going back from `before` to `now`: J, where wanted, gains or loses the units that have switched, S the sum.
+ */
+static ALWAYS_INLINE void switch_back(const size_t M, const size_t low, const size_t mv, const bool whole,
                                       const piece_weights *w, const uint64_t *before, const uint64_t *now,
                                       vector *J, const vector *C, vector *sums)
 {
@@ -480,25 +496,22 @@ static ALWAYS_INLINE void switch_back(const size_t M, const size_t mv, const way
     for (size_t q = 0; q < w->words; q += 2) {
         for (switched s = switched_at(w->words, q, before == NULL ? none : before, now); switched_left(&s);) {
             const size_t unit = switched_next(&s);
-            const real sign = sign_of(now, unit), *column = (const real *)(w->columns + unit * mv);
-            for (size_t c = 0; c < mv && part != GATHER; c++) {
-                const vector row = sign * w->rows[unit * mv + c];
-                for (size_t m = 0; m < M; m++)
-                    J[m * mv + c] += column[m] * row;
-            }
-            if (before != NULL && part != ADJOINT)
-                add_running(M * mv, -sign, C, sums + unit * M * mv);
+            if (whole)
+                turn_unit(M, low, mv, w, now, unit, J);
+            if (before != NULL)
+                add_running(low * mv, M * mv, -sign_of(now, unit), C, sums + unit * M * mv);
         }
     }
 }
 
 /* C += v [z~ 1]^T of step i. */
-static ALWAYS_INLINE void gather_step(const size_t M, const size_t mv, const piece_weights *w,
-                                      const piece_group *g, size_t i, const real *v, vector *C)
+static ALWAYS_INLINE void gather_step(const size_t M, const size_t low, const size_t mv,
+                                      const piece_weights *w, const piece_group *g, size_t i, const real *v,
+                                      vector *C)
 {
     for (size_t c = 0; c < mv; c++) {
         const vector row = select((vector_mask)w->inside[c], row_vector(g->forced + i * M, c)) + w->one[c];
-        for (size_t m = 0; m < M; m++)
+        for (size_t m = low; m < M; m++)
             C[m * mv + c] += v[m] * row;
     }
 }
@@ -511,7 +524,7 @@ static ALWAYS_INLINE void adjoint_step(const size_t M, const size_t mv, const pi
     mix(M, mv, J, v, state);
     const size_t time = g->begin + i;
     const vector *keep = keep_at(p, w, time);
-    const real a = time == 0 ? 0 : time <= p->warmup ? 1 : (real)p->alpha;
+    const real a = strength_at(p, time);
     for (size_t c = 0; c < mv; c++) {
         if (p->teacher == ANT_TEACHER_FLOW)
             pulled[c] = a * state[c];
@@ -523,10 +536,13 @@ static ALWAYS_INLINE void adjoint_step(const size_t M, const size_t mv, const pi
         add_injection(w, g->inject_last, state);
 }
 
-/* Steps end-1 .. first: v from t->state and back to it, and the sums of S; or one of the two by itself. */
-static ALWAYS_INLINE void tile_back(const size_t M, const way_part part, const piece_problem *p,
-                                    const piece_weights *w, const piece_buffers *t, const piece_group *g,
-                                    bool loss, size_t first, size_t end)
+/*
+ * Steps end-1 .. first: v from t->state and back to it, and the sums of S; or the sums by themselves, from
+ * the v of the group.
+ */
+static ALWAYS_INLINE void tile_back(const size_t M, const size_t low, const bool whole,
+                                    const piece_problem *p, const piece_weights *w, const piece_buffers *t,
+                                    const piece_group *g, bool loss, size_t first, size_t end)
 {
     const size_t mv = vectors(M + 1, LANES);
     const bool fixed = __builtin_constant_p(M);
@@ -542,29 +558,75 @@ static ALWAYS_INLINE void tile_back(const size_t M, const way_part part, const p
     const uint64_t *before = NULL;
     for (size_t i = end; i-- > first;) {
         const uint64_t *now = g->masks + i * w->words;
-        switch_back(M, mv, part, w, before, now, J, C, t->sums);
+        switch_back(M, low, mv, whole, w, before, now, J, C, t->sums);
         before = now;
         vector *kept = t->tile_v + (i - first) * mv, *pulled = t->tile_w + (i - first) * mv;
-        for (size_t c = 0; c < mv && part != GATHER; c++)
+        for (size_t c = 0; c < mv && whole; c++)
             kept[c] = state[c];
-        if (part == ADJOINT)
-            store_row(M, state, g->v + i * M);
-        if (part != ADJOINT)
-            gather_step(M, mv, w, g, i, part == GATHER ? g->v + i * M : (const real *)kept, C);
-        if (part != GATHER)
+        gather_step(M, low, mv, w, g, i, whole ? (const real *)kept : g->v + i * M, C);
+        if (whole)
             adjoint_step(M, mv, p, w, g, loss, i, J, (const real *)kept, state, pulled);
-        if (part == ADJOINT && p->teacher == ANT_TEACHER_FLOW)
-            store_row(M, pulled, g->w + i * M);
     }
     for (size_t c = 0; c < mv; c++)
         t->state[c] = state[c];
-    if (part == ADJOINT)
-        return;
     for (size_t q = 0; q < w->words; q++) {
         for (uint64_t on = before[q]; on != 0; on &= on - 1)
-            add_running(M * mv, 1, C, t->sums + (q * WORD + (size_t)__builtin_ctzll(on)) * M * mv);
+            add_running(low * mv, M * mv, 1, C, t->sums + (q * WORD + (size_t)__builtin_ctzll(on)) * M * mv);
     }
-    add_running(M * mv, 1, C, t->all);
+    add_running(low * mv, M * mv, 1, C, t->all);
+}
+
+/* What the loss adds to v at rows first .. end-1 of a whole sequence, to t->tile_teacher. */
+static ALWAYS_INLINE void tile_loss(const size_t mv, const piece_problem *p, const piece_weights *w,
+                                    const piece_buffers *t, const piece_group *g, size_t first, size_t end)
+{
+    for (size_t i = first; i < end; i++) {
+        vector *row = t->tile_teacher + (i - first) * mv;
+        for (size_t c = 0; c < mv; c++)
+            row[c] = (vector){0};
+        if (i > p->warmup)
+            add_loss(p, w, mv, g->error + i * w->N, row);
+    }
+}
+
+/*
+ * Steps end-1 .. first of a whole sequence: v from t->state and back to it, v and a w to the group.  Apart
+ * from the sums there is little to hide the waiting of v for J^T v, so nothing else stands in the way.
+ */
+static ALWAYS_INLINE void tile_adjoint(const size_t M, const size_t low, const size_t words,
+                                       const piece_problem *p, const piece_weights *w, const piece_buffers *t,
+                                       const piece_group *g, size_t first, size_t end)
+{
+    static const uint64_t none[ANT_MASK_WORDS];
+    const size_t mv = vectors(M + 1, LANES);
+    const bool fixed = __builtin_constant_p(M), flow = p->teacher == ANT_TEACHER_FLOW;
+    vector local_J[SMALL], local_v[SMALL_ROW];
+    vector *J = fixed ? local_J : t->jacobian, *state = fixed ? local_v : t->state;
+    for (size_t c = 0; c < mv; c++)
+        state[c] = t->state[c];
+    for (size_t j = 0; j < M * mv; j++)
+        J[j] = w->affine_rows[j];
+    tile_loss(mv, p, w, t, g, first, end);
+    const uint64_t *before = none;
+    for (size_t i = end; i-- > first;) {
+        const uint64_t *now = g->masks + i * words;
+        for (size_t q = 0; q < words; q += 2) {
+            for (switched s = switched_at(words, q, before, now); switched_left(&s);)
+                turn_unit(M, low, mv, w, now, switched_next(&s), J);
+        }
+        before = now;
+        for (size_t c = 0; c < mv; c++)
+            t->row[c] = state[c];
+        store_row(M, state, g->v + i * M);
+        mix(M - low, mv, J + low * mv, (const real *)t->row + low, state);
+        const vector *keep = keep_at(p, w, i), *loss = t->tile_teacher + (i - first) * mv;
+        for (size_t m = 0; m < M && flow; m++)
+            g->w[i * M + m] = strength_at(p, i) * state[m / LANES][m % LANES];
+        for (size_t c = 0; c < mv; c++)
+            state[c] = keep[c] * state[c] + loss[c];
+    }
+    for (size_t c = 0; c < mv; c++)
+        t->state[c] = state[c];
 }
 
 /* v at the end of the segment, to t->state. */
@@ -607,7 +669,7 @@ static ALWAYS_INLINE piece_run backward_for(const size_t M, const piece_problem 
     piece_run run = {0};
     for (size_t end = g->length, tiles = 1; end > 0 && !run.merged; tiles++) {
         const size_t first = (end - 1) / PIECE * PIECE;
-        tile_back(M, WHOLE, p, &w, &t, g, loss, first, end);
+        tile_back(M, 0, true, p, &w, &t, g, loss, first, end);
         tile_sums(p, &w, &t, g, loss, first, end - first, (const real *)t.tile_v, (const real *)t.tile_w,
                   mv * LANES);
         note_back(M, p, packed, &t, g, loss, floor, first, end, &run);
@@ -620,25 +682,54 @@ static ALWAYS_INLINE piece_run backward_for(const size_t M, const piece_problem 
     return run;
 }
 
-/* One half of a tile; v and a w go from one to the other through the group. */
-static ALWAYS_INLINE void half_back(const size_t M, const way_part part, const piece_problem *p,
-                                    const real *packed, piece_group *g, size_t first, size_t end,
-                                    real *scratch, piece_run *run)
+/* Rows of v that are left out where they are known to be zero: as many as N of M in common systems. */
+static ALWAYS_INLINE size_t seen_rows(const size_t M)
 {
-    const size_t mv = vectors(M + 1, LANES);
+    return 3 * M / 5;
+}
+
+/*
+ * Whether these rows of v are zero in a tile of a whole sequence: under full forcing nothing gets through the
+ * coordinates that B sees, which come first.
+ */
+static bool seen_is_zero(const piece_problem *p, const piece_weights *w, size_t first, size_t end)
+{
+    bool forced = true; /* B may see fewer directions than it has rows */
+    for (size_t m = 0; m < seen_rows(w->M); m++)
+        forced = forced && ((const real *)w->keep_full)[m] == 0;
+    return forced && first > 0 && end <= p->warmup;
+}
+
+/* The two halves of a tile; v and a w go from one to the other through the group. */
+static ALWAYS_INLINE void adjoint_for(const size_t M, const size_t words, const piece_problem *p,
+                                      const real *packed, piece_group *g, size_t first, size_t end,
+                                      real *scratch, piece_run *run)
+{
     piece_weights w;
     piece_buffers t;
     piece_place(&p->layout->dims, packed, &w);
     buffers_place(&w, scratch, &t);
-    if (part == GATHER) {
-        tile_back(M, GATHER, p, &w, &t, g, true, first, end);
-        tile_sums(p, &w, &t, g, true, first, end - first, g->v + first * M, g->w + first * M, M);
-        return;
-    }
     if (end == g->length)
-        begin_back(mv, p, &w, &t, g, true);
-    tile_back(M, ADJOINT, p, &w, &t, g, true, first, end);
+        begin_back(vectors(M + 1, LANES), p, &w, &t, g, true);
+    if (seen_is_zero(p, &w, first, end))
+        tile_adjoint(M, seen_rows(M), words, p, &w, &t, g, first, end);
+    else
+        tile_adjoint(M, 0, words, p, &w, &t, g, first, end);
     note_back(M, p, packed, &t, g, true, 0.0, first, end, run);
+}
+
+static ALWAYS_INLINE void gather_for(const size_t M, const piece_problem *p, const real *packed,
+                                     piece_group *g, size_t first, size_t end, real *scratch)
+{
+    piece_weights w;
+    piece_buffers t;
+    piece_place(&p->layout->dims, packed, &w);
+    buffers_place(&w, scratch, &t);
+    if (seen_is_zero(p, &w, first, end))
+        tile_back(M, seen_rows(M), false, p, &w, &t, g, true, first, end);
+    else
+        tile_back(M, 0, false, p, &w, &t, g, true, first, end);
+    tile_sums(p, &w, &t, g, true, first, end - first, g->v + first * M, g->w + first * M, M);
 }
 
 /* Common sizes get code of their own. */
@@ -690,15 +781,19 @@ static piece_run piece_backward(const piece_problem *p, const real *packed, piec
 static void piece_adjoint(const piece_problem *p, const real *packed, piece_group *g, size_t first,
                           size_t end, real *scratch, piece_run *run)
 {
+    const size_t words = piece_mask_words(&p->layout->dims);
     switch (p->layout->dims.M) {
 #define CASE(m)                                                                                              \
     case m:                                                                                                  \
-        half_back(m, ADJOINT, p, packed, g, first, end, scratch, run);                                       \
+        if (words == 2)                                                                                      \
+            adjoint_for(m, 2, p, packed, g, first, end, scratch, run);                                       \
+        else                                                                                                 \
+            adjoint_for(m, words, p, packed, g, first, end, scratch, run);                                   \
         break;
         PIECE_SIZES(CASE)
 #undef CASE
     default:
-        half_back(p->layout->dims.M, ADJOINT, p, packed, g, first, end, scratch, run);
+        adjoint_for(p->layout->dims.M, words, p, packed, g, first, end, scratch, run);
     }
 }
 
@@ -708,12 +803,12 @@ static void piece_gather(const piece_problem *p, const real *packed, piece_group
     switch (p->layout->dims.M) {
 #define CASE(m)                                                                                              \
     case m:                                                                                                  \
-        half_back(m, GATHER, p, packed, g, first, end, scratch, NULL);                                       \
+        gather_for(m, p, packed, g, first, end, scratch);                                                    \
         break;
         PIECE_SIZES(CASE)
 #undef CASE
     default:
-        half_back(p->layout->dims.M, GATHER, p, packed, g, first, end, scratch, NULL);
+        gather_for(p->layout->dims.M, p, packed, g, first, end, scratch);
     }
 }
 
@@ -752,6 +847,7 @@ const ANT_FN(ant_kernels) ANT_LEVEL(ant_piece) = {
     .open = piece_open,
     .backward = piece_backward,
     .stretch = PIECE,
+    .lengthen = piece_lengthen,
     .advance = piece_advance,
     .adjoint = piece_adjoint,
     .gather = piece_gather,

@@ -238,3 +238,18 @@ static void piece_leave(const ant_model_dims *d, const real *packed, const real 
         z[m] = sum;
     }
 }
+
+/* J - I and c, and what a unit adds to them, times `factor`. */
+static void piece_lengthen(const ant_model_dims *d, real *packed, double factor)
+{
+    piece_weights w;
+    piece_place(d, packed, &w);
+    for (size_t k = 0; k < w.units * w.mv; k++)
+        w.columns[k] *= (real)factor;
+    for (size_t k = 0; k < (w.M + 1) * w.mv; k++)
+        w.affine[k] *= (real)factor;
+    for (size_t k = 0; k < w.M * w.mv; k++)
+        w.affine_rows[k] *= (real)factor;
+    for (size_t k = 0; k < w.K * w.mv; k++)
+        w.inputs[k] *= (real)factor;
+}

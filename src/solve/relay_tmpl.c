@@ -5,9 +5,10 @@
  * when the second is far ahead; the first then goes on until it has merged with what the second has left,
  * and both are done at about the same time.  What the second starts from decides how long that takes: forced
  * directions are known from the data, the others are found by a run in long steps over the time before,
- *     z_{t+k} = z~_t + k (F(z~_t) - z~_t),    with full forcing,
- * which is right for what changes slowly, and that is what is remembered for long.  The start changes
- * nothing but the work: if the first thread never merges, it runs to T.
+ *     z_{t+k} = z~_t + k (F(z~_t) - z~_t),    with full forcing by the mean of the data over the k steps,
+ * which is right for what changes slowly, and that is what is remembered for long.  What happened last
+ * matters most, so the steps become shorter towards the border.  The start changes nothing but the work: if
+ * the first thread never merges, it runs to T.
  *
  * Backward, the second thread runs the adjoint from T without cuts and repeats nothing; the first takes the
  * parameter sums of each tile after it.
@@ -29,11 +30,17 @@ typedef ANT_FN(ant_problem) relay_problem;
 
 enum {
     SHORTEST = 2048, /* sequence that is shared */
-    LONG = 8,        /* steps in a long one: units that forget within a few steps must stay stable */
-    PAST = 8192,     /* steps that the long ones cover */
-    EXPECTED = 3500, /* steps until the first thread merges, where the memory is long */
+    PAST = 6560,     /* steps that the long ones cover */
+    TRIED = 1024,    /* after so many the model has forgotten where it started, or it remembers for long */
+    EXPECTED = 2500, /* steps that merging is expected to cost the first thread, where the memory is long */
     BLOCK = 512,     /* steps between two looks at what the other thread does */
 };
+
+/* The long steps: `count` of `length` each. */
+static const struct {
+    size_t length, count;
+} levels[] = {{16, 320}, {8, 96}, {4, 96}, {2, 96}, {1, 96}};
+enum { LEVELS = sizeof levels / sizeof *levels };
 
 bool ANT_FN(ant_relay_fits)(const engine *e)
 {
@@ -41,24 +48,39 @@ bool ANT_FN(ant_relay_fits)(const engine *e)
            e->T >= SHORTEST;
 }
 
-/* Steps before the border that are run in long ones. */
-static size_t past(const engine *e)
+/* Long steps of a level: all of them, or as many as a quarter of the sequence has room for. */
+static size_t count_at(const engine *e, size_t level)
 {
-    return e->T / 4 < PAST ? e->T / 4 / LONG * LONG : PAST;
+    return e->T / 4 < PAST ? levels[level].count * (e->T / 4) / PAST : levels[level].count;
+}
+
+/* Steps before the border that all levels cover, and long steps in them. */
+static size_t covered(const engine *e)
+{
+    size_t steps = 0;
+    for (size_t k = 0; k < LEVELS; k++)
+        steps += levels[k].length * count_at(e, k);
+    return steps;
+}
+
+static size_t long_steps(const engine *e)
+{
+    size_t count = 0;
+    for (size_t k = 0; k < LEVELS; k++)
+        count += count_at(e, k);
+    return count;
 }
 
 void ANT_FN(ant_relay_carve)(engine *e, ant_arena *arena)
 {
     const ant_model_dims *d = &e->layout->dims;
-    const size_t steps = past(e) / LONG + 1;
+    const size_t steps = count_at(e, 0);                 /* the most of any level */
     const size_t slack = ANT_ARENA_ALIGN / sizeof(real); /* kernels read whole vectors of a last row */
     ANT_FN(ant_relay) *r = &e->relay;
     r->whole = ANT_FN(ant_group_carve)(e, arena, e->T);
     r->coarse = ANT_FN(ant_group_carve)(e, arena, steps);
     r->coarse.own_x = ant_arena_take(arena, (steps + 1) * d->N, sizeof(real));
-    r->coarse.own_s = ant_arena_take(arena, steps * d->K, sizeof(real));
-    r->parameters = ant_arena_take(arena, e->layout->total, sizeof(real));
-    r->A = ant_arena_take(arena, d->M, sizeof(real));
+    r->coarse.own_s = ant_arena_take(arena, (steps + 1) * d->K, sizeof(real));
     r->packed = ant_arena_take(arena, e->kernels->packed_count(d), sizeof(real));
     r->start = ant_arena_take(arena, 2 * d->M, sizeof(real));
     r->whole.v = ant_arena_take(arena, e->T * d->M + slack, sizeof(real));
@@ -90,51 +112,33 @@ typedef struct forward {
     atomic_bool refused;
 } forward;
 
-/* scale the slice of `count` parameters from `first` on */
-static void scale(real *parameters, size_t first, size_t count, real factor)
+/* Means of `length` rows each.  from: (count * length, width), to: (count, width) */
+static void average(const real *from, size_t count, size_t length, size_t width, real *to)
 {
-    for (size_t i = 0; i < count; i++)
-        parameters[first + i] *= factor;
+    for (size_t i = 0; i < count; i++) {
+        for (size_t n = 0; n < width; n++) {
+            real sum = 0;
+            for (size_t k = 0; k < length; k++)
+                sum += from[(i * length + k) * width + n];
+            to[i * width + n] = sum / (real)length;
+        }
+    }
 }
 
-/* The model whose step is LONG steps of this one, under full forcing. */
-static relay_problem long_steps(const engine *e, const relay_problem *p)
-{
-    const ant_model_layout *y = e->layout;
-    const ant_model_dims *d = &y->dims;
-    const ANT_FN(ant_relay) *r = &e->relay;
-    memcpy(r->parameters, p->parameters, y->total * sizeof *r->parameters);
-    if (d->rank > 0)
-        scale(r->parameters, y->WL, d->M * d->rank, LONG);
-    else
-        scale(r->parameters, y->W, d->M * d->L, LONG);
-    scale(r->parameters, y->h, d->M, LONG);
-    scale(r->parameters, y->C, d->M * d->K, LONG);
-    for (size_t m = 0; m < d->M; m++)
-        r->A[m] = 1 + LONG * (p->A[m] - 1);
-    relay_problem coarse = *p;
-    coarse.parameters = r->parameters;
-    coarse.A = r->A;
-    coarse.alpha = 1.0;
-    e->kernels->pack(&coarse, r->packed);
-    return coarse;
-}
-
-/* Every LONG-th row of data and inputs up to the border. */
-static void load_coarse(engine *e, size_t border)
+/* Data and inputs of one level, whose first step is from time `at`. */
+static void load_coarse(engine *e, size_t level, size_t at)
 {
     const ant_model_dims *d = &e->layout->dims;
     const group *whole = &e->relay.whole;
     group *g = &e->relay.coarse;
+    const size_t count = count_at(e, level), length = levels[level].length;
     g->begin = 1; /* any time but 0, at which nothing is forced */
+    g->length = count;
     g->x = g->own_x;
     g->s = g->own_s;
-    for (size_t i = 0; i <= g->length; i++) {
-        const size_t at = border - past(e) + i * LONG, t = at < e->T ? at : e->T - 1;
-        memcpy(g->own_x + i * d->N, whole->x + t * d->N, d->N * sizeof(real));
-        if (i < g->length && d->K > 0)
-            memcpy(g->own_s + i * d->K, whole->s + t * d->K, d->K * sizeof(real));
-    }
+    average(whole->x + at * d->N, count, length, d->N, g->own_x);
+    average(whole->x + (at + count * length) * d->N, 1, 1, d->N, g->own_x + count * d->N);
+    average(whole->s + at * d->K, count, length, d->K, g->own_s);
 }
 
 /* z_bar at time t, in the kernel's coordinates. */
@@ -154,34 +158,61 @@ static double largest_gap(const real *a, const real *b, size_t count)
     return top;
 }
 
+/* Long steps first .. last-1 of a level from `from`, which becomes the state after them. */
+static void run_coarse(const engine *e, const relay_problem *forced, size_t first, size_t last, real *from,
+                       real *scratch)
+{
+    group g = e->relay.coarse;
+    e->kernels->advance(forced, e->relay.packed, &g, from, first, last, -1.0, false, scratch);
+    memcpy(from, g.z + last * e->layout->dims.M, e->layout->dims.M * sizeof *from);
+}
+
+/*
+ * The state at the early border by long steps, to relay.start; false as soon as it is clear that the model
+ * does not remember for long: two starts end at the same state.
+ */
+static bool run_levels(forward *f, real *scratch)
+{
+    engine *e = f->e;
+    const ant_model_dims *d = &e->layout->dims;
+    real *start = e->relay.start, *other = start + d->M;
+    relay_problem forced = *f->p;
+    forced.warmup = e->T; /* full forcing throughout */
+    size_t at = f->early - covered(e);
+    const size_t room = count_at(e, 0), tried = TRIED / levels[0].length, some = tried < room ? tried : room;
+    teacher_at(e, f->p, at, other, start);
+    for (size_t m = 0; m < d->M; m++)
+        other[m] = start[m] + 1;
+    memcpy(e->relay.packed, e->packed, e->kernels->packed_count(d) * sizeof *e->packed);
+    for (size_t k = 0; k < LEVELS; k++) {
+        const double before = k == 0 ? 1.0 : (double)levels[k - 1].length;
+        e->kernels->lengthen(d, e->relay.packed, (double)levels[k].length / before);
+        load_coarse(e, k, at);
+        if (k == 0) {
+            run_coarse(e, &forced, 0, some, other, scratch);
+            run_coarse(e, &forced, 0, some, start, scratch);
+            const double gap = largest_gap(other, start, d->M);
+            if (!(gap > 1e-3 && gap < 1e3)) /* above: unstable, as units forget within a few steps */
+                return false;
+        }
+        run_coarse(e, &forced, k == 0 ? some : 0, count_at(e, k), start, scratch);
+        at += count_at(e, k) * levels[k].length;
+    }
+    return true;
+}
+
 /* Choose the border and find the state from which the second thread starts, to relay.start. */
 static size_t find_start(forward *f, real *scratch)
 {
-    engine *e = f->e;
-    const size_t M = e->layout->dims.M, steps = e->relay.coarse.length, first = steps / 8;
+    const engine *e = f->e;
+    const size_t M = e->layout->dims.M;
     real *start = e->relay.start, *other = start + M;
-    group *g = &e->relay.coarse;
-    bool remembers = false, sane = true;
-    if (M > e->layout->dims.N) { /* two starts: does the model still know after `first` which it was? */
-        const relay_problem coarse = long_steps(e, f->p);
-        load_coarse(e, f->early);
-        teacher_at(e, f->p, f->early - past(e), other, start);
-        for (size_t m = 0; m < M; m++)
-            other[m] = start[m] + 1;
-        e->kernels->advance(&coarse, e->relay.packed, g, other, 0, first, -1.0, false, scratch);
-        memcpy(other, g->z + first * M, M * sizeof *other);
-        e->kernels->advance(&coarse, e->relay.packed, g, start, 0, first, -1.0, false, scratch);
-        remembers = !(largest_gap(other, g->z + first * M, M) <= 1e-3);
-        if (remembers) {
-            e->kernels->advance(&coarse, e->relay.packed, g, g->z + first * M, first, steps, -1.0, false,
-                                scratch);
-            memcpy(start, g->forced + (steps - 1) * M, M * sizeof *start);
-            for (size_t m = 0; m < M; m++)
-                sane = sane && fabs((double)start[m]) < 1e3; /* else the long steps were too long */
-        }
-    }
+    const bool remembers = M > e->layout->dims.N && run_levels(f, scratch);
+    bool sane = remembers;
+    for (size_t m = 0; m < M; m++)
+        sane = sane && fabs((double)start[m]) < 1e3; /* else the long steps were too long */
     const size_t border = remembers ? f->early : f->late;
-    if (!remembers || !sane)
+    if (!sane)
         teacher_at(e, f->p, border, other, start);
     return border;
 }
@@ -242,7 +273,7 @@ bool ANT_FN(ant_relay_forward)(engine *e, const relay_problem *p, const real *x,
     const size_t stretch = e->kernels->stretch, expected = e->T / 4 < EXPECTED ? e->T / 4 : EXPECTED;
     forward f = {.e = e, .p = p, .tolerance = tolerance, .trial = trial};
     f.late = e->T / 2 / stretch * stretch;
-    f.early = (e->T - expected + past(e) / LONG) / 2 / stretch * stretch;
+    f.early = (e->T - expected + long_steps(e)) / 2 / stretch * stretch;
     e->relay.whole.x = x;
     e->relay.whole.s = s == NULL ? e->relay.whole.own_s : s; /* without inputs: of no length */
 #pragma omp parallel num_threads(2)
@@ -271,37 +302,37 @@ typedef struct backward {
     atomic_size_t made; /* steps whose tiles are ready; SIZE_MAX after the last */
 } backward;
 
-/* The begin of the tile that ends at row `end`. */
-static size_t tile_first(const engine *e, size_t end)
-{
-    return (end - 1) / e->kernels->stretch * e->kernels->stretch;
-}
-
 /* The second thread: the adjoint, tile by tile. */
 static void run_adjoint(backward *b)
 {
     engine *e = b->e;
+    const size_t stretch = e->kernels->stretch;
     real *scratch = e->scratch + e->scratch_count;
     e->kernels->open(&e->layout->dims, scratch);
     while (b->adjoint.steps < e->T && !b->adjoint.merged) {
-        const size_t end = e->T - b->adjoint.steps, first = tile_first(e, end);
+        const size_t end = e->T - b->adjoint.steps, first = (end - 1) / stretch * stretch;
         e->kernels->adjoint(b->p, e->packed, &e->relay.whole, first, end, scratch, &b->adjoint);
         atomic_store_explicit(&b->made, b->adjoint.steps, memory_order_release);
     }
     atomic_store_explicit(&b->made, SIZE_MAX, memory_order_release);
 }
 
-/* The first thread: the sums of every tile that the adjoint has left behind. */
+/* The first thread: the sums of what the adjoint has left behind, several tiles at a time. */
 static void run_sums(backward *b)
 {
     enum { MANY = 65536 }; /* steps between two additions of the sums in double */
     engine *e = b->e;
-    size_t done = 0, since = 0;
+    const size_t span = 2 * e->kernels->stretch;
+    size_t since = 0;
     e->kernels->open(&e->layout->dims, e->scratch);
-    while (wait_for(&b->made, done + 1) < SIZE_MAX || done < b->adjoint.steps) {
-        const size_t end = e->T - done, first = tile_first(e, end);
+    for (size_t end = e->T, first; end > 0; end = first) {
+        first = (end - 1) / span * span;
+        const bool last = wait_for(&b->made, e->T - first) == SIZE_MAX;
+        if (last && first < e->T - b->adjoint.steps)
+            first = e->T - b->adjoint.steps;
+        if (first == end)
+            break;
         e->kernels->gather(b->p, e->packed, &e->relay.whole, first, end, e->scratch);
-        done += end - first;
         since += end - first;
         if (since > MANY) {
             e->kernels->close(b->p, e->packed, e->scratch, e->sums);

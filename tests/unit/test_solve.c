@@ -158,7 +158,7 @@ static void test_shared_sequence(void **state)
         ant_solve_options_default(&o);
         o.solver = ANT_SOLVER_SHOOTING;
         o.pieces = ANT_PIECES_ALWAYS;
-        o.teacher = i % 2 ? ANT_TEACHER_STOP : ANT_TEACHER_FLOW;
+        o.teacher = i / 2 % 2 ? ANT_TEACHER_STOP : ANT_TEACHER_FLOW;
         o.warmup = p.warmup;
         o.threads = 2;
         check_shared(&p, &o, i / 9 ? 64 : 32, memories[i / 3 % 3]);
