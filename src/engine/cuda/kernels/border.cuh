@@ -31,10 +31,10 @@
 #define SLOTS      (THREADS / SLOT_LANES)
 
 struct alignas(16) border_memory { // shared; of one direction of travel
-    real in[WARPS + 1][MP];  // by place; the last: of the next block's first
-    real shift[WARPS][MP];   // out less the next in
-    bool closed[WARPS];      // hands nothing on: the sequence ends here
-    unsigned jump, size;     // of this block, magnitude bits
+    real in[WARPS][MP];    // by place
+    real shift[WARPS][MP]; // out less the next in
+    bool closed[WARPS];    // hands nothing on: the sequence ends here
+    unsigned jump, size;   // of this block, magnitude bits
 };
 
 struct border_count { // shared; the first thread counts
@@ -66,6 +66,14 @@ struct border_team {
     unsigned blocks;
     int block;
     border_count *count;
+};
+
+// One direction of travel, as a block sees it.
+struct border_side {
+    border_memory &memory;
+    chain_memory &chain;
+    const real (*tangent)[MATRIX]; // X of each warp's stretch
+    border_team team;
 };
 
 // The number of this block in the direction of travel.
@@ -218,9 +226,10 @@ INLINE link link_of_record(const chain_seat &seat, const real *record)
 }
 
 // Of a stretch of this block.  plain: ends are handed on as they are.
-template <bool BACK> INLINE link link_of_stretch(const chain_seat &seat, const border_memory &border, const real (*tangent)[MATRIX], bool plain, int place)
+template <bool BACK> INLINE link link_of_stretch(const chain_seat &seat, const border_side &side, bool plain, int place)
 {
-    return load_link<BACK>(seat, tangent[BACK ? WARPS - 1 - place : place], border.shift[place], plain || border.closed[place]);
+    const int warp = BACK ? WARPS - 1 - place : place;
+    return load_link<BACK>(seat, side.tangent[warp], side.memory.shift[place], plain || side.memory.closed[place]);
 }
 
 // ---- ends and starts --------------------------------------------------------------------------------------
@@ -275,8 +284,10 @@ INLINE void forget_starts(const border_team &team)
 
 // Compare every end with the next start: this block's shifts, and the team's gap, which can be read after the next barrier.  place: of
 // this warp's stretch; out: its end; rows: none for a shadow.
-INLINE void compare_ends(border_memory &border, const border_team &team, bool back, int place, const int (&row)[ROW_BLOCKS], const real (&out)[ROW_BLOCKS], bool shadow)
+INLINE void compare_ends(const border_side &side, bool back, int place, const int (&row)[ROW_BLOCKS], const real (&out)[ROW_BLOCKS], bool shadow)
 {
+    border_memory &border = side.memory;
+    const border_team &team = side.team;
     const bool last = place == WARPS - 1, closed = border.closed[place];
     unsigned jump = 0, size = 0;
     if (own_thread() == 0)
@@ -352,24 +363,26 @@ INLINE real *block_records(const border_team &team, unsigned phase)
 }
 
 // Put this block's stretches together for the others, and meet them.
-template <bool BACK> INLINE void publish(const border_memory &border, chain_memory &chain, const real (*tangent)[MATRIX], const border_team &team, bool plain)
+template <bool BACK> INLINE void publish(const border_side &side, bool plain)
 {
-    const chain_seat seat = take_seat(chain);
+    const border_team &team = side.team;
+    const chain_seat seat = take_seat(side.chain);
     compose(seat, block_records(team, team.count->phase) + (size_t)travel(team, BACK) * RECORD, WARPS,
-            [&](int place) { return link_of_stretch<BACK>(seat, border, tangent, plain, place); });
+            [&](int place) { return link_of_stretch<BACK>(seat, side, plain, place); });
     team_barrier(team.arrived, team.blocks, team.count->phase);
 }
 
 // After `publish`: correct every `in` of this block.  mend(place, m, in): what to take where `in` is not a number.
-template <bool BACK, class mending>
-INLINE void correct_starts(border_memory &border, chain_memory &chain, const real (*tangent)[MATRIX], const border_team &team, bool plain, mending mend)
+template <bool BACK, class mending> INLINE void correct_starts(const border_side &side, bool plain, mending mend)
 {
+    border_memory &border = side.memory;
+    const border_team &team = side.team;
     const int block = travel(team, BACK), group = block / team.group, first = group * team.group, end = first + team.group;
     const int last = end < (int)team.blocks ? end : (int)team.blocks;
     const bool leads = block == first;
     const real *blocks = fetch_records(team, block_records(team, team.count->phase - 1) + (size_t)first * RECORD, (leads ? last : block) - first, 0);
     const real *groups = nullptr;
-    const chain_seat seat = take_seat(chain);
+    const chain_seat seat = take_seat(side.chain);
     __syncthreads();
     if (team.group < (int)team.blocks) {
         real *all = team.records + (size_t)2 * team.blocks * RECORD;
@@ -385,16 +398,16 @@ INLINE void correct_starts(border_memory &border, chain_memory &chain, const rea
             return link_of_record(seat, i < before ? groups + i * RECORD : blocks + (i - before) * RECORD);
         });
         const bool mine = seat.row < M && seat.slot == 0;
-        send_along(seat, delta, WARPS, true, [&](int place) { return link_of_stretch<BACK>(seat, border, tangent, plain, place); },
+        send_along(seat, delta, WARPS, true, [&](int place) { return link_of_stretch<BACK>(seat, side, plain, place); },
                    [&](int place, real value) {
                        if (mine)
-                           chain.delta[place][seat.row] = value;
+                           side.chain.delta[place][seat.row] = value;
                    });
     }
     __syncthreads();
     for (int i = own_thread(); i < WARPS * M; i += THREADS) {
         const int place = i / M, m = i % M;
-        const real sum = border.in[place][m] + chain.delta[place][m], in = is_finite(sum) ? sum : mend(place, m, sum);
+        const real sum = border.in[place][m] + side.chain.delta[place][m], in = is_finite(sum) ? sum : mend(place, m, sum);
         border.in[place][m] = in;
         if (place == 0)
             tell_start(team, BACK, m, in);

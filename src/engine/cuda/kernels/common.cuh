@@ -127,8 +127,8 @@ INLINE unsigned long long look_at_word(const unsigned long long *from)
 INLINE void leave_near(unsigned long long *to, unsigned word, unsigned tag)
 {
     const unsigned address = (unsigned)__cvta_generic_to_shared(to);
-    unsigned long long before;
-    asm volatile("atom.relaxed.cta.shared.exch.b64 %0, [%1], %2;" : "=l"(before) : "r"(address), "l"((unsigned long long)tag << 32 | word) : "memory");
+    asm volatile("{ .reg .b64 before; atom.relaxed.cta.shared.exch.b64 before, [%0], %1; }" ::"r"(address), "l"((unsigned long long)tag << 32 | word)
+                 : "memory");
 }
 
 INLINE unsigned long long look_near(unsigned long long *from)

@@ -1,9 +1,9 @@
 // solve.cu - forced trajectories, their loss and the sums of its gradient (SPEC 2, 3), for many replicas at once.
 //
 // Time is cut into stretches, one per warp.  Inside a stretch steps are exact and the state never leaves the warp; other
-// warps, the shadows, follow with its derivative; `join_borders` makes neighbouring stretches meet.  With one stretch per sequence this is the sequential solver.
-// The adjoint goes the same way backwards.  All blocks of a replica form a team that meets at team_barrier, so
-// one launch is a whole forward and backward pass.
+// warps, the shadows, follow with its derivative; border.cuh makes neighbouring stretches meet.  With one stretch per sequence
+// this is the sequential solver.  The adjoint goes the same way backwards.  All blocks of a replica form a team that meets at
+// team_barrier, so one launch is a whole forward and backward pass.
 //
 // Macros from the host: those of shape.cuh; WARPS (stretches of one block at a time); CHUNKED (0: one stretch per sequence, p.chunks = 1;
 // 1: p.chunks > 1); NEWTON (1: full border matrices, M <= 32).
@@ -38,9 +38,9 @@ INLINE border_team team_of(const solve_problem &p, const block_work &work)
             &kept_room().count};
 }
 
-INLINE border_memory &border_of(bool back)
+INLINE border_side side_of(const solve_problem &p, const block_work &work, bool back)
 {
-    return kept_room().border[back];
+    return {kept_room().border[back], walking_room().chain, kept_room().tangent, team_of(p, work)};
 }
 
 INLINE void leave_squares(const worker &me, double squares)
@@ -102,6 +102,7 @@ INLINE void begin(const solve_problem &p, const block_work &work, bool back)
 {
     const worker me = hire(p, work);
     const int place = back ? WARPS - 1 - me.warp : me.warp;
+    border_memory &border = kept_room().border[back];
     const stretch here = find_stretch(p, work.first + me.warp, work.items);
     real in[ROW_BLOCKS];
     load_rows(me, p.rows + (find_base(p, work, here) + here.first) * ROW + AT_TEACHER, in);
@@ -110,12 +111,12 @@ INLINE void begin(const solve_problem &p, const block_work &work, bool back)
         for (int k = 0; k < ROW_BLOCKS; k++)
             if (me.row[k] >= 0) {
                 in[k] = back || !here.works ? real(0) : in[k];
-                border_of(back).in[place][me.row[k]] = in[k];
+                border.in[place][me.row[k]] = in[k];
                 if (place == 0)
                     tell_start(team_of(p, work), back, me.row[k], in[k]);
             }
         if (me.lane == 0)
-            border_of(back).closed[place] = !here.works || (back ? here.first == 0 : here.last == p.T);
+            border.closed[place] = !here.works || (back ? here.first == 0 : here.last == p.T);
     }
     __syncthreads();
 }
@@ -135,13 +136,13 @@ INLINE void pass_forward(const solve_problem &p, const block_work &work, bool re
             follow(p, me, work, (unsigned)followed);
 #endif
     } else if (here.works) {
-        load_rows(me, border_of(false).in[me.warp], out);
+        load_rows(me, kept_room().border[0].in[me.warp], out);
         run_forward(p, me, here, find_base(p, work, here), out, diagonal, renew ? followed : -1);
 #if !NEWTON
         store_mine(me, kept_room().tangent[me.warp] + me.place, diagonal);
 #endif
     }
-    compare_ends(border_of(false), team_of(p, work), false, me.warp, me.row, out, me.shadow);
+    compare_ends(side_of(p, work, false), false, me.warp, me.row, out, me.shadow);
 }
 
 INLINE void pass_backward(const solve_problem &p, const block_work &work)
@@ -154,10 +155,10 @@ INLINE void pass_backward(const solve_problem &p, const block_work &work)
     for (int k = 0; k < ROW_BLOCKS; k++)
         out[k] = 0;
     if (here.works && !me.shadow) {
-        load_rows(me, border_of(true).in[place], out);
+        load_rows(me, kept_room().border[1].in[place], out);
         run_backward(p, me, here, find_base(p, work, here), out);
     }
-    compare_ends(border_of(true), team_of(p, work), true, place, me.row, out, me.shadow);
+    compare_ends(side_of(p, work, true), true, place, me.row, out, me.shadow);
 }
 
 // ---- passes -----------------------------------------------------------------------------------------------
@@ -217,10 +218,10 @@ INLINE void solve_forward(const solve_problem &p, const block_work &work)
         }
         looked = true;
         const bool plain = kept.forward.iterations > p.max_iterations; // then ends are handed on as they are: exact after `chunks` rounds
-        publish<false>(kept.border[0], walking_room().chain, kept.tangent, team_of(p, work), plain);
+        publish<false>(side_of(p, work, false), plain);
         if (look_forward(p, work))
             return;
-        correct_starts<false>(kept.border[0], walking_room().chain, kept.tangent, team_of(p, work), plain, [&](int place, int m, real) {
+        correct_starts<false>(side_of(p, work, false), plain, [&](int place, int m, real) {
             const stretch here = find_stretch(p, work.first + place, work.items);
             return here.works ? p.rows[(find_base(p, work, here) + here.first) * ROW + AT_TEACHER + m] : real(0);
         });
@@ -298,7 +299,7 @@ INLINE void solve_all(const solve_problem &p, const block_work &work)
                 return;
             clear_room(hire(p, work));
         }
-        publish<true>(kept.border[1], walking_room().chain, kept.tangent, team_of(p, work), false);
+        publish<true>(side_of(p, work, true), false);
         if (rounds == 0 && kept.forward.open && !look_forward(p, work)) {
             rounds = -1; // forward again
             continue;
@@ -307,7 +308,7 @@ INLINE void solve_all(const solve_problem &p, const block_work &work)
             finish(p, work, rounds + 1);
             return;
         }
-        correct_starts<true>(kept.border[1], walking_room().chain, kept.tangent, team_of(p, work), false, [](int, int, real in) { return in; });
+        correct_starts<true>(side_of(p, work, true), false, [](int, int, real in) { return in; });
     }
 }
 #endif
