@@ -20,7 +20,7 @@ ANT_DRIVER_LIST(DECLARE)
 #undef DECLARE
 
 bool emulate(const char *source, const char *options, const char *name, const unsigned grid[3],
-             const unsigned block[3], void **arguments);
+             const unsigned block[3], bool together, void **arguments);
 
 void emulated_arguments(const char *source, const char *options, const char *name, size_t sizes[16],
                         size_t *count);
@@ -42,6 +42,7 @@ typedef struct function {
 typedef struct node {
     const function *function;
     unsigned grid[3], block[3];
+    bool together; /* a cooperative launch */
     void *arguments[16];
     size_t count;
 } node;
@@ -356,6 +357,7 @@ static void record(const ant_cu_launch_config *config, const function *f, void *
     n->function = f;
     memcpy(n->grid, config->grid, sizeof n->grid);
     memcpy(n->block, config->block, sizeof n->block);
+    n->together = config->attribute_count > 0;
     emulated_arguments(f->module->source, f->module->options, f->name, sizes, &n->count);
     for (size_t i = 0; i < n->count; i++)
         n->arguments[i] = memcpy(malloc(sizes[i]), arguments[i], sizes[i]);
@@ -372,8 +374,8 @@ ant_cu_result cuLaunchKernelEx(const ant_cu_launch_config *config, ant_cu_functi
         record(config, f, arguments);
         return 0;
     }
-    const bool ran =
-        emulate(f->module->source, f->module->options, f->name, config->grid, config->block, arguments);
+    const bool ran = emulate(f->module->source, f->module->options, f->name, config->grid, config->block,
+                             config->attribute_count > 0, arguments);
     return ran ? 0 : 801;
 }
 
@@ -438,7 +440,7 @@ ant_cu_result cuGraphLaunch(ant_cu_graph_exec executable, ant_cu_stream stream)
     for (size_t i = 0; i < g->count; i++) {
         node *n = &g->nodes[i];
         const module *m = n->function->module;
-        (void)emulate(m->source, m->options, n->function->name, n->grid, n->block, n->arguments);
+        (void)emulate(m->source, m->options, n->function->name, n->grid, n->block, n->together, n->arguments);
     }
     return 0;
 }

@@ -4,39 +4,44 @@
 #include <pthread.h>
 #include <vector>
 
-thread_local emulated_dim3 threadIdx;
-emulated_dim3 blockIdx, blockDim, gridDim;
+thread_local emulated_dim3 threadIdx, blockIdx;
+emulated_dim3 blockDim, gridDim;
 const emulated_kernel *emulated_kernels;
 const emulated_variable *emulated_variables;
-
-/* Dynamic shared memory: the blocks of a launch follow each other. */
-extern "C" {
-alignas(16) unsigned char bytes[232448];
-}
-
-static pthread_barrier_t block_barrier, warp_barrier[32];
-static unsigned char offered[2][1024][16];
-static thread_local unsigned exchanges; /* of this thread */
 double emulated_dynamic_shared[32768];
+
+/* What the threads of a block share. */
+struct emulated_block {
+    pthread_barrier_t all, warp[32];
+    unsigned char offered[2][1024][16];
+    int said[1024];
+    alignas(16) unsigned char bytes[232448]; /* dynamic shared memory */
+};
+static thread_local emulated_block *own;
+static thread_local unsigned exchanges; /* of this thread */
+
+unsigned char *emulated_bytes()
+{
+    return own->bytes;
+}
 
 void __syncthreads()
 {
-    pthread_barrier_wait(&block_barrier);
+    pthread_barrier_wait(&own->all);
 }
 
 void __syncwarp()
 {
-    pthread_barrier_wait(&warp_barrier[threadIdx.x / 32]);
+    pthread_barrier_wait(&own->warp[threadIdx.x / 32]);
 }
 
 int __syncthreads_or(int yes)
 {
-    static int said[1024];
-    said[threadIdx.x] = yes;
+    own->said[threadIdx.x] = yes;
     __syncthreads();
     int any = 0;
     for (unsigned t = 0; t < blockDim.x; t++)
-        any |= said[t];
+        any |= own->said[t];
     __syncthreads();
     return any;
 }
@@ -45,7 +50,7 @@ int __syncthreads_or(int yes)
    in a half again before all of the warp have passed the exchange in between, and so have read this one. */
 static const unsigned char (*offer(const void *mine, size_t bytes))[16]
 {
-    unsigned char(*half)[16] = offered[exchanges++ % 2];
+    unsigned char(*half)[16] = own->offered[exchanges++ % 2];
     std::memcpy(half[threadIdx.x], mine, bytes);
     __syncwarp();
     return half;
@@ -80,19 +85,19 @@ unsigned emulated_max(unsigned value)
 struct start {
     const emulated_kernel *kernel;
     void **arguments;
-    unsigned thread;
+    emulated_block *block;
+    unsigned thread, first, last; /* blocks, which follow each other */
 };
 
-/* One thread runs its place in every block, in step with the others. */
+/* One thread runs its place in some blocks, in step with the others. */
 static void *run_thread(void *cookie)
 {
     const start *s = static_cast<start *>(cookie);
+    own = s->block;
     threadIdx = {s->thread, 0, 0};
-    for (unsigned block = 0; block < gridDim.x * gridDim.y; block++) {
-        pthread_barrier_wait(&block_barrier);
-        if (s->thread == 0)
-            blockIdx = {block % gridDim.x, block / gridDim.x, 0};
-        pthread_barrier_wait(&block_barrier);
+    for (unsigned block = s->first; block < s->last; block++) {
+        blockIdx = {block % gridDim.x, block / gridDim.x, 0};
+        pthread_barrier_wait(&own->all);
         s->kernel->call(s->arguments);
     }
     return nullptr;
@@ -117,31 +122,38 @@ extern "C" void emulated_arguments(const char *source, const char *options, cons
         kernel->sizes(sizes, count);
 }
 
-/* True when there is such a kernel and it has run.  Called by the fake driver. */
+/* True when there is such a kernel and it has run.  together: all blocks at once.  Called by the fake driver. */
 extern "C" bool emulate(const char *source, const char *options, const char *name, const unsigned grid[3],
-                        const unsigned block[3], void **arguments)
+                        const unsigned block[3], bool together, void **arguments)
 {
     const emulated_kernel *kernel = find(source, options, name);
-    const unsigned threads = block[0], warps = (threads + 31) / 32;
+    const unsigned threads = block[0], warps = (threads + 31) / 32, count = grid[0] * grid[1];
+    const unsigned teams = together ? count : 1;
     if (kernel == nullptr || grid[2] != 1 || block[1] * block[2] != 1 || threads > 1024)
         return false;
     gridDim = {grid[0], grid[1], grid[2]};
     blockDim = {block[0], block[1], block[2]};
-    pthread_barrier_init(&block_barrier, nullptr, threads);
-    for (unsigned w = 0; w < warps; w++)
-        pthread_barrier_init(&warp_barrier[w], nullptr, std::min(32u, threads - 32 * w));
-    std::vector<pthread_t> ids(threads);
-    std::vector<start> starts(threads);
-    for (unsigned t = 0; t < threads; t++) {
-        starts[t] = {kernel, arguments, t};
-        if (pthread_create(&ids[t], nullptr, run_thread, &starts[t]) != 0)
+    std::vector<emulated_block> blocks(teams);
+    std::vector<pthread_t> ids(teams * threads);
+    std::vector<start> starts(teams * threads);
+    for (unsigned b = 0; b < teams; b++) {
+        pthread_barrier_init(&blocks[b].all, nullptr, threads);
+        for (unsigned w = 0; w < warps; w++)
+            pthread_barrier_init(&blocks[b].warp[w], nullptr, std::min(32u, threads - 32 * w));
+    }
+    for (unsigned i = 0; i < teams * threads; i++) {
+        const unsigned b = i / threads;
+        starts[i] = {kernel, arguments, &blocks[b], i % threads, together ? b : 0, together ? b + 1 : count};
+        if (pthread_create(&ids[i], nullptr, run_thread, &starts[i]) != 0)
             std::abort(); /* the others wait for it */
     }
     for (pthread_t id : ids)
         pthread_join(id, nullptr);
-    pthread_barrier_destroy(&block_barrier);
-    for (unsigned w = 0; w < warps; w++)
-        pthread_barrier_destroy(&warp_barrier[w]);
+    for (emulated_block &b : blocks) {
+        pthread_barrier_destroy(&b.all);
+        for (unsigned w = 0; w < warps; w++)
+            pthread_barrier_destroy(&b.warp[w]);
+    }
     return true;
 }
 

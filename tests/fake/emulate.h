@@ -3,8 +3,8 @@
  *
  * A file tests/fake/run_*.cpp defines a kernel's macros, includes this and then the .cu, and names its
  * kernels. The fake driver finds them by the source and the options of the "machine code" that the fake
- * compiler made. Blocks run one after the other, the threads of a block at the same time, so ThreadSanitizer
- * sees races in shared memory.  Kernels whose blocks wait for each other cannot run here.
+ * compiler made. Blocks run one after the other, those of a cooperative launch at the same time, and so do
+ * the threads of a block: ThreadSanitizer sees their races.
  */
 #ifndef ANT_TESTS_EMULATE_H
 #define ANT_TESTS_EMULATE_H
@@ -31,8 +31,8 @@ struct alignas(16) float4 {
     float x, y, z, w;
 };
 
-extern thread_local emulated_dim3 threadIdx;
-extern emulated_dim3 blockIdx, blockDim, gridDim;
+extern thread_local emulated_dim3 threadIdx, blockIdx;
+extern emulated_dim3 blockDim, gridDim;
 
 /* Wait for all threads of the block, or of the warp. */
 void __syncthreads();
@@ -57,6 +57,13 @@ template <class T> T __shfl_sync(unsigned, T value, int lane, int width = 32)
     const unsigned group = threadIdx.x % 32 / (unsigned)width * (unsigned)width;
     emulated_exchange(&value, &other, sizeof value, group + (unsigned)lane % (unsigned)width);
     return other;
+}
+
+static inline long long __double_as_longlong(double value)
+{
+    long long bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    return bits;
 }
 
 static inline double __longlong_as_double(long long bits)

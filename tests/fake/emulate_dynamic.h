@@ -1,18 +1,16 @@
 /*
- * emulate_dynamic.h - emulate.h for kernels with dynamic shared memory, asynchronous copies and barriers
- * between blocks; the last never run here, because a team has one block.
+ * emulate_dynamic.h - emulate.h for kernels with dynamic shared memory, asynchronous copies and words and
+ * barriers between blocks.
  */
 #ifndef ANT_TESTS_EMULATE_DYNAMIC_H
 #define ANT_TESTS_EMULATE_DYNAMIC_H
 
 #include "emulate.h"
 
-#include <cstdio>
-#include <cstdlib>
 #include <thread>
 
-#undef __shared__
-#define __shared__ /* `extern unsigned char bytes[]` is in emulate.cpp */
+unsigned char *emulated_bytes(); /* of this thread's block */
+#define DYNAMIC_BYTES static thread_local unsigned char *const bytes = emulated_bytes()
 #define asm
 #define volatile(...) ((void)0)
 
@@ -38,6 +36,8 @@ static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w)
 #define copy_wait       ptx_copy_wait
 #define leave_word      ptx_leave_word
 #define look_at_word    ptx_look_at_word
+#define leave_near      ptx_leave_near
+#define look_near       ptx_look_near
 #define own_thread      ptx_own_thread
 #define team_barrier    ptx_team_barrier
 #include "../../src/engine/cuda/kernels/common.cuh"
@@ -47,6 +47,8 @@ static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w)
 #undef copy_wait
 #undef leave_word
 #undef look_at_word
+#undef leave_near
+#undef look_near
 #undef own_thread
 #undef team_barrier
 
@@ -68,6 +70,14 @@ INLINE unsigned long long look_at_word(const unsigned long long *from)
     std::this_thread::yield();
     return __atomic_load_n(from, __ATOMIC_RELAXED);
 }
+INLINE void leave_near(unsigned long long *to, unsigned word, unsigned tag)
+{
+    leave_word(to, word, tag);
+}
+INLINE unsigned long long look_near(unsigned long long *from)
+{
+    return look_at_word(from);
+}
 static inline void __nanosleep(unsigned)
 {
     std::this_thread::yield();
@@ -76,15 +86,15 @@ INLINE int own_thread()
 {
     return (int)threadIdx.x;
 }
-/* Blocks run one after the other here, so that a team of several would never meet. */
-INLINE void team_barrier(unsigned *, unsigned blocks, unsigned &phase)
+INLINE void team_barrier(unsigned *arrived, unsigned blocks, unsigned &phase)
 {
-    if (blocks != 1) {
-        std::fprintf(stderr, "emulated GPU: a team of %u blocks cannot run here; make the work smaller\n",
-                     blocks);
-        std::abort();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        const unsigned target = ++phase * blocks;
+        __atomic_fetch_add(arrived, 1, __ATOMIC_RELEASE);
+        while (__atomic_load_n(arrived, __ATOMIC_ACQUIRE) < target)
+            std::this_thread::yield();
     }
-    phase++;
     __syncthreads();
 }
 

@@ -14,6 +14,7 @@
 /* FACTS of kernels/common.cuh. */
 enum { ANT_CUDA_FACT_ITERATIONS, ANT_CUDA_FACT_LAST_JUMP, ANT_CUDA_FACT_CONVERGED = 4, ANT_CUDA_FACT_LOSS };
 enum { ANT_CUDA_FACTS = 8 };
+enum { ANT_CUDA_MEETING_WORDS = 32 };
 
 /* What the learner owns and every pass sees, on the device. */
 typedef struct ant_cuda_place {
@@ -21,7 +22,7 @@ typedef struct ant_cuda_place {
     ant_cu_pointer x, s;       /* (replicas, batch, T+1, N), (replicas, batch, T, K) */
     ant_cu_pointer raw;        /* (replicas, total) */
     ant_cu_pointer facts;      /* (replicas, ANT_CUDA_FACTS) doubles */
-    ant_cu_pointer arrived;    /* (replicas): zero before every pass */
+    ant_cu_pointer arrived;    /* (replicas, ANT_CUDA_MEETING_WORDS) unsigned: zero before every pass */
 } ant_cuda_place;
 
 typedef struct ant_cuda_pass {

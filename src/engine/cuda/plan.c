@@ -6,6 +6,7 @@
 enum {
     LONG = 1024,         /* steps from which cutting a sequence pays */
     MANY = 132,          /* sequences from which there is enough to do without */
+    SHORT_CHAIN = 16,    /* blocks that need no groups: these cost a barrier */
     NEWTON_LARGEST = 32, /* latent units up to which a border matrix fits into a warp */
 };
 
@@ -38,6 +39,15 @@ static void choose_shooting(const ant_engine_learning *work, int multiprocessors
     plan->solver = "shooting";
 }
 
+/* As many groups as blocks in a group, where that is shorter than one chain over all. */
+static int choose_group(int blocks)
+{
+    int group = 1;
+    while (group * group < blocks)
+        group++;
+    return blocks <= SHORT_CHAIN ? blocks : group;
+}
+
 void ant_cuda_plan_choose(const ant_engine_learning *work, int multiprocessors, int most_warps,
                           ant_cuda_plan *plan)
 {
@@ -48,8 +58,10 @@ void ant_cuda_plan_choose(const ant_engine_learning *work, int multiprocessors, 
     *plan = (ant_cuda_plan){.chunks = 1};
     if (wanted || (s->solver == ANTLER_SOLVER_AUTO && pays))
         choose_shooting(work, multiprocessors, most_warps, plan);
-    if (plan->chunks <= 1) {
+    if (plan->chunks <= 1)
         choose_sequential(work, multiprocessors, most_warps, plan);
+    plan->group = choose_group(plan->blocks);
+    if (plan->chunks == 1) {
         snprintf(plan->choice, sizeof plan->choice,
                  "sequential on the GPU, a warp per sequence, because %s; %d blocks of %d warps per run",
                  s->solver == ANTLER_SOLVER_SEQUENTIAL ? "the settings say so"

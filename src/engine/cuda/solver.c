@@ -14,12 +14,12 @@
         int max_iterations;                                                                                  \
         int flow;                                                                                            \
         int replicas;                                                                                        \
-        int staged;                                                                                          \
+        int group, staged;                                                                                   \
         int fallback;                                                                                        \
         real alpha, tolerance, freeze;                                                                       \
         double weight;                                                                                       \
-        ant_cu_pointer pack, x, s, rows, masks, hidden, delta, records, partial, squares, sums, arrived,     \
-            facts;                                                                                           \
+        ant_cu_pointer pack, x, s, rows, masks, hidden, delta, records, starts, partial, squares, sums,      \
+            arrived, facts;                                                                                  \
     }
 typedef struct problem_f32 SOLVE_PROBLEM(float) problem_f32;
 typedef struct problem_f64 SOLVE_PROBLEM(double) problem_f64;
@@ -56,6 +56,11 @@ static antler_status compile(ant_cuda_solver *s, const ant_engine_learning *work
     return ANTLER_OK;
 }
 
+static int groups(const ant_cuda_plan *plan)
+{
+    return (plan->blocks + plan->group - 1) / plan->group;
+}
+
 /* The largest blocks whose shared memory there is. */
 static antler_status choose(ant_cuda_solver *s, const ant_engine_learning *work)
 {
@@ -71,7 +76,7 @@ static antler_status choose(ant_cuda_solver *s, const ant_engine_learning *work)
     ANT_CHECK(shared <= (size_t)s->device->shared_per_block, ANTLER_ERROR_DEVICE,
               "a model of M = %zu and L = %zu needs %zu bytes of shared memory, and %s has %d; use the CPU",
               work->M, work->L, shared, s->device->name, s->device->shared_per_block);
-    const size_t records = (size_t)(s->plan.blocks * s->record) * s->real_bytes;
+    const size_t records = (size_t)((s->plan.group + groups(&s->plan)) * s->record) * s->real_bytes;
     s->grid.shared = shared;
     s->staged = s->plan.chunks > 1 && shared + records <= (size_t)s->device->shared_per_block;
     if (s->staged)
@@ -117,7 +122,10 @@ static antler_status allocate(ant_cuda_solver *s, ant_cuda_pass *pass)
         {&s->mask, steps * (size_t)s->masks * sizeof(unsigned), "the active units of all steps"},
         {&s->phi, kept, "the hidden units of all steps"},
         {&s->delta, kept, "the hidden units of all steps"},
-        {&s->records, R * 2 * (blocks + 1) * (size_t)s->record * real, "the borders of stretches"},
+        {&s->records, R * (2 * blocks + (size_t)groups(&s->plan)) * (size_t)s->record * real,
+         "the borders of stretches"},
+        {&s->starts, R * 2 * blocks * pass->work->M * real / sizeof(float) * sizeof(uint64_t),
+         "the borders of stretches"},
         {&s->partial, R * blocks * (size_t)s->sums * real, "sums over time"},
         {&s->squares, R * blocks * sizeof(double), "sums of squares"},
         {&s->totals, R * (size_t)s->sums * sizeof(double), "sums over time"},
@@ -142,6 +150,7 @@ static void describe(ant_cuda_solver *s, const ant_cuda_pass *pass)
         .max_iterations = (int)set->max_iterations,
         .flow = set->teacher == ANTLER_TEACHER_FLOW,
         .replicas = (int)s->replicas,
+        .group = s->plan.group,
         .staged = s->staged,
         .fallback = set->fallback ? s->plan.chunks : 0, /* exact after as many */
         .alpha = set->gtf_alpha,
@@ -159,6 +168,7 @@ static void describe(ant_cuda_solver *s, const ant_cuda_pass *pass)
         .hidden = s->phi.address,
         .delta = s->delta.address,
         .records = s->records.address,
+        .starts = s->starts.address,
         .partial = s->partial.address,
         .squares = s->squares.address,
         .sums = s->totals.address,
@@ -207,8 +217,8 @@ static void destroy(ant_cuda_pass *pass)
     ant_cuda_solver *s = pass->own;
     if (s == NULL)
         return;
-    ant_cuda_buffer *const buffers[] = {&s->packs,   &s->rows,    &s->mask,    &s->phi,   &s->delta,
-                                        &s->records, &s->partial, &s->squares, &s->totals};
+    ant_cuda_buffer *const buffers[] = {&s->packs,   &s->rows,   &s->mask,    &s->phi,     &s->delta,
+                                        &s->records, &s->starts, &s->partial, &s->squares, &s->totals};
     for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
         ant_cuda_free(pass->device, buffers[i]);
     ant_cuda_program_free(s->program);

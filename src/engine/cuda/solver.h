@@ -12,6 +12,7 @@ typedef struct ant_cuda_plan {
     int warps;  /* stretches of one block at a time; shadows come beside them */
     int newton; /* 1: borders are joined with full matrices, 0: with their diagonals */
     int blocks; /* of one run */
+    int group;  /* blocks whose borders are joined first; those of the groups after */
     int chunks; /* stretches of a sequence; 1: sequential */
     const char *solver;
     char choice[320];
@@ -30,7 +31,7 @@ typedef struct ant_cuda_solver {
     unsigned threads;                                                 /* of a block */
     int pack, row, masks, record, sums, hidden, latent, keeps_hidden; /* solve_facts of solve.cu */
     size_t T, batch, replicas, real_bytes;
-    ant_cuda_buffer packs, rows, mask, phi, delta, records, partial, squares, totals;
+    ant_cuda_buffer packs, rows, mask, phi, delta, records, starts, partial, squares, totals;
     bool staged;                             /* records of borders have room in shared memory */
     _Alignas(16) unsigned char problem[256]; /* solve_problem of stretch.cuh */
 } ant_cuda_solver;

@@ -1,8 +1,10 @@
 // border.cuh - joins the stretches of time of all warps of a team: one Newton step on all borders.
 //
 // Stretch p (in the direction of travel) turned `in` into `out`; d out / d in = X_p.  The corrections that make
-// every `in` equal the `out` before it obey  delta_{p+1} = X_p delta_p + (out_p - in_{p+1}),  an affine scan: a
-// tree over the warps of a block in shared memory, then over the blocks of the team through records in global memory.
+// every `in` equal the `out` before it obey  delta_{p+1} = X_p delta_p + (out_p - in_{p+1}),  a chain of affine maps.
+// Products of matrices are not needed: a column of a product is a vector that goes along the chain, and all columns go at once.  So
+// a block puts its stretches together into one map, the first block of every group the maps of its group, and then each block sends its delta
+// along: over the groups before its own, over the blocks before it in its group, and over its own stretches.
 // Forward in is z at the start of a stretch; backward it is the adjoint at its end, and X is transposed.
 //
 // NEWTON 1: X is a full matrix, M <= 32.  NEWTON 0: its diagonal, kept as (M) numbers.
@@ -24,382 +26,393 @@
 #define CREW       (WARPS + SHADOWS) // all warps of a block
 #define THREADS    (32 * CREW)
 
-#define RECORD      (MATRIX + 2 * MP + 4) // X, out of the last, in of the first, then facts:
-#define FACT_JUMP   (MATRIX + 2 * MP)     // largest |out - in| inside the block, as a float
-#define FACT_SIZE   (FACT_JUMP + 1)       // largest |out|, as a float
-#define FACT_CLOSED (FACT_JUMP + 2)       // 1: nothing is handed on to the next block
+#define RECORD     (MATRIX + MP)         // the map of a block or of a group: X, shift
+#define SLOT_LANES (M <= 16 ? 16 : 32)   // lanes that take one column along a chain
+#define SLOTS      (THREADS / SLOT_LANES)
 
-struct alignas(16) border_memory { // shared
-    real map[WARPS][MATRIX];
-    real shift[WARPS][MP];  // of the tree; then delta
-    real in[WARPS + 1][MP]; // by p; the last row: delta of the block's first stretch
-    real fold[CREW][MATRIX];
-    real fold_shift[CREW][MP];
-    unsigned jump, size;             // magnitude bits, of this block
-    unsigned worst_jump, worst_size; // of the team
-    bool closed[WARPS];
+struct alignas(16) border_memory { // shared; of one direction of travel
+    real in[WARPS][MP];    // by place
+    real shift[WARPS][MP]; // out less the next in
+    bool closed[WARPS];    // hands nothing on: the sequence ends here
+    unsigned jump, size;   // of this block, magnitude bits
 };
+
+struct border_count { // shared; the first thread counts
+    unsigned phase; // barriers passed
+    unsigned round; // comparisons of ends and starts
+};
+
+struct alignas(16) chain_memory {
+    real vector[2][SLOTS][MP];
+    real delta[WARPS][MP]; // of every stretch
+};
+
+// What a team says of one comparison of ends and starts: the largest |out - in| and the largest |out|.
+struct border_gap {
+    real jump, size;
+};
+
+// Words for the gaps of the last comparisons.  The first block clears one three comparisons before it is used: a barrier lies
+// between, because two comparisons at most follow each other without one, and all have read what it was before.
+#define GAP_RING 8
+static_assert(1 + 2 * GAP_RING <= MEETING_WORDS, "room for the gaps");
 
 struct border_team {
-    real *records; // (2, blocks + 1, RECORD) of this replica
-    int local; // where in shared memory there is room for (blocks, RECORD); 0: nowhere
-    unsigned *arrived;
-    unsigned blocks, phase;
-    int block; // in the direction of travel
+    real *records;              // (2 blocks + groups, RECORD) of this replica: blocks, in turns; groups
+    unsigned long long *starts; // (2, blocks, M, WORDS): each block's first `in`, by direction, tagged with the comparison
+    unsigned *arrived;          // (MEETING_WORDS): the barrier's count, then (GAP_RING, 2) gaps
+    int local;      // where in shared memory there is room for the records of a group and of all groups; 0: nowhere
+    int group;      // blocks of a group
+    unsigned blocks;
+    int block;
+    border_count *count;
 };
 
-// What a warp brings.
+// One direction of travel, as a block sees it.
 struct border_side {
-    int place; // of its stretch in the block, in the direction of travel
-    bool shadow;
-    real in[ROW_BLOCKS], out[ROW_BLOCKS]; // rows
-    bool closed;                          // hands nothing on: the sequence ends here
-    real jump;                            // on return: the largest |out - in| of the team
+    border_memory &memory;
+    chain_memory &chain;
+    const real (*tangent)[MATRIX]; // X of each warp's stretch
+    border_team team;
 };
 
-extern __shared__ __align__(16) unsigned char bytes[]; // all of the block's
-
-INLINE real *local_records(const border_team &team)
+// The number of this block in the direction of travel.
+INLINE int travel(const border_team &team, bool back)
 {
-    return reinterpret_cast<real *>(bytes + team.local);
+    return back ? (int)team.blocks - 1 - team.block : team.block;
 }
 
-// Number i of record b.
-INLINE real recorded(const border_team &team, const real *records, int b, int i)
-{
-    return team.local != 0 ? local_records(team)[b * RECORD + i] : __ldcg(records + (size_t)b * RECORD + i);
-}
+#define WORDS (REAL_BITS / 32) // of one number
+
+DYNAMIC_BYTES; // all of the block's
+
+// ---- chains -----------------------------------------------------------------------------------------------
+
+// The row of an affine map that a lane takes a vector through: value -> a value + shift.
+struct link {
+#if NEWTON
+    real a[M];
+#else
+    real a;
+#endif
+    real shift;
+    bool dead; // a counts as zero
+};
+
+// Where a thread sits in a chain; asked for once, because the question takes longer than a link.
+struct chain_seat {
+    int row;      // of the vector; M or above: none
+    int slot;
+    real *vector; // of the slot, in two places, SLOTS * MP apart
+};
 
 #if NEWTON
-// vector: (MP) in shared memory; what lies in its padding does not matter.
-INLINE real apply_row(const real *map, const real *vector, int row)
+INLINE chain_seat take_seat(chain_memory &chain)
 {
-    real even = 0, odd = 0;
+    const int thread = own_thread();
+    return {thread % SLOT_LANES, thread / SLOT_LANES, chain.vector[0][thread / SLOT_LANES]};
+}
+
+template <bool TRANSPOSED> INLINE link load_link(const chain_seat &seat, const real *X, const real *shift, bool dead)
+{
+    const int row = seat.row < M ? seat.row : 0;
+    link l;
 #pragma unroll
     for (int q = 0; q < QUADS; q++) {
-        const real4 a = load4(map + row * MS + 4 * q), b = load4(vector + 4 * q);
+        real4 four;
+        if constexpr (!TRANSPOSED)
+            four = load4(X + row * MS + 4 * q);
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            if (4 * q + k < M) {
+                if constexpr (TRANSPOSED)
+                    four.a[k] = X[(4 * q + k) * MS + row];
+                l.a[4 * q + k < M ? 4 * q + k : 0] = four.a[k];
+            }
+    }
+    l.shift = shift[row];
+    l.dead = dead;
+    return l;
+}
+
+// By whole warps.  turn: the places of vectors take turns, so that nobody waits before writing.
+INLINE real apply_link(const chain_seat &seat, const link &l, real value, int turn)
+{
+    real *vector = seat.vector + (turn & 1) * (SLOTS * MP), even = 0, odd = 0;
+    if (seat.row < M)
+        vector[seat.row] = value;
+    __syncwarp();
+#pragma unroll
+    for (int q = 0; q < QUADS; q++) {
+        const real4 four = load4(vector + 4 * q);
 #pragma unroll
         for (int k = 0; k < 4; k++)
             if (4 * q + k < M)
-                (k % 2 == 0 ? even : odd) += a.a[k] * b.a[k];
+                (k % 2 == 0 ? even : odd) += l.a[4 * q + k < M ? 4 * q + k : 0] * four.a[k];
     }
-    return even + odd;
-}
-
-// map_b <- map_b map_a, shift_b <- map_b shift_a + shift_b: first a, then b.  By one warp.
-INLINE void compose(const real *map_a, const real *shift_a, real *map_b, real *shift_b, int lane)
-{
-    const tile_place<32> at = find_tile<32>(lane);
-    const tile<32> product = multiply(map_b, map_a, at);
-    const real moved = apply_row(map_b, shift_a, lane % M);
-    __syncwarp();
-    store_tile(map_b, product, at);
-    if (lane < M)
-        shift_b[lane] += moved;
-}
-
-// Trees over any number of nodes: node n is leaf n + leaves - COUNT of a full tree whose first leaves are missing.
-INLINE constexpr int leaves_of(int count)
-{
-    return count <= 1 ? 1 : 2 * leaves_of((count + 1) / 2);
-}
-
-// Of two nodes that exist, the right one of which it is itself.  A node below zero takes no part.
-template <int COUNT> INLINE bool is_parent(int node, int stride)
-{
-    return ((node + leaves_of(COUNT) - COUNT + 1) & (2 * stride - 1)) == 0 && node >= stride;
-}
-
-template <int COUNT> INLINE void tree_up(real (*map)[MATRIX], real (*shift)[MP], int node, int lane)
-{
-#pragma unroll 1
-    for (int stride = 1; stride < COUNT; stride *= 2) {
-        __syncthreads();
-        if (is_parent<COUNT>(node, stride))
-            compose(map[node - stride], shift[node - stride], map[node], shift[node], lane);
-    }
-    __syncthreads();
-}
-
-// From the delta of the block's first stretch to that of each: memory.shift[p].
-INLINE void tree_down(border_memory &memory, int node, int lane)
-{
-    if (node == WARPS - 1 && lane < M)
-        memory.shift[node][lane] = memory.in[WARPS][lane];
-#pragma unroll 1
-    for (int stride = leaves_of(WARPS) / 2; stride > 0; stride /= 2) {
-        __syncthreads();
-        if (is_parent<WARPS>(node, stride)) {
-            const int r = lane % M;
-            const real before = memory.shift[node][r];
-            const real left = memory.shift[node - stride][r];
-            const real moved = apply_row(memory.map[node - stride], memory.shift[node], r);
-            __syncwarp();
-            if (lane < M) {
-                memory.shift[node - stride][lane] = before;
-                memory.shift[node][lane] = moved + left;
-            }
-        }
-    }
-    __syncthreads();
-}
-
-// Fold this warp's share of the records before `block` into memory.fold.  What other blocks wrote is seen since the barrier.
-INLINE void fold_share(border_memory &memory, int block, const real *records)
-{
-    const int lane = own_thread() % 32, warp = own_thread() / 32, row = lane % M;
-    const int share = (block + CREW - 1) / CREW, first = warp * share, last = first + share < block ? first + share : block;
-    const tile_place<32> at = find_tile<32>(lane);
-    real *map = memory.fold[warp], *vector = memory.fold_shift[warp];
-    for (int b = first; b < last; b++) {
-        const real *X = records + (size_t)b * RECORD;
-        const real gap = X[FACT_CLOSED] != 0 ? real(0) : X[MATRIX + row] - X[RECORD + MATRIX + MP + row];
-        const tile<32> product = multiply(X, map, at);
-        const real moved = apply_row(X, vector, row);
-        __syncwarp();
-        store_tile(map, product, at);
-        if (lane < M)
-            vector[lane] = moved + gap;
-        __syncwarp();
-    }
-}
-
-// delta of this block's first stretch: each warp folds its share of the blocks before this one into one map, the tree
-// takes the shares together.  A block that hands nothing on has a zero map and a zero out.
-INLINE void fold_blocks(border_memory &memory, const border_team &team, const real *records)
-{
-    const int lane = own_thread() % 32, warp = own_thread() / 32;
-    const tile_place<32> at = find_tile<32>(lane);
-    store_tile(memory.fold[warp], identity_tile(at), at);
-    if (lane < M)
-        memory.fold_shift[warp][lane] = 0;
-    __syncwarp();
-    if (team.local != 0)
-        fold_share(memory, team.block, local_records(team));
-    else
-        fold_share(memory, team.block, records);
-    tree_up<CREW>(memory.fold, memory.fold_shift, warp, lane);
-    if (warp == 0 && lane < M)
-        memory.in[WARPS][lane] = memory.fold_shift[CREW - 1][lane];
-    __syncthreads();
-}
-
-// The block as one map: X in map[WARPS - 1], shift in shift[WARPS - 1].
-INLINE void gather_block(border_memory &memory, int node, int lane)
-{
-    tree_up<WARPS>(memory.map, memory.shift, node, lane);
-}
-
-INLINE const real *block_map(const border_memory &memory)
-{
-    return memory.map[WARPS - 1];
-}
-
-INLINE const real *block_shift(const border_memory &memory)
-{
-    return memory.shift[WARPS - 1];
+    return l.dead ? real(0) : even + odd;
 }
 #else
-// The block as one map: in fold[0] and fold_shift[0], one thread per latent unit.
-INLINE void gather_block(border_memory &memory, int, int)
+INLINE chain_seat take_seat(chain_memory &)
 {
-    __syncthreads();
-    const int m = own_thread();
-    if (m < M) {
-        real map = 1, shift = 0;
-        for (int p = 0; p < WARPS; p++) {
-            shift = memory.map[p][m] * shift + memory.shift[p][m];
-            map *= memory.map[p][m];
-        }
-        memory.fold[0][m] = map;
-        memory.fold_shift[0][m] = shift;
-    }
-    __syncthreads();
+    return {own_thread(), 0, nullptr};
 }
 
-INLINE const real *block_map(const border_memory &memory)
+template <bool TRANSPOSED> INLINE link load_link(const chain_seat &seat, const real *X, const real *shift, bool dead)
 {
-    return memory.fold[0];
+    const int row = seat.row < M ? seat.row : 0;
+    return {X[row], shift[row], dead};
 }
 
-INLINE const real *block_shift(const border_memory &memory)
+INLINE real apply_link(const chain_seat &, const link &l, real value, int)
 {
-    return memory.fold_shift[0];
-}
-
-// One thread per latent unit and segment of blocks; the segments are then taken together.
-INLINE void fold_blocks(border_memory &memory, const border_team &team, const real *records)
-{
-    constexpr int width = (M + 31) / 32 * 32, room = THREADS / width, segments = room > WARPS ? WARPS : room;
-    const int m = own_thread() % width, segment = own_thread() / width;
-    const int share = (team.block + segments - 1) / segments;
-    if (m < M && segment < segments) {
-        const int first = segment * share, last = first + share < team.block ? first + share : team.block;
-        real map = 1, shift = 0;
-#pragma unroll 8
-        for (int b = first; b < last; b++) {
-            const real X = recorded(team, records, b, m);
-            const real out = recorded(team, records, b, MATRIX + m), next = recorded(team, records, b + 1, MATRIX + MP + m);
-            shift = X * shift + (recorded(team, records, b, FACT_CLOSED) != 0 ? real(0) : out - next);
-            map *= X;
-        }
-        memory.fold[segment][m] = map;
-        memory.fold_shift[segment][m] = shift;
-    }
-    __syncthreads();
-    if (own_thread() < M) {
-        real delta = 0;
-        for (int i = 0; i < segments; i++)
-            delta = memory.fold[i][own_thread()] * delta + memory.fold_shift[i][own_thread()];
-        memory.in[WARPS][own_thread()] = delta;
-    }
-    __syncthreads();
-}
-
-INLINE void tree_down(border_memory &memory, int, int)
-{
-    const int m = own_thread();
-    if (m < M) {
-        real delta = memory.in[WARPS][m];
-        for (int p = 0; p < WARPS; p++) {
-            const real next = memory.map[p][m] * delta + memory.shift[p][m];
-            memory.shift[p][m] = delta;
-            delta = next;
-        }
-    }
-    __syncthreads();
+    return l.dead ? real(0) : l.a * value;
 }
 #endif
 
-// Lay down what this warp brings: memory.map[p] is in place already (zero when nothing is handed on).
-INLINE void lay_down(border_memory &memory, const border_side &side, const int (&row)[ROW_BLOCKS])
+// Take a value through `count` maps; affine: with their shifts.  link_at(i): this lane's row of map i, which is loaded one map ahead.
+// see(i, value): what comes to map i.
+template <class source, class sight> INLINE real send_along(const chain_seat &seat, real value, int count, bool affine, source link_at, sight see)
 {
-    const int p = side.place;
-#pragma unroll
-    for (int k = 0; k < ROW_BLOCKS; k++)
-        if (row[k] >= 0)
-            memory.in[p][row[k]] = side.in[k];
-    __syncthreads();
-    if (side.shadow)
-        return;
+    link next = link_at(0); // also of none: anything that can be read
+#pragma unroll 1
+    for (int i = 0; i < count; i++) {
+        const link now = next;
+        next = link_at(i + 1 < count ? i + 1 : i);
+        see(i, value);
+        value = apply_link(seat, now, value, i) + (affine ? now.shift : real(0));
+    }
+#if NEWTON
+    __syncwarp();
+#endif
+    return value;
+}
+
+template <class source> INLINE real send_along(const chain_seat &seat, real value, int count, bool affine, source link_at)
+{
+    return send_along(seat, value, count, affine, link_at, [](int, real) {});
+}
+
+// The product of `count` maps, column by column, the last of which is its shift.
+template <class source> INLINE void compose(const chain_seat &seat, real *record, int count, source link_at)
+{
+#if NEWTON
+    for (int first = 0; first <= M; first += SLOTS) {
+        if (first + seat.slot / (32 / SLOT_LANES) * (32 / SLOT_LANES) > M) // no column for this warp
+            break;
+        const int column = first + seat.slot;
+        const real value = send_along(seat, seat.row == column ? 1 : 0, count, column == M, link_at);
+        if (seat.row < M && column <= M)
+            __stcg(column < M ? record + seat.row * MS + column : record + MATRIX + seat.row, value);
+    }
+#else
+    const real map = send_along(seat, 1, count, false, link_at), shift = send_along(seat, 0, count, true, link_at);
+    if (seat.row < M) {
+        __stcg(record + seat.row, map);
+        __stcg(record + MATRIX + seat.row, shift);
+    }
+#endif
+}
+
+// The threads that take delta along: a warp, or one per latent unit.
+INLINE bool takes_delta()
+{
+    return own_thread() < (NEWTON ? 32 : M);
+}
+
+INLINE link link_of_record(const chain_seat &seat, const real *record)
+{
+    return load_link<false>(seat, record, record + MATRIX, false);
+}
+
+// Of a stretch of this block.  plain: ends are handed on as they are.
+template <bool BACK> INLINE link link_of_stretch(const chain_seat &seat, const border_side &side, bool plain, int place)
+{
+    const int warp = BACK ? WARPS - 1 - place : place;
+    return load_link<BACK>(seat, side.tangent[warp], side.memory.shift[place], plain || side.memory.closed[place]);
+}
+
+// ---- ends and starts --------------------------------------------------------------------------------------
+
+INLINE unsigned long long *start_of(const border_team &team, bool back, int block)
+{
+    return team.starts + ((size_t)(back ? team.blocks : 0) + block) * M * WORDS;
+}
+
+INLINE void leave_real(unsigned long long *to, real value, unsigned tag)
+{
+#if REAL_BITS == 64
+    const unsigned long long bits = (unsigned long long)__double_as_longlong(value);
+    leave_word(to, (unsigned)bits, tag);
+    leave_word(to + 1, (unsigned)(bits >> 32), tag);
+#else
+    leave_word(to, __float_as_uint(value), tag);
+#endif
+}
+
+INLINE unsigned wait_for_word(const unsigned long long *from, unsigned tag)
+{
+    unsigned long long word;
+    do
+        word = look_at_word(from);
+    while ((unsigned)(word >> 32) != tag);
+    return (unsigned)word;
+}
+
+INLINE real wait_for_real(const unsigned long long *from, unsigned tag)
+{
+#if REAL_BITS == 64
+    const unsigned low = wait_for_word(from, tag);
+    return __longlong_as_double((long long)((unsigned long long)wait_for_word(from + 1, tag) << 32 | low));
+#else
+    return __uint_as_float(wait_for_word(from, tag));
+#endif
+}
+
+// Tell the block before what this one starts from; `in` of number m of its first stretch.
+INLINE void tell_start(const border_team &team, bool back, int m, real in)
+{
+    leave_real(start_of(team, back, travel(team, back)) + m * WORDS, in, team.count->round + 1);
+}
+
+// When all blocks are done: the next launch counts from the beginning.
+INLINE void forget_starts(const border_team &team)
+{
+    for (int i = own_thread(); i < 2 * M * WORDS; i += THREADS)
+        leave_word(start_of(team, i >= M * WORDS, travel(team, i >= M * WORDS)) + i % (M * WORDS), 0, 0);
+}
+
+// Compare every end with the next start: this block's shifts, and the team's gap, which can be read after the next barrier.  place: of
+// this warp's stretch; out: its end; rows: none for a shadow.
+INLINE void compare_ends(const border_side &side, bool back, int place, const int (&row)[ROW_BLOCKS], const real (&out)[ROW_BLOCKS], bool shadow)
+{
+    border_memory &border = side.memory;
+    const border_team &team = side.team;
+    const bool last = place == WARPS - 1, closed = border.closed[place];
     unsigned jump = 0, size = 0;
+    if (own_thread() == 0)
+        border.jump = border.size = 0;
+    __syncthreads();
+    if (!shadow) {
 #pragma unroll
-    for (int k = 0; k < ROW_BLOCKS; k++)
-        if (row[k] >= 0) {
-            const bool last = p == WARPS - 1;
-            const real gap = side.out[k] - (last ? real(0) : memory.in[p + 1][row[k]]);
-            memory.shift[p][row[k]] = side.closed ? real(0) : gap;
-            if (!last && !side.closed)
+        for (int k = 0; k < ROW_BLOCKS; k++)
+            if (row[k] >= 0) {
+                const real next = closed ? out[k]
+                                  : last ? wait_for_real(start_of(team, back, travel(team, back) + 1) + row[k] * WORDS, team.count->round + 1)
+                                         : border.in[place + 1][row[k]];
+                const real gap = closed ? real(0) : out[k] - next;
+                border.shift[place][row[k]] = gap;
                 jump = max(jump, magnitude_bits(gap));
-            size = max(size, magnitude_bits(side.out[k]));
+                size = max(size, magnitude_bits(out[k]));
+            }
+        jump = __reduce_max_sync(ALL_LANES, jump);
+        size = __reduce_max_sync(ALL_LANES, size);
+        if (own_thread() % 32 == 0) {
+            atomicMax(&border.jump, jump);
+            atomicMax(&border.size, size);
         }
-    jump = __reduce_max_sync(ALL_LANES, jump);
-    size = __reduce_max_sync(ALL_LANES, size);
-    if (own_thread() % 32 == 0) {
-        atomicMax(&memory.jump, jump);
-        atomicMax(&memory.size, size);
-        memory.closed[p] = side.closed;
     }
-}
-
-INLINE void publish(const border_memory &memory, real *record)
-{
-    for (int i = own_thread(); i < MATRIX; i += THREADS)
-        __stcg(record + i, block_map(memory)[i]);
-    if (own_thread() < M) {
-        __stcg(record + MATRIX + own_thread(), block_shift(memory)[own_thread()]);
-        __stcg(record + MATRIX + MP + own_thread(), memory.in[0][own_thread()]);
-    }
+    __syncthreads();
     if (own_thread() == 0) {
-        __stcg(record + FACT_JUMP, (real)__uint_as_float(memory.jump));
-        __stcg(record + FACT_SIZE, (real)__uint_as_float(memory.size));
-        __stcg(record + FACT_CLOSED, memory.closed[WARPS - 1] ? real(1) : real(0));
+        const unsigned round = team.count->round++;
+        unsigned *gap = team.arrived + 1 + round % GAP_RING * 2;
+        atomicMax(gap, border.jump);
+        atomicMax(gap + 1, border.size);
+        if (team.block == 0) {
+            unsigned *later = team.arrived + 1 + (round + 3) % GAP_RING * 2;
+            __stcg(later, 0u);
+            __stcg(later + 1, 0u);
+        }
     }
 }
 
-// Have the records of the team copied into shared memory, where there is room for them: first the vectors of all, which
-// are there on return, then X of the blocks before this one, which `copy_wait` waits for.
-INLINE void fetch_records(const border_team &team, const real *records)
+// round: the number of a comparison after which there was a barrier.
+INLINE border_gap gap_of(const border_team &team, unsigned round)
+{
+    const unsigned *gap = team.arrived + 1 + round % GAP_RING * 2;
+    return {real(__uint_as_float(__ldcg(gap))), real(__uint_as_float(__ldcg(gap + 1)))};
+}
+
+// What a gap may be: max(absolute, relative * largest |out|); rounding alone is always allowed.
+INLINE real allowed(const border_gap &gap, real absolute, real relative)
+{
+    const real floor = 16 * EPSILON, share = (relative > floor ? relative : floor) * gap.size;
+    return share > absolute ? share : absolute;
+}
+
+// ---- Newton's step ----------------------------------------------------------------------------------------
+
+// Have `count` records copied into shared memory at place `to`; where there is no room they are read where they are.
+INLINE const real *fetch_records(const border_team &team, const real *records, int count, int to)
 {
     if (team.local == 0)
-        return;
-    constexpr int words = sizeof(real4) / 16, tail = (RECORD - MATRIX) / 4 * words, head = MATRIX / 4 * words;
-    const uint4 *from = reinterpret_cast<const uint4 *>(records);
-    uint4 *to = reinterpret_cast<uint4 *>(bytes + team.local);
-    for (int i = own_thread(); i < (int)team.blocks * tail; i += THREADS) {
-        const int at = i / tail * (head + tail) + head + i % tail;
-        copy_quad_ahead(to + at, from + at);
-    }
+        return records;
+    constexpr int words = RECORD / 4 * (int)(sizeof(real4) / 16);
+    uint4 *room = reinterpret_cast<uint4 *>(bytes + team.local) + to * words;
+    for (int i = own_thread(); i < count * words; i += THREADS)
+        copy_quad_ahead(room + i, reinterpret_cast<const uint4 *>(records) + i);
     copy_commit();
-    for (int i = own_thread(); i < team.block * head; i += THREADS) {
-        const int at = i / head * (head + tail) + i % head;
-        copy_quad_ahead(to + at, from + at);
-    }
-    copy_commit();
-    copy_wait<1>();
-    __syncthreads();
-}
-
-// The largest jump and the largest |out| of the whole team: the same numbers in every block.  They are complete after
-// the next __syncthreads.
-INLINE void survey(border_memory &memory, const border_team &team, const real *records)
-{
-    const int lane = own_thread() % 32, warp = own_thread() / 32;
-    unsigned jump = 0, size = 0;
-    for (int b = own_thread(); b < (int)team.blocks; b += THREADS) {
-        jump = max(jump, magnitude_bits(recorded(team, records, b, FACT_JUMP)));
-        size = max(size, magnitude_bits(recorded(team, records, b, FACT_SIZE)));
-    }
-#pragma unroll 4
-    for (int b = warp; b < (int)team.blocks - 1; b += CREW)
-        for (int m = lane; m < M; m += 32) {
-            const real gap = recorded(team, records, b, MATRIX + m) - recorded(team, records, b + 1, MATRIX + MP + m);
-            jump = max(jump, recorded(team, records, b, FACT_CLOSED) != 0 ? 0u : magnitude_bits(gap));
-        }
-    jump = __reduce_max_sync(ALL_LANES, jump);
-    size = __reduce_max_sync(ALL_LANES, size);
-    if (own_thread() % 32 == 0) {
-        atomicMax(&memory.worst_jump, jump);
-        atomicMax(&memory.worst_size, size);
-    }
-}
-
-// True when the pass was exact to max(absolute, relative * largest |out|); rounding alone is always allowed.
-INLINE bool settled(const border_memory &memory, real absolute, real relative)
-{
-    const real floor = 16 * EPSILON, share = relative > floor ? relative : floor;
-    const real allowed = share * __uint_as_float(memory.worst_size);
-    return __uint_as_float(memory.worst_jump) <= (allowed > absolute ? allowed : absolute);
-}
-
-// Look at all borders and correct side.in so that it meets the out before it; memory.map[side.place] is in place.
-// True: they met already, and side.in stays as it is.
-INLINE bool join_borders(border_memory &memory, border_team &team, border_side &side, real absolute, real relative)
-{
-    const int lane = own_thread() % 32, node = side.shadow ? -1 : side.place;
-    int row[ROW_BLOCKS];
-    find_rows(row, side.shadow ? M + 32 : lane);
-    real *records = team.records + (size_t)(team.phase & 1) * (team.blocks + 1) * RECORD;
-    if (own_thread() == 0)
-        memory.jump = memory.size = memory.worst_jump = memory.worst_size = 0;
-    lay_down(memory, side, row);
-    gather_block(memory, node, lane);
-    publish(memory, records + (size_t)team.block * RECORD);
-    team_barrier(team.arrived, team.blocks, team.phase);
-    fetch_records(team, records);
-    survey(memory, team, records);
     copy_wait<0>();
+    return reinterpret_cast<const real *>(room);
+}
+
+// The records of the blocks, in turns with those of the barrier before, which some may still read.
+INLINE real *block_records(const border_team &team, unsigned phase)
+{
+    return team.records + (size_t)(phase & 1) * team.blocks * RECORD;
+}
+
+// Put this block's stretches together for the others, and meet them.
+template <bool BACK> INLINE void publish(const border_side &side, bool plain)
+{
+    const border_team &team = side.team;
+    const chain_seat seat = take_seat(side.chain);
+    compose(seat, block_records(team, team.count->phase) + (size_t)travel(team, BACK) * RECORD, WARPS,
+            [&](int place) { return link_of_stretch<BACK>(seat, side, plain, place); });
+    team_barrier(team.arrived, team.blocks, team.count->phase);
+}
+
+// After `publish`: correct every `in` of this block.  mend(place, m, in): what to take where `in` is not a number.
+template <bool BACK, class mending> INLINE void correct_starts(const border_side &side, bool plain, mending mend)
+{
+    border_memory &border = side.memory;
+    const border_team &team = side.team;
+    const int block = travel(team, BACK), group = block / team.group, first = group * team.group, end = first + team.group;
+    const int last = end < (int)team.blocks ? end : (int)team.blocks;
+    const bool leads = block == first;
+    const real *blocks = fetch_records(team, block_records(team, team.count->phase - 1) + (size_t)first * RECORD, (leads ? last : block) - first, 0);
+    const real *groups = nullptr;
+    const chain_seat seat = take_seat(side.chain);
     __syncthreads();
-    fold_blocks(memory, team, records);
-    tree_down(memory, node, lane);
-    const bool exact = settled(memory, absolute, relative);
-    side.jump = __uint_as_float(memory.worst_jump);
-#pragma unroll
-    for (int k = 0; k < ROW_BLOCKS; k++)
-        if (row[k] >= 0 && !exact)
-            side.in[k] += memory.shift[side.place][row[k]];
+    if (team.group < (int)team.blocks) {
+        real *all = team.records + (size_t)2 * team.blocks * RECORD;
+        if (leads)
+            compose(seat, all + (size_t)group * RECORD, last - first, [&](int i) { return link_of_record(seat, blocks + i * RECORD); });
+        team_barrier(team.arrived, team.blocks, team.count->phase);
+        groups = fetch_records(team, all, group, team.group);
+        __syncthreads();
+    }
+    if (takes_delta()) {
+        const int before = groups != nullptr ? group : 0;
+        const real delta = send_along(seat, 0, before + block - first, true, [&](int i) {
+            return link_of_record(seat, i < before ? groups + i * RECORD : blocks + (i - before) * RECORD);
+        });
+        const bool mine = seat.row < M && seat.slot == 0;
+        send_along(seat, delta, WARPS, true, [&](int place) { return link_of_stretch<BACK>(seat, side, plain, place); },
+                   [&](int place, real value) {
+                       if (mine)
+                           side.chain.delta[place][seat.row] = value;
+                   });
+    }
     __syncthreads();
-    return exact;
+    for (int i = own_thread(); i < WARPS * M; i += THREADS) {
+        const int place = i / M, m = i % M;
+        const real sum = border.in[place][m] + side.chain.delta[place][m], in = is_finite(sum) ? sum : mend(place, m, sum);
+        border.in[place][m] = in;
+        if (place == 0)
+            tell_start(team, BACK, m, in);
+    }
+    __syncthreads();
 }
 
 #endif

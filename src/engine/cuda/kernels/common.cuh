@@ -16,6 +16,14 @@ typedef float real;
 // left them: converged, and 0.
 enum { FACT_ITERATIONS, FACT_LAST_JUMP, FACT_ROUNDS_BACK, FACT_JUMP_BACK, FACT_CONVERGED, FACT_LOSS, FACTS = 8 };
 
+// Words by which the blocks of a replica's team meet: the count of their barrier, then what border.cuh keeps there.
+#define MEETING_WORDS 32
+
+// The dynamic shared memory of a launch; tests/fake/emulate.h has its own.
+#ifndef DYNAMIC_BYTES
+#define DYNAMIC_BYTES extern __shared__ __align__(16) unsigned char bytes[]
+#endif
+
 #define ALL_LANES 0xffffffffu
 #define INLINE static __device__ __forceinline__
 
@@ -37,15 +45,15 @@ INLINE real4 load4(const real *from)
     return *reinterpret_cast<const real4 *>(from);
 }
 
-// Past the first-level cache: what another block wrote.
-INLINE real4 load4_fresh(const real *from)
+// What nobody writes during the launch.
+INLINE real4 load4_constant(const real *from)
 {
     real4 value;
     const uint4 *words = reinterpret_cast<const uint4 *>(from);
     uint4 *to = reinterpret_cast<uint4 *>(&value);
 #pragma unroll
     for (int i = 0; i < (int)(sizeof(real4) / sizeof(uint4)); i++)
-        to[i] = __ldcg(words + i);
+        to[i] = __ldg(words + i);
     return value;
 }
 
@@ -101,40 +109,49 @@ template <int PENDING> INLINE void copy_wait() // until all but the last PENDING
     asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
 }
 
-// Words that one warp of a block leaves for another in shared memory.  Each carries a tag, so that the reader sees whether it is there
-// without a fence, which would wait for everything else that the writer has under way.
+// Words that carry a tag, so that who waits for one sees whether it is there, without a fence, which would wait for everything else that
+// the writer has under way.  In global memory between blocks:
 INLINE void leave_word(unsigned long long *to, unsigned word, unsigned tag)
 {
-    const unsigned address = (unsigned)__cvta_generic_to_shared(to);
-    asm volatile("st.relaxed.cta.shared.u64 [%0], %1;" ::"r"(address), "l"((unsigned long long)tag << 32 | word) : "memory");
+    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(to), "l"((unsigned long long)tag << 32 | word) : "memory");
 }
 
 INLINE unsigned long long look_at_word(const unsigned long long *from)
 {
+    unsigned long long value;
+    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(from) : "memory");
+    return value;
+}
+
+// In shared memory between the warps of a block; atomic operations, which compute-sanitizer's racecheck knows as such.
+INLINE void leave_near(unsigned long long *to, unsigned word, unsigned tag)
+{
+    const unsigned address = (unsigned)__cvta_generic_to_shared(to);
+    asm volatile("{ .reg .b64 before; atom.relaxed.cta.shared.exch.b64 before, [%0], %1; }" ::"r"(address), "l"((unsigned long long)tag << 32 | word)
+                 : "memory");
+}
+
+INLINE unsigned long long look_near(unsigned long long *from)
+{
     const unsigned address = (unsigned)__cvta_generic_to_shared(from);
     unsigned long long value;
-    asm volatile("ld.relaxed.cta.shared.u64 %0, [%1];" : "=l"(value) : "r"(address) : "memory");
+    asm volatile("atom.relaxed.cta.shared.cas.b64 %0, [%1], 0, 0;" : "=l"(value) : "r"(address) : "memory");
     return value;
 }
 
 // All blocks of a team wait for each other.  What a block wrote before its __syncthreads goes out with the
-// release of its first thread.  `arrived` starts at zero in every launch; `phase` counts the
+// release of its first thread.  `arrived` starts at zero in every launch; `phase`, in shared memory, counts the
 // barriers passed.  What any thread of the team wrote before is visible to all after.
 INLINE void team_barrier(unsigned *arrived, unsigned blocks, unsigned &phase)
 {
-    phase++;
-    if (blocks == 1) {
-        __syncthreads();
-        return;
-    }
     __syncthreads();
-    if (threadIdx.x == 0) {
-        const unsigned target = phase * blocks;
-        unsigned seen;
-        asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(arrived) : "memory");
-        do
+    if (own_thread() == 0) {
+        const unsigned target = ++phase * blocks;
+        unsigned seen = blocks == 1 ? target : 0;
+        if (seen < target)
+            asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(arrived) : "memory");
+        while (seen < target)
             asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(arrived) : "memory");
-        while (seen < target);
     }
     __syncthreads();
 }

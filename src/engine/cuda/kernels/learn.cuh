@@ -41,7 +41,7 @@ struct learn_problem { // mirrored in learner.c
     real *weights;           // (replicas, ...): what make_weights makes of the parameters; the kind's own
     const double *sums;      // (replicas, ...): what the pass leaves to the gradient where that is not p.raw
     double *facts;           // (replicas, FACTS)
-    unsigned *arrived;       // (replicas)
+    unsigned *arrived;       // (replicas, MEETING_WORDS)
     unsigned *update;        // (2, replicas): updates done
     int *outcome;            // (replicas, 2): of the enum above, and which parameter
     double *tally;           // (replicas, TALLY)

@@ -279,7 +279,7 @@ INLINE void drive(enter_memory &memory, const real *theta, int count)
 
 extern "C" __global__ void __launch_bounds__(THREADS, 3) enter(const __grid_constant__ lssm_problem p)
 {
-    extern __shared__ __align__(16) unsigned char bytes[];
+    DYNAMIC_BYTES;
     enter_memory &memory = *reinterpret_cast<enter_memory *>(bytes);
     const int replica = blockIdx.x / p.workers, worker = blockIdx.x % p.workers;
     const real *theta = p.parameters + (size_t)replica * TOTAL;
@@ -494,7 +494,7 @@ INLINE double cross_piece(const lssm_problem &p, cross_memory &memory, const rea
 
 extern "C" __global__ void __launch_bounds__(THREADS, 3) cross(const __grid_constant__ lssm_problem p)
 {
-    extern __shared__ __align__(16) unsigned char bytes[];
+    DYNAMIC_BYTES;
     cross_memory &memory = *reinterpret_cast<cross_memory *>(bytes);
     const int replica = blockIdx.x / p.workers, worker = blockIdx.x % p.workers;
     const real *units = p.weights + (size_t)replica * PACK;
@@ -701,7 +701,7 @@ INLINE void sum_hidden(const lssm_problem &p, leave_memory &memory, int replica,
 // A worker is GROUPS blocks for the hidden units and one for the rest.
 extern "C" __global__ void __launch_bounds__(THREADS, 3) leave(const __grid_constant__ lssm_problem p)
 {
-    extern __shared__ __align__(16) unsigned char bytes[];
+    DYNAMIC_BYTES;
     leave_memory &memory = *reinterpret_cast<leave_memory *>(bytes);
     const int role = blockIdx.x % (GROUPS + 1), index = blockIdx.x / (GROUPS + 1);
     const int replica = index / p.workers, worker = index % p.workers;
@@ -719,7 +719,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 3) leave(const __grid_cons
 // One block has 32 parameters of a replica.
 extern "C" __global__ void __launch_bounds__(32 * GATHER_WARPS) gather(const __grid_constant__ lssm_problem p)
 {
-    extern __shared__ __align__(16) unsigned char bytes[];
+    DYNAMIC_BYTES;
     double(*scratch)[32] = reinterpret_cast<double(*)[32]>(bytes);
     const int blocks = (TOTAL + 31) / 32, replica = blockIdx.x / blocks, block = blockIdx.x % blocks;
     const int i = 32 * block + threadIdx.x % 32, warp = threadIdx.x / 32;

@@ -37,7 +37,7 @@ struct alignas(16) enter_memory {
 
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) enter(const __grid_constant__ mamba2_problem p)
 {
-    extern __shared__ __align__(16) unsigned char bytes[];
+    DYNAMIC_BYTES;
     enter_memory &m = *reinterpret_cast<enter_memory *>(bytes);
     const int replica = blockIdx.y;
     const real *w = stage_weights<ENTER_STAGED>(p.weights + (size_t)replica * PACK, reinterpret_cast<real *>(&m + 1), PACK_FEATURES);
@@ -79,7 +79,7 @@ struct scan_memory {
 // number: each piece alone, then from what enters it.
 extern "C" __global__ void __launch_bounds__(SCAN_SIDE * SCAN_SIDE) scan(const __grid_constant__ mamba2_problem p, int back)
 {
-    extern __shared__ __align__(16) unsigned char bytes[];
+    DYNAMIC_BYTES;
     scan_memory &m = *reinterpret_cast<scan_memory *>(bytes);
     const int lane = threadIdx.x % SCAN_SIDE, piece = threadIdx.x / SCAN_SIDE;
     const int element = blockIdx.x * SCAN_SIDE + lane < STATES ? blockIdx.x * SCAN_SIDE + lane : STATES - 1;
@@ -352,7 +352,7 @@ INLINE void find_adjoint(const mamba2_problem &p, const place &at, const feature
 
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) cross(const __grid_constant__ mamba2_problem p)
 {
-    extern __shared__ __align__(16) unsigned char bytes[];
+    DYNAMIC_BYTES;
     cross_memory &m = *reinterpret_cast<cross_memory *>(bytes);
     const int replica = blockIdx.y;
     const real *w = stage_weights<CROSS_STAGED>(p.weights + (size_t)replica * PACK, reinterpret_cast<real *>(&m + 1), PACK);
@@ -604,7 +604,7 @@ INLINE void projection_back(const mamba2_problem &p, const place &at, const real
 
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) leave(const __grid_constant__ mamba2_problem p)
 {
-    extern __shared__ __align__(16) unsigned char bytes[];
+    DYNAMIC_BYTES;
     leave_memory &m = *reinterpret_cast<leave_memory *>(bytes);
     const int replica = blockIdx.y;
     const real *w = stage_weights<LEAVE_STAGED>(p.weights + (size_t)replica * PACK, reinterpret_cast<real *>(&m + 1), PACK_FEATURES);
@@ -644,7 +644,7 @@ struct gather_memory {
 // The gradient and the loss, from the sums of all blocks.
 extern "C" __global__ void __launch_bounds__(32 * GATHER_WARPS) gather(const __grid_constant__ mamba2_problem p)
 {
-    extern __shared__ __align__(16) unsigned char bytes[];
+    DYNAMIC_BYTES;
     gather_memory &m = *reinterpret_cast<gather_memory *>(bytes);
     const int i = blockIdx.x * 32 + threadIdx.x % 32;
     const size_t replica = blockIdx.y;

@@ -40,8 +40,8 @@
 #define PACK_1  (PACK_C + K * MP)      // the number one, then padding
 #define PACK    (PACK_1 + 4)           // reals of one replica; a multiple of 4
 
-// What every step reads is copied into shared memory: V and W, B+ B where a lane has one row, and V B+ B for border matrices.
-#define STAGE_COUNT (NEWTON ? PACK_B : M <= 32 ? PACK_VQ : PACK_b)
+// What every step reads is copied into shared memory: V and W, B+ B where a lane has one row, and with border matrices everything.
+#define STAGE_COUNT (NEWTON ? PACK : M <= 32 ? PACK_VQ : PACK_b)
 #define STAGED_PACK (STAGE_COUNT * (REAL_BITS / 8) <= 140 * 1024)
 
 // Weights stay in registers where they fit beside the rest: those towards units and those towards rows.
@@ -152,7 +152,21 @@ static __device__ constexpr row_owners find_owners()
 }
 
 #if RESIDENT
-static __device__ const row_owners owners_of_rows = find_owners();
+// An entry of a table of row_owners, found among constants: memory would be far at the start of every pass.
+template <bool KEPT> INLINE int look_up_owner(int lane)
+{
+    unsigned word = 0;
+#pragma unroll
+    for (int w = 0; w < 8; w++) {
+        constexpr row_owners owners = find_owners();
+        unsigned four = 0;
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            four |= (unsigned)(unsigned char)(KEPT ? owners.kept[4 * w + k] : owners.row[4 * w + k]) << 8 * k;
+        word = lane / 4 == w ? four : word;
+    }
+    return (int)(signed char)(word >> lane % 4 * 8);
+}
 
 static __device__ constexpr bool every_row_has_one_owner()
 {
@@ -301,7 +315,7 @@ INLINE void to_rows(const row_weights &weights, const real *units, int lane, rea
 INLINE void find_rows(int (&row)[ROW_BLOCKS], int lane)
 {
 #if RESIDENT
-    row[0] = lane < 32 ? owners_of_rows.row[lane] : -1;
+    row[0] = lane < 32 ? look_up_owner<false>(lane) : -1;
 #else
 #pragma unroll
     for (int k = 0; k < ROW_BLOCKS; k++)

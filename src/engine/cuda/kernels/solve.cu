@@ -1,9 +1,9 @@
 // solve.cu - forced trajectories, their loss and the sums of its gradient (SPEC 2, 3), for many replicas at once.
 //
 // Time is cut into stretches, one per warp.  Inside a stretch steps are exact and the state never leaves the warp; other
-// warps, the shadows, follow with its derivative; `join_borders` makes neighbouring stretches meet.  With one stretch per sequence this is the sequential solver.
-// The adjoint goes the same way backwards.  All blocks of a replica form a team that meets at team_barrier, so
-// one launch is a whole forward and backward pass.
+// warps, the shadows, follow with its derivative; border.cuh makes neighbouring stretches meet.  With one stretch per sequence
+// this is the sequential solver.  The adjoint goes the same way backwards.  All blocks of a replica form a team that meets at
+// team_barrier, so one launch is a whole forward and backward pass.
 //
 // Macros from the host: those of shape.cuh; WARPS (stretches of one block at a time); CHUNKED (0: one stretch per sequence, p.chunks = 1;
 // 1: p.chunks > 1); NEWTON (1: full border matrices, M <= 32).
@@ -17,259 +17,325 @@
 #endif
 #include "sums.cuh"
 
-#if CHUNKED
-// ---- borders ----------------------------------------------------------------------------------------------
+union alignas(16) phase_memory {
+    walk_memory walk;
+    sum_memory sum;
+    double totals[THREADS];
+};
+#define SHARED_BYTES (STAGED_BYTES + (int)sizeof(kept_memory) + (int)sizeof(phase_memory))
 
-INLINE void write_map(real *to, const real *matrix, bool zero, bool transposed, int lane)
+// The team of this block; asked for where it is needed, so that nothing of it stays in registers meanwhile.
+INLINE border_team team_of(const solve_problem &p, const block_work &work)
 {
-#if NEWTON
-    for (int i = lane; i < M * M; i += 32) {
-        const int row = i / M, column = i % M;
-        to[row * MS + column] = zero ? real(0) : transposed ? matrix[column * MS + row] : matrix[row * MS + column];
-    }
-#else
-    for (int i = lane; i < M; i += 32)
-        to[i] = zero ? real(0) : matrix[i];
-#endif
-    __syncwarp();
+    const size_t replica = work.replica, groups = (p.blocks + p.group - 1) / p.group;
+    return {p.records + replica * (2 * p.blocks + groups) * RECORD,
+            p.starts + replica * 2 * p.blocks * M * WORDS,
+            p.arrived + replica * MEETING_WORDS,
+            p.staged ? SHARED_BYTES : 0,
+            p.group,
+            (unsigned)p.blocks,
+            work.first / WARPS,
+            &kept_room().count};
 }
 
-// Lay out the maps of the stretches that this warp has: X, transposed for the way back; zero where nothing is handed on.
-INLINE void write_maps(const solve_problem &p, solve_memory &memory, const block_work &work, bool plain, bool back)
+INLINE border_side side_of(const solve_problem &p, const block_work &work, bool back)
 {
-    const worker me = hire(p, work);
-    if (SHADOWS && !me.shadow)
-        return;
-    for (int i = me.warp; i < me.warp + (SHADOWS ? PER_SHADOW : 1) && i < WARPS; i++) {
-        const stretch here = find_stretch(p, work.first + i, work.items);
-        const bool closed = !here.works || (back ? here.first == 0 : here.last == p.T);
-        write_map(memory.border.map[back ? WARPS - 1 - i : i], memory.tangent[i], closed || plain, back, me.lane);
-    }
+    return {kept_room().border[back], walking_room().chain, kept_room().tangent, team_of(p, work)};
 }
 
-// Where the first pass begins, and one whose correction is not a number: the teacher.
-INLINE void begin_at_teacher(const solve_problem &p, const block_work &work, border_side &side, bool first)
-{
-    const worker me = hire(p, work);
-    const stretch here = find_stretch(p, work.first + me.warp, work.items);
-    real teacher[ROW_BLOCKS];
-    load_rows(me, p.rows + (find_base(p, work, here) + here.first) * ROW + AT_TEACHER, teacher);
-#pragma unroll
-    for (int k = 0; k < ROW_BLOCKS; k++)
-        if (first || !is_finite(side.in[k]))
-            side.in[k] = here.works ? teacher[k] : real(0);
-}
-
-// One pass of this warp: the steps of its stretch, or X of the steps.  followed: passes that shadows went along with before.
-INLINE void pass_forward(const solve_problem &p, solve_memory &memory, const block_work &work, border_side &side, bool renew, int followed)
-{
-    const worker me = hire(p, work);
-    side.place = me.warp;
-    side.shadow = me.shadow;
-#if SHADOWS
-    if (me.shadow) {
-        if (renew)
-            follow(p, me, work, (unsigned)followed);
-        return;
-    }
-#endif
-    const stretch here = find_stretch(p, work.first + me.warp, work.items);
-    side.closed = !here.works || here.last == p.T;
-    if (!here.works)
-        return;
-    real diagonal[ROW_BLOCKS];
-#pragma unroll
-    for (int k = 0; k < ROW_BLOCKS; k++)
-        side.out[k] = side.in[k];
-    run_forward(p, me, here, find_base(p, work, here), side.out, diagonal, renew ? followed : -1);
-#if !NEWTON
-    store_mine(me, memory.tangent[me.warp] + me.place, diagonal);
-#endif
-}
-
-// Passes over all stretches until neighbours meet.  Leaves X of every stretch in memory.tangent.
-INLINE void solve_forward(const solve_problem &p, solve_memory &memory, border_team &team, const block_work &work)
-{
-    border_side side;
-    int iteration = 0, followed = 0;
-    bool exact;
-#pragma unroll
-    for (int k = 0; k < ROW_BLOCKS; k++)
-        side.out[k] = 0;
-    begin_at_teacher(p, work, side, true);
-    side.closed = true;
-    side.jump = 1 / real(0);
-    for (;;) {
-        const bool renew = !(side.jump <= p.freeze); // X of nearly the same trajectory serves as well
-        pass_forward(p, memory, work, side, renew, followed);
-        followed += renew;
-        write_maps(p, memory, work, iteration >= p.max_iterations, false); // then ends are handed on as they are: exact after `chunks` rounds
-        exact = join_borders(memory.border, team, side, p.tolerance, 0);
-        if (++iteration >= p.max_iterations + p.fallback || exact)
-            break;
-        begin_at_teacher(p, work, side, false);
-    }
-    if (team.block == 0 && own_thread() == 0) {
-        double *facts = p.facts + FACTS * work.replica;
-        facts[FACT_ITERATIONS] = iteration;
-        facts[FACT_LAST_JUMP] = side.jump;
-        facts[FACT_CONVERGED] = exact && iteration <= p.max_iterations;
-    }
-    __syncthreads();
-}
-
-INLINE void pass_backward(const solve_problem &p, const block_work &work, border_side &side)
-{
-    const worker me = hire(p, work);
-    const stretch here = find_stretch(p, work.first + me.warp, work.items);
-    side.place = WARPS - 1 - me.warp;
-    side.shadow = me.shadow;
-    side.closed = !here.works || here.first == 0;
-    if (!here.works || me.shadow)
-        return;
-#pragma unroll
-    for (int k = 0; k < ROW_BLOCKS; k++)
-        side.out[k] = side.in[k];
-    run_backward(p, me, here, find_base(p, work, here), side.out);
-}
-
-// The adjoint of all stretches.  It is linear: the second pass is exact, and the join after it proves so.
-INLINE void solve_backward(const solve_problem &p, solve_memory &memory, border_team &team, const block_work &work)
-{
-    const int block = team.block;
-    border_side side;
-#pragma unroll
-    for (int k = 0; k < ROW_BLOCKS; k++)
-        side.in[k] = side.out[k] = 0;
-    team.block = (int)team.blocks - 1 - block;
-    int round = 0;
-    bool exact;
-    for (;;) {
-        pass_backward(p, work, side);
-        write_maps(p, memory, work, false, true);
-        exact = join_borders(memory.border, team, side, 0, 10 * p.tolerance);
-        if (++round > p.chunks || exact)
-            break;
-    }
-    team.block = block;
-    if (block == 0 && own_thread() == 0) {
-        double *facts = p.facts + FACTS * work.replica;
-        facts[FACT_ROUNDS_BACK] = round;
-        facts[FACT_JUMP_BACK] = side.jump;
-    }
-    __syncthreads();
-}
-
-#endif
-
-// ---- the kernel -------------------------------------------------------------------------------------------
-
-INLINE void leave_squares(solve_memory &memory, const worker &me, double squares)
+INLINE void leave_squares(const worker &me, double squares)
 {
     squares = warp_sum(squares);
     if (me.lane == 0)
-        memory.squares[own_thread() / 32] = squares;
+        kept_room().squares[own_thread() / 32] = squares;
+}
+
+// The sums of this block's stretches; all blocks have left theirs when it returns.
+INLINE void add_up(const solve_problem &p, const block_work &work)
+{
+    sum_memory &memory = *reinterpret_cast<sum_memory *>(phase_room());
+    const border_team team = team_of(p, work);
+    const size_t place = (size_t)work.replica * p.blocks + team.block;
+    __syncthreads();
+    if (own_thread() == 0) {
+        double squares = 0;
+        for (int i = 0; i < CREW; i++)
+            squares += kept_room().squares[i];
+        p.squares[place] = squares;
+    }
+    sum_hidden(p, memory, p.pack + (size_t)work.replica * PACK, work.replica, work, p.partial + place * SUMS);
+    __syncthreads();
+    sum_latent(p, memory, work.replica, work, p.partial + place * SUMS);
+    team_barrier(team.arrived, team.blocks, team.count->phase);
 }
 
 #if !CHUNKED
 // One warp after the other takes whole sequences: no borders.
-INLINE void solve_all(const solve_problem &p, solve_memory &memory, border_team &, const block_work &work)
+INLINE void solve_all(const solve_problem &p, const block_work &work)
 {
-    const worker me = hire(p, work);
-    double squares = 0;
-    for (int item = work.first + me.warp; item < work.items; item += work.workers) {
-        const stretch here = find_stretch(p, item, work.items);
-        const size_t base = find_base(p, work, here);
-        real rows[ROW_BLOCKS], diagonal[ROW_BLOCKS];
-        find_teachers(p, me, here, base);
-        load_rows(me, p.rows + base * ROW + AT_TEACHER, rows);
-        run_forward(p, me, here, base, rows, diagonal, -1);
-        squares += find_errors(p, me, here, base);
-#pragma unroll
-        for (int k = 0; k < ROW_BLOCKS; k++)
-            rows[k] = 0;
-        run_backward(p, me, here, base, rows);
-        __syncwarp();
-        find_y(p, me, here, base);
-    }
-    leave_squares(memory, me, squares);
-}
-
-#else
-// Call `act` for all that falls to this warp in work that shadows share.
-template <class action> INLINE void for_shares(const solve_problem &p, const worker &me, const block_work &work, action act)
-{
-    for (int i = me.warp; i < me.warp + (me.shadow ? PER_SHADOW : 1) && i < WARPS; i++) {
-        const stretch here = find_stretch(p, work.first + i, work.items);
-        if (here.works)
-            act(share_of(here, me.shadow), find_base(p, work, here));
-    }
-}
-
-// Every warp takes one stretch of time, or the derivative of one or two.
-INLINE void solve_all(const solve_problem &p, solve_memory &memory, border_team &team, const block_work &work)
-{
-    {
-        const worker me = hire(p, work);
-        for_shares(p, me, work, [&](const stretch &share, size_t at) { find_teachers(p, me, share, at); });
-        __syncthreads();
-    }
-    solve_forward(p, memory, team, work);
     {
         const worker me = hire(p, work);
         double squares = 0;
-        for_shares(p, me, work, [&](const stretch &share, size_t at) { squares += find_errors(p, me, share, at); });
-        leave_squares(memory, me, squares);
-        __syncthreads();
+        for (int item = work.first + me.warp; item < work.items; item += work.workers) {
+            const stretch here = find_stretch(p, item, work.items);
+            const size_t base = find_base(p, work, here);
+            real rows[ROW_BLOCKS], diagonal[ROW_BLOCKS];
+            find_teachers(p, me, here, base);
+            load_rows(me, p.rows + base * ROW + AT_TEACHER, rows);
+            run_forward(p, me, here, base, rows, diagonal, -1);
+            squares += find_errors(p, me, here, base);
+#pragma unroll
+            for (int k = 0; k < ROW_BLOCKS; k++)
+                rows[k] = 0;
+            run_backward(p, me, here, base, rows);
+            __syncwarp();
+            find_y(p, me, here, base);
+        }
+        leave_squares(me, squares);
     }
-    solve_backward(p, memory, team, work);
-    {
-        const worker me = hire(p, work);
-        for_shares(p, me, work, [&](const stretch &share, size_t at) { find_y(p, me, share, at); });
+    add_up(p, work);
+}
+
+#else
+// Where the first pass of a direction starts: forward at the teacher, the adjoint at zero.
+INLINE void begin(const solve_problem &p, const block_work &work, bool back)
+{
+    const worker me = hire(p, work);
+    const int place = back ? WARPS - 1 - me.warp : me.warp;
+    border_memory &border = kept_room().border[back];
+    const stretch here = find_stretch(p, work.first + me.warp, work.items);
+    real in[ROW_BLOCKS];
+    load_rows(me, p.rows + (find_base(p, work, here) + here.first) * ROW + AT_TEACHER, in);
+    if (!me.shadow) {
+#pragma unroll
+        for (int k = 0; k < ROW_BLOCKS; k++)
+            if (me.row[k] >= 0) {
+                in[k] = back || !here.works ? real(0) : in[k];
+                border.in[place][me.row[k]] = in[k];
+                if (place == 0)
+                    tell_start(team_of(p, work), back, me.row[k], in[k]);
+            }
+        if (me.lane == 0)
+            border.closed[place] = !here.works || (back ? here.first == 0 : here.last == p.T);
+    }
+    __syncthreads();
+}
+
+// One pass of this warp: the steps of its stretch, or X of the steps of some.  followed: passes that shadows went along with before.
+INLINE void pass_forward(const solve_problem &p, const block_work &work, bool renew, int followed)
+{
+    const worker me = hire(p, work);
+    const stretch here = find_stretch(p, work.first + me.warp, work.items);
+    real out[ROW_BLOCKS], diagonal[ROW_BLOCKS];
+#pragma unroll
+    for (int k = 0; k < ROW_BLOCKS; k++)
+        out[k] = 0;
+    if (me.shadow) {
+#if SHADOWS
+        if (renew)
+            follow(p, me, work, (unsigned)followed);
+#endif
+    } else if (here.works) {
+        load_rows(me, kept_room().border[0].in[me.warp], out);
+        run_forward(p, me, here, find_base(p, work, here), out, diagonal, renew ? followed : -1);
+#if !NEWTON
+        store_mine(me, kept_room().tangent[me.warp] + me.place, diagonal);
+#endif
+    }
+    compare_ends(side_of(p, work, false), false, me.warp, me.row, out, me.shadow);
+}
+
+INLINE void pass_backward(const solve_problem &p, const block_work &work)
+{
+    const worker me = hire(p, work);
+    const stretch here = find_stretch(p, work.first + me.warp, work.items);
+    const int place = WARPS - 1 - me.warp;
+    real out[ROW_BLOCKS];
+#pragma unroll
+    for (int k = 0; k < ROW_BLOCKS; k++)
+        out[k] = 0;
+    if (here.works && !me.shadow) {
+        load_rows(me, kept_room().border[1].in[place], out);
+        run_backward(p, me, here, find_base(p, work, here), out);
+    }
+    compare_ends(side_of(p, work, true), true, place, me.row, out, me.shadow);
+}
+
+// ---- passes -----------------------------------------------------------------------------------------------
+
+// One pass forward; whether neighbours should meet after it.
+INLINE bool try_forward(const solve_problem &p, const block_work &work)
+{
+    progress &now = kept_room().forward;
+    const bool renew = !(now.jump <= p.freeze); // X of nearly the same trajectory serves as well
+    pass_forward(p, work, renew, now.followed);
+    const real shrinks = now.jump / now.before; // by Newton's method as the square of the gap, with diagonals by a factor
+    const bool meet = NEWTON ? now.jump <= p.freeze || now.jump * shrinks * shrinks <= now.allowed / 2 : now.jump * shrinks <= now.allowed / 2;
+    const bool open = meet && now.iterations < p.max_iterations;
+    __syncthreads();
+    if (own_thread() == 0) {
+        now.followed += !(now.jump <= p.freeze);
+        now.iterations++;
+        now.round = kept_room().count.round - 1;
+        now.open = open;
+    }
+    __syncthreads();
+    return open;
+}
+
+// Look at the last comparison, after a barrier; whether that was the last.  One that was left open and is not, stays open.
+INLINE bool look_forward(const solve_problem &p, const block_work &work)
+{
+    progress &now = kept_room().forward;
+    const border_gap gap = gap_of(team_of(p, work), now.round);
+    const real limit = allowed(gap, p.tolerance, 0);
+    const bool done = gap.jump <= limit || now.iterations >= p.max_iterations + p.fallback;
+    if (!done && now.open)
+        return false;
+    __syncthreads();
+    if (own_thread() == 0) {
+        now.before = now.iterations > 1 ? now.jump : real(0);
+        now.jump = gap.jump;
+        now.allowed = limit;
+        now.open = false;
+    }
+    __syncthreads();
+    return done;
+}
+
+// Passes over all stretches until neighbours meet, or until they should: then the look at the last comparison is left to the next barrier.
+// Leaves X of every stretch.
+INLINE void solve_forward(const solve_problem &p, const block_work &work)
+{
+    kept_memory &kept = kept_room();
+    for (bool looked = !kept.forward.open;;) {
+        if (looked && try_forward(p, work))
+            return;
+        if (!looked) {
+            __syncthreads();
+            if (own_thread() == 0)
+                kept.forward.open = false;
+        }
+        looked = true;
+        const bool plain = kept.forward.iterations > p.max_iterations; // then ends are handed on as they are: exact after `chunks` rounds
+        publish<false>(side_of(p, work, false), plain);
+        if (look_forward(p, work))
+            return;
+        correct_starts<false>(side_of(p, work, false), plain, [&](int place, int m, real) {
+            const stretch here = find_stretch(p, work.first + place, work.items);
+            return here.works ? p.rows[(find_base(p, work, here) + here.first) * ROW + AT_TEACHER + m] : real(0);
+        });
+    }
+}
+
+// ---- forward and backward ---------------------------------------------------------------------------------
+
+// Call `act` for all that falls to this warp in work that shadows share.
+template <class action> INLINE void for_shares(const solve_problem &p, const block_work &work, action act)
+{
+    const worker me = hire(p, work);
+    for (int i = me.warp; i < me.warp + (me.shadow ? PER_SHADOW : 1) && i < WARPS; i++) {
+        const stretch here = find_stretch(p, work.first + i, work.items);
+        if (here.works)
+            act(me, share_of(here, me.shadow), find_base(p, work, here));
+    }
+}
+
+// From the teacher to the errors; entered again when the last comparison was worse than expected.
+INLINE void go_forward(const solve_problem &p, const block_work &work)
+{
+    for_shares(p, work, [&](const worker &me, const stretch &share, size_t at) { find_teachers(p, me, share, at); });
+    __syncthreads();
+    if (!kept_room().forward.open)
+        begin(p, work, false);
+    solve_forward(p, work);
+    double squares = 0;
+    for_shares(p, work, [&](const worker &me, const stretch &share, size_t at) { squares += find_errors(p, me, share, at); });
+    leave_squares(hire(p, work), squares);
+    __syncthreads();
+    begin(p, work, true);
+}
+
+// Whether the last pass of the adjoint was exact.
+INLINE bool exact_backward(const solve_problem &p, const block_work &work)
+{
+    const border_gap gap = gap_of(team_of(p, work), kept_room().count.round - 1);
+    return gap.jump <= allowed(gap, 0, 10 * p.tolerance);
+}
+
+// Sums, and a look at the last pass of the adjoint; whether nothing is left to do.
+INLINE bool finish(const solve_problem &p, const block_work &work, int rounds)
+{
+    for_shares(p, work, [&](const worker &me, const stretch &share, size_t at) { find_y(p, me, share, at); });
+    add_up(p, work);
+    if (work.first == 0 && own_thread() == 0) {
+        const progress &forward = kept_room().forward;
+        double *facts = p.facts + FACTS * work.replica;
+        facts[FACT_ITERATIONS] = forward.iterations;
+        facts[FACT_LAST_JUMP] = forward.jump;
+        facts[FACT_CONVERGED] = forward.jump <= forward.allowed && forward.iterations <= p.max_iterations;
+        facts[FACT_ROUNDS_BACK] = rounds;
+        facts[FACT_JUMP_BACK] = gap_of(team_of(p, work), kept_room().count.round - 1).jump;
+    }
+    return exact_backward(p, work) || rounds > p.chunks;
+}
+
+// Every warp takes one stretch of time, or the derivative of some.  The adjoint is linear: with full matrices its second pass is exact, and
+// that is seen at the barrier after the sums; if it was not, both are done again.  With diagonals it takes more, and is looked at first.
+INLINE void solve_all(const solve_problem &p, const block_work &work)
+{
+    kept_memory &kept = kept_room();
+    if (own_thread() == 0) {
+        kept.count = {0, 0};
+        kept.forward = {0, 0, 0, 1 / real(0), 0, 0, false};
+    }
+    __syncthreads();
+    for (int rounds = 0;; rounds++) {
+        if (rounds == 0)
+            go_forward(p, work);
+        pass_backward(p, work);
+        if (NEWTON && rounds > 0) {
+            if (finish(p, work, rounds + 1))
+                return;
+            clear_room(hire(p, work));
+        }
+        publish<true>(side_of(p, work, true), false);
+        if (rounds == 0 && kept.forward.open && !look_forward(p, work)) {
+            rounds = -1; // forward again
+            continue;
+        }
+        if (!NEWTON && rounds > 0 && (exact_backward(p, work) || rounds > p.chunks)) {
+            finish(p, work, rounds + 1);
+            return;
+        }
+        correct_starts<true>(side_of(p, work, true), false, [](int, int, real in) { return in; });
     }
 }
 #endif
 
-union alignas(16) phase_memory {
-    solve_memory solve;
-    sum_memory sum;
-    double totals[THREADS];
-};
+// ---- the kernel -------------------------------------------------------------------------------------------
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1) solve(const __grid_constant__ solve_problem p)
 {
-    phase_memory &memory = *reinterpret_cast<phase_memory *>(bytes + STAGED_BYTES);
-    const int local = p.staged ? (int)(STAGED_BYTES + sizeof(phase_memory)) : 0;
     const int teams = gridDim.x / p.blocks, block = blockIdx.x % p.blocks;
     for (int replica = blockIdx.x / p.blocks; replica < p.replicas; replica += teams) {
-        const real *pack = p.pack + (size_t)replica * PACK;
 #if STAGED_PACK
+        const real *pack = p.pack + (size_t)replica * PACK;
         for (int i = 4 * own_thread(); i < STAGE_COUNT; i += 4 * THREADS)
             store4(reinterpret_cast<real *>(bytes) + i, load4(pack + i));
         __syncthreads();
 #endif
         const block_work work = {p.blocks * WARPS, p.batch * p.chunks, block * WARPS, replica};
-        border_team team = {p.records + (size_t)replica * 2 * (p.blocks + 1) * RECORD, local, p.arrived + replica, (unsigned)p.blocks, 0, block};
         clear_room(hire(p, work));
-        solve_all(p, memory.solve, team, work);
-        __syncthreads();
-        if (own_thread() == 0) {
-            double squares = 0;
-            for (int i = 0; i < CREW; i++)
-                squares += memory.solve.squares[i];
-            p.squares[(size_t)replica * p.blocks + block] = squares;
-        }
-        __syncthreads();
-        real *partial = p.partial + ((size_t)replica * p.blocks + block) * SUMS;
-        sum_hidden(p, memory.sum, pack, replica, work, partial);
-        __syncthreads();
-        sum_latent(p, memory.sum, replica, work, partial);
-        team_barrier(team.arrived, team.blocks, team.phase);
-        sum_blocks(p, memory.totals, replica, block);
+        solve_all(p, work);
+        sum_blocks(p, reinterpret_cast<double *>(phase_room()), replica, block);
+#if CHUNKED
+        forget_starts(team_of(p, work));
+#endif
         __syncthreads();
     }
 }
 
 // What the host has to know of this variant; and the bytes of the problem, which it compares with its own.
-extern "C" __device__ const int solve_facts[] = {(int)(STAGED_BYTES + sizeof(phase_memory)), PACK, ROW, MASKS, RECORD, SUMS, LP, MP, KEEP_HIDDEN, THREADS,
+extern "C" __device__ const int solve_facts[] = {SHARED_BYTES, PACK, ROW, MASKS, RECORD, SUMS, LP, MP, KEEP_HIDDEN, THREADS,
                                                  (int)sizeof(solve_problem)};

@@ -174,7 +174,7 @@ INLINE double *find_work(const learn_problem &p, int replica, learn_memory &memo
 // After parameters, counters and data were set: weights and windows of the next update.
 extern "C" __global__ void __launch_bounds__(LEARN_THREADS) prepare(const __grid_constant__ learn_problem p)
 {
-    extern __shared__ __align__(16) unsigned char bytes[];
+    DYNAMIC_BYTES;
     learn_memory &memory = *reinterpret_cast<learn_memory *>(bytes);
     const int replica = blockIdx.x;
     if (replica >= p.replicas) {
@@ -184,14 +184,14 @@ extern "C" __global__ void __launch_bounds__(LEARN_THREADS) prepare(const __grid
     }
     if (threadIdx.x < FACTS) // those that the sequential solver does not write
         p.facts[(size_t)replica * FACTS + threadIdx.x] = threadIdx.x == FACT_CONVERGED ? 1 : 0;
-    if (threadIdx.x == 0)
-        p.arrived[replica] = 0;
+    if (threadIdx.x < MEETING_WORDS)
+        p.arrived[replica * MEETING_WORDS + threadIdx.x] = 0;
     make_weights(p, replica, find_work(p, replica, memory), memory);
 }
 
 extern "C" __global__ void __launch_bounds__(LEARN_THREADS) update(const __grid_constant__ learn_problem p)
 {
-    extern __shared__ __align__(16) unsigned char bytes[];
+    DYNAMIC_BYTES;
     learn_memory &memory = *reinterpret_cast<learn_memory *>(bytes);
     const int replica = blockIdx.x;
     if (replica >= p.replicas) {
@@ -202,8 +202,8 @@ extern "C" __global__ void __launch_bounds__(LEARN_THREADS) update(const __grid_
     double *work = find_work(p, replica, memory);
     const unsigned done = p.update[p.parity * p.replicas + replica];
     const bool idle = p.outcome[2 * replica] != RUNNING || done >= p.updates;
-    if (threadIdx.x == 0)
-        p.arrived[replica] = 0;
+    if (threadIdx.x < MEETING_WORDS)
+        p.arrived[replica * MEETING_WORDS + threadIdx.x] = 0;
     if (!p.steps) {
         find_gradient(p, replica, work, memory);
         return;

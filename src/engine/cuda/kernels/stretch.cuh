@@ -24,7 +24,8 @@ struct solve_problem { // mirrored in solver.c
     int max_iterations;
     int flow; // teacher: 1 flow, 0 stop
     int replicas;
-    int staged;                      // 1: records of the team fit into shared memory behind the phase's
+    int group;                       // blocks of a group of the team
+    int staged;                      // 1: the records of a group and of all groups fit into shared memory behind the rest
     int fallback;                    // passes after max_iterations, in which ends are handed on as they are
     real alpha, tolerance;
     real freeze;                     // jump below which border matrices are not renewed
@@ -35,11 +36,12 @@ struct solve_problem { // mirrored in solver.c
     real *rows;                      // (replicas, batch, T+1, ROW)
     unsigned *masks;                 // (replicas, batch, T, MASKS)
     real *hidden, *delta;            // (replicas, batch, T, LP), when KEEP_HIDDEN: phi, and dloss/dphi
-    real *records;                   // (replicas, 2, blocks + 1, RECORD)
+    real *records;                   // (replicas, 2 blocks + groups, RECORD)
+    unsigned long long *starts;      // (replicas, 2, blocks, M, WORDS), zero between launches
     real *partial;                   // (replicas, blocks, SUMS)
     double *squares;                 // (replicas, blocks)
     double *sums;                    // (replicas, SUMS)
-    unsigned *arrived;               // (replicas), zero at launch
+    unsigned *arrived;               // (replicas, MEETING_WORDS), zero at launch: the barrier's count, then gaps
     double *facts;                   // (replicas, FACTS): iterations, jump, rounds back, jump back, converged, loss
 };
 
@@ -103,22 +105,47 @@ struct alignas(16) warp_memory {
 #endif
 };
 
-struct alignas(16) solve_memory {
-    border_memory border;
-    warp_memory warp[WARPS];
+struct progress { // of the passes forward; the first thread keeps it
+    int iterations, followed; // followed: those with shadows
+    real before, jump;        // of the comparison before the last, 0: none, and of the last
+    real allowed;
+    unsigned round; // the last comparison
+    bool open;      // nobody has looked at it yet
+};
+
+// What outlives the sums, for the case that the adjoint has to go on after them.
+struct alignas(16) kept_memory {
+    border_memory border[2];     // forward, backward
     real tangent[WARPS][MATRIX]; // X of each warp's stretch
-#if SHADOWS
+    double squares[CREW];
+    border_count count;
+    progress forward;
+};
+
+struct alignas(16) walk_memory {
+    warp_memory warp[WARPS];
+    chain_memory chain;
+#if SHADOWS && !WHOLE_J
     real jacobian[WARPS + 1][MATRIX]; // the last one: of lanes without a stretch
 #endif
-    double squares[CREW];
 };
 
 // A block's shared memory: the weights that every step reads, where they fit, then the room of the phase that it is in.
 #define STAGED_BYTES (STAGED_PACK ? STAGE_COUNT * (REAL_BITS / 8) : 0)
 
-INLINE solve_memory &solving_room()
+INLINE kept_memory &kept_room()
 {
-    return *reinterpret_cast<solve_memory *>(bytes + STAGED_BYTES);
+    return *reinterpret_cast<kept_memory *>(bytes + STAGED_BYTES);
+}
+
+INLINE unsigned char *phase_room()
+{
+    return bytes + STAGED_BYTES + sizeof(kept_memory);
+}
+
+INLINE walk_memory &walking_room()
+{
+    return *reinterpret_cast<walk_memory *>(phase_room());
 }
 
 INLINE const real *staged_weights(const real *pack)
@@ -140,6 +167,25 @@ struct worker { // one warp's view
     const real *staged; // its first STAGE_COUNT numbers in shared memory, if they fit
     warp_memory *memory;
 };
+
+// Weights from PACK_... = FIRST on: in shared memory where they are there, else where nobody writes during the launch.
+#define STAGED(first) (STAGED_PACK && (first) < STAGE_COUNT)
+
+template <int FIRST> INLINE real weight(const worker &me, int i)
+{
+    if constexpr (STAGED(FIRST))
+        return me.staged[FIRST + i];
+    else
+        return __ldg(me.pack + FIRST + i);
+}
+
+template <int FIRST> INLINE real4 four_weights_at(const worker &me, int i)
+{
+    if constexpr (STAGED(FIRST))
+        return load4(me.staged + FIRST + i);
+    else
+        return load4_constant(me.pack + FIRST + i);
+}
 
 struct tools { // what a pass holds in registers
     unit_weights to_units;
@@ -171,11 +217,11 @@ INLINE worker hire(const solve_problem &p, const block_work &work)
     me.warp = me.shadow ? (thread / 32 - WARPS) * PER_SHADOW : thread / 32;
     me.pack = p.pack + (size_t)work.replica * PACK;
     me.staged = staged_weights(me.pack);
-    me.memory = &solving_room().warp[me.warp];
+    me.memory = &walking_room().warp[me.warp];
     find_rows(me.row, me.shadow ? M + 32 : me.lane);
     me.place = ROW_BLOCKS > 1 ? me.lane : me.row[0] < 0 ? 0 : me.row[0];
 #if RESIDENT
-    me.kept = owners_of_rows.kept[me.lane];
+    me.kept = look_up_owner<true>(me.lane);
 #endif
     return me;
 }
@@ -204,7 +250,7 @@ INLINE void take_tools(tools &with, const worker &me, bool forward)
     take_row_weights(with.to_rows, me.staged + (forward ? PACK_W : PACK_V), me.staged + (forward ? PACK_WR : PACK_VR), me.lane);
 #pragma unroll
     for (int k = 0; k < ROW_BLOCKS; k++)
-        with.A[k] = me.row[k] < 0 ? real(0) : me.pack[PACK_A + me.row[k]];
+        with.A[k] = me.row[k] < 0 ? real(0) : weight<PACK_A>(me, me.row[k]);
 #if ROW_BLOCKS == 1
 #pragma unroll
     for (int j = 0; j < M; j++)
@@ -267,14 +313,14 @@ INLINE void force(const worker &me, const tools &with, real (&rows)[ROW_BLOCKS],
 #pragma unroll
         for (int k = 0; k < ROW_BLOCKS; k++)
             if (me.row[k] >= 0)
-                sum += me.pack[PACK_B + n * MP + me.row[k]] * rows[k];
+                sum += weight<PACK_B>(me, n * MP + me.row[k]) * rows[k];
 #pragma unroll
         for (int offset = 16; offset > 0; offset >>= 1)
             sum += __shfl_xor_sync(ALL_LANES, sum, offset);
 #pragma unroll
         for (int k = 0; k < ROW_BLOCKS; k++)
             if (me.row[k] >= 0)
-                pulled[k] -= me.pack[PACK_P + n * MP + me.row[k]] * sum;
+                pulled[k] -= weight<PACK_P>(me, n * MP + me.row[k]) * sum;
     }
 #pragma unroll
     for (int k = 0; k < ROW_BLOCKS; k++)
@@ -361,8 +407,10 @@ INLINE void activate(const real (&b)[UNITS], const real (&reach)[UNITS], real (&
 INLINE void leave_trail(const worker &me, unsigned step, unsigned &limit, const unsigned (&masks)[MASKS])
 {
     trail &behind = me.memory->behind;
-    while (step > limit)
-        limit = (unsigned)(look_at_word(&behind.read) >> 32) + TRAIL;
+    while (step > limit) {
+        const unsigned read = me.lane == 0 ? (unsigned)(look_near(&behind.read) >> 32) : 0u;
+        limit = __shfl_sync(ALL_LANES, read, 0) + TRAIL;
+    }
 #pragma unroll
     for (int first = 0; first < MASKS; first += 32) {
         constexpr int count = MASKS < 32 ? MASKS : 32;
@@ -373,53 +421,74 @@ INLINE void leave_trail(const worker &me, unsigned step, unsigned &limit, const 
                 word = me.lane == 32 - count + k ? masks[first + k < MASKS ? first + k : 0] : word;
         const int k = first + me.lane - (32 - count);
         if (me.lane >= 32 - count && k < MASKS)
-            leave_word(&behind.masks[step % TRAIL][k], word, step);
+            leave_near(&behind.masks[step % TRAIL][k], word, step);
     }
 }
 
-INLINE void find_masks(const trail &behind, unsigned step, unsigned (&masks)[MASKS])
+#define WATCHED ((MASKS + TANGENT_LANES - 1) / TANGENT_LANES) // words of a step that one lane looks at
+
+// Look at this lane's words of a step, those that are not there yet.
+INLINE void look_out(trail &behind, unsigned step, int lane, bool acts, unsigned long long (&words)[WATCHED])
+{
+#pragma unroll
+    for (int w = 0; w < WATCHED; w++) {
+        const int k = w * TANGENT_LANES + lane % TANGENT_LANES;
+        if (acts && k < MASKS && (unsigned)(words[w] >> 32) != step)
+            words[w] = look_near(&behind.masks[step % TRAIL][k]);
+    }
+}
+
+// The masks of a step, which `words` may have already.  By whole warps; acts: this lane's group has such a step.
+INLINE void find_masks(trail &behind, unsigned step, int lane, bool acts, unsigned long long (&words)[WATCHED], unsigned (&masks)[MASKS])
 {
     for (;;) {
         bool there = true;
 #pragma unroll
-        for (int k = 0; k < MASKS; k++) {
-            const unsigned long long word = look_at_word(&behind.masks[step % TRAIL][k]);
-            masks[k] = (unsigned)word;
-            there = there && (unsigned)(word >> 32) == step;
-        }
-        if (there)
-            return;
+        for (int w = 0; w < WATCHED; w++)
+            there = there && (!acts || w * TANGENT_LANES + lane % TANGENT_LANES >= MASKS || (unsigned)(words[w] >> 32) == step);
+        if (__ballot_sync(ALL_LANES, there) == ALL_LANES)
+            break;
         __nanosleep(40); // the walkers need the memory more than this question
+        look_out(behind, step, lane, acts, words);
     }
+#pragma unroll
+    for (int k = 0; k < MASKS; k++)
+        masks[k] = __shfl_sync(ALL_LANES, (unsigned)words[k / TANGENT_LANES], k % TANGENT_LANES, TANGENT_LANES);
 }
 
 // X of some stretches, a group of lanes for each, step after step as soon as they are made.  passes: those that were followed before.
 INLINE void follow(const solve_problem &p, const worker &me, const block_work &work, unsigned passes)
 {
-    solve_memory &memory = solving_room();
+    walk_memory &memory = walking_room();
     const forcing strength = {p.warmup, p.alpha};
     const int wanted = me.warp + me.lane / TANGENT_LANES, warp = wanted < WARPS ? wanted : WARPS - 1;
     const stretch here = find_stretch(p, wanted < WARPS ? work.first + warp : work.items, work.items);
     const unsigned steps = here.works ? (unsigned)(here.last - here.first) : 0;
     const unsigned longest = __reduce_max_sync(ALL_LANES, steps), common = ~__reduce_max_sync(ALL_LANES, ~steps);
     trail &behind = memory.warp[warp].behind;
-    real *J = memory.jacobian[wanted < WARPS ? warp : WARPS], *X = wanted < WARPS ? memory.tangent[warp] : memory.jacobian[WARPS];
+#if WHOLE_J
+    real *J = nullptr, *X = kept_room().tangent[warp];
+#else
+    real *J = memory.jacobian[wanted < WARPS ? warp : WARPS], *X = wanted < WARPS ? kept_room().tangent[warp] : memory.jacobian[WARPS];
+#endif
     unsigned masks[MASKS];
+    unsigned long long words[WATCHED] = {};
     tangent derivative;
-    tangent_begin(derivative, me.lane);
-    store_tile(X, identity_tile(derivative.at), derivative.at);
+    tangent_begin(derivative, me.lane, J, X);
     const auto advance = [&](unsigned i, bool acts) {
         const unsigned step = passes * steps + i + 1;
-        if (acts)
-            find_masks(behind, step, masks);
-        tangent_step(derivative, me.staged, masks, strength.at(here.first + (int)i), J, X, acts);
+        find_masks(behind, step, me.lane, acts, words, masks);
+        look_out(behind, step + 1, me.lane, acts && i + 1 < steps, words); // ahead, while there is other work
+        tangent_step(derivative, me.staged, masks, strength.at(here.first + (int)i), acts);
         if (acts && step % (TRAIL / 4) == 0 && me.lane % TANGENT_LANES == 0)
-            leave_word(&behind.read, 0, step);
+            leave_near(&behind.read, 0, step);
     };
     for (unsigned i = 0; i < common; i++)
         advance(i, true);
     for (unsigned i = common; i < longest; i++) // lengths differ by one, and some groups have no stretch
         advance(i, i < steps);
+    if (wanted < WARPS)
+        tangent_end(derivative, me.lane, X);
     __syncwarp();
 }
 #endif
@@ -445,10 +514,12 @@ INLINE void run_forward(const solve_problem &p, const worker &me, const stretch 
     real f[ROW_BLOCKS], teacher[ROW_BLOCKS], drive[ROW_BLOCKS], h[ROW_BLOCKS], b[UNITS];
     tools with;
     take_tools(with, me, true);
-    load_rows(me, me.pack + PACK_h, h);
+#pragma unroll
+    for (int k = 0; k < ROW_BLOCKS; k++)
+        h[k] = me.row[k] < 0 ? real(0) : weight<PACK_h>(me, me.row[k]);
 #pragma unroll
     for (int u = 0; u < UNITS; u++)
-        b[u] = me.pack[PACK_b + 32 * u + me.lane];
+        b[u] = weight<PACK_b>(me, 32 * u + me.lane);
     load_rows(me, mine - me.place + AT_TEACHER, teacher);
     for (int i = 1; i <= AHEAD; i++)
         send_for(me, mine + i * ROW + AT_TEACHER, here.first + i, here.first + i < here.last);
@@ -471,7 +542,7 @@ INLINE void run_forward(const solve_problem &p, const worker &me, const stretch 
 #pragma unroll
             for (int k = 0; k < ROW_BLOCKS; k++)
                 if (me.row[k] >= 0)
-                    drive[k] += me.pack[PACK_C + i * MP + me.row[k]] * input[i];
+                    drive[k] += weight<PACK_C>(me, i * MP + me.row[k]) * input[i];
 #endif
         real reach[UNITS], phi[UNITS], sum[ROW_BLOCKS];
         unsigned masks[MASKS];
@@ -497,7 +568,7 @@ INLINE void run_forward(const solve_problem &p, const worker &me, const stretch 
 #pragma unroll
         for (int k = 0; k < ROW_BLOCKS; k++)
             if (me.row[k] >= 0)
-                diagonal[k] *= with.A[k] * (1 - strength.at(t) * me.pack[PACK_Q + me.row[k] * MP + me.row[k]]);
+                diagonal[k] *= with.A[k] * (1 - strength.at(t) * weight<PACK_Q>(me, me.row[k] * MP + me.row[k]));
 #endif
         receive(me, t + 1, teacher); // at the end of the stretch there is none, and f is not used
 #pragma unroll
@@ -564,10 +635,13 @@ INLINE void run_backward(const solve_problem &p, const worker &me, const stretch
         for (int k = 0; k < ROW_BLOCKS; k++)
             v[k] = with.A[k] * v[k] + sum[k];
         store_mine(me, mine - ROW + AT_W, v);
-        const bool wanted = t - 1 - AHEAD > here.first;
-        send_for_masks(me, masks_in - (1 + AHEAD) * MASKS, t - 1 - AHEAD, wanted); // all lanes are past reading this slot
-        send_for(me, mine - (1 + AHEAD) * ROW + AT_TEACHER, t - 1 - AHEAD, wanted);
         force(me, with, v, none, strength.at(t - 1));
+#if ROW_BLOCKS > 1
+        __syncwarp();
+#endif
+        const bool wanted = t - 1 - AHEAD > here.first; // all lanes are past reading this slot, since the barrier of `force` or here
+        send_for_masks(me, masks_in - (1 + AHEAD) * MASKS, t - 1 - AHEAD, wanted);
+        send_for(me, mine - (1 + AHEAD) * ROW + AT_TEACHER, t - 1 - AHEAD, wanted);
     }
     copy_wait<0>();
     __syncwarp();
@@ -576,48 +650,83 @@ INLINE void run_backward(const solve_problem &p, const worker &me, const stretch
         inout[k] = v[k];
 }
 
+// ---- per moment: a lane has a step of the stretch ---------------------------------------------------------
+
 // z-bar of a stretch, from its start to the moment before its end.
 INLINE void find_teachers(const solve_problem &p, const worker &me, const stretch &here, size_t base)
 {
-    for (int i = me.lane; i < (here.last - here.first) * M; i += 32) {
-        const size_t t = base + here.first + i / M;
-        const int m = i % M;
-        real sum = 0;
-        for (int n = 0; n < N; n++)
-            sum += me.pack[PACK_P + n * MP + m] * p.x[t * N + n];
-        p.rows[t * ROW + AT_TEACHER + m] = sum;
+    for (int step = here.first + me.lane; step < here.last; step += 32) {
+        const real *x = p.x + (base + step) * N;
+        real *to = p.rows + (base + step) * ROW + AT_TEACHER;
+#pragma unroll 4
+        for (int q = 0; q < QUADS; q++) {
+            real4 sum = {0, 0, 0, 0};
+#pragma unroll 8
+            for (int n = 0; n < N; n++) {
+                const real4 P = four_weights_at<PACK_P>(me, n * MP + 4 * q);
+                const real observed = __ldg(x + n);
+#pragma unroll
+                for (int k = 0; k < 4; k++)
+                    sum.a[k] += P.a[k] * observed;
+            }
+            store4(to + 4 * q, sum);
+        }
     }
     __syncwarp();
+}
+
+// Row n of the matrix (N, MP) at MATRIX_AT times a vector (MP).
+template <int MATRIX_AT> INLINE real dot_row(const worker &me, int n, const real *vector)
+{
+    real even = 0, odd = 0;
+#pragma unroll 4
+    for (int q = 0; q < QUADS; q++) {
+        const real4 a = four_weights_at<MATRIX_AT>(me, n * MP + 4 * q), b = load4(vector + 4 * q);
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            if (QUADS > 4 || 4 * q + k < M)
+                (k % 2 == 0 ? even : odd) += a.a[k] * b.a[k];
+    }
+    return even + odd;
 }
 
 // e_t = x_t - B z_t, the squares, and the direct part of the adjoint, -weight B^T e_t; t = first+1 .. last.
 INLINE double find_errors(const solve_problem &p, const worker &me, const stretch &here, size_t base)
 {
+    constexpr int BATCH = N < 8 ? N : 8; // errors between two writes
     double squares = 0;
-    const int steps = here.last - here.first;
-    for (int i = me.lane; i < steps * N; i += 32) {
-        const int step = here.first + 1 + i / N, n = i % N;
-        const size_t t = base + step;
-        real fit = 0;
-        for (int m = 0; m < M; m++)
-            fit += me.pack[PACK_B + n * MP + m] * p.rows[t * ROW + AT_Z + m];
-        const real error = p.x[t * N + n] - fit;
-        p.rows[t * ROW + AT_E + n] = error;
-        if (step > p.warmup)
-            squares += (double)error * (double)error;
-    }
     if (here.first == 0) // z_0 = B+ x_0: x_0 stands where the gradient of B+ looks for e_0
         for (int n = me.lane; n < N; n += 32)
             p.rows[base * ROW + AT_E + n] = p.x[base * N + n];
-    __syncwarp();
-    for (int i = me.lane; i < steps * M; i += 32) {
-        const int step = here.first + 1 + i / M, m = i % M;
-        const size_t t = base + step;
-        real sum = 0;
-        if (step > p.warmup)
-            for (int n = 0; n < N; n++)
-                sum -= me.pack[PACK_B + n * MP + m] * p.rows[t * ROW + AT_E + n];
-        p.rows[t * ROW + AT_TEACHER + m] = real(p.weight) * sum;
+    for (int step = here.first + 1 + me.lane; step <= here.last; step += 32) {
+        real *row = p.rows + (base + step) * ROW, error[BATCH];
+        const real weight = step > p.warmup ? real(p.weight) : real(0);
+        for (int first = 0; first < N; first += BATCH) {
+#pragma unroll
+            for (int i = 0; i < BATCH; i++) {
+                const int n = first + i < N ? first + i : N - 1;
+                error[i] = __ldg(p.x + (base + step) * N + n) - dot_row<PACK_B>(me, n, row + AT_Z);
+            }
+#pragma unroll
+            for (int i = 0; i < BATCH; i++)
+                if (first + i < N) {
+                    row[AT_E + first + i] = error[i];
+                    squares += step > p.warmup ? (double)error[i] * (double)error[i] : 0.0;
+                }
+        }
+#pragma unroll 4
+        for (int q = 0; q < QUADS; q++) {
+            real4 sum = {0, 0, 0, 0};
+#pragma unroll
+            for (int n = 0; n < N; n++) {
+                const real4 B = four_weights_at<PACK_B>(me, n * MP + 4 * q);
+                const real e = N <= BATCH ? error[n < BATCH ? n : 0] : row[AT_E + n];
+#pragma unroll
+                for (int k = 0; k < 4; k++)
+                    sum.a[k] -= weight * e * B.a[k];
+            }
+            store4(row + AT_TEACHER + 4 * q, sum);
+        }
     }
     __syncwarp();
     return squares;
@@ -626,18 +735,15 @@ INLINE double find_errors(const solve_problem &p, const worker &me, const stretc
 // y_t = dloss / de_t = a_t B+^T w_t + weight e_t, for t = first .. last-1, and for T where the sequence ends.
 INLINE void find_y(const solve_problem &p, const worker &me, const stretch &here, size_t base)
 {
-    const int steps = here.last - here.first + (here.last == p.T);
-    for (int i = me.lane; i < steps * N; i += 32) {
-        const int step = here.first + i / N, n = i % N;
-        const size_t t = base + step;
-        real sum = 0;
-        if (p.flow && step > 0 && step < p.T) {
-            for (int m = 0; m < M; m++)
-                sum += me.pack[PACK_P + n * MP + m] * p.rows[t * ROW + AT_W + m];
-            sum *= strength(p, step);
-        }
-        p.rows[t * ROW + AT_Y + n] = sum + (step > p.warmup ? real(p.weight) * p.rows[t * ROW + AT_E + n] : real(0));
+    for (int step = here.first + me.lane; step < here.last + (here.last == p.T); step += 32) {
+        real *row = p.rows + (base + step) * ROW;
+        const real a = p.flow && step > 0 && step < p.T ? strength(p, step) : real(0);
+        const real weight = step > p.warmup ? real(p.weight) : real(0);
+#pragma unroll 4
+        for (int n = 0; n < N; n++)
+            row[AT_Y + n] = (a != 0 ? a * dot_row<PACK_P>(me, n, row + AT_W) : real(0)) + weight * row[AT_E + n];
     }
+    __syncwarp();
 }
 
 #endif

@@ -302,11 +302,13 @@ INLINE void sum_blocks(const solve_problem &p, double *scratch, int replica, int
             p.sums[(size_t)replica * SUMS + entry] = sum;
         }
     }
-    if (block == 0 && own_thread() == 0) {
+    if (block == p.blocks - 1 && warp == 0) { // which has the fewest entries
         double squares = 0;
-        for (int b = 0; b < p.blocks; b++)
+        for (int b = lane; b < p.blocks; b += 32)
             squares += __ldcg(p.squares + (size_t)replica * p.blocks + b);
-        p.facts[FACTS * replica + FACT_LOSS] = 0.5 * p.weight * squares;
+        squares = warp_sum(squares);
+        if (lane == 0)
+            p.facts[FACTS * replica + FACT_LOSS] = 0.5 * p.weight * squares;
     }
 }
 
