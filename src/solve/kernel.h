@@ -23,7 +23,7 @@ typedef struct ANT_FN(ant_group) {
     size_t length;       /* steps of every segment */
     real *z;             /* (length+1, M, lanes) */
     real *forced;        /* (length, M, lanes): z~ */
-    real *error;         /* (length+1, N, lanes): e = x - B z */
+    real *error;         /* (length+1, N, lanes): e = x - B z; NULL for `advance`: not wanted */
     const real *x;       /* (length+1, N, lanes) */
     const real *s;       /* (length, K, lanes) */
     real *own_x, *own_s; /* where both lie when there are several lanes, else NULL */
@@ -82,10 +82,13 @@ typedef struct ANT_FN(ant_kernels) {
     /*
      * The same in stretches of `stretch` steps, so that two threads can share a group (relay_tmpl.c); NULL:
      * not offered.  `advance` runs steps first .. last-1 from the row `from`, which need not be the stored
-     * one.  After `lengthen` the weights are those of the model z~ + factor (F(z~) - z~).
+     * one; `observe` sets the errors of rows first .. last-1.  After `lengthen` the weights are those of the
+     * model z~ + factor (F(z~) - z~).
      */
     size_t stretch;
     void (*lengthen)(const ant_model_dims *dims, real *packed, double factor);
+    void (*observe)(const ANT_FN(ant_problem) * p, const real *packed, ANT_FN(ant_group) * group,
+                    size_t first, size_t last);
     ANT_FN(ant_run)
     (*advance)(const ANT_FN(ant_problem) * p, const real *packed, ANT_FN(ant_group) * group, const real *from,
                size_t first, size_t last, double merge, bool trial, real *scratch);

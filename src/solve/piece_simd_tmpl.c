@@ -242,15 +242,20 @@ static ALWAYS_INLINE void observe(const size_t M, const piece_problem *p, const 
                                   piece_group *g, size_t first, size_t last)
 {
     const size_t N = w->N;
+    const bool fixed = __builtin_constant_p(M);
     if (p->teacher == ANT_TEACHER_STOP && g->begin + first <= p->warmup)
         first = p->warmup + 1 - g->begin;
-    for (size_t i = first; i < last; i++) {
-        for (size_t c = 0; c < w->nv; c++) {
-            vector sum = {0};
+    for (size_t c = 0; c < w->nv; c++) {
+        const size_t at = c * LANES, count = N - at < LANES ? N - at : LANES;
+        vector local[SMALL];
+        for (size_t k = 0; k < M && fixed; k++)
+            local[k] = w->read_columns[k * w->nv + c];
+        for (size_t i = first; i < last; i++) {
+            vector part[2] = {{0}, {0}}; /* an addition waits for the one before it */
             for (size_t k = 0; k < M; k++)
-                sum += g->z[i * M + k] * w->read_columns[k * w->nv + c];
-            const size_t at = c * LANES, count = N - at < LANES ? N - at : LANES;
-            store_lanes(g->error + i * N + at, load_lanes(g->x + i * N + at, count) - sum, count);
+                part[k % 2] += g->z[i * M + k] * (fixed ? local[k] : w->read_columns[k * w->nv + c]);
+            store_lanes(g->error + i * N + at, load_lanes(g->x + i * N + at, count) - (part[0] + part[1]),
+                        count);
         }
     }
 }
@@ -383,7 +388,8 @@ static ALWAYS_INLINE piece_run advance_for(const size_t M, const shape k, const 
         const size_t stop = end < last ? end : last;
         run.steps = stop;
         tile_forward(M, k, p, &w, &t, g, merge, begin, stop, &run);
-        observe(M, p, &w, g, begin == 0 ? 0 : begin + 1, run.merged ? run.steps : stop + 1);
+        if (g->error != NULL)
+            observe(M, p, &w, g, begin == 0 ? 0 : begin + 1, run.merged ? run.steps : stop + 1);
         run.refused = trial && run.switches > most_switches(&w, run.steps - first);
     }
     if (!run.merged)
@@ -758,6 +764,23 @@ static piece_run piece_advance(const piece_problem *p, const real *packed, piece
     }
 }
 
+static void piece_observe(const piece_problem *p, const real *packed, piece_group *g, size_t first,
+                          size_t last)
+{
+    piece_weights w;
+    piece_place(&p->layout->dims, packed, &w);
+    switch (w.M) {
+#define CASE(m)                                                                                              \
+    case m:                                                                                                  \
+        observe(m, p, &w, g, first, last);                                                                   \
+        break;
+        PIECE_SIZES(CASE)
+#undef CASE
+    default:
+        observe(w.M, p, &w, g, first, last);
+    }
+}
+
 static piece_run piece_forward(const piece_problem *p, const real *packed, piece_group *g, double merge,
                                bool trial, real *scratch)
 {
@@ -848,6 +871,7 @@ const ANT_FN(ant_kernels) ANT_LEVEL(ant_piece) = {
     .backward = piece_backward,
     .stretch = PIECE,
     .lengthen = piece_lengthen,
+    .observe = piece_observe,
     .advance = piece_advance,
     .adjoint = piece_adjoint,
     .gather = piece_gather,

@@ -32,7 +32,7 @@ enum {
     SHORTEST = 2048, /* sequence that is shared */
     PAST = 6560,     /* steps that the long ones cover */
     TRIED = 1024,    /* after so many the model has forgotten where it started, or it remembers for long */
-    EXPECTED = 2500, /* steps that merging is expected to cost the first thread, where the memory is long */
+    EXPECTED = 4400, /* steps that merging and the errors cost the first thread, where the memory is long */
     BLOCK = 512,     /* steps between two looks at what the other thread does */
 };
 
@@ -226,13 +226,15 @@ static void run_late(forward *f)
     const size_t border = find_start(f, scratch);
     atomic_store_explicit(&f->border, border, memory_order_release);
     const real *from = e->relay.start;
+    group g = e->relay.whole;
+    if (border == f->early)
+        g.error = NULL; /* the first thread has less to do and takes the errors, too */
     for (size_t first = border; first < e->T && !atomic_load(&f->refused);) {
         const size_t last = first + BLOCK < e->T ? first + BLOCK : e->T;
-        const run r =
-            e->kernels->advance(f->p, e->packed, &e->relay.whole, from, first, last, -1.0, f->trial, scratch);
+        const run r = e->kernels->advance(f->p, e->packed, &g, from, first, last, -1.0, f->trial, scratch);
         if (r.refused)
             atomic_store(&f->refused, true);
-        from = e->relay.whole.z + last * M;
+        from = g.z + last * M;
         first = last;
         atomic_store_explicit(&f->front, last, memory_order_release);
     }
@@ -258,6 +260,17 @@ static void run_blocks(forward *f, size_t first, size_t last, double merge)
     }
 }
 
+/* Errors of the rows from where the first thread has merged, as the second comes to them. */
+static void run_errors(const forward *f, atomic_size_t *front)
+{
+    engine *e = f->e;
+    for (size_t first = f->met.steps, end; first <= e->T; first = end) {
+        end = first + BLOCK <= e->T ? first + BLOCK : e->T + 1;
+        wait_for(front, end - 1);
+        e->kernels->observe(f->p, e->packed, &e->relay.whole, first, end);
+    }
+}
+
 /* The first thread: from 0 until it meets the second. */
 static void run_early(forward *f)
 {
@@ -265,6 +278,8 @@ static void run_early(forward *f)
     const size_t border = wait_for(&f->border, 1);
     run_blocks(f, f->early, border, -1.0);
     run_blocks(f, border, f->e->T, ANT_FN(ant_merge_tolerance)(f->met.size, f->tolerance));
+    if (border == f->early && f->met.merged)
+        run_errors(f, &f->front);
 }
 
 bool ANT_FN(ant_relay_forward)(engine *e, const relay_problem *p, const real *x, const real *s,
