@@ -1,38 +1,59 @@
-/* emulate.cpp - the threads, barriers and exchanges of emulate.h. */
+/* emulate.cpp - the threads, barriers and exchanges of emulate.h, all on one thread of the machine. */
 #include "emulate.h"
 
-#include <pthread.h>
+#include "fibers.h"
+
 #include <vector>
 
-thread_local emulated_dim3 threadIdx, blockIdx;
-emulated_dim3 blockDim, gridDim;
+emulated_dim3 threadIdx, blockIdx, blockDim, gridDim;
 const emulated_kernel *emulated_kernels;
 const emulated_variable *emulated_variables;
 double emulated_dynamic_shared[32768];
 
 /* What the threads of a block share. */
 struct emulated_block {
-    pthread_barrier_t all, warp[32];
+    fiber_barrier all, warp[32];
     unsigned char offered[2][1024][16];
     int said[1024];
     alignas(16) unsigned char bytes[232448]; /* dynamic shared memory */
 };
-static thread_local emulated_block *own;
-static thread_local unsigned exchanges; /* of this thread */
+static emulated_block *own;
+static unsigned exchanges; /* of this thread */
 
 unsigned char *emulated_bytes()
 {
     return own->bytes;
 }
 
+/* Let other threads go on, and be this one again afterwards.  nullptr: without waiting for them. */
+static void pause(fiber_barrier *barrier)
+{
+    const emulated_dim3 thread = threadIdx, block = blockIdx;
+    emulated_block *const mine = own;
+    const unsigned count = exchanges;
+    if (barrier == nullptr)
+        fiber_yield();
+    else
+        fiber_wait(barrier);
+    threadIdx = thread;
+    blockIdx = block;
+    own = mine;
+    exchanges = count;
+}
+
+void emulated_yield()
+{
+    pause(nullptr);
+}
+
 void __syncthreads()
 {
-    pthread_barrier_wait(&own->all);
+    pause(&own->all);
 }
 
 void __syncwarp()
 {
-    pthread_barrier_wait(&own->warp[threadIdx.x / 32]);
+    pause(&own->warp[threadIdx.x / 32]);
 }
 
 int __syncthreads_or(int yes)
@@ -85,22 +106,23 @@ unsigned emulated_max(unsigned value)
 struct start {
     const emulated_kernel *kernel;
     void **arguments;
-    emulated_block *block;
-    unsigned thread, first, last; /* blocks, which follow each other */
+    std::vector<emulated_block> blocks; /* that run at the same time */
 };
 
-/* One thread runs its place in some blocks, in step with the others. */
-static void *run_thread(void *cookie)
+/* One thread runs its place in one block, or in all that follow each other, in step with the others. */
+static void run_thread(void *cookie, unsigned index)
 {
-    const start *s = static_cast<start *>(cookie);
-    own = s->block;
-    threadIdx = {s->thread, 0, 0};
-    for (unsigned block = s->first; block < s->last; block++) {
+    start *s = static_cast<start *>(cookie);
+    const unsigned together = (unsigned)s->blocks.size(), first = index / blockDim.x;
+    emulated_block *const mine = &s->blocks[first];
+    for (unsigned block = first; block < gridDim.x * gridDim.y; block += together) {
+        own = mine;
+        exchanges = 0;
+        threadIdx = {index % blockDim.x, 0, 0};
         blockIdx = {block % gridDim.x, block / gridDim.x, 0};
-        pthread_barrier_wait(&own->all);
+        __syncthreads();
         s->kernel->call(s->arguments);
     }
-    return nullptr;
 }
 
 static const emulated_kernel *find(const char *source, const char *options, const char *name)
@@ -133,27 +155,17 @@ extern "C" bool emulate(const char *source, const char *options, const char *nam
         return false;
     gridDim = {grid[0], grid[1], grid[2]};
     blockDim = {block[0], block[1], block[2]};
-    std::vector<emulated_block> blocks(teams);
-    std::vector<pthread_t> ids(teams * threads);
-    std::vector<start> starts(teams * threads);
-    for (unsigned b = 0; b < teams; b++) {
-        pthread_barrier_init(&blocks[b].all, nullptr, threads);
+    start s = {kernel, arguments, std::vector<emulated_block>(teams)};
+    for (emulated_block &b : s.blocks) {
+        b.all.count = threads;
         for (unsigned w = 0; w < warps; w++)
-            pthread_barrier_init(&blocks[b].warp[w], nullptr, std::min(32u, threads - 32 * w));
+            b.warp[w].count = std::min(32u, threads - 32 * w);
     }
-    for (unsigned i = 0; i < teams * threads; i++) {
-        const unsigned b = i / threads;
-        starts[i] = {kernel, arguments, &blocks[b], i % threads, together ? b : 0, together ? b + 1 : count};
-        if (pthread_create(&ids[i], nullptr, run_thread, &starts[i]) != 0)
-            std::abort(); /* the others wait for it */
-    }
-    for (pthread_t id : ids)
-        pthread_join(id, nullptr);
-    for (emulated_block &b : blocks) {
-        pthread_barrier_destroy(&b.all);
-        for (unsigned w = 0; w < warps; w++)
-            pthread_barrier_destroy(&b.warp[w]);
-    }
+    fibers_share(&threadIdx, sizeof threadIdx);
+    fibers_share(&blockIdx, sizeof blockIdx);
+    fibers_share(&own, sizeof own);
+    fibers_share(&exchanges, sizeof exchanges);
+    fibers_run(teams * threads, run_thread, &s);
     return true;
 }
 

@@ -1,5 +1,6 @@
 /*
- * emulate.h - run CUDA kernels on the CPU, one thread each: slow, and enough to test them without a GPU.
+ * emulate.h - run CUDA kernels on the CPU, a fiber for each of their threads: slow, and enough to test them
+ * without a GPU.
  *
  * A file tests/fake/run_*.cpp defines a kernel's macros, includes this and then the .cu, and names its
  * kernels. The fake driver finds them by the source and the options of the "machine code" that the fake
@@ -31,8 +32,10 @@ struct alignas(16) float4 {
     float x, y, z, w;
 };
 
-extern thread_local emulated_dim3 threadIdx, blockIdx;
-extern emulated_dim3 blockDim, gridDim;
+extern emulated_dim3 threadIdx, blockIdx, blockDim, gridDim;
+
+/* Let other threads go on: whoever asks again and again for what another has to do. */
+void emulated_yield();
 
 /* Wait for all threads of the block, or of the warp. */
 void __syncthreads();

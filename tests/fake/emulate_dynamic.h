@@ -7,10 +7,8 @@
 
 #include "emulate.h"
 
-#include <thread>
-
-unsigned char *emulated_bytes(); /* of this thread's block */
-#define DYNAMIC_BYTES static thread_local unsigned char *const bytes = emulated_bytes()
+unsigned char *emulated_bytes(); /* of the block of the thread that runs */
+#define DYNAMIC_BYTES unsigned char *const bytes = emulated_bytes()
 #define asm
 #define volatile(...) ((void)0)
 
@@ -30,6 +28,8 @@ static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w)
     return {x, y, z, w};
 }
 
+#define load4           plain_load4
+#define store4          plain_store4
 #define copy_ahead      ptx_copy_ahead
 #define copy_quad_ahead ptx_copy_quad_ahead
 #define copy_commit     ptx_copy_commit
@@ -41,6 +41,8 @@ static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w)
 #define own_thread      ptx_own_thread
 #define team_barrier    ptx_team_barrier
 #include "../../src/engine/cuda/kernels/common.cuh"
+#undef load4
+#undef store4
 #undef copy_ahead
 #undef copy_quad_ahead
 #undef copy_commit
@@ -52,13 +54,28 @@ static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w)
 #undef own_thread
 #undef team_barrier
 
+/* Number by number: the copy of a whole structure may become a call of memcpy, at which ThreadSanitizer does
+   not look where it was told to leave alone what comes from libraries (scripts/sanitizers.sh). */
+INLINE real4 load4(const real *from)
+{
+    return {{from[0], from[1], from[2], from[3]}};
+}
+INLINE void store4(real *to, const real4 &value)
+{
+    for (int k = 0; k < 4; k++)
+        to[k] = value.a[k];
+}
+
 template <class number> INLINE void copy_ahead(number *to, const number *from)
 {
     *to = *from;
 }
 INLINE void copy_quad_ahead(uint4 *to, const uint4 *from)
 {
-    *to = *from;
+    to->x = from->x;
+    to->y = from->y;
+    to->z = from->z;
+    to->w = from->w;
 }
 template <int PENDING> INLINE void copy_wait() {}
 INLINE void leave_word(unsigned long long *to, unsigned word, unsigned tag)
@@ -67,7 +84,7 @@ INLINE void leave_word(unsigned long long *to, unsigned word, unsigned tag)
 }
 INLINE unsigned long long look_at_word(const unsigned long long *from)
 {
-    std::this_thread::yield();
+    emulated_yield();
     return __atomic_load_n(from, __ATOMIC_RELAXED);
 }
 INLINE void leave_near(unsigned long long *to, unsigned word, unsigned tag)
@@ -80,7 +97,7 @@ INLINE unsigned long long look_near(unsigned long long *from)
 }
 static inline void __nanosleep(unsigned)
 {
-    std::this_thread::yield();
+    emulated_yield();
 }
 INLINE int own_thread()
 {
@@ -93,7 +110,7 @@ INLINE void team_barrier(unsigned *arrived, unsigned blocks, unsigned &phase)
         const unsigned target = ++phase * blocks;
         __atomic_fetch_add(arrived, 1, __ATOMIC_RELEASE);
         while (__atomic_load_n(arrived, __ATOMIC_ACQUIRE) < target)
-            std::this_thread::yield();
+            emulated_yield();
     }
     __syncthreads();
 }

@@ -31,7 +31,7 @@ def wait_for(client, wanted, seconds=60):
 
 
 def run(client, code, wanted):
-    client.execute(code)
+    client.execute(code, stop_on_error=False)  # else a kernel drops for a while what comes after an error
     return wait_for(client, wanted)
 
 

@@ -1,12 +1,12 @@
 /*
- * Training on the fake GPU with three multiprocessors: the blocks of a team wait for each other and join their
- * stretches of time.
+ * Training on the fake GPU with seventeen multiprocessors: the blocks of a team wait for each other and join
+ * their stretches of time, first in groups of five.
  */
 #include "unit/training.h"
 
-static int use_three(void **state)
+static int use_seventeen(void **state)
 {
-    setenv("FAKE_CUDA_MULTIPROCESSORS", "3", 1);
+    setenv("FAKE_CUDA_MULTIPROCESSORS", "17", 1);
     return use_fake(state);
 }
 
@@ -16,7 +16,7 @@ static antler_settings team_settings(void)
     s.solver = ANTLER_SOLVER_SHOOTING;
     s.runs = 1;
     s.batch_size = 1;
-    s.sequence_length = 43;
+    s.sequence_length = 281;
     s.updates = 4;
     s.log_interval = 1;
     return s;
@@ -26,12 +26,12 @@ static void same_as_cpu(void **state)
 {
     (void)state;
     compare_with_cpu((comparison){.settings = team_settings(),
-                                  .rows = 90,
+                                  .rows = 600,
                                   .dim = 2,
                                   .run = 1,
                                   .tolerance = 1e-8,
                                   .agreement = 1e-11,
-                                  .choice = "shooting on the GPU, 21 stretches"});
+                                  .choice = "shooting on the GPU, 136 stretches"});
 }
 
 /* Two sequences, so that one of them ends inside a block and the other begins there. */
@@ -40,14 +40,14 @@ static void same_as_cpu_with_two_sequences(void **state)
     (void)state;
     antler_settings s = team_settings();
     s.batch_size = 2;
-    s.warmup = 5;
+    s.warmup = 100;
     compare_with_cpu((comparison){.settings = s,
-                                  .rows = 90,
+                                  .rows = 600,
                                   .dim = 2,
                                   .run = 1,
                                   .tolerance = 1e-8,
                                   .agreement = 1e-11,
-                                  .choice = "shooting on the GPU, 12 stretches"});
+                                  .choice = "shooting on the GPU, 68 stretches"});
 }
 
 int main(void)
@@ -56,5 +56,5 @@ int main(void)
         cmocka_unit_test(same_as_cpu),
         cmocka_unit_test(same_as_cpu_with_two_sequences),
     };
-    return cmocka_run_group_tests(tests, use_three, NULL);
+    return cmocka_run_group_tests(tests, use_seventeen, NULL);
 }

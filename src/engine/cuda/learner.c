@@ -516,7 +516,8 @@ static antler_status solve_once(learner *l, ant_engine_solved *solved)
     l->problem.steps = 0;
     if (l->whole == NULL)
         ANT_TRY(record_solve(l));
-    ANT_TRY(ant_cuda_graph_launch(l->device, l->whole)); /* so that the GPU is at work when the clock starts */
+    ANT_TRY(
+        ant_cuda_graph_launch(l->device, l->whole)); /* so that the GPU is at work when the clock starts */
     ANT_TRY(ant_cuda_timer_start(l->device));
     ANT_TRY(ant_cuda_graph_launch(l->device, l->whole));
     ANT_TRY(ant_cuda_timer_stop(l->device, &milliseconds));

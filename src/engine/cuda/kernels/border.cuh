@@ -84,7 +84,12 @@ INLINE int travel(const border_team &team, bool back)
 
 #define WORDS (REAL_BITS / 32) // of one number
 
-DYNAMIC_BYTES; // all of the block's
+// All shared memory of the block.
+INLINE unsigned char *block_bytes()
+{
+    DYNAMIC_BYTES;
+    return bytes;
+}
 
 // ---- chains -----------------------------------------------------------------------------------------------
 
@@ -348,7 +353,7 @@ INLINE const real *fetch_records(const border_team &team, const real *records, i
     if (team.local == 0)
         return records;
     constexpr int words = RECORD / 4 * (int)(sizeof(real4) / 16);
-    uint4 *room = reinterpret_cast<uint4 *>(bytes + team.local) + to * words;
+    uint4 *room = reinterpret_cast<uint4 *>(block_bytes() + team.local) + to * words;
     for (int i = own_thread(); i < count * words; i += THREADS)
         copy_quad_ahead(room + i, reinterpret_cast<const uint4 *>(records) + i);
     copy_commit();

@@ -105,12 +105,15 @@ INLINE void begin(const solve_problem &p, const block_work &work, bool back)
     border_memory &border = kept_room().border[back];
     const stretch here = find_stretch(p, work.first + me.warp, work.items);
     real in[ROW_BLOCKS];
-    load_rows(me, p.rows + (find_base(p, work, here) + here.first) * ROW + AT_TEACHER, in);
+#pragma unroll
+    for (int k = 0; k < ROW_BLOCKS; k++)
+        in[k] = 0;
+    if (here.works && !back)
+        load_rows(me, p.rows + (find_base(p, work, here) + here.first) * ROW + AT_TEACHER, in);
     if (!me.shadow) {
 #pragma unroll
         for (int k = 0; k < ROW_BLOCKS; k++)
             if (me.row[k] >= 0) {
-                in[k] = back || !here.works ? real(0) : in[k];
                 border.in[place][me.row[k]] = in[k];
                 if (place == 0)
                     tell_start(team_of(p, work), back, me.row[k], in[k]);
@@ -322,7 +325,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) solve(const __grid_cons
 #if STAGED_PACK
         const real *pack = p.pack + (size_t)replica * PACK;
         for (int i = 4 * own_thread(); i < STAGE_COUNT; i += 4 * THREADS)
-            store4(reinterpret_cast<real *>(bytes) + i, load4(pack + i));
+            store4(reinterpret_cast<real *>(block_bytes()) + i, load4(pack + i));
         __syncthreads();
 #endif
         const block_work work = {p.blocks * WARPS, p.batch * p.chunks, block * WARPS, replica};

@@ -135,12 +135,12 @@ struct alignas(16) walk_memory {
 
 INLINE kept_memory &kept_room()
 {
-    return *reinterpret_cast<kept_memory *>(bytes + STAGED_BYTES);
+    return *reinterpret_cast<kept_memory *>(block_bytes() + STAGED_BYTES);
 }
 
 INLINE unsigned char *phase_room()
 {
-    return bytes + STAGED_BYTES + sizeof(kept_memory);
+    return block_bytes() + STAGED_BYTES + sizeof(kept_memory);
 }
 
 INLINE walk_memory &walking_room()
@@ -151,7 +151,7 @@ INLINE walk_memory &walking_room()
 INLINE const real *staged_weights(const real *pack)
 {
 #if STAGED_PACK
-    return reinterpret_cast<const real *>(bytes);
+    return reinterpret_cast<const real *>(block_bytes());
 #else
     return pack;
 #endif
@@ -236,7 +236,7 @@ INLINE void clear_room(const worker &me)
         me.memory->unit[i] = 0;
 #if SHADOWS
     for (int i = me.lane; i < TRAIL * MASKS; i += 32)
-        me.memory->behind.masks[0][i] = 0;
+        me.memory->behind.masks[i / MASKS][i % MASKS] = 0;
     if (me.lane == 0)
         me.memory->behind.read = 0;
 #endif

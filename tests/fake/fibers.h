@@ -1,0 +1,28 @@
+/*
+ * fibers.h - many threads of control that take turns on one thread of the machine: a switch costs a fraction
+ * of a microsecond, where threads that wait for each other cost several.  AddressSanitizer and
+ * ThreadSanitizer are told of the switches, and the latter sees nothing but barriers as synchronisation, so
+ * it finds races between fibers.
+ */
+#ifndef ANT_TESTS_FIBERS_H
+#define ANT_TESTS_FIBERS_H
+
+struct fiber_barrier {
+    unsigned count; /* fibers that meet */
+    unsigned arrived, generation;
+    char sync[2]; /* what ThreadSanitizer knows of this generation and of the next */
+};
+
+/* Run body(cookie, 0 .. count-1) until all have returned. */
+void fibers_run(unsigned count, void (*body)(void *cookie, unsigned index), void *cookie);
+
+/* Wait for the others.  When nobody can go on, that is a deadlock, and the program ends with a message. */
+void fiber_wait(fiber_barrier *barrier);
+
+/* What every fiber sets to its own before it reads it: no race. */
+void fibers_share(void *address, unsigned long bytes);
+
+/* Let others go on. */
+void fiber_yield();
+
+#endif
