@@ -1,5 +1,5 @@
 // stretch.cuh - the problem as the host gives it, and what one warp does with its stretch of time: exact steps forward,
-// the adjoint backward, and what is found per moment before and after.
+// the adjoint backward.
 #ifndef ANT_STRETCH_CUH
 #define ANT_STRETCH_CUH
 
@@ -648,102 +648,6 @@ INLINE void run_backward(const solve_problem &p, const worker &me, const stretch
 #pragma unroll
     for (int k = 0; k < ROW_BLOCKS; k++)
         inout[k] = v[k];
-}
-
-// ---- per moment: a lane has a step of the stretch ---------------------------------------------------------
-
-// z-bar of a stretch, from its start to the moment before its end.
-INLINE void find_teachers(const solve_problem &p, const worker &me, const stretch &here, size_t base)
-{
-    for (int step = here.first + me.lane; step < here.last; step += 32) {
-        const real *x = p.x + (base + step) * N;
-        real *to = p.rows + (base + step) * ROW + AT_TEACHER;
-#pragma unroll 4
-        for (int q = 0; q < QUADS; q++) {
-            real4 sum = {0, 0, 0, 0};
-#pragma unroll 8
-            for (int n = 0; n < N; n++) {
-                const real4 P = four_weights_at<PACK_P>(me, n * MP + 4 * q);
-                const real observed = __ldg(x + n);
-#pragma unroll
-                for (int k = 0; k < 4; k++)
-                    sum.a[k] += P.a[k] * observed;
-            }
-            store4(to + 4 * q, sum);
-        }
-    }
-    __syncwarp();
-}
-
-// Row n of the matrix (N, MP) at MATRIX_AT times a vector (MP).
-template <int MATRIX_AT> INLINE real dot_row(const worker &me, int n, const real *vector)
-{
-    real even = 0, odd = 0;
-#pragma unroll 4
-    for (int q = 0; q < QUADS; q++) {
-        const real4 a = four_weights_at<MATRIX_AT>(me, n * MP + 4 * q), b = load4(vector + 4 * q);
-#pragma unroll
-        for (int k = 0; k < 4; k++)
-            if (QUADS > 4 || 4 * q + k < M)
-                (k % 2 == 0 ? even : odd) += a.a[k] * b.a[k];
-    }
-    return even + odd;
-}
-
-// e_t = x_t - B z_t, the squares, and the direct part of the adjoint, -weight B^T e_t; t = first+1 .. last.
-INLINE double find_errors(const solve_problem &p, const worker &me, const stretch &here, size_t base)
-{
-    constexpr int BATCH = N < 8 ? N : 8; // errors between two writes
-    double squares = 0;
-    if (here.first == 0) // z_0 = B+ x_0: x_0 stands where the gradient of B+ looks for e_0
-        for (int n = me.lane; n < N; n += 32)
-            p.rows[base * ROW + AT_E + n] = p.x[base * N + n];
-    for (int step = here.first + 1 + me.lane; step <= here.last; step += 32) {
-        real *row = p.rows + (base + step) * ROW, error[BATCH];
-        const real weight = step > p.warmup ? real(p.weight) : real(0);
-        for (int first = 0; first < N; first += BATCH) {
-#pragma unroll
-            for (int i = 0; i < BATCH; i++) {
-                const int n = first + i < N ? first + i : N - 1;
-                error[i] = __ldg(p.x + (base + step) * N + n) - dot_row<PACK_B>(me, n, row + AT_Z);
-            }
-#pragma unroll
-            for (int i = 0; i < BATCH; i++)
-                if (first + i < N) {
-                    row[AT_E + first + i] = error[i];
-                    squares += step > p.warmup ? (double)error[i] * (double)error[i] : 0.0;
-                }
-        }
-#pragma unroll 4
-        for (int q = 0; q < QUADS; q++) {
-            real4 sum = {0, 0, 0, 0};
-#pragma unroll
-            for (int n = 0; n < N; n++) {
-                const real4 B = four_weights_at<PACK_B>(me, n * MP + 4 * q);
-                const real e = N <= BATCH ? error[n < BATCH ? n : 0] : row[AT_E + n];
-#pragma unroll
-                for (int k = 0; k < 4; k++)
-                    sum.a[k] -= weight * e * B.a[k];
-            }
-            store4(row + AT_TEACHER + 4 * q, sum);
-        }
-    }
-    __syncwarp();
-    return squares;
-}
-
-// y_t = dloss / de_t = a_t B+^T w_t + weight e_t, for t = first .. last-1, and for T where the sequence ends.
-INLINE void find_y(const solve_problem &p, const worker &me, const stretch &here, size_t base)
-{
-    for (int step = here.first + me.lane; step < here.last + (here.last == p.T); step += 32) {
-        real *row = p.rows + (base + step) * ROW;
-        const real a = p.flow && step > 0 && step < p.T ? strength(p, step) : real(0);
-        const real weight = step > p.warmup ? real(p.weight) : real(0);
-#pragma unroll 4
-        for (int n = 0; n < N; n++)
-            row[AT_Y + n] = (a != 0 ? a * dot_row<PACK_P>(me, n, row + AT_W) : real(0)) + weight * row[AT_E + n];
-    }
-    __syncwarp();
 }
 
 #endif

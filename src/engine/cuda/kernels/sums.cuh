@@ -2,7 +2,7 @@
 #ifndef ANT_SUMS_CUH
 #define ANT_SUMS_CUH
 
-#include "stretch.cuh"
+#include "moments.cuh"
 
 #define SCRATCH 8 // quantities that go through shared memory at a time
 
