@@ -54,6 +54,45 @@ static void same_as_cpu_in_stretches(void **state)
                                   .choice = "shooting on the GPU, 4 stretches"});
 }
 
+/* More latent units than a lane has room for, several words of hidden ones, inputs. */
+static void same_as_cpu_in_stretches_of_a_larger_model(void **state)
+{
+    (void)state;
+    antler_settings s = plain_settings();
+    s.solver = ANTLER_SOLVER_SHOOTING;
+    s.runs = 1;
+    s.batch_size = 1;
+    s.latent_dim = 7;
+    s.hidden_dim = 40;
+    s.clipped = true;
+    s.sequence_length = 45;
+    s.warmup = 11;
+    compare_with_cpu((comparison){.settings = s,
+                                  .rows = 90,
+                                  .dim = 2,
+                                  .inputs = 1,
+                                  .run = 1,
+                                  .tolerance = 1e-8,
+                                  .agreement = 1e-11,
+                                  .choice = "shooting on the GPU, 8 stretches"});
+}
+
+static void same_as_cpu_with_diagonals(void **state)
+{
+    (void)state;
+    antler_settings s = plain_settings();
+    s.solver = ANTLER_SOLVER_QUASI_DEER;
+    s.runs = 1;
+    s.batch_size = 1;
+    compare_with_cpu((comparison){.settings = s,
+                                  .rows = 90,
+                                  .dim = 2,
+                                  .run = 1,
+                                  .tolerance = 1e-8,
+                                  .agreement = 1e-11,
+                                  .choice = "joined by Newton's method with diagonals"});
+}
+
 static void same_as_cpu_with_everything(void **state)
 {
     (void)state;
@@ -164,6 +203,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_as_cpu),
         cmocka_unit_test(same_as_cpu_in_stretches),
+        cmocka_unit_test(same_as_cpu_in_stretches_of_a_larger_model),
+        cmocka_unit_test(same_as_cpu_with_diagonals),
         cmocka_unit_test(same_as_cpu_with_everything),
         cmocka_unit_test(same_bytes),
         cmocka_unit_test(diverges_like_the_cpu),
