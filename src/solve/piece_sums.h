@@ -44,19 +44,19 @@ static void close_units(const piece_problem *p, const piece_weights *w, const pi
 {
     const ant_model_layout *y = p->layout;
     const size_t M = w->M, mv = w->mv;
-    real *column = (real *)t->z, *row = (real *)t->row, *turned = (real *)t->state;
+    real *column = (real *)t->z, *row = (real *)t->row, *turned = (real *)t->tile_w;
     for (size_t l = 0; l < w->L; l++) {
         unit_gradient(w, t->sums + l * M * mv, l, column, t->row);
         sums[y->b + l] += (double)row[M];
-        leave_add(w, row, 1.0, t->state, sums + y->V + l * M, 1);
-        combine(M, mv, w->basis, column, 1, t->state);
+        leave_add(w, row, 1.0, t->tile_w, sums + y->V + l * M, 1);
+        combine(M, mv, w->basis, column, 1, t->tile_w);
         add_column(p, w, l, turned, sums);
         if (!w->clipped)
             continue;
         const size_t second = l + w->units / 2;
         unit_gradient(w, t->sums + second * M * mv, second, column, t->row);
-        leave_add(w, row, 1.0, t->state, sums + y->V + l * M, 1);
-        combine(M, mv, w->basis, column, 1, t->state);
+        leave_add(w, row, 1.0, t->tile_w, sums + y->V + l * M, 1);
+        combine(M, mv, w->basis, column, 1, t->tile_w);
         for (size_t m = 0; m < M; m++)
             turned[m] = -turned[m]; /* of the second W = -W */
         add_column(p, w, l, turned, sums);
@@ -91,12 +91,12 @@ static void piece_close(const piece_problem *p, const real *packed, real *scratc
     close_units(p, &w, &t, sums);
     close_affine(p, &w, &t, sums);
     for (size_t k = 0; k < w.K; k++)
-        leave_add(&w, (const real *)(t.inputs + k * mv), 1.0, t.state, sums + y->C + k, w.K);
+        leave_add(&w, (const real *)(t.inputs + k * mv), 1.0, t.tile_w, sums + y->C + k, w.K);
     for (size_t n = 0; n < N; n++) {
-        leave_add(&w, (const real *)(t.loss + n * mv), -(double)p->weight, t.state, sums + y->B + n * M, 1);
-        leave_add(&w, (const real *)(t.pinv + n * mv), 1.0, t.state, sums + y->total + n, N);
+        leave_add(&w, (const real *)(t.loss + n * mv), -(double)p->weight, t.tile_w, sums + y->B + n * M, 1);
+        leave_add(&w, (const real *)(t.pinv + n * mv), 1.0, t.tile_w, sums + y->total + n, N);
         for (size_t i = 0; i < (M < N ? M : N); i++)
             leave_add(&w, (const real *)(t.forcing + i * mv),
-                      -(double)((const real *)w.pull_full)[n * ms + i], t.state, sums + y->B + n * M, 1);
+                      -(double)((const real *)w.pull_full)[n * ms + i], t.tile_w, sums + y->B + n * M, 1);
     }
 }

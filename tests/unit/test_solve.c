@@ -144,6 +144,28 @@ static void check_shared(const problem *p, const ant_solve_options *o, int bits,
     answer_free(&b);
 }
 
+/* So long that kernels hand their sums over to those in double on the way. */
+static void test_very_long_sequence(void **state)
+{
+    (void)state;
+    const ant_model_dims shapes[] = {{.M = 4, .N = 3, .L = 10},
+                                     {.M = 5, .N = 2, .L = 9, .clipped = true, .K = 1}};
+    for (size_t i = 0; i < 8; i++) {
+        problem p = random_problem(shapes[i % 2], 140001, 1, i % 2 ? 1000 : 0, 0.3, 31);
+        ant_solve_options o;
+        ant_solve_options_default(&o);
+        o.solver = ANT_SOLVER_SEQUENTIAL;
+        o.pieces = i / 2 % 2 ? ANT_PIECES_ALWAYS : ANT_PIECES_NEVER;
+        o.warmup = p.warmup;
+        answer a = solve(&p, &o, i / 4 ? 64 : 32, true);
+        assert_int_equal(a.status, ANTLER_OK);
+        assert_true(a.agreement.states <= (i / 4 ? 1e-10 : 1e-4));
+        assert_true(a.agreement.gradient <= (i / 4 ? 1e-10 : 1e-3));
+        answer_free(&a);
+        problem_free(&p);
+    }
+}
+
 /* Two threads on one sequence, with a short memory, a long one, and one that outlasts the sequence. */
 static void test_shared_sequence(void **state)
 {
@@ -362,12 +384,19 @@ static void test_known_answer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known_answer),    cmocka_unit_test(test_shapes_double),
-        cmocka_unit_test(test_shapes_single),   cmocka_unit_test(test_long_sequences),
-        cmocka_unit_test(test_shared_sequence), cmocka_unit_test(test_same_bits),
-        cmocka_unit_test(test_not_converged),   cmocka_unit_test(test_not_finite),
-        cmocka_unit_test(test_bad_options),     cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_pieces_give_way), cmocka_unit_test(test_adjoint_ends_early),
+        cmocka_unit_test(test_known_answer),
+        cmocka_unit_test(test_shapes_double),
+        cmocka_unit_test(test_shapes_single),
+        cmocka_unit_test(test_long_sequences),
+        cmocka_unit_test(test_very_long_sequence),
+        cmocka_unit_test(test_shared_sequence),
+        cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_not_converged),
+        cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_bad_options),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_pieces_give_way),
+        cmocka_unit_test(test_adjoint_ends_early),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
