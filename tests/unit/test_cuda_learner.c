@@ -77,6 +77,27 @@ static void same_as_cpu_in_stretches_of_a_larger_model(void **state)
                                   .choice = "shooting on the GPU, 8 stretches"});
 }
 
+/* Single precision, a longer sequence and a long memory, beside plain loops in double. */
+static void same_as_cpu_in_float(void **state)
+{
+    (void)state;
+    antler_settings s = plain_settings();
+    s.precision = ANTLER_PRECISION_FLOAT;
+    s.solver = ANTLER_SOLVER_SHOOTING;
+    s.runs = 1;
+    s.batch_size = 1;
+    s.kappa = 0.9995;
+    s.start_lr = 1e-3;
+    s.sequence_length = 1500;
+    compare_with_cpu((comparison){.settings = s,
+                                  .rows = 1600,
+                                  .dim = 2,
+                                  .run = 1,
+                                  .tolerance = 1e-3,
+                                  .agreement = 1e-5,
+                                  .choice = "shooting on the GPU, 8 stretches"});
+}
+
 static void same_as_cpu_with_diagonals(void **state)
 {
     (void)state;
@@ -204,6 +225,7 @@ int main(void)
         cmocka_unit_test(same_as_cpu),
         cmocka_unit_test(same_as_cpu_in_stretches),
         cmocka_unit_test(same_as_cpu_in_stretches_of_a_larger_model),
+        cmocka_unit_test(same_as_cpu_in_float),
         cmocka_unit_test(same_as_cpu_with_diagonals),
         cmocka_unit_test(same_as_cpu_with_everything),
         cmocka_unit_test(same_bytes),

@@ -47,7 +47,7 @@ INLINE void pack_latent(const real *theta, const double *pinv, real *pack)
 {
 #pragma unroll 1
     for (int m = threadIdx.x; m < MP; m += LEARN_THREADS) {
-        pack[PACK_A + m] = m < M ? (real)tanh((double)theta[THETA_ABAR + (m < M ? m : 0)]) : real(0);
+        pack[PACK_A1 + m] = m < M ? (real)(tanh((double)theta[THETA_ABAR + (m < M ? m : 0)]) - 1) : real(0);
         pack[PACK_h + m] = m < M ? theta[THETA_h + m] : real(0);
         for (int k = 0; k < K; k++)
             pack[PACK_C + k * MP + m] = m < M ? theta[THETA_C + m * K + k] : real(0);

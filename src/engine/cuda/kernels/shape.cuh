@@ -30,8 +30,8 @@
 #define PACK_W  (PACK_WR + MP * LP)    // W towards units: the way back; from registers also forward
 #define PACK_VR (PACK_W + MP * LS)     // V^T towards rows
 #define PACK_b  (PACK_VR + MP * LP)    // (LP)
-#define PACK_A  (PACK_b + LP)          // (MP) tanh(Abar)
-#define PACK_h  (PACK_A + MP)          // (MP)
+#define PACK_A1 (PACK_b + LP)          // (MP) tanh(Abar) - 1: what is near 1 in A would round to few digits of a long memory
+#define PACK_h  (PACK_A1 + MP)          // (MP)
 #define PACK_Q  (PACK_h + MP)          // (M, MP): B+ B
 #define PACK_VQ (PACK_Q + M * MP)      // (V B+ B)^T towards units
 #define PACK_B  (PACK_VQ + MP * LS)    // (N, MP)

@@ -190,7 +190,7 @@ template <int FIRST> INLINE real4 four_weights_at(const worker &me, int i)
 struct tools { // what a pass holds in registers
     unit_weights to_units;
     row_weights to_rows;
-    real A[ROW_BLOCKS];
+    real A1[ROW_BLOCKS]; // A - 1
 #if ROW_BLOCKS == 1
     real Q[MP]; // this lane's row of B+ B
 #endif
@@ -250,7 +250,7 @@ INLINE void take_tools(tools &with, const worker &me, bool forward)
     take_row_weights(with.to_rows, me.staged + (forward ? PACK_W : PACK_V), me.staged + (forward ? PACK_WR : PACK_VR), me.lane);
 #pragma unroll
     for (int k = 0; k < ROW_BLOCKS; k++)
-        with.A[k] = me.row[k] < 0 ? real(0) : weight<PACK_A>(me, me.row[k]);
+        with.A1[k] = me.row[k] < 0 ? real(0) : weight<PACK_A1>(me, me.row[k]);
 #if ROW_BLOCKS == 1
 #pragma unroll
     for (int j = 0; j < M; j++)
@@ -554,7 +554,7 @@ INLINE void run_forward(const solve_problem &p, const worker &me, const stretch 
         gather_rows(me, with, phi, sum);
 #pragma unroll
         for (int k = 0; k < ROW_BLOCKS; k++)
-            z[k] = with.A[k] * f[k] + sum[k] + drive[k];
+            z[k] = f[k] + ((with.A1[k] * f[k] + drive[k]) + sum[k]);
         store_mine(me, mine + ROW + AT_Z, z);
         if (me.lane == 0)
             store_masks(masks_out, masks);
@@ -568,7 +568,7 @@ INLINE void run_forward(const solve_problem &p, const worker &me, const stretch 
 #pragma unroll
         for (int k = 0; k < ROW_BLOCKS; k++)
             if (me.row[k] >= 0)
-                diagonal[k] *= with.A[k] * (1 - strength.at(t) * weight<PACK_Q>(me, me.row[k] * MP + me.row[k]));
+                diagonal[k] *= (1 + with.A1[k]) * (1 - strength.at(t) * weight<PACK_Q>(me, me.row[k] * MP + me.row[k]));
 #endif
         receive(me, t + 1, teacher); // at the end of the stretch there is none, and f is not used
 #pragma unroll
@@ -633,7 +633,7 @@ INLINE void run_backward(const solve_problem &p, const worker &me, const stretch
         gather_rows(me, with, back, sum);
 #pragma unroll
         for (int k = 0; k < ROW_BLOCKS; k++)
-            v[k] = with.A[k] * v[k] + sum[k];
+            v[k] = v[k] + (with.A1[k] * v[k] + sum[k]);
         store_mine(me, mine - ROW + AT_W, v);
         force(me, with, v, none, strength.at(t - 1));
 #if ROW_BLOCKS > 1

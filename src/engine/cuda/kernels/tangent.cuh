@@ -40,7 +40,7 @@ INLINE void tangent_fill(tangent &t, const real *pack)
     for (int i = 0; i < M; i++)
 #pragma unroll
         for (int j = 0; j < M; j++)
-            t.jacobian[i][j] = pack[PACK_A + i] * ((i == j ? real(1) : real(0)) - t.strength * pack[PACK_Q + i * MP + j]);
+            t.jacobian[i][j] = (1 + pack[PACK_A1 + i]) * ((i == j ? real(1) : real(0)) - t.strength * pack[PACK_Q + i * MP + j]);
 }
 
 // Add `sign` times the rank-one matrix of hidden unit `unit`.
@@ -194,7 +194,7 @@ INLINE void tangent_fill(tangent &t, const real *pack)
         for (int k = 0; k < 4; k++) {
             const int j = 4 * t.at.quad + k;
             const real identity = i == j ? 1 : 0;
-            t.jacobian.a[r][k] = i < M && j < M ? pack[PACK_A + i] * (identity - t.strength * pack[PACK_Q + i * MP + j]) : real(0);
+            t.jacobian.a[r][k] = i < M && j < M ? (1 + pack[PACK_A1 + i]) * (identity - t.strength * pack[PACK_Q + i * MP + j]) : real(0);
         }
     }
 }
