@@ -1,4 +1,5 @@
-/* solve.cu: in stretches, with too many latent units for J in registers; inputs, clipped. */
+/* solve.cu: in stretches, with too many latent units for J in registers; inputs, clipped; it goes back often. */
+#define HASTY     1
 #define REAL_BITS 64
 #define M 7
 #define N 2

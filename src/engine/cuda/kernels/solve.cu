@@ -17,6 +17,11 @@
 #endif
 #include "sums.cuh"
 
+// A hasty solver leaves every comparison open and distrusts the adjoint's second pass, so that tests see it go back.
+#ifndef HASTY
+#define HASTY 0
+#endif
+
 union alignas(16) phase_memory {
     walk_memory walk;
     sum_memory sum;
@@ -174,7 +179,7 @@ INLINE bool try_forward(const solve_problem &p, const block_work &work)
     pass_forward(p, work, renew, now.followed);
     const real shrinks = now.jump / now.before; // by Newton's method as the square of the gap, with diagonals by a factor
     const bool meet = NEWTON ? now.jump <= p.freeze || now.jump * shrinks * shrinks <= now.allowed / 2 : now.jump * shrinks <= now.allowed / 2;
-    const bool open = meet && now.iterations < p.max_iterations;
+    const bool open = (meet || HASTY) && now.iterations < p.max_iterations;
     __syncthreads();
     if (own_thread() == 0) {
         now.followed += !(now.jump <= p.freeze);
@@ -280,7 +285,7 @@ INLINE bool finish(const solve_problem &p, const block_work &work, int rounds)
         facts[FACT_ROUNDS_BACK] = rounds;
         facts[FACT_JUMP_BACK] = gap_of(team_of(p, work), kept_room().count.round - 1).jump;
     }
-    return exact_backward(p, work) || rounds > p.chunks;
+    return (exact_backward(p, work) && !(HASTY && rounds == 2)) || rounds > p.chunks;
 }
 
 // Every warp takes one stretch of time, or the derivative of some.  The adjoint is linear: with full matrices its second pass is exact, and
