@@ -29,7 +29,7 @@
 #define QUADS_HELD ((QUADS + SHARES - 1) / SHARES)
 #define COLUMNS    (M + 1)                          // those of X, and the shift
 #define WANTED     ((SHARES * COLUMNS + 31) / 32)   // warps that hold all columns at once
-#define GROUP      (DIAGONAL ? 1 : WANTED > 12 ? 12 : WANTED) // warps of a chunk; more columns take turns
+#define GROUP      (DIAGONAL ? 1 : WANTED <= 12 ? WANTED : REAL_BITS == 64 ? 8 : 12) // warps of a chunk; more columns take turns
 #define GROUPS     (GROUP > 4 ? 1 : 8 / GROUP)      // chunks of a block
 #define WARPS      (GROUP * GROUPS)
 #define NEWTON     0
@@ -55,7 +55,7 @@ struct deer_problem { // mirrored in deer.c
 // Threads that share the columns of a row when a vector goes through a map, and the columns of each.
 #define PUSH_SHARES  (THREADS / MP)
 #define PUSH_COLUMNS (DIAGONAL ? 1 : (M + PUSH_SHARES - 1) / PUSH_SHARES)
-#define PUSH_HELD    (PUSH_COLUMNS < 8 ? PUSH_COLUMNS : 8) // those that are fetched ahead
+#define PUSH_HELD    (PUSH_COLUMNS < 4 ? PUSH_COLUMNS : 4) // those that are fetched ahead
 static_assert(MP <= THREADS, "a thread for every latent unit");
 
 struct alignas(16) deer_memory {
@@ -192,25 +192,23 @@ INLINE void linearise(const solve_problem &p, const worker &me, const stretch &h
 #pragma unroll 1
     for (int t = here.first + me.warp % GROUP; t < here.last; t += GROUP) {
         real *row = p.rows + (base + t) * ROW;
-        real f[ROW_BLOCKS], teacher[ROW_BLOCKS], drive[ROW_BLOCKS], next[ROW_BLOCKS], reach[UNITS], phi[UNITS], sum[ROW_BLOCKS];
+        real f[ROW_BLOCKS], teacher[ROW_BLOCKS], next[ROW_BLOCKS], reach[UNITS], phi[UNITS], sum[ROW_BLOCKS];
         unsigned masks[MASKS];
         load_rows(me, row + AT_GUESS, f);
         load_rows(me, row + AT_TEACHER, teacher);
         load_rows(me, row + ROW + AT_GUESS, next);
-#pragma unroll
-        for (int k = 0; k < ROW_BLOCKS; k++) {
-            drive[k] = me.row[k] < 0 ? real(0) : weight<PACK_h>(me, me.row[k]);
-            for (int i = 0; i < K && me.row[k] >= 0; i++)
-                drive[k] += weight<PACK_C>(me, i * MP + me.row[k]) * p.s[(base - base / (p.T + 1) + t) * K + i];
-        }
         force(me, with, f, teacher, strength(p, t));
         to_units(with.to_units, broadcast(me, f, 0), reach);
         activate(b, reach, phi, masks);
         gather_rows(me, with, phi, sum);
 #pragma unroll
         for (int k = 0; k < ROW_BLOCKS; k++)
-            if (me.row[k] >= 0)
-                row[ROW + AT_LAG + me.row[k]] = (f[k] + ((with.A1[k] * f[k] + drive[k]) + sum[k])) - next[k];
+            if (me.row[k] >= 0) {
+                real drive = weight<PACK_h>(me, me.row[k]);
+                for (int i = 0; i < K; i++)
+                    drive += weight<PACK_C>(me, i * MP + me.row[k]) * p.s[(base - base / (p.T + 1) + t) * K + i];
+                row[ROW + AT_LAG + me.row[k]] = (f[k] + ((with.A1[k] * f[k] + drive) + sum[k])) - next[k];
+            }
         if (me.lane == 0)
             store_masks(masks_of(p, base, t), masks);
     }
@@ -457,7 +455,7 @@ INLINE void push(deer_memory &memory, const map_part &part)
     for (int k = 0; k < PUSH_HELD; k++)
         if (share + k * PUSH_SHARES < M)
             sum += part.a[k] * memory.vector[share + k * PUSH_SHARES];
-#pragma unroll 8
+#pragma unroll 4
     for (int k = PUSH_HELD; k < PUSH_COLUMNS; k++)
         if (share + k * PUSH_SHARES < M)
             sum += entry_of(part.map, k) * memory.vector[share + k * PUSH_SHARES];
@@ -592,27 +590,20 @@ INLINE unsigned sweep(const solve_problem &p, const worker &me, const stretch &h
     tools with;
     take_tools(with, me, true);
     unsigned largest = 0;
-    real lag[ROW_BLOCKS], z[ROW_BLOCKS];
-    real *row = p.rows + (base + here.first + 1) * ROW;
-    load_rows(me, row + AT_LAG, lag);
-    load_rows(me, row + AT_GUESS, z);
 #pragma unroll 1
-    for (int t = here.first; t < here.last; t++, row += ROW) {
-        real later_lag[ROW_BLOCKS], later_z[ROW_BLOCKS]; // on their way while this step is worked on
-        const real *ahead = t + 1 < here.last ? row + ROW : row;
-        load_rows(me, ahead + AT_LAG, later_lag);
-        load_rows(me, ahead + AT_GUESS, later_z);
+    for (int t = here.first; t < here.last; t++) {
+        real *row = p.rows + (base + t + 1) * ROW;
+        real lag[ROW_BLOCKS], z[ROW_BLOCKS];
+        load_rows(me, row + AT_LAG, lag); // on their way while the step is worked on
+        load_rows(me, row + AT_GUESS, z);
         step_change(p, me, with, change, masks_of(p, base, t), t, lag);
 #pragma unroll
-        for (int k = 0; k < ROW_BLOCKS; k++) {
+        for (int k = 0; k < ROW_BLOCKS; k++)
             if (me.row[k] >= 0) {
                 const unsigned size = magnitude_bits(change[k]);
                 largest = size > largest ? size : largest;
                 row[AT_GUESS + me.row[k]] = z[k] + change[k];
             }
-            lag[k] = later_lag[k];
-            z[k] = later_z[k];
-        }
     }
     __syncwarp();
     return __reduce_max_sync(ALL_LANES, largest);
