@@ -24,7 +24,7 @@ size_t ant_rows_within(const ant_runner *r, double limit, const double *x, const
         bool good = true;
         for (size_t n = 0; n < r->N; n++)
             good = good && fabs(x[t * r->N + n]) <= limit; /* false for NaN */
-        for (size_t i = 0; i < r->n; i++)
+        for (size_t i = 0; i < r->n && states != NULL; i++)
             good = good && isfinite(states[t * r->n + i]);
         if (!good)
             return t;
@@ -128,20 +128,17 @@ static antler_status run_each(flock *f)
     return ANTLER_OK;
 }
 
-/* The orbits side by side; their states are all needed to see which of them diverged. */
+/* The orbits side by side. */
 static antler_status run_on_engine(flock *f, const ant_engine *engine, const ant_engine_map *map)
 {
-    const size_t orbits = f->opts->orbits, steps = f->opts->steps, M = map->M, N = map->N, K = map->K;
-    const size_t latent = f->runner->latent;
-    const bool own = f->z == NULL || latent < M; /* a state has more numbers than are wanted */
-    const size_t numbers = orbits * (M + steps * K + (own ? steps * M : 0));
-    double *from = malloc(numbers * sizeof *from); // (orbits, M)
+    const size_t orbits = f->opts->orbits, steps = f->opts->steps, n = map->n, N = map->N, K = map->K;
+    const size_t numbers = orbits * (n + steps * K);
+    double *from = malloc(numbers * sizeof *from); // (orbits, n)
     if (from == NULL)
         return ant_fail_memory(numbers * sizeof *from, "the inputs");
-    double *s = from + orbits * M;                        // (orbits, steps, K)
-    double *states = own ? s + orbits * steps * K : f->z; // (orbits, steps, M)
+    double *s = from + orbits * n; // (orbits, steps, K)
     for (size_t i = 0; i < orbits; i++) {
-        memcpy(from + i * M, f->started[i].state, M * sizeof *from);
+        memcpy(from + i * n, f->started[i].state, n * sizeof *from);
         if (K > 0)
             ant_started_inputs(&f->started[i], 0, steps, s + i * steps * K);
     }
@@ -152,29 +149,23 @@ static antler_status run_on_engine(flock *f, const ant_engine *engine, const ant
                                     .from = from,
                                     .report = {f->opts->progress, "free run", 0.0, 1.0},
                                     .xhat = f->x,
-                                    .states = states};
+                                    .finite = f->done,
+                                    .latent = f->z == NULL ? 0 : f->runner->latent,
+                                    .states = f->z};
     const antler_status status = engine->orbits(&work);
     for (size_t i = 0; i < orbits && status == ANTLER_OK; i++)
-        f->done[i] = ant_rows_within(f->runner, f->started[i].limit, f->x + i * steps * N,
-                                     states + i * steps * M, steps);
-    for (size_t t = 0; t < orbits * steps && own && f->z != NULL && status == ANTLER_OK; t++)
-        memcpy(f->z + t * latent, states + t * M, latent * sizeof *f->z);
+        f->done[i] = ant_rows_within(f->runner, f->started[i].limit, f->x + i * steps * N, NULL, f->done[i]);
     free(from);
     return status;
 }
 
-/* From so many orbits and multiply-adds (some seconds of one core) on, a GPU pays for its start. */
-enum { WIDE = 32 };
-#define WORTH 1e10
-
 static antler_status run_all(flock *f)
 {
-    const ant_model_dims *d = &f->model->layout.dims;
     const size_t orbits = f->opts->orbits;
-    const double work = 2.0 * (double)(d->M * d->L) * (double)f->opts->steps * (double)orbits;
     const ant_engine *engine = NULL;
     ant_engine_map map;
-    ANT_TRY(ant_runner_engine(f->runner, f->opts->device, orbits >= WIDE && work > WORTH, &map, &engine));
+    ANT_TRY(ant_runner_engine_for(f->runner, f->opts->device, orbits, (double)f->opts->steps * (double)orbits,
+                                  &map, &engine));
     ANT_TRY(engine == NULL ? run_each(f) : run_on_engine(f, engine, &map));
     size_t diverged = 0, first = 0;
     for (size_t i = orbits; i-- > 0;) {

@@ -57,7 +57,8 @@ antler_status ant_free_run(const ant_runner *runner, const ant_started *started,
 /* Beyond this an orbit has diverged, given the rows that it follows.  x: (count) */
 double ant_divergence_limit(const double *x, size_t count);
 
-/* How many of these rows come before the first that has diverged.  x: (count, N); states: (count, n). */
+/* How many of these rows come before the first that has diverged.  x: (count, N); states: (count, n), or
+   NULL: they are finite. */
 size_t ant_rows_within(const ant_runner *runner, double limit, const double *x, const double *states,
                        size_t count);
 
