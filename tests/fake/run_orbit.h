@@ -1,6 +1,6 @@
 /*
- * run_orbit.h - the kernel of orbit.cu or, with MAMBA2, of mamba2_orbit.cu in one variant: VARIANT names it, and
- * the macros of the host are set.  COUNT 0 is for orbits.
+ * run_orbit.h - the kernel of orbit.cu or, with MAMBA2, of mamba2_orbit.cu in one variant: VARIANT names it,
+ * and the macros of the host are set.  COUNT 0 is for orbits.
  */
 #define REAL_BITS 64
 #include "emulate_dynamic.h"
@@ -23,7 +23,7 @@
 #define OPTIONS COMMON_OPTIONS
 #else
 #include "../../src/engine/cuda/kernels/orbit.cu"
-#define SOURCE  "orbit.cu"
+#define SOURCE "orbit.cu"
 #define OPTIONS                                                                                              \
     COMMON_OPTIONS " -DCLIPPED=" VALUE_OF(CLIPPED) " -DDRIVEN=" VALUE_OF(DRIVEN) " -DPARTS=" VALUE_OF(PARTS)
 #endif
