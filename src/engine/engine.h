@@ -155,7 +155,7 @@ typedef struct ant_engine_solved {
     double last_jump; /* at the borders of stretches, or the last change of Newton's method */
     bool converged;
     size_t fallbacks; /* sequences that did not converge */
-    double seconds; /* on the device: weights, solve and gradient */
+    double seconds;   /* on the device: weights, solve and gradient */
 } ant_engine_solved;
 
 typedef struct ant_engine_learner_ops {

@@ -1,5 +1,5 @@
-/* run_guessed.h - solve.cu after deer.cu, for the sizes, NEWTON and the VARIANT (a name) that the including file
- * defines. */
+/* run_guessed.h - solve.cu after deer.cu, for the sizes, NEWTON and the VARIANT (a name) that the including
+ * file defines. */
 #define JOIN_(a, b)   a##_##b
 #define JOIN(a, b)    JOIN_(a, b)
 #define TEXT_(a)      #a
@@ -13,8 +13,8 @@
 
 /* As the fake compiler writes them. */
 static const char options[] =
-    "-DREAL_BITS=" TEXT(REAL_BITS) " -DM=" TEXT(M) " -DN=" TEXT(N) " -DL=" TEXT(L) " -DK=" TEXT(K) " -DCLIPPED=" TEXT(
-        CLIPPED) " -DWARPS=8 -DNEWTON=" TEXT(NEWTON) " -DCHUNKED=1 -DGUESSED=1";
+    "-DREAL_BITS=" TEXT(REAL_BITS) " -DM=" TEXT(M) " -DN=" TEXT(N) " -DL=" TEXT(L) " -DK=" TEXT(
+        K) " -DCLIPPED=" TEXT(CLIPPED) " -DWARPS=8 -DNEWTON=" TEXT(NEWTON) " -DCHUNKED=1 -DGUESSED=1";
 
 #include "emulate_dynamic.h"
 

@@ -69,8 +69,7 @@ static antler_status divide(ant_cuda_pass *pass, ant_cuda_deer *d)
     const antler_settings *set = pass->work->settings;
     const ant_cuda_device *device = pass->device;
     int resident = 0;
-    ANT_TRY(
-        ant_cuda_kernel_occupancy(pass->device, &d->kernel, d->grid.block[0], d->grid.shared, &resident));
+    ANT_TRY(ant_cuda_kernel_occupancy(pass->device, &d->kernel, d->grid.block[0], d->grid.shared, &resident));
     ANT_CHECK(resident >= 1 && device->cooperative, ANTLER_ERROR_DEVICE,
               "the GPU %s cannot run the solver: its blocks have to be resident together; use the CPU",
               device->name);

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert(sizeof(ant_cuda_problem_f64) <= sizeof(((ant_cuda_solver *)NULL)->problem), "room for the problem");
+_Static_assert(sizeof(ant_cuda_problem_f64) <= sizeof(((ant_cuda_solver *)NULL)->problem),
+               "room for the problem");
 
 /* Compile the plan's variant and read what it needs; *shared: bytes of a block. */
 static antler_status compile(ant_cuda_solver *s, const ant_engine_learning *work, size_t *shared)
@@ -33,7 +34,8 @@ static antler_status compile(ant_cuda_solver *s, const ant_engine_learning *work
     s->latent = facts[7];
     s->keeps_hidden = facts[8];
     s->threads = (unsigned)facts[9];
-    const size_t bytes = s->real_bytes == sizeof(float) ? sizeof(ant_cuda_problem_f32) : sizeof(ant_cuda_problem_f64);
+    const size_t bytes =
+        s->real_bytes == sizeof(float) ? sizeof(ant_cuda_problem_f32) : sizeof(ant_cuda_problem_f64);
     ANT_CHECK((size_t)facts[10] == bytes, ANTLER_ERROR_INTERNAL,
               "solve_problem has %d bytes in the kernels and %zu here", facts[10], bytes);
     return ANTLER_OK;
