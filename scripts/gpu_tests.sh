@@ -6,10 +6,11 @@ cd "$(dirname "$0")/.."
 build=$1
 stage=$build/gpu-tests
 rm -rf "$stage"
-mkdir -p "$stage/bin" "$stage/kernels"
+mkdir -p "$stage/bin" "$stage/kernels" "$stage/cli"
 cp "$build"/tests/gpu_test_* "$build/tests/golden" "$build/antler" "$stage/bin/"
 cp -r tests/golden "$stage/golden"
 cp src/engine/cuda/kernels/*.cu* "$stage/kernels/"
+cp tests/cli/lib.sh tests/cli/test_free_runs.sh "$stage/cli/"
 cp scripts/test_gpu.sh "$stage/run.sh"
 cp bench/gpu.sh "$stage/bench.sh"
 scripts/gather.sh "$stage/bin" "$stage/lib"

@@ -76,6 +76,12 @@ if [ $# = 0 ] || [[ " $* " == *" interrupt "* ]]; then
     count "$cache/out" 0
 fi
 
+if [ $# = 0 ] || [[ " $* " == *" free_runs "* ]]; then
+    echo "== free runs of all kinds, by the command, on the CPU and the GPU"
+    if ANTLER=$here/bin/antler SOURCE=$here GPU=real bash "$here/cli/test_free_runs.sh"; then echo "1 passed, 0 failed"; else echo "0 passed, 1 failed"; fi | tee "$cache/out"
+    count "$cache/out" 0
+fi
+
 # Sanitizers slow kernels down by tens, so tests shrink their sizes when ANT_SANITIZER is set.
 tool=$(command -v compute-sanitizer || ls /usr/local/cuda*/bin/compute-sanitizer 2>/dev/null | tail -n 1)
 if [ "$sanitize" = yes ] && [ -n "$tool" ] && [ "$((passed + failed))" -gt 0 ]; then

@@ -30,9 +30,8 @@ static const cli_option options[] = {
      "Generate so many, begun at rows spread evenly over the data; one trajectory each. Default 1.",
      AT(generate.orbits), NULL},
     {"device", CLI_CHOICE, "auto|cpu|cuda",
-     "Where to run; a GPU runs orbits side by side and pays for many; a mamba2 and an lssm with inputs run "
-     "on the CPU. Default auto.",
-     AT(device), cli_devices},
+     "Where to run; a GPU runs orbits side by side and pays for many. Default auto.", AT(device),
+     cli_devices},
     {"warmup", CLI_COUNT, "ROWS", CLI_WARMUP_HELP, AT(generate.start.warmup), NULL},
     {"first", CLI_COUNT, "ROW", "Row of the data at which the warm-up begins, counted from 1. Default 1.",
      AT(first), NULL},

@@ -36,8 +36,9 @@ static const cli_option options[] = {
     {"inputs-end", CLI_CHOICE, "stop|hold|repeat",
      CLI_INPUTS_END_HELP " Default repeat. Without data the inputs are 0.", AT(inputs_end), cli_inputs_ends},
     {"device", CLI_CHOICE, "auto|cpu|cuda",
-     "Where to compute; auto takes a GPU from M = 32 on when it pays; a mamba2 and an lssm with inputs stay "
-     "on the CPU. Default auto.",
+     "Where to compute; auto takes a GPU from 1024 numbers in all tangent vectors on (32 exponents of M = "
+     "32) "
+     "when it pays. Default auto.",
      AT(device), cli_devices},
     CLI_LOAD_OPTIONS(settings, load),
     {"json", CLI_FLAG, NULL, "Print one JSON object instead of a table.", AT(json), NULL},

@@ -68,7 +68,7 @@ antler_device cli_device(const char *name);
         {"device",                                                                                             \
          CLI_CHOICE,                                                                                           \
          "auto|cpu|cuda",                                                                                      \
-         "Where D_stsp is computed; auto takes a GPU when there is one and the work pays. Default auto.",      \
+         "Where to compute; auto takes a GPU when there is one and the work pays. Default auto.",              \
          CLI_MEASURING_AT(type, field, device),                                                                \
          cli_devices},                                                                                         \
     {                                                                                                          \

@@ -30,9 +30,11 @@ typedef struct ant_engine_kernel_sums {
     double *log_sum; /* (count) */
 } ant_engine_kernel_sums;
 
-/* A shPLRNN in double (SPEC 1), W multiplied out.  Rows of Vt and Wt are `l_stride` and `m_stride` apart. */
-typedef struct ant_engine_map {
-    size_t M, N, L, K;
+/*
+ * A shPLRNN in double (SPEC 1), W multiplied out, whose hidden units may see the inputs, too: phi(V z + E s +
+ * b).  Rows of Vt and Et are `l_stride` apart, those of Wt and Ct `m_stride`.
+ */
+typedef struct ant_engine_shplrnn {
     bool clipped;
     size_t l_stride, m_stride;
     const double *A, *h;    /* (M) */
@@ -40,7 +42,32 @@ typedef struct ant_engine_map {
     const double *Vt;       /* (M, l_stride) */
     const double *Wt;       /* (L, m_stride) */
     const double *Ct;       /* (K, m_stride) */
+    const double *Et;       /* (K, l_stride); NULL: they do not */
     const double *B, *pinv; /* (N, M), (M, N) */
+} ant_engine_shplrnn;
+
+/* A Mamba-2 in double: its parameters by the names and in the shapes of model/mamba2.h, D = M. */
+typedef struct ant_engine_mamba2 {
+    const double *in_W, *in_b, *C, *ln_w, *ln_b, *proj_in, *conv_W, *conv_b, *dt_bias, *A_log, *skip, *norm_w,
+        *proj_out, *W1, *b1, *W2, *b2, *out_W, *out_b;
+} ant_engine_mamba2;
+
+/* The forms in which models run free on an engine; each has a row in the table of engine/cuda/map.c. */
+typedef enum ant_engine_form {
+    ANT_FORM_SHPLRNN,
+    ANT_FORM_MAMBA2,
+    ANT_FORMS /* their number */
+} ant_engine_form;
+
+/* The step of a model that feeds on itself. */
+typedef struct ant_engine_map {
+    ant_engine_form form;
+    size_t n; /* numbers of the recurrent state (model/runner.h) */
+    size_t M, N, L, K;
+    union {
+        ant_engine_shplrnn shplrnn; /* n = M */
+        ant_engine_mamba2 mamba2;
+    };
 } ant_engine_map;
 
 /* Orbits of one map, all at once: each warms up on rows of its own or begins at a state, then runs free. */
@@ -49,10 +76,12 @@ typedef struct ant_engine_orbits {
     size_t count, rows, steps; /* orbits; rows of warm-up, 0: begin at `from`; free steps */
     const double *x;           /* (count, rows, N), in the model's units */
     const double *s;           /* (count, rows + steps, K): row t beside x_t, then those of the free steps */
-    const double *from;        /* (count, M), when rows is 0 */
+    const double *from;        /* (count, n), when rows is 0 */
     ant_engine_report report;
     double *xhat;   /* (count, steps, N) */
-    double *states; /* (count, steps, M) */
+    size_t *finite; /* (count): steps before the first whose state is not finite */
+    size_t latent;  /* numbers of a state that are wanted */
+    double *states; /* (count, steps, latent); NULL when latent is 0 */
 } ant_engine_orbits;
 
 /*
@@ -62,8 +91,8 @@ typedef struct ant_engine_orbits {
 typedef struct ant_engine_tangents {
     const ant_engine_map *map;
     size_t transient, steps, interval;
-    size_t count;          /* tangent vectors, <= M */
-    const double *from;    /* (M) */
+    size_t count;          /* tangent vectors, <= n */
+    const double *from;    /* (n) */
     const double *vectors; /* (count, stride): where they begin */
     size_t stride;
     /* Fills s: (count, K) with the inputs of steps first .. first+count-1. */

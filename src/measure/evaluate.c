@@ -40,54 +40,104 @@ static antler_run_start start_at(const antler_series *truth, size_t trajectory,
     return start;
 }
 
-/* One free run from the first rows of a trajectory, appended in the units of the truth. */
-static antler_status run_one(const antler_model *model, const ant_runner *runner, const ant_units *units,
-                             const antler_series *truth, size_t trajectory, const antler_evaluate_opts *opts,
-                             antler_series *generated, antler_evaluate_result *result)
+/* The free runs of a model from the first rows of all trajectories of the truth. */
+typedef struct comparison {
+    const antler_model *model;
+    const antler_series *truth;
+    const antler_evaluate_opts *opts;
+    ant_runner *runner;
+    ant_units units;
+    antler_series *generated; /* in the units of the truth */
+    antler_evaluate_result *result;
+} comparison;
+
+/* Free steps after the first rows of a trajectory. */
+static antler_status count_steps(const comparison *c, size_t trajectory, size_t *steps)
 {
-    const size_t length = antler_series_length(truth, trajectory), N = runner->N;
+    const size_t length = antler_series_length(c->truth, trajectory), N = c->runner->N;
     ANT_CHECK(length <= SIZE_MAX / sizeof(double) / DEFAULT_LENGTHS / N &&
-                  opts->steps <= SIZE_MAX / sizeof(double) / N,
+                  c->opts->steps <= SIZE_MAX / sizeof(double) / N,
               ANTLER_ERROR_MEMORY, "out of memory: the free run is too long");
-    const size_t steps = opts->steps > 0 ? opts->steps : DEFAULT_LENGTHS * length;
-    const antler_run_start start = start_at(truth, trajectory, opts);
-    ant_started started = {0};
-    ANT_TRY(ant_start(model, runner, &start, steps, &started));
-    size_t done = 0;
-    double *x = malloc(steps * N * sizeof *x); // (steps, N)
-    antler_status status = x == NULL ? ant_fail_memory(steps * N * sizeof *x, "the free run") : ANTLER_OK;
-    if (status == ANTLER_OK)
-        status = ant_free_run(runner, &started, steps, opts->measure.progress, x, NULL, &done);
-    for (size_t i = 0; i < done * N; i++)
-        x[i] = (x[i] - units->shift[i % N]) / units->gain[i % N];
-    if (status == ANTLER_OK)
-        status = antler_series_append(generated, steps, x, NULL);
-    if (status == ANTLER_DIVERGED) {
+    *steps = c->opts->steps > 0 ? c->opts->steps : DEFAULT_LENGTHS * length;
+    return ANTLER_OK;
+}
+
+/* Append a run to the others in the units of the truth, or record that it diverged.  x: (steps, N) */
+static antler_status keep(comparison *c, size_t trajectory, size_t steps, size_t done, double *x)
+{
+    const size_t N = c->runner->N;
+    antler_evaluate_result *result = c->result;
+    result->free_steps += done;
+    if (done < steps) {
         result->diverged = true;
         result->diverged_step = done + 1;
         result->diverged_trajectory = trajectory;
+        return ant_fail(ANTLER_DIVERGED, "the free run diverged at step %zu of %zu", done + 1, steps);
     }
-    result->free_steps += done;
-    result->warmup = started.warmup;
+    for (size_t i = 0; i < steps * N; i++)
+        x[i] = (x[i] - c->units.shift[i % N]) / c->units.gain[i % N];
+    return antler_series_append(c->generated, steps, x, NULL);
+}
+
+/* The runs of `count` trajectories from `first` on, all of the same length. */
+static antler_status run_some(comparison *c, size_t first, size_t count, size_t steps)
+{
+    const size_t N = c->runner->N;
+    ant_started *started = calloc(count, sizeof *started);
+    size_t *done = calloc(count, sizeof *done);
+    double *x = steps > SIZE_MAX / sizeof *x / N / count ? NULL : malloc(count * steps * N * sizeof *x);
+    antler_status status = ANTLER_OK;
+    if (started == NULL || done == NULL || x == NULL)
+        status = ant_fail(ANTLER_ERROR_MEMORY, "out of memory for %zu free runs of %zu steps", count, steps);
+    for (size_t i = 0; i < count && status == ANTLER_OK; i++) {
+        const antler_run_start start = start_at(c->truth, first + i, c->opts);
+        status = ant_start(c->model, c->runner, &start, steps, &started[i]);
+        c->result->warmup = started[i].warmup;
+    }
+    if (status == ANTLER_OK)
+        status = ant_free_runs(c->runner, started, count, steps, c->opts->measure.device,
+                               c->opts->measure.progress, x, NULL, done);
+    for (size_t i = 0; i < count && status == ANTLER_OK; i++) /* x: (count, steps, N) */
+        status = keep(c, first + i, steps, done[i], x + i * steps * N);
+    for (size_t i = 0; i < count && started != NULL; i++)
+        ant_started_clear(&started[i]);
     free(x);
-    ant_started_clear(&started);
+    free(done);
+    free(started);
     return status;
+}
+
+/* Neighbours of the same length go together, so that an engine has many of them. */
+static antler_status run_all(comparison *c)
+{
+    const size_t trajectories = antler_series_count(c->truth);
+    size_t steps = 0, others = 0;
+    for (size_t first = 0, count = 0; first < trajectories; first += count) {
+        ANT_TRY(count_steps(c, first, &steps));
+        for (count = 1; first + count < trajectories; count++) {
+            ANT_TRY(count_steps(c, first + count, &others));
+            if (others != steps)
+                break;
+        }
+        ANT_TRY(run_some(c, first, count, steps));
+    }
+    return ANTLER_OK;
 }
 
 static antler_status run_free(const antler_model *model, const antler_series *truth,
                               const antler_evaluate_opts *opts, antler_series **generated,
                               antler_evaluate_result *result)
 {
-    ant_runner *runner = NULL;
-    ant_units units = {0};
-    ANT_TRY(ant_runner_create(model, &runner));
-    antler_status status = ant_units_create(model, truth, opts->model_units, &units);
+    comparison c = {.model = model, .truth = truth, .opts = opts, .result = result};
+    ANT_TRY(ant_runner_create(model, &c.runner));
+    antler_status status = ant_units_create(model, truth, opts->model_units, &c.units);
     if (status == ANTLER_OK)
-        status = antler_series_create(runner->N, 0, generated);
-    for (size_t i = 0; i < antler_series_count(truth) && status == ANTLER_OK; i++)
-        status = run_one(model, runner, &units, truth, i, opts, *generated, result);
-    ant_units_free(&units);
-    ant_runner_free(runner);
+        status = antler_series_create(c.runner->N, 0, &c.generated);
+    if (status == ANTLER_OK)
+        status = run_all(&c);
+    *generated = c.generated;
+    ant_units_free(&c.units);
+    ant_runner_free(c.runner);
     return status;
 }
 

@@ -20,8 +20,9 @@ enum { PIECE = 256, PARTS = 10 };
 /* Latent numbers up to which all exponents are computed by default, and how many of them beyond. */
 enum { ALL_UP_TO = 256, LEADING = 32 };
 
-/* From this latent dimension and so many multiply-adds (some seconds of one core) on, a GPU pays. */
-enum { LARGE = 32 };
+/* From so many numbers in all tangent vectors and so many multiply-adds (some seconds of one core) on, a GPU
+   pays. */
+enum { LARGE = 32 * 32 };
 #define WORTH 2e10
 
 typedef struct averages {
@@ -241,15 +242,16 @@ static antler_status walk_on_engine(walk *w, const ant_engine *engine, const ant
     return status;
 }
 
-/* On the CPU, or on a GPU when the matrices are large and the steps many. */
-static antler_status walk_anywhere(walk *w, const antler_model *model)
+/* On the CPU, or on a GPU when the vectors are many or long and the steps many.  A step takes every vector
+   through the model and then through a QR. */
+static antler_status walk_anywhere(walk *w)
 {
-    const ant_model_dims *d = &model->layout.dims;
-    const double M = (double)d->M, steps = (double)(w->opts->transient + w->opts->steps);
-    const bool worth = d->M >= LARGE && M * M * ((double)d->L + 3.0 * M) * steps > WORTH;
+    const double count = (double)w->averages.M, numbers = count * (double)w->runner->n;
+    const double steps = (double)(w->opts->transient + w->opts->steps);
+    const double work = steps * count * (ant_runner_step_work(w->runner) + 2.0 * numbers);
     const ant_engine *engine = NULL;
     ant_engine_map map;
-    ANT_TRY(ant_runner_engine(w->runner, w->opts->device, worth, &map, &engine));
+    ANT_TRY(ant_runner_engine(w->runner, w->opts->device, numbers >= LARGE && work > WORTH, &map, &engine));
     return engine == NULL ? walk_run(w) : walk_on_engine(w, engine, &map);
 }
 
@@ -309,7 +311,7 @@ antler_status antler_lyapunov(const antler_model *model, const antler_lyapunov_o
     if (status == ANTLER_OK)
         status = result_create(model, exponents, result);
     if (status == ANTLER_OK)
-        status = walk_anywhere(&w, model);
+        status = walk_anywhere(&w);
     if (status == ANTLER_OK)
         finish(&w.averages, result);
     else if (status == ANTLER_DIVERGED)

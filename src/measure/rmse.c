@@ -7,10 +7,6 @@
 
 enum { BATCH_NUMBERS = 1 << 26 }; /* of all windows that are side by side on a GPU, about */
 
-/* From so many windows and multiply-adds (some seconds of one core) on, a GPU pays for its start. */
-enum { WIDE = 32 };
-#define WORTH 1e10
-
 void antler_rmse_opts_default(antler_rmse_opts *opts)
 {
     *opts = (antler_rmse_opts){.steps = 128, .windows = 100, .warmup = ANTLER_WARMUP_AUTO};
@@ -56,14 +52,15 @@ static antler_status comparison_create(comparison *c)
 
 /*
  * RMSE(n) of one window; infinite when the free steps diverged.
- * x: (warmup + 1 + steps, N), the truth; xhat: (steps, N); states: (steps, n)
+ * x: (warmup + 1 + steps, N), the truth; xhat: (steps, N); states: (steps, n), or NULL: `finite` of them are
  */
-static double error_of(const comparison *c, const double *x, const double *xhat, const double *states)
+static double error_of(const comparison *c, const double *x, const double *xhat, const double *states,
+                       size_t finite)
 {
     const ant_runner *r = c->runner;
     const size_t rows = c->warmup + 1;
     const double limit = ant_divergence_limit(x, rows * r->N);
-    if (ant_rows_within(r, limit, xhat, states, c->steps) < c->steps)
+    if (ant_rows_within(r, limit, xhat, states, finite) < c->steps)
         return INFINITY;
     double squares = 0.0;
     for (size_t i = 0; i < c->steps * r->N; i++) {
@@ -83,7 +80,7 @@ static antler_status window_error(const comparison *c, size_t trajectory, size_t
     ANT_TRY(ant_units_read(&c->units, c->series, trajectory, first, rows + c->steps, c->x, c->s));
     ant_runner_warm(r, c->x, c->s, rows, c->from);
     ant_runner_steps(r, c->from, c->s == NULL ? NULL : c->s + rows * r->K, c->steps, c->states, c->xhat);
-    *error = error_of(c, c->x, c->xhat, c->states);
+    *error = error_of(c, c->x, c->xhat, c->states, c->steps);
     return ANTLER_OK;
 }
 
@@ -134,20 +131,20 @@ static size_t batch_numbers(const comparison *c)
 {
     const ant_runner *r = c->runner;
     const size_t warm = c->warmup + 1, rows = warm + c->steps;
-    return rows * (r->N + r->K) + c->steps * (r->N + r->n) + warm * r->N;
+    return rows * (r->N + r->K) + c->steps * r->N + warm * r->N;
 }
 
-/* All windows of a batch, side by side.  block: (count, batch_numbers()) */
+/* All windows of a batch, side by side.  block: (count, batch_numbers()); finite: (count) */
 static antler_status batch_errors(const comparison *c, const ant_engine *engine, const ant_engine_map *map,
-                                  const window *windows, size_t count, double *block, double *errors)
+                                  const window *windows, size_t count, double *block, size_t *finite,
+                                  double *errors)
 {
     const ant_runner *r = c->runner;
     const size_t warm = c->warmup + 1, rows = warm + c->steps;
-    double *x = block;                                  // (count, rows, N)
-    double *s = x + count * rows * r->N;                // (count, rows, K)
-    double *xhat = s + count * rows * r->K;             // (count, steps, N)
-    double *states = xhat + count * c->steps * r->N;    // (count, steps, n)
-    double *forcing = states + count * c->steps * r->n; // (count, warm, N)
+    double *x = block;                                // (count, rows, N)
+    double *s = x + count * rows * r->N;              // (count, rows, K)
+    double *xhat = s + count * rows * r->K;           // (count, steps, N)
+    double *forcing = xhat + count * c->steps * r->N; // (count, warm, N)
     for (size_t i = 0; i < count; i++) {
         double *truth = x + i * rows * r->N;
         ANT_TRY(ant_units_read(&c->units, c->series, windows[i].trajectory, windows[i].first, rows, truth,
@@ -162,11 +159,10 @@ static antler_status batch_errors(const comparison *c, const ant_engine *engine,
                                     .s = s,
                                     .report = {.what = "RMSE", .span = 1.0},
                                     .xhat = xhat,
-                                    .states = states};
+                                    .finite = finite};
     ANT_TRY(engine->orbits(&work));
     for (size_t i = 0; i < count; i++)
-        errors[i] =
-            error_of(c, x + i * rows * r->N, xhat + i * c->steps * r->N, states + i * c->steps * r->n);
+        errors[i] = error_of(c, x + i * rows * r->N, xhat + i * c->steps * r->N, NULL, finite[i]);
     return ANTLER_OK;
 }
 
@@ -176,12 +172,14 @@ static antler_status measure_on_engine(const comparison *c, const ant_engine *en
 {
     const size_t fit = BATCH_NUMBERS / batch_numbers(c) + 1, batch = fit < count ? fit : count;
     double *block = malloc(batch * batch_numbers(c) * sizeof *block);
-    if (block == NULL)
-        return ant_fail_memory(batch * batch_numbers(c) * sizeof *block, "the windows");
+    size_t *finite = malloc(batch * sizeof *finite);
     antler_status status = ANTLER_OK;
+    if (block == NULL || finite == NULL)
+        status = ant_fail_memory(batch * batch_numbers(c) * sizeof *block, "the windows");
     for (size_t i = 0; i < count && status == ANTLER_OK; i += batch)
         status = batch_errors(c, engine, map, windows + i, count - i < batch ? count - i : batch, block,
-                              errors + i);
+                              finite, errors + i);
+    free(finite);
     free(block);
     return status;
 }
@@ -189,11 +187,10 @@ static antler_status measure_on_engine(const comparison *c, const ant_engine *en
 /* One after the other on the CPU, or side by side on a GPU. */
 static antler_status measure_windows(const comparison *c, const window *windows, double *errors, size_t count)
 {
-    const ant_model_dims *d = &c->model->layout.dims;
-    const double work = 2.0 * (double)(d->M * d->L) * (double)(c->warmup + c->steps) * (double)count;
     const ant_engine *engine = NULL;
     ant_engine_map map;
-    ANT_TRY(ant_runner_engine(c->runner, c->device, count >= WIDE && work > WORTH, &map, &engine));
+    ANT_TRY(ant_runner_engine_for(c->runner, c->device, count, (double)(c->warmup + c->steps) * (double)count,
+                                  &map, &engine));
     if (engine != NULL)
         return measure_on_engine(c, engine, &map, windows, errors, count);
     for (size_t i = 0; i < count; i++)

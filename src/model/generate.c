@@ -24,7 +24,7 @@ size_t ant_rows_within(const ant_runner *r, double limit, const double *x, const
         bool good = true;
         for (size_t n = 0; n < r->N; n++)
             good = good && fabs(x[t * r->N + n]) <= limit; /* false for NaN */
-        for (size_t i = 0; i < r->n; i++)
+        for (size_t i = 0; i < r->n && states != NULL; i++)
             good = good && isfinite(states[t * r->n + i]);
         if (!good)
             return t;
@@ -32,39 +32,104 @@ size_t ant_rows_within(const ant_runner *r, double limit, const double *x, const
     return count;
 }
 
-antler_status ant_free_run(const ant_runner *r, const ant_started *started, size_t steps,
-                           antler_progress progress, double *x, double *z, size_t *done)
+/* ---- one orbit or many ----------------------------------------------------------------------------- */
+
+/* Free runs of one length. */
+typedef struct free_runs {
+    const ant_runner *runner;
+    const ant_started *started; /* (count) */
+    size_t count, steps;
+    antler_progress progress;
+    double *x, *z; /* (count, steps, N), (count, steps, latent) or NULL */
+    size_t *done;  /* (count) */
+} free_runs;
+
+/* Orbit i in pieces that report progress.  from: (n); piece: (PIECE, n); s: (PIECE, K) or NULL */
+static antler_status run_pieces(const free_runs *f, size_t i, double *from, double *piece, double *s)
 {
+    const ant_runner *r = f->runner;
+    double *x = f->x + i * f->steps * r->N, *z = f->z == NULL ? NULL : f->z + i * f->steps * r->latent;
+    size_t *done = &f->done[i];
+    double last_report = 0.0;
+    memcpy(from, f->started[i].state, r->n * sizeof *from);
+    for (*done = 0; *done < f->steps;) {
+        const size_t count = f->steps - *done < PIECE ? f->steps - *done : PIECE;
+        if (s != NULL)
+            ant_started_inputs(&f->started[i], *done, count, s);
+        ant_runner_steps(r, from, s, count, piece, x + *done * r->N);
+        const size_t good = ant_rows_within(r, f->started[i].limit, x + *done * r->N, piece, count);
+        for (size_t t = 0; t < good && z != NULL; t++)
+            memcpy(z + (*done + t) * r->latent, piece + t * r->n, r->latent * sizeof *z);
+        memcpy(from, piece + (count - 1) * r->n, r->n * sizeof *from);
+        *done += good;
+        if (good < count)
+            return ANTLER_OK;
+        if (ant_progress_due(&last_report))
+            ANT_TRY(ant_progress_report(f->progress, "free run",
+                                        ((double)i + (double)*done / (double)f->steps) / (double)f->count));
+    }
+    return ANTLER_OK;
+}
+
+static antler_status run_each(const free_runs *f)
+{
+    const ant_runner *r = f->runner;
     const size_t numbers = (PIECE + 1) * r->n + PIECE * r->K;
     double *from = malloc(numbers * sizeof *from); // (n)
     if (from == NULL)
         return ant_fail_memory(numbers * sizeof *from, "the free run");
     double *piece = from + r->n; // (PIECE, n)
     double *s = r->K == 0 ? NULL : piece + PIECE * r->n;
-    memcpy(from, started->state, r->n * sizeof *from);
     antler_status status = ANTLER_OK;
-    double last_report = 0.0;
-    *done = 0;
-    while (*done < steps && status == ANTLER_OK) {
-        const size_t count = steps - *done < PIECE ? steps - *done : PIECE;
-        if (s != NULL)
-            ant_started_inputs(started, *done, count, s);
-        ant_runner_steps(r, from, s, count, piece, x + *done * r->N);
-        const size_t good = ant_rows_within(r, started->limit, x + *done * r->N, piece, count);
-        for (size_t t = 0; t < good && z != NULL; t++)
-            memcpy(z + (*done + t) * r->latent, piece + t * r->n, r->latent * sizeof *z);
-        memcpy(from, piece + (count - 1) * r->n, r->n * sizeof *from);
-        *done += good;
-        if (good < count)
-            status = ant_fail(ANTLER_DIVERGED, "the free run diverged at step %zu of %zu", *done + 1, steps);
-        else if (ant_progress_due(&last_report))
-            status = ant_progress_report(progress, "free run", (double)*done / (double)steps);
-    }
+    for (size_t i = 0; i < f->count && status == ANTLER_OK; i++)
+        status = run_pieces(f, i, from, piece, s);
     free(from);
     return status;
 }
 
-/* ---- one orbit or many ----------------------------------------------------------------------------- */
+/* The orbits side by side. */
+static antler_status run_on_engine(const free_runs *f, const ant_engine *engine, const ant_engine_map *map)
+{
+    const size_t count = f->count, steps = f->steps, n = map->n, N = map->N, K = map->K;
+    const size_t numbers = count * (n + steps * K);
+    double *from = malloc(numbers * sizeof *from); // (count, n)
+    if (from == NULL)
+        return ant_fail_memory(numbers * sizeof *from, "the inputs");
+    double *s = from + count * n; // (count, steps, K)
+    for (size_t i = 0; i < count; i++) {
+        memcpy(from + i * n, f->started[i].state, n * sizeof *from);
+        if (K > 0)
+            ant_started_inputs(&f->started[i], 0, steps, s + i * steps * K);
+    }
+    const ant_engine_orbits work = {.map = map,
+                                    .count = count,
+                                    .steps = steps,
+                                    .s = s,
+                                    .from = from,
+                                    .report = {f->progress, "free run", 0.0, 1.0},
+                                    .xhat = f->x,
+                                    .finite = f->done,
+                                    .latent = f->z == NULL ? 0 : f->runner->latent,
+                                    .states = f->z};
+    const antler_status status = engine->orbits(&work);
+    for (size_t i = 0; i < count && status == ANTLER_OK; i++)
+        f->done[i] = ant_rows_within(f->runner, f->started[i].limit, f->x + i * steps * N, NULL, f->done[i]);
+    free(from);
+    return status;
+}
+
+antler_status ant_free_runs(const ant_runner *runner, const ant_started *started, size_t count, size_t steps,
+                            antler_device device, antler_progress progress, double *x, double *z,
+                            size_t *done)
+{
+    const free_runs f = {runner, started, count, steps, progress, x, z, done};
+    const ant_engine *engine = NULL;
+    ant_engine_map map;
+    ANT_TRY(ant_runner_engine_for(runner, device, count, (double)steps * (double)count, &map, &engine));
+    return engine == NULL ? run_each(&f) : run_on_engine(&f, engine, &map);
+}
+
+/* ---- generate -------------------------------------------------------------------------------------- */
 
 /* All orbits of a call.  Those that diverge keep fewer rows. */
 typedef struct flock {
@@ -115,68 +180,12 @@ static antler_status fail_diverged(const flock *f, size_t diverged, size_t first
                     f->opts->orbits, first + 1, f->done[first] + 1, f->opts->steps);
 }
 
-static antler_status run_each(flock *f)
-{
-    const size_t orbits = f->opts->orbits, steps = f->opts->steps, N = f->runner->N, M = f->runner->latent;
-    for (size_t i = 0; i < orbits; i++) {
-        const antler_status status =
-            ant_free_run(f->runner, &f->started[i], steps, f->opts->progress, f->x + i * steps * N,
-                         f->z == NULL ? NULL : f->z + i * steps * M, &f->done[i]);
-        if (status != ANTLER_OK && status != ANTLER_DIVERGED)
-            return status;
-    }
-    return ANTLER_OK;
-}
-
-/* The orbits side by side; their states are all needed to see which of them diverged. */
-static antler_status run_on_engine(flock *f, const ant_engine *engine, const ant_engine_map *map)
-{
-    const size_t orbits = f->opts->orbits, steps = f->opts->steps, M = map->M, N = map->N, K = map->K;
-    const size_t latent = f->runner->latent;
-    const bool own = f->z == NULL || latent < M; /* a state has more numbers than are wanted */
-    const size_t numbers = orbits * (M + steps * K + (own ? steps * M : 0));
-    double *from = malloc(numbers * sizeof *from); // (orbits, M)
-    if (from == NULL)
-        return ant_fail_memory(numbers * sizeof *from, "the inputs");
-    double *s = from + orbits * M;                        // (orbits, steps, K)
-    double *states = own ? s + orbits * steps * K : f->z; // (orbits, steps, M)
-    for (size_t i = 0; i < orbits; i++) {
-        memcpy(from + i * M, f->started[i].state, M * sizeof *from);
-        if (K > 0)
-            ant_started_inputs(&f->started[i], 0, steps, s + i * steps * K);
-    }
-    const ant_engine_orbits work = {.map = map,
-                                    .count = orbits,
-                                    .steps = steps,
-                                    .s = s,
-                                    .from = from,
-                                    .report = {f->opts->progress, "free run", 0.0, 1.0},
-                                    .xhat = f->x,
-                                    .states = states};
-    const antler_status status = engine->orbits(&work);
-    for (size_t i = 0; i < orbits && status == ANTLER_OK; i++)
-        f->done[i] = ant_rows_within(f->runner, f->started[i].limit, f->x + i * steps * N,
-                                     states + i * steps * M, steps);
-    for (size_t t = 0; t < orbits * steps && own && f->z != NULL && status == ANTLER_OK; t++)
-        memcpy(f->z + t * latent, states + t * M, latent * sizeof *f->z);
-    free(from);
-    return status;
-}
-
-/* From so many orbits and multiply-adds (some seconds of one core) on, a GPU pays for its start. */
-enum { WIDE = 32 };
-#define WORTH 1e10
-
 static antler_status run_all(flock *f)
 {
-    const ant_model_dims *d = &f->model->layout.dims;
     const size_t orbits = f->opts->orbits;
-    const double work = 2.0 * (double)(d->M * d->L) * (double)f->opts->steps * (double)orbits;
-    const ant_engine *engine = NULL;
-    ant_engine_map map;
-    ANT_TRY(ant_runner_engine(f->runner, f->opts->device, orbits >= WIDE && work > WORTH, &map, &engine));
-    ANT_TRY(engine == NULL ? run_each(f) : run_on_engine(f, engine, &map));
     size_t diverged = 0, first = 0;
+    ANT_TRY(ant_free_runs(f->runner, f->started, orbits, f->opts->steps, f->opts->device, f->opts->progress,
+                          f->x, f->z, f->done));
     for (size_t i = orbits; i-- > 0;) {
         if (f->done[i] < f->opts->steps) {
             diverged++;

@@ -68,16 +68,21 @@ static antler_status regularise(const ant_model_layout *layout, const ant_regula
 /* ---- running free --------------------------------------------------------------------------------- */
 
 /*
- * Without inputs, an LSSM is a shPLRNN of n = M + N states (z, xhat) and l = L + 2 N hidden units: as V z' +
- * b with the new z' = A z + U xhat + h is affine in the old state, z'    = A z + U [phi(xhat) - phi(-xhat)] +
- * h xhat' = B phi(V A z + V U xhat + V h + b). Its observation is the second part of the state, which a
- * warm-up replaces by the data.
+ * For engines, an LSSM is a shPLRNN of n = M + N states (z, xhat) and l = L + 2 N hidden units.  As V z' + b
+ * with the new z' = A z + U xhat + C s + h is affine in the old state and the input,
+ *
+ *     z'    = A z + U [phi(xhat) - phi(-xhat)] + C s + h
+ *     xhat' = B phi(V A z + V U xhat + V C s + V h + b)
+ *
+ * Its observation is the second part of the state, which a warm-up replaces by the data.
  */
 typedef struct lssm_map {
     double *A, *h; /* (n) */
     double *b;     /* (l) */
     double *Vt;    /* (n, l) */
     double *Wt;    /* (l, n) */
+    double *Ct;    /* (K, n) */
+    double *Et;    /* (K, l) */
     double *B;     /* (N, n) */
     double *pinv;  /* (n, N) */
 } lssm_map;
@@ -91,7 +96,7 @@ typedef struct lssm_run {
     double *b;      /* (L) */
     double *B;      /* (N, L) */
     double *hidden; /* (L): scratch */
-    lssm_map map;   /* when K = 0 */
+    lssm_map map;
 } lssm_run;
 
 static size_t state_dim(const ant_model_dims *dims)
@@ -116,14 +121,14 @@ static void carve(void *self, const ant_model_dims *d, ant_arena *arena)
     r->b = ant_arena_take(arena, d->L, sizeof *r->b);
     r->B = ant_arena_take(arena, d->N * d->L, sizeof *r->B);
     r->hidden = ant_arena_take(arena, d->L, sizeof *r->hidden);
-    if (d->K > 0)
-        return;
     const size_t n = d->M + d->N, l = d->L + 2 * d->N;
     r->map.A = ant_arena_take(arena, n, sizeof *r->map.A);
     r->map.h = ant_arena_take(arena, n, sizeof *r->map.h);
     r->map.b = ant_arena_take(arena, l, sizeof *r->map.b);
     r->map.Vt = ant_arena_take(arena, n * l, sizeof *r->map.Vt);
     r->map.Wt = ant_arena_take(arena, l * n, sizeof *r->map.Wt);
+    r->map.Ct = ant_arena_take(arena, d->K * n, sizeof *r->map.Ct);
+    r->map.Et = ant_arena_take(arena, d->K * l, sizeof *r->map.Et);
     r->map.B = ant_arena_take(arena, d->N * n, sizeof *r->map.B);
     r->map.pinv = ant_arena_take(arena, n * d->N, sizeof *r->map.pinv);
 }
@@ -141,6 +146,8 @@ static void pack_readout(const lssm_run *r)
             map->Vt[m * l + i] = V * r->A[m];
             for (size_t k = 0; k < r->N; k++)
                 map->Vt[(r->M + k) * l + i] += V * r->U[m * r->N + k];
+            for (size_t k = 0; k < r->K; k++)
+                map->Et[k * l + i] += V * r->C[m * r->K + k];
         }
         for (size_t k = 0; k < r->N; k++)
             map->Wt[i * n + r->M + k] = r->B[k * r->L + i];
@@ -156,11 +163,17 @@ static void pack_map(const lssm_run *r)
     memset(map->b, 0, l * sizeof *map->b);
     memset(map->Vt, 0, n * l * sizeof *map->Vt);
     memset(map->Wt, 0, l * n * sizeof *map->Wt);
+    memset(map->Ct, 0, r->K * n * sizeof *map->Ct);
+    memset(map->Et, 0, r->K * l * sizeof *map->Et);
     memset(map->B, 0, r->N * n * sizeof *map->B);
     memset(map->pinv, 0, n * r->N * sizeof *map->pinv);
     memcpy(map->A, r->A, r->M * sizeof *map->A);
     memcpy(map->h, r->h, r->M * sizeof *map->h);
     pack_readout(r);
+    for (size_t k = 0; k < r->K; k++) {
+        for (size_t m = 0; m < r->M; m++)
+            map->Ct[k * n + m] = r->C[m * r->K + k];
+    }
     for (size_t k = 0; k < r->N; k++) {
         const size_t plus = r->L + k, minus = plus + r->N; /* of phi(xhat) - phi(-xhat) */
         map->Vt[(r->M + k) * l + plus] = 1.0;
@@ -189,8 +202,7 @@ static antler_status pack(void *self, const antler_model *model)
         for (size_t l = 0; l < r->L; l++)
             r->Vt[m * r->L + l] = p[at->V + l * r->M + m];
     }
-    if (r->K == 0)
-        pack_map(r);
+    pack_map(r);
     return ANTLER_OK;
 }
 
@@ -291,24 +303,34 @@ static size_t push_scratch(const void *self)
     return r->M + r->L;
 }
 
-static bool engine_map(const void *self, ant_engine_map *map)
+static double step_work(const void *self)
+{
+    const lssm_run *r = self;
+    return (double)(r->M * r->N + r->L * (r->M + r->N));
+}
+
+static void engine_map(const void *self, ant_engine_map *map)
 {
     const lssm_run *r = self;
     const lssm_map *own = &r->map;
     const size_t n = r->M + r->N, l = r->L + 2 * r->N;
-    *map = (ant_engine_map){.M = n,
+    *map = (ant_engine_map){.form = ANT_FORM_SHPLRNN,
+                            .n = n,
+                            .M = n,
                             .N = r->N,
                             .L = l,
-                            .l_stride = l,
-                            .m_stride = n,
-                            .A = own->A,
-                            .h = own->h,
-                            .b = own->b,
-                            .Vt = own->Vt,
-                            .Wt = own->Wt,
-                            .B = own->B,
-                            .pinv = own->pinv};
-    return r->K == 0;
+                            .K = r->K,
+                            .shplrnn = {.l_stride = l,
+                                        .m_stride = n,
+                                        .A = own->A,
+                                        .h = own->h,
+                                        .b = own->b,
+                                        .Vt = own->Vt,
+                                        .Wt = own->Wt,
+                                        .Ct = own->Ct,
+                                        .Et = r->K == 0 ? NULL : own->Et,
+                                        .B = own->B,
+                                        .pinv = own->pinv}};
 }
 
 static const ant_runner_ops runner = {
@@ -322,6 +344,7 @@ static const ant_runner_ops runner = {
     .steps = steps,
     .push = push,
     .push_scratch = push_scratch,
+    .step_work = step_work,
     .map = engine_map,
 };
 

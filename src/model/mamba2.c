@@ -126,6 +126,7 @@ static void initialise(const ant_model_layout *layout, double kappa, uint64_t se
 
 typedef struct mamba2_run {
     ant_mamba2 m;
+    size_t total;
     double *parameters; /* (total) */
     double *tape;
     ant_mamba2_tape_f64 step; /* on `tape` */
@@ -145,6 +146,7 @@ static void carve(void *self, const ant_model_dims *d, ant_arena *arena)
     if (ant_model_layout_make(d, &layout) != ANTLER_OK)
         return; /* a model has been checked long before */
     r->m = ant_mamba2_of(&layout);
+    r->total = layout.total;
     r->parameters = ant_arena_take(arena, layout.total, sizeof *r->parameters);
     r->tape = ant_arena_take(arena, ant_mamba2_tape_count_f64(&r->m), sizeof *r->tape);
     r->H = ant_arena_take(arena, r->m.inner * ANT_MAMBA2_STATE, sizeof *r->H);
@@ -342,6 +344,45 @@ static size_t push_scratch(const void *self)
     return m->D + m->proj + m->conv + 2 * m->inner + m->D + m->L;
 }
 
+/* Every weight once, and H: what is added to it, and what is read out of it. */
+static double step_work(const void *self)
+{
+    const mamba2_run *r = self;
+    return (double)(r->total + 2 * r->m.inner * ANT_MAMBA2_STATE);
+}
+
+static void engine_map(const void *self, ant_engine_map *map)
+{
+    const mamba2_run *r = self;
+    const ant_mamba2 *m = &r->m;
+    const double *p = r->parameters;
+    *map = (ant_engine_map){.form = ANT_FORM_MAMBA2,
+                            .n = ant_mamba2_state_dim(m),
+                            .M = m->D,
+                            .N = m->N,
+                            .L = m->L,
+                            .K = m->K,
+                            .mamba2 = {.in_W = p + m->in_W,
+                                       .in_b = p + m->in_b,
+                                       .C = m->K == 0 ? NULL : p + m->C,
+                                       .ln_w = p + m->ln_w,
+                                       .ln_b = p + m->ln_b,
+                                       .proj_in = p + m->proj_in,
+                                       .conv_W = p + m->conv_W,
+                                       .conv_b = p + m->conv_b,
+                                       .dt_bias = p + m->dt_bias,
+                                       .A_log = p + m->A_log,
+                                       .skip = p + m->skip,
+                                       .norm_w = p + m->norm_w,
+                                       .proj_out = p + m->proj_out,
+                                       .W1 = p + m->W1,
+                                       .b1 = p + m->b1,
+                                       .W2 = p + m->W2,
+                                       .b2 = p + m->b2,
+                                       .out_W = p + m->out_W,
+                                       .out_b = p + m->out_b}};
+}
+
 static const ant_runner_ops runner = {
     .self_bytes = sizeof(mamba2_run),
     .state_dim = state_dim,
@@ -353,6 +394,8 @@ static const ant_runner_ops runner = {
     .steps = steps,
     .push = push,
     .push_scratch = push_scratch,
+    .step_work = step_work,
+    .map = engine_map,
 };
 
 const ant_model_kind ant_kind_mamba2 = {

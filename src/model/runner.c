@@ -61,7 +61,18 @@ antler_status ant_runner_engine(const ant_runner *runner, antler_device wish, bo
                                 const ant_engine **engine)
 {
     *engine = NULL;
-    if (runner->ops->map == NULL || !runner->ops->map(runner->self, map))
+    if (runner->ops->map == NULL)
         return ANTLER_OK;
+    runner->ops->map(runner->self, map);
     return ant_engine_choose(wish, worth, engine);
+}
+
+antler_status ant_runner_engine_for(const ant_runner *runner, antler_device wish, size_t orbits, double steps,
+                                    ant_engine_map *map, const ant_engine **engine)
+{
+    /* From so many orbits and multiply-adds (some seconds of one core) on, a GPU pays for its start. */
+    enum { WIDE = 32 };
+    const double worth = 1e10;
+    return ant_runner_engine(runner, wish, orbits >= WIDE && ant_runner_step_work(runner) * steps > worth,
+                             map, engine);
 }

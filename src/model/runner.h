@@ -46,9 +46,11 @@ typedef struct ant_runner_ops {
                  const double *vectors, double *next, double *scratch);
     size_t (*push_scratch)(const void *self);
 
-    /* The packed weights as engines take them, with n states; valid as long as the runner.  False, and NULL:
-       no engine runs it. */
-    bool (*map)(const void *self, ant_engine_map *map);
+    /* Multiply-adds of one step, about. */
+    double (*step_work)(const void *self);
+
+    /* The packed weights as engines take them; valid as long as the runner.  NULL: no engine runs it. */
+    void (*map)(const void *self, ant_engine_map *map);
 } ant_runner_ops;
 
 typedef struct ant_runner {
@@ -68,6 +70,15 @@ void ant_runner_free(ant_runner *runner);
  */
 antler_status ant_runner_engine(const ant_runner *runner, antler_device wish, bool worth, ant_engine_map *map,
                                 const ant_engine **engine);
+
+/* The same for orbits side by side, `steps` steps in all of them together. */
+antler_status ant_runner_engine_for(const ant_runner *runner, antler_device wish, size_t orbits, double steps,
+                                    ant_engine_map *map, const ant_engine **engine);
+
+static inline double ant_runner_step_work(const ant_runner *r)
+{
+    return r->ops->step_work(r->self);
+}
 
 static inline void ant_runner_warm(const ant_runner *r, const double *x, const double *s, size_t rows,
                                    double *state)

@@ -372,25 +372,32 @@ static size_t push_scratch(const void *self)
     return ant_shplrnn_push_scratch(self);
 }
 
-static bool engine_map(const void *self, ant_engine_map *map)
+static double step_work(const void *self)
 {
     const ant_shplrnn_run *r = self;
-    *map = (ant_engine_map){.M = r->M,
+    return 2.0 * (double)(r->M * r->L);
+}
+
+static void engine_map(const void *self, ant_engine_map *map)
+{
+    const ant_shplrnn_run *r = self;
+    *map = (ant_engine_map){.form = ANT_FORM_SHPLRNN,
+                            .n = r->M,
+                            .M = r->M,
                             .N = r->N,
                             .L = r->L,
                             .K = r->K,
-                            .clipped = r->clipped,
-                            .l_stride = r->Lp,
-                            .m_stride = r->Mp,
-                            .A = r->A,
-                            .h = r->h,
-                            .b = r->b,
-                            .Vt = r->Vt,
-                            .Wt = r->Wt,
-                            .Ct = r->Ct,
-                            .B = r->B,
-                            .pinv = r->pinv};
-    return true;
+                            .shplrnn = {.clipped = r->clipped,
+                                        .l_stride = r->Lp,
+                                        .m_stride = r->Mp,
+                                        .A = r->A,
+                                        .h = r->h,
+                                        .b = r->b,
+                                        .Vt = r->Vt,
+                                        .Wt = r->Wt,
+                                        .Ct = r->Ct,
+                                        .B = r->B,
+                                        .pinv = r->pinv}};
 }
 
 static const ant_runner_ops runner = {
@@ -404,6 +411,7 @@ static const ant_runner_ops runner = {
     .steps = steps,
     .push = push,
     .push_scratch = push_scratch,
+    .step_work = step_work,
     .map = engine_map,
 };
 

@@ -48,16 +48,19 @@ void ant_started_clear(ant_started *started);
 void ant_started_inputs(const ant_started *started, size_t step, size_t count, double *s);
 
 /*
- * Free steps, in pieces that report progress.  x: (steps, N); z: (steps, latent) or NULL.  ANTLER_DIVERGED
- * when a state is not finite or an observation passes the limit; `done` rows are good in any case.
+ * `steps` free steps out of each of `count` starts, side by side on an engine or one after the other on the
+ * CPU.  x: (count, steps, N); z: (count, steps, latent) or NULL; done: (count), the rows of each that are
+ * good: an orbit ends before the first state that is not finite or observation that passes the limit.
  */
-antler_status ant_free_run(const ant_runner *runner, const ant_started *started, size_t steps,
-                           antler_progress progress, double *x, double *z, size_t *done);
+antler_status ant_free_runs(const ant_runner *runner, const ant_started *started, size_t count, size_t steps,
+                            antler_device device, antler_progress progress, double *x, double *z,
+                            size_t *done);
 
 /* Beyond this an orbit has diverged, given the rows that it follows.  x: (count) */
 double ant_divergence_limit(const double *x, size_t count);
 
-/* How many of these rows come before the first that has diverged.  x: (count, N); states: (count, n). */
+/* How many of these rows come before the first that has diverged.  x: (count, N); states: (count, n), or
+   NULL: they are finite. */
 size_t ant_rows_within(const ant_runner *runner, double limit, const double *x, const double *states,
                        size_t count);
 

@@ -1,18 +1,12 @@
-/* Kernels of orbit.cu for the free runs of an LSSM of M 3, N 2, L 7. */
-#include "emulate.h"
-
-#define M        5
-#define N        2
-#define L        11
-#define K        0
-#define CLIPPED  0
-#define THREADS  32
-#define PARTS    4
-#define COUNT    5
-#define orbits   orbits_lssm
-#define tangents tangents_lssm
-#include "../../src/engine/cuda/kernels/orbit.cu"
-
-#define OPTIONS "-DM=5 -DN=2 -DL=11 -DK=0 -DCLIPPED=0 -DTHREADS=32 -DPARTS=4 -DCOUNT=5"
-EMULATE("orbit.cu", OPTIONS, orbits, "orbits")
-EMULATE("orbit.cu", OPTIONS, tangents, "tangents")
+/* orbit.cu for an LSSM of M 3, N 2, L 7: orbits. */
+#define VARIANT lssm
+#define M 5
+#define N 2
+#define L 11
+#define K 0
+#define THREADS 32
+#define COUNT 0
+#define CLIPPED 0
+#define DRIVEN 0
+#define PARTS 4
+#include "run_orbit.h"

@@ -16,6 +16,12 @@ static const ant_model_dims shapes[] = {
     {.M = 128, .N = 3, .L = 50},
     {.kind = ANT_MODEL_LSSM, .M = 10, .N = 6, .L = 128},
     {.kind = ANT_MODEL_LSSM, .M = 40, .N = 3, .L = 20},
+    {.kind = ANT_MODEL_LSSM, .M = 10, .N = 6, .L = 128, .K = 2},
+    {.kind = ANT_MODEL_MAMBA2, .M = 4, .N = 1, .L = 1},
+    {.kind = ANT_MODEL_MAMBA2, .M = 12, .N = 3, .L = 37, .K = 2},
+    {.kind = ANT_MODEL_MAMBA2, .M = 16, .N = 6, .L = 128},
+    {.kind = ANT_MODEL_MAMBA2, .M = 32, .N = 6, .L = 128},
+    {.kind = ANT_MODEL_MAMBA2, .M = 64, .N = 40, .L = 300, .K = 3},
 };
 enum { SHAPES = sizeof shapes / sizeof shapes[0] };
 
@@ -71,17 +77,23 @@ static void check_orbits(const ant_model_dims *d, size_t orbits, size_t steps)
     opts.start.inputs_end = ANTLER_INPUTS_REPEAT;
     opts.steps = steps;
     opts.orbits = orbits;
-    const size_t numbers = orbits * steps;
-    double *x = calloc(2 * numbers * d->N, sizeof *x), *z = calloc(2 * numbers * d->M, sizeof *z);
+    const size_t n = antler_model_state_dim(model), observed = orbits * steps * d->N,
+                 latent = orbits * steps * n;
+    double *x = calloc(2 * observed, sizeof *x), *z = calloc(2 * latent, sizeof *z);
     size_t *done = calloc(2 * orbits, sizeof *done);
     opts.device = ANTLER_DEVICE_CPU;
+    double begin = ant_seconds();
     REQUIRE_OK(antler_generate_into(model, &opts, x, z, done));
+    const double cpu_seconds = ant_seconds() - begin;
     opts.device = ANTLER_DEVICE_CUDA;
-    REQUIRE_OK(antler_generate_into(model, &opts, x + numbers * d->N, z + numbers * d->M, done + orbits));
+    begin = ant_seconds();
+    REQUIRE_OK(antler_generate_into(model, &opts, x + observed, z + latent, done + orbits));
+    printf("  %s M = %zu, L = %zu, %zu orbits of %zu steps: CPU %.3f s, GPU %.3f s\n",
+           antler_model_kind(model), d->M, d->L, orbits, steps, cpu_seconds, ant_seconds() - begin);
     EXPECT(memcmp(done, done + orbits, orbits * sizeof *done) == 0, "M = %zu: orbits end elsewhere", d->M);
-    const double worst = difference(z + numbers * d->M, z, numbers * d->M);
+    const double worst = difference(z + latent, z, latent);
     EXPECT(worst < 1e-9, "M = %zu, L = %zu: states differ by %g", d->M, d->L, worst);
-    EXPECT(difference(x + numbers * d->N, x, numbers * d->N) < 1e-9, "M = %zu: observations differ", d->M);
+    EXPECT(difference(x + observed, x, observed) < 1e-9, "M = %zu: observations differ", d->M);
     free(x);
     free(z);
     free(done);
@@ -129,9 +141,13 @@ static void rmse_of_all_shapes(void)
 static void check_lyapunov(const ant_model_dims *d, size_t transient, size_t steps, size_t interval)
 {
     antler_model *model = make_model(d, 9);
+    antler_series *data = make_data(d, 400);
     antler_lyapunov_opts opts;
     antler_lyapunov_result cpu, got;
     antler_lyapunov_opts_default(&opts);
+    opts.start.context = data;
+    opts.start.warmup = 20;
+    opts.exponents = d->kind == ANT_MODEL_MAMBA2 ? 32 : 0; /* its last ones are rounding */
     opts.transient = transient;
     opts.steps = steps;
     opts.interval = interval;
@@ -142,12 +158,14 @@ static void check_lyapunov(const ant_model_dims *d, size_t transient, size_t ste
     opts.device = ANTLER_DEVICE_CUDA;
     begin = ant_seconds();
     REQUIRE_OK(antler_lyapunov(model, &opts, &got));
-    printf("  M = %zu, L = %zu, %zu steps: CPU %.3f s, GPU %.3f s\n", d->M, d->L, transient + steps,
-           cpu_seconds, ant_seconds() - begin);
+    printf("  %s M = %zu, L = %zu, %zu exponents, %zu steps: CPU %.3f s, GPU %.3f s\n",
+           antler_model_kind(model), d->M, d->L, cpu.count, transient + steps, cpu_seconds,
+           ant_seconds() - begin);
     for (size_t k = 0; k < cpu.count; k++)
         EXPECT_NEAR(got.exponents[k], cpu.exponents[k], 1e-6 * (1.0 + fabs(cpu.exponents[k])));
     antler_lyapunov_result_clear(&cpu);
     antler_lyapunov_result_clear(&got);
+    antler_series_free(data);
     antler_model_free(model);
 }
 

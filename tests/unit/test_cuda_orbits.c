@@ -17,6 +17,11 @@ static int use_fake(void **state)
 static const ant_model_dims small = {.M = 3, .N = 2, .L = 8, .K = 1, .clipped = true};
 static const ant_model_dims large = {.M = 33, .N = 3, .L = 40, .rank = 4};
 static const ant_model_dims linear = {.kind = ANT_MODEL_LSSM, .M = 3, .N = 2, .L = 7};
+static const ant_model_dims driven = {.kind = ANT_MODEL_LSSM, .M = 3, .N = 2, .L = 7, .K = 2};
+static const ant_model_dims tiny = {.kind = ANT_MODEL_MAMBA2, .M = 4, .N = 1, .L = 9};
+static const ant_model_dims odd = {.kind = ANT_MODEL_MAMBA2, .M = 12, .N = 3, .L = 37, .K = 2};
+static const ant_model_dims mamba2_7k = {.kind = ANT_MODEL_MAMBA2, .M = 16, .N = 6, .L = 128};
+static const ant_model_dims wide = {.kind = ANT_MODEL_MAMBA2, .M = 32, .N = 2, .L = 20};
 
 static antler_series *make_data(const ant_model_dims *d, size_t length, uint64_t seed)
 {
@@ -79,6 +84,11 @@ static void orbits_side_by_side(void **state)
     compare_orbits(&small, 1, 1);
     compare_orbits(&large, 2, 3);
     compare_orbits(&linear, 3, 10);
+    compare_orbits(&driven, 3, 10);
+    compare_orbits(&tiny, 3, 10);
+    compare_orbits(&odd, 2, 9);
+    compare_orbits(&mamba2_7k, 1, 5);
+    compare_orbits(&wide, 2, 4);
 }
 
 /* Several orbits begin where one alone would. */
@@ -116,33 +126,45 @@ static void orbits_begin_at_their_rows(void **state)
     antler_model_free(model);
 }
 
-/* z = 1.5 z: the state passes every bound. */
-static void diverging_orbits(void **state)
+/* Three orbits of a model with these h fail with that sentence, on both machines. */
+static void check_diverging(const double *h, const char *sentence)
 {
-    (void)state;
     antler_model *model = NULL;
     CHECK_OK(ant_model_create(&small, &model));
-    const double B[] = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0}, A[] = {0.99, 0.99, 0.99}, h[] = {1e9, 0.0, 0.0};
+    const double B[] = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0}, A[] = {0.99, 0.99, 0.99};
     model_set(model, "B", B);
     model_set(model, "A", A);
     model_set(model, "h", h);
-    antler_series *data = make_data(&small, 40, 3), *orbit = NULL;
+    antler_series *data = make_data(&small, 40, 3);
     antler_generate_opts opts;
     antler_generate_opts_default(&opts);
     opts.start.context = data;
     opts.start.inputs = data;
+    opts.start.warmup = 0;
     opts.steps = 5;
     opts.orbits = 3;
-    opts.device = ANTLER_DEVICE_CPU;
-    CHECK_FAILS(antler_generate(model, &opts, &orbit, NULL), ANTLER_DIVERGED,
-                "3 of 3 orbits diverged, orbit 1 at step 1 of 5");
-    assert_int_equal(antler_series_count(orbit), 0);
-    antler_series_free(orbit);
+    for (int device = 0; device < 2; device++) {
+        double x[3 * 5 * 2];
+        size_t done[3];
+        opts.device = device == 0 ? ANTLER_DEVICE_CPU : ANTLER_DEVICE_CUDA;
+        CHECK_FAILS(antler_generate_into(model, &opts, x, NULL, done), ANTLER_DIVERGED, sentence);
+        assert_int_equal(done[0], done[1]);
+    }
     antler_series_free(data);
     antler_model_free(model);
 }
 
-static void compare_rmse(const ant_model_dims *dims)
+/* An observation passes the bound, or a state that nobody sees is no longer finite. */
+static void diverging_orbits(void **state)
+{
+    (void)state;
+    const double seen[] = {1e9, 0.0, 0.0}, unseen[] = {0.0, 0.0, 1e308};
+    check_diverging(seen, "3 of 3 orbits diverged, orbit 1 at step 1 of 5");
+    check_diverging(unseen, "3 of 3 orbits diverged, orbit 1 at step 2 of 5");
+}
+
+/* RMSE of windows that end with the data, after a warm-up. */
+static void compare_rmse(const ant_model_dims *dims, size_t warmup)
 {
     antler_model *model = model_random(dims, 7);
     antler_series *data = make_data(dims, 80, 4);
@@ -151,7 +173,7 @@ static void compare_rmse(const ant_model_dims *dims)
     antler_rmse_opts_default(&opts);
     opts.steps = 4;
     opts.windows = 3;
-    opts.warmup = 5;
+    opts.warmup = warmup;
     opts.device = ANTLER_DEVICE_CPU;
     CHECK_OK(antler_rmse(model, data, &opts, &cpu));
     opts.device = ANTLER_DEVICE_CUDA;
@@ -167,20 +189,32 @@ static void compare_rmse(const ant_model_dims *dims)
 static void rmse_windows(void **state)
 {
     (void)state;
-    compare_rmse(&small);
-    compare_rmse(&large);
-    compare_rmse(&linear);
+    compare_rmse(&small, 5);
+    compare_rmse(&large, 5);
+    compare_rmse(&linear, 5);
+    compare_rmse(&driven, 5);
+    compare_rmse(&driven, 0);
+    compare_rmse(&tiny, 5);
+    compare_rmse(&tiny, 0);
+    compare_rmse(&odd, 3);
+    compare_rmse(&mamba2_7k, 2);
+    compare_rmse(&wide, 2);
 }
 
-static void compare_lyapunov(const ant_model_dims *dims, size_t transient, size_t steps, size_t interval)
+static void compare_lyapunov(const ant_model_dims *dims, size_t exponents, size_t transient, size_t steps,
+                             size_t interval)
 {
     antler_model *model = model_random(dims, 9);
+    antler_series *inputs = dims->K == 0 ? NULL : make_data(dims, 7, 6);
     antler_lyapunov_opts opts;
     antler_lyapunov_result cpu, gpu;
-    double z0[64];
-    fill_random(z0, dims->M, 11);
+    const size_t latent = antler_model_state_dim(model);
+    double *z0 = malloc(latent * sizeof *z0);
+    fill_random(z0, latent, 11);
     antler_lyapunov_opts_default(&opts);
     opts.start.state = z0;
+    opts.start.inputs = inputs;
+    opts.exponents = exponents;
     opts.transient = transient;
     opts.steps = steps;
     opts.interval = interval;
@@ -197,17 +231,24 @@ static void compare_lyapunov(const ant_model_dims *dims, size_t transient, size_
     CHECK_NEAR(gpu.kaplan_yorke, cpu.kaplan_yorke, 1e-6);
     antler_lyapunov_result_clear(&cpu);
     antler_lyapunov_result_clear(&gpu);
+    free(z0);
+    antler_series_free(inputs);
     antler_model_free(model);
 }
 
 static void lyapunov_exponents(void **state)
 {
     (void)state;
-    compare_lyapunov(&small, 3, 12, 1);
-    compare_lyapunov(&small, 0, 11, 3); /* the last interval is shorter */
-    compare_lyapunov(&small, 4, 9, 6);
-    compare_lyapunov(&large, 0, 1, 1);
-    compare_lyapunov(&linear, 3, 12, 1);
+    compare_lyapunov(&small, 0, 3, 12, 1);
+    compare_lyapunov(&small, 0, 0, 11, 3); /* the last interval is shorter */
+    compare_lyapunov(&small, 0, 4, 9, 6);
+    compare_lyapunov(&large, 0, 0, 1, 1);
+    compare_lyapunov(&linear, 0, 3, 12, 1);
+    compare_lyapunov(&driven, 0, 3, 12, 2);
+    compare_lyapunov(&tiny, 7, 3, 10, 1);
+    compare_lyapunov(&odd, 3, 2, 9, 2);
+    compare_lyapunov(&mamba2_7k, 32, 0, 2, 1); /* vectors in shared memory, work outside of it */
+    compare_lyapunov(&wide, 20, 1, 3, 1);      /* the other way round */
 }
 
 /* Squares of the vectors underflow between two orthonormalisations. */

@@ -6,39 +6,53 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PIECE_NUMBERS = 1 << 24 }; /* of states and observations that one launch writes, about */
+/* Of one launch: about so many numbers that it writes, and at most so many steps. */
+enum { PIECE_NUMBERS = 1 << 24, PIECE_STEPS = 1 << 16 };
 
 typedef struct pieces {
     const ant_engine_orbits *work;
     ant_cuda_map map;
     ant_cuda_kernel kernel;
-    ant_cuda_buffer x, s, last, xhat, states;
+    ant_cuda_buffer x, s, last, xhat, states, finite;
     double *inputs;       /* (count, rows + piece, K): of one launch */
-    double *some, *other; /* (count, piece, N), (count, piece, M): as the GPU writes them */
+    double *some, *other; /* (count, piece, N), (count, piece, latent): as the GPU writes them */
+    unsigned *good;       /* (count): steps of the launch before the first whose state is not finite */
     size_t piece;         /* steps of one launch */
     double last_report;
 } pieces;
 
+static antler_status allocate_host(pieces *p)
+{
+    const ant_engine_orbits *w = p->work;
+    const size_t N = w->map->N, count = w->count;
+    p->piece = PIECE_NUMBERS / (count * (N + w->latent)) + 1;
+    p->piece = p->piece < PIECE_STEPS ? p->piece : PIECE_STEPS;
+    p->piece = p->piece < w->steps ? p->piece : w->steps;
+    p->inputs = malloc((count * (w->rows + p->piece) * w->map->K + 1) * sizeof *p->inputs);
+    p->some = malloc(count * p->piece * N * sizeof *p->some);
+    p->other = malloc((count * p->piece * w->latent + 1) * sizeof *p->other);
+    p->good = malloc(count * sizeof *p->good);
+    if (p->inputs == NULL || p->some == NULL || p->other == NULL || p->good == NULL)
+        return ant_fail_memory(count * (p->piece * (N + w->latent)) * sizeof(double), "the orbits");
+    return ANTLER_OK;
+}
+
 static antler_status allocate(pieces *p)
 {
     const ant_engine_orbits *w = p->work;
-    const size_t N = w->map->N, M = w->map->M, K = w->map->K, count = w->count;
-    p->piece = PIECE_NUMBERS / (count * (N + M)) + 1;
-    p->piece = p->piece < w->steps ? p->piece : w->steps;
-    const size_t input_numbers = count * (w->rows + p->piece) * K;
-    p->inputs = malloc((input_numbers + 1) * sizeof *p->inputs);
-    p->some = malloc(count * p->piece * N * sizeof *p->some);
-    p->other = malloc(count * p->piece * M * sizeof *p->other);
-    if (p->inputs == NULL || p->some == NULL || p->other == NULL)
-        return ant_fail_memory(count * (p->piece * (N + M)) * sizeof(double), "the orbits");
+    const size_t N = w->map->N, n = w->map->n, K = w->map->K, count = w->count;
     ant_cuda_device *device = p->map.device;
+    ANT_TRY(allocate_host(p));
     ANT_TRY(ant_cuda_alloc(device, count * w->rows * N * sizeof(double), "the warm-up", &p->x));
-    ANT_TRY(ant_cuda_alloc(device, input_numbers * sizeof(double), "the inputs", &p->s));
-    ANT_TRY(ant_cuda_alloc(device, count * M * sizeof(double), "the states", &p->last));
+    ANT_TRY(ant_cuda_alloc(device, count * (w->rows + p->piece) * K * sizeof(double), "the inputs", &p->s));
+    ANT_TRY(ant_cuda_alloc(device, count * n * sizeof(double), "the states", &p->last));
     ANT_TRY(ant_cuda_alloc(device, count * p->piece * N * sizeof(double), "the orbits", &p->xhat));
-    ANT_TRY(ant_cuda_alloc(device, count * p->piece * M * sizeof(double), "the states", &p->states));
+    ANT_TRY(ant_cuda_alloc(device, count * p->piece * w->latent * sizeof(double), "the states", &p->states));
+    ANT_TRY(ant_cuda_alloc(device, count * sizeof *p->good, "the states", &p->finite));
+    for (size_t o = 0; o < count; o++)
+        w->finite[o] = w->steps;
     if (w->rows == 0)
-        return ant_cuda_upload(device, p->last.address, w->from, count * M * sizeof(double));
+        return ant_cuda_upload(device, p->last.address, w->from, count * n * sizeof(double));
     return ant_cuda_upload(device, p->x.address, w->x, count * w->rows * N * sizeof(double));
 }
 
@@ -55,32 +69,48 @@ static antler_status upload_inputs(pieces *p, size_t rows, size_t first, size_t 
     return ant_cuda_upload(p->map.device, p->s.address, p->inputs, w->count * taken * K * sizeof *p->inputs);
 }
 
+/* Bring back what a launch of steps first .. first+steps-1 wrote. */
+static antler_status collect(pieces *p, size_t first, size_t steps)
+{
+    const ant_engine_orbits *w = p->work;
+    const size_t N = w->map->N, latent = w->latent, bytes = w->count * steps * sizeof(double);
+    ant_cuda_device *device = p->map.device;
+    ANT_TRY(ant_cuda_download(device, p->some, p->xhat.address, bytes * N));
+    ANT_TRY(ant_cuda_download(device, p->other, p->states.address, bytes * latent));
+    ANT_TRY(ant_cuda_download(device, p->good, p->finite.address, w->count * sizeof *p->good));
+    for (size_t o = 0; o < w->count; o++) {
+        memcpy(w->xhat + (o * w->steps + first) * N, p->some + o * steps * N, steps * N * sizeof(double));
+        if (latent > 0)
+            memcpy(w->states + (o * w->steps + first) * latent, p->other + o * steps * latent,
+                   steps * latent * sizeof(double));
+        if (p->good[o] < steps && w->finite[o] == w->steps)
+            w->finite[o] = first + p->good[o];
+    }
+    return ANTLER_OK;
+}
+
 static antler_status run_piece(pieces *p, size_t first, size_t steps)
 {
     const ant_engine_orbits *w = p->work;
-    const size_t N = w->map->N, M = w->map->M, bytes = w->count * steps * sizeof(double);
-    unsigned rows = first == 0 ? (unsigned)w->rows : 0, count = (unsigned)steps;
+    unsigned rows = first == 0 ? (unsigned)w->rows : 0, count = (unsigned)steps, width = (unsigned)w->latent;
     ant_cuda_device *device = p->map.device;
+    ant_cuda_grid grid = ant_cuda_grid_1d((unsigned)w->count, p->map.threads);
+    grid.shared = p->map.room;
     ANT_TRY(upload_inputs(p, rows, first, steps));
-    ANT_TRY(ant_cuda_launch(device, &p->kernel, ant_cuda_grid_1d((unsigned)w->count, p->map.threads),
-                            ANT_CUDA_ARGS(&p->map.parameters.address, &rows, &count, &p->x.address,
+    ANT_TRY(ant_cuda_launch(device, &p->kernel, grid,
+                            ANT_CUDA_ARGS(&p->map.parameters.address, &rows, &count, &width, &p->x.address,
                                           &p->s.address, &p->last.address, &p->xhat.address,
-                                          &p->states.address, &p->last.address)));
-    ANT_TRY(ant_cuda_download(device, p->some, p->xhat.address, bytes * N));
-    ANT_TRY(ant_cuda_download(device, p->other, p->states.address, bytes * M));
-    for (size_t o = 0; o < w->count; o++) {
-        memcpy(w->xhat + (o * w->steps + first) * N, p->some + o * steps * N, steps * N * sizeof(double));
-        memcpy(w->states + (o * w->steps + first) * M, p->other + o * steps * M, steps * M * sizeof(double));
-    }
-    return ANTLER_OK;
+                                          &p->states.address, &p->last.address, &p->finite.address)));
+    return collect(p, first, steps);
 }
 
 static antler_status run(pieces *p, ant_cuda_device *device)
 {
     const ant_engine_orbits *w = p->work;
     const ant_engine_report *r = &w->report;
-    ANT_TRY(ant_cuda_map_open(device, w->map, w->map->M, &p->map));
+    ANT_TRY(ant_cuda_map_open(device, w->map, 0, &p->map));
     ANT_TRY(ant_cuda_program_kernel(p->map.program, "orbits", &p->kernel));
+    ANT_TRY(ant_cuda_kernel_allow_shared(device, &p->kernel, p->map.room));
     ANT_TRY(allocate(p));
     for (size_t first = 0; first < w->steps; first += p->piece) {
         ANT_TRY(run_piece(p, first, w->steps - first < p->piece ? w->steps - first : p->piece));
@@ -97,7 +127,7 @@ antler_status ant_cuda_orbits(const ant_engine_orbits *work)
     ant_cuda_device *device = NULL;
     ANT_TRY(ant_cuda_borrow(&device));
     const antler_status status = run(&p, device);
-    ant_cuda_buffer *const buffers[] = {&p.x, &p.s, &p.last, &p.xhat, &p.states};
+    ant_cuda_buffer *const buffers[] = {&p.x, &p.s, &p.last, &p.xhat, &p.states, &p.finite};
     for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
         ant_cuda_free(device, buffers[i]);
     ant_cuda_map_clear(&p.map);
@@ -105,5 +135,6 @@ antler_status ant_cuda_orbits(const ant_engine_orbits *work)
     free(p.inputs);
     free(p.some);
     free(p.other);
+    free(p.good);
     return status;
 }

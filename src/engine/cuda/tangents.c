@@ -1,4 +1,5 @@
-/* tangents.c - tangent vectors along an orbit, in pieces of steps that report progress (kernels/orbit.cu). */
+/* tangents.c - tangent vectors along an orbit, in pieces of steps that report progress (kernels/orbit.cuh).
+ */
 #include "base/machine.h"
 #include "engine/cuda/engine_cuda.h"
 #include "engine/cuda/map.h"
@@ -8,7 +9,7 @@
 
 enum { PIECE = 1024 };
 
-/* `struct walk` of orbit.cu. */
+/* `struct walk` of orbit.cuh. */
 typedef struct place {
     unsigned done, pending, events, bad;
 } place;
@@ -17,45 +18,61 @@ typedef struct tangents {
     ant_engine_tangents *work;
     ant_cuda_map map;
     ant_cuda_kernel kernel;
-    ant_cuda_buffer s, state, vectors, scratch, logs, place;
+    ant_cuda_buffer s, state, vectors, far_work, logs, place;
+    unsigned near;  /* the vectors fit into shared memory */
+    size_t shared;  /* bytes of it */
     double *inputs; /* (PIECE, K) */
     place at;
-
 } tangents;
 
 /* The vectors without the padding of their rows. */
 static antler_status upload_vectors(tangents *t)
 {
     const ant_engine_tangents *w = t->work;
-    const size_t M = w->map->M, bytes = w->count * M * sizeof(double);
+    const size_t n = w->map->n, bytes = w->count * n * sizeof(double);
     double *packed = malloc(bytes);
     if (packed == NULL)
         return ant_fail_memory(bytes, "the tangent vectors");
     for (size_t k = 0; k < w->count; k++)
-        memcpy(packed + k * M, w->vectors + k * w->stride, M * sizeof *packed);
+        memcpy(packed + k * n, w->vectors + k * w->stride, n * sizeof *packed);
     const antler_status status =
         ant_cuda_alloc_from(t->map.device, packed, bytes, "the tangent vectors", &t->vectors);
     free(packed);
     return status;
 }
 
+/* Shared memory holds what a step keeps, then the vectors, then the work, as far as they fit. */
+static antler_status divide_shared(tangents *t)
+{
+    ant_cuda_device *device = t->map.device;
+    const size_t vectors = t->work->count * t->work->map->n * sizeof(double);
+    const size_t all = (size_t)(device->shared_per_block - t->kernel.static_shared);
+    ANT_CHECK(t->map.room <= all, ANTLER_ERROR_DEVICE,
+              "%zu tangent vectors are too many for the GPU's kernel; compute on the CPU", t->work->count);
+    t->shared = t->map.room;
+    t->near = t->shared + vectors <= all;
+    t->shared += t->near ? vectors : 0;
+    if (t->shared + t->map.work <= all)
+        t->shared += t->map.work;
+    else
+        ANT_TRY(ant_cuda_alloc(device, t->map.work, "the Jacobian", &t->far_work));
+    return ant_cuda_kernel_allow_shared(device, &t->kernel, t->shared);
+}
+
 static antler_status prepare(tangents *t)
 {
     const ant_engine_tangents *w = t->work;
-    const size_t M = w->map->M, K = w->map->K;
+    const size_t K = w->map->K;
     ant_cuda_device *device = t->map.device;
-    const size_t scratch = (M * M + 2 * w->count * M) * sizeof(double);
     t->inputs = malloc((PIECE * K + 1) * sizeof *t->inputs);
     if (t->inputs == NULL)
         return ant_fail_memory(PIECE * K * sizeof *t->inputs, "the inputs");
     ANT_TRY(ant_cuda_alloc(device, PIECE * K * sizeof(double), "the inputs", &t->s));
     ANT_TRY(ant_cuda_alloc(device, PIECE * w->count * sizeof(double), "the logarithms", &t->logs));
-    ANT_TRY(ant_cuda_alloc_from(device, w->from, M * sizeof(double), "the state", &t->state));
+    ANT_TRY(ant_cuda_alloc_from(device, w->from, w->map->n * sizeof(double), "the state", &t->state));
     ANT_TRY(ant_cuda_alloc_from(device, &t->at, sizeof t->at, "the walk", &t->place));
     ANT_TRY(upload_vectors(t));
-    if (scratch + (size_t)t->kernel.static_shared <= (size_t)device->shared_per_block)
-        return ant_cuda_kernel_allow_shared(device, &t->kernel, scratch);
-    return ant_cuda_alloc(device, scratch, "the Jacobian", &t->scratch);
+    return divide_shared(t);
 }
 
 static antler_status run_piece(tangents *t, size_t count)
@@ -70,14 +87,13 @@ static antler_status run_piece(tangents *t, size_t count)
         ANT_TRY(ant_cuda_upload(device, t->s.address, t->inputs, count * K * sizeof(double)));
     }
     ant_cuda_grid grid = ant_cuda_grid_1d(1, t->map.threads);
-    grid.shared =
-        t->scratch.address == 0 ? (w->map->M * w->map->M + 2 * w->count * w->map->M) * sizeof(double) : 0;
+    grid.shared = t->shared;
     /* The kernel counts events from the start; its buffer begins with this piece's. */
     ant_cu_pointer logs = t->logs.address - before * w->count * sizeof(double);
     ANT_TRY(ant_cuda_launch(device, &t->kernel, grid,
                             ANT_CUDA_ARGS(&t->map.parameters.address, &steps, &transient, &all, &interval,
                                           &w->limit, &t->s.address, &t->state.address, &t->vectors.address,
-                                          &t->scratch.address, &logs, &t->place.address)));
+                                          &t->near, &t->far_work.address, &logs, &t->place.address)));
     ANT_TRY(ant_cuda_download(device, &t->at, t->place.address, sizeof t->at));
     return ant_cuda_download(device, w->logs + before * w->count, t->logs.address,
                              (t->at.events - before) * w->count * sizeof(double));
@@ -111,7 +127,7 @@ antler_status ant_cuda_tangents(ant_engine_tangents *work)
               work->transient + work->steps);
     ANT_TRY(ant_cuda_borrow(&device));
     const antler_status status = run(&t, device);
-    ant_cuda_buffer *const buffers[] = {&t.s, &t.state, &t.vectors, &t.scratch, &t.logs, &t.place};
+    ant_cuda_buffer *const buffers[] = {&t.s, &t.state, &t.vectors, &t.far_work, &t.logs, &t.place};
     for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
         ant_cuda_free(device, buffers[i]);
     ant_cuda_map_clear(&t.map);

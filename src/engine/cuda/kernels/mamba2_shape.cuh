@@ -15,16 +15,7 @@
 #error "COLUMNS or ROOM is not defined"
 #endif
 #include "common.cuh"
-
-#define STATE    16
-#define TAPS     4
-#define HEADS    8
-#define INNER    (2 * M)                 // channels of the recurrence
-#define HEAD     (INNER / HEADS)         // of them in a head
-#define CONV     (INNER + 2 * STATE)     // channels of the convolution: x, B, C
-#define PROJ     (INNER + CONV + HEADS)  // rows of proj_in: gate, x, B, C, dt
-#define STATES   (INNER * STATE)         // numbers of the recurrent state H
-#define NORM_EPSILON ((real)1e-5)
+#include "mamba2_sizes.cuh"
 
 #define HALO     4
 #define STEPS    (COLUMNS - HALO)

@@ -293,10 +293,8 @@ INLINE bool finish(const solve_problem &p, const block_work &work, int rounds)
 INLINE void solve_all(const solve_problem &p, const block_work &work)
 {
     kept_memory &kept = kept_room();
-    if (own_thread() == 0) {
-        kept.count = {0, 0};
+    if (own_thread() == 0)
         kept.forward = {0, 0, 0, 1 / real(0), 0, 0, false};
-    }
     __syncthreads();
     for (int rounds = 0;; rounds++) {
         if (rounds == 0)
@@ -334,6 +332,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) solve(const __grid_cons
         __syncthreads();
 #endif
         const block_work work = {p.blocks * WARPS, p.batch * p.chunks, block * WARPS, replica};
+        if (own_thread() == 0)
+            kept_room().count = {0, 0};
         clear_padding(hire(p, work));
 #if SHADOWS
         clear_trail(hire(p, work));
