@@ -87,7 +87,7 @@ INLINE worker take_place(const solve_problem &p, int replica)
 {
     worker me;
     me.lane = own_thread() % 32;
-    me.warp = own_thread() / 32;
+    me.warp = own_warp();
     me.shadow = false;
     me.pack = p.pack + (size_t)replica * PACK;
     me.staged = staged_weights(me.pack);
@@ -123,15 +123,26 @@ INLINE bool runs(const deer_problem &d, const deer_work &work, int sequence)
     return work.iteration == 0 || is_open(d.solve, __ldcg(changes_of(d, work, work.iteration - 1) + sequence));
 }
 
-// Call `act` for every chunk of this thread's group: with its number, the chunk, and the moments before its sequence.
+// Call `act` for every chunk of this warp's group: with its number, the chunk, and its sequence among those of all replicas.
 template <class action> INLINE void for_chunks(const deer_problem &d, const deer_work &work, action act)
 {
     const solve_problem &p = d.solve;
-    for (int item = work.first + own_thread() / (32 * GROUP); item < work.items; item += work.workers) {
+    for (int item = work.first + own_warp() / GROUP; item < work.items; item += work.workers) {
         const stretch here = find_stretch(p, item, work.items);
         if (runs(d, work, here.sequence))
-            act(item, here, ((size_t)work.replica * p.batch + here.sequence) * (p.T + 1));
+            act(item, here, (size_t)work.replica * p.batch + here.sequence);
     }
+}
+
+// What is kept of moment t of a sequence, and which hidden units are on in the step from there.
+INLINE real *moment_of(const solve_problem &p, size_t sequence, int t)
+{
+    return p.rows + (sequence * (p.T + 1) + t) * ROW;
+}
+
+INLINE unsigned *masks_of(const solve_problem &p, size_t sequence, int t)
+{
+    return p.masks + (sequence * p.T + t) * MASKS;
 }
 
 // ---- the first guess --------------------------------------------------------------------------------------
@@ -149,39 +160,34 @@ INLINE real guess_at(const deer_problem &d, int sequence, int t, int m, real tea
 }
 
 // Teachers and guess of a chunk; the last one of a sequence has the moment T, too.
-INLINE void guess(const deer_problem &d, const worker &me, const stretch &here, size_t base)
+INLINE void guess(const deer_problem &d, const worker &me, const stretch &here, size_t sequence)
 {
     const solve_problem &p = d.solve;
     const int member = me.warp % GROUP, end = here.last == p.T ? p.T + 1 : here.last, steps = end - here.first;
     stretch mine = here;
     mine.first = here.first + (int)((long long)steps * member / GROUP);
     mine.last = here.first + (int)((long long)steps * (member + 1) / GROUP);
-    find_teachers(p, me, mine, base);
+    find_teachers(p, me, mine, sequence);
     for (int i = me.lane; i < (mine.last - mine.first) * M; i += 32) {
         const int t = mine.first + i / M, m = i % M;
-        real *row = p.rows + (base + t) * ROW;
+        real *row = moment_of(p, sequence, t);
         row[AT_GUESS + m] = guess_at(d, here.sequence, t, m, row[AT_TEACHER + m]);
     }
 }
 
 // The teacher instead of what did not converge: solve.cu begins there.
-INLINE void give_up(const solve_problem &p, const worker &me, const stretch &here, size_t base)
+INLINE void give_up(const solve_problem &p, const worker &me, const stretch &here, size_t sequence)
 {
     for (int i = (me.warp % GROUP) * 32 + me.lane; i < (here.last - here.first) * M; i += 32 * GROUP) {
-        real *row = p.rows + (base + here.first + 1 + i / M) * ROW;
+        real *row = moment_of(p, sequence, here.first + 1 + i / M);
         row[AT_GUESS + i % M] = row[AT_TEACHER + i % M];
     }
 }
 
 // ---- linearise --------------------------------------------------------------------------------------------
 
-INLINE unsigned *masks_of(const solve_problem &p, size_t base, int t)
-{
-    return p.masks + (base - base / (p.T + 1) + t) * MASKS; // T rows of masks per sequence, T + 1 of states
-}
-
 // Which hidden units are on at every step of a chunk, and r_{t+1}.  Steps are independent: the warps of a group take turns.
-INLINE void linearise(const solve_problem &p, const worker &me, const stretch &here, size_t base)
+INLINE void linearise(const solve_problem &p, const worker &me, const stretch &here, size_t sequence)
 {
     tools with;
     real b[UNITS];
@@ -191,7 +197,7 @@ INLINE void linearise(const solve_problem &p, const worker &me, const stretch &h
         b[u] = weight<PACK_b>(me, 32 * u + me.lane);
 #pragma unroll 1
     for (int t = here.first + me.warp % GROUP; t < here.last; t += GROUP) {
-        real *row = p.rows + (base + t) * ROW;
+        real *row = moment_of(p, sequence, t);
         real f[ROW_BLOCKS], teacher[ROW_BLOCKS], next[ROW_BLOCKS], reach[UNITS], phi[UNITS], sum[ROW_BLOCKS];
         unsigned masks[MASKS];
         load_rows(me, row + AT_GUESS, f);
@@ -206,11 +212,11 @@ INLINE void linearise(const solve_problem &p, const worker &me, const stretch &h
             if (me.row[k] >= 0) {
                 real drive = weight<PACK_h>(me, me.row[k]);
                 for (int i = 0; i < K; i++)
-                    drive += weight<PACK_C>(me, i * MP + me.row[k]) * p.s[(base - base / (p.T + 1) + t) * K + i];
+                    drive += weight<PACK_C>(me, i * MP + me.row[k]) * p.s[(sequence * p.T + t) * K + i];
                 row[ROW + AT_LAG + me.row[k]] = (f[k] + ((with.A1[k] * f[k] + drive) + sum[k])) - next[k];
             }
         if (me.lane == 0)
-            store_masks(masks_of(p, base, t), masks);
+            store_masks(masks_of(p, sequence, t), masks);
     }
 }
 
@@ -328,7 +334,7 @@ INLINE void step_column(const worker &me, column &x, int first, const unsigned *
 }
 
 // The map of a chunk: every column goes along by itself.
-INLINE void compose(const solve_problem &p, const worker &me, const stretch &here, size_t base, real *map)
+INLINE void compose(const solve_problem &p, const worker &me, const stretch &here, size_t sequence, real *map)
 {
     const int member = own_thread() % (32 * GROUP), first = member % SHARES * QUADS_HELD;
 #pragma unroll 1
@@ -342,11 +348,11 @@ INLINE void compose(const solve_problem &p, const worker &me, const stretch &her
                 x.a[q].a[k] = c < M && 4 * (first + q) + k == c ? 1 : 0;
 #pragma unroll 1
         for (int t = here.first; t < here.last; t++) {
-            const real *lag = p.rows + (base + t + 1) * ROW + AT_LAG;
+            const real *lag = moment_of(p, sequence, t + 1) + AT_LAG;
             const real a = strength(p, t);
             if (a != 0)
                 force_column(me, x, first, a);
-            step_column(me, x, first, masks_of(p, base, t));
+            step_column(me, x, first, masks_of(p, sequence, t));
             if (c == M)
 #pragma unroll
                 for (int q = 0; q < QUADS_HELD; q++)
@@ -378,16 +384,16 @@ INLINE real diagonal_at(const worker &me, int m, const unsigned *masks, real a)
     return sum;
 }
 
-INLINE void compose(const solve_problem &p, const worker &me, const stretch &here, size_t base, real *map)
+INLINE void compose(const solve_problem &p, const worker &me, const stretch &here, size_t sequence, real *map)
 {
 #pragma unroll 1
     for (int m = me.lane; m < M; m += 32) {
         real product = 1, shift = 0;
 #pragma unroll 1
         for (int t = here.first; t < here.last; t++) {
-            const real j = diagonal_at(me, m, masks_of(p, base, t), strength(p, t));
+            const real j = diagonal_at(me, m, masks_of(p, sequence, t), strength(p, t));
             product *= j;
-            shift = j * shift + p.rows[(base + t + 1) * ROW + AT_LAG + m];
+            shift = j * shift + moment_of(p, sequence, t + 1)[AT_LAG + m];
         }
         map[m] = product;
         map[MP + m] = shift;
@@ -585,18 +591,18 @@ INLINE void step_change(const solve_problem &p, const worker &me, const tools &w
 }
 
 // Move a chunk's guess by dz; `change`: dz at its start.  Returns the largest |dz|, as magnitude bits.
-INLINE unsigned sweep(const solve_problem &p, const worker &me, const stretch &here, size_t base, real (&change)[ROW_BLOCKS])
+INLINE unsigned sweep(const solve_problem &p, const worker &me, const stretch &here, size_t sequence, real (&change)[ROW_BLOCKS])
 {
     tools with;
     take_tools(with, me, true);
     unsigned largest = 0;
 #pragma unroll 1
     for (int t = here.first; t < here.last; t++) {
-        real *row = p.rows + (base + t + 1) * ROW;
+        real *row = moment_of(p, sequence, t + 1);
         real lag[ROW_BLOCKS], z[ROW_BLOCKS];
         load_rows(me, row + AT_LAG, lag); // on their way while the step is worked on
         load_rows(me, row + AT_GUESS, z);
-        step_change(p, me, with, change, masks_of(p, base, t), t, lag);
+        step_change(p, me, with, change, masks_of(p, sequence, t), t, lag);
 #pragma unroll
         for (int k = 0; k < ROW_BLOCKS; k++)
             if (me.row[k] >= 0) {
@@ -615,11 +621,11 @@ INLINE unsigned sweep(const solve_problem &p, const worker &me, const stretch &h
 INLINE void make_maps(const deer_problem &d, const deer_work &work, deer_memory &memory)
 {
     const worker me = take_place(d.solve, work.replica);
-    for_chunks(d, work, [&](int, const stretch &here, size_t base) { linearise(d.solve, me, here, base); });
+    for_chunks(d, work, [&](int, const stretch &here, size_t sequence) { linearise(d.solve, me, here, sequence); });
     __syncthreads();
     if (d.solve.chunks == 1)
         return;
-    for_chunks(d, work, [&](int item, const stretch &here, size_t base) { compose(d.solve, me, here, base, map_of_chunk(d, work, item)); });
+    for_chunks(d, work, [&](int item, const stretch &here, size_t sequence) { compose(d.solve, me, here, sequence, map_of_chunk(d, work, item)); });
     __syncthreads();
 #if GROUPS > 1
     fold(d, work, memory);
@@ -636,14 +642,14 @@ INLINE void move_all(const deer_problem &d, const deer_work &work, deer_memory &
     if (p.chunks > 1)
         join(d, work, memory);
     const worker me = take_place(p, work.replica);
-    for_chunks(d, work, [&](int, const stretch &here, size_t base) {
+    for_chunks(d, work, [&](int, const stretch &here, size_t sequence) {
         if (me.warp % GROUP != 0)
             return;
         real change[ROW_BLOCKS];
 #pragma unroll
         for (int k = 0; k < ROW_BLOCKS; k++)
             change[k] = p.chunks > 1 && me.row[k] >= 0 ? memory.start[me.warp / GROUP][me.row[k]] : real(0);
-        const unsigned largest = sweep(p, me, here, base, change);
+        const unsigned largest = sweep(p, me, here, sequence, change);
         if (me.lane == 0)
             atomicMax(changes_of(d, work, work.iteration) + here.sequence, largest);
     });
@@ -671,10 +677,10 @@ INLINE void look(const deer_problem &d, const deer_work &work, deer_memory &memo
 INLINE void drop(const deer_problem &d, const deer_work &work, bool ended)
 {
     const worker me = take_place(d.solve, work.replica);
-    for_chunks(d, work, [&](int, const stretch &here, size_t base) {
+    for_chunks(d, work, [&](int, const stretch &here, size_t sequence) {
         const unsigned change = __ldcg(changes_of(d, work, work.iteration) + here.sequence);
         if (is_lost(change) || (ended && is_open(d.solve, change)))
-            give_up(d.solve, me, here, base);
+            give_up(d.solve, me, here, sequence);
     });
 }
 
@@ -683,7 +689,7 @@ INLINE void iterate(const deer_problem &d, deer_work &work, deer_memory &memory)
     const solve_problem &p = d.solve;
     unsigned *arrived = p.arrived + (size_t)work.replica * MEETING_WORDS + MEETING_WORDS - 1; // border.cuh leaves this one
     const worker me = take_place(p, work.replica);
-    for_chunks(d, work, [&](int, const stretch &here, size_t base) { guess(d, me, here, base); });
+    for_chunks(d, work, [&](int, const stretch &here, size_t sequence) { guess(d, me, here, sequence); });
     for (int i = own_thread(); i < 3 * p.batch && work.block == 0; i += THREADS)
         __stcg(changes_of(d, work, 0) + i, 0u);
     team_barrier(arrived, p.blocks, memory.phase);
