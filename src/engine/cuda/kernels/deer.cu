@@ -15,7 +15,7 @@
 // variant: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DDIAGONAL=0
 // variant: -DREAL_BITS=32 -DM=10 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DDIAGONAL=0
 // variant: -DREAL_BITS=32 -DM=128 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DDIAGONAL=0
-// variant: -DREAL_BITS=64 -DM=128 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DDIAGONAL=0
+// variant: -DREAL_BITS=64 -DM=32 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DDIAGONAL=0
 // variant: -DREAL_BITS=64 -DM=5 -DN=3 -DL=50 -DK=2 -DCLIPPED=1 -DDIAGONAL=0
 // variant: -DREAL_BITS=32 -DM=10 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DDIAGONAL=1
 #if !defined REAL_BITS || !defined M || !defined N || !defined L || !defined K || !defined CLIPPED || !defined DIAGONAL
@@ -41,6 +41,8 @@
 #define MAP    (DIAGONAL ? 2 * MP : COLUMNS * MP)   // X by columns, or its diagonal; then the shift
 #define ABREAST (QUADS_HELD * REGISTERS_PER_REAL > 3 ? 2 : 4) // hidden units that a column meets at once
 
+#define LOADS_AHEAD (ROW_BLOCKS == 1)               // registers are left for what a step needs at its end
+
 enum { START_PINV, START_ZERO, START_NORMAL };      // ant_start of solve.h
 enum { PURPOSE_NEWTON_START = 5 };                  // of base/random.h
 
@@ -58,12 +60,20 @@ struct deer_problem { // mirrored in deer.c
 #define PUSH_HELD    (PUSH_COLUMNS < 4 ? PUSH_COLUMNS : 4) // those that are fetched ahead
 static_assert(MP <= THREADS, "a thread for every latent unit");
 
+struct deer_work { // which chunks a block has; in shared memory, so that nothing of it stays in registers meanwhile
+    int workers, items; // groups of the team; chunks of all sequences
+    int first;          // number of the block's first group
+    int replica, block;
+    int iteration;
+};
+
 struct alignas(16) deer_memory {
     warp_memory warp[WARPS];
     real vector[MP];
     real start[GROUPS][MP]; // dz where every chunk starts
     real partial[DIAGONAL ? 1 : PUSH_SHARES][MP];
     real product[GROUPS > 1 ? MAP : 1];
+    deer_work work;
     unsigned phase;      // barriers passed
     unsigned open, lost; // sequences that have not converged; that are not finite, ever
     unsigned last;       // the largest last |dz| of a sequence
@@ -75,13 +85,6 @@ INLINE deer_memory &deer_room()
 {
     return *reinterpret_cast<deer_memory *>(block_bytes() + STAGED_BYTES);
 }
-
-struct deer_work { // which chunks a block has
-    int workers, items; // groups of the team; chunks of all sequences
-    int first;          // number of the block's first group
-    int replica, block;
-    int iteration;
-};
 
 INLINE worker take_place(const solve_problem &p, int replica)
 {
@@ -123,14 +126,14 @@ INLINE bool runs(const deer_problem &d, const deer_work &work, int sequence)
     return work.iteration == 0 || is_open(d.solve, __ldcg(changes_of(d, work, work.iteration - 1) + sequence));
 }
 
-// Call `act` for every chunk of this warp's group: with its number, the chunk, and its sequence among those of all replicas.
+// Call `act` for every chunk of this warp's group: with its number, the warp's view, the chunk, and its sequence among those of all replicas.
 template <class action> INLINE void for_chunks(const deer_problem &d, const deer_work &work, action act)
 {
     const solve_problem &p = d.solve;
     for (int item = work.first + own_warp() / GROUP; item < work.items; item += work.workers) {
         const stretch here = find_stretch(p, item, work.items);
         if (runs(d, work, here.sequence))
-            act(item, here, (size_t)work.replica * p.batch + here.sequence);
+            act(item, take_place(p, work.replica), here, (size_t)work.replica * p.batch + here.sequence);
     }
 }
 
@@ -202,11 +205,14 @@ INLINE void linearise(const solve_problem &p, const worker &me, const stretch &h
         unsigned masks[MASKS];
         load_rows(me, row + AT_GUESS, f);
         load_rows(me, row + AT_TEACHER, teacher);
-        load_rows(me, row + ROW + AT_GUESS, next);
+        if (LOADS_AHEAD)
+            load_rows(me, row + ROW + AT_GUESS, next);
         force(me, with, f, teacher, strength(p, t));
         to_units(with.to_units, broadcast(me, f, 0), reach);
         activate(b, reach, phi, masks);
         gather_rows(me, with, phi, sum);
+        if (!LOADS_AHEAD)
+            load_rows(me, row + ROW + AT_GUESS, next);
 #pragma unroll
         for (int k = 0; k < ROW_BLOCKS; k++)
             if (me.row[k] >= 0) {
@@ -600,9 +606,12 @@ INLINE unsigned sweep(const solve_problem &p, const worker &me, const stretch &h
     for (int t = here.first; t < here.last; t++) {
         real *row = moment_of(p, sequence, t + 1);
         real lag[ROW_BLOCKS], z[ROW_BLOCKS];
-        load_rows(me, row + AT_LAG, lag); // on their way while the step is worked on
-        load_rows(me, row + AT_GUESS, z);
+        load_rows(me, row + AT_LAG, lag);
+        if (LOADS_AHEAD)
+            load_rows(me, row + AT_GUESS, z);
         step_change(p, me, with, change, masks_of(p, sequence, t), t, lag);
+        if (!LOADS_AHEAD)
+            load_rows(me, row + AT_GUESS, z);
 #pragma unroll
         for (int k = 0; k < ROW_BLOCKS; k++)
             if (me.row[k] >= 0) {
@@ -620,12 +629,13 @@ INLINE unsigned sweep(const solve_problem &p, const worker &me, const stretch &h
 // The maps of all chunks, and of blocks.
 INLINE void make_maps(const deer_problem &d, const deer_work &work, deer_memory &memory)
 {
-    const worker me = take_place(d.solve, work.replica);
-    for_chunks(d, work, [&](int, const stretch &here, size_t sequence) { linearise(d.solve, me, here, sequence); });
+    for_chunks(d, work, [&](int, const worker &me, const stretch &here, size_t sequence) { linearise(d.solve, me, here, sequence); });
     __syncthreads();
     if (d.solve.chunks == 1)
         return;
-    for_chunks(d, work, [&](int item, const stretch &here, size_t sequence) { compose(d.solve, me, here, sequence, map_of_chunk(d, work, item)); });
+    for_chunks(d, work, [&](int item, const worker &me, const stretch &here, size_t sequence) {
+        compose(d.solve, me, here, sequence, map_of_chunk(d, work, item));
+    });
     __syncthreads();
 #if GROUPS > 1
     fold(d, work, memory);
@@ -641,8 +651,7 @@ INLINE void move_all(const deer_problem &d, const deer_work &work, deer_memory &
             __stcg(changes_of(d, work, work.iteration + 1) + i, 0u); // the iteration that last looked at it is over
     if (p.chunks > 1)
         join(d, work, memory);
-    const worker me = take_place(p, work.replica);
-    for_chunks(d, work, [&](int, const stretch &here, size_t sequence) {
+    for_chunks(d, work, [&](int, const worker &me, const stretch &here, size_t sequence) {
         if (me.warp % GROUP != 0)
             return;
         real change[ROW_BLOCKS];
@@ -676,24 +685,22 @@ INLINE void look(const deer_problem &d, const deer_work &work, deer_memory &memo
 // Where a sequence was lost, or is still open at the end, begin again at the teacher.
 INLINE void drop(const deer_problem &d, const deer_work &work, bool ended)
 {
-    const worker me = take_place(d.solve, work.replica);
-    for_chunks(d, work, [&](int, const stretch &here, size_t sequence) {
+    for_chunks(d, work, [&](int, const worker &me, const stretch &here, size_t sequence) {
         const unsigned change = __ldcg(changes_of(d, work, work.iteration) + here.sequence);
         if (is_lost(change) || (ended && is_open(d.solve, change)))
             give_up(d.solve, me, here, sequence);
     });
 }
 
-INLINE void iterate(const deer_problem &d, deer_work &work, deer_memory &memory)
+INLINE void iterate(const deer_problem &d, const deer_work &work, deer_memory &memory)
 {
     const solve_problem &p = d.solve;
     unsigned *arrived = p.arrived + (size_t)work.replica * MEETING_WORDS + MEETING_WORDS - 1; // border.cuh leaves this one
-    const worker me = take_place(p, work.replica);
-    for_chunks(d, work, [&](int, const stretch &here, size_t sequence) { guess(d, me, here, sequence); });
+    for_chunks(d, work, [&](int, const worker &me, const stretch &here, size_t sequence) { guess(d, me, here, sequence); });
     for (int i = own_thread(); i < 3 * p.batch && work.block == 0; i += THREADS)
         __stcg(changes_of(d, work, 0) + i, 0u);
     team_barrier(arrived, p.blocks, memory.phase);
-    for (;; work.iteration++) {
+    for (;;) {
         make_maps(d, work, memory);
         team_barrier(arrived, p.blocks, memory.phase);
         move_all(d, work, memory);
@@ -704,6 +711,10 @@ INLINE void iterate(const deer_problem &d, deer_work &work, deer_memory &memory)
             drop(d, work, ended);
         if (ended)
             return;
+        __syncthreads();
+        if (own_thread() == 0)
+            memory.work.iteration++;
+        __syncthreads();
     }
 }
 
@@ -719,16 +730,17 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) deer(const __grid_const
         for (int i = 4 * own_thread(); i < STAGE_COUNT; i += 4 * THREADS)
             store4(reinterpret_cast<real *>(block_bytes()) + i, load4(p.pack + (size_t)replica * PACK + i));
 #endif
-        if (own_thread() == 0)
+        if (own_thread() == 0) {
+            memory.work = {p.blocks * GROUPS, p.batch * p.chunks, block * GROUPS, replica, block, 0};
             memory.phase = memory.open = memory.lost = memory.last = 0;
+        }
         for (int i = own_thread(); i < WARPS * (int)(sizeof(warp_memory) / sizeof(real)); i += THREADS)
             reinterpret_cast<real *>(memory.warp)[i] = 0; // padding of vectors counts as zero
         __syncthreads();
-        deer_work work = {p.blocks * GROUPS, p.batch * p.chunks, block * GROUPS, replica, block, 0};
-        iterate(d, work, memory);
+        iterate(d, memory.work, memory);
         if (block == 0 && own_thread() == 0) {
             double *facts = p.facts + FACTS * replica;
-            facts[FACT_ITERATIONS] = work.iteration + 1;
+            facts[FACT_ITERATIONS] = memory.work.iteration + 1;
             facts[FACT_LAST_JUMP] = __uint_as_float(memory.last);
             facts[FACT_CONVERGED] = memory.open + memory.lost == 0;
             facts[FACT_FALLBACKS] = p.fallback ? memory.open + memory.lost : 0;
