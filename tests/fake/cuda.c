@@ -166,6 +166,8 @@ ant_cu_result cuMemAlloc_v2(ant_cu_pointer *address, size_t bytes)
 {
     void *memory = mode("full") ? NULL : malloc(bytes);
     *address = (ant_cu_pointer)(uintptr_t)memory;
+    if (memory != NULL)
+        memset(memory, 0x7f, bytes); /* what somebody left there */
     return memory == NULL ? 2 : 0;
 }
 

@@ -10,6 +10,9 @@ const emulated_kernel *emulated_kernels;
 const emulated_variable *emulated_variables;
 double emulated_dynamic_shared[32768];
 
+/* Shared memory begins with what somebody left there: as a number huge, as a count far from any that is due. */
+enum { RUBBISH = 0x7f };
+
 /* What the threads of a block share. */
 struct emulated_block {
     fiber_barrier all, warp[32];
@@ -158,9 +161,11 @@ extern "C" bool emulate(const char *source, const char *options, const char *nam
     start s = {kernel, arguments, std::vector<emulated_block>(teams)};
     for (emulated_block &b : s.blocks) {
         b.all.count = threads;
+        std::memset(b.bytes, RUBBISH, sizeof b.bytes);
         for (unsigned w = 0; w < warps; w++)
             b.warp[w].count = std::min(32u, threads - 32 * w);
     }
+    std::memset(emulated_dynamic_shared, RUBBISH, sizeof emulated_dynamic_shared);
     fibers_share(&threadIdx, sizeof threadIdx);
     fibers_share(&blockIdx, sizeof blockIdx);
     fibers_share(&own, sizeof own);

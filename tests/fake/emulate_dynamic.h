@@ -39,6 +39,7 @@ static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w)
 #define leave_near      ptx_leave_near
 #define look_near       ptx_look_near
 #define own_thread      ptx_own_thread
+#define own_warp        ptx_own_warp
 #define team_barrier    ptx_team_barrier
 #include "../../src/engine/cuda/kernels/common.cuh"
 #undef load4
@@ -52,6 +53,7 @@ static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w)
 #undef leave_near
 #undef look_near
 #undef own_thread
+#undef own_warp
 #undef team_barrier
 
 /* Number by number: the copy of a whole structure may become a call of memcpy, at which ThreadSanitizer does
@@ -102,6 +104,10 @@ static inline void __nanosleep(unsigned)
 INLINE int own_thread()
 {
     return (int)threadIdx.x;
+}
+INLINE int own_warp()
+{
+    return __shfl_sync(ALL_LANES, own_thread() / 32, 0); /* hangs unless all lanes ask */
 }
 INLINE void team_barrier(unsigned *arrived, unsigned blocks, unsigned &phase)
 {

@@ -133,7 +133,7 @@ INLINE tile identity_tile(tile_place at)
     for (int r = 0; r < TILE_ROWS; r++)
 #pragma unroll
         for (int k = 0; k < 4; k++)
-            out.a[r][k] = at.row + r * TILE_STRIDE == 4 * at.quad + k ? 1 : 0;
+            out.a[r][k] = at.row + r * TILE_STRIDE == 4 * at.quad + k ? real(1) : real(0);
     return out;
 }
 
