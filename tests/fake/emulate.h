@@ -20,6 +20,10 @@
 #define __global__
 #define __device__
 #define __forceinline__ inline
+#define __noinline__
+#ifndef __clang__
+#define __builtin_assume(fact) ((void)0)
+#endif
 #define __launch_bounds__(...)
 #define __shared__   static
 #define __constant__ static

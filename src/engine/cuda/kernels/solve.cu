@@ -38,8 +38,8 @@ union alignas(16) phase_memory {
 // The team of this block; asked for where it is needed, so that nothing of it stays in registers meanwhile.
 INLINE border_team team_of(const solve_problem &p, const block_work &work)
 {
-    const size_t replica = work.replica, groups = (p.blocks + p.group - 1) / p.group;
-    return {p.records + replica * (2 * p.blocks + groups) * RECORD,
+    const size_t replica = work.replica;
+    return {p.records + replica * 3 * p.blocks * RECORD,
             p.starts + replica * 2 * p.blocks * M * WORDS,
             p.arrived + replica * MEETING_WORDS,
             p.staged ? SHARED_BYTES : 0,
@@ -114,7 +114,7 @@ INLINE void begin(const solve_problem &p, const block_work &work, bool back)
     const worker me = hire(p, work);
     const int place = back ? WARPS - 1 - me.warp : me.warp;
     border_memory &border = kept_room().border[back];
-    const stretch here = find_stretch(p, work.first + me.warp, work.items);
+    const stretch here = stretch_of(p, work, me.warp);
     real in[ROW_BLOCKS];
 #pragma unroll
     for (int k = 0; k < ROW_BLOCKS; k++)
@@ -139,7 +139,7 @@ INLINE void begin(const solve_problem &p, const block_work &work, bool back)
 INLINE void pass_forward(const solve_problem &p, const block_work &work, bool renew, int followed)
 {
     const worker me = hire(p, work);
-    const stretch here = find_stretch(p, work.first + me.warp, work.items);
+    const stretch here = stretch_of(p, work, me.warp);
     real out[ROW_BLOCKS], diagonal[ROW_BLOCKS];
 #pragma unroll
     for (int k = 0; k < ROW_BLOCKS; k++)
@@ -162,7 +162,7 @@ INLINE void pass_forward(const solve_problem &p, const block_work &work, bool re
 INLINE void pass_backward(const solve_problem &p, const block_work &work)
 {
     const worker me = hire(p, work);
-    const stretch here = find_stretch(p, work.first + me.warp, work.items);
+    const stretch here = stretch_of(p, work, me.warp);
     const int place = WARPS - 1 - me.warp;
     real out[ROW_BLOCKS];
 #pragma unroll
@@ -236,7 +236,7 @@ INLINE void solve_forward(const solve_problem &p, const block_work &work)
         if (look_forward(p, work))
             return;
         correct_starts<false>(side_of(p, work, false), plain, [&](int place, int m, real) {
-            const stretch here = find_stretch(p, work.first + place, work.items);
+            const stretch here = stretch_of(p, work, place);
             return here.works ? p.rows[(find_sequence(p, work, here) * (p.T + 1) + here.first) * ROW + AT_TEACHER + m] : real(0);
         });
     }
@@ -249,7 +249,7 @@ template <class action> INLINE void for_shares(const solve_problem &p, const blo
 {
     const worker me = hire(p, work);
     for (int i = me.warp; i < me.warp + (me.shadow ? PER_SHADOW : 1) && i < WARPS; i++) {
-        const stretch here = find_stretch(p, work.first + i, work.items);
+        const stretch here = stretch_of(p, work, i);
         if (here.works)
             act(me, share_of(here, me.shadow), find_sequence(p, work, here));
     }
@@ -303,6 +303,8 @@ INLINE void solve_all(const solve_problem &p, const block_work &work)
     kept_memory &kept = kept_room();
     if (own_thread() == 0)
         kept.forward = {0, 0, 0, 1 / real(0), 0, 0, false};
+    if (own_thread() < WARPS)
+        kept.stretches[own_thread()] = find_stretch(p, work.first + own_thread(), work.items);
     __syncthreads();
     for (int rounds = 0;; rounds++) {
         if (rounds == 0)
