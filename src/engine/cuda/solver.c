@@ -184,7 +184,7 @@ static void describe(ant_cuda_solver *s, const ant_cuda_pass *pass)
     memcpy(s->problem, &q, sizeof q);
 }
 
-static antler_status create(ant_cuda_pass *pass)
+static antler_status compile_pass(ant_cuda_pass *pass)
 {
     const ant_engine_learning *work = pass->work;
     const antler_settings *set = work->settings;
@@ -198,7 +198,12 @@ static antler_status create(ant_cuda_pass *pass)
                            .batch = set->batch_size,
                            .replicas = work->replicas,
                            .real_bytes = pass->real_bytes};
-    ANT_TRY(choose(s, work));
+    return choose(s, work);
+}
+
+static antler_status create(ant_cuda_pass *pass)
+{
+    ant_cuda_solver *s = pass->own;
     ANT_TRY(choose_grid(s));
     ANT_TRY(allocate(s, pass));
     describe(s, pass);
@@ -232,6 +237,7 @@ static antler_status launch(ant_cuda_pass *pass)
 
 const ant_cuda_kind ant_cuda_kind_shplrnn = {
     .update = "update.cu",
+    .compile = compile_pass,
     .create = create,
     .destroy = destroy,
     .launch = launch,
