@@ -153,6 +153,10 @@ template <class T> void __stcg(T *to, T value)
 {
     *to = value;
 }
+template <class T> void atomicAdd(T *to, T value)
+{
+    __atomic_fetch_add(to, value, __ATOMIC_RELAXED);
+}
 template <class T> void atomicMax(T *to, T value)
 {
     T seen = __atomic_load_n(to, __ATOMIC_RELAXED);

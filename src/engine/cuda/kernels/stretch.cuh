@@ -13,6 +13,7 @@
 #define AT_FORCED  MP            // z~_t
 #define AT_TEACHER (2 * MP)      // z-bar_t; later the direct part of v_t
 #define AT_V       (3 * MP)      // dloss / dz_t
+#define AT_GUESS   AT_V          // before that, z_t as deer.cu found it
 #define AT_W       (4 * MP)      // dloss / dz~_t
 #define AT_E       (5 * MP)      // x_t - B z_t
 #define AT_Y       (5 * MP + NP) // dloss / de_t
