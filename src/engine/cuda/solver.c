@@ -198,7 +198,7 @@ static antler_status create(ant_cuda_pass *pass)
     const ant_cuda_problem_f64 problem = describe(s, pass);
     pass->solver = s->plan.solver;
     pass->choice = s->plan.choice;
-    if (ant_cuda_deer_wanted(set))
+    if (ant_cuda_deer_wanted(pass->work->settings))
         ANT_TRY(ant_cuda_deer_create(pass, &problem, s->plan.chunks, &s->deer));
     pass->weights = s->packs.address;
     pass->sums = s->totals.address;
