@@ -20,7 +20,6 @@
 #define __global__
 #define __device__
 #define __forceinline__ inline
-#define __noinline__    __attribute__((noinline))
 #ifndef __clang__
 #define __builtin_assume(fact) ((void)0)
 #endif
@@ -86,6 +85,7 @@ template <class T> T __ldg(const T *from)
 }
 
 /* What solve.cu and update.cu need besides. */
+#define __noinline__ __attribute__((noinline))
 #define __grid_constant__
 struct alignas(16) uint4 {
     unsigned x, y, z, w;
