@@ -125,7 +125,7 @@ struct alignas(16) kept_memory {
 struct alignas(16) walk_memory {
     warp_memory warp[WARPS];
     chain_memory chain;
-#if SHADOWS && !WHOLE_J
+#if SHADOWS && !TENSOR
     real jacobian[WARPS + 1][MATRIX]; // the last one: of lanes without a stretch
 #endif
 };
@@ -438,8 +438,8 @@ INLINE void look_out(trail &behind, unsigned step, int lane, bool acts, unsigned
     }
 }
 
-// The masks of a step, which `words` may have already.  By whole warps; acts: this lane's group has such a step.
-INLINE void find_masks(trail &behind, unsigned step, int lane, bool acts, unsigned long long (&words)[WATCHED], unsigned (&masks)[MASKS])
+// Wait for the words of a step, which may be there already.  By whole warps; acts: this lane's group has such a step.
+INLINE void wait_for_masks(trail &behind, unsigned step, int lane, bool acts, unsigned long long (&words)[WATCHED])
 {
     for (;;) {
         bool there = true;
@@ -451,12 +451,18 @@ INLINE void find_masks(trail &behind, unsigned step, int lane, bool acts, unsign
         __nanosleep(40); // the walkers need the memory more than this question
         look_out(behind, step, lane, acts, words);
     }
-#pragma unroll
-    for (int k = 0; k < MASKS; k++)
-        masks[k] = __shfl_sync(ALL_LANES, (unsigned)words[k / TANGENT_LANES], k % TANGENT_LANES, TANGENT_LANES);
 }
 
-// X of some stretches, a group of lanes for each, step after step as soon as they are made.  passes: those that were followed before.
+// The masks that a group of lanes found; with one tangent per lane its own group.
+INLINE void take_masks(const unsigned long long (&words)[WATCHED], int group, unsigned (&masks)[MASKS])
+{
+#pragma unroll
+    for (int k = 0; k < MASKS; k++)
+        masks[k] = __shfl_sync(ALL_LANES, (unsigned)words[k / TANGENT_LANES], TANGENTS > 1 ? group * TANGENT_LANES + k % TANGENT_LANES : k % TANGENT_LANES,
+                               TANGENTS > 1 ? 32 : TANGENT_LANES);
+}
+
+// X of some stretches, step after step as soon as they are made.  A group of lanes watches each of them.  passes: those that were followed before.
 INLINE void follow(const solve_problem &p, const worker &me, const block_work &work, unsigned passes)
 {
     walk_memory &memory = walking_room();
@@ -464,31 +470,46 @@ INLINE void follow(const solve_problem &p, const worker &me, const block_work &w
     const int wanted = me.warp + me.lane / TANGENT_LANES, warp = wanted < WARPS ? wanted : WARPS - 1;
     const stretch here = find_stretch(p, wanted < WARPS ? work.first + warp : work.items, work.items);
     const unsigned steps = here.works ? (unsigned)(here.last - here.first) : 0;
-    const unsigned longest = __reduce_max_sync(ALL_LANES, steps), common = ~__reduce_max_sync(ALL_LANES, ~steps);
+    const unsigned longest = __reduce_max_sync(ALL_LANES, steps); // lengths differ by one, and some groups have no stretch
     trail &behind = memory.warp[warp].behind;
-#if WHOLE_J
-    real *J = nullptr, *X = kept_room().tangent[warp];
-#else
-    real *J = memory.jacobian[wanted < WARPS ? warp : WARPS], *X = wanted < WARPS ? kept_room().tangent[warp] : memory.jacobian[WARPS];
-#endif
-    unsigned masks[MASKS];
+    unsigned count[TANGENTS];
+    int first[TANGENTS];
+    tangent derivative[TANGENTS];
     unsigned long long words[WATCHED] = {};
-    tangent derivative;
-    tangent_begin(derivative, me.lane, J, X);
-    const auto advance = [&](unsigned i, bool acts) {
+#pragma unroll
+    for (int s = 0; s < TANGENTS; s++) {
+        count[s] = TANGENTS > 1 ? __shfl_sync(ALL_LANES, steps, s * TANGENT_LANES) : steps;
+        first[s] = TANGENTS > 1 ? __shfl_sync(ALL_LANES, here.first, s * TANGENT_LANES) : here.first;
+#if TENSOR
+        tangent_begin(derivative[s], me.lane, me.staged);
+#else
+        tangent_begin(derivative[s], me.lane, memory.jacobian[wanted < WARPS ? warp : WARPS], wanted < WARPS ? kept_room().tangent[warp] : memory.jacobian[WARPS]);
+#endif
+    }
+    for (unsigned i = 0; i < longest; i++) {
         const unsigned step = passes * steps + i + 1;
-        find_masks(behind, step, me.lane, acts, words, masks);
-        look_out(behind, step + 1, me.lane, acts && i + 1 < steps, words); // ahead, while there is other work
-        tangent_step(derivative, me.staged, masks, strength.at(here.first + (int)i), acts);
-        if (acts && step % (TRAIL / 4) == 0 && me.lane % TANGENT_LANES == 0)
+        unsigned masks[TANGENTS][MASKS];
+        wait_for_masks(behind, step, me.lane, i < steps, words);
+#pragma unroll
+        for (int s = 0; s < TANGENTS; s++)
+            take_masks(words, s, masks[s]);
+        look_out(behind, step + 1, me.lane, i + 1 < steps, words); // ahead, while there is other work
+#pragma unroll
+        for (int s = 0; s < TANGENTS; s++)
+            if (i < count[s])
+                tangent_turn(derivative[s], me.staged, masks[s], strength.at(first[s] + (int)i));
+#pragma unroll
+        for (int s = 0; s < TANGENTS; s++)
+            tangent_advance(derivative[s], i < count[s]);
+        if (i < steps && step % (TRAIL / 4) == 0 && me.lane % TANGENT_LANES == 0)
             leave_near(&behind.read, 0, step);
-    };
-    for (unsigned i = 0; i < common; i++)
-        advance(i, true);
-    for (unsigned i = common; i < longest; i++) // lengths differ by one, and some groups have no stretch
-        advance(i, i < steps);
-    if (wanted < WARPS)
-        tangent_end(derivative, me.lane, X);
+    }
+#if TENSOR
+#pragma unroll
+    for (int s = 0; s < TANGENTS; s++)
+        if (me.warp + s < WARPS)
+            tangent_end(derivative[s], kept_room().tangent[me.warp + s]);
+#endif
     __syncwarp();
 }
 #endif
