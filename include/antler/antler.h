@@ -620,7 +620,7 @@ typedef struct antler_generate_opts {
     antler_progress progress;
     size_t orbits;        /* >= 1.  More than one: their warm-ups begin at rows spread evenly from `first` to
                              the last that leaves room for a warm-up and the inputs.  Default 1 */
-    antler_device device; /* a GPU runs orbits of a shPLRNN side by side.  Default ANTLER_DEVICE_AUTO */
+    antler_device device; /* a GPU runs orbits side by side.  Default ANTLER_DEVICE_AUTO */
 } antler_generate_opts;
 
 ANTLER_API void antler_generate_opts_default(antler_generate_opts *opts);
@@ -653,7 +653,7 @@ typedef struct antler_lyapunov_opts {
     size_t interval;  /* steps between two orthonormalisations, >= 1.  Default 1, which is always safe */
     size_t exponents; /* the leading ones; 0: all of up to 256 states, else 32.  Default 0 */
     antler_progress progress;
-    antler_device device; /* for a shPLRNN; AUTO takes a GPU from M = 32 on when it pays.  Default AUTO */
+    antler_device device; /* AUTO takes a GPU for many or long tangent vectors when it pays.  Default AUTO */
 } antler_lyapunov_opts;
 
 ANTLER_API void antler_lyapunov_opts_default(antler_lyapunov_opts *opts);
@@ -685,7 +685,7 @@ typedef struct antler_rmse_opts {
     size_t warmup;        /* T_w rows before each.  Default ANTLER_WARMUP_AUTO */
     bool model_units;     /* take the values of the series as they stand.  Default false */
     bool user_units;      /* report in user units.  Default false */
-    antler_device device; /* a GPU runs the windows of a shPLRNN side by side.  Default ANTLER_DEVICE_AUTO */
+    antler_device device; /* a GPU runs the windows side by side.  Default ANTLER_DEVICE_AUTO */
 } antler_rmse_opts;
 
 ANTLER_API void antler_rmse_opts_default(antler_rmse_opts *opts);

@@ -40,6 +40,7 @@ static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w)
 #define leave_near      ptx_leave_near
 #define look_near       ptx_look_near
 #define own_thread      ptx_own_thread
+#define own_warp        ptx_own_warp
 #define team_barrier    ptx_team_barrier
 #define multiply_tiles  ptx_multiply_tiles
 #include "../../src/engine/cuda/kernels/common.cuh"
@@ -55,6 +56,7 @@ static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w)
 #undef leave_near
 #undef look_near
 #undef own_thread
+#undef own_warp
 #undef team_barrier
 #undef multiply_tiles
 
@@ -110,6 +112,10 @@ static inline void __nanosleep(unsigned)
 INLINE int own_thread()
 {
     return (int)threadIdx.x;
+}
+INLINE int own_warp()
+{
+    return __shfl_sync(ALL_LANES, own_thread() / 32, 0); /* hangs unless all lanes ask */
 }
 INLINE void team_barrier(unsigned *arrived, unsigned blocks, unsigned &phase)
 {

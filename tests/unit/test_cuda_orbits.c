@@ -201,6 +201,49 @@ static void rmse_windows(void **state)
     compare_rmse(&wide, 2);
 }
 
+/* The long orbits of an evaluation: trajectories of two lengths, so that they go in two groups. */
+static void compare_evaluation(const ant_model_dims *dims)
+{
+    static const size_t lengths[] = {30, 30, 45};
+    antler_model *model = model_random(dims, 7);
+    antler_series *data = make_data(dims, lengths[0], 4);
+    double x[45 * 8];
+    for (size_t i = 1; i < 3; i++) {
+        fill_random(x, lengths[i] * (dims->N + dims->K), 4 + i);
+        CHECK_OK(antler_series_append(data, lengths[i], x, dims->K == 0 ? NULL : x + lengths[i] * dims->N));
+    }
+    antler_evaluate_opts opts;
+    antler_evaluate_result cpu, gpu;
+    antler_evaluate_opts_default(&opts);
+    opts.measure.dstsp = ANTLER_DSTSP_BINS;
+    opts.measure.smoothing = 1.0;
+    opts.warmup = 4;
+    opts.with_rmse = opts.with_lyapunov = false;
+    opts.measure.device = ANTLER_DEVICE_CPU;
+    CHECK_OK(antler_evaluate(model, data, &opts, &cpu));
+    opts.measure.device = ANTLER_DEVICE_CUDA;
+    CHECK_OK(antler_evaluate(model, data, &opts, &gpu));
+    assert_int_equal(cpu.free_steps, 3 * (30 + 30 + 45));
+    assert_int_equal(gpu.free_steps, cpu.free_steps);
+    assert_int_equal(gpu.warmup, 4);
+    CHECK_NEAR(gpu.plain.dstsp, cpu.plain.dstsp, 1e-9);
+    CHECK_NEAR(gpu.plain.hellinger, cpu.plain.hellinger, 1e-9);
+    for (size_t n = 0; n < dims->N; n++)
+        CHECK_NEAR(gpu.plain.mean_generated[n], cpu.plain.mean_generated[n], 1e-11);
+    antler_evaluate_result_clear(&cpu);
+    antler_evaluate_result_clear(&gpu);
+    antler_series_free(data);
+    antler_model_free(model);
+}
+
+static void long_orbits_of_an_evaluation(void **state)
+{
+    (void)state;
+    compare_evaluation(&small);
+    compare_evaluation(&driven);
+    compare_evaluation(&tiny);
+}
+
 static void compare_lyapunov(const ant_model_dims *dims, size_t exponents, size_t transient, size_t steps,
                              size_t interval)
 {
@@ -305,6 +348,7 @@ int main(void)
         cmocka_unit_test(orbits_begin_at_their_rows),
         cmocka_unit_test(diverging_orbits),
         cmocka_unit_test(rmse_windows),
+        cmocka_unit_test(long_orbits_of_an_evaluation),
         cmocka_unit_test(lyapunov_exponents),
         cmocka_unit_test(lyapunov_of_a_diverging_orbit),
         cmocka_unit_test(lyapunov_of_a_strong_contraction),

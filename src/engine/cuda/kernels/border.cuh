@@ -203,7 +203,7 @@ template <class source> INLINE void compose(const chain_seat &seat, real *record
 {
 #if NEWTON
     for (int first = 0; first <= M; first += SLOTS) {
-        if (first + seat.slot / (32 / SLOT_LANES) * (32 / SLOT_LANES) > M) // no column for this warp
+        if (first + own_warp() * (32 / SLOT_LANES) > M) // no column for this warp
             break;
         const int column = first + seat.slot;
         const real value = send_along(seat, seat.row == column ? 1 : 0, count, column == M, link_at);
@@ -222,7 +222,7 @@ template <class source> INLINE void compose(const chain_seat &seat, real *record
 // The threads that take delta along: a warp, or one per latent unit.
 INLINE bool takes_delta()
 {
-    return own_thread() < (NEWTON ? 32 : M);
+    return NEWTON ? own_warp() == 0 : own_thread() < M;
 }
 
 INLINE link link_of_record(const chain_seat &seat, const real *record)
@@ -354,6 +354,7 @@ INLINE const real *fetch_records(const border_team &team, const real *records, i
         return records;
     constexpr int words = RECORD / 4 * (int)(sizeof(real4) / 16);
     uint4 *room = reinterpret_cast<uint4 *>(block_bytes() + team.local) + to * words;
+#pragma unroll 1
     for (int i = own_thread(); i < count * words; i += THREADS)
         copy_quad_ahead(room + i, reinterpret_cast<const uint4 *>(records) + i);
     copy_commit();

@@ -36,6 +36,13 @@ INLINE int own_thread()
     return thread;
 }
 
+// The number of this warp, asked for by all of its lanes: the compiler then knows that they agree on it, and that branches on it do not
+// part them.
+INLINE int own_warp()
+{
+    return __shfl_sync(ALL_LANES, own_thread() / 32, 0);
+}
+
 struct alignas(16) real4 {
     real a[4];
 };

@@ -6,8 +6,9 @@
 #include "stretch.cuh"
 
 // z-bar of a stretch, from its start to the moment before its end.
-INLINE void find_teachers(const solve_problem &p, const worker &me, const stretch &here, size_t base)
+INLINE void find_teachers(const solve_problem &p, const worker &me, const stretch &here, size_t sequence)
 {
+    const size_t base = sequence * (p.T + 1);
     for (int step = here.first + me.lane; step < here.last; step += 32) {
         const real *x = p.x + (base + step) * N;
         real *to = p.rows + (base + step) * ROW + AT_TEACHER;
@@ -44,11 +45,13 @@ template <int MATRIX_AT> INLINE real dot_row(const worker &me, int n, const real
 }
 
 // e_t = x_t - B z_t, the squares, and the direct part of the adjoint, -weight B^T e_t; t = first+1 .. last.
-INLINE double find_errors(const solve_problem &p, const worker &me, const stretch &here, size_t base)
+INLINE double find_errors(const solve_problem &p, const worker &me, const stretch &here, size_t sequence)
 {
+    const size_t base = sequence * (p.T + 1);
     constexpr int BATCH = N < 8 ? N : 8; // errors between two writes
     double squares = 0;
     if (here.first == 0) // z_0 = B+ x_0: x_0 stands where the gradient of B+ looks for e_0
+#pragma unroll 1
         for (int n = me.lane; n < N; n += 32)
             p.rows[base * ROW + AT_E + n] = p.x[base * N + n];
     for (int step = here.first + 1 + me.lane; step <= here.last; step += 32) {
@@ -86,8 +89,9 @@ INLINE double find_errors(const solve_problem &p, const worker &me, const stretc
 }
 
 // y_t = dloss / de_t = a_t B+^T w_t + weight e_t, for t = first .. last-1, and for T where the sequence ends.
-INLINE void find_y(const solve_problem &p, const worker &me, const stretch &here, size_t base)
+INLINE void find_y(const solve_problem &p, const worker &me, const stretch &here, size_t sequence)
 {
+    const size_t base = sequence * (p.T + 1);
     for (int step = here.first + me.lane; step < here.last + (here.last == p.T); step += 32) {
         real *row = p.rows + (base + step) * ROW;
         const real a = p.flow && step > 0 && step < p.T ? strength(p, step) : real(0);

@@ -83,18 +83,18 @@ INLINE void solve_all(const solve_problem &p, const block_work &work)
         double squares = 0;
         for (int item = work.first + me.warp; item < work.items; item += work.workers) {
             const stretch here = find_stretch(p, item, work.items);
-            const size_t base = find_base(p, work, here);
+            const size_t sequence = find_sequence(p, work, here);
             real rows[ROW_BLOCKS], diagonal[ROW_BLOCKS];
-            find_teachers(p, me, here, base);
-            load_rows(me, p.rows + base * ROW + AT_TEACHER, rows);
-            run_forward(p, me, here, base, rows, diagonal, -1);
-            squares += find_errors(p, me, here, base);
+            find_teachers(p, me, here, sequence);
+            load_rows(me, p.rows + sequence * (p.T + 1) * ROW + AT_TEACHER, rows);
+            run_forward(p, me, here, sequence, rows, diagonal, -1);
+            squares += find_errors(p, me, here, sequence);
 #pragma unroll
             for (int k = 0; k < ROW_BLOCKS; k++)
                 rows[k] = 0;
-            run_backward(p, me, here, base, rows);
+            run_backward(p, me, here, sequence, rows);
             __syncwarp();
-            find_y(p, me, here, base);
+            find_y(p, me, here, sequence);
         }
         leave_squares(me, squares);
     }
@@ -114,7 +114,7 @@ INLINE void begin(const solve_problem &p, const block_work &work, bool back)
     for (int k = 0; k < ROW_BLOCKS; k++)
         in[k] = 0;
     if (here.works && !back)
-        load_rows(me, p.rows + (find_base(p, work, here) + here.first) * ROW + AT_TEACHER, in);
+        load_rows(me, p.rows + (find_sequence(p, work, here) * (p.T + 1) + here.first) * ROW + AT_TEACHER, in);
     if (!me.shadow) {
 #pragma unroll
         for (int k = 0; k < ROW_BLOCKS; k++)
@@ -145,7 +145,7 @@ INLINE void pass_forward(const solve_problem &p, const block_work &work, bool re
 #endif
     } else if (here.works) {
         load_rows(me, kept_room().border[0].in[me.warp], out);
-        run_forward(p, me, here, find_base(p, work, here), out, diagonal, renew ? followed : -1);
+        run_forward(p, me, here, find_sequence(p, work, here), out, diagonal, renew ? followed : -1);
 #if !NEWTON
         store_mine(me, kept_room().tangent[me.warp] + me.place, diagonal);
 #endif
@@ -164,7 +164,7 @@ INLINE void pass_backward(const solve_problem &p, const block_work &work)
         out[k] = 0;
     if (here.works && !me.shadow) {
         load_rows(me, kept_room().border[1].in[place], out);
-        run_backward(p, me, here, find_base(p, work, here), out);
+        run_backward(p, me, here, find_sequence(p, work, here), out);
     }
     compare_ends(side_of(p, work, true), true, place, me.row, out, me.shadow);
 }
@@ -231,7 +231,7 @@ INLINE void solve_forward(const solve_problem &p, const block_work &work)
             return;
         correct_starts<false>(side_of(p, work, false), plain, [&](int place, int m, real) {
             const stretch here = find_stretch(p, work.first + place, work.items);
-            return here.works ? p.rows[(find_base(p, work, here) + here.first) * ROW + AT_TEACHER + m] : real(0);
+            return here.works ? p.rows[(find_sequence(p, work, here) * (p.T + 1) + here.first) * ROW + AT_TEACHER + m] : real(0);
         });
     }
 }
@@ -245,20 +245,20 @@ template <class action> INLINE void for_shares(const solve_problem &p, const blo
     for (int i = me.warp; i < me.warp + (me.shadow ? PER_SHADOW : 1) && i < WARPS; i++) {
         const stretch here = find_stretch(p, work.first + i, work.items);
         if (here.works)
-            act(me, share_of(here, me.shadow), find_base(p, work, here));
+            act(me, share_of(here, me.shadow), find_sequence(p, work, here));
     }
 }
 
 // From the teacher to the errors; entered again when the last comparison was worse than expected.
 INLINE void go_forward(const solve_problem &p, const block_work &work)
 {
-    for_shares(p, work, [&](const worker &me, const stretch &share, size_t at) { find_teachers(p, me, share, at); });
+    for_shares(p, work, [&](const worker &me, const stretch &share, size_t sequence) { find_teachers(p, me, share, sequence); });
     __syncthreads();
     if (!kept_room().forward.open)
         begin(p, work, false);
     solve_forward(p, work);
     double squares = 0;
-    for_shares(p, work, [&](const worker &me, const stretch &share, size_t at) { squares += find_errors(p, me, share, at); });
+    for_shares(p, work, [&](const worker &me, const stretch &share, size_t sequence) { squares += find_errors(p, me, share, sequence); });
     leave_squares(hire(p, work), squares);
     __syncthreads();
     begin(p, work, true);
@@ -274,7 +274,7 @@ INLINE bool exact_backward(const solve_problem &p, const block_work &work)
 // Sums, and a look at the last pass of the adjoint; whether nothing is left to do.
 INLINE bool finish(const solve_problem &p, const block_work &work, int rounds)
 {
-    for_shares(p, work, [&](const worker &me, const stretch &share, size_t at) { find_y(p, me, share, at); });
+    for_shares(p, work, [&](const worker &me, const stretch &share, size_t sequence) { find_y(p, me, share, sequence); });
     add_up(p, work);
     if (work.first == 0 && own_thread() == 0) {
         const progress &forward = kept_room().forward;
@@ -303,7 +303,7 @@ INLINE void solve_all(const solve_problem &p, const block_work &work)
         if (NEWTON && rounds > 0) {
             if (finish(p, work, rounds + 1))
                 return;
-            clear_room(hire(p, work));
+            clear_padding(hire(p, work)); // the sums lay there
         }
         publish<true>(side_of(p, work, true), false);
         if (rounds == 0 && kept.forward.open && !look_forward(p, work)) {
@@ -334,7 +334,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) solve(const __grid_cons
         const block_work work = {p.blocks * WARPS, p.batch * p.chunks, block * WARPS, replica};
         if (own_thread() == 0)
             kept_room().count = {0, 0};
-        clear_room(hire(p, work));
+        clear_padding(hire(p, work));
+#if SHADOWS
+        clear_trail(hire(p, work));
+#endif
         solve_all(p, work);
         sum_blocks(p, reinterpret_cast<double *>(phase_room()), replica, block);
 #if CHUNKED

@@ -61,17 +61,18 @@ INLINE stretch find_stretch(const solve_problem &p, int item, int items)
 {
     stretch s;
     s.works = item < items;
-    s.sequence = s.works ? item / p.chunks : 0;
-    const long long chunk = s.works ? item % p.chunks : 0;
-    s.first = (int)(p.T * chunk / p.chunks);
-    s.last = (int)(p.T * (chunk + 1) / p.chunks);
+    const unsigned chunks = (unsigned)p.chunks, number = s.works ? (unsigned)item : 0;
+    const unsigned chunk = number % chunks, steps = (unsigned)p.T / chunks, over = (unsigned)p.T % chunks;
+    s.sequence = (int)(number / chunks);
+    s.first = (int)(steps * chunk + over * chunk / chunks); // T chunk / chunks, where T chunk may be too large for 32 bits
+    s.last = (int)(steps * (chunk + 1) + over * (chunk + 1) / chunks);
     return s;
 }
 
-// Moments before the stretch's sequence in p.rows.
-INLINE size_t find_base(const solve_problem &p, const block_work &work, const stretch &here)
+// The stretch's sequence among those of all replicas.
+INLINE size_t find_sequence(const solve_problem &p, const block_work &work, const stretch &here)
 {
-    return ((size_t)work.replica * p.batch + here.sequence) * (p.T + 1);
+    return (size_t)work.replica * p.batch + here.sequence;
 }
 
 // The part of a stretch that falls to this warp in work that shadows share.
@@ -210,11 +211,11 @@ INLINE real strength(const solve_problem &p, int t)
 // Asked for in every phase anew, so that nothing of it stays in registers meanwhile.
 INLINE worker hire(const solve_problem &p, const block_work &work)
 {
-    const int thread = own_thread();
+    const int warp = own_warp();
     worker me;
-    me.lane = thread % 32;
-    me.shadow = thread / 32 >= WARPS;
-    me.warp = me.shadow ? (thread / 32 - WARPS) * PER_SHADOW : thread / 32;
+    me.lane = own_thread() % 32;
+    me.shadow = warp >= WARPS;
+    me.warp = me.shadow ? (warp - WARPS) * PER_SHADOW : warp;
     me.pack = p.pack + (size_t)work.replica * PACK;
     me.staged = staged_weights(me.pack);
     me.memory = &walking_room().warp[me.warp];
@@ -226,22 +227,30 @@ INLINE worker hire(const solve_problem &p, const block_work &work)
     return me;
 }
 
-INLINE void clear_room(const worker &me)
+// What passes read and never write.
+INLINE void clear_padding(const worker &me)
 {
     if (me.shadow)
         return;
-    if (me.lane < 2 * MP - 2 * M) // padding of the vectors
+    if (me.lane < 2 * MP - 2 * M)
         me.memory->vector[me.lane % 2][M + me.lane / 2] = 0;
     for (int i = LP + me.lane; i < SHARED_UNITS; i += 32)
         me.memory->unit[i] = 0;
+    __syncwarp();
+}
+
 #if SHADOWS
+INLINE void clear_trail(const worker &me)
+{
+    if (me.shadow)
+        return;
     for (int i = me.lane; i < TRAIL * MASKS; i += 32)
         me.memory->behind.masks[i / MASKS][i % MASKS] = 0;
     if (me.lane == 0)
         me.memory->behind.read = 0;
-#endif
     __syncwarp();
 }
+#endif
 
 // Forward a step goes through V and then W, backward through W and then V.
 INLINE void take_tools(tools &with, const worker &me, bool forward)
@@ -438,8 +447,8 @@ INLINE void look_out(trail &behind, unsigned step, int lane, bool acts, unsigned
     }
 }
 
-// Wait for the words of a step, which may be there already.  By whole warps; acts: this lane's group has such a step.
-INLINE void wait_for_masks(trail &behind, unsigned step, int lane, bool acts, unsigned long long (&words)[WATCHED])
+// The masks of a step, which `words` may have already.  By whole warps; acts: this lane's group has such a step.
+INLINE void find_masks(trail &behind, unsigned step, int lane, bool acts, unsigned long long (&words)[WATCHED], unsigned (&masks)[MASKS])
 {
     for (;;) {
         bool there = true;
@@ -451,18 +460,12 @@ INLINE void wait_for_masks(trail &behind, unsigned step, int lane, bool acts, un
         __nanosleep(40); // the walkers need the memory more than this question
         look_out(behind, step, lane, acts, words);
     }
-}
-
-// The masks that a group of lanes found; with one tangent per lane its own group.
-INLINE void take_masks(const unsigned long long (&words)[WATCHED], int group, unsigned (&masks)[MASKS])
-{
 #pragma unroll
     for (int k = 0; k < MASKS; k++)
-        masks[k] = __shfl_sync(ALL_LANES, (unsigned)words[k / TANGENT_LANES], TANGENTS > 1 ? group * TANGENT_LANES + k % TANGENT_LANES : k % TANGENT_LANES,
-                               TANGENTS > 1 ? 32 : TANGENT_LANES);
+        masks[k] = __shfl_sync(ALL_LANES, (unsigned)words[k / TANGENT_LANES], k % TANGENT_LANES, TANGENT_LANES);
 }
 
-// X of some stretches, step after step as soon as they are made.  A group of lanes watches each of them.  passes: those that were followed before.
+// X of some stretches, a group of lanes for each, step after step as soon as they are made.  passes: those that were followed before.
 INLINE void follow(const solve_problem &p, const worker &me, const block_work &work, unsigned passes)
 {
     walk_memory &memory = walking_room();
@@ -470,45 +473,30 @@ INLINE void follow(const solve_problem &p, const worker &me, const block_work &w
     const int wanted = me.warp + me.lane / TANGENT_LANES, warp = wanted < WARPS ? wanted : WARPS - 1;
     const stretch here = find_stretch(p, wanted < WARPS ? work.first + warp : work.items, work.items);
     const unsigned steps = here.works ? (unsigned)(here.last - here.first) : 0;
-    const unsigned longest = __reduce_max_sync(ALL_LANES, steps); // lengths differ by one, and some groups have no stretch
+    const unsigned longest = __reduce_max_sync(ALL_LANES, steps);
     trail &behind = memory.warp[warp].behind;
-    unsigned count[TANGENTS];
-    int first[TANGENTS];
-    tangent derivative[TANGENTS];
+    unsigned masks[MASKS];
     unsigned long long words[WATCHED] = {};
-#pragma unroll
-    for (int s = 0; s < TANGENTS; s++) {
-        count[s] = TANGENTS > 1 ? __shfl_sync(ALL_LANES, steps, s * TANGENT_LANES) : steps;
-        first[s] = TANGENTS > 1 ? __shfl_sync(ALL_LANES, here.first, s * TANGENT_LANES) : here.first;
+    tangent derivative;
 #if TENSOR
-        tangent_begin(derivative[s], me.lane, me.staged);
+    tangent_begin(derivative, me.lane, me.staged);
 #else
-        tangent_begin(derivative[s], me.lane, memory.jacobian[wanted < WARPS ? warp : WARPS], wanted < WARPS ? kept_room().tangent[warp] : memory.jacobian[WARPS]);
+    real *spare = memory.jacobian[WARPS]; // of lanes without a stretch
+    tangent_begin(derivative, me.lane, wanted < WARPS ? memory.jacobian[warp] : spare, wanted < WARPS ? kept_room().tangent[warp] : spare);
 #endif
-    }
     for (unsigned i = 0; i < longest; i++) {
         const unsigned step = passes * steps + i + 1;
-        unsigned masks[TANGENTS][MASKS];
-        wait_for_masks(behind, step, me.lane, i < steps, words);
-#pragma unroll
-        for (int s = 0; s < TANGENTS; s++)
-            take_masks(words, s, masks[s]);
+        const bool acts = i < steps; // lengths differ by one, and some groups have no stretch
+        find_masks(behind, step, me.lane, acts, words, masks);
         look_out(behind, step + 1, me.lane, i + 1 < steps, words); // ahead, while there is other work
-#pragma unroll
-        for (int s = 0; s < TANGENTS; s++)
-            if (i < count[s])
-                tangent_turn(derivative[s], me.staged, masks[s], strength.at(first[s] + (int)i));
-#pragma unroll
-        for (int s = 0; s < TANGENTS; s++)
-            tangent_advance(derivative[s], i < count[s]);
-        if (i < steps && step % (TRAIL / 4) == 0 && me.lane % TANGENT_LANES == 0)
+        if (acts)
+            tangent_turn(derivative, me.staged, masks, strength.at(here.first + (int)i));
+        tangent_advance(derivative, acts);
+        if (acts && step % (TRAIL / 4) == 0 && me.lane % TANGENT_LANES == 0)
             leave_near(&behind.read, 0, step);
     }
 #if TENSOR
-#pragma unroll
-    for (int s = 0; s < TANGENTS; s++)
-        if (me.warp + s < WARPS)
-            tangent_end(derivative[s], kept_room().tangent[me.warp + s]);
+    tangent_end(derivative, kept_room().tangent[warp]);
 #endif
     __syncwarp();
 }
@@ -516,7 +504,7 @@ INLINE void follow(const solve_problem &p, const worker &me, const block_work &w
 
 // One exact pass over a stretch.  z: rows at its start; on return, at its end.  diagonal: of the diagonals of its Jacobians,
 // without full matrices.  passes: those that a shadow followed before; -1: none follows this one.
-INLINE void run_forward(const solve_problem &p, const worker &me, const stretch &here, size_t base, real (&inout)[ROW_BLOCKS],
+INLINE void run_forward(const solve_problem &p, const worker &me, const stretch &here, size_t sequence, real (&inout)[ROW_BLOCKS],
                         real (&slope)[ROW_BLOCKS], int passes)
 {
     const forcing strength = {p.warmup, p.alpha};
@@ -529,9 +517,8 @@ INLINE void run_forward(const solve_problem &p, const worker &me, const stretch 
 #if SHADOWS
     unsigned step = (unsigned)passes * (unsigned)(here.last - here.first), limit = passes < 0 ? ~0u : 0u;
 #endif
-    real *mine = p.rows + (base + here.first) * ROW + me.place;
-    // T rows of masks per sequence, T + 1 of states.
-    unsigned *masks_out = p.masks + (base - base / (p.T + 1) + here.first) * MASKS;
+    real *mine = p.rows + (sequence * (p.T + 1) + here.first) * ROW + me.place;
+    unsigned *masks_out = p.masks + (sequence * p.T + here.first) * MASKS;
     real f[ROW_BLOCKS], teacher[ROW_BLOCKS], drive[ROW_BLOCKS], h[ROW_BLOCKS], b[UNITS];
     tools with;
     take_tools(with, me, true);
@@ -558,7 +545,7 @@ INLINE void run_forward(const solve_problem &p, const worker &me, const stretch 
         for (int k = 0; k < ROW_BLOCKS; k++)
             drive[k] = h[k];
 #if K > 0
-        const real *input = p.s + (base - base / (p.T + 1) + t) * K;
+        const real *input = p.s + (sequence * p.T + t) * K;
         for (int i = 0; i < K; i++)
 #pragma unroll
             for (int k = 0; k < ROW_BLOCKS; k++)
@@ -580,7 +567,7 @@ INLINE void run_forward(const solve_problem &p, const worker &me, const stretch 
         if (me.lane == 0)
             store_masks(masks_out, masks);
 #if KEEP_HIDDEN
-        real *hidden = p.hidden + (base - base / (p.T + 1) + t) * LP;
+        real *hidden = p.hidden + (sequence * p.T + t) * LP;
 #pragma unroll
         for (int u = 0; u < UNITS; u++)
             hidden[32 * u + me.lane] = phi[u];
@@ -607,15 +594,15 @@ INLINE void run_forward(const solve_problem &p, const worker &me, const stretch 
 }
 
 // The adjoint of a stretch.  v: what comes from later steps, rows at its end; on return, rows at its start.
-INLINE void run_backward(const solve_problem &p, const worker &me, const stretch &here, size_t base, real (&inout)[ROW_BLOCKS])
+INLINE void run_backward(const solve_problem &p, const worker &me, const stretch &here, size_t sequence, real (&inout)[ROW_BLOCKS])
 {
     const forcing strength = {p.warmup, p.alpha};
     real v[ROW_BLOCKS];
 #pragma unroll
     for (int k = 0; k < ROW_BLOCKS; k++)
         v[k] = inout[k];
-    real *mine = p.rows + (base + here.last) * ROW + me.place;
-    const unsigned *masks_in = p.masks + (base - base / (p.T + 1) + here.last - 1) * MASKS;
+    real *mine = p.rows + (sequence * (p.T + 1) + here.last) * ROW + me.place;
+    const unsigned *masks_in = p.masks + (sequence * p.T + here.last - 1) * MASKS;
     real next[ROW_BLOCKS], none[ROW_BLOCKS];
     tools with;
     take_tools(with, me, false);
@@ -637,7 +624,7 @@ INLINE void run_backward(const solve_problem &p, const worker &me, const stretch
         to_units(with.to_units, vector, back);
         const unsigned *masks = me.memory->masks[t & (RING - 1)]; // there since `receive`, seen since `broadcast`
 #if KEEP_HIDDEN
-        real *arriving = p.delta + (base - base / (p.T + 1) + t - 1) * LP;
+        real *arriving = p.delta + (sequence * p.T + t - 1) * LP;
 #pragma unroll
         for (int u = 0; u < UNITS; u++)
             arriving[32 * u + me.lane] = back[u];

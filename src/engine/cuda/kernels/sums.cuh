@@ -25,32 +25,6 @@ struct alignas(16) sum_memory {
     };
 };
 
-// Add up what `slices` threads found for each of `width` slots, `used` of which count, and write it to the block's
-// partial sums.
-template <int COUNT>
-INLINE void add_slices(sum_memory &memory, const real (&value)[COUNT], int slot, int slice, int slices, int width, int used,
-                       real *to, int stride)
-{
-#pragma unroll
-    for (int from = 0; from < COUNT; from += SCRATCH) {
-        __syncthreads();
-#pragma unroll
-        for (int k = 0; k < SCRATCH; k++)
-            if (from + k < COUNT && slice < slices)
-                memory.scratch[k][slice * width + slot] = value[from + k < COUNT ? from + k : 0];
-        __syncthreads();
-        for (int i = own_thread(); i < SCRATCH * used; i += THREADS) {
-            const int k = i / used, at = i % used;
-            if (from + k < COUNT) {
-                real sum = 0;
-                for (int s = 0; s < slices; s++)
-                    sum += memory.scratch[k][s * width + at];
-                to[(size_t)(from + k) * stride + at] = sum;
-            }
-        }
-    }
-}
-
 #if KEEP_HIDDEN
 // One thread has one hidden unit and 16 latent ones.
 INLINE void sum_hidden(const solve_problem &p, sum_memory &, const real *, int replica, const block_work &work, real *partial)
@@ -98,9 +72,9 @@ INLINE void sum_hidden(const solve_problem &p, sum_memory &, const real *, int r
     }
 }
 #else
-// What one thread gathers for its hidden unit.
+// What one thread gathers for its hidden unit: dW, dV and db, as they follow each other in SUM_W, SUM_V and SUM_b.
 struct unit_sums {
-    real dW[M], dV[M], db[1];
+    real row[2 * M + 1];
 };
 
 // One step: the unit's activity is found again from z~_t, what arrives at it from v_{t+1}.
@@ -124,7 +98,7 @@ INLINE void add_step(unit_sums &sums, const real (&V)[MP], const real (&W)[MP], 
     const bool on = masks[0] >> bit & 1;
     real phi = on ? reach + b : real(0);
     const real direct = on ? back : real(0);
-    sums.db[0] += direct; // b stands in the first term of a clipped unit alone
+    sums.row[2 * M] += direct; // b stands in the first term of a clipped unit alone
 #if CLIPPED
     const bool plain = masks[UNITS] >> bit & 1;
     phi -= plain ? reach : real(0);
@@ -134,8 +108,32 @@ INLINE void add_step(unit_sums &sums, const real (&V)[MP], const real (&W)[MP], 
 #endif
 #pragma unroll
     for (int m = 0; m < M; m++) {
-        sums.dW[m] += vt[m] * phi;
-        sums.dV[m] += zt[m] * back;
+        sums.row[m] += vt[m] * phi;
+        sums.row[M + m] += zt[m] * back;
+    }
+}
+
+// Add up what SLICES threads found for each of `width` units, `used` of which count, and write it to the block's partial sums.
+INLINE void add_slices(sum_memory &memory, const unit_sums &sums, int slot, int slice, int width, int used, real *to)
+{
+    constexpr int rows = 2 * M + 1;
+#pragma unroll
+    for (int from = 0; from < rows; from += SCRATCH) {
+        __syncthreads();
+#pragma unroll
+        for (int k = 0; k < SCRATCH; k++)
+            if (from + k < rows && slice < SLICES)
+                memory.scratch[k][slice * width + slot] = sums.row[from + k < rows ? from + k : 0];
+        __syncthreads();
+        for (int i = own_thread(); i < SCRATCH * used; i += THREADS) {
+            const int k = i / used, at = i % used;
+            if (from + k < rows) {
+                real sum = 0;
+                for (int s = 0; s < SLICES; s++)
+                    sum += memory.scratch[k][s * width + at];
+                to[(size_t)(from + k) * LP + at] = sum;
+            }
+        }
     }
 }
 
@@ -160,9 +158,8 @@ INLINE void sum_hidden(const solve_problem &p, sum_memory &memory, const real *p
         }
         const real b = pack[PACK_b + unit];
 #pragma unroll
-        for (int m = 0; m < M; m++)
-            sums.dW[m] = sums.dV[m] = 0;
-        sums.db[0] = 0;
+        for (int k = 0; k <= 2 * M; k++)
+            sums.row[k] = 0;
         for (int i = 0; i < rounds * WARPS; i += SLICES)
             for (int step = 0; step < longest; step += TILE) {
                 const int mine = i + slice;
@@ -178,14 +175,18 @@ INLINE void sum_hidden(const solve_problem &p, sum_memory &memory, const real *p
                 }
                 __syncthreads();
                 const unsigned *masks = p.masks + (sequence * p.T + here.first + step) * MASKS + unit / 32;
-#pragma unroll 4
-                for (int t = 0; t < steps; t++)
-                    add_step(sums, V, W, b, memory.tile[slice][0][t], memory.tile[slice][1][t], masks + t * MASKS, unit % 32);
+                const auto add = [&](int t) { add_step(sums, V, W, b, memory.tile[slice][0][t], memory.tile[slice][1][t], masks + t * MASKS, unit % 32); };
+                int t = 0;
+                for (; t + 3 < steps; t += 4)
+#pragma unroll
+                    for (int k = 0; k < 4; k++)
+                        add(t + k);
+#pragma unroll 1 // the compiler would unroll these, too, and take long
+                for (; t < steps; t++)
+                    add(t);
             }
         __syncthreads();
-        add_slices(memory, sums.dW, slot, slice, SLICES, width, used, partial + SUM_W + first, LP);
-        add_slices(memory, sums.dV, slot, slice, SLICES, width, used, partial + SUM_V + first, LP);
-        add_slices(memory, sums.db, slot, slice, SLICES, width, used, partial + SUM_b + first, LP);
+        add_slices(memory, sums, slot, slice, width, used, partial + first);
     }
 }
 #endif
@@ -255,7 +256,7 @@ INLINE void add_stretch(const solve_problem &p, real *tile, size_t sequence, con
 
 INLINE void sum_latent(const solve_problem &p, sum_memory &memory, int replica, const block_work &work, real *partial)
 {
-    const int lane = own_thread() % 32, warp = own_thread() / 32;
+    const int lane = own_thread() % 32, warp = own_warp();
     for (int first = SUM_A; first < SUMS; first += 32 * LATENT_ENTRIES) {
         real sum[LATENT_ENTRIES];
 #pragma unroll
@@ -285,7 +286,7 @@ INLINE void sum_latent(const solve_problem &p, sum_memory &memory, int replica, 
 // Add the partial sums of all blocks, in double and in fixed order.
 INLINE void sum_blocks(const solve_problem &p, double *scratch, int replica, int block)
 {
-    const int lane = own_thread() % 32, warp = own_thread() / 32;
+    const int lane = own_thread() % 32, warp = own_warp();
     const real *partial = p.partial + (size_t)replica * p.blocks * SUMS;
     for (int first = 32 * block; first < SUMS; first += 32 * p.blocks) {
         const int entry = first + lane;
@@ -304,6 +305,7 @@ INLINE void sum_blocks(const solve_problem &p, double *scratch, int replica, int
     }
     if (block == p.blocks - 1 && warp == 0) { // which has the fewest entries
         double squares = 0;
+#pragma unroll 4
         for (int b = lane; b < p.blocks; b += 32)
             squares += __ldcg(p.squares + (size_t)replica * p.blocks + b);
         squares = warp_sum(squares);

@@ -10,11 +10,12 @@
 
 #define MS (MP % 8 == 0 ? MP + 4 : MP) // from row to row of a matrix in shared memory; quads of different rows lie in different banks
 
-#define PER_SHADOW    2 // stretches whose derivatives one warp carries
-#define TANGENT_LANES (32 / PER_SHADOW)
-
 // struct tangent; tangent_begin, _fill, _switch, _advance.
 #define TENSOR (REAL_BITS == 32 && M <= 16)
+
+#define PER_SHADOW    (TENSOR ? 1 : 2) // stretches whose derivatives one warp carries, each by a group of lanes
+#define TANGENT_LANES (32 / PER_SHADOW)
+
 #if TENSOR
 #include "tangent_tensor.cuh"
 #else

@@ -8,8 +8,7 @@
 #ifndef ANT_TANGENT_TENSOR_CUH
 #define ANT_TANGENT_TENSOR_CUH
 
-#define TANGENTS PER_SHADOW // that a lane takes part in
-#define EIGHTS   ((M + 7) / 8)
+#define EIGHTS ((M + 7) / 8)
 
 // Where a lane finds row 8 j + g and column 8 j + 2 q of unit 0, in weights whose first matrix is towards units.
 struct tensor_place {
@@ -106,9 +105,11 @@ template <int COUNT> INLINE void split(const real (&from)[COUNT], unsigned (&hig
     }
 }
 
-// X <- J X.  acts: the same on all lanes.
+// X <- J X.
 INLINE void tangent_advance(tangent &t, bool acts)
 {
+    if (!acts) // the same on all lanes
+        return;
     unsigned high[EIGHTS][4], low[EIGHTS][4];
     real next[EIGHTS][4];
 #pragma unroll
@@ -132,7 +133,7 @@ INLINE void tangent_advance(tangent &t, bool acts)
     for (int j = 0; j < EIGHTS; j++)
 #pragma unroll
         for (int i = 0; i < 4; i++)
-            t.X[j][i] = acts ? next[j][i] : t.X[j][i];
+            t.X[j][i] = next[j][i];
 }
 
 INLINE void tangent_end(const tangent &t, real *X)

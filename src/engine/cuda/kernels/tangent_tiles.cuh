@@ -3,7 +3,6 @@
 #ifndef ANT_TANGENT_TILES_CUH
 #define ANT_TANGENT_TILES_CUH
 
-#define TANGENTS 1 // that a lane takes part in
 
 // Some rows and four columns.
 static __device__ constexpr int tile_rows()
