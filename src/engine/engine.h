@@ -152,9 +152,10 @@ typedef struct ant_engine_outcome {
 typedef struct ant_engine_solved {
     double loss;
     int iterations;
-    double last_jump; /* at the borders of stretches */
+    double last_jump; /* at the borders of stretches, or the last change of Newton's method */
     bool converged;
-    double seconds; /* on the device: weights, solve and gradient */
+    size_t fallbacks; /* sequences that did not converge */
+    double seconds;   /* on the device: weights, solve and gradient */
 } ant_engine_solved;
 
 typedef struct ant_engine_learner_ops {

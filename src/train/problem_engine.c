@@ -143,15 +143,20 @@ static antler_status solve(void *opaque, ant_solve_report *report, ant_solve_agr
     ANT_TRY(p->ops->solve(p->learner, &found));
     p->seconds = found.seconds;
     *report = (ant_solve_report){.loss = found.loss,
-                                 .outcome = found.converged ? ANTLER_OK : ANTLER_NOT_CONVERGED,
+                                 .outcome = found.converged             ? ANTLER_OK
+                                            : isfinite(found.last_jump) ? ANTLER_NOT_CONVERGED
+                                                                        : ANTLER_NON_FINITE,
                                  .iterations = found.iterations,
                                  .last_change = found.last_jump,
-                                 .fallbacks = found.converged ? 0 : 1,
+                                 .fallbacks = p->config.settings.fallback ? found.fallbacks : 0,
                                  .kernels = "cuda"};
     ANT_CHECK(
         isfinite(found.loss), ANTLER_NON_FINITE,
         "the loss or its gradient is not finite: use a larger alpha, a smaller learning rate or the clipped "
         "model");
+    ANT_CHECK(found.converged || p->config.settings.fallback, report->outcome,
+              "%s did not converge within %d iterations; the last change was %g", p->ops->solver(p->learner),
+              report->iterations, report->last_change);
     if (agreement == NULL)
         return ANTLER_OK;
     ANT_TRY(look(p));

@@ -20,6 +20,10 @@
 #define __global__
 #define __device__
 #define __forceinline__ inline
+#define __noinline__
+#ifndef __clang__
+#define __builtin_assume(fact) ((void)0)
+#endif
 #define __launch_bounds__(...)
 #define __shared__   static
 #define __constant__ static
@@ -149,6 +153,10 @@ template <class T> T __ldcg(const T *from)
 template <class T> void __stcg(T *to, T value)
 {
     *to = value;
+}
+template <class T> void atomicAdd(T *to, T value)
+{
+    __atomic_fetch_add(to, value, __ATOMIC_RELAXED);
 }
 template <class T> void atomicMax(T *to, T value)
 {

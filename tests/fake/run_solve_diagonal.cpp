@@ -1,6 +1,6 @@
-/* solve.cu: in stretches that are joined with diagonals. */
+/* solve.cu: more latent units than a warp has lanes: stretches that are joined with diagonals. */
 #define REAL_BITS 64
-#define M 3
+#define M 33
 #define N 2
 #define L 8
 #define K 0
@@ -15,6 +15,6 @@
 
 #include "../../src/engine/cuda/kernels/solve.cu"
 
-#define OPTIONS "-DREAL_BITS=64 -DM=3 -DN=2 -DL=8 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=0 -DCHUNKED=1"
+#define OPTIONS "-DREAL_BITS=64 -DM=33 -DN=2 -DL=8 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=0 -DCHUNKED=1"
 EMULATE("solve.cu", OPTIONS, solve, "solve")
 EMULATE_VARIABLE("solve.cu", OPTIONS, solve_facts, "solve_facts")

@@ -59,12 +59,15 @@ static void draw_parameters(const shape *c, bool deficient, double *theta, size_
         B[c->M + m] = B[m];
 }
 
-static void check_shape(const shape *c, antler_precision precision, bool deficient)
+/* Solve a shape beside plain loops on the CPU. */
+static void solve_shape(const shape *c, const antler_settings *settings, bool deficient,
+                        antler_solve_report *told)
 {
+    const antler_precision precision = settings->precision;
     const double tolerance = precision == ANTLER_PRECISION_DOUBLE ? 1e-9 : 1e-4;
-    const antler_settings s = settings_for(c, precision);
+    const antler_settings s = *settings;
     antler_problem *problem = NULL;
-    antler_solve_report report;
+    antler_solve_report report = {0};
     double states = NAN, gradient = NAN;
     REQUIRE_OK(antler_problem_create(&s, c->N, c->K, &problem));
     const size_t total = antler_problem_parameter_total(problem), rows = c->batch * (c->T + 1);
@@ -91,6 +94,14 @@ static void check_shape(const shape *c, antler_precision precision, bool deficie
     free(theta);
     free(x);
     free(inputs);
+    *told = report;
+}
+
+static void check_shape(const shape *c, antler_precision precision, bool deficient)
+{
+    const antler_settings s = settings_for(c, precision);
+    antler_solve_report report;
+    solve_shape(c, &s, deficient, &report);
 }
 
 static const shape shapes[] = {
@@ -113,7 +124,25 @@ static const shape shapes[] = {
     {40, 45, 50, 0, 0, false, 64, 3, 0, ANTLER_SOLVER_AUTO, 0.3, ANTLER_MODEL_SHPLRNN},
     {64, 3, 50, 0, 0, false, 200, 1, 0, ANTLER_SOLVER_SHOOTING, 0.3, ANTLER_MODEL_SHPLRNN},
     {128, 3, 50, 0, 0, false, 130, 1, 0, ANTLER_SOLVER_SHOOTING, 0.3, ANTLER_MODEL_SHPLRNN},
-    {4, 3, 50, 0, 0, false, 200, 1, 0, ANTLER_SOLVER_QUASI_DEER, 0.6, ANTLER_MODEL_SHPLRNN},
+};
+
+/* Newton's method on all steps at once. */
+static const shape deer_shapes[] = {
+    {1, 1, 3, 0, 0, false, 50, 2, 0, ANTLER_SOLVER_DEER, 0.3, ANTLER_MODEL_SHPLRNN},
+    {4, 3, 50, 0, 0, false, 1, 3, 0, ANTLER_SOLVER_DEER, 0.3, ANTLER_MODEL_SHPLRNN},
+    {4, 3, 50, 0, 0, false, 5003, 1, 1000, ANTLER_SOLVER_DEER, 0.15, ANTLER_MODEL_SHPLRNN},
+    {3, 7, 30, 0, 0, false, 61, 3, 0, ANTLER_SOLVER_DEER, 0.2, ANTLER_MODEL_SHPLRNN},
+    {5, 3, 33, 2, 2, true, 77, 3, 10, ANTLER_SOLVER_DEER, 0.2, ANTLER_MODEL_SHPLRNN},
+    {4, 3, 50, 0, 0, false, 30, 1100, 0, ANTLER_SOLVER_DEER, 0.3, ANTLER_MODEL_SHPLRNN},
+    {10, 6, 128, 0, 0, false, 20000, 1, 9000, ANTLER_SOLVER_DEER, 0.1, ANTLER_MODEL_SHPLRNN},
+    {17, 5, 40, 1, 0, true, 901, 2, 0, ANTLER_SOLVER_DEER, 0.2, ANTLER_MODEL_SHPLRNN},
+    {32, 4, 40, 0, 0, false, 1201, 1, 0, ANTLER_SOLVER_DEER, 0.3, ANTLER_MODEL_SHPLRNN},
+    {64, 3, 50, 0, 0, false, 2000, 1, 0, ANTLER_SOLVER_DEER, 0.3, ANTLER_MODEL_SHPLRNN},
+    {100, 3, 50, 0, 0, false, 700, 2, 0, ANTLER_SOLVER_DEER, 0.3, ANTLER_MODEL_SHPLRNN},
+    {128, 3, 50, 0, 0, false, 1300, 1, 0, ANTLER_SOLVER_DEER, 0.3, ANTLER_MODEL_SHPLRNN},
+    {4, 3, 50, 0, 0, false, 2000, 2, 0, ANTLER_SOLVER_QUASI_DEER, 0.6, ANTLER_MODEL_SHPLRNN},
+    {10, 6, 128, 1, 0, true, 3001, 1, 300, ANTLER_SOLVER_QUASI_DEER, 0.6, ANTLER_MODEL_SHPLRNN},
+    {128, 3, 50, 0, 0, false, 300, 1, 0, ANTLER_SOLVER_QUASI_DEER, 0.6, ANTLER_MODEL_SHPLRNN},
 };
 
 /* The kinds that are linear in their state. */
@@ -178,6 +207,37 @@ static void wide_in_float_alone(void)
                (status == ANTLER_ERROR_DEVICE && strstr(antler_message(), "use device: cpu") != NULL),
            "status %d: %s", (int)status, antler_message());
     antler_problem_free(problem);
+}
+
+/* Iterations, outcome and fallbacks of Newton's method are those of the CPU, too; in float one iteration may
+   differ. */
+static void compare_deer(antler_precision precision)
+{
+    const size_t count = getenv("ANT_SANITIZER") != NULL ? 5 : sizeof deer_shapes / sizeof deer_shapes[0];
+    for (size_t i = 0; i < count; i++) {
+        const shape *c = &deer_shapes[i];
+        antler_settings s = settings_for(c, precision);
+        antler_solve_report here = {0}, cpu = {0};
+        solve_shape(c, &s, false, &here);
+        s.device = ANTLER_DEVICE_CPU;
+        solve_shape(c, &s, false, &cpu);
+        EXPECT(
+            here.outcome == cpu.outcome && here.fallbacks == cpu.fallbacks &&
+                abs(here.iterations - cpu.iterations) <= (precision == ANTLER_PRECISION_FLOAT ? 1 : 0),
+            "M %zu T %zu B %zu solver %d: outcome %d, %d iterations, %zu fallbacks; on the CPU %d, %d, %zu",
+            c->M, c->T, c->batch, (int)c->solver, (int)here.outcome, here.iterations, here.fallbacks,
+            (int)cpu.outcome, cpu.iterations, cpu.fallbacks);
+    }
+}
+
+static void deer_in_double(void)
+{
+    compare_deer(ANTLER_PRECISION_DOUBLE);
+}
+
+static void deer_in_float(void)
+{
+    compare_deer(ANTLER_PRECISION_FLOAT);
 }
 
 /* B without full rank: small singular values count as zero, as on the CPU. */
@@ -284,6 +344,7 @@ static void fifty_updates_in_double(void)
 {
     compare_training(ANTLER_PRECISION_DOUBLE, ANTLER_MODEL_SHPLRNN, ANTLER_SOLVER_AUTO, 1e-7);
     compare_training(ANTLER_PRECISION_DOUBLE, ANTLER_MODEL_SHPLRNN, ANTLER_SOLVER_SHOOTING, 1e-6);
+    compare_training(ANTLER_PRECISION_DOUBLE, ANTLER_MODEL_SHPLRNN, ANTLER_SOLVER_DEER, 1e-6);
     compare_training(ANTLER_PRECISION_DOUBLE, ANTLER_MODEL_LSSM, ANTLER_SOLVER_AUTO, 1e-7);
     compare_training(ANTLER_PRECISION_DOUBLE, ANTLER_MODEL_MAMBA2, ANTLER_SOLVER_AUTO, 1e-7);
 }
@@ -413,9 +474,10 @@ static void goes_on_elsewhere(void)
 int main(int argc, char **argv)
 {
     static const gpu_test tests[] = {
-        GPU_TEST(shapes_in_double),    GPU_TEST(shapes_in_float),         GPU_TEST(deficient_readout),
-        GPU_TEST(wide_in_float_alone), GPU_TEST(fifty_updates_in_double), GPU_TEST(fifty_updates_in_float),
-        GPU_TEST(same_bytes),          GPU_TEST(goes_on_elsewhere),
+        GPU_TEST(shapes_in_double),        GPU_TEST(shapes_in_float),        GPU_TEST(deficient_readout),
+        GPU_TEST(deer_in_double),          GPU_TEST(deer_in_float),          GPU_TEST(wide_in_float_alone),
+        GPU_TEST(fifty_updates_in_double), GPU_TEST(fifty_updates_in_float), GPU_TEST(same_bytes),
+        GPU_TEST(goes_on_elsewhere),
     };
     return gpu_main(tests, sizeof tests / sizeof tests[0], argc, argv);
 }

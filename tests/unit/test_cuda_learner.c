@@ -103,9 +103,10 @@ static void same_as_cpu_with_diagonals(void **state)
 {
     (void)state;
     antler_settings s = plain_settings();
-    s.solver = ANTLER_SOLVER_QUASI_DEER;
+    s.solver = ANTLER_SOLVER_SHOOTING;
     s.runs = 1;
     s.batch_size = 1;
+    s.latent_dim = 33;
     compare_with_cpu((comparison){.settings = s,
                                   .rows = 90,
                                   .dim = 2,

@@ -8,6 +8,7 @@
 #include "engine/cuda/engine_cuda.h"
 #include "engine/cuda/pass.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -522,11 +523,14 @@ static antler_status solve_once(learner *l, ant_engine_solved *solved)
     ANT_TRY(ant_cuda_graph_launch(l->device, l->whole));
     ANT_TRY(ant_cuda_timer_stop(l->device, &milliseconds));
     ANT_TRY(ant_cuda_download(l->device, facts, l->facts.address, sizeof facts));
-    *solved = (ant_engine_solved){.loss = facts[ANT_CUDA_FACT_LOSS],
-                                  .iterations = (int)facts[ANT_CUDA_FACT_ITERATIONS],
-                                  .last_jump = facts[ANT_CUDA_FACT_LAST_JUMP],
-                                  .converged = facts[ANT_CUDA_FACT_CONVERGED] != 0.0,
-                                  .seconds = 1e-3 * milliseconds};
+    const bool converged = facts[ANT_CUDA_FACT_CONVERGED] != 0.0;
+    *solved =
+        (ant_engine_solved){.loss = facts[ANT_CUDA_FACT_LOSS],
+                            .iterations = (int)facts[ANT_CUDA_FACT_ITERATIONS],
+                            .last_jump = facts[ANT_CUDA_FACT_LAST_JUMP],
+                            .converged = converged,
+                            .fallbacks = converged ? 0 : (size_t)fmax(1.0, facts[ANT_CUDA_FACT_FALLBACKS]),
+                            .seconds = 1e-3 * milliseconds};
     return ANTLER_OK;
 }
 

@@ -31,7 +31,7 @@ static void choose_shooting(const ant_engine_learning *work, int multiprocessors
                             ant_cuda_plan *plan)
 {
     const antler_settings *s = work->settings;
-    plan->newton = work->M <= NEWTON_LARGEST && s->solver != ANTLER_SOLVER_QUASI_DEER;
+    plan->newton = work->M <= NEWTON_LARGEST;
     plan->warps = least(8, (size_t)most_warps);
     plan->blocks = s->runs < (size_t)multiprocessors ? multiprocessors / (int)s->runs : 1;
     const size_t workers = (size_t)(plan->blocks * plan->warps);
@@ -52,8 +52,7 @@ void ant_cuda_plan_choose(const ant_engine_learning *work, int multiprocessors, 
                           ant_cuda_plan *plan)
 {
     const antler_settings *s = work->settings;
-    const bool wanted = s->solver == ANTLER_SOLVER_SHOOTING || s->solver == ANTLER_SOLVER_DEER ||
-                        s->solver == ANTLER_SOLVER_QUASI_DEER;
+    const bool wanted = s->solver == ANTLER_SOLVER_SHOOTING || ant_cuda_deer_wanted(s);
     const bool pays = s->sequence_length >= LONG && s->batch_size < MANY;
     *plan = (ant_cuda_plan){.chunks = 1};
     if (wanted || (s->solver == ANTLER_SOLVER_AUTO && pays))

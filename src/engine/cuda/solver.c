@@ -6,38 +6,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* solve_problem of kernels/stretch.cuh, for float and for double. */
-#define SOLVE_PROBLEM(real)                                                                                  \
-    {                                                                                                        \
-        int T, batch, warmup, chunks;                                                                        \
-        int blocks;                                                                                          \
-        int max_iterations;                                                                                  \
-        int flow;                                                                                            \
-        int replicas;                                                                                        \
-        int group, staged;                                                                                   \
-        int fallback;                                                                                        \
-        real alpha, tolerance, freeze;                                                                       \
-        double weight;                                                                                       \
-        ant_cu_pointer pack, x, s, rows, masks, hidden, delta, records, starts, partial, squares, sums,      \
-            arrived, facts;                                                                                  \
-    }
-typedef struct problem_f32 SOLVE_PROBLEM(float) problem_f32;
-typedef struct problem_f64 SOLVE_PROBLEM(double) problem_f64;
-
-_Static_assert(sizeof(problem_f64) <= sizeof(((ant_cuda_solver *)NULL)->problem), "room for the problem");
+_Static_assert(sizeof(ant_cuda_problem_f64) <= sizeof(((ant_cuda_solver *)NULL)->problem),
+               "room for the problem");
 
 /* Compile the plan's variant and read what it needs; *shared: bytes of a block. */
 static antler_status compile(ant_cuda_solver *s, const ant_engine_learning *work, size_t *shared)
 {
     char warps[32], newton[32], chunked[32];
-    const char *const more[] = {warps, newton, chunked};
+    const char *const more[] = {warps, newton, chunked, "-DGUESSED=1"};
+    const bool guessed = ant_cuda_deer_wanted(work->settings) && s->plan.chunks > 1;
     int facts[11] = {0};
     snprintf(warps, sizeof warps, "-DWARPS=%d", s->plan.warps);
     snprintf(newton, sizeof newton, "-DNEWTON=%d", s->plan.newton);
     snprintf(chunked, sizeof chunked, "-DCHUNKED=%d", s->plan.chunks > 1);
     ant_cuda_program_free(s->program);
     s->program = NULL;
-    ANT_TRY(ant_cuda_compile_shape(s->device, "solve.cu", work, more, 3, &s->program));
+    ANT_TRY(ant_cuda_compile_shape(s->device, "solve.cu", work, more, guessed ? 4 : 3, &s->program));
     ANT_TRY(ant_cuda_program_kernel(s->program, "solve", &s->kernel));
     ANT_TRY(ant_cuda_pass_facts(s->device, s->program, "solve_facts", facts, sizeof facts / sizeof facts[0]));
     *shared = (size_t)facts[0];
@@ -50,7 +34,8 @@ static antler_status compile(ant_cuda_solver *s, const ant_engine_learning *work
     s->latent = facts[7];
     s->keeps_hidden = facts[8];
     s->threads = (unsigned)facts[9];
-    const size_t bytes = s->real_bytes == sizeof(float) ? sizeof(problem_f32) : sizeof(problem_f64);
+    const size_t bytes =
+        s->real_bytes == sizeof(float) ? sizeof(ant_cuda_problem_f32) : sizeof(ant_cuda_problem_f64);
     ANT_CHECK((size_t)facts[10] == bytes, ANTLER_ERROR_INTERNAL,
               "solve_problem has %d bytes in the kernels and %zu here", facts[10], bytes);
     return ANTLER_OK;
@@ -122,8 +107,7 @@ static antler_status allocate(ant_cuda_solver *s, ant_cuda_pass *pass)
         {&s->mask, steps * (size_t)s->masks * sizeof(unsigned), "the active units of all steps"},
         {&s->phi, kept, "the hidden units of all steps"},
         {&s->delta, kept, "the hidden units of all steps"},
-        {&s->records, R * (2 * blocks + (size_t)groups(&s->plan)) * (size_t)s->record * real,
-         "the borders of stretches"},
+        {&s->records, R * 3 * blocks * (size_t)s->record * real, "the borders of stretches"},
         {&s->starts, R * 2 * blocks * pass->work->M * real / sizeof(float) * sizeof(uint64_t),
          "the borders of stretches"},
         {&s->partial, R * blocks * (size_t)s->sums * real, "sums over time"},
@@ -135,19 +119,25 @@ static antler_status allocate(ant_cuda_solver *s, ant_cuda_pass *pass)
     return ANTLER_OK;
 }
 
-static void describe(ant_cuda_solver *s, const ant_cuda_pass *pass)
+/* After `deer` without fallback, what it has found is used as it is: in one pass. */
+static int most_passes(const antler_settings *set)
+{
+    return ant_cuda_deer_wanted(set) && !set->fallback ? 1 : (int)set->max_iterations;
+}
+
+static ant_cuda_problem_f64 describe(ant_cuda_solver *s, const ant_cuda_pass *pass)
 {
     const ant_engine_learning *work = pass->work;
     const antler_settings *set = work->settings;
     const size_t measured = set->sequence_length - set->warmup;
     const bool single = set->precision == ANTLER_PRECISION_FLOAT;
-    const problem_f64 p = {
+    const ant_cuda_problem_f64 p = {
         .T = (int)s->T,
         .batch = (int)s->batch,
         .warmup = (int)set->warmup,
         .chunks = s->plan.chunks,
         .blocks = s->plan.blocks,
-        .max_iterations = (int)set->max_iterations,
+        .max_iterations = most_passes(set),
         .flow = set->teacher == ANTLER_TEACHER_FLOW,
         .replicas = (int)s->replicas,
         .group = s->plan.group,
@@ -175,14 +165,12 @@ static void describe(ant_cuda_solver *s, const ant_cuda_pass *pass)
         .arrived = pass->place.arrived,
         .facts = pass->place.facts,
     };
-    if (!single) {
+    const ant_cuda_problem_f32 q = ant_cuda_problem_narrow(&p);
+    if (single)
+        memcpy(s->problem, &q, sizeof q);
+    else
         memcpy(s->problem, &p, sizeof p);
-        return;
-    }
-    problem_f32 q = {.alpha = (float)p.alpha, .tolerance = (float)p.tolerance, .freeze = (float)p.freeze};
-    memcpy(&q, &p, offsetof(problem_f32, alpha)); /* the integers */
-    memcpy(&q.weight, &p.weight, sizeof p - offsetof(problem_f64, weight));
-    memcpy(s->problem, &q, sizeof q);
+    return p;
 }
 
 static antler_status create(ant_cuda_pass *pass)
@@ -202,9 +190,11 @@ static antler_status create(ant_cuda_pass *pass)
     ANT_TRY(choose(s, work));
     ANT_TRY(choose_grid(s));
     ANT_TRY(allocate(s, pass));
-    describe(s, pass);
+    const ant_cuda_problem_f64 problem = describe(s, pass);
     pass->solver = s->plan.solver;
     pass->choice = s->plan.choice;
+    if (ant_cuda_deer_wanted(set))
+        ANT_TRY(ant_cuda_deer_create(pass, &problem, s->plan.chunks, &s->deer));
     pass->weights = s->packs.address;
     pass->sums = s->totals.address;
     pass->states = s->rows.address;
@@ -221,6 +211,7 @@ static void destroy(ant_cuda_pass *pass)
                                         &s->records, &s->starts, &s->partial, &s->squares, &s->totals};
     for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
         ant_cuda_free(pass->device, buffers[i]);
+    ant_cuda_deer_clear(pass->device, &s->deer);
     ant_cuda_program_free(s->program);
     free(s);
 }
@@ -228,6 +219,8 @@ static void destroy(ant_cuda_pass *pass)
 static antler_status launch(ant_cuda_pass *pass)
 {
     ant_cuda_solver *s = pass->own;
+    if (s->deer.program != NULL)
+        ANT_TRY(ant_cuda_deer_launch(pass->device, &s->deer));
     return ant_cuda_launch(pass->device, &s->kernel, s->grid, ANT_CUDA_ARGS(s->problem));
 }
 

@@ -4,7 +4,7 @@
 #ifndef ANT_ENGINE_CUDA_SOLVER_H
 #define ANT_ENGINE_CUDA_SOLVER_H
 
-#include "engine/cuda/pass.h"
+#include "engine/cuda/deer.h"
 
 /* How the work is divided; it follows from the settings and the GPU alone, never from how many runs are
  * there. */
@@ -32,6 +32,7 @@ typedef struct ant_cuda_solver {
     int pack, row, masks, record, sums, hidden, latent, keeps_hidden; /* solve_facts of solve.cu */
     size_t T, batch, replicas, real_bytes;
     ant_cuda_buffer packs, rows, mask, phi, delta, records, starts, partial, squares, totals;
+    ant_cuda_deer deer;                      /* where stretches start, with `deer` and `quasi-deer` */
     bool staged;                             /* records of borders have room in shared memory */
     _Alignas(16) unsigned char problem[256]; /* solve_problem of stretch.cuh */
 } ant_cuda_solver;

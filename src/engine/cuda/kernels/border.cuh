@@ -58,7 +58,7 @@ struct border_gap {
 static_assert(1 + 2 * GAP_RING <= MEETING_WORDS, "room for the gaps");
 
 struct border_team {
-    real *records;              // (2 blocks + groups, RECORD) of this replica: blocks, in turns; groups
+    real *records;              // (3 blocks, RECORD) of this replica: blocks, in turns; groups
     unsigned long long *starts; // (2, blocks, M, WORDS): each block's first `in`, by direction, tagged with the comparison
     unsigned *arrived;          // (MEETING_WORDS): the barrier's count, then (GAP_RING, 2) gaps
     int local;      // where in shared memory there is room for the records of a group and of all groups; 0: nowhere
@@ -378,17 +378,14 @@ template <bool BACK> INLINE void publish(const border_side &side, bool plain)
     team_barrier(team.arrived, team.blocks, team.count->phase);
 }
 
-// After `publish`: correct every `in` of this block.  mend(place, m, in): what to take where `in` is not a number.
-template <bool BACK, class mending> INLINE void correct_starts(const border_side &side, bool plain, mending mend)
+// After `publish`: what reaches this block, on the threads that take delta.  A function of its own, so that both directions have the same.
+static __device__ __noinline__ real find_delta(border_team team, chain_seat seat, bool back)
 {
-    border_memory &border = side.memory;
-    const border_team &team = side.team;
-    const int block = travel(team, BACK), group = block / team.group, first = group * team.group, end = first + team.group;
+    const int block = travel(team, back), group = block / team.group, first = group * team.group, end = first + team.group;
     const int last = end < (int)team.blocks ? end : (int)team.blocks;
     const bool leads = block == first;
     const real *blocks = fetch_records(team, block_records(team, team.count->phase - 1) + (size_t)first * RECORD, (leads ? last : block) - first, 0);
     const real *groups = nullptr;
-    const chain_seat seat = take_seat(side.chain);
     __syncthreads();
     if (team.group < (int)team.blocks) {
         real *all = team.records + (size_t)2 * team.blocks * RECORD;
@@ -398,11 +395,22 @@ template <bool BACK, class mending> INLINE void correct_starts(const border_side
         groups = fetch_records(team, all, group, team.group);
         __syncthreads();
     }
+    if (!takes_delta())
+        return 0;
+    const int before = groups != nullptr ? group : 0;
+    return send_along(seat, 0, before + block - first, true, [&](int i) {
+        return link_of_record(seat, i < before ? groups + i * RECORD : blocks + (i - before) * RECORD);
+    });
+}
+
+// After `publish`: correct every `in` of this block.  mend(place, m, in): what to take where `in` is not a number.
+template <bool BACK, class mending> INLINE void correct_starts(const border_side &side, bool plain, mending mend)
+{
+    border_memory &border = side.memory;
+    const border_team &team = side.team;
+    const chain_seat seat = take_seat(side.chain);
+    const real delta = find_delta(team, seat, BACK);
     if (takes_delta()) {
-        const int before = groups != nullptr ? group : 0;
-        const real delta = send_along(seat, 0, before + block - first, true, [&](int i) {
-            return link_of_record(seat, i < before ? groups + i * RECORD : blocks + (i - before) * RECORD);
-        });
         const bool mine = seat.row < M && seat.slot == 0;
         send_along(seat, delta, WARPS, true, [&](int place) { return link_of_stretch<BACK>(seat, side, plain, place); },
                    [&](int place, real value) {

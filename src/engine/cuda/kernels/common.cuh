@@ -13,8 +13,8 @@ typedef float real;
 #endif
 
 // What a pass leaves of every replica, beside the gradient: FACTS doubles.  Those that it does not write are as `prepare`
-// left them: converged, and 0.
-enum { FACT_ITERATIONS, FACT_LAST_JUMP, FACT_ROUNDS_BACK, FACT_JUMP_BACK, FACT_CONVERGED, FACT_LOSS, FACTS = 8 };
+// left them: converged, and 0.  FACT_FALLBACKS: sequences that did not converge, where they are counted.
+enum { FACT_ITERATIONS, FACT_LAST_JUMP, FACT_ROUNDS_BACK, FACT_JUMP_BACK, FACT_CONVERGED, FACT_LOSS, FACT_FALLBACKS, FACTS = 8 };
 
 // Words by which the blocks of a replica's team meet: the count of their barrier, then what border.cuh keeps there.
 #define MEETING_WORDS 32

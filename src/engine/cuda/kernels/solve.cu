@@ -6,11 +6,12 @@
 // team_barrier, so one launch is a whole forward and backward pass.
 //
 // Macros from the host: those of shape.cuh; WARPS (stretches of one block at a time); CHUNKED (0: one stretch per sequence, p.chunks = 1;
-// 1: p.chunks > 1); NEWTON (1: full border matrices, M <= 32).
+// 1: p.chunks > 1); NEWTON (1: full border matrices, M <= 32); GUESSED (1: after deer.cu).
 // variant: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=1 -DCHUNKED=1
 // variant: -DREAL_BITS=32 -DM=10 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=1 -DCHUNKED=1
 // variant: -DREAL_BITS=32 -DM=16 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=1 -DCHUNKED=1
 // variant: -DREAL_BITS=32 -DM=128 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=0 -DCHUNKED=1
+// variant: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=1 -DCHUNKED=1 -DGUESSED=1
 // variant: -DREAL_BITS=64 -DM=5 -DN=3 -DL=50 -DK=2 -DCLIPPED=1 -DWARPS=8 -DNEWTON=1 -DCHUNKED=0
 #if !defined REAL_BITS || !defined M || !defined N || !defined L || !defined K || !defined CLIPPED || !defined WARPS || !defined CHUNKED || !defined NEWTON
 #error "the host gives the macros named above"
@@ -20,6 +21,11 @@
 // A hasty solver leaves every comparison open and distrusts the adjoint's second pass, so that tests see it go back.
 #ifndef HASTY
 #define HASTY 0
+#endif
+
+// Where stretches start in the first pass: 0: at the teacher, 1: where deer.cu, which tells of itself in p.facts, has left them.
+#ifndef GUESSED
+#define GUESSED 0
 #endif
 
 union alignas(16) phase_memory {
@@ -32,8 +38,8 @@ union alignas(16) phase_memory {
 // The team of this block; asked for where it is needed, so that nothing of it stays in registers meanwhile.
 INLINE border_team team_of(const solve_problem &p, const block_work &work)
 {
-    const size_t replica = work.replica, groups = (p.blocks + p.group - 1) / p.group;
-    return {p.records + replica * (2 * p.blocks + groups) * RECORD,
+    const size_t replica = work.replica;
+    return {p.records + replica * 3 * p.blocks * RECORD,
             p.starts + replica * 2 * p.blocks * M * WORDS,
             p.arrived + replica * MEETING_WORDS,
             p.staged ? SHARED_BYTES : 0,
@@ -102,19 +108,19 @@ INLINE void solve_all(const solve_problem &p, const block_work &work)
 }
 
 #else
-// Where the first pass of a direction starts: forward at the teacher, the adjoint at zero.
+// Where the first pass of a direction starts: forward at the teacher or the guess, the adjoint at zero.
 INLINE void begin(const solve_problem &p, const block_work &work, bool back)
 {
     const worker me = hire(p, work);
     const int place = back ? WARPS - 1 - me.warp : me.warp;
     border_memory &border = kept_room().border[back];
-    const stretch here = find_stretch(p, work.first + me.warp, work.items);
+    const stretch here = stretch_of(p, work, me.warp);
     real in[ROW_BLOCKS];
 #pragma unroll
     for (int k = 0; k < ROW_BLOCKS; k++)
         in[k] = 0;
     if (here.works && !back)
-        load_rows(me, p.rows + (find_sequence(p, work, here) * (p.T + 1) + here.first) * ROW + AT_TEACHER, in);
+        load_rows(me, p.rows + (find_sequence(p, work, here) * (p.T + 1) + here.first) * ROW + (GUESSED ? AT_GUESS : AT_TEACHER), in);
     if (!me.shadow) {
 #pragma unroll
         for (int k = 0; k < ROW_BLOCKS; k++)
@@ -133,7 +139,7 @@ INLINE void begin(const solve_problem &p, const block_work &work, bool back)
 INLINE void pass_forward(const solve_problem &p, const block_work &work, bool renew, int followed)
 {
     const worker me = hire(p, work);
-    const stretch here = find_stretch(p, work.first + me.warp, work.items);
+    const stretch here = stretch_of(p, work, me.warp);
     real out[ROW_BLOCKS], diagonal[ROW_BLOCKS];
 #pragma unroll
     for (int k = 0; k < ROW_BLOCKS; k++)
@@ -156,7 +162,7 @@ INLINE void pass_forward(const solve_problem &p, const block_work &work, bool re
 INLINE void pass_backward(const solve_problem &p, const block_work &work)
 {
     const worker me = hire(p, work);
-    const stretch here = find_stretch(p, work.first + me.warp, work.items);
+    const stretch here = stretch_of(p, work, me.warp);
     const int place = WARPS - 1 - me.warp;
     real out[ROW_BLOCKS];
 #pragma unroll
@@ -230,7 +236,7 @@ INLINE void solve_forward(const solve_problem &p, const block_work &work)
         if (look_forward(p, work))
             return;
         correct_starts<false>(side_of(p, work, false), plain, [&](int place, int m, real) {
-            const stretch here = find_stretch(p, work.first + place, work.items);
+            const stretch here = stretch_of(p, work, place);
             return here.works ? p.rows[(find_sequence(p, work, here) * (p.T + 1) + here.first) * ROW + AT_TEACHER + m] : real(0);
         });
     }
@@ -243,7 +249,7 @@ template <class action> INLINE void for_shares(const solve_problem &p, const blo
 {
     const worker me = hire(p, work);
     for (int i = me.warp; i < me.warp + (me.shadow ? PER_SHADOW : 1) && i < WARPS; i++) {
-        const stretch here = find_stretch(p, work.first + i, work.items);
+        const stretch here = stretch_of(p, work, i);
         if (here.works)
             act(me, share_of(here, me.shadow), find_sequence(p, work, here));
     }
@@ -279,9 +285,11 @@ INLINE bool finish(const solve_problem &p, const block_work &work, int rounds)
     if (work.first == 0 && own_thread() == 0) {
         const progress &forward = kept_room().forward;
         double *facts = p.facts + FACTS * work.replica;
-        facts[FACT_ITERATIONS] = forward.iterations;
-        facts[FACT_LAST_JUMP] = forward.jump;
-        facts[FACT_CONVERGED] = forward.jump <= forward.allowed && forward.iterations <= p.max_iterations;
+        if (!GUESSED) {
+            facts[FACT_ITERATIONS] = forward.iterations;
+            facts[FACT_LAST_JUMP] = forward.jump;
+            facts[FACT_CONVERGED] = forward.jump <= forward.allowed && forward.iterations <= p.max_iterations;
+        }
         facts[FACT_ROUNDS_BACK] = rounds;
         facts[FACT_JUMP_BACK] = gap_of(team_of(p, work), kept_room().count.round - 1).jump;
     }
@@ -295,6 +303,8 @@ INLINE void solve_all(const solve_problem &p, const block_work &work)
     kept_memory &kept = kept_room();
     if (own_thread() == 0)
         kept.forward = {0, 0, 0, 1 / real(0), 0, 0, false};
+    if (own_thread() < WARPS)
+        kept.stretches[own_thread()] = find_stretch(p, work.first + own_thread(), work.items);
     __syncthreads();
     for (int rounds = 0;; rounds++) {
         if (rounds == 0)

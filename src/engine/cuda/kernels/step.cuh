@@ -120,7 +120,7 @@ INLINE void count(const learn_problem &p, int replica, const found &f, double lo
     tally[TALLY_READOUT] += f.readout;
     tally[TALLY_SINGULAR] += singular;
     tally[TALLY_ITERATIONS] += facts[FACT_ITERATIONS];
-    tally[TALLY_FALLBACKS] += facts[FACT_CONVERGED] != 0 ? 0 : 1;
+    tally[TALLY_FALLBACKS] += facts[FACT_CONVERGED] != 0 ? 0 : facts[FACT_FALLBACKS] > 1 ? facts[FACT_FALLBACKS] : 1;
     tally[TALLY_LR] = memory.step[STEP_LR];
     tally[TALLY_NORM] = sqrt(f.squares);
 }

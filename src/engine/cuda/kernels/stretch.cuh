@@ -13,6 +13,7 @@
 #define AT_FORCED  MP            // z~_t
 #define AT_TEACHER (2 * MP)      // z-bar_t; later the direct part of v_t
 #define AT_V       (3 * MP)      // dloss / dz_t
+#define AT_GUESS   AT_V          // before that, z_t as deer.cu found it
 #define AT_W       (4 * MP)      // dloss / dz~_t
 #define AT_E       (5 * MP)      // x_t - B z_t
 #define AT_Y       (5 * MP + NP) // dloss / de_t
@@ -36,7 +37,7 @@ struct solve_problem { // mirrored in solver.c
     real *rows;                      // (replicas, batch, T+1, ROW)
     unsigned *masks;                 // (replicas, batch, T, MASKS)
     real *hidden, *delta;            // (replicas, batch, T, LP), when KEEP_HIDDEN: phi, and dloss/dphi
-    real *records;                   // (replicas, 2 blocks + groups, RECORD)
+    real *records;                   // (replicas, 3 blocks, RECORD)
     unsigned long long *starts;      // (replicas, 2, blocks, M, WORDS), zero between launches
     real *partial;                   // (replicas, blocks, SUMS)
     double *squares;                 // (replicas, blocks)
@@ -45,7 +46,7 @@ struct solve_problem { // mirrored in solver.c
     double *facts;                   // (replicas, FACTS): iterations, jump, rounds back, jump back, converged, loss
 };
 
-struct stretch {
+struct alignas(16) stretch {
     int first, last; // steps first -> last; it makes z_{first+1} .. z_last
     int sequence;
     bool works; // false: this warp has none
@@ -121,6 +122,9 @@ struct alignas(16) kept_memory {
     double squares[CREW];
     border_count count;
     progress forward;
+#if CHUNKED
+    stretch stretches[WARPS];
+#endif
 };
 
 struct alignas(16) walk_memory {
@@ -137,6 +141,18 @@ struct alignas(16) walk_memory {
 INLINE kept_memory &kept_room()
 {
     return *reinterpret_cast<kept_memory *>(block_bytes() + STAGED_BYTES);
+}
+
+// The stretches of a block, in the order of its warps and then of its rounds, of which there is one when time is cut.
+INLINE stretch stretch_of(const solve_problem &p, const block_work &work, int number)
+{
+#if CHUNKED
+    const stretch s = kept_room().stretches[number % WARPS];
+    __builtin_assume(s.first >= 0 && s.first < s.last);
+    return s;
+#else
+    return find_stretch(p, work.first + number / WARPS * work.workers + number % WARPS, work.items);
+#endif
 }
 
 INLINE unsigned char *phase_room()
@@ -471,8 +487,8 @@ INLINE void follow(const solve_problem &p, const worker &me, const block_work &w
     walk_memory &memory = walking_room();
     const forcing strength = {p.warmup, p.alpha};
     const int wanted = me.warp + me.lane / TANGENT_LANES, warp = wanted < WARPS ? wanted : WARPS - 1;
-    const stretch here = find_stretch(p, wanted < WARPS ? work.first + warp : work.items, work.items);
-    const unsigned steps = here.works ? (unsigned)(here.last - here.first) : 0;
+    const stretch here = stretch_of(p, work, warp);
+    const unsigned steps = here.works && wanted < WARPS ? (unsigned)(here.last - here.first) : 0;
     const unsigned longest = __reduce_max_sync(ALL_LANES, steps);
     trail &behind = memory.warp[warp].behind;
     unsigned masks[MASKS];

@@ -163,7 +163,7 @@ INLINE void sum_hidden(const solve_problem &p, sum_memory &memory, const real *p
         for (int i = 0; i < rounds * WARPS; i += SLICES)
             for (int step = 0; step < longest; step += TILE) {
                 const int mine = i + slice;
-                const stretch here = find_stretch(p, work.first + mine / WARPS * work.workers + mine % WARPS, work.items);
+                const stretch here = stretch_of(p, work, mine);
                 const size_t sequence = (size_t)replica * p.batch + here.sequence, row = sequence * (p.T + 1) + here.first + step;
                 const int left = slice < SLICES && mine < rounds * WARPS && here.works ? here.last - here.first - step : 0;
                 const int steps = left < 0 ? 0 : left < TILE ? left : TILE;
@@ -264,8 +264,8 @@ INLINE void sum_latent(const solve_problem &p, sum_memory &memory, int replica, 
             sum[k] = 0;
         const bool shadow = warp >= WARPS;
         for (int i = shadow ? (warp - WARPS) * PER_SHADOW : warp, count = 0; count < (shadow ? PER_SHADOW : 1) && i < WARPS; i++, count++)
-            for (int item = work.first + i; item < work.items; item += work.workers) {
-                const stretch here = share_of(find_stretch(p, item, work.items), shadow);
+            for (int number = i; work.first + number / WARPS * work.workers + i < work.items; number += WARPS) {
+                const stretch here = share_of(stretch_of(p, work, number), shadow);
                 add_stretch(p, memory.rows[warp], (size_t)replica * p.batch + here.sequence, here, first, sum, lane);
             }
         __syncthreads();

@@ -1,0 +1,155 @@
+#include "engine/cuda/deer.h"
+
+#include <stdio.h>
+
+enum {
+    LATENT_MOST = 256, /* a thread of a block for each */
+    CHUNK_STEPS = 4,   /* at least, in a chunk of time */
+    CHUNKS_PAY = 3,    /* a chunk is run along twice, a whole sequence once */
+};
+
+/* deer_problem of kernels/deer.cu. */
+#define DEER_PROBLEM(solve_problem)                                                                          \
+    {                                                                                                        \
+        solve_problem solve;                                                                                 \
+        uint64_t seed;                                                                                       \
+        int64_t start;                                                                                       \
+        ant_cu_pointer maps, changes;                                                                        \
+    }
+typedef struct deer_f32 DEER_PROBLEM(ant_cuda_problem_f32) deer_f32;
+typedef struct deer_f64 DEER_PROBLEM(ant_cuda_problem_f64) deer_f64;
+
+_Static_assert(sizeof(deer_f64) <= sizeof(((ant_cuda_deer *)NULL)->problem), "room for the problem");
+
+bool ant_cuda_deer_wanted(const antler_settings *settings)
+{
+    return settings->solver == ANTLER_SOLVER_DEER || settings->solver == ANTLER_SOLVER_QUASI_DEER;
+}
+
+static bool is_diagonal(const ant_cuda_pass *pass)
+{
+    return pass->work->settings->solver == ANTLER_SOLVER_QUASI_DEER;
+}
+
+static const char *name_of(const ant_cuda_pass *pass)
+{
+    return is_diagonal(pass) ? "quasi-deer" : "deer";
+}
+
+static antler_status compile(ant_cuda_pass *pass, ant_cuda_deer *d)
+{
+    enum { FACT_SHARED, FACT_THREADS, FACT_GROUPS, FACT_MAP, FACT_PROBLEM, FACTS };
+    const char *const more[] = {is_diagonal(pass) ? "-DDIAGONAL=1" : "-DDIAGONAL=0"};
+    const size_t bytes = pass->real_bytes == sizeof(float) ? sizeof(deer_f32) : sizeof(deer_f64);
+    int facts[FACTS] = {0};
+    ANT_CHECK(pass->work->M <= LATENT_MOST, ANTLER_ERROR_DEVICE,
+              "%s on the GPU takes up to %d latent units, not %zu; use solver: shooting or device: cpu",
+              name_of(pass), LATENT_MOST, pass->work->M);
+    ANT_TRY(ant_cuda_compile_shape(pass->device, "deer.cu", pass->work, more, 1, &d->program));
+    ANT_TRY(ant_cuda_program_kernel(d->program, "deer", &d->kernel));
+    ANT_TRY(ant_cuda_pass_facts(pass->device, d->program, "deer_facts", facts, FACTS));
+    ANT_CHECK((size_t)facts[FACT_PROBLEM] == bytes, ANTLER_ERROR_INTERNAL,
+              "deer_problem has %d bytes in the kernels and %zu here", facts[FACT_PROBLEM], bytes);
+    ANT_CHECK(facts[FACT_SHARED] <= pass->device->shared_per_block, ANTLER_ERROR_DEVICE,
+              "a model of M = %zu and L = %zu needs %d bytes of shared memory, and %s has %d; use solver: "
+              "shooting",
+              pass->work->M, pass->work->L, facts[FACT_SHARED], pass->device->name,
+              pass->device->shared_per_block);
+    d->groups = facts[FACT_GROUPS];
+    d->map = facts[FACT_MAP];
+    d->grid = ant_cuda_grid_1d(1, (unsigned)facts[FACT_THREADS]);
+    d->grid.shared = (size_t)facts[FACT_SHARED];
+    d->grid.cooperative = true;
+    return ant_cuda_kernel_allow_shared(pass->device, &d->kernel, d->grid.shared);
+}
+
+/* By the settings and the GPU alone, as plan.c: chunks of time for all groups of a run's blocks. */
+static antler_status divide(ant_cuda_pass *pass, ant_cuda_deer *d)
+{
+    const antler_settings *set = pass->work->settings;
+    const ant_cuda_device *device = pass->device;
+    int resident = 0;
+    ANT_TRY(ant_cuda_kernel_occupancy(pass->device, &d->kernel, d->grid.block[0], d->grid.shared, &resident));
+    ANT_CHECK(resident >= 1 && device->cooperative, ANTLER_ERROR_DEVICE,
+              "the GPU %s cannot run the solver: its blocks have to be resident together; use the CPU",
+              device->name);
+    const size_t processors = (size_t)device->multiprocessors, groups = (size_t)d->groups;
+    const size_t most = set->runs < processors ? processors / set->runs : 1;
+    size_t chunks = most * groups / set->batch_size;
+    if (chunks > set->sequence_length / CHUNK_STEPS)
+        chunks = set->sequence_length / CHUNK_STEPS;
+    if (chunks < CHUNKS_PAY)
+        chunks = 1;
+    const size_t blocks = (chunks * set->batch_size + groups - 1) / groups;
+    d->chunks = (int)chunks;
+    d->blocks = (int)(blocks < most ? blocks : most);
+    const size_t room = (size_t)resident * processors / (size_t)d->blocks, replicas = pass->work->replicas;
+    d->grid.grid[0] = (unsigned)((replicas < room ? replicas : room) * (size_t)d->blocks);
+    return ANTLER_OK;
+}
+
+static antler_status allocate(ant_cuda_pass *pass, ant_cuda_deer *d)
+{
+    const size_t R = pass->work->replicas, batch = pass->work->settings->batch_size;
+    const size_t maps = R * ((size_t)d->chunks * batch + (size_t)d->blocks) * (size_t)d->map;
+    ANT_TRY(ant_cuda_pass_take(pass, maps * pass->real_bytes, "maps of chunks of time", &d->maps));
+    return ant_cuda_pass_take(pass, R * 3 * batch * sizeof(unsigned), "changes", &d->changes);
+}
+
+static void describe(const ant_cuda_pass *pass, const ant_cuda_problem_f64 *problem, ant_cuda_deer *d)
+{
+    const antler_settings *set = pass->work->settings;
+    const bool single = set->precision == ANTLER_PRECISION_FLOAT;
+    deer_f64 p = {.solve = *problem,
+                  .seed = set->seed,
+                  .start = (int64_t)set->start,
+                  .maps = d->maps.address,
+                  .changes = d->changes.address};
+    p.solve.chunks = d->chunks;
+    p.solve.blocks = d->blocks;
+    p.solve.max_iterations = (int)set->max_iterations;
+    p.solve.fallback = set->fallback;
+    p.solve.tolerance = set->tolerance > 0.0 ? set->tolerance : single ? 1e-4 : 1e-10; /* as on the CPU */
+    if (!single) {
+        memcpy(d->problem, &p, sizeof p);
+        return;
+    }
+    const deer_f32 q = {.solve = ant_cuda_problem_narrow(&p.solve),
+                        .seed = p.seed,
+                        .start = p.start,
+                        .maps = p.maps,
+                        .changes = p.changes};
+    memcpy(d->problem, &q, sizeof q);
+}
+
+antler_status ant_cuda_deer_create(ant_cuda_pass *pass, const ant_cuda_problem_f64 *problem, int stretches,
+                                   ant_cuda_deer *deer)
+{
+    ANT_TRY(compile(pass, deer));
+    ANT_TRY(divide(pass, deer));
+    ANT_TRY(allocate(pass, deer));
+    describe(pass, problem, deer);
+    pass->solver = name_of(pass);
+    pass->choice = deer->choice;
+    char division[100] = "whole sequences";
+    if (deer->chunks > 1)
+        snprintf(division, sizeof division, "%d chunks of time per sequence joined with %s", deer->chunks,
+                 is_diagonal(pass) ? "diagonals" : "full matrices");
+    snprintf(deer->choice, sizeof deer->choice,
+             "%s on the GPU, Newton's method on all steps, %s, because the settings say so; %d blocks of %u "
+             "warps per run, then %d stretches for loss and gradient",
+             pass->solver, division, deer->blocks, deer->grid.block[0] / 32, stretches);
+    return ANTLER_OK;
+}
+
+void ant_cuda_deer_clear(ant_cuda_device *device, ant_cuda_deer *deer)
+{
+    ant_cuda_free(device, &deer->maps);
+    ant_cuda_free(device, &deer->changes);
+    ant_cuda_program_free(deer->program);
+}
+
+antler_status ant_cuda_deer_launch(ant_cuda_device *device, ant_cuda_deer *deer)
+{
+    return ant_cuda_launch(device, &deer->kernel, deer->grid, ANT_CUDA_ARGS(deer->problem));
+}

@@ -1,0 +1,20 @@
+/* run_deer.h - deer.cu for the sizes and the VARIANT (a name) that the including file defines. */
+#define JOIN_(a, b)   a##_##b
+#define JOIN(a, b)    JOIN_(a, b)
+#define TEXT_(a)      #a
+#define TEXT(a)       TEXT_(a)
+#define deer          JOIN(deer, VARIANT)
+#define deer_problem  JOIN(deer_problem, VARIANT)
+#define deer_facts    JOIN(deer_facts, VARIANT)
+#define solve_problem JOIN(solve_problem, VARIANT)
+
+/* As the fake compiler writes them. */
+static const char options[] = "-DREAL_BITS=" TEXT(REAL_BITS) " -DM=" TEXT(M) " -DN=" TEXT(N) " -DL=" TEXT(
+    L) " -DK=" TEXT(K) " -DCLIPPED=" TEXT(CLIPPED) " -DDIAGONAL=" TEXT(DIAGONAL);
+
+#include "emulate_dynamic.h"
+
+#include "../../src/engine/cuda/kernels/deer.cu"
+
+EMULATE("deer.cu", options, deer, "deer")
+EMULATE_VARIABLE("deer.cu", options, deer_facts, "deer_facts")

@@ -1,0 +1,10 @@
+/* solve.cu: after run_deer_one.cpp. */
+#define VARIANT   guessed_one
+#define REAL_BITS 64
+#define M         1
+#define N         1
+#define L         3
+#define K         0
+#define CLIPPED   0
+#define NEWTON    1
+#include "run_guessed.h"

@@ -1,0 +1,22 @@
+/* run_update.h - update.cu for the sizes and the VARIANT (a name) that the including file defines. */
+#define JOIN_(a, b)   a##_##b
+#define JOIN(a, b)    JOIN_(a, b)
+#define TEXT_(a)      #a
+#define TEXT(a)       TEXT_(a)
+#define LEARN_THREADS 256
+#define prepare       JOIN(prepare, VARIANT)
+#define update        JOIN(update, VARIANT)
+#define learn_problem JOIN(learn_problem, VARIANT)
+#define update_facts  JOIN(update_facts, VARIANT)
+
+/* As the fake compiler writes them. */
+static const char options[] = "-DREAL_BITS=" TEXT(REAL_BITS) " -DM=" TEXT(M) " -DN=" TEXT(N) " -DL=" TEXT(
+    L) " -DK=" TEXT(K) " -DCLIPPED=" TEXT(CLIPPED) " -DRANK=" TEXT(RANK) " -DLEARN_THREADS=256";
+
+#include "emulate_dynamic.h"
+
+#include "../../src/engine/cuda/kernels/update.cu"
+
+EMULATE("update.cu", options, prepare, "prepare")
+EMULATE("update.cu", options, update, "update")
+EMULATE_VARIABLE("update.cu", options, update_facts, "update_facts")
