@@ -10,13 +10,20 @@
 
 #define MS (MP % 8 == 0 ? MP + 4 : MP) // from row to row of a matrix in shared memory; quads of different rows lie in different banks
 
-// struct tangent; tangent_begin, _fill, _switch, _advance.
-#define TENSOR (REAL_BITS == 32 && M <= 16)
+// Three ways, each of which has struct tangent and tangent_begin, _fill, _switch, _advance, _end:
+// all of J in the registers of every lane;
+#define WHOLE_J (M <= 16 && M * M * REGISTERS_PER_REAL <= 64)
+// by tensor cores, a warp for every stretch, where the weights of a step leave room for so many warps;
+#define TENSOR (REAL_BITS == 32 && !WHOLE_J && M <= 16 && 2 * UNITS * M <= 64 && N <= 8)
+// in tiles, one per lane.
+#define TILES (!WHOLE_J && !TENSOR)
 
 #define PER_SHADOW    (TENSOR ? 1 : 2) // stretches whose derivatives one warp carries, each by a group of lanes
 #define TANGENT_LANES (32 / PER_SHADOW)
 
-#if TENSOR
+#if WHOLE_J
+#include "tangent_whole.cuh"
+#elif TENSOR
 #include "tangent_tensor.cuh"
 #else
 #include "tangent_tiles.cuh"

@@ -1,6 +1,6 @@
-// tangent_tensor.cuh - X = dz_end / dz_start of stretches by tensor cores, in float and for M <= 16.
+// tangent_tensor.cuh - X = dz_end / dz_start of a stretch by tensor cores, in float and for M <= 16.
 //
-// A warp has all of a stretch.  The product that the machine offers is C (16 x 8) += A (16 x 8) B (8 x 8), with numbers of 11 digits (binary).
+// A warp has one stretch.  The product that the machine offers is C (16 x 8) += A (16 x 8) B (8 x 8), with numbers of 11 digits (binary).
 // A number is two of these, a high and a low part, and a product three: high high + high low + low high, as exact as a float.
 // With X transposed as A and J transposed as B, C is the next X transposed.  Lane 4 g + q has of C the columns 2 q and 2 q + 1 of the rows g and
 // g + 8, and should have of A the columns q and q + 4.  The order of columns of A, which is that of rows of B, is ours
@@ -40,7 +40,7 @@ INLINE tensor_place find_place(int lane, const real *pack)
     return at;
 }
 
-INLINE void tangent_begin(tangent &t, int lane, const real *pack)
+INLINE void tangent_begin(tangent &t, int lane, const real *pack, real *, real *)
 {
     t.at = find_place(lane, pack);
     t.strength = -1; // of no step: the first one resets

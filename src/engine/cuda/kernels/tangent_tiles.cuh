@@ -3,7 +3,6 @@
 #ifndef ANT_TANGENT_TILES_CUH
 #define ANT_TANGENT_TILES_CUH
 
-
 // Some rows and four columns.
 static __device__ constexpr int tile_rows()
 {
@@ -48,7 +47,7 @@ INLINE tile identity_tile(tile_place at)
     for (int r = 0; r < TILE_ROWS; r++)
 #pragma unroll
         for (int k = 0; k < 4; k++)
-            out.a[r][k] = at.row + r * TILE_STRIDE == 4 * at.quad + k ? 1 : 0;
+            out.a[r][k] = at.row + r * TILE_STRIDE == 4 * at.quad + k ? real(1) : real(0);
     return out;
 }
 
@@ -91,7 +90,7 @@ struct tangent {
     real strength;         // a, that it stands for
 };
 
-INLINE void tangent_begin(tangent &t, int lane, real *J, real *X)
+INLINE void tangent_begin(tangent &t, int lane, const real *, real *J, real *X)
 {
     t.at = find_tile(lane);
     t.strength = -1; // of no step: the first one resets
@@ -144,5 +143,7 @@ INLINE void tangent_advance(tangent &t, bool acts)
     if (acts)
         store_tile(t.X, next, t.at);
 }
+
+INLINE void tangent_end(const tangent &, real *) {} // X is there already
 
 #endif
