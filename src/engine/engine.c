@@ -26,7 +26,7 @@ antler_status ant_engine_choose(antler_device wish, bool worth, const ant_engine
             *engine = &ant_engine_cuda;
         return ANTLER_OK;
     case ANTLER_DEVICE_CUDA:
-        ANT_TRY(ant_engine_cuda_open());
+        ANT_TRY(ant_engine_cuda_begin()); /* what comes next, compiling kernels above all, need not wait */
         *engine = &ant_engine_cuda;
         return ANTLER_OK;
     }

@@ -139,6 +139,8 @@ ant_cu_result cuDeviceGetAttribute(int *value, int attribute, ant_cu_device devi
 ant_cu_result cuDevicePrimaryCtxRetain(ant_cu_context *context, ant_cu_device device)
 {
     (void)device;
+    if (mode("held"))
+        return ANT_CU_DEVICE_UNAVAILABLE;
     *context = (ant_cu_context)(void *)&dummy;
     return 0;
 }

@@ -20,7 +20,6 @@
 #define __global__
 #define __device__
 #define __forceinline__ inline
-#define __noinline__
 #ifndef __clang__
 #define __builtin_assume(fact) ((void)0)
 #endif

@@ -163,14 +163,33 @@ static void no_memory_on_the_device(void **state)
     CHECK_OK(ant_mixture_log_density(engine, &mixture, x, 1, 1, report, gpu));
 }
 
+/* The context starts beside other work: that it failed is seen by whoever needs it, and it is tried again. */
+static void device_in_use(void **state)
+{
+    (void)state;
+    const double x[] = {0.0, 0.0, 0.0}, variance[] = {1.0, 1.0, 1.0};
+    const ant_mixture mixture = {x, variance, 1, 3};
+    const ant_engine_report report = {silent, "test", 0.0, 1.0};
+    const ant_engine *engine = NULL;
+    double gpu[1];
+    setenv("FAKE_CUDA", "held", 1);
+    CHECK_OK(ant_engine_choose(ANTLER_DEVICE_AUTO, true, &engine));
+    assert_null(engine);
+    CHECK_OK(ant_engine_choose(ANTLER_DEVICE_CUDA, true, &engine));
+    CHECK_FAILS(ant_mixture_log_density(engine, &mixture, x, 1, 1, report, gpu), ANTLER_ERROR_DEVICE,
+                "another process holds the GPU");
+    setenv("FAKE_CUDA", "", 1);
+    CHECK_OK(ant_engine_choose(ANTLER_DEVICE_AUTO, true, &engine));
+    assert_non_null(engine);
+    CHECK_OK(ant_mixture_log_density(engine, &mixture, x, 1, 1, report, gpu));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(near_samples),
-        cmocka_unit_test(far_samples),
-        cmocka_unit_test(unreachable_samples),
-        cmocka_unit_test(measure_on_the_engine),
-        cmocka_unit_test(no_memory_on_the_device),
+        cmocka_unit_test(device_in_use),         cmocka_unit_test(near_samples),
+        cmocka_unit_test(far_samples),           cmocka_unit_test(unreachable_samples),
+        cmocka_unit_test(measure_on_the_engine), cmocka_unit_test(no_memory_on_the_device),
     };
     return cmocka_run_group_tests(tests, use_fake, NULL);
 }

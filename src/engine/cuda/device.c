@@ -25,9 +25,18 @@ antler_status ant_cuda_device_count(int *count)
     return ANTLER_OK;
 }
 
-/* Calls from any thread find the context. */
-static antler_status enter(ant_cuda_device *device)
+static void join_starter(ant_cuda_device *device)
 {
+    if (device->starting)
+        pthread_join(device->starter, NULL);
+    device->starting = false;
+}
+
+antler_status ant_cuda_device_enter(ant_cuda_device *device)
+{
+    join_starter(device);
+    if (device->start_result != 0)
+        return ant_driver_fail(device->driver, device->start_result, device->start_step);
     TRY_CU(device, context_set(device->context), "select the GPU");
     return ANTLER_OK;
 }
@@ -68,17 +77,29 @@ static antler_status ask(ant_cuda_device *device)
     return ANTLER_OK;
 }
 
-static antler_status start(ant_cuda_device *device)
+/* Leaves its failure in the device: a sentence belongs to the thread that makes it. */
+static void *start(void *opaque)
 {
-    TRY_CU(device, context_retain(&device->context, device->handle), "start a context on the GPU");
-    ANT_TRY(enter(device));
-    TRY_CU(device, stream_create(&device->stream, ANT_CU_STREAM_NON_BLOCKING), "make a stream");
-    TRY_CU(device, event_create(&device->begin, 0), "make an event");
-    TRY_CU(device, event_create(&device->end, 0), "make an event");
-    return ANTLER_OK;
+    ant_cuda_device *device = opaque;
+    const ant_driver *driver = device->driver;
+    device->start_step = "start a context on the GPU";
+    device->start_result = driver->context_retain(&device->context, device->handle);
+    if (device->start_result == 0)
+        device->start_result = driver->context_set(device->context);
+    if (device->start_result != 0)
+        return NULL;
+    device->start_step = "make a stream";
+    device->start_result = driver->stream_create(&device->stream, ANT_CU_STREAM_NON_BLOCKING);
+    if (device->start_result != 0)
+        return NULL;
+    device->start_step = "make an event";
+    device->start_result = driver->event_create(&device->begin, 0);
+    if (device->start_result == 0)
+        device->start_result = driver->event_create(&device->end, 0);
+    return NULL;
 }
 
-antler_status ant_cuda_device_open(int ordinal, ant_cuda_device **device)
+antler_status ant_cuda_device_begin(int ordinal, ant_cuda_device **device)
 {
     int count = 0;
     ANT_TRY(ant_cuda_device_count(&count));
@@ -91,14 +112,27 @@ antler_status ant_cuda_device_open(int ordinal, ant_cuda_device **device)
     antler_status status = ant_driver_open(&fresh->driver);
     if (status == ANTLER_OK)
         status = ask(fresh);
-    if (status == ANTLER_OK)
-        status = start(fresh);
     if (status != ANTLER_OK) {
-        ant_cuda_device_close(fresh);
+        free(fresh);
         return status;
     }
+    fresh->starting = pthread_create(&fresh->starter, NULL, start, fresh) == 0;
+    if (!fresh->starting)
+        start(fresh);
     *device = fresh;
     return ANTLER_OK;
+}
+
+antler_status ant_cuda_device_open(int ordinal, ant_cuda_device **device)
+{
+    ant_cuda_device *fresh = NULL;
+    ANT_TRY(ant_cuda_device_begin(ordinal, &fresh));
+    const antler_status status = ant_cuda_device_enter(fresh);
+    if (status == ANTLER_OK)
+        *device = fresh;
+    else
+        ant_cuda_device_close(fresh);
+    return status;
 }
 
 void ant_cuda_device_close(ant_cuda_device *device)
@@ -106,6 +140,7 @@ void ant_cuda_device_close(ant_cuda_device *device)
     if (device == NULL)
         return;
     const ant_driver *driver = device->driver;
+    join_starter(device);
     if (device->context != NULL && driver->context_set(device->context) == 0) {
         if (device->end != NULL)
             (void)driver->event_destroy(device->end);
@@ -124,7 +159,7 @@ void ant_cuda_device_close(ant_cuda_device *device)
 
 antler_status ant_cuda_memory(ant_cuda_device *device, size_t *available, size_t *total)
 {
-    ANT_TRY(enter(device));
+    ANT_TRY(ant_cuda_device_enter(device));
     TRY_CU(device, memory_info(available, total), "ask for the free memory");
     return ANTLER_OK;
 }
@@ -144,7 +179,7 @@ antler_status ant_cuda_alloc(ant_cuda_device *device, size_t bytes, const char *
                              ant_cuda_buffer *buffer)
 {
     ant_cu_pointer address = 0;
-    ANT_TRY(enter(device));
+    ANT_TRY(ant_cuda_device_enter(device));
     const ant_cu_result result = device->driver->memory_alloc(&address, bytes == 0 ? 1 : bytes);
     if (result == ANT_CU_OUT_OF_MEMORY)
         return fail_alloc(device, bytes, purpose);
@@ -163,7 +198,7 @@ void ant_cuda_free(ant_cuda_device *device, ant_cuda_buffer *buffer)
 
 antler_status ant_cuda_alloc_host(ant_cuda_device *device, size_t bytes, void **memory)
 {
-    ANT_TRY(enter(device));
+    ANT_TRY(ant_cuda_device_enter(device));
     const ant_cu_result result = device->driver->memory_alloc_host(memory, bytes == 0 ? 1 : bytes);
     if (result == ANT_CU_OUT_OF_MEMORY)
         return ant_fail_memory(bytes, "buffers between the CPU and the GPU");
@@ -181,7 +216,7 @@ void ant_cuda_free_host(ant_cuda_device *device, void *memory)
 antler_status ant_cuda_upload_async(ant_cuda_device *device, ant_cu_pointer to, const void *from,
                                     size_t bytes)
 {
-    ANT_TRY(enter(device));
+    ANT_TRY(ant_cuda_device_enter(device));
     if (bytes != 0)
         TRY_CU(device, copy_to_device(to, from, bytes, device->stream), "copy to the GPU");
     return ANTLER_OK;
@@ -189,7 +224,7 @@ antler_status ant_cuda_upload_async(ant_cuda_device *device, ant_cu_pointer to, 
 
 antler_status ant_cuda_download_async(ant_cuda_device *device, void *to, ant_cu_pointer from, size_t bytes)
 {
-    ANT_TRY(enter(device));
+    ANT_TRY(ant_cuda_device_enter(device));
     if (bytes != 0)
         TRY_CU(device, copy_to_host(to, from, bytes, device->stream), "copy from the GPU");
     return ANTLER_OK;
@@ -210,7 +245,7 @@ antler_status ant_cuda_download(ant_cuda_device *device, void *to, ant_cu_pointe
 antler_status ant_cuda_copy_async(ant_cuda_device *device, ant_cu_pointer to, ant_cu_pointer from,
                                   size_t bytes)
 {
-    ANT_TRY(enter(device));
+    ANT_TRY(ant_cuda_device_enter(device));
     if (bytes != 0)
         TRY_CU(device, copy_on_device(to, from, bytes, device->stream), "copy on the GPU");
     return ANTLER_OK;
@@ -219,7 +254,7 @@ antler_status ant_cuda_copy_async(ant_cuda_device *device, ant_cu_pointer to, an
 antler_status ant_cuda_fill_async(ant_cuda_device *device, ant_cu_pointer to, unsigned char value,
                                   size_t bytes)
 {
-    ANT_TRY(enter(device));
+    ANT_TRY(ant_cuda_device_enter(device));
     if (bytes != 0)
         TRY_CU(device, memory_set_8(to, value, bytes, device->stream), "fill memory");
     return ANTLER_OK;
@@ -271,7 +306,7 @@ antler_status ant_cuda_launch(ant_cuda_device *device, const ant_cuda_kernel *ke
         cluster->value.cluster[0] = grid.cluster;
         cluster->value.cluster[1] = cluster->value.cluster[2] = 1;
     }
-    ANT_TRY(enter(device));
+    ANT_TRY(ant_cuda_device_enter(device));
     const ant_cu_result result = device->driver->launch(&config, kernel->function, arguments, NULL);
     return result == 0 ? ANTLER_OK : fail_launch(device, kernel, result);
 }
@@ -282,7 +317,7 @@ antler_status ant_cuda_kernel_allow_shared(ant_cuda_device *device, const ant_cu
     ANT_CHECK(bytes + (size_t)kernel->static_shared <= (size_t)device->shared_per_block, ANTLER_ERROR_DEVICE,
               "the GPU kernel %s needs %zu bytes of shared memory per block, and %s has %d", kernel->name,
               bytes + (size_t)kernel->static_shared, device->name, device->shared_per_block);
-    ANT_TRY(enter(device));
+    ANT_TRY(ant_cuda_device_enter(device));
     TRY_CU(device, function_set(kernel->function, ANT_CU_FUNCTION_MAX_DYNAMIC_SHARED, (int)bytes),
            "reserve shared memory");
     return ANTLER_OK;
@@ -291,21 +326,21 @@ antler_status ant_cuda_kernel_allow_shared(ant_cuda_device *device, const ant_cu
 antler_status ant_cuda_kernel_occupancy(ant_cuda_device *device, const ant_cuda_kernel *kernel,
                                         unsigned threads, size_t shared, int *blocks)
 {
-    ANT_TRY(enter(device));
+    ANT_TRY(ant_cuda_device_enter(device));
     TRY_CU(device, function_blocks(blocks, kernel->function, (int)threads, shared), "ask for the occupancy");
     return ANTLER_OK;
 }
 
 antler_status ant_cuda_wait(ant_cuda_device *device)
 {
-    ANT_TRY(enter(device));
+    ANT_TRY(ant_cuda_device_enter(device));
     TRY_CU(device, stream_wait(device->stream), "finish the work on the GPU");
     return ANTLER_OK;
 }
 
 antler_status ant_cuda_timer_start(ant_cuda_device *device)
 {
-    ANT_TRY(enter(device));
+    ANT_TRY(ant_cuda_device_enter(device));
     TRY_CU(device, event_record(device->begin, device->stream), "read the GPU's clock");
     return ANTLER_OK;
 }
@@ -313,7 +348,7 @@ antler_status ant_cuda_timer_start(ant_cuda_device *device)
 antler_status ant_cuda_timer_stop(ant_cuda_device *device, double *milliseconds)
 {
     float elapsed = 0.0f;
-    ANT_TRY(enter(device));
+    ANT_TRY(ant_cuda_device_enter(device));
     TRY_CU(device, event_record(device->end, device->stream), "read the GPU's clock");
     TRY_CU(device, event_wait(device->end), "finish the work on the GPU");
     TRY_CU(device, event_elapsed(&elapsed, device->begin, device->end), "read the GPU's clock");
@@ -325,7 +360,7 @@ antler_status ant_cuda_timer_stop(ant_cuda_device *device, double *milliseconds)
 
 antler_status ant_cuda_graph_begin(ant_cuda_device *device)
 {
-    ANT_TRY(enter(device));
+    ANT_TRY(ant_cuda_device_enter(device));
     TRY_CU(device, capture_begin(device->stream, ANT_CU_CAPTURE_THREAD_LOCAL), "begin to record a graph");
     return ANTLER_OK;
 }
@@ -333,7 +368,7 @@ antler_status ant_cuda_graph_begin(ant_cuda_device *device)
 antler_status ant_cuda_graph_end(ant_cuda_device *device, ant_cu_graph_exec *graph)
 {
     ant_cu_graph recorded = NULL;
-    ANT_TRY(enter(device));
+    ANT_TRY(ant_cuda_device_enter(device));
     TRY_CU(device, capture_end(device->stream, &recorded), "record a graph");
     const ant_cu_result result = device->driver->graph_instantiate(graph, recorded, 0);
     (void)device->driver->graph_destroy(recorded);
@@ -342,7 +377,7 @@ antler_status ant_cuda_graph_end(ant_cuda_device *device, ant_cu_graph_exec *gra
 
 antler_status ant_cuda_graph_launch(ant_cuda_device *device, ant_cu_graph_exec graph)
 {
-    ANT_TRY(enter(device));
+    ANT_TRY(ant_cuda_device_enter(device));
     TRY_CU(device, graph_launch(graph, device->stream), "launch a graph");
     return ANTLER_OK;
 }

@@ -30,6 +30,8 @@
 
 #include "engine/cuda/driver.h"
 
+#include <pthread.h>
+
 typedef struct ant_cuda_device {
     const ant_driver *driver; /* the bare table, for what is not below */
     int ordinal;
@@ -46,12 +48,26 @@ typedef struct ant_cuda_device {
     int l2_bytes;                   /* of the cache */
     bool cooperative;               /* grid-wide barriers are possible */
     size_t memory;                  /* bytes in all */
+
+    /* The start of its context. */
+    pthread_t starter;
+    bool starting; /* by `starter`, which writes what is below and the context, stream and events */
+    ant_cu_result start_result; /* other than 0: the context failed */
+    const char *start_step;     /* at this */
 } ant_cuda_device;
 
 /* How many GPUs there are.  ANTLER_ERROR_DEVICE: no driver, or none that can be used. */
 antler_status ant_cuda_device_count(int *count);
 
 antler_status ant_cuda_device_open(int ordinal, ant_cuda_device **device);
+
+/* The same, but its context, which takes long, starts beside what the caller does next; the first call that
+   needs it waits, and tells when it failed. */
+antler_status ant_cuda_device_begin(int ordinal, ant_cuda_device **device);
+
+/* Wait for the context and make it this thread's. */
+antler_status ant_cuda_device_enter(ant_cuda_device *device);
+
 void ant_cuda_device_close(ant_cuda_device *device); /* accepts NULL; frees no buffer */
 
 /* Memory.  ------------------------------------------------------------------------------------------ */

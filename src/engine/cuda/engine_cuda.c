@@ -3,16 +3,34 @@
 #include "engine/cuda/nvrtc.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static ant_cuda_device *shared; /* under the lock; NULL until it is opened */
 
+/* The driver's own end must not find a context that is still starting. */
+static void await_start(void)
+{
+    if (pthread_mutex_trylock(&lock) != 0)
+        return;
+    if (shared != NULL)
+        (void)ant_cuda_device_enter(shared);
+    pthread_mutex_unlock(&lock);
+}
+
 static antler_status open_shared(void)
 {
+    static bool ending; /* await_start will be called */
     ant_cuda_device *device = NULL;
+    if (shared != NULL && !shared->starting && shared->start_result != 0) { /* tried again */
+        ant_cuda_device_close(shared);
+        shared = NULL;
+    }
     if (shared != NULL)
         return ANTLER_OK;
-    ANT_TRY(ant_cuda_device_open(0, &device));
+    ANT_TRY(ant_cuda_device_begin(0, &device));
+    if (!ending)
+        ending = atexit(await_start) == 0;
     const antler_status status = ant_nvrtc_check_sm(device->sm);
     if (status == ANTLER_OK)
         shared = device;
@@ -37,12 +55,21 @@ void ant_cuda_return(void)
     pthread_mutex_unlock(&lock);
 }
 
-antler_status ant_engine_cuda_open(void)
+antler_status ant_engine_cuda_begin(void)
 {
     ant_cuda_device *device = NULL;
     ANT_TRY(ant_cuda_borrow(&device));
     ant_cuda_return();
     return ANTLER_OK;
+}
+
+antler_status ant_engine_cuda_open(void)
+{
+    ant_cuda_device *device = NULL;
+    ANT_TRY(ant_cuda_borrow(&device));
+    const antler_status status = ant_cuda_device_enter(device);
+    ant_cuda_return();
+    return status;
 }
 
 static const char *device_name(void)

@@ -15,6 +15,9 @@ extern const ant_engine ant_engine_cuda;
 /* Open the GPU and see that its kernels can be compiled.  ANTLER_ERROR_DEVICE with the reason. */
 antler_status ant_engine_cuda_open(void);
 
+/* The same without waiting for its context: that it failed is told by the work that needs it. */
+antler_status ant_engine_cuda_begin(void);
+
 /* Take the GPU for one piece of work, and give it back.  Every borrow that succeeds needs its return. */
 antler_status ant_cuda_borrow(ant_cuda_device **device);
 void ant_cuda_return(void);

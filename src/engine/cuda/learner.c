@@ -203,11 +203,16 @@ static void *compile_ahead(void *opaque)
     return NULL;
 }
 
+/* The compiler needs no context, which may still be starting: it goes first. */
 static antler_status create_pass(learner *l)
 {
     pthread_t beside;
     const bool started = l->kind->update != NULL && pthread_create(&beside, NULL, compile_ahead, l) == 0;
-    const antler_status status = l->kind->create(&l->pass);
+    antler_status status = l->kind->compile == NULL ? ANTLER_OK : l->kind->compile(&l->pass);
+    if (status == ANTLER_OK)
+        status = allocate(l);
+    if (status == ANTLER_OK)
+        status = l->kind->create(&l->pass);
     if (started)
         pthread_join(beside, NULL);
     return status;
@@ -277,7 +282,6 @@ static antler_status build(learner *l)
         .device = l->device,
         .work = w,
         .real_bytes = w->settings->precision == ANTLER_PRECISION_FLOAT ? sizeof(float) : sizeof(double)};
-    ANT_TRY(allocate(l));
     ANT_TRY(create_pass(l));
     ANT_TRY(load_update(l));
     ANT_TRY(upload_data(l));

@@ -38,7 +38,7 @@ typedef struct ant_cuda_pass {
     ant_cuda_place place;
     size_t real_bytes; /* of the precision */
 
-    /* Set by `create` of the kind. */
+    /* Set by `compile` or `create` of the kind. */
     void *own;                      /* its own struct */
     const char *solver, *choice;    /* of ant_engine_learner_ops */
     const ant_cuda_program *update; /* with the kernels of step.cuh; NULL: the kind's `update` has them */
@@ -50,8 +50,10 @@ typedef struct ant_cuda_pass {
 
 typedef struct ant_cuda_kind {
     const char *update; /* the source with `prepare` and `update`, where the pass has a source of its own */
+    antler_status (*compile)(
+        ant_cuda_pass *pass); /* before there is a place; NULL: all is done in `create` */
     antler_status (*create)(ant_cuda_pass *pass);
-    void (*destroy)(ant_cuda_pass *pass); /* accepts one that `create` has not begun or not finished */
+    void (*destroy)(ant_cuda_pass *pass); /* accepts one that these have not begun or not finished */
     antler_status (*launch)(ant_cuda_pass *pass);
 } ant_cuda_kind;
 

@@ -68,9 +68,10 @@ antler_status ant_cuda_program_create(ant_cuda_device *device, const char *sourc
     if (status == ANTLER_OK) {
         *fresh = (ant_cuda_program){.device = device, .cached = cached};
         snprintf(fresh->source, sizeof fresh->source, "%s", source);
-        ant_cu_result result = device->driver->context_set(device->context);
-        if (result == 0)
-            result = device->driver->module_load(&fresh->module, image);
+        status = ant_cuda_device_enter(device);
+    }
+    if (status == ANTLER_OK) {
+        const ant_cu_result result = device->driver->module_load(&fresh->module, image);
         if (result != 0)
             status = ant_driver_fail(device->driver, result, "load a compiled kernel");
     }

@@ -173,7 +173,7 @@ static ant_cuda_problem_f64 describe(ant_cuda_solver *s, const ant_cuda_pass *pa
     return p;
 }
 
-static antler_status create(ant_cuda_pass *pass)
+static antler_status compile_pass(ant_cuda_pass *pass)
 {
     const ant_engine_learning *work = pass->work;
     const antler_settings *set = work->settings;
@@ -187,13 +187,18 @@ static antler_status create(ant_cuda_pass *pass)
                            .batch = set->batch_size,
                            .replicas = work->replicas,
                            .real_bytes = pass->real_bytes};
-    ANT_TRY(choose(s, work));
+    return choose(s, work);
+}
+
+static antler_status create(ant_cuda_pass *pass)
+{
+    ant_cuda_solver *s = pass->own;
     ANT_TRY(choose_grid(s));
     ANT_TRY(allocate(s, pass));
     const ant_cuda_problem_f64 problem = describe(s, pass);
     pass->solver = s->plan.solver;
     pass->choice = s->plan.choice;
-    if (ant_cuda_deer_wanted(set))
+    if (ant_cuda_deer_wanted(pass->work->settings))
         ANT_TRY(ant_cuda_deer_create(pass, &problem, s->plan.chunks, &s->deer));
     pass->weights = s->packs.address;
     pass->sums = s->totals.address;
@@ -226,6 +231,7 @@ static antler_status launch(ant_cuda_pass *pass)
 
 const ant_cuda_kind ant_cuda_kind_shplrnn = {
     .update = "update.cu",
+    .compile = compile_pass,
     .create = create,
     .destroy = destroy,
     .launch = launch,

@@ -123,6 +123,7 @@ template <int STAGE, int COUNT, int ODD> INLINE void exchange_rows(real (&row)[M
     }
 }
 
+#if RESIDENT
 // Which lane owns which row at the end, and as which of those that it has.
 struct row_owners {
     signed char row[32], kept[32]; // row: -1: none
@@ -151,7 +152,6 @@ static __device__ constexpr row_owners find_owners()
     return owners;
 }
 
-#if RESIDENT
 // An entry of a table of row_owners, found among constants: memory would be far at the start of every pass.
 template <bool KEPT> INLINE int look_up_owner(int lane)
 {
