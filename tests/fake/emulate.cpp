@@ -106,6 +106,31 @@ unsigned emulated_max(unsigned value)
     return largest;
 }
 
+/* A number that a lane offers to the tensor cores, without the bits at which they do not look. */
+static double tensor_number(const unsigned char (&offered)[16], unsigned which)
+{
+    unsigned bits;
+    float number;
+    std::memcpy(&bits, offered + sizeof bits * which, sizeof bits);
+    bits &= 0xffffe000u;
+    std::memcpy(&number, &bits, sizeof number);
+    return number;
+}
+
+void emulated_multiply_tiles(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2])
+{
+    const unsigned lane = threadIdx.x % 32, g = lane / 4, q = lane % 4;
+    const unsigned char(*left)[16] = offer(a, sizeof a) + threadIdx.x / 32 * 32;
+    const unsigned char(*right)[16] = offer(b, sizeof b) + threadIdx.x / 32 * 32;
+    for (unsigned i = 0; i < 4; i++) {
+        double sum = c[i];
+        for (unsigned k = 0; k < 8; k++)
+            sum += tensor_number(left[4 * g + k % 4], k / 4 * 2 + i / 2) * tensor_number(right[4 * (2 * q + i % 2) + k % 4], k / 4);
+        c[i] = (float)sum;
+    }
+    __syncwarp();
+}
+
 struct start {
     const emulated_kernel *kernel;
     void **arguments;

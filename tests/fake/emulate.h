@@ -92,6 +92,7 @@ struct alignas(16) uint4 {
 };
 unsigned emulated_max(unsigned value); /* over the warp */
 unsigned emulated_ballot(bool value);
+void emulated_multiply_tiles(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]); /* common.cuh */
 
 static inline unsigned __reduce_max_sync(unsigned, unsigned value)
 {

@@ -28,6 +28,7 @@ static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w)
     return {x, y, z, w};
 }
 
+#define load2           plain_load2
 #define load4           plain_load4
 #define store4          plain_store4
 #define copy_ahead      ptx_copy_ahead
@@ -41,7 +42,9 @@ static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w)
 #define own_thread      ptx_own_thread
 #define own_warp        ptx_own_warp
 #define team_barrier    ptx_team_barrier
+#define multiply_tiles  ptx_multiply_tiles
 #include "../../src/engine/cuda/kernels/common.cuh"
+#undef load2
 #undef load4
 #undef store4
 #undef copy_ahead
@@ -55,9 +58,14 @@ static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w)
 #undef own_thread
 #undef own_warp
 #undef team_barrier
+#undef multiply_tiles
 
 /* Number by number: the copy of a whole structure may become a call of memcpy, at which ThreadSanitizer does
    not look where it was told to leave alone what comes from libraries (scripts/sanitizers.sh). */
+INLINE real2 load2(const real *from)
+{
+    return {{from[0], from[1]}};
+}
 INLINE real4 load4(const real *from)
 {
     return {{from[0], from[1], from[2], from[3]}};
@@ -119,6 +127,11 @@ INLINE void team_barrier(unsigned *arrived, unsigned blocks, unsigned &phase)
             emulated_yield();
     }
     __syncthreads();
+}
+
+INLINE void multiply_tiles(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2])
+{
+    emulated_multiply_tiles(c, a, b);
 }
 
 #endif

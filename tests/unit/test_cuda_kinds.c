@@ -82,9 +82,9 @@ static void lssm_chunks(void **state)
 static void lssm_tiles(void **state)
 {
     (void)state;
-    antler_settings s = lssm_settings(600, 4, 0);
+    antler_settings s = lssm_settings(900, 4, 0);
     s.runs = 1;
-    lssm_compare(s, 700, "2 chunks of 512 steps");
+    lssm_compare(s, 1000, "2 chunks of 512 steps");
     lssm_compare(lssm_settings(33, 9, 5), 90, "1 chunks of 64 steps per sequence, 8 blocks per run");
 }
 

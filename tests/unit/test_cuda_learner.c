@@ -99,6 +99,32 @@ static void same_as_cpu_in_float(void **state)
                                   .choice = "shooting on the GPU, 8 stretches"});
 }
 
+/* Single precision with so many latent units that tensor cores carry the derivatives, and fewer than two
+ * tiles of them. */
+static void same_as_cpu_by_tensor_cores(void **state)
+{
+    (void)state;
+    antler_settings s = plain_settings();
+    s.precision = ANTLER_PRECISION_FLOAT;
+    s.solver = ANTLER_SOLVER_SHOOTING;
+    s.runs = 1;
+    s.batch_size = 1;
+    s.latent_dim = 11;
+    s.hidden_dim = 40;
+    s.clipped = true;
+    s.start_lr = 1e-3;
+    s.sequence_length = 150;
+    s.warmup = 31;
+    compare_with_cpu((comparison){.settings = s,
+                                  .rows = 300,
+                                  .dim = 2,
+                                  .inputs = 1,
+                                  .run = 1,
+                                  .tolerance = 1e-3,
+                                  .agreement = 1e-5,
+                                  .choice = "shooting on the GPU, 8 stretches"});
+}
+
 static void same_as_cpu_with_diagonals(void **state)
 {
     (void)state;
@@ -228,6 +254,7 @@ int main(void)
         cmocka_unit_test(same_as_cpu_in_stretches),
         cmocka_unit_test(same_as_cpu_in_stretches_of_a_larger_model),
         cmocka_unit_test(same_as_cpu_in_float),
+        cmocka_unit_test(same_as_cpu_by_tensor_cores),
         cmocka_unit_test(same_as_cpu_with_diagonals),
         cmocka_unit_test(same_as_cpu_with_everything),
         cmocka_unit_test(same_bytes),

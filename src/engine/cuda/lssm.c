@@ -78,7 +78,7 @@ static void divide(lssm *l, const ant_cuda_pass *pass)
     const size_t T = s->sequence_length, measured = (T - s->warmup) * s->batch_size * s->runs;
     size_t chunk = divided(measured, MEASURED_PER_MP * processors);
     chunk = chunk < LEAST_CHUNK ? LEAST_CHUNK : chunk;
-    chunk = chunk > tile ? divided(chunk, tile) * tile : divided(chunk, CHUNK_UNIT) * CHUNK_UNIT;
+    chunk = chunk > tile ? (chunk + tile / 2) / tile * tile : divided(chunk, CHUNK_UNIT) * CHUNK_UNIT;
     const size_t chunks = divided(T, chunk), items = s->batch_size * chunks;
     const size_t most = divided(WORKERS_PER_MP * processors, s->runs);
     l->problem.chunk = (int)chunk;

@@ -47,6 +47,15 @@ struct alignas(16) real4 {
     real a[4];
 };
 
+struct alignas(2 * REAL_BITS / 8) real2 {
+    real a[2];
+};
+
+INLINE real2 load2(const real *from)
+{
+    return *reinterpret_cast<const real2 *>(from);
+}
+
 INLINE real4 load4(const real *from)
 {
     return *reinterpret_cast<const real4 *>(from);
@@ -115,6 +124,17 @@ template <int PENDING> INLINE void copy_wait() // until all but the last PENDING
 {
     asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
 }
+
+#if REAL_BITS == 32
+// C (16, 8) += A (16, 8) B (8, 8) by the tensor cores, of numbers whose last 13 bits do not count.  Lane 4 g + q has of A (g, q), (g + 8, q), (g, q + 4),
+// (g + 8, q + 4), of B (q, g), (q + 4, g), of C (g, 2 q), (g, 2 q + 1), (g + 8, 2 q), (g + 8, 2 q + 1).
+INLINE void multiply_tiles(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2])
+{
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+#endif
 
 // Words that carry a tag, so that who waits for one sees whether it is there, without a fence, which would wait for everything else that
 // the writer has under way.  In global memory between blocks:

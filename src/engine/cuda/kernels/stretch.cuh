@@ -130,7 +130,7 @@ struct alignas(16) kept_memory {
 struct alignas(16) walk_memory {
     warp_memory warp[WARPS];
     chain_memory chain;
-#if SHADOWS && !WHOLE_J
+#if SHADOWS && TILES
     real jacobian[WARPS + 1][MATRIX]; // the last one: of lanes without a stretch
 #endif
 };
@@ -450,35 +450,27 @@ INLINE void leave_trail(const worker &me, unsigned step, unsigned &limit, const 
     }
 }
 
-#define WATCHED ((MASKS + TANGENT_LANES - 1) / TANGENT_LANES) // words of a step that one lane looks at
+// A shadow looks at the words of several steps at once, a lane at one of them, or at some where a step has more words than there are lanes.
+#define WATCHED ((MASKS + TANGENT_LANES - 1) / TANGENT_LANES)
+#define AT_ONCE (WATCHED > 1 ? 1 : TANGENT_LANES / MASKS)
 
-// Look at this lane's words of a step, those that are not there yet.
-INLINE void look_out(trail &behind, unsigned step, int lane, bool acts, unsigned long long (&words)[WATCHED])
+// Look at this lane's words of the steps from `step` on.  Returns how many of them are there, of `left` that will come, for all groups of the warp.
+INLINE unsigned look_out(trail &behind, unsigned step, unsigned left, int lane, unsigned (&words)[WATCHED])
 {
+    const int seat = lane % TANGENT_LANES, ahead = AT_ONCE > 1 ? seat / MASKS : 0;
+    bool there = true;
 #pragma unroll
     for (int w = 0; w < WATCHED; w++) {
-        const int k = w * TANGENT_LANES + lane % TANGENT_LANES;
-        if (acts && k < MASKS && (unsigned)(words[w] >> 32) != step)
-            words[w] = look_near(&behind.masks[step % TRAIL][k]);
+        const int k = AT_ONCE > 1 ? seat % MASKS : w * TANGENT_LANES + seat;
+        if (k < MASKS && ahead < AT_ONCE && (unsigned)ahead < left) {
+            const unsigned long long word = look_near(&behind.masks[(step + ahead) % TRAIL][k]);
+            words[w] = (unsigned)word;
+            there = there && (unsigned)(word >> 32) == step + ahead;
+        }
     }
-}
-
-// The masks of a step, which `words` may have already.  By whole warps; acts: this lane's group has such a step.
-INLINE void find_masks(trail &behind, unsigned step, int lane, bool acts, unsigned long long (&words)[WATCHED], unsigned (&masks)[MASKS])
-{
-    for (;;) {
-        bool there = true;
-#pragma unroll
-        for (int w = 0; w < WATCHED; w++)
-            there = there && (!acts || w * TANGENT_LANES + lane % TANGENT_LANES >= MASKS || (unsigned)(words[w] >> 32) == step);
-        if (__ballot_sync(ALL_LANES, there) == ALL_LANES)
-            break;
-        __nanosleep(40); // the walkers need the memory more than this question
-        look_out(behind, step, lane, acts, words);
-    }
-#pragma unroll
-    for (int k = 0; k < MASKS; k++)
-        masks[k] = __shfl_sync(ALL_LANES, (unsigned)words[k / TANGENT_LANES], k % TANGENT_LANES, TANGENT_LANES);
+    const unsigned absent = ~__ballot_sync(ALL_LANES, there) >> (lane - seat) << (32 - TANGENT_LANES) >> (32 - TANGENT_LANES);
+    const unsigned found = absent == 0 ? AT_ONCE : AT_ONCE > 1 ? ((unsigned)__ffs(absent) - 1) / MASKS : 0;
+    return PER_SHADOW > 1 ? ~__reduce_max_sync(ALL_LANES, ~found) : found;
 }
 
 // X of some stretches, a group of lanes for each, step after step as soon as they are made.  passes: those that were followed before.
@@ -488,29 +480,34 @@ INLINE void follow(const solve_problem &p, const worker &me, const block_work &w
     const forcing strength = {p.warmup, p.alpha};
     const int wanted = me.warp + me.lane / TANGENT_LANES, warp = wanted < WARPS ? wanted : WARPS - 1;
     const stretch here = stretch_of(p, work, warp);
-    const unsigned steps = here.works && wanted < WARPS ? (unsigned)(here.last - here.first) : 0;
-    const unsigned longest = __reduce_max_sync(ALL_LANES, steps);
+    const unsigned steps = here.works ? (unsigned)(here.last - here.first) : 0;
+    const unsigned longest = __reduce_max_sync(ALL_LANES, steps); // lengths differ by one, and some groups have no stretch
     trail &behind = memory.warp[warp].behind;
-#if WHOLE_J
-    real *J = nullptr, *X = kept_room().tangent[warp];
-#else
-    real *J = memory.jacobian[wanted < WARPS ? warp : WARPS], *X = wanted < WARPS ? kept_room().tangent[warp] : memory.jacobian[WARPS];
-#endif
-    unsigned masks[MASKS];
-    unsigned long long words[WATCHED] = {};
     tangent derivative;
-    tangent_begin(derivative, me.lane, J, X);
-    for (unsigned i = 0; i < longest; i++) {
-        const unsigned step = passes * steps + i + 1;
-        const bool acts = i < steps; // lengths differ by one, and some groups have no stretch
-        find_masks(behind, step, me.lane, acts, words, masks);
-        look_out(behind, step + 1, me.lane, i + 1 < steps, words); // ahead, while there is other work
-        tangent_step(derivative, me.staged, masks, strength.at(here.first + (int)i), acts);
-        if (acts && step % (TRAIL / 4) == 0 && me.lane % TANGENT_LANES == 0)
-            leave_near(&behind.read, 0, step);
+#if TILES
+    real *J = memory.jacobian[wanted < WARPS ? warp : WARPS], *X = wanted < WARPS ? kept_room().tangent[warp] : J;
+#else
+    real *J = nullptr, *X = kept_room().tangent[warp];
+#endif
+    tangent_begin(derivative, me.lane, me.staged, J, X);
+    for (unsigned i = 0; i < longest;) {
+        unsigned words[WATCHED] = {}, masks[MASKS], ready;
+        while ((ready = look_out(behind, passes * steps + i + 1, i < steps ? steps - i : 0, me.lane, words)) == 0)
+            __nanosleep(40); // the walkers need the memory more than this question
+        for (unsigned j = 0; j < ready && i < longest; j++, i++) {
+            const bool acts = i < steps;
+#pragma unroll
+            for (int k = 0; k < MASKS; k++)
+                masks[k] = __shfl_sync(ALL_LANES, words[k / TANGENT_LANES], (int)j * MASKS + k % TANGENT_LANES, TANGENT_LANES);
+            if (acts)
+                tangent_turn(derivative, me.staged, masks, strength.at(here.first + (int)i));
+            tangent_advance(derivative, acts);
+        }
+        if (i <= steps && me.lane % TANGENT_LANES == 0)
+            leave_near(&behind.read, 0, passes * steps + i);
     }
     if (wanted < WARPS)
-        tangent_end(derivative, me.lane, X);
+        tangent_end(derivative, X);
     __syncwarp();
 }
 #endif

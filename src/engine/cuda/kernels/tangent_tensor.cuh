@@ -1,0 +1,150 @@
+// tangent_tensor.cuh - X = dz_end / dz_start of a stretch by tensor cores, in float and for M <= 16.
+//
+// A warp has one stretch.  The product that the machine offers is C (16 x 8) += A (16 x 8) B (8 x 8), with numbers of 11 digits (binary).
+// A number is two of these, a high and a low part, and a product three: high high + high low + low high, as exact as a float.
+// With X transposed as A and J transposed as B, C is the next X transposed.  Lane 4 g + q has of C the columns 2 q and 2 q + 1 of the rows g and
+// g + 8, and should have of A the columns q and q + 4.  The order of columns of A, which is that of rows of B, is ours
+// to choose, so these are 2 q and 2 q + 1, too, and nothing moves between lanes.
+#ifndef ANT_TANGENT_TENSOR_CUH
+#define ANT_TANGENT_TENSOR_CUH
+
+#define EIGHTS ((M + 7) / 8)
+
+// Where a lane finds row 8 j + g and column 8 j + 2 q of unit 0, in weights whose first matrix is towards units.
+struct tensor_place {
+    int lane;
+    const real *row[EIGHTS], *column[EIGHTS];
+    real alive[EIGHTS]; // 0: there is no such row
+};
+
+struct tangent {
+    tensor_place at;
+    real J[EIGHTS][EIGHTS][2]; // [j][t][k]: J of row 8 j + g and column 8 t + 2 q + k
+    real X[EIGHTS][4];         // [t][2 h + k]: X of row 8 t + 2 q + k and column g + 8 h
+    unsigned masks[MASKS];     // that J stands for
+    real strength;             // a, that it stands for
+};
+
+INLINE tensor_place find_place(int lane, const real *pack)
+{
+    tensor_place at;
+    at.lane = lane;
+#pragma unroll
+    for (int j = 0; j < EIGHTS; j++) {
+        const int row = 8 * j + lane / 4, column = 8 * j + lane % 4 * 2;
+        const int r = row < M ? row : 0, c = column < M ? column : 0; // what stands in columns beyond M meets rows of X that are zero
+        at.row[j] = pack + 4 * (r / 4 * LS) + r % 4;
+        at.column[j] = pack + 4 * (c / 4 * LS) + c % 4;
+        at.alive[j] = row < M ? 1 : 0;
+    }
+    return at;
+}
+
+INLINE void tangent_begin(tangent &t, int lane, const real *pack, real *, real *)
+{
+    t.at = find_place(lane, pack);
+    t.strength = -1; // of no step: the first one resets
+#pragma unroll
+    for (int i = 0; i < 4 * EIGHTS; i++) {
+        const int row = 8 * (i / 4) + lane % 4 * 2 + i % 2, column = lane / 4 + 8 * (i / 2 % 2);
+        t.X[i / 4][i % 4] = row == column && row < M ? 1 : 0;
+    }
+}
+
+INLINE void tangent_fill(tangent &t, const real *pack)
+{
+    const int lane = t.at.lane;
+#pragma unroll
+    for (int i = 0; i < 2 * EIGHTS * EIGHTS; i++) {
+        const int row = 8 * (i / 2 / EIGHTS) + lane / 4, column = 8 * (i / 2 % EIGHTS) + lane % 4 * 2 + i % 2;
+        const real identity = row == column ? 1 : 0;
+        t.J[i / 2 / EIGHTS][i / 2 % EIGHTS][i % 2] =
+            row < M && column < M ? (1 + pack[PACK_A1 + row]) * (identity - t.strength * pack[PACK_Q + row * MP + column]) : real(0);
+    }
+}
+
+// Add `sign` times the rank-one matrix of hidden unit `unit`.
+INLINE void tangent_switch(tangent &t, const real *, int unit, real sign)
+{
+    const tensor_place &at = t.at;
+    real row[EIGHTS][2];
+#pragma unroll
+    for (int k = 0; k < EIGHTS; k++) {
+        const real2 v = load2(at.column[k] + 4 * unit + PACK_V), vq = load2(at.column[k] + 4 * unit + PACK_VQ);
+        row[k][0] = v.a[0] - t.strength * vq.a[0];
+        row[k][1] = v.a[1] - t.strength * vq.a[1];
+    }
+#pragma unroll
+    for (int j = 0; j < EIGHTS; j++) {
+        const real w = sign * at.alive[j] * at.row[j][4 * unit + PACK_W];
+#pragma unroll
+        for (int k = 0; k < EIGHTS; k++) {
+            t.J[j][k][0] += w * row[k][0];
+            t.J[j][k][1] += w * row[k][1];
+        }
+    }
+}
+
+// The nearest number of 11 digits.
+INLINE unsigned high_part(real a)
+{
+    return (__float_as_uint(a) + 0x1000u) & 0xffffe000u;
+}
+
+INLINE unsigned low_part(real a, unsigned high)
+{
+    return __float_as_uint(a - __uint_as_float(high));
+}
+
+template <int COUNT> INLINE void split(const real (&from)[COUNT], unsigned (&high)[COUNT], unsigned (&low)[COUNT])
+{
+#pragma unroll
+    for (int i = 0; i < COUNT; i++) {
+        high[i] = high_part(from[i]);
+        low[i] = low_part(from[i], high[i]);
+    }
+}
+
+// X <- J X.
+INLINE void tangent_advance(tangent &t, bool acts)
+{
+    if (!acts) // the same on all lanes
+        return;
+    unsigned high[EIGHTS][4], low[EIGHTS][4];
+    real next[EIGHTS][4];
+#pragma unroll
+    for (int k = 0; k < EIGHTS; k++) {
+        const real rows[4] = {t.X[k][0], t.X[k][2], t.X[k][1], t.X[k][3]}; // g and g + 8 of the first column, then of the second
+        split(rows, high[k], low[k]);
+    }
+#pragma unroll
+    for (int j = 0; j < EIGHTS; j++) {
+        next[j][0] = next[j][1] = next[j][2] = next[j][3] = 0;
+#pragma unroll
+        for (int k = 0; k < EIGHTS; k++) {
+            unsigned above[2], below[2];
+            split(t.J[j][k], above, below);
+            multiply_tiles(next[j], low[k], above);
+            multiply_tiles(next[j], high[k], below);
+            multiply_tiles(next[j], high[k], above);
+        }
+    }
+#pragma unroll
+    for (int j = 0; j < EIGHTS; j++)
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            t.X[j][i] = next[j][i];
+}
+
+INLINE void tangent_end(const tangent &t, real *X)
+{
+    const int lane = t.at.lane;
+#pragma unroll
+    for (int i = 0; i < 4 * EIGHTS; i++) {
+        const int row = 8 * (i / 4) + lane % 4 * 2 + i % 2, column = lane / 4 + 8 * (i / 2 % 2);
+        if (row < M && column < M)
+            X[row * MS + column] = t.X[i / 4][i % 4];
+    }
+}
+
+#endif

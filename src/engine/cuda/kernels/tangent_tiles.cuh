@@ -1,0 +1,149 @@
+// tangent_tiles.cuh - X = dz_end / dz_start of stretches side by side: a group of lanes has one, a lane a tile of J, and X goes through
+// shared memory.  Matrices lie there by rows, (M, MS).
+#ifndef ANT_TANGENT_TILES_CUH
+#define ANT_TANGENT_TILES_CUH
+
+// Some rows and four columns.
+static __device__ constexpr int tile_rows()
+{
+    int rows = 1;
+    while (rows < M && (M + rows - 1) / rows * QUADS > TANGENT_LANES)
+        rows++;
+    return rows;
+}
+
+#define TILE_ROWS   tile_rows()                         // rows `row`, row + TILE_STRIDE, ...
+#define TILE_STRIDE ((M + TILE_ROWS - 1) / TILE_ROWS)
+
+struct tile {
+    real a[TILE_ROWS][4];
+};
+
+struct tile_place {
+    int row, quad;
+    bool here; // false: this lane has none
+};
+
+INLINE tile_place find_tile(int lane)
+{
+    const int row = lane % TANGENT_LANES / QUADS;
+    return {row < TILE_STRIDE ? row : 0, lane % TANGENT_LANES % QUADS, row < TILE_STRIDE};
+}
+
+INLINE void store_tile(real *to, const tile &from, tile_place at)
+{
+#pragma unroll
+    for (int r = 0; r < TILE_ROWS; r++) {
+        const int i = at.row + r * TILE_STRIDE;
+        if (at.here && (M % TILE_ROWS == 0 || i < M))
+            store4(to + i * MS + 4 * at.quad, real4{from.a[r][0], from.a[r][1], from.a[r][2], from.a[r][3]});
+    }
+}
+
+INLINE tile identity_tile(tile_place at)
+{
+    tile out;
+#pragma unroll
+    for (int r = 0; r < TILE_ROWS; r++)
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            out.a[r][k] = at.row + r * TILE_STRIDE == 4 * at.quad + k ? real(1) : real(0);
+    return out;
+}
+
+// This lane's tile of left right.
+INLINE tile multiply(const real *left, const real *right, tile_place at)
+{
+    tile out;
+#pragma unroll
+    for (int r = 0; r < TILE_ROWS; r++)
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            out.a[r][k] = 0;
+#pragma unroll
+    for (int q = 0; q < QUADS; q++) {
+        real4 rows[TILE_ROWS];
+#pragma unroll
+        for (int r = 0; r < TILE_ROWS; r++) {
+            const int i = at.row + r * TILE_STRIDE;
+            rows[r] = load4(left + (M % TILE_ROWS == 0 || i < M ? i : at.row) * MS + 4 * q);
+        }
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            if (4 * q + i < M) {
+                const real4 four = load4(right + (4 * q + i) * MS + 4 * at.quad);
+#pragma unroll
+                for (int r = 0; r < TILE_ROWS; r++)
+#pragma unroll
+                    for (int k = 0; k < 4; k++)
+                        out.a[r][k] += rows[r].a[i] * four.a[k];
+            }
+    }
+    return out;
+}
+
+struct tangent {
+    tile jacobian;
+    tile_place at;
+    real *J, *X;           // of this lane's stretch, in shared memory
+    unsigned masks[MASKS]; // that the Jacobian stands for
+    real strength;         // a, that it stands for
+};
+
+INLINE void tangent_begin(tangent &t, int lane, const real *, real *J, real *X)
+{
+    t.at = find_tile(lane);
+    t.strength = -1; // of no step: the first one resets
+    t.J = J;
+    t.X = X;
+    store_tile(X, identity_tile(t.at), t.at);
+}
+
+INLINE void tangent_fill(tangent &t, const real *pack)
+{
+#pragma unroll
+    for (int r = 0; r < TILE_ROWS; r++) {
+        const int i = t.at.row + r * TILE_STRIDE;
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            const int j = 4 * t.at.quad + k;
+            const real identity = i == j ? 1 : 0;
+            t.jacobian.a[r][k] = i < M && j < M ? (1 + pack[PACK_A1 + i]) * (identity - t.strength * pack[PACK_Q + i * MP + j]) : real(0);
+        }
+    }
+}
+
+// Add `sign` times the rank-one matrix of hidden unit `unit`.
+INLINE void tangent_switch(tangent &t, const real *pack, int unit, real sign)
+{
+    const real4 v = load4(pack + PACK_V + 4 * (t.at.quad * LS + unit));
+    const real4 vq = load4(pack + PACK_VQ + 4 * (t.at.quad * LS + unit));
+    real row[4];
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+        row[k] = v.a[k] - t.strength * vq.a[k];
+#pragma unroll
+    for (int r = 0; r < TILE_ROWS; r++) {
+        const int wanted = t.at.row + r * TILE_STRIDE, i = M % TILE_ROWS == 0 || wanted < M ? wanted : 0;
+        const real w = sign * pack[PACK_W + 4 * (i / 4 * LS + unit) + i % 4];
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            t.jacobian.a[r][k] += w * row[k];
+    }
+}
+
+// X <- J X.
+INLINE void tangent_advance(tangent &t, bool acts)
+{
+    if (acts)
+        store_tile(t.J, t.jacobian, t.at);
+    __syncwarp(); // J and the last X are there
+    const tile next = multiply(t.J, t.X, t.at);
+    __syncwarp(); // everybody has read them
+    if (acts)
+        store_tile(t.X, next, t.at);
+}
+
+INLINE void tangent_end(const tangent &, real *) {} // X is there already
+
+#endif

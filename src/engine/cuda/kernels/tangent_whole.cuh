@@ -1,0 +1,78 @@
+// tangent_whole.cuh - X = dz_end / dz_start of stretches side by side, where J fits into registers: every lane of a group has all of it and a column
+// of X, and lanes need nothing of each other.
+#ifndef ANT_TANGENT_WHOLE_CUH
+#define ANT_TANGENT_WHOLE_CUH
+
+struct tangent {
+    int lane;
+    real jacobian[M][M];
+    real column[M];        // of X
+    unsigned masks[MASKS]; // that the Jacobian stands for
+    real strength;         // a, that it stands for
+};
+
+INLINE void tangent_begin(tangent &t, int lane, const real *, real *, real *)
+{
+    t.lane = lane;
+    t.strength = -1; // of no step: the first one resets
+#pragma unroll
+    for (int i = 0; i < M; i++)
+        t.column[i] = i == lane % TANGENT_LANES ? 1 : 0;
+}
+
+INLINE void tangent_fill(tangent &t, const real *pack)
+{
+#pragma unroll
+    for (int i = 0; i < M; i++)
+#pragma unroll
+        for (int j = 0; j < M; j++)
+            t.jacobian[i][j] = (1 + pack[PACK_A1 + i]) * ((i == j ? real(1) : real(0)) - t.strength * pack[PACK_Q + i * MP + j]);
+}
+
+// Add `sign` times the rank-one matrix of hidden unit `unit`.
+INLINE void tangent_switch(tangent &t, const real *pack, int unit, real sign)
+{
+    real row[MP], w[MP];
+#pragma unroll
+    for (int q = 0; q < QUADS; q++) {
+        const real4 v = load4(pack + PACK_V + 4 * (q * LS + unit)), vq = load4(pack + PACK_VQ + 4 * (q * LS + unit));
+        const real4 out = load4(pack + PACK_W + 4 * (q * LS + unit));
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            row[4 * q + k] = v.a[k] - t.strength * vq.a[k];
+            w[4 * q + k] = sign * out.a[k];
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < M; i++)
+#pragma unroll
+        for (int j = 0; j < M; j++)
+            t.jacobian[i][j] += w[i] * row[j];
+}
+
+// X <- J X.
+INLINE void tangent_advance(tangent &t, bool acts)
+{
+    real next[M];
+#pragma unroll
+    for (int i = 0; i < M; i++) {
+        next[i] = 0;
+#pragma unroll
+        for (int j = 0; j < M; j++)
+            next[i] += t.jacobian[i][j] * t.column[j];
+    }
+#pragma unroll
+    for (int i = 0; i < M; i++)
+        t.column[i] = acts ? next[i] : t.column[i];
+}
+
+INLINE void tangent_end(const tangent &t, real *X)
+{
+    const int column = t.lane % TANGENT_LANES;
+#pragma unroll
+    for (int i = 0; i < M; i++)
+        if (column < M)
+            X[i * MS + column] = t.column[i];
+}
+
+#endif
