@@ -1,4 +1,4 @@
-/* solve_problem.h - solve_problem of kernels/stretch.cuh, which solve.cu and deer.cu read. */
+/* solve_problem.h - solve_problem of kernels/walk.cuh, which solve.cu and deer.cu read. */
 #ifndef ANT_ENGINE_CUDA_SOLVE_PROBLEM_H
 #define ANT_ENGINE_CUDA_SOLVE_PROBLEM_H
 

@@ -34,7 +34,7 @@ typedef struct ant_cuda_solver {
     ant_cuda_buffer packs, rows, mask, phi, delta, records, starts, partial, squares, totals;
     ant_cuda_deer deer;                      /* where stretches start, with `deer` and `quasi-deer` */
     bool staged;                             /* records of borders have room in shared memory */
-    _Alignas(16) unsigned char problem[256]; /* solve_problem of stretch.cuh */
+    _Alignas(16) unsigned char problem[256]; /* solve_problem of walk.cuh */
 } ant_cuda_solver;
 
 #endif

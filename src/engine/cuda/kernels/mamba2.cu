@@ -18,7 +18,7 @@
 // variant: -DREAL_BITS=64 -DM=16 -DN=6 -DL=128 -DK=2 -DCLIPPED=0 -DCOLUMNS=32 -DROOM=232448 -DLEARN_THREADS=512
 // variant: -DREAL_BITS=64 -DM=32 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DCOLUMNS=32 -DROOM=101376 -DLEARN_THREADS=512
 // variant: -DREAL_BITS=32 -DM=4 -DN=1 -DL=5 -DK=1 -DCLIPPED=0 -DCOLUMNS=64 -DROOM=101376 -DLEARN_THREADS=512
-// spills: cross leave (addresses, outside of the innermost loops)
+// spills: cross leave (addresses, outside of the innermost loops) prepare update (as update.cu)
 #include "mamba2_recur.cuh"
 #include "reduce.cuh"
 

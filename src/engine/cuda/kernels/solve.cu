@@ -49,10 +49,12 @@ INLINE border_team team_of(const solve_problem &p, const block_work &work)
             &kept_room().count};
 }
 
+#if CHUNKED
 INLINE border_side side_of(const solve_problem &p, const block_work &work, bool back)
 {
     return {kept_room().border[back], walking_room().chain, kept_room().tangent, team_of(p, work)};
 }
+#endif
 
 INLINE void leave_squares(const worker &me, double squares)
 {

@@ -13,8 +13,12 @@
 // Three ways, each of which has struct tangent and tangent_begin, _fill, _switch, _advance, _end:
 // all of J in the registers of every lane;
 #define WHOLE_J (M <= 16 && M * M * REGISTERS_PER_REAL <= 64)
-// by tensor cores, a warp for every stretch, where the weights of a step leave room for so many warps;
+// by tensor cores, a warp for every stretch, where the weights of a step leave room for so many warps; not on sm_80, where registers spill;
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ < 900
+#define TENSOR 0
+#else
 #define TENSOR (REAL_BITS == 32 && !WHOLE_J && M <= 16 && 2 * UNITS * M <= 64 && N <= 8)
+#endif
 // in tiles, one per lane.
 #define TILES (!WHOLE_J && !TENSOR)
 

@@ -1,0 +1,158 @@
+// lssm_scan.cuh - chunks of time of an LSSM, and the scan of a recurrence z <- A o z + u over one of them, in either direction.
+#ifndef ANT_LSSM_SCAN_CUH
+#define ANT_LSSM_SCAN_CUH
+
+#include "lssm_shape.cuh"
+
+struct piece { // a chunk of one sequence
+    size_t sequence; // among those of all replicas
+    int chunk, first, last;
+};
+
+INLINE piece find_piece(const lssm_problem &p, int replica, int item)
+{
+    piece here;
+    here.sequence = (size_t)replica * p.batch + item / p.chunks;
+    here.chunk = item % p.chunks;
+    here.first = here.chunk * p.chunk;
+    here.last = here.first + p.chunk < p.T ? here.first + p.chunk : p.T;
+    return here;
+}
+
+// (1 - fall)^n.
+INLINE real power(real fall, int n)
+{
+    double a = 1.0 - (double)fall, product = 1;
+    for (; n > 0; n >>= 1, a *= a)
+        if (n & 1)
+            product *= a;
+    return (real)product;
+}
+
+// One step of the recurrence.
+INLINE real decayed(real z, real fall, real more)
+{
+    return z + (more - fall * z);
+}
+
+struct scan_memory {
+    real parts[SUBS][MP], carry[MP], fall[MP];
+};
+
+// Latent unit and part of every task of the block's threads.
+#define EACH_TASK(m, sub) \
+    for (int task = threadIdx.x, m = task % M, sub = task / M; task < SUBS * M; task += THREADS, m = task % M, sub = task / M)
+
+// carry[m] <- state after `count` records that lie `stride` apart, each the end of a whole chunk.  All threads.
+INLINE void fold(scan_memory &memory, const real *records, int count, long long stride, int chunk)
+{
+    const int each = (count + SUBS - 1) / SUBS;
+    EACH_TASK(m, sub) {
+        const int first = sub * each, last = first + each < count ? first + each : count;
+        const real decay = power(memory.fall[m], chunk);
+        real sum = 0;
+#pragma unroll 8
+        for (int i = first; i < last; i++)
+            sum = decay * sum + __ldcg(records + i * stride + m);
+        memory.parts[sub][m] = sum;
+    }
+    __syncthreads();
+    for (int m = threadIdx.x; m < M; m += THREADS) {
+        const real whole = power(memory.fall[m], each * chunk);
+        real sum = 0;
+        for (int sub = 0; sub < SUBS && sub * each < count; sub++) {
+            const int own = count - sub * each < each ? count - sub * each : each;
+            sum = (own == each ? whole : power(memory.fall[m], own * chunk)) * sum + memory.parts[sub][m];
+        }
+        memory.carry[m] = sum;
+    }
+    __syncthreads();
+}
+
+// tile[t] <- tile[t] + A tile[t - 1], in place, from carry before the tile; REVERSE: with t + 1.  All threads.
+template <bool REVERSE> INLINE void scan(scan_memory &memory, real (*tile)[ZS], int count)
+{
+    const int each = (count + SUBS - 1) / SUBS;
+    EACH_TASK(m, sub) {
+        const int first = sub * each, last = first + each < count ? first + each : count;
+        const real fall = memory.fall[m];
+        real z = 0;
+#pragma unroll 4
+        for (int i = first; i < last; i++) {
+            real &at = tile[REVERSE ? count - 1 - i : i][m];
+            at = z = decayed(z, fall, at);
+        }
+        memory.parts[sub][m] = z;
+    }
+    __syncthreads();
+    EACH_TASK(m, sub) {
+        const int first = sub * each, last = first + each < count ? first + each : count;
+        const real fall = memory.fall[m], whole = power(fall, each);
+        real before = memory.carry[m];
+        for (int i = 0; i < sub && i * each < count; i++)
+            before = whole * before + memory.parts[i][m];
+#pragma unroll 4
+        for (int i = first; i < last; i++) {
+            before = decayed(before, fall, 0);
+            tile[REVERSE ? count - 1 - i : i][m] += before;
+        }
+    }
+    __syncthreads();
+    for (int m = threadIdx.x; m < M; m += THREADS)
+        memory.carry[m] = tile[REVERSE ? 0 : count - 1][m];
+    __syncthreads();
+}
+
+// tile[t] += A^(n + 1) from, where n counts steps from `offset` at the tile's begin; REVERSE: A^n from, from its end.  All
+// threads.
+template <bool REVERSE> INLINE void complete(const scan_memory &memory, const real *from, real (*tile)[ZS], int count, int offset)
+{
+    const int each = (count + SUBS - 1) / SUBS;
+    EACH_TASK(m, sub) {
+        const int first = sub * each, last = first + each < count ? first + each : count;
+        const real fall = memory.fall[m];
+        real before = power(fall, offset + first + (REVERSE ? 0 : 1)) * from[m];
+#pragma unroll 4
+        for (int i = first; i < last; i++) {
+            tile[REVERSE ? count - 1 - i : i][m] += before;
+            before = decayed(before, fall, 0);
+        }
+    }
+    __syncthreads();
+}
+
+// Rows of MP numbers between global memory and a tile.
+INLINE void load_rows(real (*tile)[ZS], const real *from, int count)
+{
+#pragma unroll 4
+    for (int i = threadIdx.x; i < count * QUADS; i += THREADS)
+        store4(&tile[i / QUADS][4 * (i % QUADS)], load4(from + 4 * i));
+}
+
+INLINE void store_rows(real *to, real (*tile)[ZS], int count)
+{
+#pragma unroll 4
+    for (int i = threadIdx.x; i < count * QUADS; i += THREADS)
+        store4(to + 4 * i, load4(&tile[i / QUADS][4 * (i % QUADS)]));
+}
+
+INLINE void copy_list(real *to, const real *from, int count)
+{
+#pragma unroll 4
+    for (int i = threadIdx.x; i < count; i += THREADS)
+        to[i] = from[i];
+}
+
+INLINE void take_fall(const lssm_problem &p, scan_memory &memory, int replica)
+{
+    for (int m = threadIdx.x; m < MP; m += THREADS)
+        memory.fall[m] = p.weights[(size_t)replica * PACK + PACK_FALL + m];
+}
+
+INLINE void clear_carry(scan_memory &memory)
+{
+    for (int m = threadIdx.x; m < M; m += THREADS)
+        memory.carry[m] = 0;
+}
+
+#endif
