@@ -247,6 +247,34 @@ static void problem(void **state)
     antler_problem_free(p);
 }
 
+/* An orbit that overflows: stretches later in time begin at their teachers again, but the loss must not hide what was before. */
+static void overflows_like_the_cpu(void **state)
+{
+    (void)state;
+    enum { M = 3, L = 8, N = 2 };
+    double x[3 * 13 * 2], parameters[M + 2 * M * L + L + M + N * M] = {0};
+    for (size_t i = 0; i < sizeof x / sizeof x[0]; i++)
+        x[i] = 1.0 + 0.1 * sin(0.37 * (double)i);
+    for (size_t i = M; i < M + 2 * M * L; i++)
+        parameters[i] = 1e20;
+    for (size_t n = 0; n < N; n++)
+        parameters[M + 2 * M * L + L + M + n * M + n] = 1.0;
+    for (int device = ANTLER_DEVICE_CPU; device <= ANTLER_DEVICE_CUDA; device++) {
+        antler_settings s = plain_settings();
+        antler_problem *p = NULL;
+        antler_solve_report report;
+        s.solver = ANTLER_SOLVER_SHOOTING;
+        s.device = (antler_device)device;
+        s.gtf_alpha = 0.0;
+        CHECK_OK(antler_problem_create(&s, N, 0, &p));
+        assert_int_equal(antler_problem_parameter_total(p), sizeof parameters / sizeof parameters[0]);
+        antler_problem_set_parameters(p, parameters);
+        antler_problem_set_data(p, x, NULL);
+        CHECK_FAILS(antler_problem_solve(p, &report), ANTLER_NON_FINITE, "finite");
+        antler_problem_free(p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -259,6 +287,7 @@ int main(void)
         cmocka_unit_test(same_as_cpu_with_everything),
         cmocka_unit_test(same_bytes),
         cmocka_unit_test(diverges_like_the_cpu),
+        cmocka_unit_test(overflows_like_the_cpu),
         cmocka_unit_test(refuses),
         cmocka_unit_test(problem),
     };
