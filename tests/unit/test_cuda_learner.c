@@ -247,7 +247,8 @@ static void problem(void **state)
     antler_problem_free(p);
 }
 
-/* An orbit that overflows: stretches later in time begin at their teachers again, but the loss must not hide what was before. */
+/* An orbit that overflows: stretches later in time begin at their teachers again, but the loss must not hide
+   what was before. */
 static void overflows_like_the_cpu(void **state)
 {
     (void)state;

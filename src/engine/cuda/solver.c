@@ -142,7 +142,8 @@ static ant_cuda_problem_f64 describe(ant_cuda_solver *s, const ant_cuda_pass *pa
         .replicas = (int)s->replicas,
         .group = s->plan.group,
         .staged = s->staged,
-        .fallback = set->fallback ? s->plan.chunks : 0, /* exact after as many */
+        .fallback = set->fallback ? s->plan.chunks + 1
+                                  : 0, /* from the teacher, exact after as many as there are chunks */
         .alpha = set->gtf_alpha,
         .tolerance = set->tolerance > 0.0 ? set->tolerance
                      : single             ? 1e-6

@@ -199,13 +199,19 @@ INLINE bool try_forward(const solve_problem &p, const block_work &work)
     return open;
 }
 
+// Whether a gap is small enough; the limit is infinite where a state is.
+INLINE bool meets(real jump, real limit)
+{
+    return jump <= limit && is_finite(jump);
+}
+
 // Look at the last comparison, after a barrier; whether that was the last.  One that was left open and is not, stays open.
 INLINE bool look_forward(const solve_problem &p, const block_work &work)
 {
     progress &now = kept_room().forward;
     const border_gap gap = gap_of(team_of(p, work), now.round);
     const real limit = allowed(gap, p.tolerance, 0);
-    const bool done = gap.jump <= limit || now.iterations >= p.max_iterations + p.fallback;
+    const bool done = meets(gap.jump, limit) || now.iterations >= p.max_iterations + p.fallback;
     if (!done && now.open)
         return false;
     __syncthreads();
@@ -233,14 +239,17 @@ INLINE void solve_forward(const solve_problem &p, const block_work &work)
                 kept.forward.open = false;
         }
         looked = true;
-        const bool plain = kept.forward.iterations > p.max_iterations; // then ends are handed on as they are: exact after `chunks` rounds
-        publish<false>(side_of(p, work, false), plain);
+        const int over = kept.forward.iterations - p.max_iterations; // passes beyond what Newton's method may take
+        publish<false>(side_of(p, work, false), over > 0);
         if (look_forward(p, work))
             return;
-        correct_starts<false>(side_of(p, work, false), plain, [&](int place, int m, real) {
-            const stretch here = stretch_of(p, work, place);
-            return here.works ? p.rows[(find_sequence(p, work, here) * (p.T + 1) + here.first) * ROW + AT_TEACHER + m] : real(0);
-        });
+        if (over == 1) // what it left may be anything: from the teacher again, then ends are handed on as they are, which is exact after `chunks` passes
+            begin(p, work, false);
+        else
+            correct_starts<false>(side_of(p, work, false), over > 0, [&](int place, int m, real) {
+                const stretch here = stretch_of(p, work, place);
+                return here.works ? p.rows[(find_sequence(p, work, here) * (p.T + 1) + here.first) * ROW + AT_TEACHER + m] : real(0);
+            });
     }
 }
 
@@ -290,7 +299,7 @@ INLINE bool finish(const solve_problem &p, const block_work &work, int rounds)
         if (!GUESSED) {
             facts[FACT_ITERATIONS] = forward.iterations;
             facts[FACT_LAST_JUMP] = forward.jump;
-            facts[FACT_CONVERGED] = forward.jump <= forward.allowed && forward.iterations <= p.max_iterations;
+            facts[FACT_CONVERGED] = meets(forward.jump, forward.allowed) && forward.iterations <= p.max_iterations;
         }
         facts[FACT_ROUNDS_BACK] = rounds;
         facts[FACT_JUMP_BACK] = gap_of(team_of(p, work), kept_room().count.round - 1).jump;
