@@ -32,7 +32,7 @@ docs: build ## the site in build/docs/html, with its pictures and the executed n
 test-browser: build ## open the report in headless Chromium
 	@scripts/test_browser.sh build
 
-asan tsan clang debug: ## the tests with sanitizers, another compiler, or for a debugger
+asan tsan clang debug: build ## the tests with sanitizers, another compiler, or for a debugger; pictures need the library of `build`
 	@scripts/setup.sh build test clang
 	@scripts/build.sh $@ $(JOBS)
 	@. scripts/sanitizers.sh && ctest --preset $@ -j $(JOBS)
