@@ -1,8 +1,6 @@
 /* run_deer.h - deer.cu for the sizes and the VARIANT (a name) that the including file defines. */
-#define JOIN_(a, b)   a##_##b
-#define JOIN(a, b)    JOIN_(a, b)
-#define TEXT_(a)      #a
-#define TEXT(a)       TEXT_(a)
+#include "variant.h"
+
 #define deer          JOIN(deer, VARIANT)
 #define deer_problem  JOIN(deer_problem, VARIANT)
 #define deer_facts    JOIN(deer_facts, VARIANT)

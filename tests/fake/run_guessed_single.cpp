@@ -7,4 +7,7 @@
 #define K         0
 #define CLIPPED   0
 #define NEWTON    1
-#include "run_guessed.h"
+#define WARPS     8
+#define CHUNKED   1
+#define GUESSED   1
+#include "run_solve.h"

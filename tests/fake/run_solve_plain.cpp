@@ -1,20 +1,12 @@
 /* solve.cu: more latent units than variables, sequences one by one. */
+#define VARIANT   solve_plain
 #define REAL_BITS 64
-#define M 3
-#define N 2
-#define L 8
-#define K 0
-#define CLIPPED 0
-#define WARPS 8
-#define NEWTON 0
-#define CHUNKED 0
-#define solve         solve_plain
-#define solve_problem solve_problem_plain
-#define solve_facts   solve_facts_plain
-#include "emulate_dynamic.h"
-
-#include "../../src/engine/cuda/kernels/solve.cu"
-
-#define OPTIONS "-DREAL_BITS=64 -DM=3 -DN=2 -DL=8 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=0 -DCHUNKED=0"
-EMULATE("solve.cu", OPTIONS, solve, "solve")
-EMULATE_VARIABLE("solve.cu", OPTIONS, solve_facts, "solve_facts")
+#define M         3
+#define N         2
+#define L         8
+#define K         0
+#define CLIPPED   0
+#define WARPS     8
+#define NEWTON    0
+#define CHUNKED   0
+#include "run_solve.h"

@@ -1,8 +1,6 @@
 /* run_update.h - update.cu for the sizes and the VARIANT (a name) that the including file defines. */
-#define JOIN_(a, b)   a##_##b
-#define JOIN(a, b)    JOIN_(a, b)
-#define TEXT_(a)      #a
-#define TEXT(a)       TEXT_(a)
+#include "variant.h"
+
 #define LEARN_THREADS 256
 #define prepare       JOIN(prepare, VARIANT)
 #define update        JOIN(update, VARIANT)

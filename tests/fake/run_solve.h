@@ -1,0 +1,27 @@
+/* run_solve.h - solve.cu for the sizes, WARPS, NEWTON, CHUNKED and the VARIANT (a name) that the including
+ * file defines; with GUESSED it follows deer.cu. */
+#include "variant.h"
+
+#define solve         JOIN(solve, VARIANT)
+#define solve_problem JOIN(solve_problem, VARIANT)
+#define solve_facts   JOIN(solve_facts, VARIANT)
+#ifdef GUESSED
+#define AFTER " -DGUESSED=1"
+#else
+#define AFTER ""
+#endif
+
+/* As the fake compiler writes them. */
+static const char options[] =
+    "-DREAL_BITS=" TEXT(REAL_BITS) " -DM=" TEXT(M) " -DN=" TEXT(N) " -DL=" TEXT(L) " -DK=" TEXT(
+        K) " -DCLIPPED=" TEXT(CLIPPED) " -DWARPS=" TEXT(WARPS) " -DNEWTON=" TEXT(NEWTON) " -"
+                                                                                         "DCHUNKED"
+                                                                                         "=" TEXT(CHUNKED)
+                                                                                             AFTER;
+
+#include "emulate_dynamic.h"
+
+#include "../../src/engine/cuda/kernels/solve.cu"
+
+EMULATE("solve.cu", options, solve, "solve")
+EMULATE_VARIABLE("solve.cu", options, solve_facts, "solve_facts")

@@ -1,0 +1,10 @@
+/* variant.h - names and options of one variant of a kernel file. */
+#ifndef ANT_TESTS_VARIANT_H
+#define ANT_TESTS_VARIANT_H
+
+#define JOIN_(a, b) a##_##b
+#define JOIN(a, b)  JOIN_(a, b)
+#define TEXT_(a)    #a
+#define TEXT(a)     TEXT_(a)
+
+#endif
