@@ -145,6 +145,7 @@ typedef struct comparison {
     double tolerance;   /* of parameters and of rows of the log */
     double agreement;   /* of states and gradient with plain loops, at every third update */
     const char *choice; /* what the GPU says of its solver */
+    double passes;      /* that the solver may take on average in a row of the log; 0: any number */
 } comparison;
 
 static inline void compare_with_cpu(comparison c)
@@ -164,6 +165,10 @@ static inline void compare_with_cpu(comparison c)
         CHECK_NEAR(gpu[i], cpu[i], c.tolerance);
     compare_rows(&on_gpu, &on_cpu, c.run, c.tolerance);
     double worst = -1.0;
+    for (size_t i = 0; i < on_gpu.rows && c.passes > 0.0; i++)
+        if (!(on_gpu.row[i].iterations <= c.passes))
+            fail_msg("update %zu took %g passes, not %g", on_gpu.row[i].update, on_gpu.row[i].iterations,
+                     c.passes);
     for (size_t i = 0; i < on_gpu.rows; i++)
         worst = fmax(worst, fmax(on_gpu.row[i].states_agree, on_gpu.row[i].gradient_agrees));
     assert_true(worst >= 0.0);
