@@ -537,9 +537,9 @@ extern "C" __global__ void __launch_bounds__(32 * GATHER_WARPS) gather(const __g
 
 // ---- what step.cuh asks for -------------------------------------------------------------------------------
 
-ONCE void make_weights(const learn_problem &p, int replica, double *, learn_memory &)
+ONCE void make_weights(const learn_problem &p, int replica)
 {
-    const real *theta = p.parameters + (size_t)replica * TOTAL;
+    const real *theta = near_theta(p, replica, own_memory());
     real *pack = p.weights + (size_t)replica * PACK;
 #pragma unroll 1
     for (int i = threadIdx.x; i < L * UNIT; i += LEARN_THREADS) {
@@ -560,11 +560,16 @@ struct model_gradient {
     int first;    // regularised units are first .. M-1
 };
 
-INLINE model_gradient open_gradient(const learn_problem &p, int replica, double *)
+#define LATE TOTAL
+
+INLINE model_gradient open_gradient(const learn_problem &p, int replica, double *, learn_memory &memory)
 {
-    const size_t base = (size_t)replica * TOTAL;
-    return {p.parameters + base, p.raw + base, p.units > 0 ? p.mar / p.units : 0, M - p.units};
+    const real *raw = p.raw + (size_t)replica * TOTAL;
+    fetch(memory.gradient, raw, TOTAL);
+    return {near_theta(p, replica, memory), STAGED ? memory.gradient : raw, p.units > 0 ? p.mar / p.units : 0, M - p.units};
 }
+
+INLINE void find_late(const learn_problem &, const model_gradient &) {}
 
 INLINE double gradient_at(const learn_problem &, const model_gradient &g, int i)
 {
@@ -588,7 +593,7 @@ INLINE double penalty_at(const learn_problem &p, const model_gradient &g, int i,
 
 INLINE void penalise_more(const learn_problem &, const model_gradient &, terms &) {}
 
-INLINE double singular_term(const learn_problem &, int)
+INLINE double singular_term(const learn_problem &, const model_gradient &)
 {
     return 0;
 }

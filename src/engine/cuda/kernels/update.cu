@@ -62,7 +62,7 @@ INLINE double slope_WR(const penalties &c, const real *theta, int k, int l)
 struct model_gradient {
     const real *theta;
     const double *kept, *sums;
-    const double *through; // (N, M): what flow_back found
+    double *through; // (N, M): what flows to B through B+
     penalties scale;
 };
 
@@ -111,59 +111,63 @@ INLINE void penalise_more(const learn_problem &p, const model_gradient &g, terms
 #endif
 }
 
-INLINE double singular_term(const learn_problem &p, int replica)
+INLINE double singular_term(const learn_problem &p, const model_gradient &g)
 {
-    return p.singular > 0 ? p.kept[(size_t)replica * KEPT + KEPT_VALUE] : 0;
+    return p.singular > 0 ? g.kept[KEPT_VALUE] : 0;
 }
 
-// What flows to B through B+, given G = dloss/dB+ (Golub and Pereyra 1973; solve/forcing.h): out (N, M).
-INLINE void flow_back(const real *theta, const double *P, const double *G, double *work)
+// What flows to B through B+ = P, given G = dloss/dP (Golub and Pereyra 1973; solve/forcing.h), as (N, M):
+//     P^T P G^T (I - P B) - P^T G P^T  for M >= N,     (I - B P) G^T P P^T - P^T G P^T  for M < N.
+// With rows along the smaller side, at_P and at_B, both are T G - U B - S P with T = P P^T, S = P G^T, U = T S^T.
+INLINE void flow_back(const real *theta, const double *P, const double *G, double *out)
 {
-    double *out = work, *B = out + N * M, *first = B + N * M, *second = first + SMALL * SMALL, *third = second + N * M;
+    double *T = out + N * M, *S = T + SMALL * SMALL, *U = S + SMALL * SMALL;
+    constexpr int row = at_P(1, 0), col = at_P(0, 1);
 #pragma unroll 1
-    for (int i = threadIdx.x; i < N * M; i += LEARN_THREADS)
-        B[i] = (double)theta[THETA_B + i];
-    // -B+^T G B+^T, by way of the smaller of the two products
-#if M >= N
-    multiply(N, M, N, P, 1, N, G, N, 1, first);
-    multiply(N, N, M, first, N, 1, P, 1, N, out);
-#else
-    multiply(M, N, M, G, N, 1, P, 1, N, first);
-    multiply(N, M, M, P, 1, N, first, M, 1, out);
-#endif
-#if M < N // (I - B B+) G^T B+ B+^T
-    multiply(M, N, M, P, N, 1, P, 1, N, first);
-    multiply(N, M, M, G, 1, N, first, M, 1, second);
-    multiply(M, N, M, P, N, 1, second, M, 1, first);
-    multiply(N, M, M, B, M, 1, first, M, 1, third);
-#elif M > N // B+^T B+ G^T (I - B+ B)
-    multiply(N, M, N, P, 1, N, P, N, 1, first);
-    multiply(N, N, M, first, N, 1, G, 1, N, second);
-    multiply(N, M, N, second, M, 1, P, N, 1, first);
-    multiply(N, N, M, first, N, 1, B, M, 1, third);
-#endif
+    for (int i = side_thread(); i < 2 * SMALL * SMALL; i += SIDE_THREADS)
+        T[i] = dot<TALL>(P + i / SMALL % SMALL * row, col, (i < SMALL * SMALL ? P : G) + i % SMALL * row, col);
+    side_barrier();
 #pragma unroll 1
-    for (int i = threadIdx.x; i < N * M; i += LEARN_THREADS) {
-#if M == N
-        out[i] = -out[i];
-#else
-        out[i] = second[i] - third[i] - out[i];
-#endif
+    for (int i = side_thread(); i < SMALL * SMALL; i += SIDE_THREADS)
+        U[i] = dot<SMALL>(T + i / SMALL * SMALL, 1, S + i % SMALL * SMALL, 1);
+    side_barrier();
+#pragma unroll 1
+    for (int i = side_thread(); i < N * M; i += SIDE_THREADS) {
+        const int s = i / TALL, t = i % TALL;
+        double sum = -dot<SMALL>(S + s * SMALL, 1, P + t * col, row);
+        if (M != N) { // else P B = I
+            double through_B = 0;
+#pragma unroll 4
+            for (int k = 0; k < SMALL; k++)
+                through_B += U[s * SMALL + k] * (double)theta[THETA_B + at_B(k, t)];
+            sum += dot<SMALL>(T + s * SMALL, 1, G + t * col, row) - through_B;
+        }
+        out[at_B(s, t)] = sum;
     }
-    __syncthreads();
+    side_barrier();
 }
 
-INLINE model_gradient open_gradient(const learn_problem &p, int replica, double *work)
+// Where all that it needs will be, asked for by all threads.
+INLINE model_gradient open_gradient(const learn_problem &p, int replica, double *work, learn_memory &memory)
 {
+    const double *sums = p.sums + (size_t)replica * SUMS, *kept = p.kept + (size_t)replica * KEPT;
+    fetch(memory.stage, sums, SUMS);
+    fetch(memory.stage + SUMS, kept, KEPT);
     model_gradient g;
-    g.theta = p.parameters + (size_t)replica * TOTAL;
-    g.kept = p.kept + (size_t)replica * KEPT;
-    g.sums = p.sums + (size_t)replica * SUMS;
+    g.theta = near_theta(p, replica, memory);
+    g.sums = STAGED ? memory.stage : sums;
+    g.kept = STAGED ? memory.stage + SUMS : kept;
     g.through = work;
     g.scale = find_penalties(p);
-    if (p.flow)
-        flow_back(g.theta, g.kept + KEPT_PINV, g.sums + SUM_P, work);
     return g;
+}
+
+#define LATE (SIDE ? THETA_B : TOTAL)
+
+INLINE void find_late(const learn_problem &p, const model_gradient &g)
+{
+    if (p.flow)
+        flow_back(g.theta, g.kept + KEPT_PINV, g.sums + SUM_P, g.through);
 }
 
 // dloss / d parameter i.
