@@ -537,7 +537,7 @@ extern "C" __global__ void __launch_bounds__(32 * GATHER_WARPS) gather(const __g
 
 // ---- what step.cuh asks for -------------------------------------------------------------------------------
 
-ONCE void make_weights(const learn_problem &p, int replica)
+INLINE void make_weights(const learn_problem &p, int replica)
 {
     const real *theta = near_theta(p, replica, own_memory());
     real *pack = p.weights + (size_t)replica * PACK;

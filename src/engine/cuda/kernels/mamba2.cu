@@ -702,7 +702,7 @@ INLINE real weight_at(const real *theta, int i)
 #define SIDE 0
 #include "learn.cuh"
 
-ONCE void make_weights(const learn_problem &p, int replica)
+INLINE void make_weights(const learn_problem &p, int replica)
 {
     const real *theta = near_theta(p, replica, own_memory());
 #pragma unroll 1

@@ -92,18 +92,19 @@ INLINE void pack_pulled(const real *theta, const double *product, real *pack)
 }
 
 // All of it, for one replica by one block.
-ONCE void make_weights(const learn_problem &p, int replica)
+INLINE void make_weights(const learn_problem &p, int replica)
 {
     learn_memory &memory = own_memory();
     const real *theta = near_theta(p, replica, memory);
     double *pinv = find_work(p, replica, memory), *work = pinv + M * N, *kept = p.kept + (size_t)replica * KEPT;
     real *pack = p.weights + (size_t)replica * PACK;
     if (on_side())
-        begin_pinv(theta + THETA_B, p.singular, work, memory, pinv);
+        find_pinv(theta + THETA_B, p.singular, work, memory, pinv);
     if (!SIDE || !on_side())
         pack_plain(theta, pack);
     __syncthreads();
-    end_pinv(p.singular, work, memory, pinv, kept + KEPT_PULL);
+    if (memory.flag != 0)
+        pinv_by_jacobi(p.singular, work, memory, pinv, kept + KEPT_PULL);
 #pragma unroll 1
     for (int i = threadIdx.x; i < M * N; i += LEARN_THREADS)
         kept[KEPT_PINV + i] = pinv[i];

@@ -65,12 +65,10 @@ INLINE void invert(pinv_work &w)
     }
 }
 
-// pinv (M, N) by the side, from w.B; memory.flag becomes 1 where B is too near to losing rank.
+// pinv (M, N), from w.B; memory.flag becomes 1 where B is too near to losing rank.
 INLINE void pinv_direct(pinv_work w, learn_memory &memory, double *pinv)
 {
     const int thread = side_thread();
-    if (thread == 0)
-        memory.flag = 0;
 #pragma unroll 1
     for (int i = thread; i < SMALL * SMALL; i += SIDE_THREADS)
         w.square[i] = dot<TALL>(w.B + i / SMALL * TALL, 1, w.B + i % SMALL * TALL, 1);
@@ -218,25 +216,25 @@ INLINE void singular_pull(const pinv_work &w, double lambda, double *pull)
     }
 }
 
-// What the side finds of B (N, M), in the parameters.  All threads wait before the next.
-INLINE void begin_pinv(const real *B, double lambda, double *work, learn_memory &memory, double *pinv)
+// By the side.  B: (N, M) in the parameters.  memory.flag becomes 1 where Jacobi has to follow.
+INLINE void find_pinv(const real *B, double lambda, double *work, learn_memory &memory, double *pinv)
 {
     const pinv_work w = pinv_place(work);
 #pragma unroll 1
     for (int i = side_thread(); i < N * M; i += SIDE_THREADS)
         w.B[i] = (double)B[at_B(i / TALL, i % TALL)];
+    if (side_thread() == 0)
+        memory.flag = lambda > 0;
     side_barrier();
     if (lambda == 0)
         pinv_direct(w, memory, pinv);
 }
 
-// And by all threads where that was not enough.
-INLINE void end_pinv(double lambda, double *work, learn_memory &memory, double *pinv, double *pull)
+// The same by all threads, with what else the singular values give; all wait.
+ONCE void pinv_by_jacobi(double lambda, double *work, learn_memory &memory, double *pinv, double *pull)
 {
-    if (lambda == 0 && memory.flag == 0)
-        return;
-    __syncthreads();
     const pinv_work w = pinv_place(work);
+    __syncthreads();
     jacobi(w, memory);
     pinv_by_values(w, pinv);
     if (lambda > 0)

@@ -45,7 +45,7 @@ INLINE void copy_noisy(const learn_problem &p, unsigned run, unsigned number, in
 
 // The windows of every replica for the update `ahead` of those it has done, by `blocks` blocks.  A replica that is lost
 // gets those of its last good update again.
-ONCE void draw_windows(const learn_problem &p, int block, int blocks, unsigned ahead)
+INLINE void draw_windows(const learn_problem &p, int block, int blocks, unsigned ahead)
 {
     const size_t values = (size_t)(p.T + 1) * N, inputs = (size_t)p.T * K;
     const size_t larger = values > inputs ? values : inputs, parts = (larger + PART - 1) / PART;
