@@ -27,27 +27,36 @@ enum { STEP_FIRST, STEP_SECOND, STEP_ADAPTIVE, STEP_LR };
 #define CROWD     (LEARN_THREADS - 32 - 32 * SIDE)
 #define PLAN_WARP (CROWD / 32)
 
-// As ant_step_make of train/optimiser.c, without the clipping.  By one warp: three powers take the time of one.
-INLINE void plan_step(const learn_problem &p, double number, double *step)
+// As ant_step_make of train/optimiser.c, without the clipping, by one warp: lanes have divisions and powers side by side.  First
+// what needs no count of updates, so that it is done when that arrives.
+INLINE double plan_ahead(const learn_problem &p)
 {
     const int lane = threadIdx.x % 32;
-    const double done = p.updates > 1 ? (number - 1) / ((double)p.updates - 1) : 0;
-    const double power = pow(lane == 0 ? p.beta1 : lane == 1 ? p.beta2 : p.end_lr / p.start_lr, lane < 2 ? number : done);
-    const double power1 = __shfl_sync(ALL_LANES, power, 0), power2 = __shfl_sync(ALL_LANES, power, 1);
+    const double more = p.updates > 1 ? (double)p.updates - 1 : 1;
+    return (lane == 0 ? 1 : lane == 1 ? 2 : p.end_lr) / (lane == 0 ? more : lane == 1 ? 1 - p.beta2 : p.start_lr);
+}
+
+INLINE void plan_step(const learn_problem &p, double number, double ahead, double *step)
+{
+    const int lane = threadIdx.x % 32;
+    const double done = (number - 1) * __shfl_sync(ALL_LANES, ahead, 0);
+    const double power = pow(lane == 0 ? p.beta1 : lane == 1 ? p.beta2 : ahead, lane < 2 ? number : done);
     const double lr = p.schedule == 0   ? p.end_lr + 0.5 * (p.start_lr - p.end_lr) * (1 + cospi(done))
                       : p.schedule == 1 ? p.start_lr * __shfl_sync(ALL_LANES, power, 2)
                                         : p.start_lr;
-    double first = lr / (1 - power1);
+    const double power1 = __shfl_sync(ALL_LANES, power, 0), power2 = __shfl_sync(ALL_LANES, power, 1);
+    const double quotient = (lane == 0 ? lr : lane == 1 ? 1 : 2 * number * power2) / (1 - (lane == 0 ? power1 : power2));
+    double first = __shfl_sync(ALL_LANES, quotient, 0);
     bool adaptive = true;
     if (!p.adam) {
-        const double limit = 2 / (1 - p.beta2) - 1, length = limit - 2 * number * power2 / (1 - power2);
+        const double limit = __shfl_sync(ALL_LANES, ahead, 1) - 1, length = limit - __shfl_sync(ALL_LANES, quotient, 2);
         adaptive = length > 5;
         if (adaptive)
             first *= sqrt((length - 4) * (length - 2) * limit / ((limit - 4) * (limit - 2) * length));
     }
-    if (lane == 0) {
+    if (lane == 1) {
         step[STEP_FIRST] = first;
-        step[STEP_SECOND] = 1 / (1 - power2);
+        step[STEP_SECOND] = quotient;
         step[STEP_ADAPTIVE] = adaptive;
         step[STEP_LR] = lr;
     }
@@ -154,12 +163,12 @@ INLINE void count(const learn_problem &p, int replica, const found &f, double no
 }
 
 // One update of one replica.
-INLINE void advance(const learn_problem &p, int replica, unsigned done, double loss, const model_gradient &gradient, learn_memory &memory)
+INLINE void advance(const learn_problem &p, int replica, unsigned done, double ahead, double loss, const model_gradient &gradient, learn_memory &memory)
 {
     const size_t base = (size_t)replica * TOTAL;
     real *theta = near_theta(p, replica, memory);
     if (threadIdx.x / 32 == PLAN_WARP) // beside the gradient
-        plan_step(p, (double)done + 1, memory.step);
+        plan_step(p, (double)done + 1, ahead, memory.step);
     const found f = find_gradient(p, base, gradient, memory);
     const double norm = sqrt(f.squares), singular = singular_term(p, gradient);
     int outcome = judge(f, norm, loss, singular);
@@ -229,13 +238,14 @@ extern "C" __global__ void __launch_bounds__(LEARN_THREADS) update(const __grid_
         p.arrived[replica * MEETING_WORDS + threadIdx.x] = 0;
     if (threadIdx.x == 0)
         memory.worst = TOTAL;
+    const double ahead = plan_ahead(p);
     copy_wait<1>();
     __syncthreads();
     const bool idle = before != RUNNING || done >= p.updates;
     if (!p.steps) {
         find_gradient(p, base, gradient, memory);
     } else if (!idle) {
-        advance(p, replica, done, loss, gradient, memory);
+        advance(p, replica, done, ahead, loss, gradient, memory);
         make_weights(p, replica);
     } else if (threadIdx.x == 0) {
         p.update[(1 - p.parity) * p.replicas + replica] = done;
