@@ -2,14 +2,14 @@
 //
 // Macros from the host: N, K, REAL_BITS; LEARN_THREADS (of one block, a multiple of 32, at least 96).  Macros from the kind's
 // file, before it includes this: TOTAL (parameters of a replica), WORK (doubles of scratch that its block needs, at least 1), KEPT
-// (doubles that a replica keeps from make_weights to the gradient, at least 1), STAGE (doubles of its own that it brings into shared
+// (doubles that a replica keeps from make_weights to the gradient, at least 1), HELD_OWN (doubles of its own that it brings into shared
 // memory, at least 1), SIDE (1: the block's last warp works apart, beside all others).
 #ifndef ANT_LEARN_CUH
 #define ANT_LEARN_CUH
 
 #include "common.cuh"
 
-#if !defined(LEARN_THREADS) || !defined(N) || !defined(K) || !defined(TOTAL) || !defined(WORK) || !defined(KEPT) || !defined(STAGE) || !defined(SIDE)
+#if !defined(LEARN_THREADS) || !defined(N) || !defined(K) || !defined(TOTAL) || !defined(WORK) || !defined(KEPT) || !defined(HELD_OWN) || !defined(SIDE)
 #error "the host and the kind's file give the macros named above"
 #endif
 
@@ -18,10 +18,10 @@
 
 // One block waits for memory more than it computes.  So all that an update reads is asked for at once, into shared memory, where it
 // fits on every GPU beside the scratch; otherwise it is read where it lies.
-#ifndef STAGE_ROOM
-#define STAGE_ROOM 100000 // bytes
+#ifndef HELD_ROOM
+#define HELD_ROOM 100000 // bytes
 #endif
-#define STAGED (8 * (WORK + STAGE + 2 * TOTAL) + REAL_BITS / 8 * 2 * TOTAL + 2048 <= STAGE_ROOM)
+#define HELD (8 * (WORK + HELD_OWN + 2 * TOTAL) + REAL_BITS / 8 * 2 * TOTAL + 2048 <= HELD_ROOM)
 
 // What happened to a replica; all but RUNNING are final.
 enum { RUNNING, LOST_LOSS, LOST_GRADIENT, LOST_MAR, LOST_READOUT, LOST_SINGULAR, LOST_NORM, LOST_PARAMETER };
@@ -64,9 +64,9 @@ struct learn_memory { // shared
     double step[6];
     int flag, worst;
     double work[WORK_SHARED ? WORK : 1];
-    double stage[STAGED ? STAGE : 1];
-    double m[STAGED ? TOTAL : 1], v[STAGED ? TOTAL : 1];
-    real theta[STAGED ? TOTAL : 1], gradient[STAGED ? TOTAL : 1];
+    double own[HELD ? HELD_OWN : 1];
+    double m[HELD ? TOTAL : 1], v[HELD ? TOTAL : 1];
+    real theta[HELD ? TOTAL : 1], gradient[HELD ? TOTAL : 1];
 };
 
 // The block's; functions that are compiled once then know that it is shared memory.  With the linkage of the kernels, which name it, too.
@@ -81,7 +81,7 @@ INLINE learn_memory &own_memory()
 // Ask for `count` numbers; copy_wait and a barrier, and they are there.
 template <class number> INLINE void fetch(number *to, const number *from, int count)
 {
-#if STAGED
+#if HELD
 #pragma unroll 4
     for (int i = threadIdx.x; i < count; i += LEARN_THREADS)
         copy_ahead(to + i, from + i);
@@ -91,7 +91,7 @@ template <class number> INLINE void fetch(number *to, const number *from, int co
 // The parameters of a replica as its block sees them.
 INLINE real *near_theta(const learn_problem &p, int replica, learn_memory &memory)
 {
-    return STAGED ? memory.theta : p.parameters + (size_t)replica * TOTAL;
+    return HELD ? memory.theta : p.parameters + (size_t)replica * TOTAL;
 }
 
 INLINE double *find_work(const learn_problem &p, int replica, learn_memory &memory)

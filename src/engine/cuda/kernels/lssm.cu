@@ -566,7 +566,7 @@ INLINE model_gradient open_gradient(const learn_problem &p, int replica, double 
 {
     const real *raw = p.raw + (size_t)replica * TOTAL;
     fetch(memory.gradient, raw, TOTAL);
-    return {near_theta(p, replica, memory), STAGED ? memory.gradient : raw, p.units > 0 ? p.mar / p.units : 0, M - p.units};
+    return {near_theta(p, replica, memory), HELD ? memory.gradient : raw, p.units > 0 ? p.mar / p.units : 0, M - p.units};
 }
 
 INLINE void find_late(const learn_problem &, const model_gradient &) {}

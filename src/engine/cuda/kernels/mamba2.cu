@@ -698,7 +698,7 @@ INLINE real weight_at(const real *theta, int i)
 
 #define WORK 1
 #define KEPT 1
-#define STAGE 1
+#define HELD_OWN 1
 #define SIDE 0
 #include "learn.cuh"
 
@@ -720,7 +720,7 @@ INLINE model_gradient open_gradient(const learn_problem &p, int replica, double 
 {
     const real *raw = p.raw + (size_t)replica * TOTAL;
     fetch(memory.gradient, raw, TOTAL);
-    return {STAGED ? memory.gradient : raw};
+    return {HELD ? memory.gradient : raw};
 }
 
 INLINE void find_late(const learn_problem &, const model_gradient &) {}

@@ -4,7 +4,7 @@
 // The first p.replicas blocks have one replica each; the blocks beyond them draw windows.  Replicas never meet, so a
 // run does the same alone and among others.  Orders of summation are fixed: the same seed gives the same bytes.
 //
-// One block is all latency.  What it needs is asked for at once (STAGED), and its warps have roles: the last one, with SIDE, has the parameters from LATE
+// One block is all latency.  What it needs is asked for at once (HELD), and its warps have roles: the last one, with SIDE, has the parameters from LATE
 // on, whose gradient takes longer to find; the one before it plans the step; all others, the crowd, have the parameters before LATE.
 //
 // The kind's file includes this last.  It gives the macros of learn.cuh and LATE (TOTAL without SIDE) and, called by all threads of the
@@ -86,7 +86,7 @@ INLINE share own_share()
 // Gradient and regularisers: p.raw and p.gradient.
 INLINE found find_gradient(const learn_problem &p, size_t base, const model_gradient &g, learn_memory &memory)
 {
-    real *gradient = STAGED ? memory.gradient : p.gradient + base;
+    real *gradient = HELD ? memory.gradient : p.gradient + base;
     double squares = 0, unusable = 0;
     terms sum = {0, 0};
     if (on_side())
@@ -123,8 +123,8 @@ INLINE int judge(const found &f, double norm, double loss, double singular)
 // Move the parameters; memory.worst becomes the first that is beyond the limit, if any.
 INLINE void move(const learn_problem &p, size_t base, double shorten, real *theta, learn_memory &memory)
 {
-    const real *gradient = STAGED ? memory.gradient : p.gradient + base;
-    const double *m_before = STAGED ? memory.m : p.m + base, *v_before = STAGED ? memory.v : p.v + base;
+    const real *gradient = HELD ? memory.gradient : p.gradient + base;
+    const double *m_before = HELD ? memory.m : p.m + base, *v_before = HELD ? memory.v : p.v + base;
     const double first = memory.step[STEP_FIRST], second = memory.step[STEP_SECOND];
     const bool adaptive = memory.step[STEP_ADAPTIVE] != 0;
     const share own = own_share();
@@ -247,8 +247,10 @@ extern "C" __global__ void __launch_bounds__(LEARN_THREADS) update(const __grid_
     } else if (!idle) {
         advance(p, replica, done, ahead, loss, gradient, memory);
         make_weights(p, replica);
-    } else if (threadIdx.x == 0) {
-        p.update[(1 - p.parity) * p.replicas + replica] = done;
+    } else {
+        copy_wait<0>();
+        if (threadIdx.x == 0)
+            p.update[(1 - p.parity) * p.replicas + replica] = done;
     }
 }
 

@@ -45,7 +45,7 @@
 #define KEPT_VALUE (KEPT_PULL + N * M)   // of that term
 #define KEPT       (KEPT_VALUE + 1)
 
-#define STAGE (SUMS + KEPT)
+#define HELD_OWN (SUMS + KEPT)
 
 #include "learn.cuh"
 

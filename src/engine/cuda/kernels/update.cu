@@ -1,11 +1,11 @@
 // update.cu - everything of a shPLRNN's update but the solve (step.cuh): its gradient from the sums that solve.cu leaves, its
 // regularisers (SPEC 5), and its weights (pack.cuh).
 //
-// variant: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DRANK=0 -DLEARN_THREADS=256
-// variant: -DREAL_BITS=32 -DM=10 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DRANK=0 -DLEARN_THREADS=256
-// variant: -DREAL_BITS=32 -DM=128 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DRANK=0 -DLEARN_THREADS=512
-// variant: -DREAL_BITS=64 -DM=5 -DN=3 -DL=50 -DK=2 -DCLIPPED=1 -DRANK=2 -DLEARN_THREADS=256
-// variant: -DREAL_BITS=64 -DM=3 -DN=128 -DL=20 -DK=0 -DCLIPPED=0 -DRANK=0 -DLEARN_THREADS=256
+// variant: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DRANK=0 -DLEARN_THREADS=544
+// variant: -DREAL_BITS=32 -DM=10 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DRANK=0 -DLEARN_THREADS=768
+// variant: -DREAL_BITS=32 -DM=128 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DRANK=0 -DLEARN_THREADS=768
+// variant: -DREAL_BITS=64 -DM=5 -DN=3 -DL=50 -DK=2 -DCLIPPED=1 -DRANK=2 -DLEARN_THREADS=512
+// variant: -DREAL_BITS=64 -DM=3 -DN=128 -DL=20 -DK=0 -DCLIPPED=0 -DRANK=0 -DLEARN_THREADS=608
 // spills: prepare update (the arguments of functions that are compiled once)
 #include "pack.cuh"
 
@@ -151,12 +151,12 @@ INLINE void flow_back(const real *theta, const double *P, const double *G, doubl
 INLINE model_gradient open_gradient(const learn_problem &p, int replica, double *work, learn_memory &memory)
 {
     const double *sums = p.sums + (size_t)replica * SUMS, *kept = p.kept + (size_t)replica * KEPT;
-    fetch(memory.stage, sums, SUMS);
-    fetch(memory.stage + SUMS, kept, KEPT);
+    fetch(memory.own, sums, SUMS);
+    fetch(memory.own + SUMS, kept, KEPT);
     model_gradient g;
     g.theta = near_theta(p, replica, memory);
-    g.sums = STAGED ? memory.stage : sums;
-    g.kept = STAGED ? memory.stage + SUMS : kept;
+    g.sums = HELD ? memory.own : sums;
+    g.kept = HELD ? memory.own + SUMS : kept;
     g.through = work;
     g.scale = find_penalties(p);
     return g;
