@@ -61,8 +61,8 @@ struct learn_problem { // mirrored in learner.c
 
 struct learn_memory { // shared
     double sum[4][LEARN_WARPS];
-    double step[6];
-    int flag, worst;
+    double step[5], scale[4];
+    int flag, worst, outcome;
     double work[WORK_SHARED ? WORK : 1];
     double own[HELD ? HELD_OWN : 1];
     double m[HELD ? TOTAL : 1], v[HELD ? TOTAL : 1];
@@ -78,13 +78,16 @@ INLINE learn_memory &own_memory()
 }
 }
 
-// Ask for `count` numbers; copy_wait and a barrier, and they are there.
-template <class number> INLINE void fetch(number *to, const number *from, int count)
+// Ask for COUNT numbers; copy_wait and a barrier, and they are there.
+template <int COUNT, class number> INLINE void fetch(number *to, const number *from)
 {
 #if HELD
-#pragma unroll 4
-    for (int i = threadIdx.x; i < count; i += LEARN_THREADS)
-        copy_ahead(to + i, from + i);
+#pragma unroll
+    for (int k = 0; k < (COUNT + LEARN_THREADS - 1) / LEARN_THREADS; k++) {
+        const int i = threadIdx.x + k * LEARN_THREADS;
+        if ((k + 1) * LEARN_THREADS <= COUNT || i < COUNT)
+            copy_ahead(to + i, from + i);
+    }
 #endif
 }
 
@@ -127,9 +130,9 @@ INLINE void side_barrier()
 
 // ---- sums ---------------------------------------------------------------------------------------------------
 
-// Sums of four values over the block, in fixed order; all threads get them.  Once per launch.  In two exchanges of halves a lane is left with
-// one of the four.
-INLINE void block_sum(learn_memory &memory, double (&value)[4])
+// Sums of four values over the block, in fixed order: every warp leaves its own, and after a barrier one warp adds them up.  In two exchanges
+// of halves a lane is left with one of the four.
+INLINE void leave_sums(learn_memory &memory, const double (&value)[4])
 {
     const int lane = threadIdx.x % 32;
     const bool upper = lane & 16, odd = lane & 8;
@@ -141,8 +144,12 @@ INLINE void block_sum(learn_memory &memory, double (&value)[4])
         sum += __shfl_xor_sync(ALL_LANES, sum, offset);
     if (lane % 8 == 0)
         memory.sum[lane / 8][threadIdx.x / 32] = sum;
-    __syncthreads();
-    sum = 0;
+}
+
+INLINE void take_sums(const learn_memory &memory, double (&value)[4])
+{
+    const int lane = threadIdx.x % 32;
+    double sum = 0;
 #pragma unroll
     for (int k = 0; k < LEARN_WARPS; k += 8)
         sum += k + lane % 8 < LEARN_WARPS ? memory.sum[lane / 8][k + lane % 8] : 0;
@@ -192,10 +199,9 @@ INLINE double penalty(double x, double scale, int p, double &sum)
     return scale * power_slope(x, p);
 }
 
-// scale |1 - tanh(x)|^p: what holds a decay near 1.
-INLINE double penalty_decay(double x, double scale, int p, double &sum)
+// scale |1 - a|^p with a = tanh(x): what holds a decay near 1.  The slope is that of x.
+INLINE double penalty_decay(double a, double scale, int p, double &sum)
 {
-    const double a = tanh(x);
     sum += scale * power_of(1 - a, p);
     return -scale * power_slope(1 - a, p) * (1 - a * a);
 }

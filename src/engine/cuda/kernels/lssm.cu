@@ -556,17 +556,24 @@ INLINE void make_weights(const learn_problem &p, int replica)
 
 struct model_gradient {
     const real *theta, *raw;
-    double scale; // of MAR
-    int first;    // regularised units are first .. M-1
+    const double *scale; // of MAR; then for an entry of U
+    int first;           // regularised units are first .. M-1
 };
+
+INLINE void find_scales(const learn_problem &p, double *scale)
+{
+    const int lane = threadIdx.x % 32;
+    if (lane < 2)
+        scale[lane] = p.units > 0 ? p.mar / ((lane == 0 ? 1.0 : N) * p.units) : 0;
+}
 
 #define LATE TOTAL
 
 INLINE model_gradient open_gradient(const learn_problem &p, int replica, double *, learn_memory &memory)
 {
     const real *raw = p.raw + (size_t)replica * TOTAL;
-    fetch(memory.gradient, raw, TOTAL);
-    return {near_theta(p, replica, memory), HELD ? memory.gradient : raw, p.units > 0 ? p.mar / p.units : 0, M - p.units};
+    fetch<TOTAL>(memory.gradient, raw);
+    return {near_theta(p, replica, memory), HELD ? memory.gradient : raw, memory.scale, M - p.units};
 }
 
 INLINE void find_late(const learn_problem &, const model_gradient &) {}
@@ -579,15 +586,15 @@ INLINE double gradient_at(const learn_problem &, const model_gradient &g, int i)
 // LSSM MAR of SPEC 5.
 INLINE double penalty_at(const learn_problem &p, const model_gradient &g, int i, terms &sum)
 {
-    const double x = (double)g.theta[i];
-    if (g.scale == 0)
+    const double x = (double)g.theta[i], scale = g.scale[0];
+    if (scale == 0)
         return 0;
     if (i < THETA_U)
-        return i >= g.first ? penalty_decay(x, g.scale, p.power, sum.mar) : 0;
+        return i >= g.first ? penalty_decay(tanh(x), scale, p.power, sum.mar) : 0;
     if (i < THETA_V)
-        return (i - THETA_U) / N >= g.first ? penalty(x, g.scale / N, p.power, sum.mar) : 0;
+        return (i - THETA_U) / N >= g.first ? penalty(x, g.scale[1], p.power, sum.mar) : 0;
     if (i >= THETA_h && i < THETA_C)
-        return i - THETA_h >= g.first ? penalty(x, g.scale, p.power, sum.mar) : 0;
+        return i - THETA_h >= g.first ? penalty(x, scale, p.power, sum.mar) : 0;
     return 0;
 }
 

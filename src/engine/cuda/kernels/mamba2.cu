@@ -714,12 +714,14 @@ struct model_gradient {
     const real *raw;
 };
 
+INLINE void find_scales(const learn_problem &, double *) {}
+
 #define LATE TOTAL
 
 INLINE model_gradient open_gradient(const learn_problem &p, int replica, double *, learn_memory &memory)
 {
     const real *raw = p.raw + (size_t)replica * TOTAL;
-    fetch(memory.gradient, raw, TOTAL);
+    fetch<TOTAL>(memory.gradient, raw);
     return {HELD ? memory.gradient : raw};
 }
 

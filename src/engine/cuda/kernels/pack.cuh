@@ -17,7 +17,7 @@ INLINE real weight_W(const real *theta, int m, int l)
 }
 
 // What needs no B+, by the threads that are not on the side, or by all.
-INLINE void pack_plain(const real *theta, real *pack)
+INLINE void pack_plain(const real *theta, real *pack, double *A)
 {
     constexpr int step = LEARN_THREADS - 32 * SIDE;
 #pragma unroll 1
@@ -39,7 +39,10 @@ INLINE void pack_plain(const real *theta, real *pack)
         pack[PACK_b + l] = l < L ? theta[THETA_b + l] : real(0);
 #pragma unroll 1
     for (int m = threadIdx.x; m < MP; m += step) {
-        pack[PACK_A1 + m] = m < M ? (real)(tanh((double)theta[THETA_ABAR + (m < M ? m : 0)]) - 1) : real(0);
+        const double a = tanh((double)theta[THETA_ABAR + (m < M ? m : 0)]);
+        if (m < M)
+            A[m] = a;
+        pack[PACK_A1 + m] = m < M ? (real)(a - 1) : real(0);
         pack[PACK_h + m] = m < M ? theta[THETA_h + m] : real(0);
         for (int k = 0; k < K; k++)
             pack[PACK_C + k * MP + m] = m < M ? theta[THETA_C + m * K + k] : real(0);
@@ -101,7 +104,7 @@ INLINE void make_weights(const learn_problem &p, int replica)
     if (on_side())
         find_pinv(theta + THETA_B, p.singular, work, memory, pinv);
     if (!SIDE || !on_side())
-        pack_plain(theta, pack);
+        pack_plain(theta, pack, kept + KEPT_A);
     __syncthreads();
     if (memory.flag != 0)
         pinv_by_jacobi(p.singular, work, memory, pinv, kept + KEPT_PULL);

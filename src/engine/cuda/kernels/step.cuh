@@ -5,13 +5,15 @@
 // run does the same alone and among others.  Orders of summation are fixed: the same seed gives the same bytes.
 //
 // One block is all latency.  What it needs is asked for at once (HELD), and its warps have roles: the last one, with SIDE, has the parameters from LATE
-// on, whose gradient takes longer to find; the one before it plans the step; all others, the crowd, have the parameters before LATE.
+// on, whose gradient takes longer to find; the one before it, the clerk, plans the step, judges the gradient and keeps the books; all others, the crowd,
+// have the parameters before LATE.
 //
 // The kind's file includes this last.  It gives the macros of learn.cuh and LATE (TOTAL without SIDE) and, called by all threads of the
-// block except for find_late:
+// block but for two:
 //     make_weights(p, replica)                 what its pass reads, from near_theta: p.weights, p.kept
 //     model_gradient                           a struct with what the next ones need, the same on all threads
 //     open_gradient(p, replica, work, memory)  makes it, and fetches what it names; `work` is its own until the gradient is found
+//     find_scales(p, scale)                    by the clerk: memory.scale, at most four numbers for the regularisers
 //     find_late(p, gradient)                   by the side: what the gradient from LATE on needs; waits for the side
 //     gradient_at(p, gradient, i)              dloss / d parameter i
 //     penalty_at(p, gradient, i, sum)          slope of the regularisers at parameter i; adds their values to `sum`
@@ -22,12 +24,16 @@
 
 #include "windows.cuh"
 
-enum { STEP_FIRST, STEP_SECOND, STEP_ADAPTIVE, STEP_LR };
+enum { STEP_FIRST, STEP_SECOND, STEP_ADAPTIVE, STEP_LR, STEP_SHORTEN };
 
-#define CROWD     (LEARN_THREADS - 32 - 32 * SIDE)
-#define PLAN_WARP (CROWD / 32)
+#define CROWD (LEARN_THREADS - 32 - 32 * SIDE)
 
-// As ant_step_make of train/optimiser.c, without the clipping, by one warp: lanes have divisions and powers side by side.  First
+INLINE bool is_clerk()
+{
+    return threadIdx.x / 32 == CROWD / 32;
+}
+
+// As ant_step_make of train/optimiser.c, without the clipping, by the clerk: lanes have divisions and powers side by side.  First
 // what needs no count of updates, so that it is done when that arrives.
 INLINE double plan_ahead(const learn_problem &p)
 {
@@ -67,10 +73,6 @@ INLINE bool finite_64(double a)
     return a - a == 0;
 }
 
-struct found { // by the gradient, the same on all threads
-    double squares, mar, readout, unusable;
-};
-
 struct share { // of the parameters: first, first + step, ... below last
     int first, last, step;
 };
@@ -83,8 +85,8 @@ INLINE share own_share()
     return thread < CROWD + 32 ? share{TOTAL, TOTAL, 32} : share{LATE + thread % 32, TOTAL, 32};
 }
 
-// Gradient and regularisers: p.raw and p.gradient.
-INLINE found find_gradient(const learn_problem &p, size_t base, const model_gradient &g, learn_memory &memory)
+// Gradient and regularisers: p.raw and p.gradient; the sums of `found` are left in memory.sum.
+INLINE void find_gradient(const learn_problem &p, size_t base, const model_gradient &g, learn_memory &memory)
 {
     real *gradient = HELD ? memory.gradient : p.gradient + base;
     double squares = 0, unusable = 0;
@@ -103,29 +105,39 @@ INLINE found find_gradient(const learn_problem &p, size_t base, const model_grad
         unusable += is_finite(raw) ? 0 : 1;
     }
     penalise_more(p, g, sum);
-    double total[4] = {squares, sum.mar, sum.readout, unusable};
-    copy_wait<0>(); // m and v
-    block_sum(memory, total);
-    return {total[0], total[1], total[2], total[3]};
+    const double value[4] = {squares, sum.mar, sum.readout, unusable};
+    leave_sums(memory, value);
 }
 
-INLINE int judge(const found &f, double norm, double loss, double singular)
+struct found { // on the clerk's lanes
+    double loss, mar, readout, singular, norm;
+};
+
+// Judge what was found: memory.outcome, and how much the gradient is shortened.
+INLINE found settle(const learn_problem &p, double loss, double singular, learn_memory &memory)
 {
-    return !finite_64(loss)        ? LOST_LOSS
-           : f.unusable > 0        ? LOST_GRADIENT
-           : !finite_64(f.mar)     ? LOST_MAR
-           : !finite_64(f.readout) ? LOST_READOUT
-           : !finite_64(singular)  ? LOST_SINGULAR
-           : !finite_64(norm)      ? LOST_NORM
-                                   : RUNNING;
+    double sum[4];
+    take_sums(memory, sum);
+    const double norm = sqrt(sum[0]);
+    if (threadIdx.x % 32 == 0) {
+        memory.outcome = !finite_64(loss)       ? LOST_LOSS
+                         : sum[3] > 0           ? LOST_GRADIENT
+                         : !finite_64(sum[1])   ? LOST_MAR
+                         : !finite_64(sum[2])   ? LOST_READOUT
+                         : !finite_64(singular) ? LOST_SINGULAR
+                         : !finite_64(norm)     ? LOST_NORM
+                                                : RUNNING;
+        memory.step[STEP_SHORTEN] = p.gradient_clip > 0 && norm > p.gradient_clip ? p.gradient_clip / norm : 1;
+    }
+    return {loss, sum[1], sum[2], singular, norm};
 }
 
 // Move the parameters; memory.worst becomes the first that is beyond the limit, if any.
-INLINE void move(const learn_problem &p, size_t base, double shorten, real *theta, learn_memory &memory)
+INLINE void move(const learn_problem &p, size_t base, real *theta, learn_memory &memory)
 {
     const real *gradient = HELD ? memory.gradient : p.gradient + base;
     const double *m_before = HELD ? memory.m : p.m + base, *v_before = HELD ? memory.v : p.v + base;
-    const double first = memory.step[STEP_FIRST], second = memory.step[STEP_SECOND];
+    const double first = memory.step[STEP_FIRST], second = memory.step[STEP_SECOND], shorten = memory.step[STEP_SHORTEN];
     const bool adaptive = memory.step[STEP_ADAPTIVE] != 0;
     const share own = own_share();
 #pragma unroll 1
@@ -146,34 +158,35 @@ INLINE void move(const learn_problem &p, size_t base, double shorten, real *thet
     }
 }
 
-// By one thread.
-INLINE void count(const learn_problem &p, int replica, const found &f, double norm, double loss, double singular, const learn_memory &memory)
+// The books of one update, by one thread.
+INLINE void record(const learn_problem &p, int replica, unsigned done, int outcome, const found &f, const learn_memory &memory)
 {
+    p.outcome[2 * replica] = outcome;
+    p.outcome[2 * replica + 1] = memory.worst;
+    p.update[(1 - p.parity) * p.replicas + replica] = outcome == RUNNING ? done + 1 : done;
+    if (outcome != RUNNING)
+        return;
     double *tally = p.tally + (size_t)replica * TALLY;
     const double *facts = p.facts + (size_t)replica * FACTS;
     tally[TALLY_UPDATES] += 1;
-    tally[TALLY_LOSS] += loss;
+    tally[TALLY_LOSS] += f.loss;
     tally[TALLY_MAR] += f.mar;
     tally[TALLY_READOUT] += f.readout;
-    tally[TALLY_SINGULAR] += singular;
+    tally[TALLY_SINGULAR] += f.singular;
     tally[TALLY_ITERATIONS] += facts[FACT_ITERATIONS];
     tally[TALLY_FALLBACKS] += facts[FACT_CONVERGED] != 0 ? 0 : facts[FACT_FALLBACKS] > 1 ? facts[FACT_FALLBACKS] : 1;
     tally[TALLY_LR] = memory.step[STEP_LR];
-    tally[TALLY_NORM] = norm;
+    tally[TALLY_NORM] = f.norm;
 }
 
-// One update of one replica.
-INLINE void advance(const learn_problem &p, int replica, unsigned done, double ahead, double loss, const model_gradient &gradient, learn_memory &memory)
+// The step of one replica, after its gradient; f: on the clerk's lanes.
+INLINE void advance(const learn_problem &p, int replica, unsigned done, const found &f, learn_memory &memory)
 {
     const size_t base = (size_t)replica * TOTAL;
     real *theta = near_theta(p, replica, memory);
-    if (threadIdx.x / 32 == PLAN_WARP) // beside the gradient
-        plan_step(p, (double)done + 1, ahead, memory.step);
-    const found f = find_gradient(p, base, gradient, memory);
-    const double norm = sqrt(f.squares), singular = singular_term(p, gradient);
-    int outcome = judge(f, norm, loss, singular);
+    int outcome = memory.outcome;
     if (outcome == RUNNING)
-        move(p, base, p.gradient_clip > 0 && norm > p.gradient_clip ? p.gradient_clip / norm : 1, theta, memory);
+        move(p, base, theta, memory);
     __syncthreads();
     if (memory.worst < TOTAL)
         outcome = LOST_PARAMETER;
@@ -183,13 +196,8 @@ INLINE void advance(const learn_problem &p, int replica, unsigned done, double a
             p.parameters[base + i] = theta[i] = p.good[base + i];
         __syncthreads();
     }
-    if (threadIdx.x == CROWD) { // beside the weights
-        p.outcome[2 * replica] = outcome;
-        p.outcome[2 * replica + 1] = memory.worst;
-        p.update[(1 - p.parity) * p.replicas + replica] = outcome == RUNNING ? done + 1 : done;
-        if (outcome == RUNNING)
-            count(p, replica, f, norm, loss, singular, memory);
-    }
+    if (threadIdx.x == CROWD) // the clerk's first lane, beside the weights
+        record(p, replica, done, outcome, f, memory);
 }
 
 // After parameters, counters and data were set: weights and windows of the next update.
@@ -206,7 +214,7 @@ extern "C" __global__ void __launch_bounds__(LEARN_THREADS) prepare(const __grid
         p.facts[(size_t)replica * FACTS + threadIdx.x] = threadIdx.x == FACT_CONVERGED ? 1 : 0;
     if (threadIdx.x < MEETING_WORDS)
         p.arrived[replica * MEETING_WORDS + threadIdx.x] = 0;
-    fetch(memory.theta, p.parameters + (size_t)replica * TOTAL, TOTAL);
+    fetch<TOTAL>(memory.theta, p.parameters + (size_t)replica * TOTAL);
     copy_commit();
     copy_wait<0>();
     __syncthreads();
@@ -226,32 +234,45 @@ extern "C" __global__ void __launch_bounds__(LEARN_THREADS) update(const __grid_
     const unsigned done = p.update[p.parity * p.replicas + replica];
     const int before = p.outcome[2 * replica];
     const double loss = p.facts[(size_t)replica * FACTS + FACT_LOSS];
-    fetch(memory.theta, p.parameters + base, TOTAL);
     const model_gradient gradient = open_gradient(p, replica, find_work(p, replica, memory), memory);
+    fetch<TOTAL>(memory.theta, p.parameters + base);
     copy_commit();
     if (p.steps) {
-        fetch(memory.m, p.m + base, TOTAL);
-        fetch(memory.v, p.v + base, TOTAL);
+        fetch<TOTAL>(memory.m, p.m + base);
+        fetch<TOTAL>(memory.v, p.v + base);
     }
     copy_commit();
     if (threadIdx.x < MEETING_WORDS)
         p.arrived[replica * MEETING_WORDS + threadIdx.x] = 0;
     if (threadIdx.x == 0)
         memory.worst = TOTAL;
-    const double ahead = plan_ahead(p);
+    double ahead = 0;
+    if (is_clerk()) {
+        find_scales(p, memory.scale);
+        ahead = plan_ahead(p);
+    }
     copy_wait<1>();
     __syncthreads();
     const bool idle = before != RUNNING || done >= p.updates;
-    if (!p.steps) {
-        find_gradient(p, base, gradient, memory);
-    } else if (!idle) {
-        advance(p, replica, done, ahead, loss, gradient, memory);
-        make_weights(p, replica);
-    } else {
+    if (idle && p.steps) {
         copy_wait<0>();
         if (threadIdx.x == 0)
             p.update[(1 - p.parity) * p.replicas + replica] = done;
+        return;
     }
+    if (is_clerk() && p.steps) // beside the gradient
+        plan_step(p, (double)done + 1, ahead, memory.step);
+    find_gradient(p, base, gradient, memory);
+    if (!p.steps)
+        return;
+    copy_wait<0>(); // m and v
+    __syncthreads();
+    found f = {};
+    if (is_clerk())
+        f = settle(p, loss, singular_term(p, gradient), memory);
+    __syncthreads();
+    advance(p, replica, done, f, memory);
+    make_weights(p, replica);
 }
 
 // What the host has to know of this variant: bytes of shared memory, doubles of p.work and p.kept; and what it compares

@@ -43,7 +43,8 @@
 #define KEPT_PINV  0                     // (M, N): B+
 #define KEPT_PULL  (M * N)               // (N, M): gradient of the term on the singular values
 #define KEPT_VALUE (KEPT_PULL + N * M)   // of that term
-#define KEPT       (KEPT_VALUE + 1)
+#define KEPT_A     (KEPT_VALUE + 1)      // (M): tanh(Abar)
+#define KEPT       (KEPT_A + M)
 
 #define HELD_OWN (SUMS + KEPT)
 

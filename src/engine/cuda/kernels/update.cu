@@ -12,21 +12,23 @@
 // ---- regularisers (SPEC 5) --------------------------------------------------------------------------------
 
 struct penalties { // scale of each kind of term
-    double decay, W, V, h, B;
-    int p, first; // regularised units are first .. M-1
+    double decay, W, V, B; // decay: of h, too
+    int p, first;          // regularised units are first .. M-1
 };
 
-INLINE penalties find_penalties(const learn_problem &p)
+// A lane for each of the four.
+INLINE void find_scales(const learn_problem &p, double *scale)
 {
-    penalties c;
-    const double scale = p.units > 0 ? p.mar / p.units : 0;
-    c.decay = c.h = scale;
-    c.W = scale * (p.initial_scale ? 1.0 / (3.0 * L) : 1.0) / L;
-    c.V = scale * (p.initial_scale ? 1.0 / (3.0 * M) : 1.0) / L;
-    c.B = p.units > 0 ? p.readout / ((double)N * p.units) : 0;
-    c.p = p.power;
-    c.first = M - p.units;
-    return c;
+    const int lane = threadIdx.x % 32;
+    const double W = L * (p.initial_scale ? 3.0 * L : 1.0), V = L * (p.initial_scale ? 3.0 * M : 1.0);
+    const double terms = lane == 0 ? 1 : lane == 1 ? W : lane == 2 ? V : N;
+    if (lane < 4)
+        scale[lane] = p.units > 0 ? (lane == 3 ? p.readout : p.mar) / (terms * p.units) : 0;
+}
+
+INLINE penalties take_scales(const learn_problem &p, const double *scale)
+{
+    return {scale[0], scale[1], scale[2], scale[3], p.power, M - p.units};
 }
 
 #if RANK > 0
@@ -62,21 +64,21 @@ INLINE double slope_WR(const penalties &c, const real *theta, int k, int l)
 struct model_gradient {
     const real *theta;
     const double *kept, *sums;
-    double *through; // (N, M): what flows to B through B+
-    penalties scale;
+    double *through;     // (N, M): what flows to B through B+
+    const double *scale; // of the regularisers
 };
 
 // Slope of all terms at parameter i; adds its values to `sum`.
 INLINE double penalty_at(const learn_problem &p, const model_gradient &g, int i, terms &sum)
 {
-    const penalties &c = g.scale;
+    const penalties c = take_scales(p, g.scale);
     const double x = (double)g.theta[i];
     double slope = 0;
     if (p.mar > 0 && p.units > 0) {
         double scale = 0;
         if (i < THETA_W) {
             if (i >= c.first)
-                slope += penalty_decay(x, c.decay, c.p, sum.mar);
+                slope += penalty_decay(g.kept[KEPT_A + i], c.decay, c.p, sum.mar);
         } else if (i < THETA_V) {
 #if RANK > 0
             const int at = i < THETA_WR ? i - THETA_W : i - THETA_WR;
@@ -87,7 +89,7 @@ INLINE double penalty_at(const learn_problem &p, const model_gradient &g, int i,
         } else if (i < THETA_b) {
             scale = (i - THETA_V) % M >= c.first ? c.V : 0;
         } else if (i >= THETA_h && i < THETA_C) {
-            scale = i - THETA_h >= c.first ? c.h : 0;
+            scale = i - THETA_h >= c.first ? c.decay : 0;
         }
         slope += penalty(x, scale, c.p, sum.mar);
     }
@@ -104,10 +106,11 @@ INLINE double penalty_at(const learn_problem &p, const model_gradient &g, int i,
 INLINE void penalise_more(const learn_problem &p, const model_gradient &g, terms &sum)
 {
 #if RANK > 0
+    const penalties c = take_scales(p, g.scale);
     if (p.mar > 0)
 #pragma unroll 1
         for (int i = threadIdx.x; i < p.units * L; i += LEARN_THREADS)
-            sum.mar += g.scale.W * power_of(full_W(g.theta, g.scale.first + i / L, i % L), g.scale.p);
+            sum.mar += c.W * power_of(full_W(g.theta, c.first + i / L, i % L), c.p);
 #endif
 }
 
@@ -151,14 +154,14 @@ INLINE void flow_back(const real *theta, const double *P, const double *G, doubl
 INLINE model_gradient open_gradient(const learn_problem &p, int replica, double *work, learn_memory &memory)
 {
     const double *sums = p.sums + (size_t)replica * SUMS, *kept = p.kept + (size_t)replica * KEPT;
-    fetch(memory.own, sums, SUMS);
-    fetch(memory.own + SUMS, kept, KEPT);
+    fetch<SUMS>(memory.own, sums);
+    fetch<KEPT>(memory.own + SUMS, kept);
     model_gradient g;
     g.theta = near_theta(p, replica, memory);
     g.sums = HELD ? memory.own : sums;
     g.kept = HELD ? memory.own + SUMS : kept;
     g.through = work;
-    g.scale = find_penalties(p);
+    g.scale = memory.scale;
     return g;
 }
 
@@ -173,10 +176,9 @@ INLINE void find_late(const learn_problem &p, const model_gradient &g)
 // dloss / d parameter i.
 INLINE double gradient_at(const learn_problem &p, const model_gradient &g, int i)
 {
-    const real *theta = g.theta;
     const double *sums = g.sums;
     if (i < THETA_W) {
-        const double a = tanh((double)theta[i]);
+        const double a = g.kept[KEPT_A + i];
         return sums[SUM_A + i] * (1 - a * a);
     }
 #if RANK > 0
@@ -185,10 +187,10 @@ INLINE double gradient_at(const learn_problem &p, const model_gradient &g, int i
         double sum = 0;
         if (i < THETA_WR)
             for (int l = 0; l < L; l++)
-                sum += sums[SUM_W + at / RANK * LP + l] * (double)theta[THETA_WR + at % RANK * L + l];
+                sum += sums[SUM_W + at / RANK * LP + l] * (double)g.theta[THETA_WR + at % RANK * L + l];
         else
             for (int m = 0; m < M; m++)
-                sum += sums[SUM_W + m * LP + at % L] * (double)theta[THETA_W + m * RANK + at / L];
+                sum += sums[SUM_W + m * LP + at % L] * (double)g.theta[THETA_W + m * RANK + at / L];
         return sum;
     }
 #else
