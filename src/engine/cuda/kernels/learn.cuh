@@ -69,15 +69,6 @@ struct learn_memory { // shared
     real theta[HELD ? TOTAL : 1], gradient[HELD ? TOTAL : 1];
 };
 
-// The block's; functions that are compiled once then know that it is shared memory.  With the linkage of the kernels, which name it, too.
-extern "C" {
-INLINE learn_memory &own_memory()
-{
-    DYNAMIC_BYTES;
-    return *reinterpret_cast<learn_memory *>(bytes);
-}
-}
-
 // Ask for COUNT numbers; copy_wait and a barrier, and they are there.
 template <int COUNT, class number> INLINE void fetch(number *to, const number *from)
 {

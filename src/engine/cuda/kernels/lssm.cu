@@ -537,9 +537,9 @@ extern "C" __global__ void __launch_bounds__(32 * GATHER_WARPS) gather(const __g
 
 // ---- what step.cuh asks for -------------------------------------------------------------------------------
 
-INLINE void make_weights(const learn_problem &p, int replica)
+INLINE void make_weights(const learn_problem &p, int replica, learn_memory &memory)
 {
-    const real *theta = near_theta(p, replica, own_memory());
+    const real *theta = near_theta(p, replica, memory);
     real *pack = p.weights + (size_t)replica * PACK;
 #pragma unroll 1
     for (int i = threadIdx.x; i < L * UNIT; i += LEARN_THREADS) {

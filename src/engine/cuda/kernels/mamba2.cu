@@ -702,9 +702,9 @@ INLINE real weight_at(const real *theta, int i)
 #define SIDE 0
 #include "learn.cuh"
 
-INLINE void make_weights(const learn_problem &p, int replica)
+INLINE void make_weights(const learn_problem &p, int replica, learn_memory &memory)
 {
-    const real *theta = near_theta(p, replica, own_memory());
+    const real *theta = near_theta(p, replica, memory);
 #pragma unroll 1
     for (int i = threadIdx.x; i < PACK; i += LEARN_THREADS)
         p.weights[(size_t)replica * PACK + i] = weight_at(theta, i);

@@ -95,9 +95,8 @@ INLINE void pack_pulled(const real *theta, const double *product, real *pack)
 }
 
 // All of it, for one replica by one block.
-INLINE void make_weights(const learn_problem &p, int replica)
+INLINE void make_weights(const learn_problem &p, int replica, learn_memory &memory)
 {
-    learn_memory &memory = own_memory();
     const real *theta = near_theta(p, replica, memory);
     double *pinv = find_work(p, replica, memory), *work = pinv + M * N, *kept = p.kept + (size_t)replica * KEPT;
     real *pack = p.weights + (size_t)replica * PACK;

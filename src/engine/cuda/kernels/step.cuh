@@ -4,13 +4,13 @@
 // The first p.replicas blocks have one replica each; the blocks beyond them draw windows.  Replicas never meet, so a
 // run does the same alone and among others.  Orders of summation are fixed: the same seed gives the same bytes.
 //
-// One block is all latency.  What it needs is asked for at once (HELD), and its warps have roles: the last one, with SIDE, has the parameters from LATE
-// on, whose gradient takes longer to find; the one before it, the clerk, plans the step, judges the gradient and keeps the books; all others, the crowd,
-// have the parameters before LATE.
+// One block is all latency.  What it needs is asked for at once (HELD), and its warps have roles: the last one, with SIDE, has the
+// parameters from LATE on, whose gradient takes longer to find; the one before it, the clerk, plans the step, judges the gradient and keeps the
+// books; all others, the crowd, have the parameters before LATE.
 //
-// The kind's file includes this last.  It gives the macros of learn.cuh and LATE (TOTAL without SIDE) and, called by all threads of the
+// The kind's file includes this last.  It gives the macros of learn.cuh, LATE (TOTAL without SIDE) and, called by all threads of the
 // block but for two:
-//     make_weights(p, replica)                 what its pass reads, from near_theta: p.weights, p.kept
+//     make_weights(p, replica, memory)         what its pass reads, from near_theta: p.weights, p.kept
 //     model_gradient                           a struct with what the next ones need, the same on all threads
 //     open_gradient(p, replica, work, memory)  makes it, and fetches what it names; `work` is its own until the gradient is found
 //     find_scales(p, scale)                    by the clerk: memory.scale, at most four numbers for the regularisers
@@ -179,11 +179,17 @@ INLINE void record(const learn_problem &p, int replica, unsigned done, int outco
     tally[TALLY_NORM] = f.norm;
 }
 
-// The step of one replica, after its gradient; f: on the clerk's lanes.
-INLINE void advance(const learn_problem &p, int replica, unsigned done, const found &f, learn_memory &memory)
+// The step of one replica, after its gradient.
+INLINE void advance(const learn_problem &p, int replica, unsigned done, double loss, const model_gradient &gradient, learn_memory &memory)
 {
     const size_t base = (size_t)replica * TOTAL;
     real *theta = near_theta(p, replica, memory);
+    copy_wait<0>(); // m and v
+    __syncthreads();
+    found f = {};
+    if (is_clerk())
+        f = settle(p, loss, singular_term(p, gradient), memory);
+    __syncthreads();
     int outcome = memory.outcome;
     if (outcome == RUNNING)
         move(p, base, theta, memory);
@@ -203,7 +209,8 @@ INLINE void advance(const learn_problem &p, int replica, unsigned done, const fo
 // After parameters, counters and data were set: weights and windows of the next update.
 extern "C" __global__ void __launch_bounds__(LEARN_THREADS) prepare(const __grid_constant__ learn_problem p)
 {
-    learn_memory &memory = own_memory();
+    DYNAMIC_BYTES;
+    learn_memory &memory = *reinterpret_cast<learn_memory *>(bytes);
     const int replica = blockIdx.x;
     if (replica >= p.replicas) {
         if (p.draws)
@@ -218,12 +225,25 @@ extern "C" __global__ void __launch_bounds__(LEARN_THREADS) prepare(const __grid
     copy_commit();
     copy_wait<0>();
     __syncthreads();
-    make_weights(p, replica);
+    make_weights(p, replica, memory);
+}
+
+// The parameters, with what was asked for before them, and then what only the step needs.
+INLINE void fetch_state(const learn_problem &p, size_t base, learn_memory &memory)
+{
+    fetch<TOTAL>(memory.theta, p.parameters + base);
+    copy_commit();
+    if (p.steps) {
+        fetch<TOTAL>(memory.m, p.m + base);
+        fetch<TOTAL>(memory.v, p.v + base);
+    }
+    copy_commit();
 }
 
 extern "C" __global__ void __launch_bounds__(LEARN_THREADS) update(const __grid_constant__ learn_problem p)
 {
-    learn_memory &memory = own_memory();
+    DYNAMIC_BYTES;
+    learn_memory &memory = *reinterpret_cast<learn_memory *>(bytes);
     const int replica = blockIdx.x;
     if (replica >= p.replicas) {
         if (p.draws)
@@ -235,13 +255,7 @@ extern "C" __global__ void __launch_bounds__(LEARN_THREADS) update(const __grid_
     const int before = p.outcome[2 * replica];
     const double loss = p.facts[(size_t)replica * FACTS + FACT_LOSS];
     const model_gradient gradient = open_gradient(p, replica, find_work(p, replica, memory), memory);
-    fetch<TOTAL>(memory.theta, p.parameters + base);
-    copy_commit();
-    if (p.steps) {
-        fetch<TOTAL>(memory.m, p.m + base);
-        fetch<TOTAL>(memory.v, p.v + base);
-    }
-    copy_commit();
+    fetch_state(p, base, memory);
     if (threadIdx.x < MEETING_WORDS)
         p.arrived[replica * MEETING_WORDS + threadIdx.x] = 0;
     if (threadIdx.x == 0)
@@ -263,16 +277,10 @@ extern "C" __global__ void __launch_bounds__(LEARN_THREADS) update(const __grid_
     if (is_clerk() && p.steps) // beside the gradient
         plan_step(p, (double)done + 1, ahead, memory.step);
     find_gradient(p, base, gradient, memory);
-    if (!p.steps)
-        return;
-    copy_wait<0>(); // m and v
-    __syncthreads();
-    found f = {};
-    if (is_clerk())
-        f = settle(p, loss, singular_term(p, gradient), memory);
-    __syncthreads();
-    advance(p, replica, done, f, memory);
-    make_weights(p, replica);
+    if (p.steps) {
+        advance(p, replica, done, loss, gradient, memory);
+        make_weights(p, replica, memory);
+    }
 }
 
 // What the host has to know of this variant: bytes of shared memory, doubles of p.work and p.kept; and what it compares

@@ -35,9 +35,9 @@
 
 // A warp alone multiplies small matrices as fast as a block does, without its barriers.
 #ifndef SIDE_MOST
-#define SIDE_MOST 2048 // multiply-adds of one product
+#define SIDE_MOST 192 // entries of B, six for a lane
 #endif
-#define SIDE (SMALL * N * M <= SIDE_MOST)
+#define SIDE (N * M <= SIDE_MOST)
 
 // Doubles of p.kept: what make_weights leaves to the gradient.
 #define KEPT_PINV  0                     // (M, N): B+
