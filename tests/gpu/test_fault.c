@@ -1,4 +1,4 @@
-/* A kernel that writes where nothing is: the sentence, and that the process survives.  Not for sanitizers. */
+/* A kernel that writes where nothing is: the sentence, and that the process survives. */
 #include "gpu/gpu.h"
 
 static void illegal_address(void)
@@ -20,6 +20,6 @@ static void illegal_address(void)
 
 int main(int argc, char **argv)
 {
-    static const gpu_test tests[] = {GPU_TEST(illegal_address)};
+    static const gpu_test tests[] = {GPU_TEST_NEEDS(illegal_address, GPU_ALONE | GPU_PLAIN)};
     return gpu_main(tests, sizeof tests / sizeof tests[0], argc, argv);
 }

@@ -126,6 +126,21 @@ static const shape shapes[] = {
     {128, 3, 50, 0, 0, false, 130, 1, 0, ANTLER_SOLVER_SHOOTING, 0.3, ANTLER_MODEL_SHPLRNN},
 };
 
+/* Under a sanitizer: a short one for every path of the kernels, of sizes that are in the cache already.  Full
+ * matrices as a whole, in tiles and by tensor cores, inputs and low rank, N > M, diagonals, no stretches. */
+static const shape few_shapes[] = {
+    {1, 1, 3, 0, 0, false, 2, 1, 0, ANTLER_SOLVER_SHOOTING, 0.2, ANTLER_MODEL_SHPLRNN},
+    {4, 3, 50, 0, 0, false, 300, 1, 0, ANTLER_SOLVER_SHOOTING, 0.15, ANTLER_MODEL_SHPLRNN},
+    {10, 6, 128, 0, 0, false, 60, 1, 20, ANTLER_SOLVER_SHOOTING, 0.1, ANTLER_MODEL_SHPLRNN},
+    {16, 3, 50, 0, 0, false, 60, 1, 0, ANTLER_SOLVER_SHOOTING, 0.15, ANTLER_MODEL_SHPLRNN},
+    {5, 3, 33, 2, 2, true, 40, 3, 10, ANTLER_SOLVER_SHOOTING, 0.2, ANTLER_MODEL_SHPLRNN},
+    {3, 7, 30, 0, 0, false, 31, 3, 0, ANTLER_SOLVER_SHOOTING, 0.2, ANTLER_MODEL_SHPLRNN},
+    {33, 4, 40, 0, 0, false, 40, 1, 0, ANTLER_SOLVER_SHOOTING, 0.3, ANTLER_MODEL_SHPLRNN},
+    {128, 3, 50, 0, 0, false, 16, 1, 0, ANTLER_SOLVER_SHOOTING, 0.3, ANTLER_MODEL_SHPLRNN},
+    {5, 3, 50, 0, 0, false, 20, 5, 0, ANTLER_SOLVER_AUTO, 0.15, ANTLER_MODEL_SHPLRNN},
+    {17, 5, 40, 1, 0, true, 12, 3, 0, ANTLER_SOLVER_AUTO, 0.2, ANTLER_MODEL_SHPLRNN},
+};
+
 /* Newton's method on all steps at once. */
 static const shape deer_shapes[] = {
     {1, 1, 3, 0, 0, false, 50, 2, 0, ANTLER_SOLVER_DEER, 0.3, ANTLER_MODEL_SHPLRNN},
@@ -145,6 +160,19 @@ static const shape deer_shapes[] = {
     {128, 3, 50, 0, 0, false, 300, 1, 0, ANTLER_SOLVER_QUASI_DEER, 0.6, ANTLER_MODEL_SHPLRNN},
 };
 
+/* Chunks of one warp and of several, columns held by one lane and by several, sequences that are not cut. */
+static const shape few_deer_shapes[] = {
+    {4, 3, 50, 0, 0, false, 10, 3, 0, ANTLER_SOLVER_DEER, 0.3, ANTLER_MODEL_SHPLRNN},
+    {4, 3, 50, 0, 0, false, 200, 1, 50, ANTLER_SOLVER_DEER, 0.15, ANTLER_MODEL_SHPLRNN},
+    {5, 3, 33, 2, 2, true, 40, 3, 10, ANTLER_SOLVER_DEER, 0.2, ANTLER_MODEL_SHPLRNN},
+    {10, 6, 128, 0, 0, false, 60, 1, 20, ANTLER_SOLVER_DEER, 0.1, ANTLER_MODEL_SHPLRNN},
+    {32, 4, 40, 0, 0, false, 40, 1, 0, ANTLER_SOLVER_DEER, 0.3, ANTLER_MODEL_SHPLRNN},
+    {64, 3, 50, 0, 0, false, 20, 1, 0, ANTLER_SOLVER_DEER, 0.3, ANTLER_MODEL_SHPLRNN},
+    {128, 3, 50, 0, 0, false, 13, 1, 0, ANTLER_SOLVER_DEER, 0.3, ANTLER_MODEL_SHPLRNN},
+    {4, 3, 50, 0, 0, false, 60, 2, 0, ANTLER_SOLVER_QUASI_DEER, 0.6, ANTLER_MODEL_SHPLRNN},
+    {10, 6, 128, 1, 0, true, 60, 1, 10, ANTLER_SOLVER_QUASI_DEER, 0.6, ANTLER_MODEL_SHPLRNN},
+};
+
 /* The kinds that are linear in their state. */
 static const shape linear_shapes[] = {
     {1, 1, 1, 0, 0, false, 1, 1, 0, ANTLER_SOLVER_AUTO, 0, ANTLER_MODEL_LSSM},
@@ -160,6 +188,14 @@ static const shape linear_shapes[] = {
     {150, 20, 600, 1, 0, false, 70, 1, 0, ANTLER_SOLVER_AUTO, 0, ANTLER_MODEL_LSSM},
 };
 
+/* One chunk of time and several; a model wider than a warp. */
+static const shape few_linear_shapes[] = {
+    {1, 1, 1, 0, 0, false, 1, 1, 0, ANTLER_SOLVER_AUTO, 0, ANTLER_MODEL_LSSM},
+    {2, 3, 37, 1, 0, false, 33, 3, 5, ANTLER_SOLVER_AUTO, 0, ANTLER_MODEL_LSSM},
+    {10, 6, 128, 0, 0, false, 100, 2, 40, ANTLER_SOLVER_AUTO, 0, ANTLER_MODEL_LSSM},
+    {33, 7, 300, 0, 0, false, 40, 1, 0, ANTLER_SOLVER_AUTO, 0, ANTLER_MODEL_LSSM},
+};
+
 /* Around the lengths of chunks, 28 steps in double and 60 in float. */
 static const shape mamba2_shapes[] = {
     {4, 1, 5, 1, 0, false, 1, 1, 0, ANTLER_SOLVER_AUTO, 0, ANTLER_MODEL_MAMBA2},
@@ -172,37 +208,70 @@ static const shape mamba2_shapes[] = {
     {20, 9, 200, 0, 0, false, 200, 100, 0, ANTLER_SOLVER_AUTO, 0, ANTLER_MODEL_MAMBA2},
 };
 
+static const shape few_mamba2_shapes[] = {
+    {4, 1, 5, 1, 0, false, 1, 1, 0, ANTLER_SOLVER_AUTO, 0, ANTLER_MODEL_MAMBA2},
+    {12, 3, 37, 2, 0, false, 61, 2, 20, ANTLER_SOLVER_AUTO, 0, ANTLER_MODEL_MAMBA2},
+    {16, 6, 128, 0, 0, false, 29, 2, 0, ANTLER_SOLVER_SCAN, 0, ANTLER_MODEL_MAMBA2},
+    {32, 6, 128, 0, 0, false, 61, 1, 0, ANTLER_SOLVER_AUTO, 0, ANTLER_MODEL_MAMBA2},
+};
+
 /* Too wide in double for the shared memory that there is today. */
 static const shape wide_mamba2 = {
     64, 3, 50, 0, 0, false, 130, 1, 0, ANTLER_SOLVER_AUTO, 0, ANTLER_MODEL_MAMBA2};
 
-/* All of them, or the first `few` under a sanitizer. */
-static void check_shapes(const shape *list, size_t count, size_t few, antler_precision precision)
+typedef struct shape_list {
+    const shape *first;
+    size_t count;
+} shape_list;
+
+#define SHAPE_LIST(list) ((shape_list){list, sizeof list / sizeof list[0]})
+
+/* All of them, or the few under a sanitizer. */
+static void check_shapes(shape_list all, shape_list few, antler_precision precision)
 {
-    for (size_t i = 0; i < (getenv("ANT_SANITIZER") != NULL ? few : count); i++)
-        check_shape(&list[i], precision, false);
+    const shape_list list = gpu_sanitized() ? few : all;
+    for (size_t i = 0; i < list.count; i++)
+        check_shape(&list.first[i], precision, false);
 }
 
 static void shapes_in_double(void)
 {
-    check_shapes(shapes, sizeof shapes / sizeof shapes[0], 5, ANTLER_PRECISION_DOUBLE);
-    check_shapes(linear_shapes, sizeof linear_shapes / sizeof linear_shapes[0], 3, ANTLER_PRECISION_DOUBLE);
-    check_shapes(mamba2_shapes, sizeof mamba2_shapes / sizeof mamba2_shapes[0], 3, ANTLER_PRECISION_DOUBLE);
+    check_shapes(SHAPE_LIST(shapes), SHAPE_LIST(few_shapes), ANTLER_PRECISION_DOUBLE);
 }
 
 static void shapes_in_float(void)
 {
-    check_shapes(shapes, sizeof shapes / sizeof shapes[0], 5, ANTLER_PRECISION_FLOAT);
-    check_shapes(linear_shapes, sizeof linear_shapes / sizeof linear_shapes[0], 3, ANTLER_PRECISION_FLOAT);
-    check_shapes(mamba2_shapes, sizeof mamba2_shapes / sizeof mamba2_shapes[0], 3, ANTLER_PRECISION_FLOAT);
+    check_shapes(SHAPE_LIST(shapes), SHAPE_LIST(few_shapes), ANTLER_PRECISION_FLOAT);
+}
+
+static void lssm_in_double(void)
+{
+    check_shapes(SHAPE_LIST(linear_shapes), SHAPE_LIST(few_linear_shapes), ANTLER_PRECISION_DOUBLE);
+}
+
+static void lssm_in_float(void)
+{
+    check_shapes(SHAPE_LIST(linear_shapes), SHAPE_LIST(few_linear_shapes), ANTLER_PRECISION_FLOAT);
+}
+
+static void mamba2_in_double(void)
+{
+    check_shapes(SHAPE_LIST(mamba2_shapes), SHAPE_LIST(few_mamba2_shapes), ANTLER_PRECISION_DOUBLE);
+}
+
+static void mamba2_in_float(void)
+{
+    check_shapes(SHAPE_LIST(mamba2_shapes), SHAPE_LIST(few_mamba2_shapes), ANTLER_PRECISION_FLOAT);
 }
 
 static void wide_in_float_alone(void)
 {
-    const antler_settings s = settings_for(&wide_mamba2, ANTLER_PRECISION_DOUBLE);
+    shape wide = wide_mamba2;
+    wide.T = gpu_size(wide.T, 61);
+    const antler_settings s = settings_for(&wide, ANTLER_PRECISION_DOUBLE);
     antler_problem *problem = NULL;
-    check_shape(&wide_mamba2, ANTLER_PRECISION_FLOAT, false);
-    const antler_status status = antler_problem_create(&s, wide_mamba2.N, wide_mamba2.K, &problem);
+    check_shape(&wide, ANTLER_PRECISION_FLOAT, false);
+    const antler_status status = antler_problem_create(&s, wide.N, wide.K, &problem);
     EXPECT(status == ANTLER_OK ||
                (status == ANTLER_ERROR_DEVICE && strstr(antler_message(), "use device: cpu") != NULL),
            "status %d: %s", (int)status, antler_message());
@@ -213,9 +282,9 @@ static void wide_in_float_alone(void)
    differ. */
 static void compare_deer(antler_precision precision)
 {
-    const size_t count = getenv("ANT_SANITIZER") != NULL ? 5 : sizeof deer_shapes / sizeof deer_shapes[0];
-    for (size_t i = 0; i < count; i++) {
-        const shape *c = &deer_shapes[i];
+    const shape_list list = gpu_sanitized() ? SHAPE_LIST(few_deer_shapes) : SHAPE_LIST(deer_shapes);
+    for (size_t i = 0; i < list.count; i++) {
+        const shape *c = &list.first[i];
         antler_settings s = settings_for(c, precision);
         antler_solve_report here = {0}, cpu = {0};
         solve_shape(c, &s, false, &here);
@@ -269,12 +338,13 @@ static antler_series *make_series(void)
 static antler_settings training(antler_precision precision, antler_model_kind_id model)
 {
     const bool forced = model == ANTLER_MODEL_SHPLRNN;
-    const shape small = {4, 3, 20, 0, 0, false, 60, 5, 0, ANTLER_SOLVER_AUTO, 0.2, model};
+    const size_t steps = gpu_size(60, 24);
+    const shape small = {4, 3, 20, 0, 0, false, steps, 5, 0, ANTLER_SOLVER_AUTO, 0.2, model};
     antler_settings s = settings_for(&small, precision);
-    s.updates = 50;
-    s.runs = 3;
-    s.log_interval = 7;
-    s.checkpoint_interval = 20;
+    s.updates = gpu_size(50, 6);
+    s.runs = gpu_size(3, 2);
+    s.log_interval = gpu_size(7, 2);
+    s.checkpoint_interval = gpu_size(20, 4);
     s.noise = 0.02;
     if (model == ANTLER_MODEL_MAMBA2)
         return s;
@@ -290,6 +360,15 @@ typedef struct seen {
     antler_train_row row[256];
     size_t rows, asked, stop_at;
 } seen;
+
+/* Rows of all runs: of the first update, the last, and those between that are due. */
+static size_t rows_due(const antler_settings *s)
+{
+    size_t rows = 0;
+    for (size_t update = 1; update <= s->updates; update++)
+        rows += update == 1 || update == s->updates || update % s->log_interval == 0;
+    return rows * s->runs;
+}
 
 static void see_row(void *cookie, const antler_train_row *row)
 {
@@ -311,7 +390,7 @@ static void compare_training(antler_precision precision, antler_model_kind_id mo
     antler_settings s = training(precision, model);
     seen on[2] = {{.rows = 0}, {.rows = 0}};
     s.solver = solver;
-    s.check_interval = 25;
+    s.check_interval = gpu_size(25, 3);
     for (int i = 0; i < 2; i++) {
         antler_trainer *trainer = NULL;
         const antler_train_events events = {.cookie = &on[i], .row = see_row};
@@ -320,7 +399,8 @@ static void compare_training(antler_precision precision, antler_model_kind_id mo
         REQUIRE_OK(antler_trainer_run(trainer, &events, NULL));
         antler_trainer_free(trainer);
     }
-    EXPECT(on[0].rows == on[1].rows && on[0].rows == 27, "%zu rows, not %zu", on[1].rows, on[0].rows);
+    EXPECT(on[0].rows == on[1].rows && on[0].rows == rows_due(&s), "%zu rows, not %zu", on[1].rows,
+           rows_due(&s));
     for (size_t i = 0; i < on[1].rows; i++) {
         for (size_t k = 0; k < on[0].rows; k++) {
             const antler_train_row *g = &on[1].row[i], *c = &on[0].row[k];
@@ -413,7 +493,7 @@ static void same_bytes(void)
         train_folder(s, series, "two", 0, 0, s.device);
         train_folder(s, series, "alone", 2, 0, s.device);
         train_folder(s, series, "stopped", 0, 3, ANTLER_DEVICE_CUDA);
-        for (int run = 1; run <= 3; run++) {
+        for (int run = 1; run <= (int)s.runs; run++) {
             char a[64], b[64];
             snprintf(a, sizeof a, "one/%03d/model.npz", run);
             snprintf(b, sizeof b, "two/%03d/model.npz", run);
@@ -439,7 +519,7 @@ static void go_on_elsewhere(antler_model_kind_id model)
     s.runs = 1;
     s.device = ANTLER_DEVICE_CPU;
     train_folder(s, series, "cpu", 0, 0, s.device);
-    train_folder(s, series, "cpu_gpu", 0, 20, ANTLER_DEVICE_CUDA);
+    train_folder(s, series, "cpu_gpu", 0, gpu_size(20, 3), ANTLER_DEVICE_CUDA);
     s.device = ANTLER_DEVICE_CUDA;
     train_folder(s, series, "gpu_cpu", 0, 3, ANTLER_DEVICE_CPU);
     const char *const names[] = {"cpu", "cpu_gpu", "gpu_cpu"};
@@ -474,10 +554,11 @@ static void goes_on_elsewhere(void)
 int main(int argc, char **argv)
 {
     static const gpu_test tests[] = {
-        GPU_TEST(shapes_in_double),        GPU_TEST(shapes_in_float),        GPU_TEST(deficient_readout),
-        GPU_TEST(deer_in_double),          GPU_TEST(deer_in_float),          GPU_TEST(wide_in_float_alone),
+        GPU_TEST(shapes_in_double),        GPU_TEST(shapes_in_float),        GPU_TEST(deer_in_double),
+        GPU_TEST(deer_in_float),           GPU_TEST(mamba2_in_double),       GPU_TEST(mamba2_in_float),
+        GPU_TEST(wide_in_float_alone),     GPU_TEST(lssm_in_double),         GPU_TEST(lssm_in_float),
         GPU_TEST(fifty_updates_in_double), GPU_TEST(fifty_updates_in_float), GPU_TEST(same_bytes),
-        GPU_TEST(goes_on_elsewhere),
+        GPU_TEST(goes_on_elsewhere),       GPU_TEST(deficient_readout),
     };
     return gpu_main(tests, sizeof tests / sizeof tests[0], argc, argv);
 }

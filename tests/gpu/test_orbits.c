@@ -73,7 +73,7 @@ static void check_orbits(const ant_model_dims *d, size_t orbits, size_t steps)
     antler_generate_opts opts;
     antler_generate_opts_default(&opts);
     opts.start.context = data;
-    opts.start.warmup = 20;
+    opts.start.warmup = gpu_size(20, 3);
     opts.start.inputs_end = ANTLER_INPUTS_REPEAT;
     opts.steps = steps;
     opts.orbits = orbits;
@@ -104,15 +104,14 @@ static void check_orbits(const ant_model_dims *d, size_t orbits, size_t steps)
 static void orbits_of_all_shapes(void)
 {
     for (size_t i = 0; i < SHAPES; i++)
-        check_orbits(&shapes[i], 7, 60);
-    check_orbits(&shapes[2], getenv("ANT_SANITIZER") != NULL ? 10 : 500, 100);
+        check_orbits(&shapes[i], gpu_size(7, 2), gpu_size(60, 5));
+    check_orbits(&shapes[2], gpu_size(500, 10), gpu_size(100, 5));
 }
 
 /* So many rows that they come in several launches; one long orbit must not notice the seams. */
 static void orbits_in_pieces(void)
 {
-    if (getenv("ANT_SANITIZER") == NULL)
-        check_orbits(&shapes[1], 600, 7000);
+    check_orbits(&shapes[1], 600, 7000);
 }
 
 static void rmse_of_all_shapes(void)
@@ -124,9 +123,9 @@ static void rmse_of_all_shapes(void)
         antler_rmse_opts opts;
         antler_rmse_result cpu, got;
         antler_rmse_opts_default(&opts);
-        opts.steps = 30;
-        opts.windows = 40;
-        opts.warmup = 50;
+        opts.steps = gpu_size(30, 4);
+        opts.windows = gpu_size(40, 2);
+        opts.warmup = gpu_size(50, 3);
         opts.device = ANTLER_DEVICE_CPU;
         REQUIRE_OK(antler_rmse(model, data, &opts, &cpu));
         opts.device = ANTLER_DEVICE_CUDA;
@@ -146,7 +145,7 @@ static void check_lyapunov(const ant_model_dims *d, size_t transient, size_t ste
     antler_lyapunov_result cpu, got;
     antler_lyapunov_opts_default(&opts);
     opts.start.context = data;
-    opts.start.warmup = 20;
+    opts.start.warmup = gpu_size(20, 3);
     opts.exponents = d->kind == ANT_MODEL_MAMBA2 ? 32 : 0; /* its last ones are rounding */
     opts.transient = transient;
     opts.steps = steps;
@@ -169,21 +168,35 @@ static void check_lyapunov(const ant_model_dims *d, size_t transient, size_t ste
     antler_model_free(model);
 }
 
-static void lyapunov_of_all_shapes(void)
+static void lyapunov_of_kind(ant_model_id kind)
 {
-    const size_t steps = getenv("ANT_SANITIZER") != NULL ? 10 : 1500;
     for (size_t i = 0; i < SHAPES; i++)
-        check_lyapunov(&shapes[i], 20, steps / (i >= 6 ? 5 : 1), 1);
-    check_lyapunov(&shapes[2], 0, steps / 7 + 3, 4);
+        if (shapes[i].kind == kind)
+            check_lyapunov(&shapes[i], gpu_size(20, 1), i >= 6 ? gpu_size(300, 2) : gpu_size(1500, 4), 1);
+}
+
+static void lyapunov_of_shplrnn(void)
+{
+    lyapunov_of_kind(ANT_MODEL_SHPLRNN);
+    check_lyapunov(&shapes[2], 0, gpu_size(217, 7), 4);
+}
+
+static void lyapunov_of_lssm(void)
+{
+    lyapunov_of_kind(ANT_MODEL_LSSM);
+}
+
+static void lyapunov_of_mamba2(void)
+{
+    lyapunov_of_kind(ANT_MODEL_MAMBA2);
 }
 
 int main(int argc, char **argv)
 {
     static const gpu_test tests[] = {
-        GPU_TEST(orbits_of_all_shapes),
-        GPU_TEST(orbits_in_pieces),
-        GPU_TEST(rmse_of_all_shapes),
-        GPU_TEST(lyapunov_of_all_shapes),
+        GPU_TEST(orbits_of_all_shapes), GPU_TEST_NEEDS(orbits_in_pieces, GPU_PLAIN),
+        GPU_TEST(rmse_of_all_shapes),   GPU_TEST(lyapunov_of_shplrnn),
+        GPU_TEST(lyapunov_of_lssm),     GPU_TEST(lyapunov_of_mamba2),
     };
     return gpu_main(tests, sizeof tests / sizeof tests[0], argc, argv);
 }
