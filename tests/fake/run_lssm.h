@@ -1,7 +1,9 @@
 /* run_lssm.h - lssm.cu for the sizes and the VARIANT (a name) that the including file defines. */
 #include "variant.h"
 
+#ifndef LEARN_THREADS
 #define LEARN_THREADS 256
+#endif
 #define enter         JOIN(enter, VARIANT)
 #define cross         JOIN(cross, VARIANT)
 #define leave         JOIN(leave, VARIANT)
@@ -15,7 +17,7 @@
 
 /* As the fake compiler writes them. */
 static const char options[] = "-DREAL_BITS=" TEXT(REAL_BITS) " -DM=" TEXT(M) " -DN=" TEXT(N) " -DL=" TEXT(
-    L) " -DK=" TEXT(K) " -DCLIPPED=0 -DLEARN_THREADS=256";
+    L) " -DK=" TEXT(K) " -DCLIPPED=0 -DLEARN_THREADS=" TEXT(LEARN_THREADS);
 
 #include "emulate_dynamic.h"
 

@@ -6,5 +6,5 @@
 #define L 128
 #define K 0
 #define COLUMNS 64
-#define LEARN_THREADS 512
+#define LEARN_THREADS 768
 #include "run_mamba2.h"

@@ -6,5 +6,5 @@
 #define L 37
 #define K 2
 #define COLUMNS 64
-#define LEARN_THREADS 256
+#define LEARN_THREADS 768
 #include "run_mamba2.h"

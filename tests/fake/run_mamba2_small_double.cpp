@@ -6,5 +6,5 @@
 #define L 5
 #define K 1
 #define COLUMNS 32
-#define LEARN_THREADS 256
+#define LEARN_THREADS 640
 #include "run_mamba2.h"

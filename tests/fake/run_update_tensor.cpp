@@ -7,4 +7,5 @@
 #define K         1
 #define CLIPPED   1
 #define RANK      0
+#define LEARN_THREADS 768
 #include "run_update.h"

@@ -7,4 +7,5 @@
 #define K         0
 #define CLIPPED   0
 #define RANK      0
+#define LEARN_THREADS 736
 #include "run_update.h"

@@ -15,8 +15,8 @@
 #include <string.h>
 
 enum {
-    GRAPH_UPDATES = 20,   /* even, so that the counters' halves are back in place */
-    WINDOW_VALUES = 8192, /* that one block copies */
+    GRAPH_UPDATES = 20, /* even, so that the counters' halves are back in place */
+    WINDOW_EACH = 8,    /* values that a thread copies at a time: EACH of kernels/windows.cuh */
 };
 
 /* learn_problem of kernels/learn.cuh. */
@@ -218,6 +218,19 @@ static antler_status create_pass(learner *l)
     return status;
 }
 
+/* Blocks that draw windows: one for each part that a block copies at a time, as far as they run side by side.
+ */
+static size_t drawing_blocks(const learner *l)
+{
+    const ant_engine_learning *w = &l->work;
+    const size_t T = w->settings->sequence_length, values = (T + 1) * w->N, inputs = T * w->K;
+    const size_t part = WINDOW_EACH * (size_t)ant_cuda_update_threads(w);
+    const size_t parts = ((values > inputs ? values : inputs) + part - 1) / part;
+    const size_t items = w->x == NULL ? 0 : w->replicas * w->settings->batch_size * parts;
+    const size_t most = (size_t)(2 * l->device->multiprocessors);
+    return items < most ? items : most;
+}
+
 /* The kernels of step.cuh, and what they need. */
 static antler_status load_update(learner *l)
 {
@@ -247,11 +260,7 @@ static antler_status load_update(learner *l)
               sizeof l->problem);
     ANT_TRY(take(l, w->replicas * (size_t)facts[FACT_KEPT] * sizeof(double), "the weights", &l->kept));
     ANT_TRY(take(l, w->replicas * (size_t)facts[FACT_WORK] * sizeof(double), "the weights", &l->scratch));
-    const size_t values = w->replicas * w->settings->batch_size * (w->settings->sequence_length + 1) * w->N;
-    const size_t copying = w->x == NULL ? 0 : (values + WINDOW_VALUES - 1) / WINDOW_VALUES;
-    const size_t most = (size_t)(2 * l->device->multiprocessors);
-    l->grid = ant_cuda_grid_1d((unsigned)(w->replicas + (copying < most ? copying : most)),
-                               ant_cuda_update_threads(w));
+    l->grid = ant_cuda_grid_1d((unsigned)(w->replicas + drawing_blocks(l)), ant_cuda_update_threads(w));
     l->grid.shared = (size_t)facts[FACT_SHARED];
     ANT_TRY(ant_cuda_kernel_allow_shared(l->device, &l->prepare, l->grid.shared));
     return ant_cuda_kernel_allow_shared(l->device, &l->update, l->grid.shared);

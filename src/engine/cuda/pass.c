@@ -25,8 +25,9 @@ antler_status ant_cuda_pass_take(ant_cuda_pass *pass, size_t bytes, const char *
 
 unsigned ant_cuda_update_threads(const ant_engine_learning *work)
 {
-    enum { SMALL_TOTAL = 4096 }; /* parameters up to which few threads are enough */
-    return work->total <= SMALL_TOTAL ? 256 : 512;
+    enum { LEAST = 256, MOST = 768, ROLES = 64 }; /* beside the threads that have parameters */
+    const size_t wanted = (work->total + 31) / 32 * 32 + ROLES;
+    return wanted < LEAST ? LEAST : wanted > MOST ? MOST : (unsigned)wanted;
 }
 
 antler_status ant_cuda_pass_facts(ant_cuda_device *device, const ant_cuda_program *program, const char *name,

@@ -1,19 +1,27 @@
 // learn.cuh - what an update of any kind of model knows: the buffers of all replicas, and a block's sums.
 //
-// Macros from the host: N, K, REAL_BITS; LEARN_THREADS (of one block, a multiple of 32).  Macros from the kind's file, before it
-// includes this: TOTAL (parameters of a replica), WORK (doubles of scratch that its block needs, at least 1), KEPT (doubles
-// that a replica keeps from make_weights to the gradient, at least 1).
+// Macros from the host: N, K, REAL_BITS; LEARN_THREADS (of one block, a multiple of 32, at least 96).  Macros from the kind's
+// file, before it includes this: TOTAL (parameters of a replica), WORK (doubles of scratch that its block needs, at least 1), KEPT
+// (doubles that a replica keeps from make_weights to the gradient, at least 1), HELD_OWN (doubles of its own that it brings into shared
+// memory, at least 1), SIDE (1: the block's last warp works apart, beside all others).
 #ifndef ANT_LEARN_CUH
 #define ANT_LEARN_CUH
 
 #include "common.cuh"
 
-#if !defined(LEARN_THREADS) || !defined(N) || !defined(K) || !defined(TOTAL) || !defined(WORK) || !defined(KEPT)
+#if !defined(LEARN_THREADS) || !defined(N) || !defined(K) || !defined(TOTAL) || !defined(WORK) || !defined(KEPT) || !defined(HELD_OWN) || !defined(SIDE)
 #error "the host and the kind's file give the macros named above"
 #endif
 
 #define LEARN_WARPS (LEARN_THREADS / 32)
 #define WORK_SHARED (WORK <= 24000) // scratch is in shared memory where it fits, else in p.work
+
+// One block waits for memory more than it computes.  So all that an update reads is asked for at once, into shared memory, where it
+// fits on every GPU beside the scratch; otherwise it is read where it lies.
+#ifndef HELD_ROOM
+#define HELD_ROOM 100000 // bytes
+#endif
+#define HELD (8 * (WORK + HELD_OWN + 2 * TOTAL) + REAL_BITS / 8 * 2 * TOTAL + 2048 <= HELD_ROOM)
 
 // What happened to a replica; all but RUNNING are final.
 enum { RUNNING, LOST_LOSS, LOST_GRADIENT, LOST_MAR, LOST_READOUT, LOST_SINGULAR, LOST_NORM, LOST_PARAMETER };
@@ -53,30 +61,109 @@ struct learn_problem { // mirrored in learner.c
 
 struct learn_memory { // shared
     double sum[4][LEARN_WARPS];
-    int flag, worst;
-    double step[6];
-#if WORK_SHARED
-    double work[WORK];
-#endif
+    double step[5], scale[4];
+    int flag, worst, outcome;
+    double work[WORK_SHARED ? WORK : 1];
+    double own[HELD ? HELD_OWN : 1];
+    double m[HELD ? TOTAL : 1], v[HELD ? TOTAL : 1];
+    real theta[HELD ? TOTAL : 1], gradient[HELD ? TOTAL : 1];
 };
 
-// Sums over the block, in fixed order; all threads get them.
-template <int COUNT> INLINE void block_sum(learn_memory &memory, double (&value)[COUNT])
+// Ask for COUNT numbers; copy_wait and a barrier, and they are there.
+template <int COUNT, class number> INLINE void fetch(number *to, const number *from)
 {
-    __syncthreads();
+#if HELD
 #pragma unroll
-    for (int k = 0; k < COUNT; k++) {
-        value[k] = warp_sum(value[k]);
-        if (threadIdx.x % 32 == 0)
-            memory.sum[k][threadIdx.x / 32] = value[k];
+    for (int k = 0; k < (COUNT + LEARN_THREADS - 1) / LEARN_THREADS; k++) {
+        const int i = threadIdx.x + k * LEARN_THREADS;
+        if ((k + 1) * LEARN_THREADS <= COUNT || i < COUNT)
+            copy_ahead(to + i, from + i);
     }
-    __syncthreads();
+#endif
+}
+
+// The parameters of a replica as its block sees them.
+INLINE real *near_theta(const learn_problem &p, int replica, learn_memory &memory)
+{
+    return HELD ? memory.theta : p.parameters + (size_t)replica * TOTAL;
+}
+
+INLINE double *find_work(const learn_problem &p, int replica, learn_memory &memory)
+{
+#if WORK_SHARED
+    return memory.work;
+#else
+    return p.work + (size_t)replica * WORK;
+#endif
+}
+
+// ---- the side: the block's last warp, or all of it ---------------------------------------------------------
+
+#define SIDE_THREADS (SIDE ? 32 : LEARN_THREADS)
+
+INLINE bool on_side()
+{
+    return !SIDE || threadIdx.x >= LEARN_THREADS - 32;
+}
+
+INLINE int side_thread()
+{
+    return SIDE ? threadIdx.x % 32 : threadIdx.x;
+}
+
+INLINE void side_barrier()
+{
+    if (SIDE)
+        __syncwarp();
+    else
+        __syncthreads();
+}
+
+// ---- sums ---------------------------------------------------------------------------------------------------
+
+// Sums of four values over the block, in fixed order: every warp leaves its own, and after a barrier one warp adds them up.  In two exchanges
+// of halves a lane is left with one of the four.
+INLINE void leave_sums(learn_memory &memory, const double (&value)[4])
+{
+    const int lane = threadIdx.x % 32;
+    const bool upper = lane & 16, odd = lane & 8;
+    const double first = (upper ? value[2] : value[0]) + __shfl_xor_sync(ALL_LANES, upper ? value[0] : value[2], 16);
+    const double second = (upper ? value[3] : value[1]) + __shfl_xor_sync(ALL_LANES, upper ? value[1] : value[3], 16);
+    double sum = (odd ? second : first) + __shfl_xor_sync(ALL_LANES, odd ? first : second, 8);
 #pragma unroll
-    for (int k = 0; k < COUNT; k++) {
-        value[k] = 0;
-        for (int w = 0; w < LEARN_WARPS; w++)
-            value[k] += memory.sum[k][w];
+    for (int offset = 4; offset > 0; offset >>= 1)
+        sum += __shfl_xor_sync(ALL_LANES, sum, offset);
+    if (lane % 8 == 0)
+        memory.sum[lane / 8][threadIdx.x / 32] = sum;
+}
+
+INLINE void take_sums(const learn_memory &memory, double (&value)[4])
+{
+    const int lane = threadIdx.x % 32;
+    double sum = 0;
+#pragma unroll
+    for (int k = 0; k < LEARN_WARPS; k += 8)
+        sum += k + lane % 8 < LEARN_WARPS ? memory.sum[lane / 8][k + lane % 8] : 0;
+#pragma unroll
+    for (int offset = 4; offset > 0; offset >>= 1)
+        sum += __shfl_xor_sync(ALL_LANES, sum, offset);
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+        value[k] = __shfl_sync(ALL_LANES, sum, 8 * k);
+}
+
+// a . b with strides, in two chains.
+template <int COUNT> INLINE double dot(const double *a, int a_step, const double *b, int b_step)
+{
+    double even = 0, odd = 0;
+#pragma unroll 4
+    for (int k = 0; k < COUNT / 2; k++) {
+        even += a[2 * k * a_step] * b[2 * k * b_step];
+        odd += a[(2 * k + 1) * a_step] * b[(2 * k + 1) * b_step];
     }
+    if (COUNT % 2 == 1)
+        even += a[(COUNT - 1) * a_step] * b[(COUNT - 1) * b_step];
+    return even + odd;
 }
 
 // ---- what regularisers are made of (SPEC 5): |x|^p for p = 1, 2 with its slope, 0 at 0 -------------------------------
@@ -103,10 +190,9 @@ INLINE double penalty(double x, double scale, int p, double &sum)
     return scale * power_slope(x, p);
 }
 
-// scale |1 - tanh(x)|^p: what holds a decay near 1.
-INLINE double penalty_decay(double x, double scale, int p, double &sum)
+// scale |1 - a|^p with a = tanh(x): what holds a decay near 1.  The slope is that of x.
+INLINE double penalty_decay(double a, double scale, int p, double &sum)
 {
-    const double a = tanh(x);
     sum += scale * power_of(1 - a, p);
     return -scale * power_slope(1 - a, p) * (1 - a * a);
 }
@@ -114,20 +200,5 @@ INLINE double penalty_decay(double x, double scale, int p, double &sum)
 // Compiled once: what is called from several places and is not worth the compiler's time in each of them.  For the same
 // reason loops over threads are not unrolled: the first update has to come soon.
 #define ONCE static __device__ __noinline__
-
-// out (rows, cols) = a b with strides, by the whole block; all threads wait.
-ONCE void multiply(int rows, int inner, int cols, const double *a, int a_row, int a_col, const double *b, int b_row, int b_col, double *out)
-{
-#pragma unroll 1
-    for (int i = threadIdx.x; i < rows * cols; i += LEARN_THREADS) {
-        const int row = i / cols, col = i % cols;
-        double sum = 0;
-#pragma unroll 4
-        for (int k = 0; k < inner; k++)
-            sum += a[row * a_row + k * a_col] * b[k * b_row + col * b_col];
-        out[i] = sum;
-    }
-    __syncthreads();
-}
 
 #endif

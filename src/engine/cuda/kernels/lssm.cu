@@ -537,9 +537,9 @@ extern "C" __global__ void __launch_bounds__(32 * GATHER_WARPS) gather(const __g
 
 // ---- what step.cuh asks for -------------------------------------------------------------------------------
 
-ONCE void make_weights(const learn_problem &p, int replica, double *, learn_memory &)
+INLINE void make_weights(const learn_problem &p, int replica, learn_memory &memory)
 {
-    const real *theta = p.parameters + (size_t)replica * TOTAL;
+    const real *theta = near_theta(p, replica, memory);
     real *pack = p.weights + (size_t)replica * PACK;
 #pragma unroll 1
     for (int i = threadIdx.x; i < L * UNIT; i += LEARN_THREADS) {
@@ -556,15 +556,27 @@ ONCE void make_weights(const learn_problem &p, int replica, double *, learn_memo
 
 struct model_gradient {
     const real *theta, *raw;
-    double scale; // of MAR
-    int first;    // regularised units are first .. M-1
+    const double *scale; // of MAR; then for an entry of U
+    int first;           // regularised units are first .. M-1
 };
 
-INLINE model_gradient open_gradient(const learn_problem &p, int replica, double *)
+INLINE void find_scales(const learn_problem &p, double *scale)
 {
-    const size_t base = (size_t)replica * TOTAL;
-    return {p.parameters + base, p.raw + base, p.units > 0 ? p.mar / p.units : 0, M - p.units};
+    const int lane = threadIdx.x % 32;
+    if (lane < 2)
+        scale[lane] = p.units > 0 ? p.mar / ((lane == 0 ? 1.0 : N) * p.units) : 0;
 }
+
+#define LATE TOTAL
+
+INLINE model_gradient open_gradient(const learn_problem &p, int replica, double *, learn_memory &memory)
+{
+    const real *raw = p.raw + (size_t)replica * TOTAL;
+    fetch<TOTAL>(memory.gradient, raw);
+    return {near_theta(p, replica, memory), HELD ? memory.gradient : raw, memory.scale, M - p.units};
+}
+
+INLINE void find_late(const learn_problem &, const model_gradient &) {}
 
 INLINE double gradient_at(const learn_problem &, const model_gradient &g, int i)
 {
@@ -574,21 +586,21 @@ INLINE double gradient_at(const learn_problem &, const model_gradient &g, int i)
 // LSSM MAR of SPEC 5.
 INLINE double penalty_at(const learn_problem &p, const model_gradient &g, int i, terms &sum)
 {
-    const double x = (double)g.theta[i];
-    if (g.scale == 0)
+    const double x = (double)g.theta[i], scale = g.scale[0];
+    if (scale == 0)
         return 0;
     if (i < THETA_U)
-        return i >= g.first ? penalty_decay(x, g.scale, p.power, sum.mar) : 0;
+        return i >= g.first ? penalty_decay(tanh(x), scale, p.power, sum.mar) : 0;
     if (i < THETA_V)
-        return (i - THETA_U) / N >= g.first ? penalty(x, g.scale / N, p.power, sum.mar) : 0;
+        return (i - THETA_U) / N >= g.first ? penalty(x, g.scale[1], p.power, sum.mar) : 0;
     if (i >= THETA_h && i < THETA_C)
-        return i - THETA_h >= g.first ? penalty(x, g.scale, p.power, sum.mar) : 0;
+        return i - THETA_h >= g.first ? penalty(x, scale, p.power, sum.mar) : 0;
     return 0;
 }
 
 INLINE void penalise_more(const learn_problem &, const model_gradient &, terms &) {}
 
-INLINE double singular_term(const learn_problem &, int)
+INLINE double singular_term(const learn_problem &, const model_gradient &)
 {
     return 0;
 }

@@ -14,6 +14,8 @@
 
 #define WORK 1
 #define KEPT 1
+#define HELD_OWN 1
+#define SIDE 0
 #include "learn.cuh"
 #include "reduce.cuh"
 

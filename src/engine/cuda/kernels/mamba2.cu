@@ -698,11 +698,13 @@ INLINE real weight_at(const real *theta, int i)
 
 #define WORK 1
 #define KEPT 1
+#define HELD_OWN 1
+#define SIDE 0
 #include "learn.cuh"
 
-ONCE void make_weights(const learn_problem &p, int replica, double *, learn_memory &)
+INLINE void make_weights(const learn_problem &p, int replica, learn_memory &memory)
 {
-    const real *theta = p.parameters + (size_t)replica * TOTAL;
+    const real *theta = near_theta(p, replica, memory);
 #pragma unroll 1
     for (int i = threadIdx.x; i < PACK; i += LEARN_THREADS)
         p.weights[(size_t)replica * PACK + i] = weight_at(theta, i);
@@ -712,10 +714,18 @@ struct model_gradient {
     const real *raw;
 };
 
-INLINE model_gradient open_gradient(const learn_problem &p, int replica, double *)
+INLINE void find_scales(const learn_problem &, double *) {}
+
+#define LATE TOTAL
+
+INLINE model_gradient open_gradient(const learn_problem &p, int replica, double *, learn_memory &memory)
 {
-    return {p.raw + (size_t)replica * TOTAL};
+    const real *raw = p.raw + (size_t)replica * TOTAL;
+    fetch<TOTAL>(memory.gradient, raw);
+    return {HELD ? memory.gradient : raw};
 }
+
+INLINE void find_late(const learn_problem &, const model_gradient &) {}
 
 INLINE double gradient_at(const learn_problem &, const model_gradient &g, int i)
 {
@@ -730,7 +740,7 @@ INLINE double penalty_at(const learn_problem &, const model_gradient &, int, ter
 
 INLINE void penalise_more(const learn_problem &, const model_gradient &, terms &) {}
 
-INLINE double singular_term(const learn_problem &, int)
+INLINE double singular_term(const learn_problem &, const model_gradient &)
 {
     return 0;
 }

@@ -16,46 +16,57 @@ INLINE real weight_W(const real *theta, int m, int l)
 #endif
 }
 
-// The matrices over (latent, hidden), in both orders.  product: (L, N), V B+.
-INLINE void pack_hidden(const real *theta, const double *product, real *pack)
+// What needs no B+, by the threads that are not on the side, or by all.
+INLINE void pack_plain(const real *theta, real *pack, double *A)
 {
+    constexpr int step = LEARN_THREADS - 32 * SIDE;
 #pragma unroll 1
-    for (int i = threadIdx.x; i < MP * LS; i += LEARN_THREADS) {
+    for (int i = threadIdx.x; i < MP * LS; i += step) {
         const int m = i / (4 * LS) * 4 + i % 4, l = i / 4 % LS;
         const bool real_one = m < M && l < L;
-        double pulled = 0;
-        if (real_one)
-            for (int n = 0; n < N; n++)
-                pulled += product[l * N + n] * (double)theta[THETA_B + n * M + m];
         pack[PACK_V + i] = real_one ? theta[THETA_V + l * M + m] : real(0);
         pack[PACK_W + i] = real_one ? weight_W(theta, m, l) : real(0);
-        pack[PACK_VQ + i] = (real)pulled;
     }
 #pragma unroll 1
-    for (int i = threadIdx.x; i < MP * LP; i += LEARN_THREADS) {
+    for (int i = threadIdx.x; i < MP * LP; i += step) {
         const int l = i / (4 * MP) * 4 + i % 4, m = i / 4 % MP;
         const bool real_one = m < M && l < L;
         pack[PACK_VR + i] = real_one ? theta[THETA_V + l * M + m] : real(0);
         pack[PACK_WR + i] = real_one ? weight_W(theta, m, l) : real(0);
     }
 #pragma unroll 1
-    for (int l = threadIdx.x; l < LP; l += LEARN_THREADS)
+    for (int l = threadIdx.x; l < LP; l += step)
         pack[PACK_b + l] = l < L ? theta[THETA_b + l] : real(0);
-}
-
-INLINE void pack_latent(const real *theta, const double *pinv, real *pack)
-{
 #pragma unroll 1
-    for (int m = threadIdx.x; m < MP; m += LEARN_THREADS) {
-        pack[PACK_A1 + m] = m < M ? (real)(tanh((double)theta[THETA_ABAR + (m < M ? m : 0)]) - 1) : real(0);
+    for (int m = threadIdx.x; m < MP; m += step) {
+        const double a = tanh((double)theta[THETA_ABAR + (m < M ? m : 0)]);
+        if (m < M)
+            A[m] = a;
+        pack[PACK_A1 + m] = m < M ? (real)(a - 1) : real(0);
         pack[PACK_h + m] = m < M ? theta[THETA_h + m] : real(0);
         for (int k = 0; k < K; k++)
             pack[PACK_C + k * MP + m] = m < M ? theta[THETA_C + m * K + k] : real(0);
+    }
+    if (threadIdx.x < 4)
+        pack[PACK_1 + threadIdx.x] = threadIdx.x == 0 ? 1 : 0;
+}
+
+// B, B+, B+ B, and V B+ (L, N) as product.
+INLINE void pack_pinv(const real *theta, const double *pinv, double *product, real *pack)
+{
+#pragma unroll 1
+    for (int i = threadIdx.x; i < L * N; i += LEARN_THREADS) {
+        double sum = 0;
+#pragma unroll 4
+        for (int m = 0; m < M; m++)
+            sum += (double)theta[THETA_V + i / N * M + m] * pinv[m * N + i % N];
+        product[i] = sum;
     }
 #pragma unroll 1
     for (int i = threadIdx.x; i < M * MP; i += LEARN_THREADS) {
         const int row = i / MP, col = i % MP;
         double sum = 0;
+#pragma unroll 2
         for (int n = 0; n < N && col < M; n++)
             sum += pinv[row * N + n] * (double)theta[THETA_B + n * M + col];
         pack[PACK_Q + i] = (real)sum;
@@ -66,27 +77,42 @@ INLINE void pack_latent(const real *theta, const double *pinv, real *pack)
         pack[PACK_B + i] = m < M ? theta[THETA_B + n * M + m] : real(0);
         pack[PACK_P + i] = m < M ? (real)pinv[m * N + n] : real(0);
     }
-    if (threadIdx.x < 4)
-        pack[PACK_1 + threadIdx.x] = threadIdx.x == 0 ? 1 : 0;
+}
+
+// V B+ B.
+INLINE void pack_pulled(const real *theta, const double *product, real *pack)
+{
+#pragma unroll 1
+    for (int i = threadIdx.x; i < MP * LS; i += LEARN_THREADS) {
+        const int m = i / (4 * LS) * 4 + i % 4, l = i / 4 % LS;
+        double pulled = 0;
+        if (m < M && l < L)
+#pragma unroll 4
+            for (int n = 0; n < N; n++)
+                pulled += product[l * N + n] * (double)theta[THETA_B + n * M + m];
+        pack[PACK_VQ + i] = (real)pulled;
+    }
 }
 
 // All of it, for one replica by one block.
-ONCE void make_weights(const learn_problem &p, int replica, double *work, learn_memory &memory)
+INLINE void make_weights(const learn_problem &p, int replica, learn_memory &memory)
 {
-    const real *theta = p.parameters + (size_t)replica * TOTAL;
-    double *kept = p.kept + (size_t)replica * KEPT, *pinv = kept + KEPT_PINV;
+    const real *theta = near_theta(p, replica, memory);
+    double *pinv = find_work(p, replica, memory), *work = pinv + M * N, *kept = p.kept + (size_t)replica * KEPT;
     real *pack = p.weights + (size_t)replica * PACK;
-    find_pinv(theta + THETA_B, p.singular, work, memory, pinv, kept + KEPT_PULL);
-#pragma unroll 1
-    for (int i = threadIdx.x; i < L * N; i += LEARN_THREADS) {
-        double sum = 0;
-        for (int m = 0; m < M; m++)
-            sum += (double)theta[THETA_V + i / N * M + m] * pinv[m * N + i % N];
-        work[i] = sum;
-    }
-    pack_latent(theta, pinv, pack);
+    if (on_side())
+        find_pinv(theta + THETA_B, p.singular, work, memory, pinv);
+    if (!SIDE || !on_side())
+        pack_plain(theta, pack, kept + KEPT_A);
     __syncthreads();
-    pack_hidden(theta, work, pack);
+    if (memory.flag != 0)
+        pinv_by_jacobi(p.singular, work, memory, pinv, kept + KEPT_PULL);
+#pragma unroll 1
+    for (int i = threadIdx.x; i < M * N; i += LEARN_THREADS)
+        kept[KEPT_PINV + i] = pinv[i];
+    pack_pinv(theta, pinv, work, pack);
+    __syncthreads();
+    pack_pulled(theta, work, pack);
 }
 
 #endif

@@ -13,11 +13,23 @@
 #define SWEEPS     30
 #define RESIDUAL   1e-8 // of the direct inverse; squared by the correction
 
+// A matrix with its rows along the smaller side, (SMALL, TALL): where (s, t) is in B (N, M), and in B+ (M, N).
+static __device__ constexpr int at_B(int s, int t)
+{
+    return N <= M ? s * M + t : t * M + s;
+}
+
+static __device__ constexpr int at_P(int s, int t)
+{
+    return N <= M ? t * N + s : s * N + t;
+}
+
 struct pinv_work {
-    double *B;      // (N, M)
-    double *tall;   // (SMALL, TALL): columns of B or B^T, one after the other; X of the direct way, (M, N)
+    double *B;      // (SMALL, TALL)
+    double *tall;   // (SMALL, TALL): columns of B or B^T, one after the other; B+ of the direct way
     double *square; // (SMALL, SMALL)
-    double *line;   // (2, SMALL)
+    double *other;  // (SMALL, SMALL)
+    double *line;   // (SMALL)
 };
 
 INLINE pinv_work pinv_place(double *work)
@@ -25,73 +37,60 @@ INLINE pinv_work pinv_place(double *work)
     pinv_work w;
     w.B = work;
     w.tall = w.B + N * M;
-    w.square = w.tall + TALL * SMALL;
-    w.line = w.square + SMALL * SMALL;
+    w.square = w.tall + N * M;
+    w.other = w.square + SMALL * SMALL;
+    w.line = w.other + SMALL * SMALL;
     return w;
 }
 
-// square <- its inverse, symmetric and positive: Gauss and Jordan without pivots.
-INLINE void invert(double *square, double *line)
+// The inverse of w.square, symmetric and positive: Gauss and Jordan without pivots, from one of w.square and w.other to the other.
+INLINE void invert(pinv_work &w)
 {
 #pragma unroll 1
     for (int p = 0; p < SMALL; p++) {
+        const double *from = w.square;
+        const double scale = 1 / from[p * SMALL + p];
 #pragma unroll 1
-        for (int i = threadIdx.x; i < SMALL; i += LEARN_THREADS) {
-            line[i] = square[i * SMALL + p];
-            line[SMALL + i] = square[p * SMALL + i];
-        }
-        __syncthreads();
-        const double scale = 1 / line[p];
-#pragma unroll 1
-        for (int i = threadIdx.x; i < SMALL * SMALL; i += LEARN_THREADS) {
+        for (int i = side_thread(); i < SMALL * SMALL; i += SIDE_THREADS) {
             const int row = i / SMALL, col = i % SMALL;
+            const double a = from[row * SMALL + p], b = from[p * SMALL + col];
             if (row == p)
-                square[i] = col == p ? scale : scale * line[SMALL + col];
+                w.other[i] = col == p ? scale : scale * b;
             else
-                square[i] = col == p ? -scale * line[row] : square[i] - scale * line[row] * line[SMALL + col];
+                w.other[i] = col == p ? -scale * a : from[i] - a * b * scale;
         }
-        __syncthreads();
+        side_barrier();
+        w.square = w.other;
+        w.other = const_cast<double *>(from);
     }
 }
 
-// True, and pinv is in place: (M, N).  False: B is too near to losing rank.
-INLINE bool pinv_direct(const pinv_work &w, learn_memory &memory, double *pinv)
+// pinv (M, N), from w.B; memory.flag becomes 1 where B is too near to losing rank.
+INLINE void pinv_direct(pinv_work w, learn_memory &memory, double *pinv)
 {
-    const bool wide = N <= M;
-    if (threadIdx.x == 0)
-        memory.flag = 0;
-    if (wide)
-        multiply(N, M, N, w.B, M, 1, w.B, 1, M, w.square);
-    else
-        multiply(M, N, M, w.B, 1, M, w.B, M, 1, w.square);
-    invert(w.square, w.line);
-    if (wide)
-        multiply(M, N, N, w.B, 1, M, w.square, N, 1, w.tall);
-    else
-        multiply(M, M, N, w.square, M, 1, w.B, 1, M, w.tall);
-    if (wide)
-        multiply(N, M, N, w.B, M, 1, w.tall, N, 1, w.square);
-    else
-        multiply(M, N, M, w.tall, N, 1, w.B, M, 1, w.square);
+    const int thread = side_thread();
 #pragma unroll 1
-    for (int i = threadIdx.x; i < SMALL * SMALL; i += LEARN_THREADS) {
-        w.square[i] = (i / SMALL == i % SMALL ? 1.0 : 0.0) - w.square[i];
-        if (!(fabs(w.square[i]) <= RESIDUAL))
+    for (int i = thread; i < SMALL * SMALL; i += SIDE_THREADS)
+        w.square[i] = dot<TALL>(w.B + i / SMALL * TALL, 1, w.B + i % SMALL * TALL, 1);
+    side_barrier();
+    invert(w);
+#pragma unroll 1
+    for (int i = thread; i < N * M; i += SIDE_THREADS)
+        w.tall[i] = dot<SMALL>(w.square + i / TALL * SMALL, 1, w.B + i % TALL, TALL);
+    side_barrier();
+#pragma unroll 1
+    for (int i = thread; i < SMALL * SMALL; i += SIDE_THREADS) {
+        const int row = i / SMALL, col = i % SMALL;
+        w.other[i] = (row == col ? 1.0 : 0.0) - dot<TALL>(w.B + row * TALL, 1, w.tall + col * TALL, 1);
+        if (!(fabs(w.other[i]) <= RESIDUAL))
             atomicMax(&memory.flag, 1);
     }
-    __syncthreads();
+    side_barrier();
 #pragma unroll 1
-    for (int i = threadIdx.x; i < M * N; i += LEARN_THREADS) {
-        const int row = i / N, col = i % N;
-        double sum = w.tall[i];
-#pragma unroll 2
-        for (int k = 0; k < SMALL; k++)
-            sum += wide ? w.tall[row * N + k] * w.square[k * SMALL + col] : w.square[row * SMALL + k] * w.tall[k * N + col];
-        pinv[i] = sum;
+    for (int i = thread; i < N * M; i += SIDE_THREADS) {
+        const int s = i / TALL, t = i % TALL;
+        pinv[at_P(s, t)] = w.tall[i] + dot<SMALL>(w.other + s, SMALL, w.tall + t, TALL);
     }
-    const bool good = memory.flag == 0;
-    __syncthreads();
-    return good;
 }
 
 // Turn columns a and b of w.tall, and with them those of w.square, until they are orthogonal.  By one warp.
@@ -148,10 +147,8 @@ INLINE void sweep(const pinv_work &w, learn_memory &memory)
 INLINE void jacobi(const pinv_work &w, learn_memory &memory)
 {
 #pragma unroll 1
-    for (int i = threadIdx.x; i < SMALL * TALL; i += LEARN_THREADS) {
-        const int k = i / TALL, at = i % TALL;
-        w.tall[i] = N < M ? w.B[k * M + at] : w.B[at * M + k];
-    }
+    for (int i = threadIdx.x; i < SMALL * TALL; i += LEARN_THREADS)
+        w.tall[i] = w.B[i];
 #pragma unroll 1
     for (int i = threadIdx.x; i < SMALL * SMALL; i += LEARN_THREADS)
         w.square[i] = i / SMALL == i % SMALL ? 1 : 0;
@@ -219,20 +216,29 @@ INLINE void singular_pull(const pinv_work &w, double lambda, double *pull)
     }
 }
 
-// B: (N, M) in the parameters.  All threads wait.
-ONCE void find_pinv(const real *B, double lambda, double *work, learn_memory &memory, double *pinv, double *pull)
+// By the side.  B: (N, M) in the parameters.  memory.flag becomes 1 where Jacobi has to follow.
+INLINE void find_pinv(const real *B, double lambda, double *work, learn_memory &memory, double *pinv)
 {
     const pinv_work w = pinv_place(work);
 #pragma unroll 1
-    for (int i = threadIdx.x; i < N * M; i += LEARN_THREADS)
-        w.B[i] = (double)B[i];
+    for (int i = side_thread(); i < N * M; i += SIDE_THREADS)
+        w.B[i] = (double)B[at_B(i / TALL, i % TALL)];
+    if (side_thread() == 0)
+        memory.flag = lambda > 0;
+    side_barrier();
+    if (lambda == 0)
+        pinv_direct(w, memory, pinv);
+}
+
+// The same by all threads, with what else the singular values give; all wait.
+ONCE void pinv_by_jacobi(double lambda, double *work, learn_memory &memory, double *pinv, double *pull)
+{
+    const pinv_work w = pinv_place(work);
     __syncthreads();
-    if (lambda > 0 || !pinv_direct(w, memory, pinv)) {
-        jacobi(w, memory);
-        pinv_by_values(w, pinv);
-        if (lambda > 0)
-            singular_pull(w, lambda, pull);
-    }
+    jacobi(w, memory);
+    pinv_by_values(w, pinv);
+    if (lambda > 0)
+        singular_pull(w, lambda, pull);
     __syncthreads();
 }
 

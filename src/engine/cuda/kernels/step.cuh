@@ -4,45 +4,68 @@
 // The first p.replicas blocks have one replica each; the blocks beyond them draw windows.  Replicas never meet, so a
 // run does the same alone and among others.  Orders of summation are fixed: the same seed gives the same bytes.
 //
-// The kind's file includes this last.  It gives the macros of learn.cuh and, each called by all threads of the block:
-//     make_weights(p, replica, work, memory)   what its pass reads, from the parameters: p.weights, p.kept
+// One block is all latency.  What it needs is asked for at once (HELD), and its warps have roles: the last one, with SIDE, has the
+// parameters from LATE on, whose gradient takes longer to find; the one before it, the clerk, plans the step, judges the gradient and keeps the
+// books; all others, the crowd, have the parameters before LATE.
+//
+// The kind's file includes this last.  It gives the macros of learn.cuh, LATE (TOTAL without SIDE) and, called by all threads of the
+// block but for two:
+//     make_weights(p, replica, memory)         what its pass reads, from near_theta: p.weights, p.kept
 //     model_gradient                           a struct with what the next ones need, the same on all threads
-//     open_gradient(p, replica, work)          makes it; may use `work`, which stays as it is until the gradient is found
+//     open_gradient(p, replica, work, memory)  makes it, and fetches what it names; `work` is its own until the gradient is found
+//     find_scales(p, scale)                    by the clerk: memory.scale, at most four numbers for the regularisers
+//     find_late(p, gradient)                   by the side: what the gradient from LATE on needs; waits for the side
 //     gradient_at(p, gradient, i)              dloss / d parameter i
 //     penalty_at(p, gradient, i, sum)          slope of the regularisers at parameter i; adds their values to `sum`
 //     penalise_more(p, gradient, sum)          adds terms that belong to no one parameter, each on one thread
-//     singular_term(p, replica)                the term on the singular values
+//     singular_term(p, gradient)               the term on the singular values
 #ifndef ANT_STEP_CUH
 #define ANT_STEP_CUH
 
 #include "windows.cuh"
 
-enum { STEP_FIRST, STEP_SECOND, STEP_ADAPTIVE, STEP_SHORTEN, STEP_LR, STEP_OUTCOME };
+enum { STEP_FIRST, STEP_SECOND, STEP_ADAPTIVE, STEP_LR, STEP_SHORTEN };
 
-INLINE double learning_rate(const learn_problem &p, double number)
+#define CROWD (LEARN_THREADS - 32 - 32 * SIDE)
+
+INLINE bool is_clerk()
 {
-    const double done = p.updates > 1 ? (number - 1) / ((double)p.updates - 1) : 0;
-    if (p.schedule == 0)
-        return p.end_lr + 0.5 * (p.start_lr - p.end_lr) * (1 + cospi(done));
-    return p.schedule == 1 ? p.start_lr * pow(p.end_lr / p.start_lr, done) : p.start_lr;
+    return threadIdx.x / 32 == CROWD / 32;
 }
 
-// As ant_step_make of train/optimiser.c, without the clipping.
-INLINE void plan_step(const learn_problem &p, double number, double *step)
+// As ant_step_make of train/optimiser.c, without the clipping, by the clerk: lanes have divisions and powers side by side.  First
+// what needs no count of updates, so that it is done when that arrives.
+INLINE double plan_ahead(const learn_problem &p)
 {
-    const double power1 = pow(p.beta1, number), power2 = pow(p.beta2, number), lr = learning_rate(p, number);
-    double first = lr / (1 - power1);
+    const int lane = threadIdx.x % 32;
+    const double more = p.updates > 1 ? (double)p.updates - 1 : 1;
+    return (lane == 0 ? 1 : lane == 1 ? 2 : p.end_lr) / (lane == 0 ? more : lane == 1 ? 1 - p.beta2 : p.start_lr);
+}
+
+INLINE void plan_step(const learn_problem &p, double number, double ahead, double *step)
+{
+    const int lane = threadIdx.x % 32;
+    const double done = (number - 1) * __shfl_sync(ALL_LANES, ahead, 0);
+    const double power = pow(lane == 0 ? p.beta1 : lane == 1 ? p.beta2 : ahead, lane < 2 ? number : done);
+    const double lr = p.schedule == 0   ? p.end_lr + 0.5 * (p.start_lr - p.end_lr) * (1 + cospi(done))
+                      : p.schedule == 1 ? p.start_lr * __shfl_sync(ALL_LANES, power, 2)
+                                        : p.start_lr;
+    const double power1 = __shfl_sync(ALL_LANES, power, 0), power2 = __shfl_sync(ALL_LANES, power, 1);
+    const double quotient = (lane == 0 ? lr : lane == 1 ? 1 : 2 * number * power2) / (1 - (lane == 0 ? power1 : power2));
+    double first = __shfl_sync(ALL_LANES, quotient, 0);
     bool adaptive = true;
     if (!p.adam) {
-        const double limit = 2 / (1 - p.beta2) - 1, length = limit - 2 * number * power2 / (1 - power2);
+        const double limit = __shfl_sync(ALL_LANES, ahead, 1) - 1, length = limit - __shfl_sync(ALL_LANES, quotient, 2);
         adaptive = length > 5;
         if (adaptive)
             first *= sqrt((length - 4) * (length - 2) * limit / ((limit - 4) * (limit - 2) * length));
     }
-    step[STEP_FIRST] = first;
-    step[STEP_SECOND] = 1 / (1 - power2);
-    step[STEP_ADAPTIVE] = adaptive;
-    step[STEP_LR] = lr;
+    if (lane == 1) {
+        step[STEP_FIRST] = first;
+        step[STEP_SECOND] = quotient;
+        step[STEP_ADAPTIVE] = adaptive;
+        step[STEP_LR] = lr;
+    }
 }
 
 INLINE bool finite_64(double a)
@@ -50,125 +73,137 @@ INLINE bool finite_64(double a)
     return a - a == 0;
 }
 
-struct found { // by the gradient, the same on all threads
-    double squares, mar, readout, unusable;
+struct share { // of the parameters: first, first + step, ... below last
+    int first, last, step;
 };
 
-// Gradient and regularisers: p.raw and p.gradient.
-INLINE found find_gradient(const learn_problem &p, int replica, double *work, learn_memory &memory)
+INLINE share own_share()
 {
-    const size_t base = (size_t)replica * TOTAL;
-    const model_gradient g = open_gradient(p, replica, work);
+    const int thread = threadIdx.x;
+    if (thread < CROWD)
+        return {thread, LATE, CROWD};
+    return thread < CROWD + 32 ? share{TOTAL, TOTAL, 32} : share{LATE + thread % 32, TOTAL, 32};
+}
+
+// Gradient and regularisers: p.raw and p.gradient; the sums of `found` are left in memory.sum.
+INLINE void find_gradient(const learn_problem &p, size_t base, const model_gradient &g, learn_memory &memory)
+{
+    real *gradient = HELD ? memory.gradient : p.gradient + base;
     double squares = 0, unusable = 0;
     terms sum = {0, 0};
+    if (on_side())
+        find_late(p, g);
+    const share own = own_share();
 #pragma unroll 1
-    for (int i = threadIdx.x; i < TOTAL; i += LEARN_THREADS) {
+    for (int i = own.first; i < own.last; i += own.step) {
         const real raw = (real)gradient_at(p, g, i);
         const real all = (real)((double)raw + penalty_at(p, g, i, sum));
         p.raw[base + i] = raw;
         p.gradient[base + i] = all;
+        gradient[i] = all;
         squares += (double)all * (double)all;
         unusable += is_finite(raw) ? 0 : 1;
     }
     penalise_more(p, g, sum);
-    double total[4] = {squares, sum.mar, sum.readout, unusable};
-    block_sum(memory, total);
-    return {total[0], total[1], total[2], total[3]};
+    const double value[4] = {squares, sum.mar, sum.readout, unusable};
+    leave_sums(memory, value);
 }
 
-INLINE int judge(const learn_problem &p, const found &f, double loss, double singular)
+struct found { // on the clerk's lanes
+    double loss, mar, readout, singular, norm;
+};
+
+// Judge what was found: memory.outcome, and how much the gradient is shortened.
+INLINE found settle(const learn_problem &p, double loss, double singular, learn_memory &memory)
 {
-    return !finite_64(loss)                ? LOST_LOSS
-           : f.unusable > 0                ? LOST_GRADIENT
-           : !finite_64(f.mar)             ? LOST_MAR
-           : !finite_64(f.readout)         ? LOST_READOUT
-           : !finite_64(singular)          ? LOST_SINGULAR
-           : !finite_64(sqrt(f.squares))   ? LOST_NORM
-                                           : RUNNING;
+    double sum[4];
+    take_sums(memory, sum);
+    const double norm = sqrt(sum[0]);
+    if (threadIdx.x % 32 == 0) {
+        memory.outcome = !finite_64(loss)       ? LOST_LOSS
+                         : sum[3] > 0           ? LOST_GRADIENT
+                         : !finite_64(sum[1])   ? LOST_MAR
+                         : !finite_64(sum[2])   ? LOST_READOUT
+                         : !finite_64(singular) ? LOST_SINGULAR
+                         : !finite_64(norm)     ? LOST_NORM
+                                                : RUNNING;
+        memory.step[STEP_SHORTEN] = p.gradient_clip > 0 && norm > p.gradient_clip ? p.gradient_clip / norm : 1;
+    }
+    return {loss, sum[1], sum[2], singular, norm};
 }
 
 // Move the parameters; memory.worst becomes the first that is beyond the limit, if any.
-INLINE void move(const learn_problem &p, size_t base, learn_memory &memory)
+INLINE void move(const learn_problem &p, size_t base, real *theta, learn_memory &memory)
 {
+    const real *gradient = HELD ? memory.gradient : p.gradient + base;
+    const double *m_before = HELD ? memory.m : p.m + base, *v_before = HELD ? memory.v : p.v + base;
     const double first = memory.step[STEP_FIRST], second = memory.step[STEP_SECOND], shorten = memory.step[STEP_SHORTEN];
     const bool adaptive = memory.step[STEP_ADAPTIVE] != 0;
+    const share own = own_share();
 #pragma unroll 1
-    for (int i = threadIdx.x; i < TOTAL; i += LEARN_THREADS) {
-        const real before = p.parameters[base + i];
-        const double g = shorten * (double)p.gradient[base + i];
-        const double m = p.beta1 * p.m[base + i] + (1 - p.beta1) * g;
-        const double v = p.beta2 * p.v[base + i] + (1 - p.beta2) * g * g;
+    for (int i = own.first; i < own.last; i += own.step) {
+        const real before = theta[i];
+        const double g = shorten * (double)gradient[i];
+        const double m = p.beta1 * m_before[i] + (1 - p.beta1) * g;
+        const double v = p.beta2 * v_before[i] + (1 - p.beta2) * g * g;
         const double scale = adaptive ? sqrt(v * second) + p.epsilon : 1;
         const real after = (real)((double)before - first * m / scale);
         p.good[base + i] = before;
         p.m[base + i] = m;
         p.v[base + i] = v;
         p.parameters[base + i] = after;
+        theta[i] = after;
         if (!(fabs((double)after) <= p.limit))
             atomicMin(&memory.worst, i);
     }
-    __syncthreads();
 }
 
-INLINE void count(const learn_problem &p, int replica, const found &f, double loss, double singular, const learn_memory &memory)
+// The books of one update, by one thread.
+INLINE void record(const learn_problem &p, int replica, unsigned done, int outcome, const found &f, const learn_memory &memory)
 {
+    p.outcome[2 * replica] = outcome;
+    p.outcome[2 * replica + 1] = memory.worst;
+    p.update[(1 - p.parity) * p.replicas + replica] = outcome == RUNNING ? done + 1 : done;
+    if (outcome != RUNNING)
+        return;
     double *tally = p.tally + (size_t)replica * TALLY;
     const double *facts = p.facts + (size_t)replica * FACTS;
     tally[TALLY_UPDATES] += 1;
-    tally[TALLY_LOSS] += loss;
+    tally[TALLY_LOSS] += f.loss;
     tally[TALLY_MAR] += f.mar;
     tally[TALLY_READOUT] += f.readout;
-    tally[TALLY_SINGULAR] += singular;
+    tally[TALLY_SINGULAR] += f.singular;
     tally[TALLY_ITERATIONS] += facts[FACT_ITERATIONS];
     tally[TALLY_FALLBACKS] += facts[FACT_CONVERGED] != 0 ? 0 : facts[FACT_FALLBACKS] > 1 ? facts[FACT_FALLBACKS] : 1;
     tally[TALLY_LR] = memory.step[STEP_LR];
-    tally[TALLY_NORM] = sqrt(f.squares);
+    tally[TALLY_NORM] = f.norm;
 }
 
-// One update of one replica.  True: its parameters changed.
-INLINE bool advance(const learn_problem &p, int replica, unsigned done, double *work, learn_memory &memory)
+// The step of one replica, after its gradient.
+INLINE void advance(const learn_problem &p, int replica, unsigned done, double loss, const model_gradient &gradient, learn_memory &memory)
 {
     const size_t base = (size_t)replica * TOTAL;
-    if (threadIdx.x == LEARN_THREADS - 32) // beside the gradient
-        plan_step(p, (double)done + 1, memory.step);
-    if (threadIdx.x == 0)
-        memory.worst = TOTAL;
-    const found f = find_gradient(p, replica, work, memory);
-    const double loss = p.facts[(size_t)replica * FACTS + FACT_LOSS];
-    const double singular = singular_term(p, replica);
-    int outcome = judge(p, f, loss, singular);
-    if (threadIdx.x == 0) {
-        const double norm = sqrt(f.squares);
-        memory.step[STEP_SHORTEN] = p.gradient_clip > 0 && norm > p.gradient_clip ? p.gradient_clip / norm : 1;
-    }
+    real *theta = near_theta(p, replica, memory);
+    copy_wait<0>(); // m and v
     __syncthreads();
-    if (outcome == RUNNING) {
-        move(p, base, memory);
-        if (memory.worst < TOTAL)
-            outcome = LOST_PARAMETER;
-    }
-    if (outcome != RUNNING)
+    found f = {};
+    if (is_clerk())
+        f = settle(p, loss, singular_term(p, gradient), memory);
+    __syncthreads();
+    int outcome = memory.outcome;
+    if (outcome == RUNNING)
+        move(p, base, theta, memory);
+    __syncthreads();
+    if (memory.worst < TOTAL)
+        outcome = LOST_PARAMETER;
+    if (outcome != RUNNING) {
 #pragma unroll 1
         for (int i = threadIdx.x; i < TOTAL; i += LEARN_THREADS)
-            p.parameters[base + i] = p.good[base + i];
-    if (threadIdx.x == 0) {
-        p.outcome[2 * replica] = outcome;
-        p.outcome[2 * replica + 1] = memory.worst;
-        p.update[(1 - p.parity) * p.replicas + replica] = outcome == RUNNING ? done + 1 : done;
-        if (outcome == RUNNING)
-            count(p, replica, f, loss, singular, memory);
+            p.parameters[base + i] = theta[i] = p.good[base + i];
+        __syncthreads();
     }
-    __syncthreads();
-    return true;
-}
-
-INLINE double *find_work(const learn_problem &p, int replica, learn_memory &memory)
-{
-#if WORK_SHARED
-    return memory.work;
-#else
-    return p.work + (size_t)replica * WORK;
-#endif
+    if (threadIdx.x == CROWD) // the clerk's first lane, beside the weights
+        record(p, replica, done, outcome, f, memory);
 }
 
 // After parameters, counters and data were set: weights and windows of the next update.
@@ -186,7 +221,23 @@ extern "C" __global__ void __launch_bounds__(LEARN_THREADS) prepare(const __grid
         p.facts[(size_t)replica * FACTS + threadIdx.x] = threadIdx.x == FACT_CONVERGED ? 1 : 0;
     if (threadIdx.x < MEETING_WORDS)
         p.arrived[replica * MEETING_WORDS + threadIdx.x] = 0;
-    make_weights(p, replica, find_work(p, replica, memory), memory);
+    fetch<TOTAL>(memory.theta, p.parameters + (size_t)replica * TOTAL);
+    copy_commit();
+    copy_wait<0>();
+    __syncthreads();
+    make_weights(p, replica, memory);
+}
+
+// The parameters, with what was asked for before them, and then what only the step needs.
+INLINE void fetch_state(const learn_problem &p, size_t base, learn_memory &memory)
+{
+    fetch<TOTAL>(memory.theta, p.parameters + base);
+    copy_commit();
+    if (p.steps) {
+        fetch<TOTAL>(memory.m, p.m + base);
+        fetch<TOTAL>(memory.v, p.v + base);
+    }
+    copy_commit();
 }
 
 extern "C" __global__ void __launch_bounds__(LEARN_THREADS) update(const __grid_constant__ learn_problem p)
@@ -199,22 +250,37 @@ extern "C" __global__ void __launch_bounds__(LEARN_THREADS) update(const __grid_
             draw_windows(p, replica - p.replicas, gridDim.x - p.replicas, 2);
         return;
     }
-    double *work = find_work(p, replica, memory);
+    const size_t base = (size_t)replica * TOTAL;
     const unsigned done = p.update[p.parity * p.replicas + replica];
-    const bool idle = p.outcome[2 * replica] != RUNNING || done >= p.updates;
+    const int before = p.outcome[2 * replica];
+    const double loss = p.facts[(size_t)replica * FACTS + FACT_LOSS];
+    const model_gradient gradient = open_gradient(p, replica, find_work(p, replica, memory), memory);
+    fetch_state(p, base, memory);
     if (threadIdx.x < MEETING_WORDS)
         p.arrived[replica * MEETING_WORDS + threadIdx.x] = 0;
-    if (!p.steps) {
-        find_gradient(p, replica, work, memory);
-        return;
+    if (threadIdx.x == 0)
+        memory.worst = TOTAL;
+    double ahead = 0;
+    if (is_clerk()) {
+        find_scales(p, memory.scale);
+        ahead = plan_ahead(p);
     }
-    if (idle) {
+    copy_wait<1>();
+    __syncthreads();
+    const bool idle = before != RUNNING || done >= p.updates;
+    if (idle && p.steps) {
+        copy_wait<0>();
         if (threadIdx.x == 0)
             p.update[(1 - p.parity) * p.replicas + replica] = done;
         return;
     }
-    if (advance(p, replica, done, work, memory))
-        make_weights(p, replica, work, memory);
+    if (is_clerk() && p.steps) // beside the gradient
+        plan_step(p, (double)done + 1, ahead, memory.step);
+    find_gradient(p, base, gradient, memory);
+    if (p.steps) {
+        advance(p, replica, done, loss, gradient, memory);
+        make_weights(p, replica, memory);
+    }
 }
 
 // What the host has to know of this variant: bytes of shared memory, doubles of p.work and p.kept; and what it compares

@@ -27,17 +27,26 @@
 #define SMALL (M > N ? N : M)
 
 // Doubles of scratch.
-#define WORK_PINV     (N * M + TALL * SMALL + SMALL * SMALL + 2 * SMALL) // pinv.cuh
-#define WORK_GRADIENT (SMALL * SMALL + 4 * N * M)                        // flow_back
-#define WORK_PRODUCT  (L * N)                                            // V B+
+#define WORK_PINV     (2 * N * M + 2 * SMALL * SMALL + SMALL) // pinv.cuh
+#define WORK_GRADIENT (N * M + 3 * SMALL * SMALL)             // flow_back
+#define WORK_PRODUCT  (L * N)                                 // V B+
 #define WORK_LARGER   (WORK_PINV > WORK_GRADIENT ? WORK_PINV : WORK_GRADIENT)
-#define WORK          (WORK_LARGER > WORK_PRODUCT ? WORK_LARGER : WORK_PRODUCT)
+#define WORK          (N * M + (WORK_LARGER > WORK_PRODUCT ? WORK_LARGER : WORK_PRODUCT)) // B+ first
+
+// A warp alone multiplies small matrices as fast as a block does, without its barriers.
+#ifndef SIDE_MOST
+#define SIDE_MOST 192 // entries of B, six for a lane
+#endif
+#define SIDE (N * M <= SIDE_MOST)
 
 // Doubles of p.kept: what make_weights leaves to the gradient.
 #define KEPT_PINV  0                     // (M, N): B+
 #define KEPT_PULL  (M * N)               // (N, M): gradient of the term on the singular values
 #define KEPT_VALUE (KEPT_PULL + N * M)   // of that term
-#define KEPT       (KEPT_VALUE + 1)
+#define KEPT_A     (KEPT_VALUE + 1)      // (M): tanh(Abar)
+#define KEPT       (KEPT_A + M)
+
+#define HELD_OWN (SUMS + KEPT)
 
 #include "learn.cuh"
 

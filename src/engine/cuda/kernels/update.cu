@@ -1,32 +1,34 @@
 // update.cu - everything of a shPLRNN's update but the solve (step.cuh): its gradient from the sums that solve.cu leaves, its
 // regularisers (SPEC 5), and its weights (pack.cuh).
 //
-// variant: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DRANK=0 -DLEARN_THREADS=256
-// variant: -DREAL_BITS=32 -DM=10 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DRANK=0 -DLEARN_THREADS=256
-// variant: -DREAL_BITS=32 -DM=128 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DRANK=0 -DLEARN_THREADS=512
-// variant: -DREAL_BITS=64 -DM=5 -DN=3 -DL=50 -DK=2 -DCLIPPED=1 -DRANK=2 -DLEARN_THREADS=256
-// variant: -DREAL_BITS=64 -DM=3 -DN=128 -DL=20 -DK=0 -DCLIPPED=0 -DRANK=0 -DLEARN_THREADS=256
+// variant: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DRANK=0 -DLEARN_THREADS=544
+// variant: -DREAL_BITS=32 -DM=10 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DRANK=0 -DLEARN_THREADS=768
+// variant: -DREAL_BITS=32 -DM=128 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DRANK=0 -DLEARN_THREADS=768
+// variant: -DREAL_BITS=64 -DM=5 -DN=3 -DL=50 -DK=2 -DCLIPPED=1 -DRANK=2 -DLEARN_THREADS=512
+// variant: -DREAL_BITS=64 -DM=3 -DN=128 -DL=20 -DK=0 -DCLIPPED=0 -DRANK=0 -DLEARN_THREADS=608
 // spills: prepare update (the arguments of functions that are compiled once)
 #include "pack.cuh"
 
 // ---- regularisers (SPEC 5) --------------------------------------------------------------------------------
 
 struct penalties { // scale of each kind of term
-    double decay, W, V, h, B;
-    int p, first; // regularised units are first .. M-1
+    double decay, W, V, B; // decay: of h, too
+    int p, first;          // regularised units are first .. M-1
 };
 
-INLINE penalties find_penalties(const learn_problem &p)
+// A lane for each of the four.
+INLINE void find_scales(const learn_problem &p, double *scale)
 {
-    penalties c;
-    const double scale = p.units > 0 ? p.mar / p.units : 0;
-    c.decay = c.h = scale;
-    c.W = scale * (p.initial_scale ? 1.0 / (3.0 * L) : 1.0) / L;
-    c.V = scale * (p.initial_scale ? 1.0 / (3.0 * M) : 1.0) / L;
-    c.B = p.units > 0 ? p.readout / ((double)N * p.units) : 0;
-    c.p = p.power;
-    c.first = M - p.units;
-    return c;
+    const int lane = threadIdx.x % 32;
+    const double W = L * (p.initial_scale ? 3.0 * L : 1.0), V = L * (p.initial_scale ? 3.0 * M : 1.0);
+    const double terms = lane == 0 ? 1 : lane == 1 ? W : lane == 2 ? V : N;
+    if (lane < 4)
+        scale[lane] = p.units > 0 ? (lane == 3 ? p.readout : p.mar) / (terms * p.units) : 0;
+}
+
+INLINE penalties take_scales(const learn_problem &p, const double *scale)
+{
+    return {scale[0], scale[1], scale[2], scale[3], p.power, M - p.units};
 }
 
 #if RANK > 0
@@ -62,21 +64,21 @@ INLINE double slope_WR(const penalties &c, const real *theta, int k, int l)
 struct model_gradient {
     const real *theta;
     const double *kept, *sums;
-    const double *through; // (N, M): what flow_back found
-    penalties scale;
+    double *through;     // (N, M): what flows to B through B+
+    const double *scale; // of the regularisers
 };
 
 // Slope of all terms at parameter i; adds its values to `sum`.
 INLINE double penalty_at(const learn_problem &p, const model_gradient &g, int i, terms &sum)
 {
-    const penalties &c = g.scale;
+    const penalties c = take_scales(p, g.scale);
     const double x = (double)g.theta[i];
     double slope = 0;
     if (p.mar > 0 && p.units > 0) {
         double scale = 0;
         if (i < THETA_W) {
             if (i >= c.first)
-                slope += penalty_decay(x, c.decay, c.p, sum.mar);
+                slope += penalty_decay(g.kept[KEPT_A + i], c.decay, c.p, sum.mar);
         } else if (i < THETA_V) {
 #if RANK > 0
             const int at = i < THETA_WR ? i - THETA_W : i - THETA_WR;
@@ -87,7 +89,7 @@ INLINE double penalty_at(const learn_problem &p, const model_gradient &g, int i,
         } else if (i < THETA_b) {
             scale = (i - THETA_V) % M >= c.first ? c.V : 0;
         } else if (i >= THETA_h && i < THETA_C) {
-            scale = i - THETA_h >= c.first ? c.h : 0;
+            scale = i - THETA_h >= c.first ? c.decay : 0;
         }
         slope += penalty(x, scale, c.p, sum.mar);
     }
@@ -104,75 +106,79 @@ INLINE double penalty_at(const learn_problem &p, const model_gradient &g, int i,
 INLINE void penalise_more(const learn_problem &p, const model_gradient &g, terms &sum)
 {
 #if RANK > 0
+    const penalties c = take_scales(p, g.scale);
     if (p.mar > 0)
 #pragma unroll 1
         for (int i = threadIdx.x; i < p.units * L; i += LEARN_THREADS)
-            sum.mar += g.scale.W * power_of(full_W(g.theta, g.scale.first + i / L, i % L), g.scale.p);
+            sum.mar += c.W * power_of(full_W(g.theta, c.first + i / L, i % L), c.p);
 #endif
 }
 
-INLINE double singular_term(const learn_problem &p, int replica)
+INLINE double singular_term(const learn_problem &p, const model_gradient &g)
 {
-    return p.singular > 0 ? p.kept[(size_t)replica * KEPT + KEPT_VALUE] : 0;
+    return p.singular > 0 ? g.kept[KEPT_VALUE] : 0;
 }
 
-// What flows to B through B+, given G = dloss/dB+ (Golub and Pereyra 1973; solve/forcing.h): out (N, M).
-INLINE void flow_back(const real *theta, const double *P, const double *G, double *work)
+// What flows to B through B+ = P, given G = dloss/dP (Golub and Pereyra 1973; solve/forcing.h), as (N, M):
+//     P^T P G^T (I - P B) - P^T G P^T  for M >= N,     (I - B P) G^T P P^T - P^T G P^T  for M < N.
+// With rows along the smaller side, at_P and at_B, both are T G - U B - S P with T = P P^T, S = P G^T, U = T S^T.
+INLINE void flow_back(const real *theta, const double *P, const double *G, double *out)
 {
-    double *out = work, *B = out + N * M, *first = B + N * M, *second = first + SMALL * SMALL, *third = second + N * M;
+    double *T = out + N * M, *S = T + SMALL * SMALL, *U = S + SMALL * SMALL;
+    constexpr int row = at_P(1, 0), col = at_P(0, 1);
 #pragma unroll 1
-    for (int i = threadIdx.x; i < N * M; i += LEARN_THREADS)
-        B[i] = (double)theta[THETA_B + i];
-    // -B+^T G B+^T, by way of the smaller of the two products
-#if M >= N
-    multiply(N, M, N, P, 1, N, G, N, 1, first);
-    multiply(N, N, M, first, N, 1, P, 1, N, out);
-#else
-    multiply(M, N, M, G, N, 1, P, 1, N, first);
-    multiply(N, M, M, P, 1, N, first, M, 1, out);
-#endif
-#if M < N // (I - B B+) G^T B+ B+^T
-    multiply(M, N, M, P, N, 1, P, 1, N, first);
-    multiply(N, M, M, G, 1, N, first, M, 1, second);
-    multiply(M, N, M, P, N, 1, second, M, 1, first);
-    multiply(N, M, M, B, M, 1, first, M, 1, third);
-#elif M > N // B+^T B+ G^T (I - B+ B)
-    multiply(N, M, N, P, 1, N, P, N, 1, first);
-    multiply(N, N, M, first, N, 1, G, 1, N, second);
-    multiply(N, M, N, second, M, 1, P, N, 1, first);
-    multiply(N, N, M, first, N, 1, B, M, 1, third);
-#endif
+    for (int i = side_thread(); i < 2 * SMALL * SMALL; i += SIDE_THREADS)
+        T[i] = dot<TALL>(P + i / SMALL % SMALL * row, col, (i < SMALL * SMALL ? P : G) + i % SMALL * row, col);
+    side_barrier();
 #pragma unroll 1
-    for (int i = threadIdx.x; i < N * M; i += LEARN_THREADS) {
-#if M == N
-        out[i] = -out[i];
-#else
-        out[i] = second[i] - third[i] - out[i];
-#endif
+    for (int i = side_thread(); i < SMALL * SMALL; i += SIDE_THREADS)
+        U[i] = dot<SMALL>(T + i / SMALL * SMALL, 1, S + i % SMALL * SMALL, 1);
+    side_barrier();
+#pragma unroll 1
+    for (int i = side_thread(); i < N * M; i += SIDE_THREADS) {
+        const int s = i / TALL, t = i % TALL;
+        double sum = -dot<SMALL>(S + s * SMALL, 1, P + t * col, row);
+        if (M != N) { // else P B = I
+            double through_B = 0;
+#pragma unroll 4
+            for (int k = 0; k < SMALL; k++)
+                through_B += U[s * SMALL + k] * (double)theta[THETA_B + at_B(k, t)];
+            sum += dot<SMALL>(T + s * SMALL, 1, G + t * col, row) - through_B;
+        }
+        out[at_B(s, t)] = sum;
     }
-    __syncthreads();
+    side_barrier();
 }
 
-INLINE model_gradient open_gradient(const learn_problem &p, int replica, double *work)
+// Where all that it needs will be, asked for by all threads.
+INLINE model_gradient open_gradient(const learn_problem &p, int replica, double *work, learn_memory &memory)
 {
+    const double *sums = p.sums + (size_t)replica * SUMS, *kept = p.kept + (size_t)replica * KEPT;
+    fetch<SUMS>(memory.own, sums);
+    fetch<KEPT>(memory.own + SUMS, kept);
     model_gradient g;
-    g.theta = p.parameters + (size_t)replica * TOTAL;
-    g.kept = p.kept + (size_t)replica * KEPT;
-    g.sums = p.sums + (size_t)replica * SUMS;
+    g.theta = near_theta(p, replica, memory);
+    g.sums = HELD ? memory.own : sums;
+    g.kept = HELD ? memory.own + SUMS : kept;
     g.through = work;
-    g.scale = find_penalties(p);
-    if (p.flow)
-        flow_back(g.theta, g.kept + KEPT_PINV, g.sums + SUM_P, work);
+    g.scale = memory.scale;
     return g;
+}
+
+#define LATE (SIDE ? THETA_B : TOTAL)
+
+INLINE void find_late(const learn_problem &p, const model_gradient &g)
+{
+    if (p.flow)
+        flow_back(g.theta, g.kept + KEPT_PINV, g.sums + SUM_P, g.through);
 }
 
 // dloss / d parameter i.
 INLINE double gradient_at(const learn_problem &p, const model_gradient &g, int i)
 {
-    const real *theta = g.theta;
     const double *sums = g.sums;
     if (i < THETA_W) {
-        const double a = tanh((double)theta[i]);
+        const double a = g.kept[KEPT_A + i];
         return sums[SUM_A + i] * (1 - a * a);
     }
 #if RANK > 0
@@ -181,10 +187,10 @@ INLINE double gradient_at(const learn_problem &p, const model_gradient &g, int i
         double sum = 0;
         if (i < THETA_WR)
             for (int l = 0; l < L; l++)
-                sum += sums[SUM_W + at / RANK * LP + l] * (double)theta[THETA_WR + at % RANK * L + l];
+                sum += sums[SUM_W + at / RANK * LP + l] * (double)g.theta[THETA_WR + at % RANK * L + l];
         else
             for (int m = 0; m < M; m++)
-                sum += sums[SUM_W + m * LP + at % L] * (double)theta[THETA_W + m * RANK + at / L];
+                sum += sums[SUM_W + m * LP + at % L] * (double)g.theta[THETA_W + m * RANK + at / L];
         return sum;
     }
 #else

@@ -8,7 +8,7 @@
 #include "random.cuh"
 
 enum { PURPOSE_WINDOWS = 6, PURPOSE_NOISE = 7 }; // of base/random.h
-enum { PART = 8 * LEARN_THREADS };               // values that a block copies at a time
+enum { EACH = 8, PART = EACH * LEARN_THREADS };  // values that a thread and a block copy at a time; EACH is known in learner.c, too
 
 // The first row of window `index` of update `number`.
 INLINE unsigned long long draw_window(const learn_problem &p, unsigned run, unsigned number, int index)
@@ -24,6 +24,23 @@ INLINE unsigned long long draw_window(const learn_problem &p, unsigned run, unsi
             high = middle;
     }
     return p.row[low] + (at - p.start[low]);
+}
+
+// Values first .. last-1, at most PART: all are asked for before the first is stored.
+INLINE void copy_part(const real *from, real *to, size_t first, size_t last)
+{
+    real value[EACH];
+#pragma unroll
+    for (int k = 0; k < EACH; k++) {
+        const size_t i = first + threadIdx.x + k * LEARN_THREADS;
+        value[k] = i < last ? from[i] : real(0);
+    }
+#pragma unroll
+    for (int k = 0; k < EACH; k++) {
+        const size_t i = first + threadIdx.x + k * LEARN_THREADS;
+        if (i < last)
+            to[i] = value[k];
+    }
 }
 
 // Values first .. last-1 of a window with noise; both normals of a pair come from one block of the stream.
@@ -45,7 +62,7 @@ INLINE void copy_noisy(const learn_problem &p, unsigned run, unsigned number, in
 
 // The windows of every replica for the update `ahead` of those it has done, by `blocks` blocks.  A replica that is lost
 // gets those of its last good update again.
-ONCE void draw_windows(const learn_problem &p, int block, int blocks, unsigned ahead)
+INLINE void draw_windows(const learn_problem &p, int block, int blocks, unsigned ahead)
 {
     const size_t values = (size_t)(p.T + 1) * N, inputs = (size_t)p.T * K;
     const size_t larger = values > inputs ? values : inputs, parts = (larger + PART - 1) / PART;
@@ -62,15 +79,10 @@ ONCE void draw_windows(const learn_problem &p, int block, int blocks, unsigned a
         if (p.noise > 0)
             copy_noisy(p, run, number, index, from, to, first, last);
         else
-#pragma unroll 4
-            for (size_t i = first + threadIdx.x; i < last; i += LEARN_THREADS)
-                to[i] = from[i];
+            copy_part(from, to, first, last);
 #if K > 0
         // The input of row t acts on the step that leads to row t.
-        const real *input = p.s + (row + 1) * K;
-#pragma unroll 1
-        for (size_t i = first + threadIdx.x; i < first + PART && i < inputs; i += LEARN_THREADS)
-            p.window_s[window * inputs + i] = input[i];
+        copy_part(p.s + (row + 1) * K, p.window_s + window * inputs, first, first + PART < inputs ? first + PART : inputs);
 #endif
     }
 }
