@@ -24,6 +24,23 @@ newest=$(for f in "$stage"/bin/* "$stage"/lib/*.so*; do objdump -T "$f" 2>/dev/n
 [ "$(printf '%s\nGLIBC_2.36\n' "$newest" | sort -V | tail -n 1)" = GLIBC_2.36 ] ||
     { echo "The bundle needs $newest, more than the promised GLIBC_2.36; build it on Debian 12." >&2; exit 1; }
 
-env -i "$stage/bin/antler" --version
 tar -C "$build/bundle" -czf "$build/$name.tar.gz" "$name"
+
+# Unpacked elsewhere it loads nothing of this machine but the C library, and goes the whole way from data to measures.
+elsewhere=$(mktemp -d)
+trap 'rm -rf "$elsewhere"' EXIT
+tar -C "$elsewhere" -xzf "$build/$name.tar.gz"
+foreign=$(for f in "$elsewhere/$name/bin/antler" "$elsewhere/$name"/lib/*.so*; do env -i /usr/bin/ldd "$f"; done |
+    awk -v own="$elsewhere/" '/not found/ || ($3 ~ /^\// && index($3, own) != 1 && $1 !~ /^lib(c|m|pthread|dl|rt)\.so/)')
+[ -z "$foreign" ] || { echo "The bundle loads what does not lie in it:" "$foreign" >&2; exit 1; }
+(
+    cd "$elsewhere"
+    antler() { env -i "./$name/bin/antler" "$@"; }
+    antler --version
+    antler info --devices >/dev/null
+    antler simulate lorenz63 --length 2000 --out x.npy --quiet
+    printf 'data: x.npy\ndevice: cpu\nlatent_dim: 5\nhidden_dim: 20\nsequence_length: 50\nupdates: 20\n' >run.yaml
+    antler train run.yaml --quiet
+    antler evaluate Results/experiment/run/001 --data x.npy >/dev/null
+)
 echo "$build/$name.tar.gz ($(du -h "$build/$name.tar.gz" | cut -f1), needs $newest or newer)"

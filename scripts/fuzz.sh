@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Build the fuzzers and run each for SECONDS (default 60), one after another or those that are named.
+# Build the fuzzers and run each for SECONDS (default 60), all or those that are named, JOBS (the cores) side by side.
 #
 #   scripts/fuzz.sh 600              all of them, ten minutes each
 #   scripts/fuzz.sh 600 npy csv      only these
@@ -20,22 +20,30 @@ fi
 cmake --preset fuzz > /dev/null
 cmake --build --preset fuzz -j"$(nproc)" > build/fuzz/build.log 2>&1 || { cat build/fuzz/build.log; exit 1; }
 
-failed=0
-summary=()
-for name in "${names[@]}"; do
-    found=build/fuzz/found/$name
+# fuzz NAME: run it; its line of the summary into a file
+fuzz() {
+    local name=$1 found=build/fuzz/found/$1 log=build/fuzz/$1.log runs cover
     mkdir -p "$found"
-    log=build/fuzz/$name.log
+    echo "fuzz_$name: FAULT, it did not come to its end" > "build/fuzz/$name.summary"
     if build/fuzz/tests/fuzz_"$name" "$found" tests/fuzz/corpus/"$name" -max_total_time="$seconds" \
         -max_len=8192 -rss_limit_mb=2048 -malloc_limit_mb=1024 -timeout=10 -print_final_stats=1 \
         -artifact_prefix="$found/" > "$log" 2>&1; then
         runs=$(sed -n 's/stat::number_of_executed_units: *//p' "$log")
-        cover=$(grep -o 'cov: [0-9]*' "$log" | tail -1)
-        summary+=("fuzz_$name: no fault in ${runs:-?} runs, $seconds s, ${cover:-cov: ?}")
+        cover=$(grep -o 'cov: [0-9]*' "$log" | tail -1) || true
+        echo "fuzz_$name: no fault in ${runs:-?} runs, $seconds s, ${cover:-cov: ?}" > "build/fuzz/$name.summary"
     else
-        failed=1
-        summary+=("fuzz_$name: FAULT, see $log and $found")
+        echo "fuzz_$name: FAULT, see $log and $found" > "build/fuzz/$name.summary"
     fi
+}
+
+for name in "${names[@]}"; do
+    while [ "$(jobs -rp | wc -l)" -ge "${JOBS:-$(nproc)}" ]; do wait -n || true; done
+    fuzz "$name" &
 done
-printf '%s\n' "${summary[@]}"
+wait
+failed=0
+for name in "${names[@]}"; do
+    cat "build/fuzz/$name.summary"
+    ! grep -q FAULT "build/fuzz/$name.summary" || failed=1
+done
 exit $failed

@@ -5,7 +5,16 @@
 
 mkdir -p bin cli golden/a tools
 cp "$SOURCE/scripts/test_gpu.sh" run.sh
-alive() { [ -e "/proc/$1" ] && ! grep -q '^State:.*Z' "/proc/$1/status"; }
+# gone PROCESS: it has ended, or does so within five seconds
+gone() {
+    local state
+    for _ in $(seq 100); do
+        state=$(sed -n 's/^State:[[:space:]]*//p' "/proc/$1/status" 2>/dev/null)
+        [[ $state != "" && $state != Z* ]] || return 0
+        sleep 0.05
+    done
+    return 1
+}
 put() { { echo '#!/usr/bin/env bash'; cat; } >"$1"; chmod +x "$1"; }
 
 put bin/gpu_test_good <<'END'
@@ -91,7 +100,7 @@ contains "$out" "a.c:1: 1 is not 2"
 contains "$out" "last words"
 contains "$out" "no end   bad hanging"
 contains "$out" "stopped: no end after 4 s"
-! alive "$(<child)" || die "a child of a test that hung is still there"
+gone "$(<child)" || die "a child of a test that hung is still there"
 
 run bash run.sh good
 [ "$code" = 1 ] && [[ $out == *"
@@ -115,5 +124,5 @@ script=$!
 while [ ! -s child ]; do sleep 0.02; done
 kill -TERM $script
 wait $script
-! alive "$(<child)" || die "a test outlives the script"
+gone "$(<child)" || die "a test outlives the script"
 finish
