@@ -129,6 +129,9 @@ struct alignas(16) kept_memory {
 struct alignas(16) walk_memory {
     warp_memory warp[WARPS];
     chain_memory chain;
+#if SHADOWS && KEEPS_START
+    tangent_start start[WARPS + 1]; // of each warp's stretch; the last one: of lanes without a stretch
+#endif
 #if SHADOWS && TILES
     real jacobian[WARPS + 1][MATRIX]; // the last one: of lanes without a stretch
 #endif
