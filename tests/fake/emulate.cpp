@@ -3,6 +3,7 @@
 
 #include "fibers.h"
 
+#include <cstdlib>
 #include <vector>
 
 emulated_dim3 threadIdx, blockIdx, blockDim, gridDim;
@@ -195,6 +196,8 @@ extern "C" bool emulate(const char *source, const char *options, const char *nam
     fibers_share(&blockIdx, sizeof blockIdx);
     fibers_share(&own, sizeof own);
     fibers_share(&exchanges, sizeof exchanges);
+    const char *late = std::getenv("FAKE_CUDA_LATE");
+    fibers_delay(late == nullptr ? 0 : threads * (unsigned)std::atoi(late), late == nullptr || teams == 1 ? 0 : threads);
     fibers_run(teams * threads, run_thread, &s);
     return true;
 }

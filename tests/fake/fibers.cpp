@@ -88,6 +88,7 @@ struct fiber {
     fiber_barrier *waits; /* nullptr: it can go on */
     unsigned generation;  /* of that barrier, when it began to wait */
     bool ended;
+    bool yielded; /* and nothing has happened since that it may wait for */
     void *stack; /* STACK bytes */
     size_t stack_bytes;
     void *fake_stack; /* AddressSanitizer's */
@@ -96,6 +97,7 @@ struct fiber {
 
 static fiber fibers[MOST], host;
 static unsigned fiber_count, current;
+static unsigned late_first, late_count;
 static void (*fiber_body)(void *, unsigned);
 static void *fiber_cookie;
 static char began, finished; /* what ThreadSanitizer knows of the ring's begin and end */
@@ -105,15 +107,33 @@ UNSEEN static bool can_go_on(const fiber &f)
     return !f.ended && (f.waits == nullptr || f.waits->generation != f.generation);
 }
 
-/* The next fiber in the ring that can go on; the current one last.  fiber_count: there is none. */
-UNSEEN static unsigned next_fiber()
+UNSEEN static bool is_late(unsigned i)
+{
+    return i - late_first < late_count;
+}
+
+/* The next fiber in the ring that can go on and is late, or else is not and has not yielded; the current one last.
+ * fiber_count: there is none. */
+UNSEEN static unsigned next_of(bool late)
 {
     for (unsigned k = 1; k <= fiber_count; k++) {
         const unsigned i = (current + k) % fiber_count;
-        if (can_go_on(fibers[i]))
+        if (can_go_on(fibers[i]) && is_late(i) == late && (late || late_count == 0 || !fibers[i].yielded))
             return i;
     }
     return fiber_count;
+}
+
+/* Whose turn it is. */
+UNSEEN static unsigned next_fiber()
+{
+    const unsigned next = next_of(false);
+    if (next < fiber_count || late_count == 0)
+        return next;
+    for (unsigned i = 0; i < fiber_count; i++)
+        fibers[i].yielded = false;
+    const unsigned late = next_of(true);
+    return late < fiber_count ? late : next_of(false);
 }
 
 /* From one stack to another; returns when somebody switches back. */
@@ -191,7 +211,7 @@ UNSEEN void fibers_run(unsigned count, void (*body)(void *, unsigned), void *coo
     for (unsigned i = 0; i < count; i++) {
         fiber &f = fibers[i];
         f.waits = nullptr;
-        f.ended = false;
+        f.ended = f.yielded = false;
         f.stack = stacks + (size_t)i * STACK;
         f.stack_bytes = STACK;
         f.fake_stack = nullptr;
@@ -209,8 +229,9 @@ UNSEEN void fibers_run(unsigned count, void (*body)(void *, unsigned), void *coo
     host.sanitizer = __tsan_get_current_fiber();
     __tsan_release(&began);
 #endif
-    current = 0;
-    switch_stacks(host, fibers[0]);
+    current = count - 1;
+    current = next_fiber();
+    switch_stacks(host, fibers[current]);
 #ifdef WITH_TSAN
     __tsan_acquire(&finished);
 #endif
@@ -253,5 +274,12 @@ UNSEEN void fiber_wait(fiber_barrier *barrier)
 
 UNSEEN void fiber_yield()
 {
+    fibers[current].yielded = true;
     go_to(next_fiber());
+}
+
+void fibers_delay(unsigned first, unsigned count)
+{
+    late_first = first;
+    late_count = count;
 }

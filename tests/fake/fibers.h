@@ -16,6 +16,9 @@ struct fiber_barrier {
 /* Run body(cookie, 0 .. count-1) until all have returned. */
 void fibers_run(unsigned count, void (*body)(void *cookie, unsigned index), void *cookie);
 
+/* The next run's fibers first .. first+count-1 go on only where all others wait or yield; count 0: none. */
+void fibers_delay(unsigned first, unsigned count);
+
 /* Wait for the others.  When nobody can go on, that is a deadlock, and the program ends with a message. */
 void fiber_wait(fiber_barrier *barrier);
 

@@ -50,11 +50,37 @@ static void same_as_cpu_with_two_sequences(void **state)
                                   .choice = "shooting on the GPU, 68 stretches"});
 }
 
+/* A GPU that others share lets blocks drift apart.  Nobody may use what a late one has not made, or change
+   what it still reads: the same bits. */
+static void late_blocks_change_nothing(void **state)
+{
+    (void)state;
+    static const char *const late[] = {"1", "9"};
+    antler_series *series = make_series(600, 2, 0);
+    double parameters[ROOM] = {0};
+    antler_settings s = team_settings();
+    s.device = ANTLER_DEVICE_CUDA;
+    s.start_lr = 0.05; /* away from a start at which Newton's method needs two passes */
+    s.updates = 2;
+    seen told = {.rows = 0};
+    CHECK_OK(train(&s, series, 1, &told, parameters));
+    for (size_t i = 0; i < sizeof late / sizeof late[0]; i++) {
+        double with_late[ROOM] = {0};
+        seen more = {.rows = 0};
+        setenv("FAKE_CUDA_LATE", late[i], 1);
+        CHECK_OK(train(&s, series, 1, &more, with_late));
+        unsetenv("FAKE_CUDA_LATE");
+        assert_memory_equal(with_late, parameters, sizeof parameters);
+    }
+    antler_series_free(series);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_as_cpu),
         cmocka_unit_test(same_as_cpu_with_two_sequences),
+        cmocka_unit_test(late_blocks_change_nothing),
     };
     return cmocka_run_group_tests(tests, use_seventeen, NULL);
 }

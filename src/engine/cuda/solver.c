@@ -61,7 +61,7 @@ static antler_status choose(ant_cuda_solver *s, const ant_engine_learning *work)
     ANT_CHECK(shared <= (size_t)s->device->shared_per_block, ANTLER_ERROR_DEVICE,
               "a model of M = %zu and L = %zu needs %zu bytes of shared memory, and %s has %d; use the CPU",
               work->M, work->L, shared, s->device->name, s->device->shared_per_block);
-    const size_t records = (size_t)((s->plan.group + groups(&s->plan)) * s->record) * s->real_bytes;
+    const size_t records = (size_t)((1 + s->plan.group + groups(&s->plan)) * s->record) * s->real_bytes;
     s->grid.shared = shared;
     s->staged = s->plan.chunks > 1 && shared + records <= (size_t)s->device->shared_per_block;
     if (s->staged)
@@ -107,7 +107,7 @@ static antler_status allocate(ant_cuda_solver *s, ant_cuda_pass *pass)
         {&s->mask, steps * (size_t)s->masks * sizeof(unsigned), "the active units of all steps"},
         {&s->phi, kept, "the hidden units of all steps"},
         {&s->delta, kept, "the hidden units of all steps"},
-        {&s->records, R * 3 * blocks * (size_t)s->record * real, "the borders of stretches"},
+        {&s->records, R * 4 * blocks * (size_t)s->record * real, "the borders of stretches"},
         {&s->starts, R * 2 * blocks * pass->work->M * real / sizeof(float) * sizeof(uint64_t),
          "the borders of stretches"},
         {&s->partial, R * blocks * (size_t)s->sums * real, "sums over time"},

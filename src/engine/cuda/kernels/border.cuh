@@ -3,8 +3,9 @@
 // Stretch p (in the direction of travel) turned `in` into `out`; d out / d in = X_p.  The corrections that make
 // every `in` equal the `out` before it obey  delta_{p+1} = X_p delta_p + (out_p - in_{p+1}),  a chain of affine maps.
 // Products of matrices are not needed: a column of a product is a vector that goes along the chain, and all columns go at once.  So
-// a block puts its stretches together into one map, the first block of every group the maps of its group, and then each block sends its delta
-// along: over the groups before its own, over the blocks before it in its group, and over its own stretches.
+// a block puts its stretches together into one map and tells how large it is.  Where the maps of a few blocks together forget what enters, as
+// they do with short memories, a block needs no more than those before it: delta goes along them and then over the block's own stretches.  Otherwise
+// the first block of every group puts the maps of its group together, and delta goes along the groups before, and over what its own group has before it.
 // Forward in is z at the start of a stretch; backward it is the adjoint at its end, and X is transposed.
 //
 // NEWTON 1: X is a full matrix, M <= 32.  NEWTON 0: its diagonal, kept as (M) numbers.
@@ -35,6 +36,8 @@ struct alignas(16) border_memory { // shared; of one direction of travel
     real shift[WARPS][MP]; // out less the next in
     bool closed[WARPS];    // hands nothing on: the sequence ends here
     unsigned jump, size;   // of this block, magnitude bits
+    unsigned reach;        // the largest entry of its map, too
+    unsigned round;        // the last comparison
 };
 
 struct border_count { // shared; the first thread counts
@@ -44,24 +47,28 @@ struct border_count { // shared; the first thread counts
 
 struct alignas(16) chain_memory {
     real vector[2][SLOTS][MP];
-    real delta[WARPS][MP]; // of every stretch
+    real before[WARPS][RECORD]; // by place: the maps of the stretches before it, put together
+    real delta[MP];             // of the first one
 };
 
-// What a team says of one comparison of ends and starts: the largest |out - in| and the largest |out|.
+// What a team says of one comparison of ends and starts: the largest |out - in| and the largest |out|; and of the maps of its blocks, the largest
+// |entry| of their X, or 0 where none counts.
 struct border_gap {
     real jump, size;
+    float reach;
 };
 
-// Words for the gaps of the last comparisons.  The first block clears one three comparisons before it is used: a barrier lies
-// between, because two comparisons at most follow each other without one, and all have read what it was before.
+// Words for the gaps of the last comparisons, and for the reach of the maps between.  The first block clears one three comparisons before it is
+// used: a barrier lies between, because two comparisons at most follow each other without one, and all have read what it was before.
+enum { GAP_JUMP, GAP_SIZE, GAP_REACH, GAP_WORDS };
 #define GAP_RING 8
-static_assert(1 + 2 * GAP_RING <= MEETING_WORDS, "room for the gaps");
+static_assert(1 + GAP_WORDS * GAP_RING < MEETING_WORDS, "room for the gaps, and a word for deer.cu");
 
 struct border_team {
-    real *records;              // (3 blocks, RECORD) of this replica: blocks, in turns; groups
+    real *records;              // (4 blocks, RECORD) of this replica: blocks, in turns; what each has before it in its group; groups
     unsigned long long *starts; // (2, blocks, M, WORDS): each block's first `in`, by direction, tagged with the comparison
-    unsigned *arrived;          // (MEETING_WORDS): the barrier's count, then (GAP_RING, 2) gaps
-    int local;      // where in shared memory there is room for the records of a group and of all groups; 0: nowhere
+    unsigned *arrived;          // (MEETING_WORDS): the barrier's count, then (GAP_RING, GAP_WORDS) gaps
+    int local;      // where in shared memory there is room for one record and those of a group and of all groups; 0: nowhere
     int group;      // blocks of a group
     unsigned blocks;
     int block;
@@ -198,25 +205,40 @@ template <class source> INLINE real send_along(const chain_seat &seat, real valu
     return send_along(seat, value, count, affine, link_at, [](int, real) {});
 }
 
-// The product of `count` maps, column by column, the last of which is its shift.
-template <class source> INLINE void compose(const chain_seat &seat, real *record, int count, source link_at)
+// The product of `count` maps, column by column, the last of which is its shift.  keep(i, entry, value): this thread's entries of the record of
+// the first i of them.  Returns the largest |entry| of X, magnitude bits, that this thread has of all of them.
+template <class source, class keeping> INLINE unsigned compose(const chain_seat &seat, int count, source link_at, keeping keep)
 {
+    unsigned largest = 0;
 #if NEWTON
     for (int first = 0; first <= M; first += SLOTS) {
         if (first + own_warp() * (32 / SLOT_LANES) > M) // no column for this warp
             break;
-        const int column = first + seat.slot;
-        const real value = send_along(seat, seat.row == column ? 1 : 0, count, column == M, link_at);
-        if (seat.row < M && column <= M)
-            __stcg(column < M ? record + seat.row * MS + column : record + MATRIX + seat.row, value);
+        const int column = first + seat.slot, entry = column < M ? seat.row * MS + column : MATRIX + seat.row;
+        const bool mine = seat.row < M && column <= M;
+        const auto see = [&](int i, real value) {
+            if (mine)
+                keep(i, entry, value);
+        };
+        const real value = send_along(seat, seat.row == column ? 1 : 0, count, column == M, link_at, see);
+        see(count, value);
+        if (mine && column < M)
+            largest = max(largest, magnitude_bits(value));
     }
 #else
-    const real map = send_along(seat, 1, count, false, link_at), shift = send_along(seat, 0, count, true, link_at);
-    if (seat.row < M) {
-        __stcg(record + seat.row, map);
-        __stcg(record + MATRIX + seat.row, shift);
+    const bool mine = seat.row < M;
+    for (int part = 0; part < 2; part++) {
+        const auto see = [&](int i, real value) {
+            if (mine)
+                keep(i, part * MATRIX + seat.row, value);
+        };
+        const real value = send_along(seat, 1 - part, count, part == 1, link_at, see);
+        see(count, value);
+        if (mine && part == 0)
+            largest = magnitude_bits(value);
     }
 #endif
+    return largest;
 }
 
 // The threads that take delta along: a warp, or one per latent unit.
@@ -287,6 +309,11 @@ INLINE void forget_starts(const border_team &team)
         leave_word(start_of(team, i >= M * WORDS, travel(team, i >= M * WORDS)) + i % (M * WORDS), 0, 0);
 }
 
+INLINE unsigned *gap_words(const border_team &team, unsigned round)
+{
+    return team.arrived + 1 + round % GAP_RING * GAP_WORDS;
+}
+
 // Compare every end with the next start: this block's shifts, and the team's gap, which can be read after the next barrier.  place: of
 // this warp's stretch; out: its end; rows: none for a shadow.
 INLINE void compare_ends(const border_side &side, bool back, int place, const int (&row)[ROW_BLOCKS], const real (&out)[ROW_BLOCKS], bool shadow)
@@ -296,7 +323,7 @@ INLINE void compare_ends(const border_side &side, bool back, int place, const in
     const bool last = place == WARPS - 1, closed = border.closed[place];
     unsigned jump = 0, size = 0;
     if (own_thread() == 0)
-        border.jump = border.size = 0;
+        border.jump = border.size = border.reach = 0;
     __syncthreads();
     if (!shadow) {
 #pragma unroll
@@ -319,23 +346,24 @@ INLINE void compare_ends(const border_side &side, bool back, int place, const in
     }
     __syncthreads();
     if (own_thread() == 0) {
-        const unsigned round = team.count->round++;
-        unsigned *gap = team.arrived + 1 + round % GAP_RING * 2;
-        atomicMax(gap, border.jump);
-        atomicMax(gap + 1, border.size);
+        const unsigned round = border.round = team.count->round++;
+        unsigned *gap = gap_words(team, round);
+        atomicMax(gap + GAP_JUMP, border.jump);
+        atomicMax(gap + GAP_SIZE, border.size);
         if (team.block == 0) {
-            unsigned *later = team.arrived + 1 + (round + 3) % GAP_RING * 2;
-            __stcg(later, 0u);
-            __stcg(later + 1, 0u);
+            unsigned *later = gap_words(team, round + 3);
+            __stcg(later + GAP_JUMP, 0u);
+            __stcg(later + GAP_SIZE, 0u);
+            __stcg(later + GAP_REACH, 0u);
         }
     }
 }
 
-// round: the number of a comparison after which there was a barrier.
+// round: the number of a comparison after which there was a barrier; reach: if that was the barrier of `publish`.
 INLINE border_gap gap_of(const border_team &team, unsigned round)
 {
-    const unsigned *gap = team.arrived + 1 + round % GAP_RING * 2;
-    return {real(__uint_as_float(__ldcg(gap))), real(__uint_as_float(__ldcg(gap + 1)))};
+    const unsigned *gap = gap_words(team, round);
+    return {real(__uint_as_float(__ldcg(gap + GAP_JUMP))), real(__uint_as_float(__ldcg(gap + GAP_SIZE))), __uint_as_float(__ldcg(gap + GAP_REACH))};
 }
 
 // What a gap may be: max(absolute, relative * largest |out|); rounding alone is always allowed.
@@ -347,20 +375,35 @@ INLINE real allowed(const border_gap &gap, real absolute, real relative)
 
 // ---- Newton's step ----------------------------------------------------------------------------------------
 
-// Have `count` records copied into shared memory at place `to`; where there is no room they are read where they are.
-INLINE const real *fetch_records(const border_team &team, const real *records, int count, int to)
+// Where records stand when they were sent for: at a place in shared memory, or where they are, when there is no room.
+INLINE const real *find_records(const border_team &team, const real *records, int place)
+{
+    return team.local == 0 ? records : reinterpret_cast<const real *>(block_bytes() + team.local) + place * RECORD;
+}
+
+// Have `count` records copied to a place.
+INLINE void send_for_records(const border_team &team, const real *records, int count, int place)
 {
     if (team.local == 0)
-        return records;
+        return;
     constexpr int words = RECORD / 4 * (int)(sizeof(real4) / 16);
-    uint4 *room = reinterpret_cast<uint4 *>(block_bytes() + team.local) + to * words;
+    uint4 *room = reinterpret_cast<uint4 *>(block_bytes() + team.local) + place * words;
 #pragma unroll 1
     for (int i = own_thread(); i < count * words; i += THREADS)
         copy_quad_ahead(room + i, reinterpret_cast<const uint4 *>(records) + i);
+}
+
+// Wait for them.
+INLINE void receive_records()
+{
     copy_commit();
     copy_wait<0>();
-    return reinterpret_cast<const real *>(room);
+    __syncthreads();
 }
+
+// Places of records in shared memory.
+enum { PLACE_BEFORE, PLACE_MORE }; // that of the block before; those of a group, or of some blocks before
+#define PLACE_GROUPS 0             // those of groups, and one more, when the others are not needed any more
 
 // The records of the blocks, in turns with those of the barrier before, which some may still read.
 INLINE real *block_records(const border_team &team, unsigned phase)
@@ -368,63 +411,133 @@ INLINE real *block_records(const border_team &team, unsigned phase)
     return team.records + (size_t)(phase & 1) * team.blocks * RECORD;
 }
 
+// The block after those of a group.
+INLINE int end_of_group(const border_team &team, int first)
+{
+    const int end = first + team.group;
+    return end < (int)team.blocks ? end : (int)team.blocks;
+}
+
+// Send for what will most likely be needed, while others look at gaps: the map of the block before, and for the first block of a group those of its group.
+INLINE void send_for_neighbours(const border_team &team, bool back)
+{
+    const int block = travel(team, back);
+    const real *records = block_records(team, team.count->phase - 1) + (size_t)block * RECORD;
+    if (block > 0)
+        send_for_records(team, records - RECORD, 1, PLACE_BEFORE);
+    if (block % team.group == 0 && team.group < (int)team.blocks)
+        send_for_records(team, records, end_of_group(team, block) - block, PLACE_MORE);
+}
+
+// What a map may change a correction by and count as zero: rounding alone, as for gaps.
+#define FORGOTTEN (16 * float(EPSILON))
+
 // Put this block's stretches together for the others, and meet them.
 template <bool BACK> INLINE void publish(const border_side &side, bool plain)
 {
     const border_team &team = side.team;
     const chain_seat seat = take_seat(side.chain);
-    compose(seat, block_records(team, team.count->phase) + (size_t)travel(team, BACK) * RECORD, WARPS,
-            [&](int place) { return link_of_stretch<BACK>(seat, side, plain, place); });
+    copy_commit();
+    copy_wait<0>(); // what nobody has asked for after the last meeting
+    real *record = block_records(team, team.count->phase) + (size_t)travel(team, BACK) * RECORD;
+    const unsigned largest = compose(
+        seat, WARPS, [&](int place) { return link_of_stretch<BACK>(seat, side, plain, place); },
+        [&](int i, int entry, real value) {
+            if (i < WARPS)
+                side.chain.before[i][entry] = value;
+            else
+                __stcg(record + entry, value);
+        });
+    if (largest > __float_as_uint(FORGOTTEN / M))
+        atomicMax(&side.memory.reach, largest);
+    __syncthreads();
+    if (own_thread() == 0 && side.memory.reach > 0)
+        atomicMax(gap_words(team, side.memory.round) + GAP_REACH, side.memory.reach);
     team_barrier(team.arrived, team.blocks, team.count->phase);
+    send_for_neighbours(team, BACK);
+}
+
+// How many blocks before a block matter to it; more than a group has: so many that nobody counted.
+INLINE int blocks_that_matter(const border_team &team, float reach)
+{
+    const float norm = M * reach; // no sum of a row is larger
+    int count = 1;
+    for (float left = norm; count <= team.group && !(left <= FORGOTTEN); count++)
+        left *= norm;
+    return count;
+}
+
+// The maps of this block's group, put together by its first block: what every block has before it, and all.  Valid after the next barrier.
+INLINE void publish_group(const border_team &team, const chain_seat &seat, bool back)
+{
+    const int first = travel(team, back), count = end_of_group(team, first) - first;
+    const real *blocks = find_records(team, block_records(team, team.count->phase - 1) + (size_t)first * RECORD, PLACE_MORE);
+    real *before = team.records + (size_t)(2 * team.blocks + first) * RECORD;
+    real *whole = team.records + (size_t)(3 * team.blocks + first / team.group) * RECORD;
+    compose(
+        seat, count, [&](int i) { return link_of_record(seat, blocks + i * RECORD); },
+        [&](int i, int entry, real value) { __stcg((i < count ? before + i * RECORD : whole) + entry, value); });
 }
 
 // After `publish`: what reaches this block, on the threads that take delta.  A function of its own, so that both directions have the same.
-static __device__ __noinline__ real find_delta(border_team team, chain_seat seat, bool back)
+static __device__ __noinline__ real find_delta(border_team team, chain_seat seat, float reach, bool back)
 {
-    const int block = travel(team, back), group = block / team.group, first = group * team.group, end = first + team.group;
-    const int last = end < (int)team.blocks ? end : (int)team.blocks;
-    const bool leads = block == first;
-    const real *blocks = fetch_records(team, block_records(team, team.count->phase - 1) + (size_t)first * RECORD, (leads ? last : block) - first, 0);
-    const real *groups = nullptr;
-    __syncthreads();
-    if (team.group < (int)team.blocks) {
-        real *all = team.records + (size_t)2 * team.blocks * RECORD;
-        if (leads)
-            compose(seat, all + (size_t)group * RECORD, last - first, [&](int i) { return link_of_record(seat, blocks + i * RECORD); });
+    const int block = travel(team, back), group = block / team.group, matter = blocks_that_matter(team, reach);
+    const bool near = matter <= team.group || team.group >= (int)team.blocks;
+    const real *maps = block_records(team, team.count->phase - 1), *own = team.records + (size_t)(2 * team.blocks + block) * RECORD;
+    int count = near ? (matter < block ? matter : block) : group, place = count > 1 ? PLACE_MORE : PLACE_BEFORE;
+    receive_records();
+    if (!near) {
+        if (block == group * team.group)
+            publish_group(team, seat, back);
         team_barrier(team.arrived, team.blocks, team.count->phase);
-        groups = fetch_records(team, all, group, team.group);
-        __syncthreads();
+        maps = team.records + (size_t)3 * team.blocks * RECORD;
+        place = PLACE_GROUPS;
+        send_for_records(team, own, 1, PLACE_GROUPS + count);
+    } else {
+        maps += (size_t)(block - count) * RECORD;
+    }
+    if (!near || count > 1) {
+        send_for_records(team, maps, count, place);
+        receive_records();
     }
     if (!takes_delta())
         return 0;
-    const int before = groups != nullptr ? group : 0;
-    return send_along(seat, 0, before + block - first, true, [&](int i) {
-        return link_of_record(seat, i < before ? groups + i * RECORD : blocks + (i - before) * RECORD);
-    });
+    maps = find_records(team, maps, place);
+    own = find_records(team, own, PLACE_GROUPS + count);
+    return send_along(seat, 0, near ? count : count + 1, true, [&](int i) { return link_of_record(seat, i < count ? maps + i * RECORD : own); });
 }
 
-// After `publish`: correct every `in` of this block.  mend(place, m, in): what to take where `in` is not a number.
-template <bool BACK, class mending> INLINE void correct_starts(const border_side &side, bool plain, mending mend)
+// Number m of what a correction becomes on its way to a stretch.  What a closed stretch does not hand on counts as nothing, whatever it is.
+INLINE real carried(const real *before, const real *delta, int m)
+{
+    real sum = before[MATRIX + m];
+#if NEWTON
+#pragma unroll
+    for (int j = 0; j < M; j++)
+        sum += before[m * MS + j] != 0 ? before[m * MS + j] * delta[j] : real(0);
+#else
+    sum += before[m] != 0 ? before[m] * delta[m] : real(0);
+#endif
+    return sum;
+}
+
+// After `publish`: correct every `in` of this block.  reach: see border_gap.  mend(place, m, in): what to take where `in` is not a number.
+template <bool BACK, class mending> INLINE void correct_starts(const border_side &side, float reach, mending mend)
 {
     border_memory &border = side.memory;
-    const border_team &team = side.team;
-    const chain_seat seat = take_seat(side.chain);
-    const real delta = find_delta(team, seat, BACK);
-    if (takes_delta()) {
-        const bool mine = seat.row < M && seat.slot == 0;
-        send_along(seat, delta, WARPS, true, [&](int place) { return link_of_stretch<BACK>(seat, side, plain, place); },
-                   [&](int place, real value) {
-                       if (mine)
-                           side.chain.delta[place][seat.row] = value;
-                   });
-    }
+    chain_memory &chain = side.chain;
+    const chain_seat seat = take_seat(chain);
+    const real delta = find_delta(side.team, seat, reach, BACK);
+    if (takes_delta() && seat.row < M && seat.slot == 0)
+        chain.delta[seat.row] = delta;
     __syncthreads();
     for (int i = own_thread(); i < WARPS * M; i += THREADS) {
         const int place = i / M, m = i % M;
-        const real sum = border.in[place][m] + side.chain.delta[place][m], in = is_finite(sum) ? sum : mend(place, m, sum);
+        const real sum = border.in[place][m] + carried(chain.before[place], chain.delta, m), in = is_finite(sum) ? sum : mend(place, m, sum);
         border.in[place][m] = in;
         if (place == 0)
-            tell_start(team, BACK, m, in);
+            tell_start(side.team, BACK, m, in);
     }
     __syncthreads();
 }

@@ -44,7 +44,8 @@ template <int MATRIX_AT> INLINE real dot_row(const worker &me, int n, const real
     return even + odd;
 }
 
-// e_t = x_t - B z_t, the squares, and the direct part of the adjoint, -weight B^T e_t; t = first+1 .. last.
+// e_t = x_t - B z_t, the squares, and the direct part of the adjoint, -weight B^T e_t; t = first+1 .. last.  The latter stands with moment t - 1: with t it would
+// overwrite the teacher of the stretch after this one, which may belong to another block and be under way.
 INLINE double find_errors(const solve_problem &p, const worker &me, const stretch &here, size_t sequence)
 {
     const size_t base = sequence * (p.T + 1);
@@ -81,7 +82,7 @@ INLINE double find_errors(const solve_problem &p, const worker &me, const stretc
                 for (int k = 0; k < 4; k++)
                     sum.a[k] -= weight * e * B.a[k];
             }
-            store4(row + AT_TEACHER + 4 * q, sum);
+            store4(row - ROW + AT_TEACHER + 4 * q, sum);
         }
     }
     __syncwarp();

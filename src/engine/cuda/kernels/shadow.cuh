@@ -78,6 +78,13 @@ INLINE void follow(const solve_problem &p, const worker &me, const block_work &w
     real *J = nullptr, *X = kept_room().tangent[warp];
 #endif
     tangent_begin(derivative, me.lane, me.staged, J, X);
+#if KEEPS_START
+    tangent_start &start = memory.start[wanted < WARPS ? warp : WARPS];
+    const int seat = me.lane % TANGENT_LANES;
+    if (passes % START_LASTS != 0)
+        tangent_recall_start(derivative, start, seat, strength.at(here.first));
+    __syncwarp();
+#endif
     for (unsigned i = 0; i < longest;) {
         unsigned words[WATCHED] = {}, masks[MASKS], ready;
         while ((ready = look_out(behind, passes * steps + i + 1, i < steps ? steps - i : 0, me.lane, words)) == 0)
@@ -89,10 +96,14 @@ INLINE void follow(const solve_problem &p, const worker &me, const block_work &w
                 masks[k] = __shfl_sync(ALL_LANES, words[k / TANGENT_LANES], (int)j * MASKS + k % TANGENT_LANES, TANGENT_LANES);
             if (acts)
                 tangent_turn(derivative, me.staged, masks, strength.at(here.first + (int)i));
+#if KEEPS_START
+            if (acts && i == 0)
+                tangent_keep_start(derivative, start, seat);
+#endif
             tangent_advance(derivative, acts);
         }
-        if (i <= steps && me.lane % TANGENT_LANES == 0)
-            leave_near(&behind.read, 0, passes * steps + i);
+        if (me.lane % TANGENT_LANES == 0)
+            leave_near(&behind.read, 0, passes * steps + (i < steps ? i : steps));
     }
     if (wanted < WARPS)
         tangent_end(derivative, X);

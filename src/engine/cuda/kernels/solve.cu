@@ -39,7 +39,7 @@ union alignas(16) phase_memory {
 INLINE border_team team_of(const solve_problem &p, const block_work &work)
 {
     const size_t replica = work.replica;
-    return {p.records + replica * 3 * p.blocks * RECORD,
+    return {p.records + replica * 4 * p.blocks * RECORD,
             p.starts + replica * 2 * p.blocks * M * WORDS,
             p.arrived + replica * MEETING_WORDS,
             p.staged ? SHARED_BYTES : 0,
@@ -192,7 +192,6 @@ INLINE bool try_forward(const solve_problem &p, const block_work &work)
     if (own_thread() == 0) {
         now.followed += !(now.jump <= p.freeze);
         now.iterations++;
-        now.round = kept_room().count.round - 1;
         now.open = open;
     }
     __syncthreads();
@@ -209,7 +208,7 @@ INLINE bool meets(real jump, real limit)
 INLINE bool look_forward(const solve_problem &p, const block_work &work)
 {
     progress &now = kept_room().forward;
-    const border_gap gap = gap_of(team_of(p, work), now.round);
+    const border_gap gap = gap_of(team_of(p, work), kept_room().border[false].round);
     const real limit = allowed(gap, p.tolerance, 0);
     const bool done = meets(gap.jump, limit) || now.iterations >= p.max_iterations + p.fallback;
     if (!done && now.open)
@@ -219,6 +218,7 @@ INLINE bool look_forward(const solve_problem &p, const block_work &work)
         now.before = now.iterations > 1 ? now.jump : real(0);
         now.jump = gap.jump;
         now.allowed = limit;
+        now.reach = gap.reach;
         now.open = false;
     }
     __syncthreads();
@@ -246,7 +246,7 @@ INLINE void solve_forward(const solve_problem &p, const block_work &work)
         if (over == 1) // what it left may be anything: from the teacher again, then ends are handed on as they are, which is exact after `chunks` passes
             begin(p, work, false);
         else
-            correct_starts<false>(side_of(p, work, false), over > 0, [&](int place, int m, real) {
+            correct_starts<false>(side_of(p, work, false), kept.forward.reach, [&](int place, int m, real) {
                 const stretch here = stretch_of(p, work, place);
                 return here.works ? p.rows[(find_sequence(p, work, here) * (p.T + 1) + here.first) * ROW + AT_TEACHER + m] : real(0);
             });
@@ -284,7 +284,7 @@ INLINE void go_forward(const solve_problem &p, const block_work &work)
 // Whether the last pass of the adjoint was exact.
 INLINE bool exact_backward(const solve_problem &p, const block_work &work)
 {
-    const border_gap gap = gap_of(team_of(p, work), kept_room().count.round - 1);
+    const border_gap gap = gap_of(team_of(p, work), kept_room().border[true].round);
     return gap.jump <= allowed(gap, 0, 10 * p.tolerance);
 }
 
@@ -302,7 +302,7 @@ INLINE bool finish(const solve_problem &p, const block_work &work, int rounds)
             facts[FACT_CONVERGED] = meets(forward.jump, forward.allowed) && forward.iterations <= p.max_iterations;
         }
         facts[FACT_ROUNDS_BACK] = rounds;
-        facts[FACT_JUMP_BACK] = gap_of(team_of(p, work), kept_room().count.round - 1).jump;
+        facts[FACT_JUMP_BACK] = gap_of(team_of(p, work), kept_room().border[true].round).jump;
     }
     return (exact_backward(p, work) && !(HASTY && rounds == 2)) || rounds > p.chunks;
 }
@@ -335,7 +335,7 @@ INLINE void solve_all(const solve_problem &p, const block_work &work)
             finish(p, work, rounds + 1);
             return;
         }
-        correct_starts<true>(side_of(p, work, true), false, [](int, int, real in) { return in; });
+        correct_starts<true>(side_of(p, work, true), gap_of(team_of(p, work), kept.border[true].round).reach, [](int, int, real in) { return in; });
     }
 }
 #endif

@@ -281,7 +281,7 @@ INLINE void run_backward(const solve_problem &p, const worker &me, const stretch
         none[k] = 0;
     for (int i = 0; i <= AHEAD; i++) {
         send_for_masks(me, masks_in - i * MASKS, here.last - i, here.last - i > here.first);
-        send_for(me, mine - i * ROW + AT_TEACHER, here.last - i, here.last - i > here.first);
+        send_for(me, mine - (1 + i) * ROW + AT_TEACHER, here.last - i, here.last - i > here.first);
     }
     for (int t = here.last; t > here.first; t--, mine -= ROW, masks_in -= MASKS) {
         receive(me, t, next);
@@ -319,7 +319,7 @@ INLINE void run_backward(const solve_problem &p, const worker &me, const stretch
 #endif
         const bool wanted = t - 1 - AHEAD > here.first; // all lanes are past reading this slot, since the barrier of `force` or here
         send_for_masks(me, masks_in - (1 + AHEAD) * MASKS, t - 1 - AHEAD, wanted);
-        send_for(me, mine - (1 + AHEAD) * ROW + AT_TEACHER, t - 1 - AHEAD, wanted);
+        send_for(me, mine - (2 + AHEAD) * ROW + AT_TEACHER, t - 1 - AHEAD, wanted);
     }
     copy_wait<0>();
     __syncwarp();

@@ -10,7 +10,8 @@
 
 #define MS (MP % 8 == 0 ? MP + 4 : MP) // from row to row of a matrix in shared memory; quads of different rows lie in different banks
 
-// Three ways, each of which has struct tangent and tangent_begin, _fill, _switch, _advance, _end:
+// Three ways, each of which has struct tangent and tangent_begin, _fill, _switch, _advance, _end; and tangent_keep, _recall, which keep J of a moment in
+// START_J numbers:
 // all of J in the registers of every lane;
 #define WHOLE_J (M <= 16 && M * M * REGISTERS_PER_REAL <= 64)
 // by tensor cores, a warp for every stretch, where the weights of a step leave room for so many warps; not on sm_80, where registers spill;
@@ -32,6 +33,15 @@
 #else
 #include "tangent_tiles.cuh"
 #endif
+
+// Half of all units are on, so that J of a stretch's first step takes as long as that of many later ones.  It is kept for the next pass, whose
+// trajectory is nearly the same, where that takes little memory.
+#define KEEPS_START (M <= 16)
+#define START_LASTS 8 // passes, after which it is found anew, because every switch leaves its rounding
+struct alignas(16) tangent_start {
+    real J[START_J];
+    unsigned masks[MASKS];
+};
 
 INLINE void tangent_reset(tangent &t, const real *pack, real strength)
 {
@@ -71,6 +81,25 @@ template <int WIDE> INLINE void tangent_catch_up(tangent &t, const real *pack, c
 #pragma unroll
     for (int k = 0; k < MASKS; k++)
         t.masks[k] = masks[k];
+}
+
+// seat: this lane's number in its group.
+INLINE void tangent_keep_start(const tangent &t, tangent_start &start, int seat)
+{
+    tangent_keep(t, start.J, seat);
+    if (seat == 0)
+#pragma unroll
+        for (int k = 0; k < MASKS; k++)
+            start.masks[k] = t.masks[k];
+}
+
+INLINE void tangent_recall_start(tangent &t, const tangent_start &start, int seat, real strength)
+{
+    tangent_recall(t, start.J, seat);
+    t.strength = strength;
+#pragma unroll
+    for (int k = 0; k < MASKS; k++)
+        t.masks[k] = start.masks[k];
 }
 
 // Bring J to the masks and the strength of this step.

@@ -85,6 +85,22 @@ INLINE void tangent_switch(tangent &t, const real *, int unit, real sign)
     }
 }
 
+#define START_J (32 * 2 * EIGHTS * EIGHTS)
+
+INLINE void tangent_keep(const tangent &t, real *J, int seat)
+{
+#pragma unroll
+    for (int i = 0; i < 2 * EIGHTS * EIGHTS; i++)
+        J[32 * i + seat] = t.J[i / 2 / EIGHTS][i / 2 % EIGHTS][i % 2];
+}
+
+INLINE void tangent_recall(tangent &t, const real *J, int seat)
+{
+#pragma unroll
+    for (int i = 0; i < 2 * EIGHTS * EIGHTS; i++)
+        t.J[i / 2 / EIGHTS][i / 2 % EIGHTS][i % 2] = J[32 * i + seat];
+}
+
 // The nearest number of 11 digits.
 INLINE unsigned high_part(real a)
 {

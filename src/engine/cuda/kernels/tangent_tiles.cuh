@@ -132,6 +132,26 @@ INLINE void tangent_switch(tangent &t, const real *pack, int unit, real sign)
     }
 }
 
+#define START_J (TANGENT_LANES * 4 * TILE_ROWS)
+
+INLINE void tangent_keep(const tangent &t, real *J, int seat)
+{
+#pragma unroll
+    for (int r = 0; r < TILE_ROWS; r++)
+        store4(J + 4 * (r * TANGENT_LANES + seat), real4{t.jacobian.a[r][0], t.jacobian.a[r][1], t.jacobian.a[r][2], t.jacobian.a[r][3]});
+}
+
+INLINE void tangent_recall(tangent &t, const real *J, int seat)
+{
+#pragma unroll
+    for (int r = 0; r < TILE_ROWS; r++) {
+        const real4 four = load4(J + 4 * (r * TANGENT_LANES + seat));
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            t.jacobian.a[r][k] = four.a[k];
+    }
+}
+
 // X <- J X.
 INLINE void tangent_advance(tangent &t, bool acts)
 {

@@ -50,6 +50,23 @@ INLINE void tangent_switch(tangent &t, const real *pack, int unit, real sign)
             t.jacobian[i][j] += w[i] * row[j];
 }
 
+#define START_J (M * M)
+
+INLINE void tangent_keep(const tangent &t, real *J, int seat)
+{
+    if (seat == 0)
+#pragma unroll
+        for (int i = 0; i < M * M; i++)
+            J[i] = t.jacobian[i / M][i % M];
+}
+
+INLINE void tangent_recall(tangent &t, const real *J, int)
+{
+#pragma unroll
+    for (int i = 0; i < M * M; i++)
+        t.jacobian[i / M][i % M] = J[i];
+}
+
 // X <- J X.
 INLINE void tangent_advance(tangent &t, bool acts)
 {

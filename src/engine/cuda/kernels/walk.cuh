@@ -10,7 +10,7 @@
 // What is kept of one moment t.
 #define AT_Z       0             // z_t
 #define AT_FORCED  MP            // z~_t
-#define AT_TEACHER (2 * MP)      // z-bar_t; later the direct part of v_t
+#define AT_TEACHER (2 * MP)      // z-bar_t; later the direct part of v_{t+1}, so that a stretch writes where it alone has read
 #define AT_V       (3 * MP)      // dloss / dz_t
 #define AT_GUESS   AT_V          // before that, z_t as deer.cu found it
 #define AT_W       (4 * MP)      // dloss / dz~_t
@@ -25,7 +25,7 @@ struct solve_problem { // mirrored in solver.c
     int flow; // teacher: 1 flow, 0 stop
     int replicas;
     int group;                       // blocks of a group of the team
-    int staged;                      // 1: the records of a group and of all groups fit into shared memory behind the rest
+    int staged;                      // 1: one record and those of a group and of all groups fit into shared memory behind the rest
     int fallback;                    // passes after max_iterations, in which ends are handed on as they are
     real alpha, tolerance;
     real freeze;                     // jump below which border matrices are not renewed
@@ -36,7 +36,7 @@ struct solve_problem { // mirrored in solver.c
     real *rows;                      // (replicas, batch, T+1, ROW)
     unsigned *masks;                 // (replicas, batch, T, MASKS)
     real *hidden, *delta;            // (replicas, batch, T, LP), when KEEP_HIDDEN: phi, and dloss/dphi
-    real *records;                   // (replicas, 3 blocks, RECORD)
+    real *records;                   // (replicas, 4 blocks, RECORD)
     unsigned long long *starts;      // (replicas, 2, blocks, M, WORDS), zero between launches
     real *partial;                   // (replicas, blocks, SUMS)
     double *squares;                 // (replicas, blocks)
@@ -110,8 +110,8 @@ struct progress { // of the passes forward; the first thread keeps it
     int iterations, followed; // followed: those with shadows
     real before, jump;        // of the comparison before the last, 0: none, and of the last
     real allowed;
-    unsigned round; // the last comparison
-    bool open;      // nobody has looked at it yet
+    float reach; // of the maps, see border_gap
+    bool open;   // nobody has looked at the last comparison yet
 };
 
 // What outlives the sums, for the case that the adjoint has to go on after them.
@@ -129,6 +129,9 @@ struct alignas(16) kept_memory {
 struct alignas(16) walk_memory {
     warp_memory warp[WARPS];
     chain_memory chain;
+#if SHADOWS && KEEPS_START
+    tangent_start start[WARPS + 1]; // of each warp's stretch; the last one: of lanes without a stretch
+#endif
 #if SHADOWS && TILES
     real jacobian[WARPS + 1][MATRIX]; // the last one: of lanes without a stretch
 #endif
