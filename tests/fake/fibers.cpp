@@ -89,7 +89,7 @@ struct fiber {
     unsigned generation;  /* of that barrier, when it began to wait */
     bool ended;
     bool yielded; /* and nothing has happened since that it may wait for */
-    void *stack; /* STACK bytes */
+    void *stack;  /* STACK bytes */
     size_t stack_bytes;
     void *fake_stack; /* AddressSanitizer's */
     void *sanitizer;  /* ThreadSanitizer's fiber */
@@ -112,13 +112,14 @@ UNSEEN static bool is_late(unsigned i)
     return i - late_first < late_count;
 }
 
-/* The next fiber in the ring that can go on and is late, or else is not and has not yielded; the current one last.
- * fiber_count: there is none. */
+/* The next fiber in the ring that can go on and is late, or else is not and has not yielded; the current one
+ * last. fiber_count: there is none. */
 UNSEEN static unsigned next_of(bool late)
 {
+    unsigned i = current;
     for (unsigned k = 1; k <= fiber_count; k++) {
-        const unsigned i = (current + k) % fiber_count;
-        if (can_go_on(fibers[i]) && is_late(i) == late && (late || late_count == 0 || !fibers[i].yielded))
+        i = i + 1 < fiber_count ? i + 1 : 0; /* no division: rings are long, and mostly wait */
+        if (is_late(i) == late && (late || late_count == 0 || !fibers[i].yielded) && can_go_on(fibers[i]))
             return i;
     }
     return fiber_count;
