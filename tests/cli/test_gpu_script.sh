@@ -52,15 +52,15 @@ put bin/antler <<'END'
 case $1 in
 info) echo "a GPU" ;;
 train)
-    name=stopped
-    [[ $* != *name=whole* ]] || name=whole
+    [[ $* =~ name=([a-z]+) ]] && name=${BASH_REMATCH[1]}
     for run in 001 002; do mkdir -p "Results/experiment/$name/$run/checkpoints"; done
     if [[ $name = stopped && $* != *Results/experiment* ]]; then
         trap 'echo "go on with --resume"; exit 0' TERM
         touch Results/experiment/stopped/001/checkpoints/update-0000005000.npz
         while sleep 0.02; do :; done
     fi
-    for run in 001 002; do echo "model $run" >"Results/experiment/$name/$run/model.npz"; done ;;
+    for run in 001 002; do echo "model $run" >"Results/experiment/$name/$run/model.npz"; done
+    [ "$name" != "${ODD:-}" ] || echo "another" >"Results/experiment/$name/002/model.npz" ;;
 esac
 END
 put cli/test_free_runs.sh <<'END'
@@ -75,10 +75,10 @@ echo "========= ERROR SUMMARY: 0 errors"
 END
 export HERE=$folder PATH=$folder/tools:$PATH LIMIT=60 JOBS=3
 
-run bash run.sh --no-sanitizer good golden interrupt free_runs nowhere
+run bash run.sh --no-sanitizer good golden interrupt crowded free_runs nowhere
 [ "$code" = 1 ] || die "one golden vector is too large, and the script ended with $code"
 [[ $out == *"
-8 passed, 1 failed" ]] || die "$out"
+9 passed, 1 failed" ]] || die "$out"
 contains "$out" "skipped  nowhere elsewhere"
 contains "$out" "a TOO LARGE"
 [[ $out == *"ok       good second"*"ok       good first"* ]] || die "the second did not overtake the first: $out"
@@ -86,6 +86,13 @@ contains "$out" "a TOO LARGE"
 first at work"*"== good second
 second at work"*"== good third"* ]] || die "the output is not in order: $out"
 [[ $out != *"ERROR SUMMARY"* ]] || die "a sanitizer ran: $out"
+
+for name in stopped three; do # a training that was resumed, one of those side by side
+    ODD=$name run bash run.sh --no-sanitizer interrupt crowded
+    [ "$code" = 1 ] && [[ $out == *"
+1 passed, 1 failed" ]] || die "$name: $code: $out"
+    contains "$out" "differ"
+done
 
 expect_ok bash run.sh --no-sanitizer second
 [[ $out == *"

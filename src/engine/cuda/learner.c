@@ -27,7 +27,7 @@ typedef struct learn_problem {
     int units, power, initial_scale, padding;
     uint64_t seed, updates;
     double noise, beta1, beta2, epsilon, start_lr, end_lr, gradient_clip, limit;
-    double mar, readout, singular;
+    double mar, readout, singular, alpha;
     ant_cu_pointer parameters, good, gradient, raw, m, v, kept, work, weights, sums, facts, arrived, update,
         outcome, tally, runs, x, s, row, start, window_x, window_s;
 } learn_problem;
@@ -150,6 +150,7 @@ static void describe(learner *l)
         .mar = s->MAR_lambda,
         .readout = s->readout_lambda,
         .singular = s->singular_lambda,
+        .alpha = s->gtf_alpha,
         .parameters = l->parameters.address,
         .good = l->good.address,
         .gradient = l->gradient.address,

@@ -187,7 +187,7 @@ INLINE real apply_link(const chain_seat &, const link &l, real value, int)
 template <class source, class sight> INLINE real send_along(const chain_seat &seat, real value, int count, bool affine, source link_at, sight see)
 {
     link next = link_at(0); // also of none: anything that can be read
-#pragma unroll 1
+#pragma unroll 2
     for (int i = 0; i < count; i++) {
         const link now = next;
         next = link_at(i + 1 < count ? i + 1 : i);

@@ -384,7 +384,7 @@ INLINE real diagonal_at(const worker &me, int m, const unsigned *masks, real a)
 #pragma unroll 2
         for (unsigned on = slope.above | slope.below; on != 0; on &= on - 1) {
             const int bit = __ffs(on) - 1, place = 4 * (m / 4 * LS + 32 * word + bit) + m % 4;
-            sum += slope_of(slope, bit) * weight<PACK_W>(me, place) * (weight<PACK_V>(me, place) - a * weight<PACK_VQ>(me, place));
+            sum += slope_of(slope, bit) * weight<PACK_W>(me, place) * (a == 0 ? weight<PACK_V>(me, place) : a == 1 ? weight<PACK_V1>(me, place) : weight<PACK_VA>(me, place));
         }
     }
     return sum;

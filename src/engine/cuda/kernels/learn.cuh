@@ -41,6 +41,7 @@ struct learn_problem { // mirrored in learner.c
     unsigned long long seed, updates;
     double noise, beta1, beta2, epsilon, start_lr, end_lr, gradient_clip, limit;
     double mar, readout, singular;
+    double alpha;            // of a shPLRNN's forcing
     real *parameters, *good; // (replicas, TOTAL)
     real *gradient, *raw;    // (replicas, TOTAL): with regularisers, and without
     double *m, *v;           // (replicas, TOTAL)

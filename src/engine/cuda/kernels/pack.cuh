@@ -79,18 +79,21 @@ INLINE void pack_pinv(const real *theta, const double *pinv, double *product, re
     }
 }
 
-// V B+ B.
-INLINE void pack_pulled(const real *theta, const double *product, real *pack)
+// V (1 - a B+ B) for the strengths of forcing that there are.
+INLINE void pack_pulled(const real *theta, const double *product, double alpha, real *pack)
 {
 #pragma unroll 1
     for (int i = threadIdx.x; i < MP * LS; i += LEARN_THREADS) {
         const int m = i / (4 * LS) * 4 + i % 4, l = i / 4 % LS;
-        double pulled = 0;
-        if (m < M && l < L)
+        double pulled = 0, whole = 0;
+        if (m < M && l < L) {
+            whole = (double)theta[THETA_V + l * M + m];
 #pragma unroll 4
             for (int n = 0; n < N; n++)
                 pulled += product[l * N + n] * (double)theta[THETA_B + n * M + m];
-        pack[PACK_VQ + i] = (real)pulled;
+        }
+        pack[PACK_V1 + i] = (real)(whole - pulled);
+        pack[PACK_VA + i] = (real)(whole - alpha * pulled);
     }
 }
 
@@ -112,7 +115,7 @@ INLINE void make_weights(const learn_problem &p, int replica, learn_memory &memo
         kept[KEPT_PINV + i] = pinv[i];
     pack_pinv(theta, pinv, work, pack);
     __syncthreads();
-    pack_pulled(theta, work, pack);
+    pack_pulled(theta, work, p.alpha, pack);
 }
 
 #endif

@@ -33,15 +33,16 @@
 #define PACK_A1 (PACK_b + LP)          // (MP) tanh(Abar) - 1: what is near 1 in A would round to few digits of a long memory
 #define PACK_h  (PACK_A1 + MP)          // (MP)
 #define PACK_Q  (PACK_h + MP)          // (M, MP): B+ B
-#define PACK_VQ (PACK_Q + M * MP)      // (V B+ B)^T towards units
-#define PACK_B  (PACK_VQ + MP * LS)    // (N, MP)
+#define PACK_V1 (PACK_Q + M * MP)      // (V (1 - a B+ B))^T towards units: a = 1
+#define PACK_VA (PACK_V1 + MP * LS)    // a = alpha
+#define PACK_B  (PACK_VA + MP * LS)    // (N, MP)
 #define PACK_P  (PACK_B + N * MP)      // (N, MP): B+ transposed
 #define PACK_C  (PACK_P + N * MP)      // (K, MP): C transposed
 #define PACK_1  (PACK_C + K * MP)      // the number one, then padding
 #define PACK    (PACK_1 + 4)           // reals of one replica; a multiple of 4
 
 // What every step reads is copied into shared memory: V and W, B+ B where a lane has one row, and with border matrices everything.
-#define STAGE_COUNT (NEWTON ? PACK : M <= 32 ? PACK_VQ : PACK_b)
+#define STAGE_COUNT (NEWTON ? PACK : M <= 32 ? PACK_V1 : PACK_b)
 #define STAGED_PACK (STAGE_COUNT * (REAL_BITS / 8) <= 140 * 1024)
 
 // Weights stay in registers where they fit beside the rest: those towards units and those towards rows.

@@ -43,13 +43,19 @@ struct alignas(16) tangent_start {
     unsigned masks[MASKS];
 };
 
+// Where V (1 - a B+ B) stands.
+INLINE int pulled_place(real strength)
+{
+    return strength == 0 ? PACK_V : strength == 1 ? PACK_V1 : PACK_VA;
+}
+
 INLINE void tangent_reset(tangent &t, const real *pack, real strength)
 {
-    t.strength = strength;
+    t.pulled = pulled_place(strength);
 #pragma unroll
     for (int k = 0; k < MASKS; k++)
         t.masks[k] = 0;
-    tangent_fill(t, pack);
+    tangent_fill(t, pack, strength);
 }
 
 // All units that differ between the masks and those that J stands for.  One of each of WIDE words at a time, so
@@ -96,7 +102,7 @@ INLINE void tangent_keep_start(const tangent &t, tangent_start &start, int seat)
 INLINE void tangent_recall_start(tangent &t, const tangent_start &start, int seat, real strength)
 {
     tangent_recall(t, start.J, seat);
-    t.strength = strength;
+    t.pulled = pulled_place(strength);
 #pragma unroll
     for (int k = 0; k < MASKS; k++)
         t.masks[k] = start.masks[k];
@@ -106,7 +112,7 @@ INLINE void tangent_recall_start(tangent &t, const tangent_start &start, int sea
 INLINE void tangent_turn(tangent &t, const real *pack, const unsigned (&masks)[MASKS], real strength)
 {
     constexpr int many = MASKS < 4 ? MASKS : 4, few = TENSOR ? 1 : many; // groups of lanes that share a warp switch side by side
-    if (strength != t.strength) {
+    if (t.pulled != pulled_place(strength)) {
         tangent_reset(t, pack, strength);
         if (few < many)
             tangent_catch_up<many>(t, pack, masks);

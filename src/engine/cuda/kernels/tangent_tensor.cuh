@@ -22,7 +22,7 @@ struct tangent {
     real J[EIGHTS][EIGHTS][2]; // [j][t][k]: J of row 8 j + g and column 8 t + 2 q + k
     real X[EIGHTS][4];         // [t][2 h + k]: X of row 8 t + 2 q + k and column g + 8 h
     unsigned masks[MASKS];     // that J stands for
-    real strength;             // a, that it stands for
+    int pulled;                // where V (1 - a B+ B) stands, for the a that it stands for
 };
 
 INLINE tensor_place find_place(int lane, const real *pack)
@@ -43,7 +43,7 @@ INLINE tensor_place find_place(int lane, const real *pack)
 INLINE void tangent_begin(tangent &t, int lane, const real *pack, real *, real *)
 {
     t.at = find_place(lane, pack);
-    t.strength = -1; // of no step: the first one resets
+    t.pulled = -1; // of no step: the first one resets
 #pragma unroll
     for (int i = 0; i < 4 * EIGHTS; i++) {
         const int row = 8 * (i / 4) + lane % 4 * 2 + i % 2, column = lane / 4 + 8 * (i / 2 % 2);
@@ -51,7 +51,7 @@ INLINE void tangent_begin(tangent &t, int lane, const real *pack, real *, real *
     }
 }
 
-INLINE void tangent_fill(tangent &t, const real *pack)
+INLINE void tangent_fill(tangent &t, const real *pack, real strength)
 {
     const int lane = t.at.lane;
 #pragma unroll
@@ -59,7 +59,7 @@ INLINE void tangent_fill(tangent &t, const real *pack)
         const int row = 8 * (i / 2 / EIGHTS) + lane / 4, column = 8 * (i / 2 % EIGHTS) + lane % 4 * 2 + i % 2;
         const real identity = row == column ? 1 : 0;
         t.J[i / 2 / EIGHTS][i / 2 % EIGHTS][i % 2] =
-            row < M && column < M ? (1 + pack[PACK_A1 + row]) * (identity - t.strength * pack[PACK_Q + row * MP + column]) : real(0);
+            row < M && column < M ? (1 + pack[PACK_A1 + row]) * (identity - strength * pack[PACK_Q + row * MP + column]) : real(0);
     }
 }
 
@@ -67,20 +67,17 @@ INLINE void tangent_fill(tangent &t, const real *pack)
 INLINE void tangent_switch(tangent &t, const real *, int unit, real sign)
 {
     const tensor_place &at = t.at;
-    real row[EIGHTS][2];
+    real2 row[EIGHTS];
 #pragma unroll
-    for (int k = 0; k < EIGHTS; k++) {
-        const real2 v = load2(at.column[k] + 4 * unit + PACK_V), vq = load2(at.column[k] + 4 * unit + PACK_VQ);
-        row[k][0] = v.a[0] - t.strength * vq.a[0];
-        row[k][1] = v.a[1] - t.strength * vq.a[1];
-    }
+    for (int k = 0; k < EIGHTS; k++)
+        row[k] = load2(at.column[k] + t.pulled + 4 * unit);
 #pragma unroll
     for (int j = 0; j < EIGHTS; j++) {
         const real w = sign * at.alive[j] * at.row[j][4 * unit + PACK_W];
 #pragma unroll
         for (int k = 0; k < EIGHTS; k++) {
-            t.J[j][k][0] += w * row[k][0];
-            t.J[j][k][1] += w * row[k][1];
+            t.J[j][k][0] += w * row[k].a[0];
+            t.J[j][k][1] += w * row[k].a[1];
         }
     }
 }

@@ -86,20 +86,27 @@ struct tangent {
     tile jacobian;
     tile_place at;
     real *J, *X;           // of this lane's stretch, in shared memory
+    const real *columns, *rows[TILE_ROWS]; // unit 0 of what W D V has in this lane's columns, and of W in its rows
     unsigned masks[MASKS]; // that the Jacobian stands for
-    real strength;         // a, that it stands for
+    int pulled;            // where V (1 - a B+ B) stands, for the a that it stands for
 };
 
-INLINE void tangent_begin(tangent &t, int lane, const real *, real *J, real *X)
+INLINE void tangent_begin(tangent &t, int lane, const real *pack, real *J, real *X)
 {
     t.at = find_tile(lane);
-    t.strength = -1; // of no step: the first one resets
+    t.pulled = -1; // of no step: the first one resets
+    t.columns = pack + 4 * t.at.quad * LS;
+#pragma unroll
+    for (int r = 0; r < TILE_ROWS; r++) {
+        const int wanted = t.at.row + r * TILE_STRIDE, i = M % TILE_ROWS == 0 || wanted < M ? wanted : 0;
+        t.rows[r] = pack + PACK_W + 4 * (i / 4 * LS) + i % 4;
+    }
     t.J = J;
     t.X = X;
     store_tile(X, identity_tile(t.at), t.at);
 }
 
-INLINE void tangent_fill(tangent &t, const real *pack)
+INLINE void tangent_fill(tangent &t, const real *pack, real strength)
 {
 #pragma unroll
     for (int r = 0; r < TILE_ROWS; r++) {
@@ -108,27 +115,21 @@ INLINE void tangent_fill(tangent &t, const real *pack)
         for (int k = 0; k < 4; k++) {
             const int j = 4 * t.at.quad + k;
             const real identity = i == j ? 1 : 0;
-            t.jacobian.a[r][k] = i < M && j < M ? (1 + pack[PACK_A1 + i]) * (identity - t.strength * pack[PACK_Q + i * MP + j]) : real(0);
+            t.jacobian.a[r][k] = i < M && j < M ? (1 + pack[PACK_A1 + i]) * (identity - strength * pack[PACK_Q + i * MP + j]) : real(0);
         }
     }
 }
 
 // Add `sign` times the rank-one matrix of hidden unit `unit`.
-INLINE void tangent_switch(tangent &t, const real *pack, int unit, real sign)
+INLINE void tangent_switch(tangent &t, const real *, int unit, real sign)
 {
-    const real4 v = load4(pack + PACK_V + 4 * (t.at.quad * LS + unit));
-    const real4 vq = load4(pack + PACK_VQ + 4 * (t.at.quad * LS + unit));
-    real row[4];
-#pragma unroll
-    for (int k = 0; k < 4; k++)
-        row[k] = v.a[k] - t.strength * vq.a[k];
+    const real4 row = load4(t.columns + t.pulled + 4 * unit);
 #pragma unroll
     for (int r = 0; r < TILE_ROWS; r++) {
-        const int wanted = t.at.row + r * TILE_STRIDE, i = M % TILE_ROWS == 0 || wanted < M ? wanted : 0;
-        const real w = sign * pack[PACK_W + 4 * (i / 4 * LS + unit) + i % 4];
+        const real w = sign * t.rows[r][4 * unit];
 #pragma unroll
         for (int k = 0; k < 4; k++)
-            t.jacobian.a[r][k] += w * row[k];
+            t.jacobian.a[r][k] += w * row.a[k];
     }
 }
 

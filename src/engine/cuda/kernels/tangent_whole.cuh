@@ -8,25 +8,25 @@ struct tangent {
     real jacobian[M][M];
     real column[M];        // of X
     unsigned masks[MASKS]; // that the Jacobian stands for
-    real strength;         // a, that it stands for
+    int pulled;            // where V (1 - a B+ B) stands, for the a that it stands for
 };
 
 INLINE void tangent_begin(tangent &t, int lane, const real *, real *, real *)
 {
     t.lane = lane;
-    t.strength = -1; // of no step: the first one resets
+    t.pulled = -1; // of no step: the first one resets
 #pragma unroll
     for (int i = 0; i < M; i++)
         t.column[i] = i == lane % TANGENT_LANES ? 1 : 0;
 }
 
-INLINE void tangent_fill(tangent &t, const real *pack)
+INLINE void tangent_fill(tangent &t, const real *pack, real strength)
 {
 #pragma unroll
     for (int i = 0; i < M; i++)
 #pragma unroll
         for (int j = 0; j < M; j++)
-            t.jacobian[i][j] = (1 + pack[PACK_A1 + i]) * ((i == j ? real(1) : real(0)) - t.strength * pack[PACK_Q + i * MP + j]);
+            t.jacobian[i][j] = (1 + pack[PACK_A1 + i]) * ((i == j ? real(1) : real(0)) - strength * pack[PACK_Q + i * MP + j]);
 }
 
 // Add `sign` times the rank-one matrix of hidden unit `unit`.
@@ -35,11 +35,11 @@ INLINE void tangent_switch(tangent &t, const real *pack, int unit, real sign)
     real row[MP], w[MP];
 #pragma unroll
     for (int q = 0; q < QUADS; q++) {
-        const real4 v = load4(pack + PACK_V + 4 * (q * LS + unit)), vq = load4(pack + PACK_VQ + 4 * (q * LS + unit));
+        const real4 v = load4(pack + t.pulled + 4 * (q * LS + unit));
         const real4 out = load4(pack + PACK_W + 4 * (q * LS + unit));
 #pragma unroll
         for (int k = 0; k < 4; k++) {
-            row[4 * q + k] = v.a[k] - t.strength * vq.a[k];
+            row[4 * q + k] = v.a[k];
             w[4 * q + k] = sign * out.a[k];
         }
     }
