@@ -35,7 +35,8 @@ struct alignas(16) border_memory { // shared; of one direction of travel
     real in[WARPS][MP];    // by place
     real shift[WARPS][MP]; // out less the next in
     bool closed[WARPS];    // hands nothing on: the sequence ends here
-    unsigned jump, scale;  // of this block, magnitude bits; see border_gap
+    unsigned jump, size;   // of this block, magnitude bits
+    unsigned beyond;       // see border_gap, too
     unsigned reach;        // the largest entry of its map, too
     unsigned round;        // the last comparison
 };
@@ -53,14 +54,16 @@ struct alignas(16) chain_memory {
 
 // What a team says of one comparison of ends and starts.
 struct border_gap {
-    real jump;   // the largest |out - in|
-    real scale;  // forward: the largest of those that are more than the rounding of their own stretch; backward: the largest |out|
-    float reach; // of the maps of its blocks, the largest |entry| of their X; 0: none counts
+    real jump, size; // the largest |out - in|, the largest |out|
+    real beyond;     // the largest |out - in| of those that are far more than the rounding of their own stretch, as they are where states explode
+    float reach;     // of the maps of its blocks, the largest |entry| of their X; 0: none counts
 };
+
+#define ROUNDING (16 * EPSILON) // of a stretch's end, relative to the largest number of a state
 
 // Words for the gaps of the last comparisons, and for the reach of the maps between.  The first block clears one three comparisons before it is
 // used: a barrier lies between, because two comparisons at most follow each other without one, and all have read what it was before.
-enum { GAP_JUMP, GAP_SCALE, GAP_REACH, GAP_WORDS };
+enum { GAP_JUMP, GAP_SIZE, GAP_BEYOND, GAP_REACH, GAP_WORDS };
 #define GAP_RING 8
 static_assert(1 + GAP_WORDS * GAP_RING < MEETING_WORDS, "room for the gaps, and a word for deer.cu");
 
@@ -314,13 +317,11 @@ INLINE unsigned *gap_words(const border_team &team, unsigned round)
     return team.arrived + 1 + round % GAP_RING * GAP_WORDS;
 }
 
-#define ROUNDING (16 * EPSILON) // of a stretch's end, relative to the largest number of its state
-
-// Whether a gap is finite and small enough to be rounding; magnitude bits.
+// Whether a gap is finite and not far beyond the rounding of a stretch with states of this size; magnitude bits.
 INLINE bool is_rounding(unsigned gap, unsigned size)
 {
     const float jump = __uint_as_float(gap);
-    return jump - jump == 0 && jump <= float(ROUNDING) * __uint_as_float(size);
+    return jump - jump == 0 && jump <= 8 * float(ROUNDING) * __uint_as_float(size);
 }
 
 // Compare every end with the next start: this block's shifts, and the team's gap, which can be read after the next barrier.  place: of
@@ -332,7 +333,7 @@ INLINE void compare_ends(const border_side &side, bool back, int place, const in
     const bool last = place == WARPS - 1, closed = border.closed[place];
     unsigned jump = 0, start = 0, size = 0;
     if (own_thread() == 0)
-        border.jump = border.scale = border.reach = 0;
+        border.jump = border.size = border.beyond = border.reach = 0;
     __syncthreads();
     if (!shadow) {
 #pragma unroll
@@ -352,7 +353,9 @@ INLINE void compare_ends(const border_side &side, bool back, int place, const in
         size = __reduce_max_sync(ALL_LANES, size);
         if (own_thread() % 32 == 0) {
             atomicMax(&border.jump, jump);
-            atomicMax(&border.scale, back ? size : is_rounding(jump, max(start, size)) ? 0u : jump);
+            atomicMax(&border.size, size);
+            if (!is_rounding(jump, max(start, size)))
+                atomicMax(&border.beyond, jump);
         }
     }
     __syncthreads();
@@ -360,11 +363,14 @@ INLINE void compare_ends(const border_side &side, bool back, int place, const in
         const unsigned round = border.round = team.count->round++;
         unsigned *gap = gap_words(team, round);
         atomicMax(gap + GAP_JUMP, border.jump);
-        atomicMax(gap + GAP_SCALE, border.scale);
+        atomicMax(gap + GAP_SIZE, border.size);
+        if (border.beyond > 0)
+            atomicMax(gap + GAP_BEYOND, border.beyond);
         if (team.block == 0) {
             unsigned *later = gap_words(team, round + 3);
             __stcg(later + GAP_JUMP, 0u);
-            __stcg(later + GAP_SCALE, 0u);
+            __stcg(later + GAP_SIZE, 0u);
+            __stcg(later + GAP_BEYOND, 0u);
             __stcg(later + GAP_REACH, 0u);
         }
     }
@@ -374,7 +380,15 @@ INLINE void compare_ends(const border_side &side, bool back, int place, const in
 INLINE border_gap gap_of(const border_team &team, unsigned round)
 {
     const unsigned *gap = gap_words(team, round);
-    return {real(__uint_as_float(__ldcg(gap + GAP_JUMP))), real(__uint_as_float(__ldcg(gap + GAP_SCALE))), __uint_as_float(__ldcg(gap + GAP_REACH))};
+    return {real(__uint_as_float(__ldcg(gap + GAP_JUMP))), real(__uint_as_float(__ldcg(gap + GAP_SIZE))), real(__uint_as_float(__ldcg(gap + GAP_BEYOND))),
+            __uint_as_float(__ldcg(gap + GAP_REACH))};
+}
+
+// What a gap may be: max(absolute, relative * largest |out|); rounding alone is always allowed.
+INLINE real allowed(const border_gap &gap, real absolute, real relative)
+{
+    const real share = (relative > real(ROUNDING) ? relative : real(ROUNDING)) * gap.size;
+    return share > absolute ? share : absolute;
 }
 
 // ---- Newton's step ----------------------------------------------------------------------------------------

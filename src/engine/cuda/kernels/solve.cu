@@ -186,7 +186,7 @@ INLINE bool try_forward(const solve_problem &p, const block_work &work)
     const bool renew = !(now.jump <= p.freeze); // X of nearly the same trajectory serves as well
     pass_forward(p, work, renew, now.followed);
     const real shrinks = now.jump / now.before; // by Newton's method as the square of the gap, with diagonals by a factor
-    const bool meet = NEWTON ? now.jump <= p.freeze || now.jump * shrinks * shrinks <= p.tolerance / 2 : now.jump * shrinks <= p.tolerance / 2;
+    const bool meet = NEWTON ? now.jump <= p.freeze || now.jump * shrinks * shrinks <= now.allowed / 2 : now.jump * shrinks <= now.allowed / 2;
     const bool open = (meet || HASTY) && now.iterations < p.max_iterations;
     __syncthreads();
     if (own_thread() == 0) {
@@ -209,14 +209,16 @@ INLINE bool look_forward(const solve_problem &p, const block_work &work)
 {
     progress &now = kept_room().forward;
     const border_gap gap = gap_of(team_of(p, work), kept_room().border[false].round);
-    const bool done = meets(gap.scale, p.tolerance) || now.iterations >= p.max_iterations + p.fallback;
+    const real limit = allowed(gap, p.tolerance, 0);
+    const bool met = meets(gap.jump, limit) && gap.beyond <= p.tolerance, done = met || now.iterations >= p.max_iterations + p.fallback;
     if (!done && now.open)
         return false;
     __syncthreads();
     if (own_thread() == 0) {
         now.before = now.iterations > 1 ? now.jump : real(0);
-        now.jump = gap.scale;
-        now.last = gap.jump;
+        now.jump = gap.jump;
+        now.allowed = limit;
+        now.met = met;
         now.reach = gap.reach;
         now.open = false;
     }
@@ -284,8 +286,7 @@ INLINE void go_forward(const solve_problem &p, const block_work &work)
 INLINE bool exact_backward(const solve_problem &p, const block_work &work)
 {
     const border_gap gap = gap_of(team_of(p, work), kept_room().border[true].round);
-    const real limit = 10 * p.tolerance > real(ROUNDING) ? 10 * p.tolerance : real(ROUNDING);
-    return meets(gap.jump, limit * gap.scale);
+    return meets(gap.jump, allowed(gap, 0, 10 * p.tolerance));
 }
 
 // Sums, and a look at the last pass of the adjoint; whether nothing is left to do.
@@ -298,8 +299,8 @@ INLINE bool finish(const solve_problem &p, const block_work &work, int rounds)
         double *facts = p.facts + FACTS * work.replica;
         if (!GUESSED) {
             facts[FACT_ITERATIONS] = forward.iterations;
-            facts[FACT_LAST_JUMP] = forward.last;
-            facts[FACT_CONVERGED] = meets(forward.jump, p.tolerance) && forward.iterations <= p.max_iterations;
+            facts[FACT_LAST_JUMP] = forward.jump;
+            facts[FACT_CONVERGED] = forward.met && forward.iterations <= p.max_iterations;
         }
         facts[FACT_ROUNDS_BACK] = rounds;
         facts[FACT_JUMP_BACK] = gap_of(team_of(p, work), kept_room().border[true].round).jump;
@@ -313,7 +314,7 @@ INLINE void solve_all(const solve_problem &p, const block_work &work)
 {
     kept_memory &kept = kept_room();
     if (own_thread() == 0)
-        kept.forward = {0, 0, 0, 1 / real(0), 0, 0, false};
+        kept.forward = {0, 0, 0, 1 / real(0), 0, false, 0, false};
     if (own_thread() < WARPS)
         kept.stretches[own_thread()] = find_stretch(p, work.first + own_thread(), work.items);
     __syncthreads();
