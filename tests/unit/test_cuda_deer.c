@@ -210,6 +210,19 @@ static void shooting_is_lost_and_recovers(void **state)
     CHECK_NEAR(f.gradient, 0.0, 1e-9);
 }
 
+/* An orbit that explodes: gaps are judged by the size of their own stretch, not of what comes later. */
+static void early_gaps_do_not_hide(void **state)
+{
+    (void)state;
+    const shape c = {3, 2, 8, 0, 0, false, 16, 1, 0, ANTLER_SOLVER_SHOOTING, F64, ""};
+    antler_settings s = settings_of(&c);
+    s.gtf_alpha = 0.0;
+    const found f = solve(s, &c, ANTLER_DEVICE_CUDA, 20.0);
+    assert_int_equal(f.status, ANTLER_OK);
+    CHECK_NEAR(f.states, 0.0, 1e-9);
+    CHECK_NEAR(f.gradient, 0.0, 1e-9);
+}
+
 /* Whole updates of two runs: the same parameters, losses and logged iterations. */
 static void trains_like_the_cpu(antler_settings s, size_t dim, size_t inputs, double tolerance)
 {
@@ -254,9 +267,13 @@ static void training(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_iterations_and_answer),    cmocka_unit_test(other_first_guesses),
-        cmocka_unit_test(gives_up_like_the_cpu),         cmocka_unit_test(is_lost_like_the_cpu),
-        cmocka_unit_test(shooting_is_lost_and_recovers), cmocka_unit_test(training),
+        cmocka_unit_test(same_iterations_and_answer),
+        cmocka_unit_test(other_first_guesses),
+        cmocka_unit_test(gives_up_like_the_cpu),
+        cmocka_unit_test(is_lost_like_the_cpu),
+        cmocka_unit_test(shooting_is_lost_and_recovers),
+        cmocka_unit_test(early_gaps_do_not_hide),
+        cmocka_unit_test(training),
     };
     return cmocka_run_group_tests(tests, use_five, NULL);
 }

@@ -38,6 +38,21 @@ static void same_as_cpu(void **state)
                                   .choice = "sequential on the GPU"});
 }
 
+/* As many latent units as variables, and singular values that count. */
+static void same_as_cpu_with_square_readout(void **state)
+{
+    (void)state;
+    antler_settings s = plain_settings();
+    s.singular_lambda = 0.1;
+    compare_with_cpu((comparison){.settings = s,
+                                  .rows = 90,
+                                  .dim = 3,
+                                  .run = 2,
+                                  .tolerance = 1e-10,
+                                  .agreement = 1e-11,
+                                  .choice = "sequential on the GPU"});
+}
+
 static void same_as_cpu_in_stretches(void **state)
 {
     (void)state;
@@ -285,6 +300,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_as_cpu),
+        cmocka_unit_test(same_as_cpu_with_square_readout),
         cmocka_unit_test(same_as_cpu_in_stretches),
         cmocka_unit_test(same_as_cpu_in_stretches_of_a_larger_model),
         cmocka_unit_test(same_as_cpu_in_float),

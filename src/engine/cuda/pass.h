@@ -20,7 +20,7 @@ enum {
     ANT_CUDA_FACT_FALLBACKS
 };
 enum { ANT_CUDA_FACTS = 8 };
-enum { ANT_CUDA_MEETING_WORDS = 32 };
+enum { ANT_CUDA_MEETING_WORDS = 64 };
 
 /* What the learner owns and every pass sees, on the device. */
 typedef struct ant_cuda_place {

@@ -36,6 +36,7 @@ struct alignas(16) border_memory { // shared; of one direction of travel
     real shift[WARPS][MP]; // out less the next in
     bool closed[WARPS];    // hands nothing on: the sequence ends here
     unsigned jump, size;   // of this block, magnitude bits
+    unsigned beyond;       // see border_gap, too
     unsigned reach;        // the largest entry of its map, too
     unsigned round;        // the last comparison
 };
@@ -51,16 +52,18 @@ struct alignas(16) chain_memory {
     real delta[MP];             // of the first one
 };
 
-// What a team says of one comparison of ends and starts: the largest |out - in| and the largest |out|; and of the maps of its blocks, the largest
-// |entry| of their X, or 0 where none counts.
+// What a team says of one comparison of ends and starts.
 struct border_gap {
-    real jump, size;
-    float reach;
+    real jump, size; // the largest |out - in|, the largest |out|
+    real beyond;     // the largest |out - in| of those that are far more than the rounding of their own stretch, as they are where states explode
+    float reach;     // of the maps of its blocks, the largest |entry| of their X; 0: none counts
 };
+
+#define ROUNDING (16 * EPSILON) // of a stretch's end, relative to the largest number of a state
 
 // Words for the gaps of the last comparisons, and for the reach of the maps between.  The first block clears one three comparisons before it is
 // used: a barrier lies between, because two comparisons at most follow each other without one, and all have read what it was before.
-enum { GAP_JUMP, GAP_SIZE, GAP_REACH, GAP_WORDS };
+enum { GAP_JUMP, GAP_SIZE, GAP_BEYOND, GAP_REACH, GAP_WORDS };
 #define GAP_RING 8
 static_assert(1 + GAP_WORDS * GAP_RING < MEETING_WORDS, "room for the gaps, and a word for deer.cu");
 
@@ -314,6 +317,13 @@ INLINE unsigned *gap_words(const border_team &team, unsigned round)
     return team.arrived + 1 + round % GAP_RING * GAP_WORDS;
 }
 
+// Whether a gap is finite and not far beyond the rounding of a stretch with states of this size; magnitude bits.
+INLINE bool is_rounding(unsigned gap, unsigned size)
+{
+    const float jump = __uint_as_float(gap);
+    return jump - jump == 0 && jump <= 8 * float(ROUNDING) * __uint_as_float(size);
+}
+
 // Compare every end with the next start: this block's shifts, and the team's gap, which can be read after the next barrier.  place: of
 // this warp's stretch; out: its end; rows: none for a shadow.
 INLINE void compare_ends(const border_side &side, bool back, int place, const int (&row)[ROW_BLOCKS], const real (&out)[ROW_BLOCKS], bool shadow)
@@ -321,9 +331,9 @@ INLINE void compare_ends(const border_side &side, bool back, int place, const in
     border_memory &border = side.memory;
     const border_team &team = side.team;
     const bool last = place == WARPS - 1, closed = border.closed[place];
-    unsigned jump = 0, size = 0;
+    unsigned jump = 0, start = 0, size = 0;
     if (own_thread() == 0)
-        border.jump = border.size = border.reach = 0;
+        border.jump = border.size = border.beyond = border.reach = 0;
     __syncthreads();
     if (!shadow) {
 #pragma unroll
@@ -335,13 +345,17 @@ INLINE void compare_ends(const border_side &side, bool back, int place, const in
                 const real gap = closed ? real(0) : out[k] - next;
                 border.shift[place][row[k]] = gap;
                 jump = max(jump, magnitude_bits(gap));
+                start = max(start, magnitude_bits(border.in[place][row[k]]));
                 size = max(size, magnitude_bits(out[k]));
             }
         jump = __reduce_max_sync(ALL_LANES, jump);
+        start = __reduce_max_sync(ALL_LANES, start);
         size = __reduce_max_sync(ALL_LANES, size);
         if (own_thread() % 32 == 0) {
             atomicMax(&border.jump, jump);
             atomicMax(&border.size, size);
+            if (!is_rounding(jump, max(start, size)))
+                atomicMax(&border.beyond, jump);
         }
     }
     __syncthreads();
@@ -350,10 +364,13 @@ INLINE void compare_ends(const border_side &side, bool back, int place, const in
         unsigned *gap = gap_words(team, round);
         atomicMax(gap + GAP_JUMP, border.jump);
         atomicMax(gap + GAP_SIZE, border.size);
+        if (border.beyond > 0)
+            atomicMax(gap + GAP_BEYOND, border.beyond);
         if (team.block == 0) {
             unsigned *later = gap_words(team, round + 3);
             __stcg(later + GAP_JUMP, 0u);
             __stcg(later + GAP_SIZE, 0u);
+            __stcg(later + GAP_BEYOND, 0u);
             __stcg(later + GAP_REACH, 0u);
         }
     }
@@ -363,13 +380,14 @@ INLINE void compare_ends(const border_side &side, bool back, int place, const in
 INLINE border_gap gap_of(const border_team &team, unsigned round)
 {
     const unsigned *gap = gap_words(team, round);
-    return {real(__uint_as_float(__ldcg(gap + GAP_JUMP))), real(__uint_as_float(__ldcg(gap + GAP_SIZE))), __uint_as_float(__ldcg(gap + GAP_REACH))};
+    return {real(__uint_as_float(__ldcg(gap + GAP_JUMP))), real(__uint_as_float(__ldcg(gap + GAP_SIZE))), real(__uint_as_float(__ldcg(gap + GAP_BEYOND))),
+            __uint_as_float(__ldcg(gap + GAP_REACH))};
 }
 
 // What a gap may be: max(absolute, relative * largest |out|); rounding alone is always allowed.
 INLINE real allowed(const border_gap &gap, real absolute, real relative)
 {
-    const real floor = 16 * EPSILON, share = (relative > floor ? relative : floor) * gap.size;
+    const real share = (relative > real(ROUNDING) ? relative : real(ROUNDING)) * gap.size;
     return share > absolute ? share : absolute;
 }
 
@@ -430,7 +448,7 @@ INLINE void send_for_neighbours(const border_team &team, bool back)
 }
 
 // What a map may change a correction by and count as zero: rounding alone, as for gaps.
-#define FORGOTTEN (16 * float(EPSILON))
+#define FORGOTTEN float(ROUNDING)
 
 // Put this block's stretches together for the others, and meet them.
 template <bool BACK> INLINE void publish(const border_side &side, bool plain)

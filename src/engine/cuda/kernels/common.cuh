@@ -17,7 +17,7 @@ typedef float real;
 enum { FACT_ITERATIONS, FACT_LAST_JUMP, FACT_ROUNDS_BACK, FACT_JUMP_BACK, FACT_CONVERGED, FACT_LOSS, FACT_FALLBACKS, FACTS = 8 };
 
 // Words by which the blocks of a replica's team meet: the count of their barrier, then what border.cuh keeps there.
-#define MEETING_WORDS 32
+#define MEETING_WORDS 64
 
 // The dynamic shared memory of a launch; tests/fake/emulate.h has its own.
 #ifndef DYNAMIC_BYTES

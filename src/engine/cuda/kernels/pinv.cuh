@@ -143,7 +143,7 @@ INLINE void sweep(const pinv_work &w, learn_memory &memory)
     }
 }
 
-// B = sum sigma_k u_k v_k^T: w.tall holds sigma_k u_k (or v_k, for M > N), w.square the other side, w.line sigma.
+// B = sum sigma_k u_k v_k^T: w.tall holds sigma_k u_k (or v_k, for M >= N), w.square the other side, w.line sigma.
 INLINE void jacobi(const pinv_work &w, learn_memory &memory)
 {
 #pragma unroll 1
@@ -174,7 +174,7 @@ INLINE void jacobi(const pinv_work &w, learn_memory &memory)
 // u_k v_k^T at (n, m), times sigma_k.
 INLINE double outer(const pinv_work &w, int k, int n, int m)
 {
-    return N < M ? w.square[k * SMALL + n] * w.tall[k * TALL + m] : w.tall[k * TALL + n] * w.square[k * SMALL + m];
+    return N <= M ? w.square[k * SMALL + n] * w.tall[k * TALL + m] : w.tall[k * TALL + n] * w.square[k * SMALL + m];
 }
 
 INLINE void pinv_by_values(const pinv_work &w, double *pinv)

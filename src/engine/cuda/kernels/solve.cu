@@ -198,7 +198,7 @@ INLINE bool try_forward(const solve_problem &p, const block_work &work)
     return open;
 }
 
-// Whether a gap is small enough; the limit is infinite where a state is.
+// Whether a gap is small enough; a limit may be infinite where the gap is.
 INLINE bool meets(real jump, real limit)
 {
     return jump <= limit && is_finite(jump);
@@ -210,7 +210,7 @@ INLINE bool look_forward(const solve_problem &p, const block_work &work)
     progress &now = kept_room().forward;
     const border_gap gap = gap_of(team_of(p, work), kept_room().border[false].round);
     const real limit = allowed(gap, p.tolerance, 0);
-    const bool done = meets(gap.jump, limit) || now.iterations >= p.max_iterations + p.fallback;
+    const bool met = meets(gap.jump, limit) && gap.beyond <= p.tolerance, done = met || now.iterations >= p.max_iterations + p.fallback;
     if (!done && now.open)
         return false;
     __syncthreads();
@@ -218,6 +218,7 @@ INLINE bool look_forward(const solve_problem &p, const block_work &work)
         now.before = now.iterations > 1 ? now.jump : real(0);
         now.jump = gap.jump;
         now.allowed = limit;
+        now.met = met;
         now.reach = gap.reach;
         now.open = false;
     }
@@ -285,7 +286,7 @@ INLINE void go_forward(const solve_problem &p, const block_work &work)
 INLINE bool exact_backward(const solve_problem &p, const block_work &work)
 {
     const border_gap gap = gap_of(team_of(p, work), kept_room().border[true].round);
-    return gap.jump <= allowed(gap, 0, 10 * p.tolerance);
+    return meets(gap.jump, allowed(gap, 0, 10 * p.tolerance));
 }
 
 // Sums, and a look at the last pass of the adjoint; whether nothing is left to do.
@@ -299,7 +300,7 @@ INLINE bool finish(const solve_problem &p, const block_work &work, int rounds)
         if (!GUESSED) {
             facts[FACT_ITERATIONS] = forward.iterations;
             facts[FACT_LAST_JUMP] = forward.jump;
-            facts[FACT_CONVERGED] = meets(forward.jump, forward.allowed) && forward.iterations <= p.max_iterations;
+            facts[FACT_CONVERGED] = forward.met && forward.iterations <= p.max_iterations;
         }
         facts[FACT_ROUNDS_BACK] = rounds;
         facts[FACT_JUMP_BACK] = gap_of(team_of(p, work), kept_room().border[true].round).jump;
@@ -313,7 +314,7 @@ INLINE void solve_all(const solve_problem &p, const block_work &work)
 {
     kept_memory &kept = kept_room();
     if (own_thread() == 0)
-        kept.forward = {0, 0, 0, 1 / real(0), 0, 0, false};
+        kept.forward = {0, 0, 0, 1 / real(0), 0, false, 0, false};
     if (own_thread() < WARPS)
         kept.stretches[own_thread()] = find_stretch(p, work.first + own_thread(), work.items);
     __syncthreads();

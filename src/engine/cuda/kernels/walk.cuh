@@ -110,6 +110,7 @@ struct progress { // of the passes forward; the first thread keeps it
     int iterations, followed; // followed: those with shadows
     real before, jump;        // of the comparison before the last, 0: none, and of the last
     real allowed;
+    bool met;    // the last comparison
     float reach; // of the maps, see border_gap
     bool open;   // nobody has looked at the last comparison yet
 };
