@@ -22,6 +22,14 @@ common="results: runs
 device: cuda
 standardise: false
 checkpoint_interval: 100000"
+forced="data: l96.npy
+latent_dim: 10
+hidden_dim: 128
+kappa: 0.9995
+batch_size: 1
+start_lr: 1e-3
+MAR_lambda: 0.1
+regularised_units: 4"
 
 train() { # train NAME YAML: prints the seconds that the whole command took
     local begin end
@@ -52,33 +60,18 @@ updates: 600
 schedule: constant
 start_lr: 2e-3"
 done
-train l96 "data: l96.npy
-latent_dim: 10
-hidden_dim: 128
-kappa: 0.9995
+train l96 "$forced
 gtf_alpha: 0.08
 sequence_length: 8192
 warmup: 4096
-batch_size: 1
 updates: 3000
-schedule: constant
-start_lr: 1e-3
-MAR_lambda: 0.1
-regularised_units: 4"
-
-train lssm "data: l96.npy
+schedule: constant"
+train lssm "$forced
 model: lssm
-latent_dim: 10
-hidden_dim: 128
-kappa: 0.9995
 sequence_length: 8192
 warmup: 4096
-batch_size: 1
 updates: 3000
-schedule: constant
-start_lr: 1e-3
-MAR_lambda: 0.1
-regularised_units: 4"
+schedule: constant"
 
 for d in 16 32; do
     train "mamba2-d$d" "data: l96.npy
@@ -117,16 +110,22 @@ updates: $updates"
 tail -n 1 runs/experiment/fig2/001/log.csv | awk -F, -v n="$updates" '{ printf "%d updates of 20 runs: %.2f s on the GPU, %.1f us an update of all; 20000 would take %.1f s%s\n", $1, $12, 1e6 * $12 / $1, 20000 * $12 / $1, n == 20000 ? " (measured)" : " (extrapolated)" }'
 
 echo "== lorenz96, T = 32,768, B = 1 (bar: 75 s for 150,000 updates)"
-train fig3a "data: l96.npy
-latent_dim: 10
-hidden_dim: 128
-kappa: 0.9995
+train fig3a "$forced
 gtf_alpha: 0.08
 sequence_length: 32768
 warmup: 16384
-batch_size: 1
-updates: 5000
-start_lr: 1e-3
-MAR_lambda: 0.1
-regularised_units: 4"
+updates: 5000"
 tail -n 1 runs/experiment/fig3a/001/log.csv | awk -F, '{ printf "%d updates: %.2f s on the GPU, %.1f us each; 150000 would take %.1f s (extrapolated)\n", $1, $12, 1e6 * $12 / $1, 150000 * $12 / $1 }'
+
+echo "== one update of it, all of the command, with an empty cache of kernels and with a full one (bars: 3 s and 0.5 s)"
+export ANTLER_CACHE=$PWD/kernels CUDA_CACHE_DISABLE=1 # NVRTC keeps a cache of its own
+for _ in 1 2 3; do
+    rm -rf "$ANTLER_CACHE"
+    for name in cold warm; do
+        train "$name" "$forced
+gtf_alpha: 0.08
+sequence_length: 32768
+warmup: 16384
+updates: 1"
+    done
+done
