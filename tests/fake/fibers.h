@@ -10,7 +10,8 @@
 struct fiber_barrier {
     unsigned count; /* fibers that meet */
     unsigned arrived, generation;
-    char sync[2]; /* what ThreadSanitizer knows of this generation and of the next */
+    unsigned waiting; /* 1 + one of those that wait, 0: none */
+    char sync[2];     /* what ThreadSanitizer knows of this generation and of the next */
 };
 
 /* Run body(cookie, 0 .. count-1) until all have returned. */
