@@ -31,12 +31,6 @@
 #endif
 #ifdef WITH_TSAN
 #include <sanitizer/tsan_interface.h>
-extern "C" void AnnotateBenignRaceSized(const char *file, int line, const volatile void *address,
-                                        unsigned long bytes, const char *why);
-/* Fibers of one thread share what is below without saying so. */
-#define UNSEEN __attribute__((no_sanitize("thread")))
-#else
-#define UNSEEN
 #endif
 
 enum {
@@ -259,16 +253,6 @@ UNSEEN void fibers_run(unsigned count, void (*body)(void *, unsigned), void *coo
     switch_stacks(host, fibers[current]);
 #ifdef WITH_TSAN
     __tsan_acquire(&finished);
-#endif
-}
-
-void fibers_share(void *address, unsigned long bytes)
-{
-#ifdef WITH_TSAN
-    AnnotateBenignRaceSized(__FILE__, __LINE__, address, bytes, "one thread runs all fibers");
-#else
-    (void)address;
-    (void)bytes;
 #endif
 }
 
