@@ -7,7 +7,8 @@
 #ifndef ANT_TESTS_FIBERS_H
 #define ANT_TESTS_FIBERS_H
 
-/* For functions that use what all fibers of a thread share: ThreadSanitizer is not to take that for a race. */
+/* For functions that use what all fibers of a thread share: ThreadSanitizer is not to take that for a race.
+ */
 #ifdef __clang__
 #define UNSEEN __attribute__((no_sanitize("thread")))
 #else
