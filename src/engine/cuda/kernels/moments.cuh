@@ -74,7 +74,7 @@ INLINE double find_errors(const solve_problem &p, const worker &me, const stretc
 #pragma unroll 4
         for (int q = 0; q < QUADS; q++) {
             real4 sum = {0, 0, 0, 0};
-#pragma unroll
+#pragma unroll(N <= BATCH ? N : 2)
             for (int n = 0; n < N; n++) {
                 const real4 B = four_weights_at<PACK_B>(me, n * MP + 4 * q);
                 const real e = N <= BATCH ? error[n < BATCH ? n : 0] : row[AT_E + n];

@@ -14,6 +14,26 @@
 #define LATENT_TILE    (LATENT_ROOM > 8 ? 8 : LATENT_ROOM > 1 ? LATENT_ROOM : 1) // rows of a tile of the small sums
 #define LATENT_ENTRIES ((SUMS - SUM_A + 31) / 32 < 8 ? (SUMS - SUM_A + 31) / 32 : 8) // of one lane at a time
 
+// The small sums: Abar, h, C, B and B+.  One entry is a product of two numbers of one step; a warp takes its own
+// stretches, some rows at a time through shared memory, and its lanes share the entries.
+struct factors { // where they stand in the tile
+    int left, right;
+};
+
+INLINE factors find_factors(int entry)
+{
+    constexpr int next = LATENT_ROW, inputs = K > 0 ? K : 1;
+    if (entry < SUM_h)
+        return {next + AT_V + entry - SUM_A, AT_FORCED + entry - SUM_A};
+    if (entry < SUM_C)
+        return {next + AT_V + entry - SUM_h, ROW}; // a one
+    if (entry < SUM_B)
+        return {next + AT_V + (entry - SUM_C) / inputs, ROW + 1 + (entry - SUM_C) % inputs};
+    if (entry < SUM_P)
+        return {AT_Y + (entry - SUM_B) / M, AT_Z + (entry - SUM_B) % M};
+    return {AT_W + (entry - SUM_P) / N, AT_E + (entry - SUM_P) % N};
+}
+
 struct alignas(16) sum_memory {
     union {
         real scratch[SCRATCH][THREADS];
@@ -23,6 +43,7 @@ struct alignas(16) sum_memory {
         real tile[SLICES][2][TILE][MP]; // z~_t and v_{t+1}
 #endif
     };
+    factors of[32 * LATENT_ENTRIES];
 };
 
 #if KEEP_HIDDEN
@@ -191,28 +212,6 @@ INLINE void sum_hidden(const solve_problem &p, sum_memory &memory, const real *p
 }
 #endif
 
-// The small sums: Abar, h, C, B and B+.  One entry is a product of two numbers of one step; a warp takes its own
-// stretches, some rows at a time through shared memory, and its lanes share the entries.
-INLINE void find_factors(int entry, int &left, int &right)
-{
-    if (entry < SUM_h) {
-        left = LATENT_ROW + AT_V + entry - SUM_A;
-        right = AT_FORCED + entry - SUM_A;
-    } else if (entry < SUM_C) {
-        left = LATENT_ROW + AT_V + entry - SUM_h;
-        right = ROW; // a one
-    } else if (entry < SUM_B) {
-        left = LATENT_ROW + AT_V + (entry - SUM_C) / (K > 0 ? K : 1);
-        right = ROW + 1 + (entry - SUM_C) % (K > 0 ? K : 1);
-    } else if (entry < SUM_P) {
-        left = AT_Y + (entry - SUM_B) / M;
-        right = AT_Z + (entry - SUM_B) % M;
-    } else {
-        left = AT_W + (entry - SUM_P) / N;
-        right = AT_E + (entry - SUM_P) % N;
-    }
-}
-
 // Rows t .. t+count of one sequence into the warp's tile.
 INLINE void copy_rows(const solve_problem &p, real *tile, size_t sequence, int t, int count, int lane)
 {
@@ -223,18 +222,18 @@ INLINE void copy_rows(const solve_problem &p, real *tile, size_t sequence, int t
         store4(tile + i / (ROW / 4) * LATENT_ROW + i % (ROW / 4) * 4, load4(from + 4 * i));
     for (int i = lane; i < count * K; i += 32)
         tile[i / (K > 0 ? K : 1) * LATENT_ROW + ROW + 1 + i % (K > 0 ? K : 1)] = p.s[(sequence * p.T + t) * K + i];
-    for (int i = lane; i < count; i += 32)
-        tile[i * LATENT_ROW + ROW] = 1;
+    if (lane < count)
+        tile[lane * LATENT_ROW + ROW] = 1;
     __syncwarp();
 }
 
 // All entries of one group over one stretch.
-INLINE void add_stretch(const solve_problem &p, real *tile, size_t sequence, const stretch &here, int first, real (&sum)[LATENT_ENTRIES], int lane)
+INLINE void add_stretch(const solve_problem &p, sum_memory &memory, real *tile, size_t sequence, const stretch &here, int first, real (&sum)[LATENT_ENTRIES], int lane)
 {
-    int left[LATENT_ENTRIES], right[LATENT_ENTRIES];
+    factors of[LATENT_ENTRIES];
 #pragma unroll
     for (int k = 0; k < LATENT_ENTRIES; k++)
-        find_factors(first + 32 * k + lane < SUMS ? first + 32 * k + lane : SUM_A, left[k], right[k]);
+        of[k] = memory.of[32 * k + lane];
     for (int t = here.first; t < here.last; t += LATENT_TILE) {
         const int count = here.last - t < LATENT_TILE ? here.last - t : LATENT_TILE;
         copy_rows(p, tile, sequence, t, count, lane);
@@ -242,14 +241,14 @@ INLINE void add_stretch(const solve_problem &p, real *tile, size_t sequence, con
             const real *row = tile + i * LATENT_ROW, a = !p.flow ? real(0) : t + i == 0 ? real(1) : strength(p, t + i);
 #pragma unroll
             for (int k = 0; k < LATENT_ENTRIES; k++)
-                sum[k] += (first + 32 * k + lane < SUM_P ? real(1) : a) * row[left[k]] * row[right[k]];
+                sum[k] += (first + 32 * k + lane < SUM_P ? real(1) : a) * row[of[k].left] * row[of[k].right];
         }
         if (t + count == p.T) // the last moment has an error, but no step
 #pragma unroll
             for (int k = 0; k < LATENT_ENTRIES; k++) {
                 const int entry = first + 32 * k + lane;
                 if (entry >= SUM_B && entry < SUM_P)
-                    sum[k] += tile[count * LATENT_ROW + left[k]] * tile[count * LATENT_ROW + right[k]];
+                    sum[k] += tile[count * LATENT_ROW + of[k].left] * tile[count * LATENT_ROW + of[k].right];
             }
     }
 }
@@ -262,11 +261,14 @@ INLINE void sum_latent(const solve_problem &p, sum_memory &memory, int replica, 
 #pragma unroll
         for (int k = 0; k < LATENT_ENTRIES; k++)
             sum[k] = 0;
+        for (int i = own_thread(); i < 32 * LATENT_ENTRIES; i += THREADS)
+            memory.of[i] = find_factors(first + i < SUMS ? first + i : SUM_A);
+        __syncthreads();
         const bool shadow = warp >= WARPS;
         for (int i = shadow ? (warp - WARPS) * PER_SHADOW : warp, count = 0; count < (shadow ? PER_SHADOW : 1) && i < WARPS; i++, count++)
             for (int number = i; work.first + number / WARPS * work.workers + i < work.items; number += WARPS) {
                 const stretch here = share_of(stretch_of(p, work, number), shadow);
-                add_stretch(p, memory.rows[warp], (size_t)replica * p.batch + here.sequence, here, first, sum, lane);
+                add_stretch(p, memory, memory.rows[warp], (size_t)replica * p.batch + here.sequence, here, first, sum, lane);
             }
         __syncthreads();
 #pragma unroll
