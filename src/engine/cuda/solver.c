@@ -76,8 +76,8 @@ static antler_status choose(ant_cuda_solver *s, const ant_engine_learning *work)
     return ant_cuda_kernel_allow_shared(s->device, &s->kernel, s->grid.shared);
 }
 
-/* Have sums.cu in the cache by the time that solve.cu is compiled.  Whatever goes wrong here happens again, and
- * is told, in `load_sums`. */
+/* Have sums.cu in the cache by the time that solve.cu is compiled.  Whatever goes wrong here happens again,
+ * and is told, in `load_sums`. */
 static void *compile_sums_ahead(void *opaque)
 {
     const ant_cuda_pass *pass = opaque;
@@ -118,7 +118,8 @@ static antler_status count_resident(const ant_cuda_solver *s, const ant_cuda_ker
 }
 
 /* As many teams side by side as fit; the rest follow them. */
-static ant_cuda_grid team_grid(const ant_cuda_solver *s, int blocks, int most, unsigned threads, size_t shared)
+static ant_cuda_grid team_grid(const ant_cuda_solver *s, int blocks, int most, unsigned threads,
+                               size_t shared)
 {
     const int room = most / blocks;
     const int teams = s->replicas < (size_t)room ? (int)s->replicas : room;

@@ -18,15 +18,15 @@
 
 #define LATENT_ROW (ROW + 4 + (K + 3) / 4 * 4) // a row of moments with a one and the inputs behind it
 
-// As many threads as have room for what each gathers.
+// As many threads as have room for what each gathers; more than 512 wait longer for each other than they gain.
 #ifndef THREADS_MOST
-#define THREADS_MOST 1024
+#define THREADS_MOST 512
 #endif
 #if KEEP_HIDDEN
 #define ROOM_FOR (2 * 16 * LATENT_ROW * (REAL_BITS / 8) <= 64 * 1024 ? 512 : 256)
 #else
 #define NEEDED   ((6 * M + 40 + 6 * CLIPPED) * REGISTERS_PER_REAL) // registers
-#define ROOM_FOR (NEEDED <= 64 ? 1024 : NEEDED <= 80 ? 768 : NEEDED <= 128 ? 512 : NEEDED <= 168 ? 384 : 256)
+#define ROOM_FOR (NEEDED <= 128 ? 512 : NEEDED <= 168 ? 384 : 256)
 #endif
 #define THREADS (ROOM_FOR < THREADS_MOST ? ROOM_FOR : THREADS_MOST)
 #define CREW (THREADS / 32)
@@ -38,7 +38,10 @@
 
 #define LATENT_ROOM    (64 * 1024 / (CREW * LATENT_ROW * (REAL_BITS / 8)) - 1)
 #define LATENT_TILE    (LATENT_ROOM > 8 ? 8 : LATENT_ROOM > 1 ? LATENT_ROOM : 1) // rows of a tile of the small sums
-#define LATENT_ENTRIES ((SUMS - SUM_A + 31) / 32 < 8 ? (SUMS - SUM_A + 31) / 32 : 8) // of one lane at a time
+#ifndef ENTRIES_MOST
+#define ENTRIES_MOST 8
+#endif
+#define LATENT_ENTRIES ((SUMS - SUM_A + 31) / 32 < ENTRIES_MOST ? (SUMS - SUM_A + 31) / 32 : ENTRIES_MOST) // of one lane at a time
 
 // An entry of the small sums is a product of two numbers of one step; where they stand in the tile.
 struct factors {
@@ -89,29 +92,6 @@ template <class action> INLINE void for_pieces(const solve_problem &p, int repli
         const unsigned count = left < T - first ? left : T - first;
         act(piece{(size_t)replica * p.batch + sequence, (int)first, (int)(first + count)});
         from += count;
-    }
-}
-
-// y_t = dloss / de_t = a_t B+^T w_t + weight e_t, and for T where the sequence ends.  A thread has a step.
-INLINE void find_y(const solve_problem &p, const real *pack, const piece &here)
-{
-    for (int step = here.first + own_thread(); step < here.last + (here.last == p.T); step += THREADS) {
-        real *row = p.rows + (here.sequence * (p.T + 1) + step) * ROW;
-        const real a = p.flow && step > 0 && step < p.T ? strength(p, step) : real(0);
-        const real weight = step > p.warmup ? real(p.weight) : real(0);
-#pragma unroll 2
-        for (int n = 0; n < N; n++) {
-            real4 sum = {0, 0, 0, 0};
-#pragma unroll 4
-            for (int q = 0; q < QUADS; q++) {
-                const real4 P = load4_constant(pack + PACK_P + n * MP + 4 * q), w = load4(row + AT_W + 4 * q);
-#pragma unroll
-                for (int k = 0; k < 4; k++)
-                    if (QUADS > 4 || 4 * q + k < M)
-                        sum.a[k] += P.a[k] * w.a[k];
-            }
-            row[AT_Y + n] = (a != 0 ? a * ((sum.a[0] + sum.a[1]) + (sum.a[2] + sum.a[3])) : real(0)) + weight * row[AT_E + n];
-        }
     }
 }
 
@@ -351,8 +331,33 @@ INLINE void copy_rows(const solve_problem &p, real *tile, size_t sequence, int t
     __syncwarp();
 }
 
+// y_t = dloss / de_t = a_t B+^T w_t + weight e_t, of the first `count` rows of the tile; those of the first group leave it for the others.
+INLINE void find_y(const solve_problem &p, const real *pack, real *tile, size_t sequence, int t, int count, int lane)
+{
+    for (int i = lane; i < count * N; i += 32) {
+        const int n = i % N, step = t + i / N;
+        real *row = tile + i / N * LATENT_ROW;
+        const real a = p.flow && step > 0 && step < p.T ? strength(p, step) : real(0);
+        real4 sum = {0, 0, 0, 0};
+#pragma unroll 4
+        for (int q = 0; q < QUADS; q++) {
+            const real4 P = load4_constant(pack + PACK_P + n * MP + 4 * q), w = load4(row + AT_W + 4 * q);
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                if (QUADS > 4 || 4 * q + k < M)
+                    sum.a[k] += P.a[k] * w.a[k];
+        }
+        const real flowing = a != 0 ? a * ((sum.a[0] + sum.a[1]) + (sum.a[2] + sum.a[3])) : real(0); // at T there is no w
+        const real y = flowing + (step > p.warmup ? real(p.weight) : real(0)) * row[AT_E + n];
+        row[AT_Y + n] = y;
+        if (SUMS - SUM_A > 32 * LATENT_ENTRIES)
+            p.rows[(sequence * (p.T + 1) + step) * ROW + AT_Y + n] = y;
+    }
+    __syncwarp();
+}
+
 // All entries of one group over the rows of a piece that fall to this warp, some at a time through shared memory; lanes share the entries.
-INLINE void add_rows(const solve_problem &p, const piece &here, int first, real (&sum)[LATENT_ENTRIES])
+INLINE void add_rows(const solve_problem &p, const real *pack, const piece &here, int first, real (&sum)[LATENT_ENTRIES])
 {
     sum_memory &memory = room();
     const int lane = own_thread() % 32, warp = own_warp();
@@ -364,6 +369,8 @@ INLINE void add_rows(const solve_problem &p, const piece &here, int first, real 
     for (int t = here.first + warp * LATENT_TILE; t < here.last; t += CREW * LATENT_TILE) {
         const int count = here.last - t < LATENT_TILE ? here.last - t : LATENT_TILE;
         copy_rows(p, tile, here.sequence, t, count, lane);
+        if (first == SUM_A)
+            find_y(p, pack, tile, here.sequence, t, count + (t + count == p.T), lane);
         for (int i = 0; i < count; i++) {
             const real *row = tile + i * LATENT_ROW, a = !p.flow ? real(0) : t + i == 0 ? real(1) : strength(p, t + i);
 #pragma unroll
@@ -380,7 +387,7 @@ INLINE void add_rows(const solve_problem &p, const piece &here, int first, real 
     }
 }
 
-INLINE void sum_latent(const solve_problem &p, int replica, int block, real *partial)
+INLINE void sum_latent(const solve_problem &p, const real *pack, int replica, int block, real *partial)
 {
     sum_memory &memory = room();
     const int lane = own_thread() % 32, warp = own_warp();
@@ -392,7 +399,7 @@ INLINE void sum_latent(const solve_problem &p, int replica, int block, real *par
         for (int i = own_thread(); i < 32 * LATENT_ENTRIES; i += THREADS)
             memory.of[i] = find_factors(first + i < SUMS ? first + i : SUM_A);
         __syncthreads();
-        for_pieces(p, replica, block, [&](const piece &here) { add_rows(p, here, first, sum); });
+        for_pieces(p, replica, block, [&](const piece &here) { add_rows(p, pack, here, first, sum); });
         __syncthreads();
 #pragma unroll
         for (int k = 0; k < LATENT_ENTRIES; k++)
@@ -458,10 +465,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) add_up(const __grid_con
             room().phase = 0;
         if (block == p.parts - 1 && own_warp() == 0)
             find_loss(p, replica);
-        for_pieces(p, replica, block, [&](const piece &here) { find_y(p, pack, here); });
         sum_hidden(p, pack, replica, block, partial);
         __syncthreads();
-        sum_latent(p, replica, block, partial);
+        sum_latent(p, pack, replica, block, partial);
         team_barrier(p.arrived + (size_t)replica * MEETING_WORDS + MEETING_WORDS - 2, (unsigned)p.parts, room().phase); // border.cuh leaves this one
         sum_blocks(p, replica, block);
         __syncthreads();
