@@ -31,11 +31,17 @@ wanted() {
     return 1
 }
 
-# within COMMAND...: end it after the limit, and when this shell is told to end
+# within COMMAND...: end it after the limit, and when this shell is told to end, be it before it knows the command's number
 within() {
+    local told="" number="" code
+    trap 'told=yes; [ -z "$number" ] || kill "$number"' TERM
     timeout -k 10 "$limit" "$@" &
-    trap "kill $!" TERM
-    wait $!
+    number=$!
+    [ -z "$told" ] || kill "$number"
+    wait "$number"
+    code=$?
+    trap - TERM
+    return "$code"
 }
 
 # perform TASK: output to a file, exit code and seconds to another, a line for who waits

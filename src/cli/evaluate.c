@@ -54,25 +54,12 @@ static const cli_option options[] = {
 typedef struct gathering {
     const settings *s;
     const antler_series *truth;
+    uint64_t stamp; /* of data and options */
     size_t count, good;
     double *values; /* (count, CLI_EVALUATION_METRICS) */
     bool *diverged; /* (count) */
     json_t *runs;
 } gathering;
-
-/* metrics.json beside the model, when RUN is a folder. */
-static int write_metrics(const cli_evaluation *e, json_t *json)
-{
-    char path[4096];
-    if (!cli_run_is_folder(e->run))
-        return -1;
-    if (snprintf(path, sizeof path, "%s/metrics.json", e->run) >= (int)sizeof path)
-        return cli_usage_error("%s: the name is too long", e->run);
-    char *text = json_dumps(json, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
-    const int code = text == NULL ? CLI_MACHINE : cli_write_file(path, text);
-    free(text);
-    return code;
-}
 
 static int evaluate_one(gathering *g, const char *run, size_t index)
 {
@@ -82,11 +69,12 @@ static int evaluate_one(gathering *g, const char *run, size_t index)
     antler_evaluate_opts opts = s->evaluate;
     cli_progress progress;
     opts.measure.progress = cli_progress_begin(&progress, s->quiet);
+    const cli_stamp stamp = cli_stamp_run(g->stamp, run); /* of what is read next, or older */
     antler_status status = antler_model_load(run, &model);
     if (status == ANTLER_OK)
         status = antler_evaluate(model, g->truth, &opts, &result);
     cli_progress_end(&progress);
-    const cli_evaluation e = {run, model, g->truth, &opts, &result};
+    const cli_evaluation e = {run, model, g->truth, &opts, &result, stamp};
     int code = -1;
     if (status < ANTLER_OK || status == ANTLER_CANCELLED) {
         code = cli_fail(status);
@@ -96,7 +84,7 @@ static int evaluate_one(gathering *g, const char *run, size_t index)
         g->diverged[index] = result.diverged;
         g->good += result.diverged ? 0 : 1;
         if (!s->no_files)
-            code = write_metrics(&e, json);
+            code = cli_evaluation_write(&e, json);
         if (!s->json && g->count == 1)
             cli_evaluation_print(&e);
         json_array_append_new(g->runs, json);
@@ -151,6 +139,8 @@ static int evaluate_all(const settings *s, const cli_runs *runs, const antler_se
     g.values = calloc(runs->count * CLI_EVALUATION_METRICS, sizeof *g.values);
     g.diverged = calloc(runs->count, sizeof *g.diverged);
     int code = g.values == NULL || g.diverged == NULL ? CLI_MACHINE : -1;
+    if (code < 0)
+        code = cli_stamp_begin(truth, &s->evaluate, &g.stamp);
     for (size_t i = 0; i < runs->count && code < 0; i++)
         code = evaluate_one(&g, runs->paths[i], i);
     if (code < 0)

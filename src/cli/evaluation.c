@@ -2,11 +2,25 @@
 
 #include "cli/lyapunov.h"
 #include "cli/measuring.h"
+#include "cli/runs.h"
+#include "cli/statistics.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { METRICS_PATH = 4096 };
 
 const char *const cli_evaluation_names[CLI_EVALUATION_METRICS] = {"dstsp", "dstsp_embedded", "hellinger",
                                                                   "rmse",  "lyapunov_max",   "kaplan_yorke"};
+
+bool cli_evaluation_asks(const antler_evaluate_opts *opts, size_t metric)
+{
+    const bool asked[CLI_EVALUATION_METRICS] = {
+        opts->with_dstsp, opts->measure.embed_dim > 1, true,
+        opts->with_rmse,  opts->with_lyapunov,         opts->with_lyapunov};
+    return asked[metric];
+}
 
 void cli_evaluation_metrics(const cli_evaluation *e, double *values)
 {
@@ -51,6 +65,23 @@ static json_t *rmse_json(const cli_evaluation *e)
                      e->opts->user_units ? "user" : "model");
 }
 
+/* One value per measure, as in the row of metrics.csv; what was not measured is left out.  JSON has no
+ * infinities. */
+static json_t *summary_json(const cli_evaluation *e)
+{
+    double values[CLI_EVALUATION_METRICS];
+    json_t *summary = json_object();
+    cli_evaluation_metrics(e, values);
+    for (size_t i = 0; i < CLI_EVALUATION_METRICS; i++) {
+        if (isinf(values[i]))
+            json_object_set_new(summary, cli_evaluation_names[i],
+                                json_string(values[i] > 0.0 ? "inf" : "-inf"));
+        else if (!isnan(values[i]))
+            json_object_set_new(summary, cli_evaluation_names[i], json_real(values[i]));
+    }
+    return summary;
+}
+
 json_t *cli_evaluation_json(const cli_evaluation *e)
 {
     const antler_evaluate_result *r = e->result;
@@ -77,8 +108,70 @@ json_t *cli_evaluation_json(const cli_evaluation *e)
         json_object_set_new(root, "rmse", rmse_json(e));
     if (r->lyapunov.count > 0)
         json_object_set_new(root, "lyapunov", cli_json_lyapunov(&r->lyapunov));
+    json_object_set_new(root, "summary", summary_json(e));
     json_object_set_new(root, "antler", json_string(antler_version()));
+    json_object_set_new(root, "stamp", json_string(e->stamp.text));
     return root;
+}
+
+static bool metrics_path(const char *folder, char path[METRICS_PATH])
+{
+    return snprintf(path, METRICS_PATH, "%s/metrics.json", folder) < METRICS_PATH;
+}
+
+int cli_evaluation_write(const cli_evaluation *e, const json_t *json)
+{
+    char path[METRICS_PATH];
+    if (!cli_run_is_folder(e->run))
+        return -1;
+    if (!metrics_path(e->run, path))
+        return cli_usage_error("%s: the name is too long", e->run);
+    if (json == NULL) { /* no reason to stop */
+        fprintf(stderr, "antler: %s is not written: a name is not UTF-8\n", path);
+        return -1;
+    }
+    char *text = json_dumps(json, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
+    const int code = text == NULL ? CLI_MACHINE : cli_write_file(path, text);
+    free(text);
+    return code;
+}
+
+/* The inverse of summary_json; false when something is missing or no number. */
+static bool read_summary(const json_t *summary, const antler_evaluate_opts *opts, double *values)
+{
+    for (size_t i = 0; i < CLI_EVALUATION_METRICS; i++) {
+        const json_t *value = json_object_get(summary, cli_evaluation_names[i]);
+        const char *text = json_string_value(value);
+        if (value == NULL && !cli_evaluation_asks(opts, i))
+            values[i] = NAN;
+        else if (json_is_real(value))
+            values[i] = json_real_value(value);
+        else if (text != NULL && (strcmp(text, "inf") == 0 || strcmp(text, "-inf") == 0))
+            values[i] = text[0] == '-' ? -INFINITY : INFINITY;
+        else
+            return false;
+    }
+    return true;
+}
+
+bool cli_evaluation_read(const char *folder, const cli_stamp *stamp, const antler_evaluate_opts *opts,
+                         double *values, bool *diverged)
+{
+    char path[METRICS_PATH];
+    if (!metrics_path(folder, path))
+        return false;
+    json_t *root = json_load_file(path, 0, NULL);
+    const char *own = json_string_value(json_object_get(root, "stamp"));
+    const json_t *lost = json_object_get(root, "diverged");
+    double found[CLI_EVALUATION_METRICS];
+    const bool good = own != NULL && own[0] != '\0' && strcmp(own, stamp->text) == 0 &&
+                      json_is_boolean(lost) && read_summary(json_object_get(root, "summary"), opts, found);
+    if (good) {
+        memcpy(values, found, sizeof found);
+        *diverged = json_is_true(lost);
+    }
+    json_decref(root);
+    return good;
 }
 
 static void print_rmse(const cli_evaluation *e)

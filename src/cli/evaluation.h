@@ -3,6 +3,7 @@
 #define ANT_CLI_EVALUATION_H
 
 #include "cli/command.h"
+#include "cli/stamp.h"
 
 #include <jansson.h>
 
@@ -18,12 +19,25 @@ typedef struct cli_evaluation {
     const antler_series *truth;
     const antler_evaluate_opts *opts;
     const antler_evaluate_result *result;
+    cli_stamp stamp;
 } cli_evaluation;
+
+/* Whether an evaluation with these options measures a metric. */
+bool cli_evaluation_asks(const antler_evaluate_opts *opts, size_t metric);
 
 /* Infinite where the run diverged, NaN where nothing was measured.  values: (CLI_EVALUATION_METRICS) */
 void cli_evaluation_metrics(const cli_evaluation *evaluation, double *values);
 
 json_t *cli_evaluation_json(const cli_evaluation *evaluation);
+
+/* metrics.json beside the model; nothing when the run is no folder.  Returns -1 to go on, or the exit code.
+ */
+int cli_evaluation_write(const cli_evaluation *evaluation, const json_t *json);
+
+/* The metrics in the metrics.json of a folder.  False: there is none that has all that the options ask for
+   and bears this stamp.  values: (CLI_EVALUATION_METRICS) */
+bool cli_evaluation_read(const char *folder, const cli_stamp *stamp, const antler_evaluate_opts *opts,
+                         double *values, bool *diverged);
 
 void cli_evaluation_print(const cli_evaluation *evaluation);
 

@@ -35,40 +35,64 @@ typedef struct work {
     const settings *given;
     cli_sweep_table sweep;
     const antler_series *test; /* NULL: none */
+    uint64_t stamp;            /* of the test data and the options of an evaluation */
     char folder[1400];
     bool stopped;
 } work;
 
-static int evaluate_run(const work *w, const char *folder, cli_sweep_run *run)
+/* How `antler evaluate` does it when it is told no more than the sweep is. */
+static antler_evaluate_opts evaluate_opts(const settings *given)
+{
+    antler_evaluate_opts opts;
+    antler_evaluate_opts_default(&opts);
+    opts.measure = given->measuring.opts;
+    return opts;
+}
+
+static int evaluate_run(const work *w, const char *folder, cli_stamp stamp, cli_sweep_run *run)
 {
     antler_model *model = NULL;
-    antler_evaluate_opts opts;
+    antler_evaluate_opts opts = evaluate_opts(w->given);
     antler_evaluate_result result = {0};
     cli_progress progress;
-    antler_evaluate_opts_default(&opts);
-    opts.measure = w->given->measuring.opts;
     opts.measure.progress = cli_progress_begin(&progress, w->given->quiet);
     antler_status status = antler_model_load(folder, &model);
     if (status == ANTLER_OK)
         status = antler_evaluate(model, w->test, &opts, &result);
     cli_progress_end(&progress);
-    const bool measured = status >= ANTLER_OK && status != ANTLER_CANCELLED;
-    if (measured) {
-        const cli_evaluation evaluation = {folder, model, w->test, &opts, &result};
+    int code = -1;
+    if (status >= ANTLER_OK && status != ANTLER_CANCELLED) {
+        const cli_evaluation evaluation = {folder, model, w->test, &opts, &result, stamp};
+        json_t *json = cli_evaluation_json(&evaluation);
         cli_evaluation_metrics(&evaluation, run->of + CLI_SWEEP_TRAINING);
-        run->diverged = run->diverged || result.diverged;
+        run->diverged = result.diverged;
+        code = cli_evaluation_write(&evaluation, json);
+        json_decref(json);
+    } else if (status != ANTLER_CANCELLED) {
+        code = cli_fail(status);
     }
     antler_evaluate_result_clear(&result);
     antler_model_free(model);
-    return measured || status == ANTLER_CANCELLED ? -1 : cli_fail(status);
+    return code;
+}
+
+/* Take the evaluation that is there and still holds, or make it. */
+static int judge_run(const work *w, const char *folder, cli_sweep_run *run)
+{
+    const cli_stamp stamp = cli_stamp_run(w->stamp, folder);
+    const antler_evaluate_opts opts = evaluate_opts(w->given);
+    if (cli_evaluation_read(folder, &stamp, &opts, run->of + CLI_SWEEP_TRAINING, &run->diverged) ||
+        cli_stop_requested())
+        return -1;
+    return evaluate_run(w, folder, stamp, run);
 }
 
 /* A training that diverged is not evaluated: it counts as infinite in all that would have been measured. */
 static void mark_lost(const work *w, cli_sweep_run *run)
 {
+    const antler_evaluate_opts opts = evaluate_opts(w->given);
     for (size_t m = 0; m < CLI_EVALUATION_METRICS; m++) {
-        const bool embedded = strcmp(cli_evaluation_names[m], "dstsp_embedded") == 0;
-        if (!embedded || w->given->measuring.opts.embed_dim > 1)
+        if (cli_evaluation_asks(&opts, m))
             run->of[CLI_SWEEP_TRAINING + m] = INFINITY;
     }
 }
@@ -84,8 +108,8 @@ static int judge(work *w, size_t combination, const char *folder)
         cli_sweep_read_run(path, run);
         if (w->test != NULL && run->diverged)
             mark_lost(w, run);
-        else if (w->test != NULL && !cli_stop_requested())
-            code = evaluate_run(w, path, run);
+        else if (w->test != NULL)
+            code = judge_run(w, path, run);
     }
     w->stopped = w->stopped || cli_stop_requested();
     return code < 0 ? cli_sweep_write(&w->sweep) : code;
@@ -181,7 +205,13 @@ static int sweep_grid(const settings *given, const antler_grid *grid, const char
             return cli_fail(status);
         w.test = test;
     }
-    const int code = sweep_all(&w, path);
+    int code = -1;
+    if (test != NULL) {
+        const antler_evaluate_opts opts = evaluate_opts(given);
+        code = cli_stamp_begin(test, &opts, &w.stamp);
+    }
+    if (code < 0)
+        code = sweep_all(&w, path);
     antler_series_free(test);
     return code;
 }
@@ -215,9 +245,9 @@ const cli_command cli_sweep = {
         "trained, with all its runs, in <results>/<experiment>/<name>_<key>-<value>..., and the tables "
         "metrics.csv (one row per run) and statistics.csv (median, MAD, mean, standard error, diverged "
         "runs) appear in <results>/<experiment>. They grow as the sweep goes on. With a line 'test: FILE' "
-        "each "
-        "model is also evaluated on these data, as 'antler evaluate' does.\n\n"
-        "Ctrl-C stops as in 'antler train'; --resume goes on.",
+        "each model is also evaluated on these data, as 'antler evaluate' does.\n\n"
+        "Ctrl-C stops as in 'antler train'; --resume goes on, and takes evaluations that still hold from the "
+        "metrics.json of their runs.",
     .examples = "  $ antler sweep examples/sweep.yaml --list\n"
                 "  $ antler sweep examples/sweep.yaml --set runs=10\n",
     .options = options,

@@ -38,8 +38,8 @@ static antler_status judge(const antler_series *series, size_t v, const antler_v
     ANT_CHECK(stats->min != stats->max, ANTLER_ERROR_DATA,
               "%s is constant (%g) and cannot be standardised; leave it out with --columns", name,
               stats->min);
-    ANT_CHECK(isfinite(stats->mean) && isfinite(stats->sd) && stats->sd > 0.0, ANTLER_ERROR_DATA,
-              "%s has a standard deviation outside the range of double precision; rescale it", name);
+    ANT_CHECK(isnormal(stats->sd) && isfinite(stats->max - stats->mean) && isfinite(stats->mean - stats->min),
+              ANTLER_ERROR_DATA, "%s has deviations outside the range of double precision; rescale it", name);
     return ANTLER_OK;
 }
 

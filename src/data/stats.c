@@ -3,6 +3,8 @@
  *
  * Blocks of rows are summed by the corrected two-pass formula and merged pairwise (Chan, Golub and
  * LeVeque, The American Statistician 37, 1983), so neither a large offset nor 1e8 rows cost digits.
+ * Where the extremes say that squares or sums may have left the range of double, the variable is read again
+ * in units of its own size.
  */
 #include "data/series.h"
 
@@ -70,9 +72,9 @@ static size_t sift(double *values, size_t count, size_t trajectory, size_t first
     return kept;
 }
 
-/* Scan one trajectory for `count` columns.  block: (BLOCK_ROWS_MAX) */
-static void scan_trajectory(const ant_part *part, size_t local, size_t first, size_t count, double *block,
-                            moments *sums, antler_variable_stats *stats)
+/* Scan one trajectory for `count` columns, in units of 2^unit.  block: (BLOCK_ROWS_MAX) */
+static void scan_trajectory(const ant_part *part, size_t local, size_t first, size_t count, int unit,
+                            double *block, moments *sums, antler_variable_stats *stats)
 {
     size_t rows = BLOCK_VALUES / count;
     rows = rows < BLOCK_ROWS_MIN ? BLOCK_ROWS_MIN : rows > BLOCK_ROWS_MAX ? BLOCK_ROWS_MAX : rows;
@@ -81,31 +83,79 @@ static void scan_trajectory(const ant_part *part, size_t local, size_t first, si
         for (size_t j = 0; j < count; j++) {
             ant_column_read_f64(&part->columns[first + j], local, row, n, block, 1);
             const size_t kept = sift(block, n, part->first + local, row, &stats[j]);
+            for (size_t i = 0; unit != 0 && i < kept; i++)
+                block[i] = scalbn(block[i], -unit);
             sums[j] = merge(sums[j], block_moments(block, kept));
         }
     }
 }
 
+static void scan(const antler_series *series, size_t first, size_t count, int unit, double *block,
+                 moments *sums, antler_variable_stats *stats)
+{
+    for (size_t j = 0; j < count; j++) {
+        sums[j] = (moments){0};
+        stats[j] = (antler_variable_stats){.min = INFINITY, .max = -INFINITY};
+    }
+    for (size_t p = 0; p < series->part_count; p++)
+        for (size_t local = 0; local < series->parts[p].count; local++)
+            scan_trajectory(&series->parts[p], local, first, count, unit, block, sums, stats);
+}
+
+static void conclude(const moments *sums, antler_variable_stats *s)
+{
+    if (sums->count == 0.0)
+        s->min = s->max = NAN;
+    s->mean = sums->count > 0.0 ? sums->mean : NAN;
+    s->sd = sums->count > 0.0 ? sqrt(fmax(sums->m2, 0.0) / sums->count) : NAN;
+}
+
+/*
+ * The power of two in whose units squares and sums are safe; 0: they are already.  Beyond these bounds the
+ * sum of squares of 2^40 values may overflow, or squares of deviations lose digits to underflow.  Values are
+ * less than 2^54 of their spread, whatever their offset, so in units of the spread nothing overflows.
+ */
+static int safe_unit(const antler_variable_stats *s)
+{
+    static const double largest = 0x1p+490, smallest = 0x1p-450;
+    const double reach = fmax(fabs(s->min), fabs(s->max));
+    const double half = s->max / 2 - s->min / 2; /* the whole may overflow */
+    if (reach > largest)
+        return ilogb(half > 0.0 ? half : reach);
+    const double spread = s->max - s->min;
+    return spread > 0.0 && spread < smallest ? ilogb(spread) : 0;
+}
+
+/* Mean and deviation of a variable whose extremes are known, in units of 2^unit.  Rounding must not carry
+   them beyond what the extremes allow, which may be beyond what a double can hold. */
+static void rescan(const antler_series *series, size_t variable, int unit, double *block,
+                   antler_variable_stats *s)
+{
+    moments sums;
+    antler_variable_stats scaled;
+    scan(series, variable, 1, unit, block, &sums, &scaled);
+    conclude(&sums, &scaled);
+    s->mean = fmin(fmax(scalbn(scaled.mean, unit), s->min), s->max);
+    const double half = scalbn(s->max, -unit) / 2 - scalbn(s->min, -unit) / 2;
+    s->sd = scalbn(fmin(scaled.sd, half), unit);
+}
+
 antler_status ant_series_stats_range(const antler_series *series, size_t first, size_t count,
                                      antler_variable_stats *stats)
 {
-    moments *sums = calloc(count, sizeof *sums);
+    moments *sums = malloc(count * sizeof *sums);
     double *block = malloc(BLOCK_ROWS_MAX * sizeof *block);
     if (sums == NULL || block == NULL) {
         free(sums);
         free(block);
         return ant_fail_memory(count * sizeof *sums + BLOCK_ROWS_MAX * sizeof *block, "statistics");
     }
-    for (size_t j = 0; j < count; j++)
-        stats[j] = (antler_variable_stats){.min = INFINITY, .max = -INFINITY};
-    for (size_t p = 0; p < series->part_count; p++)
-        for (size_t local = 0; local < series->parts[p].count; local++)
-            scan_trajectory(&series->parts[p], local, first, count, block, sums, stats);
+    scan(series, first, count, 0, block, sums, stats);
     for (size_t j = 0; j < count; j++) {
-        if (sums[j].count == 0.0)
-            stats[j].min = stats[j].max = NAN;
-        stats[j].mean = sums[j].count > 0.0 ? sums[j].mean : NAN;
-        stats[j].sd = sums[j].count > 0.0 ? sqrt(fmax(sums[j].m2, 0.0) / sums[j].count) : NAN;
+        conclude(&sums[j], &stats[j]);
+        const int unit = safe_unit(&stats[j]);
+        if (unit != 0)
+            rescan(series, first + j, unit, block, &stats[j]);
     }
     free(sums);
     free(block);

@@ -70,7 +70,7 @@ antler_status ant_folder_begin(const char *path, const antler_settings *settings
     ANT_TRY(join(path, "checkpoints", file));
     ANT_TRY(make_folders(file));
     /* config.yaml goes first: a kill in between leaves a folder without a run, never a mixture of two. */
-    static const char *const old[] = {"config.yaml", "model.npz", "log.csv", "diverged.txt"};
+    static const char *const old[] = {"config.yaml", "model.npz", "log.csv", "diverged.txt", "metrics.json"};
     for (size_t i = 0; i < sizeof old / sizeof old[0]; i++)
         remove_files(path, old[i]);
     remove_files(file, "update-");

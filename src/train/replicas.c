@@ -395,15 +395,19 @@ static antler_status begin(crew *c)
     work.row = d->row;
     work.start = d->start;
     ANT_TRY(c->ops->create(&work, &c->learner));
-    ant_worth_remark(c->context->settings, true, remark, sizeof remark);
-    snprintf(text, sizeof text, "%s; %s%s", c->ops->choice(c->learner), c->device, remark);
     for (size_t i = 0; i < c->count; i++) {
         ant_run *run = c->run[i];
         if (!run->begun)
             ANT_TRY(initialise(c, run));
         run->begun = true;
         ANT_TRY(c->ops->put(c->learner, i, run->update, run->state.parameters, run->state.m, run->state.v));
-        ant_run_announce(run, c->context, text);
+    }
+    ANT_TRY(ant_run_found(c->context)); /* an engine that cannot begin has left no trace */
+    ant_worth_remark(c->context->settings, true, remark, sizeof remark);
+    snprintf(text, sizeof text, "%s; %s%s", c->ops->choice(c->learner), c->device, remark);
+    for (size_t i = 0; i < c->count; i++) {
+        ANT_TRY(ant_run_open(c->run[i], c->context));
+        ant_run_announce(c->run[i], c->context, text);
     }
     return ANTLER_OK;
 }

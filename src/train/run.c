@@ -214,6 +214,11 @@ antler_status ant_run_open(ant_run *run, const ant_run_context *context)
     return hooks == NULL ? ANTLER_OK : hooks->open(hooks->cookie, run);
 }
 
+antler_status ant_run_found(const ant_run_context *context)
+{
+    return context->hooks == NULL ? ANTLER_OK : context->hooks->found(context->hooks->cookie);
+}
+
 void ant_run_close(ant_run *run, const ant_run_context *context, antler_status status)
 {
     run->status = status;

@@ -14,7 +14,9 @@ typedef struct session {
     char base[ANT_PATH_MAX];
     size_t only; /* the run that was asked for; 0: all */
     size_t first, last;
-    ant_folder *folders; /* (runs of the trainer) */
+    bool resume, overwrite; /* what becomes of runs that exist; neither: they are refused */
+    bool founded;           /* all runs have folders */
+    ant_folder *folders;    /* (runs of the trainer) */
 } session;
 
 static ant_folder *folder_of(void *cookie, const ant_run *run)
@@ -27,7 +29,39 @@ static antler_status on_open(void *cookie, ant_run *run)
     const session *s = cookie;
     char path[ANT_PATH_MAX];
     ANT_TRY(ant_folder_name(s->base, run->number, path));
+    const bool later = !s->founded && !(s->resume && ant_folder_is_run(path));
+    if (later || folder_of(cookie, run)->lock >= 0)
+        return ANTLER_OK;
     return ant_folder_open(folder_of(cookie, run), path, s->trainer, run);
+}
+
+/* Refuse runs that exist, before anything is changed. */
+static antler_status check_folders(const session *s)
+{
+    for (size_t i = s->first; i <= s->last && !s->resume && !s->overwrite; i++) {
+        char path[ANT_PATH_MAX];
+        ANT_TRY(ant_folder_name(s->base, i, path));
+        ANT_CHECK(!ant_folder_is_run(path), ANTLER_ERROR_ARGUMENT,
+                  "%s: this run exists; --resume goes on with it, --overwrite replaces it, and "
+                  "another name leaves it alone",
+                  path);
+    }
+    return ANTLER_OK;
+}
+
+/* Make the folders of those runs that have none yet, or of all. */
+static antler_status on_found(void *cookie)
+{
+    session *s = cookie;
+    ANT_TRY(check_folders(s)); /* somebody may have been faster */
+    for (size_t i = s->first; i <= s->last; i++) {
+        char path[ANT_PATH_MAX];
+        ANT_TRY(ant_folder_name(s->base, i, path));
+        if (!s->resume || !ant_folder_is_run(path))
+            ANT_TRY(ant_folder_begin(path, &s->trainer->settings));
+    }
+    s->founded = true;
+    return ANTLER_OK;
 }
 
 static void on_close(void *cookie, ant_run *run)
@@ -78,6 +112,7 @@ static antler_status work(session *s, const antler_train_events *events, antler_
 {
     const ant_run_hooks hooks = {.cookie = s,
                                  .open = on_open,
+                                 .found = on_found,
                                  .close = on_close,
                                  .row = on_row,
                                  .save = on_save,
@@ -97,34 +132,14 @@ static void finish(session *s)
     antler_trainer_free(s->trainer);
 }
 
-/* Make the folders of those runs that have none yet, or of all. */
-static antler_status begin_folders(const session *s, bool only_missing, bool overwrite)
-{
-    for (int pass = 0; pass < 2; pass++) { /* refuse before anything is changed */
-        for (size_t i = s->first; i <= s->last; i++) {
-            char path[ANT_PATH_MAX];
-            ANT_TRY(ant_folder_name(s->base, i, path));
-            if (only_missing && ant_folder_is_run(path))
-                continue;
-            if (pass == 1)
-                ANT_TRY(ant_folder_begin(path, &s->trainer->settings));
-            else
-                ANT_CHECK(overwrite || !ant_folder_is_run(path), ANTLER_ERROR_ARGUMENT,
-                          "%s: this run exists; --resume goes on with it, --overwrite replaces it, and "
-                          "another name leaves it alone",
-                          path);
-        }
-    }
-    return ANTLER_OK;
-}
-
 antler_status antler_train_series(const antler_settings *settings, const antler_series *series, size_t run,
                                   bool overwrite, const antler_train_events *events,
                                   antler_train_result *result)
 {
     session s = {.only = settings->runs == 1 ? 1 : run,
                  .first = run == 0 ? 1 : run,
-                 .last = run == 0 ? settings->runs : run};
+                 .last = run == 0 ? settings->runs : run,
+                 .overwrite = overwrite};
     ANT_CHECK(run <= settings->runs, ANTLER_ERROR_ARGUMENT,
               "there is no run %zu; the settings have runs: %zu", run, settings->runs);
     const int length =
@@ -132,7 +147,7 @@ antler_status antler_train_series(const antler_settings *settings, const antler_
     ANT_CHECK(length > 0 && length < 1400, ANTLER_ERROR_ARGUMENT, "results: the path is too long");
     antler_status status = prepare(&s, settings, series);
     if (status == ANTLER_OK)
-        status = begin_folders(&s, false, overwrite);
+        status = check_folders(&s);
     if (status == ANTLER_OK)
         status = work(&s, events, result);
     finish(&s);
@@ -218,7 +233,7 @@ antler_status antler_train_resume_series(const char *folder, const antler_settin
                                          const antler_series *series, const antler_train_events *events,
                                          antler_train_result *result)
 {
-    session s = {.first = 1};
+    session s = {.first = 1, .resume = true};
     size_t run = 0;
     char config[ANT_PATH_MAX + 16];
     antler_settings own;
@@ -233,8 +248,6 @@ antler_status antler_train_resume_series(const char *folder, const antler_settin
     s.first = run == 0 ? 1 : run;
     s.last = run == 0 ? own.runs : run;
     antler_status status = prepare(&s, &own, series);
-    if (status == ANTLER_OK)
-        status = begin_folders(&s, true, false);
     if (status == ANTLER_OK)
         status = work(&s, events, result);
     finish(&s);

@@ -14,8 +14,20 @@ double emulated_dynamic_shared[32768];
 /* Shared memory begins with what somebody left there: as a number huge, as a count far from any that is due. */
 enum { RUBBISH = 0x7f };
 
+/* Asynchronous copies of one thread that it has not waited for; `groups` of them are committed. */
+struct emulated_copies {
+    struct copy {
+        void *to;
+        const void *from;
+        unsigned bytes, group;
+    };
+    std::vector<copy> pending;
+    unsigned groups;
+};
+
 /* What the threads of a block share. */
 struct emulated_block {
+    emulated_copies copies[1024];
     fiber_barrier all, warp[32];
     unsigned char offered[2][1024][16];
     int said[1024];
@@ -27,6 +39,33 @@ static unsigned exchanges; /* of this thread */
 unsigned char *emulated_bytes()
 {
     return own->bytes;
+}
+
+void emulated_copy(void *to, const void *from, unsigned bytes)
+{
+    emulated_copies &mine = own->copies[threadIdx.x];
+    mine.pending.push_back({to, from, bytes, mine.groups});
+}
+
+void emulated_copy_commit()
+{
+    own->copies[threadIdx.x].groups++;
+}
+
+/* Copies are made as late as they may be, so that a test sees who reads before. */
+void emulated_copy_wait(unsigned groups)
+{
+    emulated_copies &mine = own->copies[threadIdx.x];
+    size_t kept = 0;
+    for (const emulated_copies::copy &c : mine.pending)
+        if (c.group + groups < mine.groups) {
+            const volatile unsigned *const from = static_cast<const unsigned *>(c.from);
+            volatile unsigned *const to = static_cast<unsigned *>(c.to); /* not by memcpy, which ThreadSanitizer may leave alone */
+            for (unsigned i = 0; i < c.bytes / sizeof *to; i++)
+                to[i] = from[i];
+        } else
+            mine.pending[kept++] = c;
+    mine.pending.resize(kept);
 }
 
 /* Let other threads go on, and be this one again afterwards.  nullptr: without waiting for them. */
@@ -159,6 +198,7 @@ UNSEEN static void run_thread(void *cookie, unsigned index)
         own = mine;
         exchanges = 0;
         threadIdx = {index % blockDim.x, 0, 0};
+        own->copies[threadIdx.x] = {};
         blockIdx = {block % gridDim.x, block / gridDim.x, 0};
         __syncthreads();
         s->kernel->call(s->arguments);

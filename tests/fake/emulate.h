@@ -179,12 +179,21 @@ using std::min;
 #define ANT_PTX_CUH
 extern double emulated_dynamic_shared[32768];
 #define DYNAMIC_SHARED(type, name) type *name = reinterpret_cast<type *>(emulated_dynamic_shared)
+void emulated_copy(void *to, const void *from, unsigned bytes);
+void emulated_copy_commit();
+void emulated_copy_wait(unsigned groups); /* until all but so many of the last are there */
 static inline void copy_async(float *to, const float *from)
 {
-    std::memcpy(to, from, 16);
+    emulated_copy(to, from, 16);
 }
-static inline void copy_commit() {}
-static inline void copy_wait_but_one() {}
+static inline void copy_commit()
+{
+    emulated_copy_commit();
+}
+static inline void copy_wait_but_one()
+{
+    emulated_copy_wait(1);
+}
 static inline float power_of_two(float t)
 {
     const float power = exp2f(t);

@@ -78,16 +78,16 @@ INLINE void store4(real *to, const real4 &value)
 
 template <class number> INLINE void copy_ahead(number *to, const number *from)
 {
-    *to = *from;
+    emulated_copy(to, from, sizeof *to);
 }
 INLINE void copy_quad_ahead(uint4 *to, const uint4 *from)
 {
-    to->x = from->x;
-    to->y = from->y;
-    to->z = from->z;
-    to->w = from->w;
+    emulated_copy(to, from, sizeof *to);
 }
-template <int PENDING> INLINE void copy_wait() {}
+template <int PENDING> INLINE void copy_wait()
+{
+    emulated_copy_wait(PENDING);
+}
 INLINE void leave_word(unsigned long long *to, unsigned word, unsigned tag)
 {
     __atomic_store_n(to, (unsigned long long)tag << 32 | word, __ATOMIC_RELAXED);

@@ -2,6 +2,7 @@
  * Training on the GPU engine with the fake driver, which runs the kernels of solve.cu and update.cu on the
  * CPU: the same updates, rows, stops and divergence as the CPU's own path.
  */
+#include "unit/folder.h"
 #include "unit/training.h"
 
 /* Fewer latent units than variables, inputs, low rank, clipped, noise, and every regulariser. */
@@ -296,9 +297,72 @@ static void overflows_like_the_cpu(void **state)
     }
 }
 
+/*
+ * A training that the GPU cannot begin leaves no folder, spoils no run that it was to replace, and needs no
+ * other word to begin later.  The first test: a context that stands does not fail any more.
+ */
+static void failed_start_leaves_nothing(void **state)
+{
+    (void)state;
+    const char *const faults[][2] = {{"held", "another process holds the GPU"}, {"full", "has no room"}};
+    antler_series *series = make_series(90, 2, 0);
+    antler_settings s = plain_settings();
+    s.device = ANTLER_DEVICE_CUDA;
+    assert_int_equal(folder_enter(state), 0);
+    for (size_t i = 0; i < 2; i++) {
+        setenv("FAKE_CUDA", faults[i][0], 1);
+        CHECK_FAILS(antler_train_series(&s, series, 0, false, NULL, NULL), ANTLER_ERROR_DEVICE, faults[i][1]);
+        assert_int_equal(folder_count(), 0);
+    }
+    setenv("FAKE_CUDA", "", 1);
+    CHECK_OK(antler_train_series(&s, series, 0, false, NULL, NULL));
+    CHECK_FAILS(antler_train_series(&s, series, 0, false, NULL, NULL), ANTLER_ERROR_ARGUMENT,
+                "this run exists");
+
+    assert_int_equal(system("cp -r Results before"), 0);
+    setenv("FAKE_CUDA", "full", 1);
+    CHECK_FAILS(antler_train_series(&s, series, 0, true, NULL, NULL), ANTLER_ERROR_DEVICE, "has no room");
+    assert_int_equal(system("diff -r Results before"), 0);
+
+    assert_int_equal(system("rm -r Results/experiment/run/002"), 0);
+    CHECK_FAILS(antler_train_resume_series("Results/experiment/run", NULL, series, NULL, NULL),
+                ANTLER_ERROR_DEVICE, "has no room");
+    assert_int_equal(system("test ! -e Results/experiment/run/002"), 0);
+    setenv("FAKE_CUDA", "", 1);
+    CHECK_OK(antler_train_resume_series("Results/experiment/run", NULL, series, NULL, NULL));
+    assert_int_equal(system("cmp Results/experiment/run/002/model.npz before/experiment/run/002/model.npz"),
+                     0);
+    assert_int_equal(system("rm -r Results before"), 0);
+    assert_int_equal(folder_leave(state), 0);
+    antler_series_free(series);
+}
+
+/* device: auto does without a GPU that has no room, on disk, too. */
+static void no_room_goes_to_the_cpu(void **state)
+{
+    (void)state;
+    antler_series *series = make_series(90, 2, 0);
+    antler_settings s = plain_settings();
+    assert_int_equal(folder_enter(state), 0);
+    setenv("FAKE_CUDA", "full", 1);
+    s.device = ANTLER_DEVICE_AUTO;
+    s.batch_size = 2048; /* worth a GPU */
+    s.updates = 2;
+    seen w = {.rows = 0};
+    const antler_train_events events = {.cookie = &w, .begin = see_begin};
+    CHECK_OK(antler_train_series(&s, series, 0, false, &events, NULL));
+    setenv("FAKE_CUDA", "", 1);
+    assert_non_null(strstr(w.text, "but none can be used"));
+    assert_int_equal(system("test -s Results/experiment/run/002/model.npz && rm -r Results"), 0);
+    assert_int_equal(folder_leave(state), 0);
+    antler_series_free(series);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(failed_start_leaves_nothing),
+        cmocka_unit_test(no_room_goes_to_the_cpu),
         cmocka_unit_test(same_as_cpu),
         cmocka_unit_test(same_as_cpu_with_square_readout),
         cmocka_unit_test(same_as_cpu_in_stretches),

@@ -3,6 +3,7 @@
 
 #include "unit/check.h"
 
+#include <float.h>
 #include <stdlib.h>
 
 static antler_series *make(size_t dim, size_t input_dim)
@@ -153,6 +154,44 @@ static void test_statistics(void **state)
     antler_series_free(series);
 }
 
+/* Mean and deviation of a variable whose rows are a and b in turn, T of them. */
+static antler_variable_stats stats_of_two(size_t T, double a, double b)
+{
+    antler_series *series = make(1, 0);
+    double *x = malloc(sizeof *x * T);
+    for (size_t t = 0; t < T; t++)
+        x[t] = t % 2 == 0 ? a : b;
+    CHECK_OK(antler_series_append(series, T, x, NULL));
+    antler_variable_stats s;
+    CHECK_OK(antler_series_stats(series, 0, &s));
+    free(x);
+    antler_series_free(series);
+    return s;
+}
+
+/* Where squares or sums leave the range of double, mean and deviation do not. */
+static void test_statistics_of_extreme_values(void **state)
+{
+    (void)state;
+    enum { T = 10000 }; /* some blocks */
+    const double sizes[] = {1e140, 1e152, 1e155, 1e200, 1e300, 1e307, 1e-140, 1e-155, 1e-160, 1e-200, 1e-290};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const antler_variable_stats s = stats_of_two(T, 3 * sizes[i], 7 * sizes[i]);
+        assert_true(fabs(s.mean / sizes[i] - 5) < 1e-13 && fabs(s.sd / sizes[i] - 2) < 1e-13);
+    }
+    antler_variable_stats s = stats_of_two(T, DBL_MAX, -DBL_MAX);
+    assert_true(fabs(s.mean) < 1e-13 * DBL_MAX && fabs(s.sd / DBL_MAX - 1) < 1e-13);
+    s = stats_of_two(T - 1, DBL_MAX, DBL_MAX);
+    assert_true(s.mean == DBL_MAX && s.sd <= 1e-13 * DBL_MAX);
+    s = stats_of_two(T, 1e300, 1e300 + 64 * DBL_EPSILON * 1e300); /* a large offset, too */
+    assert_true(fabs(s.sd / (32 * DBL_EPSILON * 1e300) - 1) < 0.02);
+    s = stats_of_two(T, 0, 4 * DBL_TRUE_MIN);
+    assert_true(s.mean == 2 * DBL_TRUE_MIN && s.sd == 2 * DBL_TRUE_MIN);
+    /* Values of all sizes: the small ones count, and do no harm. */
+    s = stats_of_two(T, 1e-300, 1e300);
+    assert_true(fabs(s.mean / 5e299 - 1) < 1e-13 && fabs(s.sd / 5e299 - 1) < 1e-13);
+}
+
 static void test_statistics_of_bad_values(void **state)
 {
     (void)state;
@@ -250,12 +289,28 @@ static void test_constant_is_refused(void **state)
     assert_false(antler_series_scaling(series, NULL, NULL));
     CHECK_FAILS(antler_series_check(series, 2), ANTLER_ERROR_DATA, "column 2 (flat) is constant");
     antler_series_free(series);
+}
 
-    series = make(1, 0);
-    const double huge[] = {-1.7e308, 1.7e308, 0.0};
-    CHECK_OK(antler_series_append(series, 3, huge, NULL));
-    CHECK_FAILS(antler_series_standardise(series), ANTLER_ERROR_DATA, "rescale it");
-    antler_series_free(series);
+/* Extreme values are standardised where their deviations from the mean are doubles. */
+static void test_extreme_values_are_standardised(void **state)
+{
+    (void)state;
+    const double good[][4] = {{-1.7e308, 1.7e308, -1.7e308, 1.7e308}, {1e-290, 3e-290, 1e-290, 3e-290}};
+    const double bad[][4] = {{-1.7e308, 1.7e308, 1.7e308, 1.7e308}, {0.0, 1e-310, 0.0, 1e-310}};
+    for (size_t i = 0; i < 2; i++) {
+        double y[4];
+        antler_series *series = make(1, 0);
+        CHECK_OK(antler_series_append(series, 4, good[i], NULL));
+        CHECK_OK(antler_series_standardise(series));
+        CHECK_OK(antler_series_read_f64(series, 0, 0, 4, y, NULL));
+        for (size_t t = 0; t < 4; t++)
+            assert_true(fabs(y[t] - (t % 2 == 0 ? -1.0 : 1.0)) < 1e-14);
+        antler_series_free(series);
+        series = make(1, 0);
+        CHECK_OK(antler_series_append(series, 4, bad[i], NULL));
+        CHECK_FAILS(antler_series_standardise(series), ANTLER_ERROR_DATA, "rescale it");
+        antler_series_free(series);
+    }
 }
 
 static void test_check_shape(void **state)
@@ -277,11 +332,18 @@ static void test_check_shape(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_append_and_read),     cmocka_unit_test(test_arguments),
-        cmocka_unit_test(test_names_and_dt),        cmocka_unit_test(test_strided_part),
-        cmocka_unit_test(test_statistics),          cmocka_unit_test(test_statistics_of_bad_values),
-        cmocka_unit_test(test_standardise),         cmocka_unit_test(test_scaling_is_the_plain_formula),
-        cmocka_unit_test(test_constant_is_refused), cmocka_unit_test(test_check_shape),
+        cmocka_unit_test(test_append_and_read),
+        cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_names_and_dt),
+        cmocka_unit_test(test_strided_part),
+        cmocka_unit_test(test_statistics),
+        cmocka_unit_test(test_statistics_of_extreme_values),
+        cmocka_unit_test(test_statistics_of_bad_values),
+        cmocka_unit_test(test_standardise),
+        cmocka_unit_test(test_scaling_is_the_plain_formula),
+        cmocka_unit_test(test_constant_is_refused),
+        cmocka_unit_test(test_extreme_values_are_standardised),
+        cmocka_unit_test(test_check_shape),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* solve_problem.h - solve_problem of kernels/walk.cuh, which solve.cu and deer.cu read. */
+/* solve_problem.h - solve_problem of kernels/problem.cuh, which solve.cu, sums.cu and deer.cu read. */
 #ifndef ANT_ENGINE_CUDA_SOLVE_PROBLEM_H
 #define ANT_ENGINE_CUDA_SOLVE_PROBLEM_H
 
@@ -14,7 +14,7 @@
         int max_iterations;                                                                                  \
         int flow;                                                                                            \
         int replicas;                                                                                        \
-        int group, staged;                                                                                   \
+        int group, staged, parts;                                                                            \
         int fallback;                                                                                        \
         real alpha, tolerance, freeze;                                                                       \
         double weight;                                                                                       \

@@ -1,13 +1,24 @@
-/* solver.c - the pass of a shPLRNN (kernels/solve.cu): the division of work, the compiled variant, its
- * buffers. */
+/* solver.c - the pass of a shPLRNN (kernels/solve.cu, then sums.cu): the division of work, the compiled
+ * variants, their buffers. */
 #include "engine/cuda/solver.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 _Static_assert(sizeof(ant_cuda_problem_f64) <= sizeof(((ant_cuda_solver *)NULL)->problem),
                "room for the problem");
+
+/* `bytes` is the problem's size in the kernels. */
+static antler_status check_problem(const ant_cuda_solver *s, int bytes)
+{
+    const size_t here =
+        s->real_bytes == sizeof(float) ? sizeof(ant_cuda_problem_f32) : sizeof(ant_cuda_problem_f64);
+    ANT_CHECK((size_t)bytes == here, ANTLER_ERROR_INTERNAL,
+              "solve_problem has %d bytes in the kernels and %zu here", bytes, here);
+    return ANTLER_OK;
+}
 
 /* Compile the plan's variant and read what it needs; *shared: bytes of a block. */
 static antler_status compile(ant_cuda_solver *s, const ant_engine_learning *work, size_t *shared)
@@ -34,11 +45,7 @@ static antler_status compile(ant_cuda_solver *s, const ant_engine_learning *work
     s->latent = facts[7];
     s->keeps_hidden = facts[8];
     s->threads = (unsigned)facts[9];
-    const size_t bytes =
-        s->real_bytes == sizeof(float) ? sizeof(ant_cuda_problem_f32) : sizeof(ant_cuda_problem_f64);
-    ANT_CHECK((size_t)facts[10] == bytes, ANTLER_ERROR_INTERNAL,
-              "solve_problem has %d bytes in the kernels and %zu here", facts[10], bytes);
-    return ANTLER_OK;
+    return check_problem(s, facts[10]);
 }
 
 static int groups(const ant_cuda_plan *plan)
@@ -69,25 +76,72 @@ static antler_status choose(ant_cuda_solver *s, const ant_engine_learning *work)
     return ant_cuda_kernel_allow_shared(s->device, &s->kernel, s->grid.shared);
 }
 
-/* As many teams side by side as fit; the rest follow them. */
-static antler_status choose_grid(ant_cuda_solver *s)
+/* Have sums.cu in the cache by the time that solve.cu is compiled.  Whatever goes wrong here happens again,
+ * and is told, in `load_sums`. */
+static void *compile_sums_ahead(void *opaque)
+{
+    const ant_cuda_pass *pass = opaque;
+    void *image = NULL;
+    size_t size = 0;
+    (void)ant_cuda_image_shape(pass->device->sm, "sums.cu", pass->work, NULL, 0, &image, &size);
+    free(image);
+    return NULL;
+}
+
+static antler_status load_sums(ant_cuda_solver *s, const ant_engine_learning *work)
+{
+    int facts[3] = {0};
+    ANT_TRY(ant_cuda_compile_shape(s->device, "sums.cu", work, NULL, 0, &s->summing));
+    ANT_TRY(ant_cuda_program_kernel(s->summing, "add_up", &s->sum));
+    ANT_TRY(ant_cuda_pass_facts(s->device, s->summing, "sum_facts", facts, sizeof facts / sizeof facts[0]));
+    ANT_CHECK(facts[0] <= s->device->shared_per_block, ANTLER_ERROR_DEVICE,
+              "the sums of a model of M = %zu and L = %zu need %d bytes of shared memory, and %s has %d; use "
+              "the CPU",
+              work->M, work->L, facts[0], s->device->name, s->device->shared_per_block);
+    s->sum_grid = ant_cuda_grid_1d(1, (unsigned)facts[1]);
+    s->sum_grid.shared = (size_t)facts[0];
+    ANT_TRY(ant_cuda_kernel_allow_shared(s->device, &s->sum, s->sum_grid.shared));
+    return check_problem(s, facts[2]);
+}
+
+/* Blocks that can wait for each other. */
+static antler_status count_resident(const ant_cuda_solver *s, const ant_cuda_kernel *kernel, unsigned threads,
+                                    size_t shared, int *most)
 {
     int resident = 0;
-    ANT_TRY(ant_cuda_kernel_occupancy(s->device, &s->kernel, s->threads, s->grid.shared, &resident));
-    const int most = resident * s->device->multiprocessors;
-    ANT_CHECK(most >= 1 && s->device->cooperative, ANTLER_ERROR_DEVICE,
+    ANT_TRY(ant_cuda_kernel_occupancy(s->device, kernel, threads, shared, &resident));
+    *most = resident * s->device->multiprocessors;
+    ANT_CHECK(*most >= 1 && s->device->cooperative, ANTLER_ERROR_DEVICE,
               "the GPU %s cannot run the solver: its blocks have to be resident together; use the CPU",
               s->device->name);
+    return ANTLER_OK;
+}
+
+/* As many teams side by side as fit; the rest follow them. */
+static ant_cuda_grid team_grid(const ant_cuda_solver *s, int blocks, int most, unsigned threads,
+                               size_t shared)
+{
+    const int room = most / blocks;
+    const int teams = s->replicas < (size_t)room ? (int)s->replicas : room;
+    ant_cuda_grid grid = ant_cuda_grid_1d((unsigned)(teams * blocks), threads);
+    grid.shared = shared;
+    grid.cooperative = true;
+    return grid;
+}
+
+static antler_status choose_grids(ant_cuda_solver *s)
+{
+    int most = 0;
+    ANT_TRY(count_resident(s, &s->kernel, s->threads, s->grid.shared, &most));
     if (s->plan.chunks == 1 && s->plan.blocks > most)
         s->plan.blocks = most;
     ANT_CHECK(s->plan.blocks <= most, ANTLER_ERROR_DEVICE, "the GPU %s has room for %d blocks, not for %d",
               s->device->name, most, s->plan.blocks);
-    const int room = most / s->plan.blocks;
-    const int teams = s->replicas < (size_t)room ? (int)s->replicas : room;
-    const size_t shared = s->grid.shared;
-    s->grid = ant_cuda_grid_1d((unsigned)(teams * s->plan.blocks), s->threads);
-    s->grid.shared = shared;
-    s->grid.cooperative = true;
+    s->grid = team_grid(s, s->plan.blocks, most, s->threads, s->grid.shared);
+    const unsigned threads = s->sum_grid.block[0];
+    ANT_TRY(count_resident(s, &s->sum, threads, s->sum_grid.shared, &most));
+    s->parts = s->plan.blocks < most ? s->plan.blocks : most;
+    s->sum_grid = team_grid(s, s->parts, most, threads, s->sum_grid.shared);
     return ANTLER_OK;
 }
 
@@ -110,7 +164,7 @@ static antler_status allocate(ant_cuda_solver *s, ant_cuda_pass *pass)
         {&s->records, R * 4 * blocks * (size_t)s->record * real, "the borders of stretches"},
         {&s->starts, R * 2 * blocks * pass->work->M * real / sizeof(float) * sizeof(uint64_t),
          "the borders of stretches"},
-        {&s->partial, R * blocks * (size_t)s->sums * real, "sums over time"},
+        {&s->partial, R * (size_t)s->parts * (size_t)s->sums * real, "sums over time"},
         {&s->squares, R * blocks * sizeof(double), "sums of squares"},
         {&s->totals, R * (size_t)s->sums * sizeof(double), "sums over time"},
     };
@@ -142,6 +196,7 @@ static ant_cuda_problem_f64 describe(ant_cuda_solver *s, const ant_cuda_pass *pa
         .replicas = (int)s->replicas,
         .group = s->plan.group,
         .staged = s->staged,
+        .parts = s->parts,
         .fallback = set->fallback ? s->plan.chunks + 1
                                   : 0, /* from the teacher, exact after as many as there are chunks */
         .alpha = set->gtf_alpha,
@@ -178,8 +233,10 @@ static antler_status compile_pass(ant_cuda_pass *pass)
 {
     const ant_engine_learning *work = pass->work;
     const antler_settings *set = work->settings;
-    ANT_CHECK(set->sequence_length < INT32_MAX / 64, ANTLER_ERROR_ARGUMENT,
-              "sequence_length %zu is too long for the GPU; use device: cpu", set->sequence_length);
+    ANT_CHECK(set->sequence_length < INT32_MAX / 64 && set->batch_size <= INT32_MAX / set->sequence_length,
+              ANTLER_ERROR_ARGUMENT,
+              "sequence_length %zu with batch_size %zu is too long for the GPU; use device: cpu",
+              set->sequence_length, set->batch_size);
     ant_cuda_solver *s = pass->own = calloc(1, sizeof *s);
     if (s == NULL)
         return ant_fail_memory(sizeof *s, "a solver");
@@ -188,13 +245,18 @@ static antler_status compile_pass(ant_cuda_pass *pass)
                            .batch = set->batch_size,
                            .replicas = work->replicas,
                            .real_bytes = pass->real_bytes};
-    return choose(s, work);
+    pthread_t beside;
+    const bool started = pthread_create(&beside, NULL, compile_sums_ahead, pass) == 0;
+    const antler_status status = choose(s, work);
+    if (started)
+        pthread_join(beside, NULL);
+    return status == ANTLER_OK ? load_sums(s, work) : status;
 }
 
 static antler_status create(ant_cuda_pass *pass)
 {
     ant_cuda_solver *s = pass->own;
-    ANT_TRY(choose_grid(s));
+    ANT_TRY(choose_grids(s));
     ANT_TRY(allocate(s, pass));
     const ant_cuda_problem_f64 problem = describe(s, pass);
     pass->solver = s->plan.solver;
@@ -219,6 +281,7 @@ static void destroy(ant_cuda_pass *pass)
         ant_cuda_free(pass->device, buffers[i]);
     ant_cuda_deer_clear(pass->device, &s->deer);
     ant_cuda_program_free(s->program);
+    ant_cuda_program_free(s->summing);
     free(s);
 }
 
@@ -227,7 +290,8 @@ static antler_status launch(ant_cuda_pass *pass)
     ant_cuda_solver *s = pass->own;
     if (s->deer.program != NULL)
         ANT_TRY(ant_cuda_deer_launch(pass->device, &s->deer));
-    return ant_cuda_launch(pass->device, &s->kernel, s->grid, ANT_CUDA_ARGS(s->problem));
+    ANT_TRY(ant_cuda_launch(pass->device, &s->kernel, s->grid, ANT_CUDA_ARGS(s->problem)));
+    return ant_cuda_launch(pass->device, &s->sum, s->sum_grid, ANT_CUDA_ARGS(s->problem));
 }
 
 const ant_cuda_kind ant_cuda_kind_shplrnn = {

@@ -1,5 +1,5 @@
 /*
- * solver.h - the pass of a shPLRNN on the GPU (kernels/solve.cu): how solver.c and plan.c share it.
+ * solver.h - the pass of a shPLRNN on the GPU (kernels/solve.cu, sums.cu): how solver.c and plan.c share it.
  */
 #ifndef ANT_ENGINE_CUDA_SOLVER_H
 #define ANT_ENGINE_CUDA_SOLVER_H
@@ -25,16 +25,17 @@ void ant_cuda_plan_choose(const ant_engine_learning *work, int multiprocessors, 
 typedef struct ant_cuda_solver {
     ant_cuda_device *device;
     ant_cuda_plan plan;
-    ant_cuda_program *program;
-    ant_cuda_kernel kernel;
-    ant_cuda_grid grid;
-    unsigned threads;                                                 /* of a block */
+    ant_cuda_program *program, *summing;
+    ant_cuda_kernel kernel, sum;
+    ant_cuda_grid grid, sum_grid;
+    int parts;                                                        /* blocks of a run that sum */
+    unsigned threads;                                                 /* of a block of `kernel` */
     int pack, row, masks, record, sums, hidden, latent, keeps_hidden; /* solve_facts of solve.cu */
     size_t T, batch, replicas, real_bytes;
     ant_cuda_buffer packs, rows, mask, phi, delta, records, starts, partial, squares, totals;
     ant_cuda_deer deer;                      /* where stretches start, with `deer` and `quasi-deer` */
     bool staged;                             /* records of borders have room in shared memory */
-    _Alignas(16) unsigned char problem[256]; /* solve_problem of walk.cuh */
+    _Alignas(16) unsigned char problem[256]; /* solve_problem of problem.cuh */
 } ant_cuda_solver;
 
 #endif

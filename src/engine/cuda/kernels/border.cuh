@@ -65,7 +65,7 @@ struct border_gap {
 // used: a barrier lies between, because two comparisons at most follow each other without one, and all have read what it was before.
 enum { GAP_JUMP, GAP_SIZE, GAP_BEYOND, GAP_REACH, GAP_WORDS };
 #define GAP_RING 8
-static_assert(1 + GAP_WORDS * GAP_RING < MEETING_WORDS, "room for the gaps, and a word for deer.cu");
+static_assert(1 + GAP_WORDS * GAP_RING <= MEETING_WORDS - 2, "room for the gaps, and a word each for deer.cu and sums.cu");
 
 struct border_team {
     real *records;              // (4 blocks, RECORD) of this replica: blocks, in turns; what each has before it in its group; groups
@@ -90,6 +90,11 @@ struct border_side {
 INLINE int travel(const border_team &team, bool back)
 {
     return back ? (int)team.blocks - 1 - team.block : team.block;
+}
+
+INLINE void meet(const border_team &team)
+{
+    team_barrier(team.arrived, team.blocks, team.count->phase);
 }
 
 #define WORDS (REAL_BITS / 32) // of one number
@@ -471,7 +476,7 @@ template <bool BACK> INLINE void publish(const border_side &side, bool plain)
     __syncthreads();
     if (own_thread() == 0 && side.memory.reach > 0)
         atomicMax(gap_words(team, side.memory.round) + GAP_REACH, side.memory.reach);
-    team_barrier(team.arrived, team.blocks, team.count->phase);
+    meet(team);
     send_for_neighbours(team, BACK);
 }
 
@@ -508,7 +513,7 @@ static __device__ __noinline__ real find_delta(border_team team, chain_seat seat
     if (!near) {
         if (block == group * team.group)
             publish_group(team, seat, back);
-        team_barrier(team.arrived, team.blocks, team.count->phase);
+        meet(team);
         maps = team.records + (size_t)3 * team.blocks * RECORD;
         place = PLACE_GROUPS;
         send_for_records(team, own, 1, PLACE_GROUPS + count);

@@ -1,5 +1,5 @@
-// moments.cuh - what is found per moment, before and after the passes over a stretch: the teacher, the errors, dloss / de.  A lane
-// has a step of the stretch.
+// moments.cuh - what is found per moment, before and after the passes over a stretch: the teacher, the errors.  A lane has a step of the
+// stretch.
 #ifndef ANT_MOMENTS_CUH
 #define ANT_MOMENTS_CUH
 
@@ -29,13 +29,13 @@ INLINE void find_teachers(const solve_problem &p, const worker &me, const stretc
     __syncwarp();
 }
 
-// Row n of the matrix (N, MP) at MATRIX_AT times a vector (MP).
-template <int MATRIX_AT> INLINE real dot_row(const worker &me, int n, const real *vector)
+// Row n of B times z (MP).
+INLINE real predict(const worker &me, int n, const real *z)
 {
     real even = 0, odd = 0;
 #pragma unroll 4
     for (int q = 0; q < QUADS; q++) {
-        const real4 a = four_weights_at<MATRIX_AT>(me, n * MP + 4 * q), b = load4(vector + 4 * q);
+        const real4 a = four_weights_at<PACK_B>(me, n * MP + 4 * q), b = load4(z + 4 * q);
 #pragma unroll
         for (int k = 0; k < 4; k++)
             if (QUADS > 4 || 4 * q + k < M)
@@ -62,7 +62,7 @@ INLINE double find_errors(const solve_problem &p, const worker &me, const stretc
 #pragma unroll
             for (int i = 0; i < BATCH; i++) {
                 const int n = first + i < N ? first + i : N - 1;
-                error[i] = __ldg(p.x + (base + step) * N + n) - dot_row<PACK_B>(me, n, row + AT_Z);
+                error[i] = __ldg(p.x + (base + step) * N + n) - predict(me, n, row + AT_Z);
             }
 #pragma unroll
             for (int i = 0; i < BATCH; i++)
@@ -74,7 +74,7 @@ INLINE double find_errors(const solve_problem &p, const worker &me, const stretc
 #pragma unroll 4
         for (int q = 0; q < QUADS; q++) {
             real4 sum = {0, 0, 0, 0};
-#pragma unroll
+#pragma unroll(N <= BATCH ? N : 2)
             for (int n = 0; n < N; n++) {
                 const real4 B = four_weights_at<PACK_B>(me, n * MP + 4 * q);
                 const real e = N <= BATCH ? error[n < BATCH ? n : 0] : row[AT_E + n];
@@ -87,21 +87,6 @@ INLINE double find_errors(const solve_problem &p, const worker &me, const stretc
     }
     __syncwarp();
     return squares;
-}
-
-// y_t = dloss / de_t = a_t B+^T w_t + weight e_t, for t = first .. last-1, and for T where the sequence ends.
-INLINE void find_y(const solve_problem &p, const worker &me, const stretch &here, size_t sequence)
-{
-    const size_t base = sequence * (p.T + 1);
-    for (int step = here.first + me.lane; step < here.last + (here.last == p.T); step += 32) {
-        real *row = p.rows + (base + step) * ROW;
-        const real a = p.flow && step > 0 && step < p.T ? strength(p, step) : real(0);
-        const real weight = step > p.warmup ? real(p.weight) : real(0);
-#pragma unroll 4
-        for (int n = 0; n < N; n++)
-            row[AT_Y + n] = (a != 0 ? a * dot_row<PACK_P>(me, n, row + AT_W) : real(0)) + weight * row[AT_E + n];
-    }
-    __syncwarp();
 }
 
 #endif

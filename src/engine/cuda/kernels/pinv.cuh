@@ -133,7 +133,7 @@ INLINE void sweep(const pinv_work &w, learn_memory &memory)
 #pragma unroll 1
     for (int round = 0; round < players - 1; round++) {
 #pragma unroll 1
-        for (int game = threadIdx.x / 32; game < players / 2; game += WARPS) {
+        for (int game = threadIdx.x / 32; game < players / 2; game += LEARN_WARPS) {
             const int a = game == 0 ? players - 1 : (round + game) % (players - 1);
             const int b = (round + players - 1 - game) % (players - 1);
             if (a < SMALL && b < SMALL && rotate(w, a, b) && threadIdx.x % 32 == 0)

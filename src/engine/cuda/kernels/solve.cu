@@ -1,4 +1,4 @@
-// solve.cu - forced trajectories, their loss and the sums of its gradient (SPEC 2, 3), for many replicas at once.
+// solve.cu - forced trajectories, their errors and the adjoint (SPEC 2, 3), for many replicas at once; sums.cu follows.
 //
 // Time is cut into stretches, one per warp.  Inside a stretch steps are exact and the state never leaves the warp; other
 // warps, the shadows, follow with its derivative; border.cuh makes neighbouring stretches meet.  With one stretch per sequence
@@ -16,7 +16,7 @@
 #if !defined REAL_BITS || !defined M || !defined N || !defined L || !defined K || !defined CLIPPED || !defined WARPS || !defined CHUNKED || !defined NEWTON
 #error "the host gives the macros named above"
 #endif
-#include "sums.cuh"
+#include "moments.cuh"
 
 // A hasty solver leaves every comparison open and distrusts the adjoint's second pass, so that tests see it go back.
 #ifndef HASTY
@@ -28,12 +28,7 @@
 #define GUESSED 0
 #endif
 
-union alignas(16) phase_memory {
-    walk_memory walk;
-    sum_memory sum;
-    double totals[THREADS];
-};
-#define SHARED_BYTES (STAGED_BYTES + (int)sizeof(kept_memory) + (int)sizeof(phase_memory))
+#define SHARED_BYTES (STAGED_BYTES + (int)sizeof(kept_memory) + (int)sizeof(walk_memory))
 
 // The team of this block; asked for where it is needed, so that nothing of it stays in registers meanwhile.
 INLINE border_team team_of(const solve_problem &p, const block_work &work)
@@ -63,23 +58,16 @@ INLINE void leave_squares(const worker &me, double squares)
         kept_room().squares[own_thread() / 32] = squares;
 }
 
-// The sums of this block's stretches; all blocks have left theirs when it returns.
-INLINE void add_up(const solve_problem &p, const block_work &work)
+// The squares of this block's errors, of those that its warps have left.
+INLINE void tell_squares(const solve_problem &p, const block_work &work)
 {
-    sum_memory &memory = *reinterpret_cast<sum_memory *>(phase_room());
-    const border_team team = team_of(p, work);
-    const size_t place = (size_t)work.replica * p.blocks + team.block;
     __syncthreads();
     if (own_thread() == 0) {
         double squares = 0;
         for (int i = 0; i < CREW; i++)
             squares += kept_room().squares[i];
-        p.squares[place] = squares;
+        p.squares[(size_t)work.replica * p.blocks + work.first / WARPS] = squares;
     }
-    sum_hidden(p, memory, p.pack + (size_t)work.replica * PACK, work.replica, work, p.partial + place * SUMS);
-    __syncthreads();
-    sum_latent(p, memory, work.replica, work, p.partial + place * SUMS);
-    team_barrier(team.arrived, team.blocks, team.count->phase);
 }
 
 #if !CHUNKED
@@ -101,12 +89,10 @@ INLINE void solve_all(const solve_problem &p, const block_work &work)
             for (int k = 0; k < ROW_BLOCKS; k++)
                 rows[k] = 0;
             run_backward(p, me, here, sequence, rows);
-            __syncwarp();
-            find_y(p, me, here, sequence);
         }
         leave_squares(me, squares);
     }
-    add_up(p, work);
+    tell_squares(p, work);
 }
 
 #else
@@ -289,27 +275,30 @@ INLINE bool exact_backward(const solve_problem &p, const block_work &work)
     return meets(gap.jump, allowed(gap, 0, 10 * p.tolerance));
 }
 
-// Sums, and a look at the last pass of the adjoint; whether nothing is left to do.
-INLINE bool finish(const solve_problem &p, const block_work &work, int rounds)
+// What the first block tells of the solution.
+INLINE void tell_facts(const solve_problem &p, const block_work &work, int rounds)
 {
-    for_shares(p, work, [&](const worker &me, const stretch &share, size_t sequence) { find_y(p, me, share, sequence); });
-    add_up(p, work);
-    if (work.first == 0 && own_thread() == 0) {
-        const progress &forward = kept_room().forward;
-        double *facts = p.facts + FACTS * work.replica;
-        if (!GUESSED) {
-            facts[FACT_ITERATIONS] = forward.iterations;
-            facts[FACT_LAST_JUMP] = forward.jump;
-            facts[FACT_CONVERGED] = forward.met && forward.iterations <= p.max_iterations;
-        }
-        facts[FACT_ROUNDS_BACK] = rounds;
-        facts[FACT_JUMP_BACK] = gap_of(team_of(p, work), kept_room().border[true].round).jump;
+    if (work.first > 0 || own_thread() > 0)
+        return;
+    const progress &forward = kept_room().forward;
+    double *facts = p.facts + FACTS * work.replica;
+    if (!GUESSED) {
+        facts[FACT_ITERATIONS] = forward.iterations;
+        facts[FACT_LAST_JUMP] = forward.jump;
+        facts[FACT_CONVERGED] = forward.met && forward.iterations <= p.max_iterations;
     }
-    return (exact_backward(p, work) && !(HASTY && rounds == 2)) || rounds > p.chunks;
+    facts[FACT_ROUNDS_BACK] = rounds;
+    facts[FACT_JUMP_BACK] = gap_of(team_of(p, work), kept_room().border[true].round).jump;
 }
 
-// Every warp takes one stretch of time, or the derivative of some.  The adjoint is linear: with full matrices its second pass is exact, and
-// that is seen at the barrier after the sums; if it was not, both are done again.  With diagonals it takes more, and is looked at first.
+// Whether the adjoint is done after this round, as the last barrier shows.
+INLINE bool done_backward(const solve_problem &p, const block_work &work, int rounds)
+{
+    return (exact_backward(p, work) && !(HASTY && rounds == 1)) || rounds > p.chunks;
+}
+
+// Every warp takes one stretch of time, or the derivative of some.  The adjoint is linear: with full matrices its second pass is exact, so a barrier alone
+// follows it; with diagonals it takes more.
 INLINE void solve_all(const solve_problem &p, const block_work &work)
 {
     kept_memory &kept = kept_room();
@@ -318,26 +307,27 @@ INLINE void solve_all(const solve_problem &p, const block_work &work)
     if (own_thread() < WARPS)
         kept.stretches[own_thread()] = find_stretch(p, work.first + own_thread(), work.items);
     __syncthreads();
-    for (int rounds = 0;; rounds++) {
+    int rounds = 0;
+    for (;; rounds++) {
         if (rounds == 0)
             go_forward(p, work);
         pass_backward(p, work);
         if (NEWTON && rounds > 0) {
-            if (finish(p, work, rounds + 1))
-                return;
-            clear_padding(hire(p, work)); // the sums lay there
+            meet(team_of(p, work));
+            if (done_backward(p, work, rounds))
+                break;
         }
         publish<true>(side_of(p, work, true), false);
         if (rounds == 0 && kept.forward.open && !look_forward(p, work)) {
             rounds = -1; // forward again
             continue;
         }
-        if (!NEWTON && rounds > 0 && (exact_backward(p, work) || rounds > p.chunks)) {
-            finish(p, work, rounds + 1);
-            return;
-        }
+        if (!NEWTON && rounds > 0 && done_backward(p, work, rounds))
+            break;
         correct_starts<true>(side_of(p, work, true), gap_of(team_of(p, work), kept.border[true].round).reach, [](int, int, real in) { return in; });
     }
+    tell_facts(p, work, rounds + 1);
+    tell_squares(p, work);
 }
 #endif
 
@@ -361,7 +351,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) solve(const __grid_cons
         clear_trail(hire(p, work));
 #endif
         solve_all(p, work);
-        sum_blocks(p, reinterpret_cast<double *>(phase_room()), replica, block);
 #if CHUNKED
         forget_starts(team_of(p, work));
 #endif

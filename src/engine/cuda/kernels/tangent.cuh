@@ -6,7 +6,7 @@
 #ifndef ANT_TANGENT_CUH
 #define ANT_TANGENT_CUH
 
-#include "shape.cuh"
+#include "products.cuh"
 
 #define MS (MP % 8 == 0 ? MP + 4 : MP) // from row to row of a matrix in shared memory; quads of different rows lie in different banks
 

@@ -60,7 +60,7 @@ INLINE tile multiply(const real *left, const real *right, tile_place at)
 #pragma unroll
         for (int k = 0; k < 4; k++)
             out.a[r][k] = 0;
-#pragma unroll
+#pragma unroll(M > 16 ? 1 : QUADS) // large tiles are work enough for a round, and the compiler takes long with all
     for (int q = 0; q < QUADS; q++) {
         real4 rows[TILE_ROWS];
 #pragma unroll

@@ -4,8 +4,6 @@
 #ifndef ANT_THETA_CUH
 #define ANT_THETA_CUH
 
-#define WARPS         (LEARN_THREADS / 32)
-#define REGISTER_ROOM 0 // no weights in registers here
 #include "shape.cuh"
 
 #ifndef RANK

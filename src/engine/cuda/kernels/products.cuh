@@ -1,0 +1,299 @@
+// products.cuh - the weights of a shPLRNN as a warp sees them, and its two products: towards hidden units, towards latent rows.
+//
+// A product towards hidden units gives lane l the units u * 32 + l.  A product towards latent rows, with weights in registers, exchanges sums between lanes
+// until each row has an owner (row_owners).  Otherwise lane l has row l % ROW_LANES and a share of the units, so that PARTS lanes add up to a
+// row; for M > 32 it has the rows l + 32 k.
+#ifndef ANT_PRODUCTS_CUH
+#define ANT_PRODUCTS_CUH
+
+#include "shape.cuh"
+
+#define ROW_BLOCKS ((M + 31) / 32)    // latent rows of one lane
+#define ROW_LANES  (M > 16 ? 32 : M > 10 ? 16 : M > 8 ? M : M > 4 ? 8 : 4) // lane l has row l % ROW_LANES
+#define PARTS      (32 / ROW_LANES)                                      // lanes that share a row
+#define PART_QUADS ((LP / 4 + PARTS - 1) / PARTS)                        // hidden units of a share, in fours
+#define SHARED_UNITS (M <= 32 ? 4 * PARTS * PART_QUADS : LP)             // hidden units that the shares cover; those beyond LP are zero
+
+// What every step reads is copied into shared memory: V and W, B+ B where a lane has one row, and with border matrices everything.
+#define STAGE_COUNT (NEWTON ? PACK : M <= 32 ? PACK_V1 : PACK_b)
+#define STAGED_PACK (STAGE_COUNT * (REAL_BITS / 8) <= 140 * 1024)
+
+// Weights stay in registers where they fit beside the rest: those towards units and those towards rows.
+#ifndef REGISTER_ROOM
+#define REGISTER_ROOM (WARPS > 8 ? 44 : 88)
+#endif
+#define RESIDENT (M <= 32 && 2 * UNITS * M * REGISTERS_PER_REAL <= REGISTER_ROOM)
+
+struct unit_weights { // towards the units of one lane
+#if RESIDENT
+    real w[UNITS][M];
+#else
+    const real *quads;
+#endif
+};
+
+struct row_weights { // towards rows
+#if RESIDENT
+    real w[UNITS][M]; // from this lane's units to all rows, in the order of row_at
+#else
+    const real *quads;
+#endif
+};
+
+INLINE void take_unit_weights(unit_weights &to, const real *quads, int lane)
+{
+#if RESIDENT
+#pragma unroll
+    for (int q = 0; q < QUADS; q++)
+#pragma unroll
+        for (int u = 0; u < UNITS; u++) {
+            const real4 four = load4(quads + 4 * (q * LS + u * 32 + lane));
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                if (4 * q + k < M)
+                    to.w[u][4 * q + k] = four.a[k];
+        }
+#else
+    to.quads = quads + 4 * lane;
+#endif
+}
+
+// ---- sums over all lanes, a row for each -----------------------------------------------------------------
+//
+// Every lane has a share of each of M rows.  In each of five exchanges a lane keeps half of the rows that it has and hands the other half to
+// its partner; a row that is left over when their number is odd goes both ways.  So M + 4 numbers are exchanged at most, where sums
+// of all rows on all lanes would take 5 M.  Lanes hold rows in orders of their own, so that what they keep is at the same place.
+
+// The row at place i of a lane.
+template <int STAGE, int COUNT> INLINE int row_at(int lane, int i)
+{
+    if constexpr (STAGE == 5 || COUNT <= 1) {
+        return 0;
+    } else {
+        constexpr int half = COUNT / 2;
+        const int upper = lane >> (4 - STAGE) & 1;
+        return i == 2 * half ? i : i < half ? upper * half + row_at<STAGE + 1, half>(lane, i) : (1 - upper) * half + row_at<STAGE + 1, half>(lane, i - half);
+    }
+}
+
+// row[]: the rows that this lane keeps; odd[]: those that were left over.
+template <int STAGE, int COUNT, int ODD> INLINE void exchange_rows(real (&row)[M], real (&odd)[6])
+{
+    if constexpr (STAGE == 5) {
+        if constexpr (COUNT == 1)
+            odd[ODD] = row[0];
+    } else {
+        constexpr int half = COUNT / 2, offset = 16 >> STAGE, after = ODD + COUNT % 2;
+#pragma unroll
+        for (int i = 0; i < half; i++)
+            row[i] += __shfl_xor_sync(ALL_LANES, row[half + i], offset);
+        if constexpr (COUNT % 2 == 1)
+            odd[ODD] = row[COUNT - 1];
+#pragma unroll
+        for (int j = 0; j < after; j++)
+            odd[j] += __shfl_xor_sync(ALL_LANES, odd[j], offset);
+        exchange_rows<STAGE + 1, half, after>(row, odd);
+    }
+}
+
+#if RESIDENT
+// Which lane owns which row at the end, and as which of those that it has.
+struct row_owners {
+    signed char row[32], kept[32]; // row: -1: none
+};
+
+static __device__ constexpr row_owners find_owners()
+{
+    row_owners owners = {};
+    for (int lane = 0; lane < 32; lane++)
+        owners.row[lane] = -1;
+    int count[6] = {M}, odd[6] = {0}; // before each exchange
+    for (int k = 0; k < 5; k++) {
+        count[k + 1] = count[k] / 2;
+        odd[k + 1] = odd[k] + count[k] % 2;
+    }
+    for (int k = 5; k >= 0; k--) // a row left over at stage k is the same on the 2^(5-k) lanes that agree in the bits before
+        for (int bits = 0; bits < 1 << k && count[k] % 2 == 1; bits++) {
+            int row = k < 5 ? count[k] - 1 : 0, lane = bits << (5 - k);
+            for (int i = 0; i < k; i++)
+                row += (bits >> (k - 1 - i) & 1) * (count[i] / 2);
+            while (owners.row[lane] >= 0)
+                lane++;
+            owners.row[lane] = (signed char)row;
+            owners.kept[lane] = (signed char)odd[k];
+        }
+    return owners;
+}
+
+// An entry of a table of row_owners, found among constants: memory would be far at the start of every pass.
+template <bool KEPT> INLINE int look_up_owner(int lane)
+{
+    unsigned word = 0;
+#pragma unroll
+    for (int w = 0; w < 8; w++) {
+        constexpr row_owners owners = find_owners();
+        unsigned four = 0;
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            four |= (unsigned)(unsigned char)(KEPT ? owners.kept[4 * w + k] : owners.row[4 * w + k]) << 8 * k;
+        word = lane / 4 == w ? four : word;
+    }
+    return (int)(signed char)(word >> lane % 4 * 8);
+}
+
+static __device__ constexpr bool every_row_has_one_owner()
+{
+    const row_owners owners = find_owners();
+    int count[M] = {};
+    for (int lane = 0; lane < 32; lane++)
+        if (owners.row[lane] >= 0)
+            count[owners.row[lane]]++;
+    for (int m = 0; m < M; m++)
+        if (count[m] != 1)
+            return false;
+    return true;
+}
+static_assert(every_row_has_one_owner(), "sums over lanes would lose a row");
+#endif
+
+// from: a matrix over (latent, hidden), towards units; rows: towards rows.
+INLINE void take_row_weights(row_weights &to, const real *from, const real *rows, int lane)
+{
+#if RESIDENT
+#pragma unroll
+    for (int i = 0; i < M; i++) {
+        const int row = row_at<0, M>(lane, i);
+#pragma unroll
+        for (int u = 0; u < UNITS; u++)
+            to.w[u][i] = from[4 * (row / 4 * LS + u * 32 + lane) + row % 4];
+    }
+#else
+    to.quads = rows;
+#endif
+}
+
+INLINE real4 four_weights(const unit_weights &from, int u, int q)
+{
+#if RESIDENT
+    real4 four;
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+        four.a[k] = 4 * q + k < M ? from.w[u][4 * q + k < M ? 4 * q + k : 0] : real(0);
+    return four;
+#else
+    return load4(from.quads + 4 * (q * LS + u * 32));
+#endif
+}
+
+// out[u] = sum over latent units of weight * vector.  vector: (MP) in shared memory, padded with zeros.
+INLINE void to_units(const unit_weights &weights, const real *vector, real (&out)[UNITS])
+{
+    constexpr int unroll = RESIDENT || QUADS <= 8 ? QUADS : 4;
+    real odd[UNITS];
+#pragma unroll
+    for (int u = 0; u < UNITS; u++)
+        out[u] = odd[u] = 0;
+#pragma unroll unroll
+    for (int q = 0; q < QUADS; q++) {
+        const real4 z = load4(vector + 4 * q);
+#pragma unroll
+        for (int u = 0; u < UNITS; u++) {
+            const real4 w = four_weights(weights, u, q);
+            out[u] += w.a[0] * z.a[0];
+            if (unroll < QUADS || 4 * q + 1 < M)
+                odd[u] += w.a[1] * z.a[1];
+            if (unroll < QUADS || 4 * q + 2 < M)
+                out[u] += w.a[2] * z.a[2];
+            if (unroll < QUADS || 4 * q + 3 < M)
+                odd[u] += w.a[3] * z.a[3];
+        }
+    }
+#pragma unroll
+    for (int u = 0; u < UNITS; u++)
+        out[u] += odd[u];
+}
+
+#if RESIDENT
+// This lane's row of (matrix times units).  kept: see row_owners.
+INLINE real to_row(const row_weights &weights, const real (&units)[UNITS], int kept)
+{
+    real row[M], odd[6];
+#pragma unroll
+    for (int i = 0; i < M; i++) {
+        row[i] = weights.w[0][i] * units[0];
+#pragma unroll
+        for (int u = 1; u < UNITS; u++)
+            row[i] += weights.w[u][i] * units[u];
+    }
+    exchange_rows<0, M, 0>(row, odd);
+    constexpr int most = (M & 1) + (M >> 1 & 1) + (M >> 2 & 1) + (M >> 3 & 1) + (M >> 4 & 1) + (M >> 5 & 1);
+    real sum = odd[0];
+#pragma unroll
+    for (int j = 1; j < most; j++)
+        sum = kept == j ? odd[j] : sum;
+    return sum;
+}
+#else
+// sum[k] = row of (matrix times units), valid on the lanes that own rows.  units: (SHARED_UNITS) in shared memory.
+INLINE void to_rows(const row_weights &weights, const real *units, int lane, real (&sum)[ROW_BLOCKS])
+{
+#if M <= 32
+    const int part = lane / ROW_LANES < PARTS ? lane / ROW_LANES : PARTS - 1, first = part * PART_QUADS;
+    real4 chain = {0, 0, 0, 0}; // four short sums instead of a long one
+#pragma unroll
+    for (int q = 0; q < PART_QUADS; q++) {
+        const real4 w = (LP / 4) % PARTS == 0 || first + q < LP / 4 ? load4(weights.quads + 4 * ((first + q) * MP + lane % ROW_LANES % MP)) : real4{0, 0, 0, 0};
+        const real4 unit = load4(units + 4 * (first + q));
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            chain.a[k] += w.a[k] * unit.a[k];
+    }
+    const real share = (chain.a[0] + chain.a[1]) + (chain.a[2] + chain.a[3]);
+    real total = share;
+    if constexpr (32 % ROW_LANES == 0) {
+#pragma unroll
+        for (int offset = ROW_LANES; offset < 32; offset *= 2)
+            total += __shfl_xor_sync(ALL_LANES, total, offset);
+    } else { // rows fill the lanes unevenly; what lanes beyond the last share take is of no use
+#pragma unroll
+        for (int other = 1; other < PARTS; other++)
+            total += __shfl_sync(ALL_LANES, share, (lane + other * ROW_LANES) % 32);
+    }
+    sum[0] = total;
+#else
+    real odd[ROW_BLOCKS];
+#pragma unroll
+    for (int k = 0; k < ROW_BLOCKS; k++)
+        sum[k] = odd[k] = 0;
+#pragma unroll 4
+    for (int q = 0; q < LP / 4; q++) {
+        const real4 unit = load4(units + 4 * q);
+#pragma unroll
+        for (int k = 0; k < ROW_BLOCKS; k++) {
+            const real4 w = load4(weights.quads + 4 * (q * MP + (lane + 32 * k < MP ? lane + 32 * k : 0)));
+            sum[k] += w.a[0] * unit.a[0];
+            odd[k] += w.a[1] * unit.a[1];
+            sum[k] += w.a[2] * unit.a[2];
+            odd[k] += w.a[3] * unit.a[3];
+        }
+    }
+#pragma unroll
+    for (int k = 0; k < ROW_BLOCKS; k++)
+        sum[k] += odd[k];
+#endif
+}
+#endif
+
+// The rows that a lane owns; -1: none.
+INLINE void find_rows(int (&row)[ROW_BLOCKS], int lane)
+{
+#if RESIDENT
+    row[0] = lane < 32 ? look_up_owner<false>(lane) : -1;
+#else
+#pragma unroll
+    for (int k = 0; k < ROW_BLOCKS; k++)
+        row[k] = lane + 32 * k < M ? lane + 32 * k : -1;
+#endif
+}
+
+#endif

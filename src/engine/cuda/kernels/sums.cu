@@ -1,0 +1,478 @@
+// sums.cu - after solve.cu: the sums of the gradient over time, and the loss (SPEC 3), for many replicas at once.
+//
+// The steps of a replica's sequences are shared out among the blocks of its team, and those of a block among its warps.  Blocks leave partial sums,
+// meet, and add them up in double and in a fixed order.  A launch of its own: the registers and the memory of the passes are free again, so that more warps
+// hide each other's latency, and the compiler has both kernels in hand at once.
+//
+// Macros from the host: those of shape.cuh.
+// variant: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0
+// variant: -DREAL_BITS=32 -DM=10 -DN=6 -DL=128 -DK=0 -DCLIPPED=0
+// variant: -DREAL_BITS=32 -DM=16 -DN=3 -DL=50 -DK=0 -DCLIPPED=0
+// variant: -DREAL_BITS=32 -DM=128 -DN=3 -DL=50 -DK=0 -DCLIPPED=0
+// variant: -DREAL_BITS=64 -DM=5 -DN=3 -DL=50 -DK=2 -DCLIPPED=1
+// variant: -DREAL_BITS=64 -DM=16 -DN=16 -DL=128 -DK=0 -DCLIPPED=0
+#if !defined REAL_BITS || !defined M || !defined N || !defined L || !defined K || !defined CLIPPED
+#error "the host gives the macros named above"
+#endif
+#include "problem.cuh"
+
+#define LATENT_ROW (ROW + 4 + (K + 3) / 4 * 4) // a row of moments with a one and the inputs behind it
+
+// As many threads as have room for what each gathers; more than 512 wait longer for each other than they gain.
+#ifndef THREADS_MOST
+#define THREADS_MOST 512
+#endif
+#if KEEP_HIDDEN
+#define ROOM_FOR (2 * 16 * LATENT_ROW * (REAL_BITS / 8) <= 64 * 1024 ? 512 : 256)
+#else
+#define NEEDED   ((6 * M + 40 + 6 * CLIPPED) * REGISTERS_PER_REAL) // registers
+#define ROOM_FOR (NEEDED <= 128 ? 512 : NEEDED <= 168 ? 384 : 256)
+#endif
+#define THREADS (ROOM_FOR < THREADS_MOST ? ROOM_FOR : THREADS_MOST)
+#define CREW (THREADS / 32)
+
+#define SCRATCH 8 // quantities that go through shared memory at a time
+
+#define TILE    32 // steps that a slice of threads takes through shared memory at a time
+#define SLICES  (THREADS / LP > 0 ? THREADS / LP : 1)
+
+#define LATENT_ROOM    (64 * 1024 / (CREW * LATENT_ROW * (REAL_BITS / 8)) - 1)
+#define LATENT_TILE    (LATENT_ROOM > 8 ? 8 : LATENT_ROOM > 1 ? LATENT_ROOM : 1) // rows of a tile of the small sums
+#ifndef ENTRIES_MOST
+#define ENTRIES_MOST 8
+#endif
+#define LATENT_ENTRIES ((SUMS - SUM_A + 31) / 32 < ENTRIES_MOST ? (SUMS - SUM_A + 31) / 32 : ENTRIES_MOST) // of one lane at a time
+
+// An entry of the small sums is a product of two numbers of one step; where they stand in the tile.
+struct factors {
+    int left, right;
+};
+
+struct alignas(16) hidden_tile {
+    real z[TILE][MP], v[TILE][MP]; // z~_t and v_{t+1}
+    unsigned masks[TILE][MASKS];
+};
+
+struct alignas(16) sum_memory {
+    union {
+        real scratch[SCRATCH][THREADS];
+        real rows[CREW][(LATENT_TILE + 1) * LATENT_ROW];
+        real latent[CREW][32 * LATENT_ENTRIES];
+        double totals[THREADS];
+#if !KEEP_HIDDEN
+        hidden_tile tile[2][SLICES]; // one is under way while the other is worked on
+#endif
+    };
+    factors of[32 * LATENT_ENTRIES];
+    unsigned phase; // barriers passed
+};
+
+INLINE sum_memory &room()
+{
+    DYNAMIC_BYTES;
+    return *reinterpret_cast<sum_memory *>(bytes);
+}
+
+// ---- which steps a block has ------------------------------------------------------------------------------
+
+struct piece { // of one sequence, of those of all replicas
+    size_t sequence;
+    int first, last; // steps first -> last
+};
+
+// Call `act` for the pieces of sequences that fall to a block: nearly the same number of steps for each.
+template <class action> INLINE void for_pieces(const solve_problem &p, int replica, int block, action act)
+{
+    const unsigned T = (unsigned)p.T, steps = T * (unsigned)p.batch, share = steps / (unsigned)p.parts, over = steps % (unsigned)p.parts;
+    const unsigned number = (unsigned)block, more = number < over ? 1 : 0;
+    unsigned from = share * number + (more ? number : over);
+    const unsigned to = from + share + more;
+    while (from < to) {
+        const unsigned sequence = from / T, first = from - sequence * T, left = to - from;
+        const unsigned count = left < T - first ? left : T - first;
+        act(piece{(size_t)replica * p.batch + sequence, (int)first, (int)(first + count)});
+        from += count;
+    }
+}
+
+// ---- sums of the hidden units -----------------------------------------------------------------------------
+
+#if KEEP_HIDDEN
+// One thread has one hidden unit and 16 latent ones.
+INLINE void sum_hidden(const solve_problem &p, const real *, int replica, int block, real *partial)
+{
+    constexpr int groups = (QUADS + 3) / 4;
+    for (int task = own_thread(); task < LP * groups; task += THREADS) {
+        const int unit = task % LP, quad = task / LP * 4;
+        real dW[16], dV[16], db = 0;
+#pragma unroll
+        for (int k = 0; k < 16; k++)
+            dW[k] = dV[k] = 0;
+        for_pieces(p, replica, block, [&](const piece &here) {
+            const size_t base = here.sequence * (p.T + 1);
+            for (int t = here.first; t < here.last; t++) {
+                const size_t step = here.sequence * p.T + t;
+                const real phi = p.hidden[step * LP + unit], back = p.delta[step * LP + unit];
+                const unsigned *masks = p.masks + step * MASKS + unit / 32;
+                real delta = masks[0] >> unit % 32 & 1 ? back : real(0);
+                db += delta; // b stands in the first term of a clipped unit alone
+#if CLIPPED
+                delta -= masks[UNITS] >> unit % 32 & 1 ? back : real(0);
+#endif
+#pragma unroll
+                for (int q = 0; q < 4; q++) {
+                    if (quad + q < QUADS) {
+                        const real4 v = load4(p.rows + (base + t + 1) * ROW + AT_V + 4 * (quad + q));
+                        const real4 z = load4(p.rows + (base + t) * ROW + AT_FORCED + 4 * (quad + q));
+#pragma unroll
+                        for (int k = 0; k < 4; k++) {
+                            dW[4 * q + k] += v.a[k] * phi;
+                            dV[4 * q + k] += z.a[k] * delta;
+                        }
+                    }
+                }
+            }
+        });
+#pragma unroll
+        for (int k = 0; k < 16; k++)
+            if (4 * quad + k < M) {
+                partial[SUM_W + (4 * quad + k) * LP + unit] = dW[k];
+                partial[SUM_V + (4 * quad + k) * LP + unit] = dV[k];
+            }
+        if (quad == 0)
+            partial[SUM_b + unit] = db;
+    }
+}
+#else
+// What one thread gathers for its hidden unit: dW, dV and db, as they follow each other in SUM_W, SUM_V and SUM_b.
+struct unit_sums {
+    real row[2 * M + 1];
+};
+
+// The weights of one hidden unit.
+struct unit_column {
+    real V[M], W[M], b;
+};
+
+INLINE unit_column take_column(const real *pack, int unit)
+{
+    unit_column to;
+#pragma unroll
+    for (int q = 0; q < QUADS; q++) {
+        const real4 v = load4_constant(pack + PACK_V + 4 * (q * LS + unit)), w = load4_constant(pack + PACK_W + 4 * (q * LS + unit));
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            if (4 * q + k < M) {
+                to.V[4 * q + k] = v.a[k];
+                to.W[4 * q + k] = w.a[k];
+            }
+    }
+    to.b = pack[PACK_b + unit];
+    return to;
+}
+
+// One step: the unit's activity is found again from z~_t, what arrives at it from v_{t+1}.
+INLINE void add_step(unit_sums &sums, const unit_column &with, const real *z, const real *v, const unsigned *masks, int bit)
+{
+    real zt[MP], vt[MP], reach = 0, back = 0;
+#pragma unroll
+    for (int q = 0; q < QUADS; q++) {
+        const real4 four = load4(z + 4 * q), other = load4(v + 4 * q);
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            zt[4 * q + k] = four.a[k];
+            vt[4 * q + k] = other.a[k];
+        }
+    }
+#pragma unroll
+    for (int m = 0; m < M; m++) {
+        reach += with.V[m] * zt[m];
+        back += with.W[m] * vt[m];
+    }
+    const bool on = masks[0] >> bit & 1;
+    real phi = on ? reach + with.b : real(0);
+    const real direct = on ? back : real(0);
+    sums.row[2 * M] += direct; // b stands in the first term of a clipped unit alone
+#if CLIPPED
+    const bool plain = masks[UNITS] >> bit & 1;
+    phi -= plain ? reach : real(0);
+    back = direct - (plain ? back : real(0));
+#else
+    back = direct;
+#endif
+#pragma unroll
+    for (int m = 0; m < M; m++) {
+        sums.row[m] += vt[m] * phi;
+        sums.row[M + m] += zt[m] * back;
+    }
+}
+
+// Send for `steps` steps from t on, by `width` threads; zeros up to the next multiple of four, which add nothing.
+INLINE void fetch_tile(const solve_problem &p, hidden_tile &to, size_t sequence, int t, int steps, int slot, int width)
+{
+    constexpr int words = MP * (int)sizeof(real) / 16;
+    const real *rows = p.rows + (sequence * (p.T + 1) + t) * ROW;
+    const unsigned *masks = p.masks + (sequence * p.T + t) * MASKS;
+#pragma unroll 2
+    for (int i = slot; i < steps * words; i += width) {
+        const uint4 *from = reinterpret_cast<const uint4 *>(rows + i / words * ROW) + i % words;
+        copy_quad_ahead(reinterpret_cast<uint4 *>(to.z) + i, from + AT_FORCED * sizeof(real) / 16);
+        copy_quad_ahead(reinterpret_cast<uint4 *>(to.v) + i, from + (ROW + AT_V) * sizeof(real) / 16);
+    }
+#pragma unroll 1
+    for (int i = slot; i < steps * MASKS; i += width)
+        copy_ahead(&to.masks[0][0] + i, masks + i);
+#pragma unroll 1
+    for (int i = steps * MP + slot; i < (steps + 3) / 4 * 4 * MP; i += width)
+        to.z[0][i] = to.v[0][i] = 0;
+}
+
+// A slice of threads has a part of the piece, and takes it tile by tile.
+INLINE void add_piece(const solve_problem &p, const piece &here, const unit_column &with, int unit, int slice, int slot, int width, unit_sums &sums)
+{
+    const int share = (here.last - here.first + SLICES - 1) / SLICES, first = here.first + slice * share;
+    const int mine = slice >= SLICES || first >= here.last ? 0 : here.last - first < share ? here.last - first : share;
+    const auto steps_from = [&](int step) { return mine - step < 0 ? 0 : mine - step < TILE ? mine - step : TILE; };
+    const auto tile_at = [&](int step) -> hidden_tile & { return room().tile[step / TILE & 1][slice < SLICES ? slice : 0]; };
+    const auto fetch = [&](int step) {
+        fetch_tile(p, tile_at(step), here.sequence, first + step, steps_from(step), slot, width);
+        copy_commit();
+    };
+    fetch(0);
+    for (int step = 0; step < share; step += TILE) {
+        fetch(step + TILE);
+        copy_wait<1>();
+        __syncthreads();
+        const hidden_tile &tile = tile_at(step);
+        const int steps = steps_from(step);
+        for (int t = 0; t < steps; t += 4)
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                add_step(sums, with, tile.z[t + k], tile.v[t + k], tile.masks[t + k] + unit / 32, unit % 32);
+        __syncthreads();
+    }
+    copy_wait<0>();
+}
+
+// Add up what SLICES threads found for each of `width` units, `used` of which count, and write it to the block's partial sums.
+INLINE void add_slices(const unit_sums &sums, int slot, int slice, int width, int used, real *to)
+{
+    constexpr int rows = 2 * M + 1;
+    sum_memory &memory = room();
+#pragma unroll
+    for (int from = 0; from < rows; from += SCRATCH) {
+        __syncthreads();
+#pragma unroll
+        for (int k = 0; k < SCRATCH; k++)
+            if (from + k < rows && slice < SLICES)
+                memory.scratch[k][slice * width + slot] = sums.row[from + k < rows ? from + k : 0];
+        __syncthreads();
+#pragma unroll 1
+        for (int i = own_thread(); i < SCRATCH * used; i += THREADS) {
+            const int k = i / used, at = i % used;
+            if (from + k < rows) {
+                real sum = 0;
+#pragma unroll 4
+                for (int s = 0; s < SLICES; s++)
+                    sum += memory.scratch[k][s * width + at];
+                to[(size_t)(from + k) * LP + at] = sum;
+            }
+        }
+    }
+}
+
+// One thread has one hidden unit, and slices of threads share the steps.
+INLINE void sum_hidden(const solve_problem &p, const real *pack, int replica, int block, real *partial)
+{
+    constexpr int width = LP < THREADS ? LP : THREADS;
+    const int slice = own_thread() / width, slot = own_thread() % width;
+    for (int first = 0; first < LP; first += width) {
+        const int unit = first + slot < LP ? first + slot : LP - 1, used = LP - first < width ? LP - first : width;
+        const unit_column with = take_column(pack, unit);
+        unit_sums sums;
+#pragma unroll
+        for (int k = 0; k <= 2 * M; k++)
+            sums.row[k] = 0;
+        for_pieces(p, replica, block, [&](const piece &here) { add_piece(p, here, with, unit, slice, slot, width, sums); });
+        add_slices(sums, slot, slice, width, used, partial + first);
+        __syncthreads();
+    }
+}
+#endif
+
+// ---- the small sums: Abar, h, C, B and B+ -----------------------------------------------------------------
+
+INLINE factors find_factors(int entry)
+{
+    constexpr int next = LATENT_ROW, inputs = K > 0 ? K : 1;
+    if (entry < SUM_h)
+        return {next + AT_V + entry - SUM_A, AT_FORCED + entry - SUM_A};
+    if (entry < SUM_C)
+        return {next + AT_V + entry - SUM_h, ROW}; // a one
+    if (entry < SUM_B)
+        return {next + AT_V + (entry - SUM_C) / inputs, ROW + 1 + (entry - SUM_C) % inputs};
+    if (entry < SUM_P)
+        return {AT_Y + (entry - SUM_B) / M, AT_Z + (entry - SUM_B) % M};
+    return {AT_W + (entry - SUM_P) / N, AT_E + (entry - SUM_P) % N};
+}
+
+// Rows t .. t+count of one sequence into the warp's tile.
+INLINE void copy_rows(const solve_problem &p, real *tile, size_t sequence, int t, int count, int lane)
+{
+    const real *from = p.rows + (sequence * (p.T + 1) + t) * ROW;
+    __syncwarp();
+#pragma unroll 4
+    for (int i = lane; i < (count + 1) * (ROW / 4); i += 32)
+        store4(tile + i / (ROW / 4) * LATENT_ROW + i % (ROW / 4) * 4, load4(from + 4 * i));
+    for (int i = lane; i < count * K; i += 32)
+        tile[i / (K > 0 ? K : 1) * LATENT_ROW + ROW + 1 + i % (K > 0 ? K : 1)] = p.s[(sequence * p.T + t) * K + i];
+    if (lane < count)
+        tile[lane * LATENT_ROW + ROW] = 1;
+    __syncwarp();
+}
+
+// y_t = dloss / de_t = a_t B+^T w_t + weight e_t, of the first `count` rows of the tile; those of the first group leave it for the others.
+INLINE void find_y(const solve_problem &p, const real *pack, real *tile, size_t sequence, int t, int count, int lane)
+{
+    for (int i = lane; i < count * N; i += 32) {
+        const int n = i % N, step = t + i / N;
+        real *row = tile + i / N * LATENT_ROW;
+        const real a = p.flow && step > 0 && step < p.T ? strength(p, step) : real(0);
+        real4 sum = {0, 0, 0, 0};
+#pragma unroll 4
+        for (int q = 0; q < QUADS; q++) {
+            const real4 P = load4_constant(pack + PACK_P + n * MP + 4 * q), w = load4(row + AT_W + 4 * q);
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                if (QUADS > 4 || 4 * q + k < M)
+                    sum.a[k] += P.a[k] * w.a[k];
+        }
+        const real flowing = a != 0 ? a * ((sum.a[0] + sum.a[1]) + (sum.a[2] + sum.a[3])) : real(0); // at T there is no w
+        const real y = flowing + (step > p.warmup ? real(p.weight) : real(0)) * row[AT_E + n];
+        row[AT_Y + n] = y;
+        if (SUMS - SUM_A > 32 * LATENT_ENTRIES)
+            p.rows[(sequence * (p.T + 1) + step) * ROW + AT_Y + n] = y;
+    }
+    __syncwarp();
+}
+
+// All entries of one group over the rows of a piece that fall to this warp, some at a time through shared memory; lanes share the entries.
+INLINE void add_rows(const solve_problem &p, const real *pack, const piece &here, int first, real (&sum)[LATENT_ENTRIES])
+{
+    sum_memory &memory = room();
+    const int lane = own_thread() % 32, warp = own_warp();
+    real *tile = memory.rows[warp];
+    factors of[LATENT_ENTRIES];
+#pragma unroll
+    for (int k = 0; k < LATENT_ENTRIES; k++)
+        of[k] = memory.of[32 * k + lane];
+    for (int t = here.first + warp * LATENT_TILE; t < here.last; t += CREW * LATENT_TILE) {
+        const int count = here.last - t < LATENT_TILE ? here.last - t : LATENT_TILE;
+        copy_rows(p, tile, here.sequence, t, count, lane);
+        if (first == SUM_A)
+            find_y(p, pack, tile, here.sequence, t, count + (t + count == p.T), lane);
+        for (int i = 0; i < count; i++) {
+            const real *row = tile + i * LATENT_ROW, a = !p.flow ? real(0) : t + i == 0 ? real(1) : strength(p, t + i);
+#pragma unroll
+            for (int k = 0; k < LATENT_ENTRIES; k++)
+                sum[k] += (first + 32 * k + lane < SUM_P ? real(1) : a) * row[of[k].left] * row[of[k].right];
+        }
+        if (t + count == p.T) // the last moment has an error, but no step
+#pragma unroll
+            for (int k = 0; k < LATENT_ENTRIES; k++) {
+                const int entry = first + 32 * k + lane;
+                if (entry >= SUM_B && entry < SUM_P)
+                    sum[k] += tile[count * LATENT_ROW + of[k].left] * tile[count * LATENT_ROW + of[k].right];
+            }
+    }
+}
+
+INLINE void sum_latent(const solve_problem &p, const real *pack, int replica, int block, real *partial)
+{
+    sum_memory &memory = room();
+    const int lane = own_thread() % 32, warp = own_warp();
+    for (int first = SUM_A; first < SUMS; first += 32 * LATENT_ENTRIES) {
+        real sum[LATENT_ENTRIES];
+#pragma unroll
+        for (int k = 0; k < LATENT_ENTRIES; k++)
+            sum[k] = 0;
+        for (int i = own_thread(); i < 32 * LATENT_ENTRIES; i += THREADS)
+            memory.of[i] = find_factors(first + i < SUMS ? first + i : SUM_A);
+        __syncthreads();
+        for_pieces(p, replica, block, [&](const piece &here) { add_rows(p, pack, here, first, sum); });
+        __syncthreads();
+#pragma unroll
+        for (int k = 0; k < LATENT_ENTRIES; k++)
+            memory.latent[warp][32 * k + lane] = sum[k];
+        __syncthreads();
+        for (int i = own_thread(); i < 32 * LATENT_ENTRIES && first + i < SUMS; i += THREADS) {
+            real total = 0;
+#pragma unroll 4
+            for (int w = 0; w < CREW; w++)
+                total += memory.latent[w][i];
+            partial[first + i] = total;
+        }
+        __syncthreads();
+    }
+}
+
+// ---- all blocks -------------------------------------------------------------------------------------------
+
+// Add the partial sums of all blocks, in double and in fixed order.
+INLINE void sum_blocks(const solve_problem &p, int replica, int block)
+{
+    double *scratch = room().totals;
+    const int lane = own_thread() % 32, warp = own_warp();
+    const real *partial = p.partial + (size_t)replica * p.parts * SUMS;
+    for (int first = 32 * block; first < SUMS; first += 32 * p.parts) {
+        const int entry = first + lane;
+        double sum = 0;
+        if (entry < SUMS)
+            for (int b = warp; b < p.parts; b += CREW)
+                sum += (double)__ldcg(partial + (size_t)b * SUMS + entry);
+        __syncthreads();
+        scratch[warp * 32 + lane] = sum;
+        __syncthreads();
+        if (warp == 0 && entry < SUMS) {
+#pragma unroll 4
+            for (int other = 1; other < CREW; other++)
+                sum += scratch[other * 32 + lane];
+            p.sums[(size_t)replica * SUMS + entry] = sum;
+        }
+    }
+}
+
+// The loss, from the squares that the blocks of solve.cu have left; by a warp of the block that has the fewest entries.
+INLINE void find_loss(const solve_problem &p, int replica)
+{
+    const int lane = own_thread() % 32;
+    double squares = 0;
+#pragma unroll 4
+    for (int b = lane; b < p.blocks; b += 32)
+        squares += p.squares[(size_t)replica * p.blocks + b];
+    squares = warp_sum(squares);
+    if (lane == 0)
+        p.facts[FACTS * replica + FACT_LOSS] = 0.5 * p.weight * squares;
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, 1) add_up(const __grid_constant__ solve_problem p)
+{
+    const int teams = gridDim.x / p.parts, block = blockIdx.x % p.parts;
+    for (int replica = blockIdx.x / p.parts; replica < p.replicas; replica += teams) {
+        const real *pack = p.pack + (size_t)replica * PACK;
+        real *partial = p.partial + ((size_t)replica * p.parts + block) * SUMS;
+        if (own_thread() == 0)
+            room().phase = 0;
+        if (block == p.parts - 1 && own_warp() == 0)
+            find_loss(p, replica);
+        sum_hidden(p, pack, replica, block, partial);
+        __syncthreads();
+        sum_latent(p, pack, replica, block, partial);
+        team_barrier(p.arrived + (size_t)replica * MEETING_WORDS + MEETING_WORDS - 2, (unsigned)p.parts, room().phase); // border.cuh leaves this one
+        sum_blocks(p, replica, block);
+        __syncthreads();
+    }
+}
+
+// What the host has to know of this variant; and the bytes of the problem, which it compares with its own.
+extern "C" __device__ const int sum_facts[] = {(int)sizeof(sum_memory), THREADS, (int)sizeof(solve_problem)};

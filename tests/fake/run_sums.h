@@ -1,0 +1,20 @@
+/* run_sums.h - sums.cu for the sizes and the VARIANT (a name) that the including file defines. */
+#include "variant.h"
+
+#ifndef THREADS_MOST
+#define THREADS_MOST 128 /* seventeen blocks of them run side by side */
+#endif
+#define add_up        JOIN(add_up, VARIANT)
+#define solve_problem JOIN(solve_problem, VARIANT)
+#define sum_facts     JOIN(sum_facts, VARIANT)
+
+/* As the fake compiler writes them. */
+static const char options[] = "-DREAL_BITS=" TEXT(REAL_BITS) " -DM=" TEXT(M) " -DN=" TEXT(N) " -DL=" TEXT(
+    L) " -DK=" TEXT(K) " -DCLIPPED=" TEXT(CLIPPED);
+
+#include "emulate_dynamic.h"
+
+#include "../../src/engine/cuda/kernels/sums.cu"
+
+EMULATE("sums.cu", options, add_up, "add_up")
+EMULATE_VARIABLE("sums.cu", options, sum_facts, "sum_facts")
