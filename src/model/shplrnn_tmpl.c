@@ -1,5 +1,6 @@
 /* map_tmpl.c - the step of the shPLRNN and its Jacobian in plain form: to read, and to check others by. */
 #include "base/real.h"
+#include "model/decay.h"
 #include "model/model.h"
 
 static real relu(real x)
@@ -35,12 +36,13 @@ void ANT_FN(ant_shplrnn_step)(const ant_model_layout *layout, const real *parame
     const real *left = parameters + (d->rank > 0 ? layout->WL : layout->W);
     const real *right = d->rank > 0 ? inner : hidden;
     for (size_t m = 0; m < d->M; m++) {
-        real sum = r_tanh(parameters[layout->Abar + m]) * z[m] + parameters[layout->h + m];
+        const real A1 = (real)ant_decay_less_one((double)parameters[layout->Abar + m]);
+        real sum = A1 * z[m] + parameters[layout->h + m];
         for (size_t k = 0; k < cols; k++)
             sum += left[m * cols + k] * right[k];
         for (size_t k = 0; k < d->K; k++)
             sum += parameters[layout->C + m * d->K + k] * s[k];
-        next[m] = sum;
+        next[m] = z[m] + sum;
     }
 }
 

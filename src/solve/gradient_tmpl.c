@@ -1,5 +1,6 @@
 /* gradient_tmpl.c - the gradient call: from parameters and windows to loss, gradient and report. */
 #include "base/random.h"
+#include "model/decay.h"
 #include "solve/plan.h"
 
 #include <string.h>
@@ -14,12 +15,12 @@ antler_status ANT_FN(ant_plan_problem)(forced_plan *plan, const real *parameters
     ANT_CHECK(alpha >= 0.0 && alpha <= 1.0, ANTLER_ERROR_ARGUMENT,
               "the forcing strength alpha must lie in [0, 1], not %g", alpha);
     for (size_t m = 0; m < d->M; m++)
-        plan->A[m] = r_tanh(parameters[plan->layout.Abar + m]);
+        plan->A1[m] = (real)ant_decay_less_one((double)parameters[plan->layout.Abar + m]);
     const size_t warmup = plan->options.warmup;
     *problem = (solve_problem){
         .layout = &plan->layout,
         .parameters = parameters,
-        .A = plan->A,
+        .A1 = plan->A1,
         .forcing = &plan->forcing,
         .T = plan->T,
         .warmup = warmup,

@@ -20,7 +20,7 @@ enum { TILE = 16 }; /* time steps whose gradients are taken together */
 
 /* Packed matrices: block after block, within a block column after column. */
 typedef struct lane_weights {
-    const real *A, *h, *b;
+    const real *A1, *h, *b;
     const real *V, *V_transposed;          /* (L, M), (M, L) */
     const real *W, *W_transposed;          /* (M, L), (L, M); with rank: WR (r, L), its transpose */
     const real *left, *left_transposed;    /* WL (M, r), (r, M); NULL without rank */
@@ -37,7 +37,7 @@ static size_t weights_place(const ant_model_dims *d, const real *packed, lane_we
     const struct {
         const real **slot;
         size_t count;
-    } parts[] = {{&w->A, d->M},
+    } parts[] = {{&w->A1, d->M},
                  {&w->h, d->M},
                  {&w->b, d->L},
                  {&w->V, d->L * d->M},
@@ -85,7 +85,7 @@ static void lane_pack(const lane_problem *p, real *packed)
     const real *theta = p->parameters, *right = theta + (d->rank > 0 ? layout->WR : layout->W);
     const size_t M = d->M, N = d->N, L = d->L, inner = d->rank > 0 ? d->rank : M;
     real *out = packed; /* in the order of weights_place */
-    out = pack_matrix(out, 1, M, p->A, 0, 1, 1);
+    out = pack_matrix(out, 1, M, p->A1, 0, 1, 1);
     out = pack_matrix(out, 1, M, theta + layout->h, 0, 1, 1);
     out = pack_matrix(out, 1, L, theta + layout->b, 0, 1, 1);
     out = pack_matrix(out, L, M, theta + layout->V, M, 1, 1);
@@ -143,7 +143,7 @@ static void step(const ant_model_dims *d, const lane_weights *w, const vector *f
 {
     vector *phi = scratch, *inner = phi + d->L;
     for (size_t m = 0; m < d->M; m++)
-        next[m] = w->A[m] * forced[m] + w->h[m];
+        next[m] = w->A1[m] * forced[m] + w->h[m];
     if (d->K > 0)
         add_product(d->M, d->K, w->C, s, next);
     hidden(d, w, forced, phi);
@@ -154,6 +154,8 @@ static void step(const ant_model_dims *d, const lane_weights *w, const vector *f
     } else {
         add_product(d->M, d->L, w->W, phi, next);
     }
+    for (size_t m = 0; m < d->M; m++)
+        next[m] += forced[m];
 }
 
 /* e = x - B z;  z~ = z + a B+ e unless `forced` is NULL.  pull: (M) scratch */
@@ -379,8 +381,10 @@ static void step_back(const ant_model_dims *d, const lane_weights *w, const vect
         add_product(d->rank, d->L, w->W, phi, inner);
     }
     for (size_t m = 0; m < d->M; m++)
-        tile->w[m] = w->A[m] * v[m];
+        tile->w[m] = w->A1[m] * v[m];
     add_product(d->M, d->L, w->V_transposed, u, tile->w);
+    for (size_t m = 0; m < d->M; m++)
+        tile->w[m] += v[m];
 }
 
 /* v at the last index: the loss there and what is injected. */

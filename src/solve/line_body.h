@@ -140,15 +140,13 @@ static size_t NAME(scratch_count)(const ant_model_dims *d)
     return NAME(buffers_place)(d, NULL, &t);
 }
 
-/* out = pull + P_a z, with the projector that belongs to a; for a = 0 it is the identity. */
+/* out = (pull + (P_a - I) z) + z, with the projector that belongs to a; for a = 0 it is the identity. */
 static ALWAYS_INLINE void NAME(force)(size_t M, const NAME(weights) * w, real a, const SMALL *z, SMALL *out)
 {
-    if (a == 0) {
-        for (size_t c = 0; c < w->mv; c++)
-            out[c] += z[c];
-    } else {
+    if (a != 0)
         NAME(product)(w->mv, M, a == 1 ? w->project_full : w->project, (const real *)z, out);
-    }
+    for (size_t c = 0; c < w->mv; c++)
+        out[c] += z[c];
 }
 
 /* error = x - B z */
@@ -177,7 +175,7 @@ static ALWAYS_INLINE void NAME(step)(const ant_model_dims *d, const NAME(weights
     }
     NAME(force)(d->M, w, a, t->z, t->forced);
     for (size_t c = 0; c < w->mv; c++)
-        t->next[c] = w->A[c] * t->forced[c] + w->h[c];
+        t->next[c] = w->A1[c] * t->forced[c] + w->h[c];
     if (d->K > 0)
         NAME(product)(w->mv, d->K, w->C, s, t->next);
     wide_hidden(d, w->lv, w->V_wide, w->b, (const real *)t->forced, t->phi, NULL);
@@ -189,6 +187,8 @@ static ALWAYS_INLINE void NAME(step)(const ant_model_dims *d, const NAME(weights
     } else {
         wide_dots(d->M, w->lv, w->W_wide, t->phi, (real *)t->next);
     }
+    for (size_t c = 0; c < w->mv; c++)
+        t->next[c] += t->forced[c];
 }
 
 /* `dims` are those of the problem, with what is known at compile time put in as constants. */
@@ -282,7 +282,7 @@ static ALWAYS_INLINE void NAME(step_back)(const ant_model_dims *d, const NAME(we
     const real *source = (const real *)t->v;
     for (size_t c = 0; c < w->mv; c++) {
         t->tile_v[k * w->mv + c] = t->v[c];
-        t->w[c] = w->A[c] * t->v[c];
+        t->w[c] = w->A1[c] * t->v[c];
     }
     if (d->rank > 0) {
         SMALL *back = t->tile_back + k * w->rv;
@@ -295,6 +295,8 @@ static ALWAYS_INLINE void NAME(step_back)(const ant_model_dims *d, const NAME(we
     wide_back(d, w->lv, d->rank > 0 ? d->rank : d->M, w->W_wide, w->b, source, t->tile_sum + k * w->lv, u,
               t->tile_u_bias + k * w->lv);
     wide_dots(d->M, w->lv, w->V_wide, u, (real *)t->w);
+    for (size_t c = 0; c < w->mv; c++)
+        t->w[c] += t->v[c];
 }
 
 /* t->v = P_a w - c B^T e, and what dB and G need of it in slot k. */

@@ -36,7 +36,7 @@ static real *pack_columns(real *out, size_t columns, size_t rows, size_t width, 
     return out;
 }
 
-/* The columns of P_a = I - a B+ B. */
+/* The columns of P_a - I = -a B+ B. */
 static real *pack_projector(real *out, const line_problem *p, size_t width, double a)
 {
     const size_t M = p->layout->dims.M, N = p->layout->dims.N, padded = vectors(M, width) * width;
@@ -45,7 +45,7 @@ static real *pack_projector(real *out, const line_problem *p, size_t width, doub
             double sum = 0.0;
             for (size_t n = 0; n < N && i < M; n++)
                 sum += p->forcing->pinv64[i * N + n] * p->forcing->b64[n * M + j];
-            *out++ = (real)((double)(i == j) - a * sum);
+            *out++ = (real)(-a * sum);
         }
     }
     return out;

@@ -5,14 +5,14 @@
 
 typedef struct NAME(weights) {
     size_t mv, nv, rv, lv;               /* vectors per M, N, rank (small) and L (wide) */
-    const SMALL *A, *h;                  /* (mv) */
+    const SMALL *A1, *h;                 /* (mv) */
     const vector *b;                     /* (lv) */
     const vector *V_wide;                /* (M, lv): column m of V */
     const vector *W_wide;                /* (M, lv): row m of W; with rank (r, lv): row k of WR */
     const SMALL *W_small;                /* (L, mv): column l of W; with rank (L, rv): column l of WR */
     const SMALL *V_small;                /* (L, mv): row l of V */
     const SMALL *left, *left_back;       /* (r, mv): column k of WL; (M, rv): row m of WL */
-    const SMALL *project_full, *project; /* (M, mv): P_1 and P_alpha */
+    const SMALL *project_full, *project; /* (M, mv): P_1 - I and P_alpha - I */
     const SMALL *pinv, *pinv_back;       /* (N, mv): column n of B+; (M, nv): row m of B+ */
     const SMALL *B, *B_back;             /* (M, nv): column m of B; (N, mv): row n of B */
     const SMALL *C;                      /* (K, mv): column k of C */
@@ -36,7 +36,7 @@ static size_t NAME(place)(const ant_model_dims *d, const real *packed, NAME(weig
     const struct {
         const SMALL **slot;
         size_t count;
-    } small[] = {{&w->A, mv},
+    } small[] = {{&w->A1, mv},
                  {&w->h, mv},
                  {&w->left, d->rank * mv},
                  {&w->left_back, d->M * rv},
@@ -71,7 +71,7 @@ static void NAME(pack)(const line_problem *p, real *packed)
     out = pack_columns(out, 1, L, LANES, theta + layout->b, 0, 1);
     out = pack_columns(out, M, L, LANES, V, 1, M);
     out = pack_columns(out, inner, L, LANES, W, L, 1);
-    out = pack_columns(out, 1, M, s, p->A, 0, 1);
+    out = pack_columns(out, 1, M, s, p->A1, 0, 1);
     out = pack_columns(out, 1, M, s, theta + layout->h, 0, 1);
     out = pack_columns(out, r, M, s, r > 0 ? theta + layout->WL : NULL, 1, r);
     out = pack_columns(out, r > 0 ? M : 0, r, s, r > 0 ? theta + layout->WL : NULL, r, 1);

@@ -54,10 +54,10 @@ static void step_with_jacobian(const ANT_FN(ant_newton) * n, const ANT_FN(ant_pr
     const size_t M = d->M;
     memset(jacobian, 0, M * M * sizeof *jacobian);
     for (size_t m = 0; m < M; m++) {
-        next[m] = p->A[m] * forced[m] + p->parameters[layout->h + m];
+        next[m] = p->A1[m] * forced[m] + p->parameters[layout->h + m];
         for (size_t k = 0; k < d->K; k++)
             next[m] += p->parameters[layout->C + m * d->K + k] * s[k];
-        jacobian[m * M + m] = p->A[m];
+        jacobian[m * M + m] = 1 + p->A1[m];
     }
     for (size_t l = 0; l < d->L; l++) {
         const real *V = p->parameters + layout->V + l * M, *W = n->mixing + l * M;
@@ -75,6 +75,8 @@ static void step_with_jacobian(const ANT_FN(ant_newton) * n, const ANT_FN(ant_pr
                 jacobian[i * M + j] += factor * V[j];
         }
     }
+    for (size_t m = 0; m < M; m++)
+        next[m] += forced[m];
 }
 
 /* J_F -> J_F P_a = J_F - a (J_F B+) B.  product: (M, N) scratch */

@@ -197,7 +197,7 @@ static void piece_pack(const piece_problem *p, real *packed)
     pack_basis(p, &w);
     for (size_t i = 0; i < M; i++) {
         for (size_t m = 0; m < M; m++) {
-            const real part = (p->A[m] - 1) * ((const real *)w.basis)[i * ms + m];
+            const real part = p->A1[m] * ((const real *)w.basis)[i * ms + m];
             for (size_t c = 0; c < mv; c++)
                 w.affine[i * mv + c] += part * w.basis_rows[m * mv + c];
         }

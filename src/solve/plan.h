@@ -14,7 +14,7 @@ typedef struct ANT_FN(ant_forced_plan) {
     ant_arena arena;
 
     ANT_FN(ant_forcing) forcing;
-    real *A;      /* (M) */
+    real *A1;     /* (M) */
     double *sums; /* (ant_sums_count) */
 
     real *states;               /* (batch, T+1, M), for reference and Newton */

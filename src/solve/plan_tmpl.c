@@ -11,7 +11,7 @@ static void carve(forced_plan *plan, ant_arena *arena)
     const ant_model_dims *d = &layout->dims;
     const size_t rows = plan->T + 1;
     ANT_FN(ant_forcing_carve)(&plan->forcing, arena, d->M, d->N);
-    plan->A = ant_arena_take(arena, d->M, sizeof *plan->A);
+    plan->A1 = ant_arena_take(arena, d->M, sizeof *plan->A1);
     plan->sums = ant_arena_take(arena, 2 * ANT_FN(ant_sums_count)(layout), sizeof *plan->sums);
     plan->own_z = ant_arena_take(arena, rows * d->M, sizeof(real));
     plan->one.forced = ant_arena_take(arena, plan->T * d->M, sizeof(real));

@@ -11,7 +11,7 @@
 typedef struct ANT_FN(ant_problem) {
     const ant_model_layout *layout;
     const real *parameters; /* (total) */
-    const real *A;          /* (M): tanh(Abar) */
+    const real *A1;         /* (M): A - 1 (model/decay.h) */
     const ANT_FN(ant_forcing) * forcing;
     size_t T, warmup;
     double alpha;

@@ -144,7 +144,7 @@ static void pull_back(const ANT_FN(ant_problem) * p, const real *forced, const r
             a.back[k] += p->parameters[layout->WL + m * d->rank + k] * v[m];
     }
     for (size_t m = 0; m < d->M; m++)
-        w[m] = p->A[m] * v[m];
+        w[m] = p->A1[m] * v[m];
     for (size_t l = 0; l < d->L; l++) {
         const real g = hidden_gradient(p, &a, v, l), u = g * a.slope[l];
         for (size_t m = 0; m < d->M; m++) {
@@ -155,6 +155,8 @@ static void pull_back(const ANT_FN(ant_problem) * p, const real *forced, const r
         if (sums != NULL)
             sums[layout->b + l] += (double)(g * a.bias[l]);
     }
+    for (size_t m = 0; m < d->M; m++)
+        w[m] += v[m];
     if (sums == NULL)
         return;
     add_weights(p, &a, v, sums);

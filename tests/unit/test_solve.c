@@ -235,6 +235,60 @@ static void test_adjoint_ends_early(void **state)
     problem_free(&p);
 }
 
+/* Slow units that nothing forces, as after training: A = 0.9995.  In numbers that float has. */
+static problem remembering_problem(size_t T, size_t batch)
+{
+    const ant_model_dims dims = {.M = 6, .N = 3, .L = 20};
+    problem p = random_problem(dims, T, batch, T / 4, 0.1, 5);
+    for (size_t i = 0; i < p.layout.slices; i++) {
+        const ant_model_slice *slice = &p.layout.slice[i];
+        for (size_t k = 0; k < slice->count; k++) {
+            double *value = &p.parameters[slice->offset + k];
+            if (slice->offset == p.layout.Abar)
+                *value = atanh(0.9995) + 0.1 * *value;
+            else if (slice->offset == p.layout.W || slice->offset == p.layout.h)
+                *value *= 2e-3;
+            *value = (double)(float)*value;
+        }
+    }
+    for (size_t i = 0; i < batch * (T + 1) * dims.N; i++)
+        p.x[i] = (double)(float)p.x[i];
+    return p;
+}
+
+/* Float does not shorten or lengthen a long memory: not in plain loops, not in any kernel. */
+static void test_long_memory_in_float(void **state)
+{
+    (void)state;
+    const struct {
+        ant_solver solver;
+        ant_pieces pieces;
+        size_t batch;
+    } cases[] = {{ANT_SOLVER_REFERENCE, ANT_PIECES_AUTO, 1},
+                 {ANT_SOLVER_SEQUENTIAL, ANT_PIECES_NEVER, 1},
+                 {ANT_SOLVER_SEQUENTIAL, ANT_PIECES_NEVER, 16},
+                 {ANT_SOLVER_SEQUENTIAL, ANT_PIECES_ALWAYS, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        problem p = remembering_problem(6000, cases[i].batch);
+        ant_solve_options o;
+        ant_solve_options_default(&o);
+        o.solver = ANT_SOLVER_REFERENCE;
+        o.warmup = p.warmup;
+        o.threads = 1;
+        answer expected = solve(&p, &o, 64, false);
+        o.solver = cases[i].solver;
+        o.pieces = cases[i].pieces;
+        answer found = solve(&p, &o, 32, false);
+        const double error = relative_error(found.gradient, expected.gradient, p.layout.total);
+        const double states = relative_error(found.states, expected.states, p.batch * p.T * p.layout.dims.M);
+        if (!(error <= 2e-5) || !(states <= 1e-5))
+            fail_msg("%s: the gradient is off by %g, the states by %g", found.report.kernels, error, states);
+        answer_free(&expected);
+        answer_free(&found);
+        problem_free(&p);
+    }
+}
+
 static void test_same_bits(void **state)
 {
     (void)state;
@@ -384,19 +438,13 @@ static void test_known_answer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known_answer),
-        cmocka_unit_test(test_shapes_double),
-        cmocka_unit_test(test_shapes_single),
-        cmocka_unit_test(test_long_sequences),
-        cmocka_unit_test(test_very_long_sequence),
-        cmocka_unit_test(test_shared_sequence),
-        cmocka_unit_test(test_same_bits),
-        cmocka_unit_test(test_not_converged),
-        cmocka_unit_test(test_not_finite),
-        cmocka_unit_test(test_bad_options),
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_pieces_give_way),
-        cmocka_unit_test(test_adjoint_ends_early),
+        cmocka_unit_test(test_known_answer),         cmocka_unit_test(test_shapes_double),
+        cmocka_unit_test(test_shapes_single),        cmocka_unit_test(test_long_sequences),
+        cmocka_unit_test(test_very_long_sequence),   cmocka_unit_test(test_shared_sequence),
+        cmocka_unit_test(test_long_memory_in_float), cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_not_converged),        cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_bad_options),          cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_pieces_give_way),      cmocka_unit_test(test_adjoint_ends_early),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

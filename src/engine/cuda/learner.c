@@ -6,7 +6,7 @@
  * for the host, which only looks when it wants to.
  */
 #include "engine/cuda/engine_cuda.h"
-#include "engine/cuda/pass.h"
+#include "engine/cuda/store.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -43,87 +43,18 @@ typedef struct learner {
     ant_cuda_kernel prepare, update;
     ant_cuda_grid grid;
     learn_problem problem;
-    ant_cuda_buffer parameters, good, gradient, raw, m, v, kept, scratch, facts, arrived, counters, outcomes,
-        tallies, runs, x, s, row, start, window_x, window_s;
-    size_t bytes;
+    ant_cuda_store store;
     bool prepared;                         /* weights and windows belong to the parameters */
     ant_cu_graph_exec one[2], many, whole; /* an update from either parity, many, and a solve */
-    void *host;                            /* for conversions */
-    size_t host_bytes;
 } learner;
 
 /* ---- creation ------------------------------------------------------------------------------------- */
-
-static antler_status take(learner *l, size_t bytes, const char *purpose, ant_cuda_buffer *buffer)
-{
-    ANT_TRY(ant_cuda_alloc(l->device, bytes, purpose, buffer));
-    l->bytes += bytes;
-    return ant_cuda_fill_async(l->device, buffer->address, 0, bytes);
-}
-
-static antler_status upload(learner *l, const void *from, size_t bytes, const char *purpose,
-                            ant_cuda_buffer *buffer)
-{
-    l->bytes += bytes;
-    return ant_cuda_alloc_from(l->device, from, bytes, purpose, buffer);
-}
-
-/* What every kind has. */
-static antler_status allocate(learner *l)
-{
-    const ant_engine_learning *w = &l->work;
-    const size_t R = w->replicas, all = R * w->total, real = l->pass.real_bytes;
-    const size_t sequences = R * w->settings->batch_size, T = w->settings->sequence_length;
-    ANT_TRY(take(l, all * real, "the parameters", &l->parameters));
-    ANT_TRY(take(l, all * real, "the parameters", &l->good));
-    ANT_TRY(take(l, all * real, "the gradient", &l->gradient));
-    ANT_TRY(take(l, all * real, "the gradient", &l->raw));
-    ANT_TRY(take(l, all * sizeof(double), "the moments", &l->m));
-    ANT_TRY(take(l, all * sizeof(double), "the moments", &l->v));
-    ANT_TRY(take(l, sequences * (T + 1) * w->N * real, "the windows", &l->window_x));
-    ANT_TRY(take(l, sequences * T * w->K * real, "the inputs", &l->window_s));
-    ANT_TRY(take(l, R * ANT_CUDA_FACTS * sizeof(double), "facts of a solve", &l->facts));
-    ANT_TRY(take(l, R * ANT_CUDA_MEETING_WORDS * sizeof(unsigned), "barriers", &l->arrived));
-    ANT_TRY(take(l, 2 * R * sizeof(unsigned), "counters", &l->counters));
-    ANT_TRY(take(l, 2 * R * sizeof(int), "outcomes", &l->outcomes));
-    ANT_TRY(take(l, R * sizeof(ant_engine_tally), "counters", &l->tallies));
-    ANT_TRY(upload(l, w->runs, R * sizeof *w->runs, "names of streams", &l->runs));
-    l->pass.place = (ant_cuda_place){.parameters = l->parameters.address,
-                                     .x = l->window_x.address,
-                                     .s = l->window_s.address,
-                                     .raw = l->raw.address,
-                                     .facts = l->facts.address,
-                                     .arrived = l->arrived.address};
-    return ANTLER_OK;
-}
-
-static antler_status upload_data(learner *l)
-{
-    const ant_engine_learning *w = &l->work;
-    const size_t real = l->pass.real_bytes;
-    if (w->x == NULL)
-        return ANTLER_OK;
-    uint64_t *row = calloc(w->trajectories, sizeof *row);
-    if (row == NULL)
-        return ant_fail_memory(w->trajectories * sizeof *row, "the training data");
-    for (size_t i = 0; i < w->trajectories; i++)
-        row[i] = w->row[i];
-    antler_status status = upload(l, row, w->trajectories * sizeof *row, "the training data", &l->row);
-    free(row);
-    if (status == ANTLER_OK)
-        status =
-            upload(l, w->start, (w->trajectories + 1) * sizeof *w->start, "the training data", &l->start);
-    if (status == ANTLER_OK)
-        status = upload(l, w->x, w->rows * w->N * real, "the training data", &l->x);
-    if (status == ANTLER_OK && w->K > 0)
-        status = upload(l, w->s, w->rows * w->K * real, "the training data", &l->s);
-    return status;
-}
 
 static void describe(learner *l)
 {
     const ant_engine_learning *w = &l->work;
     const antler_settings *s = w->settings;
+    const ant_cuda_store *store = &l->store;
     l->problem = (learn_problem){
         .T = (int)s->sequence_length,
         .batch = (int)s->batch_size,
@@ -151,28 +82,28 @@ static void describe(learner *l)
         .readout = s->readout_lambda,
         .singular = s->singular_lambda,
         .alpha = s->gtf_alpha,
-        .parameters = l->parameters.address,
-        .good = l->good.address,
-        .gradient = l->gradient.address,
-        .raw = l->raw.address,
-        .m = l->m.address,
-        .v = l->v.address,
-        .kept = l->kept.address,
-        .work = l->scratch.address,
+        .parameters = store->parameters.address,
+        .good = store->good.address,
+        .gradient = store->gradient.address,
+        .raw = store->raw.address,
+        .m = store->m.address,
+        .v = store->v.address,
+        .kept = store->kept.address,
+        .work = store->scratch.address,
         .weights = l->pass.weights,
         .sums = l->pass.sums,
-        .facts = l->facts.address,
-        .arrived = l->arrived.address,
-        .update = l->counters.address,
-        .outcome = l->outcomes.address,
-        .tally = l->tallies.address,
-        .runs = l->runs.address,
-        .x = l->x.address,
-        .s = l->s.address,
-        .row = l->row.address,
-        .start = l->start.address,
-        .window_x = l->window_x.address,
-        .window_s = l->window_s.address,
+        .facts = store->facts.address,
+        .arrived = store->arrived.address,
+        .update = store->counters.address,
+        .outcome = store->outcomes.address,
+        .tally = store->tallies.address,
+        .runs = store->runs.address,
+        .x = store->x.address,
+        .s = store->s.address,
+        .row = store->row.address,
+        .start = store->start.address,
+        .window_x = store->window_x.address,
+        .window_s = store->window_s.address,
     };
 }
 
@@ -211,7 +142,8 @@ static antler_status create_pass(learner *l)
     const bool started = l->kind->update != NULL && pthread_create(&beside, NULL, compile_ahead, l) == 0;
     antler_status status = l->kind->compile == NULL ? ANTLER_OK : l->kind->compile(&l->pass);
     if (status == ANTLER_OK)
-        status = allocate(l);
+        status = ant_cuda_store_runs(&l->store, &l->work);
+    l->pass.place = ant_cuda_store_place(&l->store);
     if (status == ANTLER_OK)
         status = l->kind->create(&l->pass);
     if (started)
@@ -259,8 +191,7 @@ static antler_status load_update(learner *l)
     ANT_CHECK((size_t)facts[FACT_PROBLEM] == sizeof l->problem, ANTLER_ERROR_INTERNAL,
               "learn_problem has %d bytes in the kernels and %zu here", facts[FACT_PROBLEM],
               sizeof l->problem);
-    ANT_TRY(take(l, w->replicas * (size_t)facts[FACT_KEPT] * sizeof(double), "the weights", &l->kept));
-    ANT_TRY(take(l, w->replicas * (size_t)facts[FACT_WORK] * sizeof(double), "the weights", &l->scratch));
+    ANT_TRY(ant_cuda_store_update(&l->store, w, (size_t)facts[FACT_KEPT], (size_t)facts[FACT_WORK]));
     l->grid = ant_cuda_grid_1d((unsigned)(w->replicas + drawing_blocks(l)), ant_cuda_update_threads(w));
     l->grid.shared = (size_t)facts[FACT_SHARED];
     ANT_TRY(ant_cuda_kernel_allow_shared(l->device, &l->prepare, l->grid.shared));
@@ -269,39 +200,30 @@ static antler_status load_update(learner *l)
 
 static void destroy(learner *l)
 {
-    ant_cuda_buffer *const buffers[] = {
-        &l->parameters, &l->good,  &l->gradient, &l->raw,      &l->m,        &l->v,       &l->kept,
-        &l->scratch,    &l->facts, &l->arrived,  &l->counters, &l->outcomes, &l->tallies, &l->runs,
-        &l->x,          &l->s,     &l->row,      &l->start,    &l->window_x, &l->window_s};
     for (int i = 0; i < 2; i++)
         ant_cuda_graph_free(l->device, l->one[i]);
     ant_cuda_graph_free(l->device, l->many);
     ant_cuda_graph_free(l->device, l->whole);
-    for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
-        ant_cuda_free(l->device, buffers[i]);
+    ant_cuda_store_free(&l->store);
     ant_cuda_program_free(l->program);
     l->kind->destroy(&l->pass);
-    free(l->host);
     free(l);
 }
 
 static antler_status build(learner *l)
 {
     const ant_engine_learning *w = &l->work;
-    l->pass = (ant_cuda_pass){
-        .device = l->device,
-        .work = w,
-        .real_bytes = w->settings->precision == ANTLER_PRECISION_FLOAT ? sizeof(float) : sizeof(double)};
+    const size_t real = w->settings->precision == ANTLER_PRECISION_FLOAT ? sizeof(float) : sizeof(double);
+    l->pass = (ant_cuda_pass){.device = l->device, .work = w, .real_bytes = real};
+    l->store = (ant_cuda_store){.device = l->device, .real_bytes = real};
     ANT_TRY(create_pass(l));
     ANT_TRY(load_update(l));
-    ANT_TRY(upload_data(l));
+    ANT_TRY(ant_cuda_store_data(&l->store, w));
     describe(l);
     const size_t batch = w->settings->batch_size, rows = batch * (w->settings->sequence_length + 1);
     size_t widest = l->pass.row > w->K ? l->pass.row : w->K;
     widest = widest > w->N ? widest : w->N;
-    l->host_bytes = (rows * widest > w->total ? rows * widest : w->total) * l->pass.real_bytes;
-    l->host = malloc(l->host_bytes);
-    return l->host == NULL ? ant_fail_memory(l->host_bytes, "copies from the GPU") : ANTLER_OK;
+    return ant_cuda_store_host(&l->store, rows * widest > w->total ? rows * widest : w->total);
 }
 
 static antler_status create(const ant_engine_learning *work, void **opaque)
@@ -351,44 +273,10 @@ static const char *choice(const void *opaque)
 static size_t device_bytes(const void *opaque)
 {
     const learner *l = opaque;
-    return l->bytes + l->pass.bytes;
+    return l->store.bytes + l->pass.bytes;
 }
 
 /* ---- states --------------------------------------------------------------------------------------- */
-
-static void narrow(const learner *l, const double *from, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (l->pass.real_bytes == sizeof(float))
-            ((float *)l->host)[i] = (float)from[i];
-        else
-            ((double *)l->host)[i] = from[i];
-    }
-}
-
-static double wide(const learner *l, size_t i)
-{
-    return l->pass.real_bytes == sizeof(float) ? (double)((const float *)l->host)[i]
-                                               : ((const double *)l->host)[i];
-}
-
-static antler_status write_real(learner *l, const ant_cuda_buffer *to, size_t first, const double *from,
-                                size_t count)
-{
-    narrow(l, from, count);
-    return ant_cuda_upload(l->device, to->address + first * l->pass.real_bytes, l->host,
-                           count * l->pass.real_bytes);
-}
-
-static antler_status read_real(learner *l, const ant_cuda_buffer *from, size_t first, double *to,
-                               size_t count)
-{
-    ANT_TRY(ant_cuda_download(l->device, l->host, from->address + first * l->pass.real_bytes,
-                              count * l->pass.real_bytes));
-    for (size_t i = 0; i < count; i++)
-        to[i] = wide(l, i);
-    return ANTLER_OK;
-}
 
 static antler_status put_state(learner *l, size_t replica, size_t update, const double *parameters,
                                const double *m, const double *v)
@@ -396,22 +284,23 @@ static antler_status put_state(learner *l, size_t replica, size_t update, const 
     const size_t total = l->work.total, first = replica * total;
     const unsigned done = (unsigned)update;
     const int fresh[2] = {0, 0};
-    ANT_TRY(write_real(l, &l->parameters, first, parameters, total));
-    ANT_TRY(write_real(l, &l->good, first, parameters, total));
-    ANT_TRY(ant_cuda_upload(l->device, l->m.address + first * sizeof *m, m, total * sizeof *m));
-    ANT_TRY(ant_cuda_upload(l->device, l->v.address + first * sizeof *v, v, total * sizeof *v));
-    ANT_TRY(ant_cuda_upload(l->device, l->outcomes.address + replica * sizeof fresh, fresh, sizeof fresh));
+    ANT_TRY(ant_cuda_store_write(&l->store, l->store.parameters.address, first, parameters, total));
+    ANT_TRY(ant_cuda_store_write(&l->store, l->store.good.address, first, parameters, total));
+    ANT_TRY(ant_cuda_upload(l->device, l->store.m.address + first * sizeof *m, m, total * sizeof *m));
+    ANT_TRY(ant_cuda_upload(l->device, l->store.v.address + first * sizeof *v, v, total * sizeof *v));
+    ANT_TRY(
+        ant_cuda_upload(l->device, l->store.outcomes.address + replica * sizeof fresh, fresh, sizeof fresh));
     l->prepared = false;
     const size_t at = (size_t)l->problem.parity * l->work.replicas + replica;
-    return ant_cuda_upload(l->device, l->counters.address + at * sizeof done, &done, sizeof done);
+    return ant_cuda_upload(l->device, l->store.counters.address + at * sizeof done, &done, sizeof done);
 }
 
 static antler_status get_state(learner *l, size_t replica, double *parameters, double *m, double *v)
 {
     const size_t total = l->work.total, first = replica * total;
-    ANT_TRY(read_real(l, &l->parameters, first, parameters, total));
-    ANT_TRY(ant_cuda_download(l->device, m, l->m.address + first * sizeof *m, total * sizeof *m));
-    return ant_cuda_download(l->device, v, l->v.address + first * sizeof *v, total * sizeof *v);
+    ANT_TRY(ant_cuda_store_read(&l->store, l->store.parameters.address, first, parameters, total));
+    ANT_TRY(ant_cuda_download(l->device, m, l->store.m.address + first * sizeof *m, total * sizeof *m));
+    return ant_cuda_download(l->device, v, l->store.v.address + first * sizeof *v, total * sizeof *v);
 }
 
 /* ---- work ----------------------------------------------------------------------------------------- */
@@ -464,10 +353,10 @@ static antler_status read_outcomes(learner *l, ant_engine_outcome *outcomes)
     antler_status status =
         fates == NULL || done == NULL
             ? ant_fail_memory(R * 12, "outcomes")
-            : ant_cuda_download(l->device, fates, l->outcomes.address, R * 2 * sizeof *fates);
+            : ant_cuda_download(l->device, fates, l->store.outcomes.address, R * 2 * sizeof *fates);
     if (status == ANTLER_OK)
         status = ant_cuda_download(l->device, done,
-                                   l->counters.address + (size_t)l->problem.parity * R * sizeof *done,
+                                   l->store.counters.address + (size_t)l->problem.parity * R * sizeof *done,
                                    R * sizeof *done);
     for (size_t i = 0; i < R && status == ANTLER_OK; i++)
         outcomes[i] = (ant_engine_outcome){
@@ -482,14 +371,14 @@ static antler_status run_updates(learner *l, size_t updates, ant_engine_tally *t
 {
     const size_t bytes = l->work.replicas * sizeof *tallies;
     l->problem.steps = 1;
-    ANT_TRY(ant_cuda_upload(l->device, l->tallies.address, tallies, bytes));
+    ANT_TRY(ant_cuda_upload(l->device, l->store.tallies.address, tallies, bytes));
     ANT_TRY(prepare(l));
     while (updates > 0) {
         const int count = updates >= GRAPH_UPDATES && l->problem.parity == 0 ? GRAPH_UPDATES : 1;
         ANT_TRY(launch_graph(l, count));
         updates -= (size_t)count;
     }
-    ANT_TRY(ant_cuda_download(l->device, tallies, l->tallies.address, bytes));
+    ANT_TRY(ant_cuda_download(l->device, tallies, l->store.tallies.address, bytes));
     return read_outcomes(l, outcomes);
 }
 
@@ -499,8 +388,9 @@ static antler_status get_windows(learner *l, size_t replica, double *x, double *
     const size_t batch = w->settings->batch_size, T = w->settings->sequence_length;
     const size_t values = batch * (T + 1) * w->N, inputs = batch * T * w->K;
     ANT_TRY(prepare(l));
-    ANT_TRY(read_real(l, &l->window_x, replica * values, x, values));
-    return w->K == 0 ? ANTLER_OK : read_real(l, &l->window_s, replica * inputs, s, inputs);
+    ANT_TRY(ant_cuda_store_read(&l->store, l->store.window_x.address, replica * values, x, values));
+    return w->K == 0 ? ANTLER_OK
+                     : ant_cuda_store_read(&l->store, l->store.window_s.address, replica * inputs, s, inputs);
 }
 
 static antler_status put_windows(learner *l, size_t replica, const double *x, const double *s)
@@ -508,8 +398,10 @@ static antler_status put_windows(learner *l, size_t replica, const double *x, co
     const ant_engine_learning *w = &l->work;
     const size_t batch = w->settings->batch_size, T = w->settings->sequence_length;
     const size_t values = batch * (T + 1) * w->N, inputs = batch * T * w->K;
-    ANT_TRY(write_real(l, &l->window_x, replica * values, x, values));
-    return w->K == 0 ? ANTLER_OK : write_real(l, &l->window_s, replica * inputs, s, inputs);
+    ANT_TRY(ant_cuda_store_write(&l->store, l->store.window_x.address, replica * values, x, values));
+    return w->K == 0
+               ? ANTLER_OK
+               : ant_cuda_store_write(&l->store, l->store.window_s.address, replica * inputs, s, inputs);
 }
 
 /* Weights, solve and gradient as one graph. */
@@ -536,7 +428,7 @@ static antler_status solve_once(learner *l, ant_engine_solved *solved)
     ANT_TRY(ant_cuda_timer_start(l->device));
     ANT_TRY(ant_cuda_graph_launch(l->device, l->whole));
     ANT_TRY(ant_cuda_timer_stop(l->device, &milliseconds));
-    ANT_TRY(ant_cuda_download(l->device, facts, l->facts.address, sizeof facts));
+    ANT_TRY(ant_cuda_download(l->device, facts, l->store.facts.address, sizeof facts));
     const bool converged = facts[ANT_CUDA_FACT_CONVERGED] != 0.0;
     *solved =
         (ant_engine_solved){.loss = facts[ANT_CUDA_FACT_LOSS],
@@ -552,13 +444,9 @@ static antler_status look(learner *l, size_t replica, double *states, double *gr
 {
     const ant_engine_learning *w = &l->work;
     const size_t batch = w->settings->batch_size, T = w->settings->sequence_length, row = l->pass.row;
-    const size_t values = batch * (T + 1) * row, real = l->pass.real_bytes;
-    ANT_TRY(ant_cuda_download(l->device, l->host, l->pass.states + replica * values * real, values * real));
-    for (size_t i = 0; i < batch; i++)
-        for (size_t t = 0; t < T; t++)
-            for (size_t m = 0; m < w->M; m++)
-                states[(i * T + t) * w->M + m] = wide(l, (i * (T + 1) + t + 1) * row + m);
-    return read_real(l, &l->raw, replica * w->total, gradient, w->total);
+    const ant_cu_pointer own = l->pass.states + replica * batch * (T + 1) * row * l->pass.real_bytes;
+    ANT_TRY(ant_cuda_store_read_heads(&l->store, own, batch, T, row, w->M, states));
+    return ant_cuda_store_read(&l->store, l->store.raw.address, replica * w->total, gradient, w->total);
 }
 
 /* ---- the table: each call takes the GPU and gives it back ------------------------------------------ */
