@@ -5,6 +5,7 @@ DESTDIR ?=
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 FUZZ_SECONDS ?= 60
 PRESETS := release debug clang asan tsan
+CTEST := ctest -j $(shell echo $$(($(JOBS) + 1))) # one more than cores: some tests mostly wait
 
 .DEFAULT_GOAL := build
 .PHONY: build demo test docs test-browser $(PRESETS) format check-format check-rules check-kernels gpu-tests test-gpu fuzz bench bundle wheel test-wheel install uninstall clean help
@@ -23,7 +24,7 @@ test: ## build and run all tests
 	@scripts/setup.sh build test
 	@scripts/build.sh release $(JOBS)
 	@scripts/check_rules.sh build
-	@ctest --preset release -j $(JOBS)
+	@$(CTEST) --preset release
 
 docs: build ## the site in build/docs/html, with its pictures and the executed notebook; warnings are errors
 	@scripts/setup.sh docs
@@ -35,7 +36,7 @@ test-browser: build ## open the report in headless Chromium
 asan tsan clang debug: build ## the tests with sanitizers, another compiler, or for a debugger; pictures need the library of `build`
 	@scripts/setup.sh build test clang
 	@scripts/build.sh $@ $(JOBS)
-	@. scripts/sanitizers.sh && ctest --preset $@ -j $(JOBS)
+	@. scripts/sanitizers.sh && $(CTEST) --preset $@
 
 fuzz: ## run every fuzzer for FUZZ_SECONDS (60)
 	@scripts/setup.sh build clang

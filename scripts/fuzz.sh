@@ -18,7 +18,7 @@ if [ ${#names[@]} -eq 0 ]; then
     done
 fi
 cmake --preset fuzz > /dev/null
-cmake --build --preset fuzz -j"$(nproc)" > build/fuzz/build.log 2>&1 || { cat build/fuzz/build.log; exit 1; }
+cmake --build --preset fuzz -j"${JOBS:-$(nproc)}" --target "${names[@]/#/fuzz_}" > build/fuzz/build.log 2>&1 || { cat build/fuzz/build.log; exit 1; }
 
 # fuzz NAME: run it; its line of the summary into a file
 fuzz() {

@@ -17,6 +17,7 @@ packages() {
         report) echo python3 python3-numpy python3-plotly ;;
         bench) echo python3 python3-numpy ;;
         kernels) echo python3 python3-venv ;;
+        cache) echo ccache ;;
         *) echo "setup.sh: there is no group '$1'" >&2; exit 2 ;;
     esac
 }

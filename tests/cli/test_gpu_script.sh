@@ -2,6 +2,7 @@
 # scripts/test_gpu.sh with stand-ins for everything that it runs: tests that pass, fail, die, hang, are skipped or want to be
 # alone, a program that does not start, a sanitizer that finds something.
 . "$(dirname "$0")/lib.sh"
+[ -z "${SANITIZE:-}" ] || exit 77 # nothing of it is compiled
 
 mkdir -p bin cli golden/a tools
 cp "$SOURCE/scripts/test_gpu.sh" run.sh

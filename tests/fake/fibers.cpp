@@ -31,15 +31,14 @@
 #endif
 #ifdef WITH_TSAN
 #include <sanitizer/tsan_interface.h>
-extern "C" void AnnotateBenignRaceSized(const char *file, int line, const volatile void *address,
-                                        unsigned long bytes, const char *why);
-/* Fibers of one thread share what is below without saying so. */
-#define UNSEEN __attribute__((no_sanitize("thread")))
-#else
-#define UNSEEN
 #endif
 
-enum { MOST = 8192, STACK = 256 * 1024 };
+enum {
+    MOST = 8192,
+    STACK = 256 * 1024,
+    STRIDE = STACK +
+             17 * 64, /* between stacks: at a power of two all of them would want the same lines of a cache */
+};
 
 #ifdef __x86_64__
 typedef void *fiber_context; /* the stack pointer; on the stack the registers that a call keeps */
@@ -85,42 +84,62 @@ static void fiber_prepare(fiber_context *context, void *stack, void (*begin)())
 
 struct fiber {
     fiber_context context;
-    fiber_barrier *waits; /* nullptr: it can go on */
-    unsigned generation;  /* of that barrier, when it began to wait */
+    unsigned behind; /* 1 + another that waits at the same barrier, 0: none */
     bool ended;
-    bool yielded; /* and nothing has happened since that it may wait for */
-    void *stack;  /* STACK bytes */
+    void *stack; /* STACK bytes */
     size_t stack_bytes;
     void *fake_stack; /* AddressSanitizer's */
     void *sanitizer;  /* ThreadSanitizer's fiber */
 };
 
 static fiber fibers[MOST], host;
-static unsigned fiber_count, current;
-static unsigned late_first, late_count;
+static unsigned fiber_count, running, current;
 static void (*fiber_body)(void *, unsigned);
 static void *fiber_cookie;
 static char began, finished; /* what ThreadSanitizer knows of the ring's begin and end */
 
-UNSEEN static bool can_go_on(const fiber &f)
+/* Sets of fibers, a bit for each: rings are long, and mostly wait. */
+enum { BITS = 64, WORDS = MOST / BITS };
+typedef unsigned long long word;
+struct fiber_set {
+    word bits[WORDS];
+};
+static fiber_set able;    /* they can go on */
+static fiber_set late;    /* fibers_delay */
+static fiber_set yielded; /* where some are late: and nothing has happened since that they may wait for */
+static bool any_late;
+
+UNSEEN static void add(fiber_set &set, unsigned i)
 {
-    return !f.ended && (f.waits == nullptr || f.waits->generation != f.generation);
+    set.bits[i / BITS] |= (word)1 << i % BITS;
 }
 
-UNSEEN static bool is_late(unsigned i)
+UNSEEN static void drop(fiber_set &set, unsigned i)
 {
-    return i - late_first < late_count;
+    set.bits[i / BITS] &= ~((word)1 << i % BITS);
+}
+
+UNSEEN static void clear(fiber_set &set)
+{
+    for (word &bits : set.bits)
+        bits = 0;
 }
 
 /* The next fiber in the ring that can go on and is late, or else is not and has not yielded; the current one
  * last. fiber_count: there is none. */
-UNSEEN static unsigned next_of(bool late)
+UNSEEN static unsigned next_of(bool of_late)
 {
-    unsigned i = current;
-    for (unsigned k = 1; k <= fiber_count; k++) {
-        i = i + 1 < fiber_count ? i + 1 : 0; /* no division: rings are long, and mostly wait */
-        if (is_late(i) == late && (late || late_count == 0 || !fibers[i].yielded) && can_go_on(fibers[i]))
-            return i;
+    const unsigned first = current + 1 < fiber_count ? current + 1 : 0,
+                   words = (fiber_count + BITS - 1) / BITS;
+    word mask = ~(word)0 << first % BITS;
+    unsigned w = first / BITS;
+    for (unsigned k = 0; k <= words;
+         k++) { /* the first word again at the end, with what lies before `first` */
+        const word bits = able.bits[w] & mask & (of_late ? late.bits[w] : ~(late.bits[w] | yielded.bits[w]));
+        if (bits != 0)
+            return w * BITS + (unsigned)__builtin_ctzll(bits);
+        mask = ~(word)0;
+        w = w + 1 < words ? w + 1 : 0;
     }
     return fiber_count;
 }
@@ -129,12 +148,11 @@ UNSEEN static unsigned next_of(bool late)
 UNSEEN static unsigned next_fiber()
 {
     const unsigned next = next_of(false);
-    if (next < fiber_count || late_count == 0)
+    if (next < fiber_count || !any_late)
         return next;
-    for (unsigned i = 0; i < fiber_count; i++)
-        fibers[i].yielded = false;
-    const unsigned late = next_of(true);
-    return late < fiber_count ? late : next_of(false);
+    clear(yielded);
+    const unsigned one = next_of(true);
+    return one < fiber_count ? one : next_of(false);
 }
 
 /* From one stack to another; returns when somebody switches back. */
@@ -181,10 +199,8 @@ UNSEEN static void run_fiber()
 #endif
     fiber &self = fibers[current];
     self.ended = true;
-    bool all = true;
-    for (unsigned i = 0; i < fiber_count && all; i++)
-        all = fibers[i].ended;
-    if (all)
+    drop(able, current);
+    if (--running == 0)
         switch_stacks(self, host);
     else if (next_fiber() < fiber_count)
         go_to(next_fiber());
@@ -199,21 +215,23 @@ UNSEEN void fibers_run(unsigned count, void (*body)(void *, unsigned), void *coo
     if (count > MOST || count == 0)
         std::abort();
     if (count > room) {
-        stacks = static_cast<unsigned char *>(mmap(nullptr, (size_t)count * STACK, PROT_READ | PROT_WRITE,
+        stacks = static_cast<unsigned char *>(mmap(nullptr, (size_t)count * STRIDE, PROT_READ | PROT_WRITE,
                                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
         if (stacks == MAP_FAILED)
             std::abort();
         room = count;
     }
-    fiber_count = count;
+    fiber_count = running = count;
+    clear(able);
+    clear(yielded);
     fiber_body = body;
     fiber_cookie = cookie;
     host.stack = nullptr;
     for (unsigned i = 0; i < count; i++) {
         fiber &f = fibers[i];
-        f.waits = nullptr;
-        f.ended = f.yielded = false;
-        f.stack = stacks + (size_t)i * STACK;
+        f.ended = false;
+        add(able, i);
+        f.stack = stacks + (size_t)i * STRIDE;
         f.stack_bytes = STACK;
         f.fake_stack = nullptr;
 #ifdef WITH_ASAN
@@ -238,16 +256,6 @@ UNSEEN void fibers_run(unsigned count, void (*body)(void *, unsigned), void *coo
 #endif
 }
 
-void fibers_share(void *address, unsigned long bytes)
-{
-#ifdef WITH_TSAN
-    AnnotateBenignRaceSized(__FILE__, __LINE__, address, bytes, "one thread runs all fibers");
-#else
-    (void)address;
-    (void)bytes;
-#endif
-}
-
 UNSEEN void fiber_wait(fiber_barrier *barrier)
 {
     const unsigned generation = barrier->generation;
@@ -257,16 +265,18 @@ UNSEEN void fiber_wait(fiber_barrier *barrier)
     if (++barrier->arrived == barrier->count) {
         barrier->arrived = 0;
         barrier->generation++;
+        for (; barrier->waiting != 0; barrier->waiting = fibers[barrier->waiting - 1].behind)
+            add(able, barrier->waiting - 1);
     } else {
-        fibers[current].waits = barrier;
-        fibers[current].generation = generation;
+        fibers[current].behind = barrier->waiting;
+        barrier->waiting = current + 1;
+        drop(able, current);
         const unsigned next = next_fiber();
         if (next == fiber_count) {
             std::fprintf(stderr, "emulated GPU: the threads of a kernel wait for each other\n");
             std::abort();
         }
         go_to(next);
-        fibers[current].waits = nullptr;
     }
 #ifdef WITH_TSAN
     __tsan_acquire(&barrier->sync[generation & 1]);
@@ -275,12 +285,15 @@ UNSEEN void fiber_wait(fiber_barrier *barrier)
 
 UNSEEN void fiber_yield()
 {
-    fibers[current].yielded = true;
+    if (any_late)
+        add(yielded, current);
     go_to(next_fiber());
 }
 
 void fibers_delay(unsigned first, unsigned count)
 {
-    late_first = first;
-    late_count = count;
+    any_late = count != 0;
+    clear(late);
+    for (unsigned i = first; i < first + count; i++)
+        add(late, i);
 }

@@ -7,10 +7,19 @@
 #ifndef ANT_TESTS_FIBERS_H
 #define ANT_TESTS_FIBERS_H
 
+/* For functions that use what all fibers of a thread share: ThreadSanitizer is not to take that for a race.
+ */
+#ifdef __clang__
+#define UNSEEN __attribute__((no_sanitize("thread")))
+#else
+#define UNSEEN __attribute__((no_sanitize_thread))
+#endif
+
 struct fiber_barrier {
     unsigned count; /* fibers that meet */
     unsigned arrived, generation;
-    char sync[2]; /* what ThreadSanitizer knows of this generation and of the next */
+    unsigned waiting; /* 1 + one of those that wait, 0: none */
+    char sync[2];     /* what ThreadSanitizer knows of this generation and of the next */
 };
 
 /* Run body(cookie, 0 .. count-1) until all have returned. */
@@ -21,9 +30,6 @@ void fibers_delay(unsigned first, unsigned count);
 
 /* Wait for the others.  When nobody can go on, that is a deadlock, and the program ends with a message. */
 void fiber_wait(fiber_barrier *barrier);
-
-/* What every fiber sets to its own before it reads it: no race. */
-void fibers_share(void *address, unsigned long bytes);
 
 /* Let others go on. */
 void fiber_yield();

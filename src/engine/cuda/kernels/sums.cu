@@ -224,7 +224,7 @@ INLINE void fetch_tile(const solve_problem &p, hidden_tile &to, size_t sequence,
         copy_ahead(&to.masks[0][0] + i, masks + i);
 #pragma unroll 1
     for (int i = steps * MP + slot; i < (steps + 3) / 4 * 4 * MP; i += width)
-        to.z[0][i] = to.v[0][i] = 0;
+        (&to.z[0][0])[i] = (&to.v[0][0])[i] = 0;
 }
 
 // A slice of threads has a part of the piece, and takes it tile by tile.
