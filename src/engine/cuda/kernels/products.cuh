@@ -188,7 +188,7 @@ INLINE real4 four_weights(const unit_weights &from, int u, int q)
 // out[u] = sum over latent units of weight * vector.  vector: (MP) in shared memory, padded with zeros.
 INLINE void to_units(const unit_weights &weights, const real *vector, real (&out)[UNITS])
 {
-    constexpr int unroll = RESIDENT || QUADS <= 8 ? QUADS : 4;
+    constexpr int unroll = RESIDENT || M <= 16 ? QUADS : M <= 32 ? 2 : 4;
     real odd[UNITS];
 #pragma unroll
     for (int u = 0; u < UNITS; u++)
@@ -240,7 +240,7 @@ INLINE void to_rows(const row_weights &weights, const real *units, int lane, rea
 #if M <= 32
     const int part = lane / ROW_LANES < PARTS ? lane / ROW_LANES : PARTS - 1, first = part * PART_QUADS;
     real4 chain = {0, 0, 0, 0}; // four short sums instead of a long one
-#pragma unroll
+#pragma unroll(M > 16 ? 8 : PART_QUADS) // all of a large model gains nothing, and the compiler takes long
     for (int q = 0; q < PART_QUADS; q++) {
         const real4 w = (LP / 4) % PARTS == 0 || first + q < LP / 4 ? load4(weights.quads + 4 * ((first + q) * MP + lane % ROW_LANES % MP)) : real4{0, 0, 0, 0};
         const real4 unit = load4(units + 4 * (first + q));

@@ -36,8 +36,20 @@
 #define TILE    32 // steps that a slice of threads takes through shared memory at a time
 #define SLICES  (THREADS / LP > 0 ? THREADS / LP : 1)
 
-#define LATENT_ROOM    (64 * 1024 / (CREW * LATENT_ROW * (REAL_BITS / 8)) - 1)
-#define LATENT_TILE    (LATENT_ROOM > 8 ? 8 : LATENT_ROOM > 1 ? LATENT_ROOM : 1) // rows of a tile of the small sums
+// The small sums go through shared memory by rows, which are long where many variables are observed: then fewer warps have some.
+#ifndef LATENT_BYTES
+#define LATENT_BYTES (64 * 1024)
+#endif
+static __device__ constexpr int latent_crew()
+{
+    int warps = CREW;
+    while (warps > 1 && 2 * warps * LATENT_ROW * (REAL_BITS / 8) > LATENT_BYTES)
+        warps /= 2;
+    return warps;
+}
+#define LATENT_CREW    latent_crew()
+#define LATENT_ROOM    (LATENT_BYTES / (LATENT_CREW * LATENT_ROW * (REAL_BITS / 8)) - 1)
+#define LATENT_TILE    (LATENT_ROOM > 8 ? 8 : LATENT_ROOM > 1 ? LATENT_ROOM : 1) // rows of a tile
 #ifndef ENTRIES_MOST
 #define ENTRIES_MOST 8
 #endif
@@ -56,8 +68,8 @@ struct alignas(16) hidden_tile {
 struct alignas(16) sum_memory {
     union {
         real scratch[SCRATCH][THREADS];
-        real rows[CREW][(LATENT_TILE + 1) * LATENT_ROW];
-        real latent[CREW][32 * LATENT_ENTRIES];
+        real rows[LATENT_CREW][(LATENT_TILE + 1) * LATENT_ROW];
+        real latent[LATENT_CREW][32 * LATENT_ENTRIES];
         double totals[THREADS];
 #if !KEEP_HIDDEN
         hidden_tile tile[2][SLICES]; // one is under way while the other is worked on
@@ -366,7 +378,7 @@ INLINE void add_rows(const solve_problem &p, const real *pack, const piece &here
 #pragma unroll
     for (int k = 0; k < LATENT_ENTRIES; k++)
         of[k] = memory.of[32 * k + lane];
-    for (int t = here.first + warp * LATENT_TILE; t < here.last; t += CREW * LATENT_TILE) {
+    for (int t = here.first + warp * LATENT_TILE; t < here.last; t += LATENT_CREW * LATENT_TILE) {
         const int count = here.last - t < LATENT_TILE ? here.last - t : LATENT_TILE;
         copy_rows(p, tile, here.sequence, t, count, first > SUM_A && t + count == p.T ? ROW : AT_Y, lane);
         if (first == SUM_A)
@@ -399,16 +411,19 @@ INLINE void sum_latent(const solve_problem &p, const real *pack, int replica, in
         for (int i = own_thread(); i < 32 * LATENT_ENTRIES; i += THREADS)
             memory.of[i] = find_factors(first + i < SUMS ? first + i : SUM_A);
         __syncthreads();
-        for_pieces(p, replica, block, [&](const piece &here) { add_rows(p, pack, here, first, sum); });
+        const bool takes_part = LATENT_CREW == CREW || warp < LATENT_CREW;
+        if (takes_part)
+            for_pieces(p, replica, block, [&](const piece &here) { add_rows(p, pack, here, first, sum); });
         __syncthreads();
 #pragma unroll
         for (int k = 0; k < LATENT_ENTRIES; k++)
-            memory.latent[warp][32 * k + lane] = sum[k];
+            if (takes_part)
+                memory.latent[warp][32 * k + lane] = sum[k];
         __syncthreads();
         for (int i = own_thread(); i < 32 * LATENT_ENTRIES && first + i < SUMS; i += THREADS) {
             real total = 0;
 #pragma unroll 4
-            for (int w = 0; w < CREW; w++)
+            for (int w = 0; w < LATENT_CREW; w++)
                 total += memory.latent[w][i];
             partial[first + i] = total;
         }

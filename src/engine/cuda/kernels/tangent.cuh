@@ -111,7 +111,7 @@ INLINE void tangent_recall_start(tangent &t, const tangent_start &start, int sea
 // Bring J to the masks and the strength of this step.
 INLINE void tangent_turn(tangent &t, const real *pack, const unsigned (&masks)[MASKS], real strength)
 {
-    constexpr int many = MASKS < 4 ? MASKS : 4, few = TENSOR ? 1 : many; // groups of lanes that share a warp switch side by side
+    constexpr int many = M > 16 ? 1 : MASKS < 4 ? MASKS : 4, few = TENSOR ? 1 : many; // groups of lanes that share a warp switch side by side; large tiles are work enough
     if (t.pulled != pulled_place(strength)) {
         tangent_reset(t, pack, strength);
         if (few < many)
