@@ -328,13 +328,13 @@ INLINE factors find_factors(int entry)
     return {AT_W + (entry - SUM_P) / N, AT_E + (entry - SUM_P) % N};
 }
 
-// Rows t .. t+count of one sequence into the warp's tile.
-INLINE void copy_rows(const solve_problem &p, real *tile, size_t sequence, int t, int count, int lane)
+// Rows t .. t+count of one sequence into the warp's tile; the last, of which others may leave y meanwhile, up to `most`.
+INLINE void copy_rows(const solve_problem &p, real *tile, size_t sequence, int t, int count, int most, int lane)
 {
     const real *from = p.rows + (sequence * (p.T + 1) + t) * ROW;
     __syncwarp();
 #pragma unroll 4
-    for (int i = lane; i < (count + 1) * (ROW / 4); i += 32)
+    for (int i = lane; i < count * (ROW / 4) + most / 4; i += 32)
         store4(tile + i / (ROW / 4) * LATENT_ROW + i % (ROW / 4) * 4, load4(from + 4 * i));
     for (int i = lane; i < count * K; i += 32)
         tile[i / (K > 0 ? K : 1) * LATENT_ROW + ROW + 1 + i % (K > 0 ? K : 1)] = p.s[(sequence * p.T + t) * K + i];
@@ -380,7 +380,7 @@ INLINE void add_rows(const solve_problem &p, const real *pack, const piece &here
         of[k] = memory.of[32 * k + lane];
     for (int t = here.first + warp * LATENT_TILE; t < here.last; t += LATENT_CREW * LATENT_TILE) {
         const int count = here.last - t < LATENT_TILE ? here.last - t : LATENT_TILE;
-        copy_rows(p, tile, here.sequence, t, count, lane);
+        copy_rows(p, tile, here.sequence, t, count, first > SUM_A && t + count == p.T ? ROW : AT_Y, lane);
         if (first == SUM_A)
             find_y(p, pack, tile, here.sequence, t, count + (t + count == p.T), lane);
         for (int i = 0; i < count; i++) {
