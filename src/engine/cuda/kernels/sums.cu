@@ -54,6 +54,7 @@ static __device__ constexpr int latent_crew()
 #define ENTRIES_MOST 8
 #endif
 #define LATENT_ENTRIES ((SUMS - SUM_A + 31) / 32 < ENTRIES_MOST ? (SUMS - SUM_A + 31) / 32 : ENTRIES_MOST) // of one lane at a time
+#define LEAVES_Y       (SUMS - SUM_A > 32 * LATENT_ENTRIES) // there are several groups of entries: the first leaves y with the moments for the others
 
 // An entry of the small sums is a product of two numbers of one step; where they stand in the tile.
 struct factors {
@@ -328,13 +329,13 @@ INLINE factors find_factors(int entry)
     return {AT_W + (entry - SUM_P) / N, AT_E + (entry - SUM_P) % N};
 }
 
-// Rows t .. t+count of one sequence into the warp's tile; the last, of which others may leave y meanwhile, up to `most`.
-INLINE void copy_rows(const solve_problem &p, real *tile, size_t sequence, int t, int count, int most, int lane)
+// Rows t .. t+count of one sequence into the warp's tile, the last without its last `less` numbers.
+INLINE void copy_rows(const solve_problem &p, real *tile, size_t sequence, int t, int count, int less, int lane)
 {
     const real *from = p.rows + (sequence * (p.T + 1) + t) * ROW;
     __syncwarp();
 #pragma unroll 4
-    for (int i = lane; i < count * (ROW / 4) + most / 4; i += 32)
+    for (int i = lane; i < (count + 1) * (ROW / 4) - less / 4; i += 32)
         store4(tile + i / (ROW / 4) * LATENT_ROW + i % (ROW / 4) * 4, load4(from + 4 * i));
     for (int i = lane; i < count * K; i += 32)
         tile[i / (K > 0 ? K : 1) * LATENT_ROW + ROW + 1 + i % (K > 0 ? K : 1)] = p.s[(sequence * p.T + t) * K + i];
@@ -343,7 +344,7 @@ INLINE void copy_rows(const solve_problem &p, real *tile, size_t sequence, int t
     __syncwarp();
 }
 
-// y_t = dloss / de_t = a_t B+^T w_t + weight e_t, of the first `count` rows of the tile; those of the first group leave it for the others.
+// y_t = dloss / de_t = a_t B+^T w_t + weight e_t, of the first `count` rows of the tile.
 INLINE void find_y(const solve_problem &p, const real *pack, real *tile, size_t sequence, int t, int count, int lane)
 {
     for (int i = lane; i < count * N; i += 32) {
@@ -362,7 +363,7 @@ INLINE void find_y(const solve_problem &p, const real *pack, real *tile, size_t 
         const real flowing = a != 0 ? a * ((sum.a[0] + sum.a[1]) + (sum.a[2] + sum.a[3])) : real(0); // at T there is no w
         const real y = flowing + (step > p.warmup ? real(p.weight) : real(0)) * row[AT_E + n];
         row[AT_Y + n] = y;
-        if (SUMS - SUM_A > 32 * LATENT_ENTRIES)
+        if (LEAVES_Y)
             p.rows[(sequence * (p.T + 1) + step) * ROW + AT_Y + n] = y;
     }
     __syncwarp();
@@ -380,7 +381,8 @@ INLINE void add_rows(const solve_problem &p, const real *pack, const piece &here
         of[k] = memory.of[32 * k + lane];
     for (int t = here.first + warp * LATENT_TILE; t < here.last; t += LATENT_CREW * LATENT_TILE) {
         const int count = here.last - t < LATENT_TILE ? here.last - t : LATENT_TILE;
-        copy_rows(p, tile, here.sequence, t, count, first > SUM_A && t + count == p.T ? ROW : AT_Y, lane);
+        const bool with_y = !LEAVES_Y || (first > SUM_A && t + count == p.T); // another warp may leave y of the last row meanwhile
+        copy_rows(p, tile, here.sequence, t, count, with_y ? 0 : ROW - AT_Y, lane);
         if (first == SUM_A)
             find_y(p, pack, tile, here.sequence, t, count + (t + count == p.T), lane);
         for (int i = 0; i < count; i++) {
