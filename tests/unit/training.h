@@ -60,7 +60,7 @@ static inline antler_settings plain_settings(void)
     return s;
 }
 
-enum { ROOM = 1024, ROWS = 64 };
+enum { ROOM = 4096, ROWS = 64 };
 
 typedef struct seen {
     antler_train_row row[ROWS];
