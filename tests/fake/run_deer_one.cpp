@@ -1,10 +1,6 @@
 /* deer.cu: one latent unit. */
 #define VARIANT   deer_one
-#define REAL_BITS 64
-#define M         1
-#define N         1
-#define L         3
-#define K         0
-#define CLIPPED   0
 #define DIAGONAL  0
+#include "shape_one.h"
+
 #include "run_deer.h"

@@ -1,12 +1,8 @@
 /* solve.cu: more latent units than variables, sequences one by one. */
 #define VARIANT   solve_plain
-#define REAL_BITS 64
-#define M         3
-#define N         2
-#define L         8
-#define K         0
-#define CLIPPED   0
 #define WARPS     8
 #define NEWTON    0
 #define CHUNKED   0
+#include "shape_plain.h"
+
 #include "run_solve.h"

@@ -1,12 +1,8 @@
 /* solve.cu: the same in stretches. */
 #define VARIANT   solve_shooting
-#define REAL_BITS 64
-#define M         3
-#define N         2
-#define L         8
-#define K         0
-#define CLIPPED   0
 #define WARPS     8
 #define NEWTON    1
 #define CHUNKED   1
+#include "shape_plain.h"
+
 #include "run_solve.h"

@@ -1,9 +1,5 @@
 /* sums.cu: after run_solve_plain.cpp. */
 #define VARIANT   sums_plain
-#define REAL_BITS 64
-#define M         3
-#define N         2
-#define L         8
-#define K         0
-#define CLIPPED   0
+#include "shape_plain.h"
+
 #include "run_sums.h"

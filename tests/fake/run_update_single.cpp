@@ -1,10 +1,6 @@
 /* update.cu: for run_solve_single.cpp. */
 #define VARIANT   update_single
-#define REAL_BITS 32
-#define M         3
-#define N         2
-#define L         8
-#define K         0
-#define CLIPPED   0
 #define RANK      0
+#include "shape_single.h"
+
 #include "run_update.h"

@@ -1,10 +1,6 @@
 /* update.cu: for run_solve_square.cpp. */
 #define VARIANT   update_square
-#define REAL_BITS 64
-#define M         3
-#define N         3
-#define L         8
-#define K         0
-#define CLIPPED   0
 #define RANK      0
+#include "shape_square.h"
+
 #include "run_update.h"
