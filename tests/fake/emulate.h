@@ -102,6 +102,10 @@ static inline unsigned __ballot_sync(unsigned, bool value)
 {
     return emulated_ballot(value);
 }
+static inline bool __any_sync(unsigned, bool value)
+{
+    return emulated_ballot(value) != 0;
+}
 static inline unsigned __float_as_uint(float value)
 {
     unsigned bits;

@@ -5,6 +5,7 @@
 #define solve         JOIN(solve, VARIANT)
 #define solve_problem JOIN(solve_problem, VARIANT)
 #define solve_facts   JOIN(solve_facts, VARIANT)
+#define ROOM          232448 /* as the fake driver says */
 #ifdef GUESSED
 #define AFTER " -DGUESSED=1"
 #else
@@ -12,12 +13,9 @@
 #endif
 
 /* As the fake compiler writes them. */
-static const char options[] =
-    "-DREAL_BITS=" TEXT(REAL_BITS) " -DM=" TEXT(M) " -DN=" TEXT(N) " -DL=" TEXT(L) " -DK=" TEXT(
-        K) " -DCLIPPED=" TEXT(CLIPPED) " -DWARPS=" TEXT(WARPS) " -DNEWTON=" TEXT(NEWTON) " -"
-                                                                                         "DCHUNKED"
-                                                                                         "=" TEXT(CHUNKED)
-                                                                                             AFTER;
+#define SHAPE "-DREAL_BITS=" TEXT(REAL_BITS) " -DM=" TEXT(M) " -DN=" TEXT(N) " -DL=" TEXT(L) " -DK=" TEXT(K)
+#define PLAN  " -DWARPS=" TEXT(WARPS) " -DNEWTON=" TEXT(NEWTON) " -DCHUNKED=" TEXT(CHUNKED)
+static const char options[] = SHAPE " -DCLIPPED=" TEXT(CLIPPED) PLAN " -DROOM=" TEXT(ROOM) AFTER;
 
 #include "emulate_dynamic.h"
 

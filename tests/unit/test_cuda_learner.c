@@ -96,28 +96,6 @@ static void same_as_cpu_in_stretches_of_a_larger_model(void **state)
                                   .passes = 3});
 }
 
-/* Large tiles of J, three words of hidden units, hidden activity that is kept, and small sums in groups. */
-static void same_as_cpu_in_stretches_of_a_large_model(void **state)
-{
-    (void)state;
-    antler_settings s = plain_settings();
-    s.solver = ANTLER_SOLVER_SHOOTING;
-    s.runs = 1;
-    s.batch_size = 1;
-    s.latent_dim = 18;
-    s.hidden_dim = 70;
-    s.sequence_length = 61;
-    s.warmup = 11;
-    compare_with_cpu((comparison){.settings = s,
-                                  .rows = 120,
-                                  .dim = 9,
-                                  .run = 1,
-                                  .tolerance = 1e-8,
-                                  .agreement = 1e-11,
-                                  .choice = "shooting on the GPU, 8 stretches",
-                                  .passes = 4});
-}
-
 /* Single precision, a longer sequence and a long memory, beside plain loops in double. */
 static void same_as_cpu_in_float(void **state)
 {
@@ -389,7 +367,6 @@ int main(void)
         cmocka_unit_test(same_as_cpu_with_square_readout),
         cmocka_unit_test(same_as_cpu_in_stretches),
         cmocka_unit_test(same_as_cpu_in_stretches_of_a_larger_model),
-        cmocka_unit_test(same_as_cpu_in_stretches_of_a_large_model),
         cmocka_unit_test(same_as_cpu_in_float),
         cmocka_unit_test(same_as_cpu_by_tensor_cores),
         cmocka_unit_test(same_as_cpu_with_diagonals),

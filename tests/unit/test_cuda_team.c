@@ -67,6 +67,27 @@ static void same_as_cpu_with_two_sequences(void **state)
                                   .choice = "shooting on the GPU, 68 stretches"});
 }
 
+/* Large tiles of J, three words of hidden units, hidden activity that is kept, and small sums in groups.
+   Blocks of eight warps do not fit into shared memory, so they have four; sequences end inside them. */
+static void same_as_cpu_with_a_large_model(void **state)
+{
+    (void)state;
+    antler_settings s = team_settings();
+    s.latent_dim = 21;
+    s.hidden_dim = 70;
+    s.batch_size = 7;
+    s.sequence_length = 61;
+    s.warmup = 11;
+    compare_with_cpu((comparison){.settings = s,
+                                  .rows = 120,
+                                  .dim = 9,
+                                  .run = 1,
+                                  .tolerance = 1e-8,
+                                  .agreement = 1e-11,
+                                  .choice = "shooting on the GPU, 9 stretches",
+                                  .passes = 4});
+}
+
 /* A GPU that others share lets blocks drift apart.  Nobody may use what a late one has not made, or change
    what it still reads: the same bits. */
 static void late_blocks_change_nothing(void **state)
@@ -98,6 +119,7 @@ int main(void)
         cmocka_unit_test(same_as_cpu),
         cmocka_unit_test(long_memory),
         cmocka_unit_test(same_as_cpu_with_two_sequences),
+        cmocka_unit_test(same_as_cpu_with_a_large_model),
         cmocka_unit_test(late_blocks_change_nothing),
     };
     return cmocka_run_group_tests(tests, use_seventeen, NULL);

@@ -23,16 +23,17 @@ static antler_status check_problem(const ant_cuda_solver *s, int bytes)
 /* Compile the plan's variant and read what it needs; *shared: bytes of a block. */
 static antler_status compile(ant_cuda_solver *s, const ant_engine_learning *work, size_t *shared)
 {
-    char warps[32], newton[32], chunked[32];
-    const char *const more[] = {warps, newton, chunked, "-DGUESSED=1"};
+    char warps[32], newton[32], chunked[32], room[32];
+    const char *const more[] = {warps, newton, chunked, room, "-DGUESSED=1"};
     const bool guessed = ant_cuda_deer_wanted(work->settings) && s->plan.chunks > 1;
     int facts[11] = {0};
     snprintf(warps, sizeof warps, "-DWARPS=%d", s->plan.warps);
     snprintf(newton, sizeof newton, "-DNEWTON=%d", s->plan.newton);
     snprintf(chunked, sizeof chunked, "-DCHUNKED=%d", s->plan.chunks > 1);
+    snprintf(room, sizeof room, "-DROOM=%d", s->device->shared_per_block);
     ant_cuda_program_free(s->program);
     s->program = NULL;
-    ANT_TRY(ant_cuda_compile_shape(s->device, "solve.cu", work, more, guessed ? 4 : 3, &s->program));
+    ANT_TRY(ant_cuda_compile_shape(s->device, "solve.cu", work, more, guessed ? 5 : 4, &s->program));
     ANT_TRY(ant_cuda_program_kernel(s->program, "solve", &s->kernel));
     ANT_TRY(ant_cuda_pass_facts(s->device, s->program, "solve_facts", facts, sizeof facts / sizeof facts[0]));
     *shared = (size_t)facts[0];

@@ -536,7 +536,7 @@ INLINE real carried(const real *before, const real *delta, int m)
 {
     real sum = before[MATRIX + m];
 #if NEWTON
-#pragma unroll
+#pragma unroll(LARGE_TILES ? 8 : M)
     for (int j = 0; j < M; j++)
         sum += before[m * MS + j] != 0 ? before[m * MS + j] * delta[j] : real(0);
 #else

@@ -61,6 +61,18 @@ INLINE unsigned look_out(trail &behind, unsigned step, unsigned left, int lane, 
     return PER_SHADOW > 1 ? ~__reduce_max_sync(ALL_LANES, ~found) : found;
 }
 
+// The masks of the step that stands j after the first of those looked at.
+INLINE void take_masks(const unsigned (&words)[WATCHED], unsigned j, int lane, unsigned (&masks)[MASKS_HELD])
+{
+    const int seat = lane % TANGENT_LANES;
+#pragma unroll
+    for (int k = 0; k < MASKS_HELD; k++) {
+        const int word = LARGE_TILES ? k * TANGENT_LANES + seat : k;
+        const unsigned mask = __shfl_sync(ALL_LANES, words[LARGE_TILES ? k : k / TANGENT_LANES], (int)j * MASKS + word % TANGENT_LANES, TANGENT_LANES);
+        masks[k] = word < MASKS ? mask : 0u;
+    }
+}
+
 // X of some stretches, a group of lanes for each, step after step as soon as they are made.  passes: those that were followed before.
 INLINE void follow(const solve_problem &p, const worker &me, const block_work &work, unsigned passes)
 {
@@ -86,16 +98,14 @@ INLINE void follow(const solve_problem &p, const worker &me, const block_work &w
     __syncwarp();
 #endif
     for (unsigned i = 0; i < longest;) {
-        unsigned words[WATCHED] = {}, masks[MASKS], ready;
+        unsigned words[WATCHED] = {}, masks[MASKS_HELD], ready;
         while ((ready = look_out(behind, passes * steps + i + 1, i < steps ? steps - i : 0, me.lane, words)) == 0)
             __nanosleep(40); // the walkers need the memory more than this question
         for (unsigned j = 0; j < ready && i < longest; j++, i++) {
             const bool acts = i < steps;
-#pragma unroll
-            for (int k = 0; k < MASKS; k++)
-                masks[k] = __shfl_sync(ALL_LANES, words[k / TANGENT_LANES], (int)j * MASKS + k % TANGENT_LANES, TANGENT_LANES);
-            if (acts)
-                tangent_turn(derivative, me.staged, masks, strength.at(here.first + (int)i));
+            take_masks(words, j, me.lane, masks);
+            if (LARGE_TILES || acts)
+                tangent_turn(derivative, me.staged, me.lane, masks, strength.at(here.first + (int)i), acts);
 #if KEEPS_START
             if (acts && i == 0)
                 tangent_keep_start(derivative, start, seat);

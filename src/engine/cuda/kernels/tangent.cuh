@@ -26,6 +26,11 @@
 #define PER_SHADOW    (TENSOR ? 1 : 2) // stretches whose derivatives one warp carries, each by a group of lanes
 #define TANGENT_LANES (32 / PER_SHADOW)
 
+// One product or switch of a large tile is work enough for a warp, and code for several takes the compiler long.
+#define LARGE_TILES (M > 16)
+// Words that say which hidden units are on: all of them in every lane; with large tiles word k in lane k of the group, those beyond its lanes in a second round.
+#define MASKS_HELD (LARGE_TILES ? (MASKS + TANGENT_LANES - 1) / TANGENT_LANES : MASKS)
+
 #if WHOLE_J
 #include "tangent_whole.cuh"
 #elif TENSOR
@@ -33,15 +38,6 @@
 #else
 #include "tangent_tiles.cuh"
 #endif
-
-// Half of all units are on, so that J of a stretch's first step takes as long as that of many later ones.  It is kept for the next pass, whose
-// trajectory is nearly the same, where that takes little memory.
-#define KEEPS_START (M <= 16)
-#define START_LASTS 8 // passes, after which it is found anew, because every switch leaves its rounding
-struct alignas(16) tangent_start {
-    real J[START_J];
-    unsigned masks[MASKS];
-};
 
 // Where V (1 - a B+ B) stands.
 INLINE int pulled_place(real strength)
@@ -53,10 +49,44 @@ INLINE void tangent_reset(tangent &t, const real *pack, real strength)
 {
     t.pulled = pulled_place(strength);
 #pragma unroll
-    for (int k = 0; k < MASKS; k++)
+    for (int k = 0; k < MASKS_HELD; k++)
         t.masks[k] = 0;
     tangent_fill(t, pack, strength);
 }
+
+// What a unit that went on or off does to J; the second term of a clipped unit is subtracted.
+INLINE real switch_sign(int word, bool on)
+{
+    return on == (word >= UNITS) ? real(-1) : real(1);
+}
+
+#if LARGE_TILES
+
+// Bring J to the masks and the strength of this step, by the whole warp for its groups that act.
+INLINE void tangent_turn(tangent &t, const real *pack, int lane, const unsigned (&masks)[MASKS_HELD], real strength, bool acts)
+{
+    if (acts && t.pulled != pulled_place(strength))
+        tangent_reset(t, pack, strength);
+#pragma unroll
+    for (int round = 0; round < MASKS_HELD; round++) {
+        const unsigned changed = acts ? masks[round] ^ t.masks[round] : 0u, lanes = __ballot_sync(ALL_LANES, changed != 0);
+        unsigned seats = lanes >> lane / TANGENT_LANES * TANGENT_LANES & ~0u >> (32 - TANGENT_LANES); // of this group, with words that changed
+        while (__any_sync(ALL_LANES, seats != 0)) {
+            const int seat = seats ? __ffs(seats) - 1 : 0, word = round * TANGENT_LANES + seat;
+            const unsigned mask = __shfl_sync(ALL_LANES, masks[round], seat, TANGENT_LANES);
+            const unsigned all = __shfl_sync(ALL_LANES, changed, seat, TANGENT_LANES);
+            for (unsigned switched = seats ? all : 0u; switched; switched &= switched - 1) {
+                const int bit = __ffs(switched) - 1;
+                tangent_switch(t, pack, word % UNITS * 32 + bit, switch_sign(word, mask >> bit & 1));
+            }
+            seats &= seats - 1;
+        }
+        if (acts)
+            t.masks[round] = masks[round];
+    }
+}
+
+#else
 
 // All units that differ between the masks and those that J stands for.  One of each of WIDE words at a time, so
 // that their loads do not wait for each other.
@@ -77,8 +107,7 @@ template <int WIDE> INLINE void tangent_catch_up(tangent &t, const real *pack, c
             for (int k = 0; k < WIDE; k++) {
                 const bool there = WIDE == 1 || switched[k];
                 const int word = first + k < MASKS ? first + k : 0, bit = there ? __ffs(switched[k]) - 1 : 0;
-                const bool on = masks[word] >> bit & 1, second = word >= UNITS; // the second term of a clipped unit is subtracted
-                tangent_switch(t, pack, word % UNITS * 32 + bit, there ? (on == second ? real(-1) : real(1)) : real(0));
+                tangent_switch(t, pack, word % UNITS * 32 + bit, there ? switch_sign(word, masks[word] >> bit & 1) : real(0));
                 switched[k] &= switched[k] - 1;
                 any |= switched[k];
             }
@@ -88,6 +117,30 @@ template <int WIDE> INLINE void tangent_catch_up(tangent &t, const real *pack, c
     for (int k = 0; k < MASKS; k++)
         t.masks[k] = masks[k];
 }
+
+// Bring J to the masks and the strength of this step, for a group that acts.
+INLINE void tangent_turn(tangent &t, const real *pack, int, const unsigned (&masks)[MASKS], real strength, bool)
+{
+    constexpr int many = MASKS < 4 ? MASKS : 4, few = TENSOR ? 1 : many; // groups of lanes that share a warp switch side by side
+    if (t.pulled != pulled_place(strength)) {
+        tangent_reset(t, pack, strength);
+        if (few < many)
+            tangent_catch_up<many>(t, pack, masks);
+    }
+    tangent_catch_up<few>(t, pack, masks);
+}
+
+#endif
+
+// Half of all units are on, so that J of a stretch's first step takes as long as that of many later ones.  It is kept for the next pass, whose
+// trajectory is nearly the same, where that takes little memory.
+#define KEEPS_START (!LARGE_TILES)
+#define START_LASTS 8 // passes, after which it is found anew, because every switch leaves its rounding
+#if KEEPS_START
+struct alignas(16) tangent_start {
+    real J[START_J];
+    unsigned masks[MASKS];
+};
 
 // seat: this lane's number in its group.
 INLINE void tangent_keep_start(const tangent &t, tangent_start &start, int seat)
@@ -107,17 +160,6 @@ INLINE void tangent_recall_start(tangent &t, const tangent_start &start, int sea
     for (int k = 0; k < MASKS; k++)
         t.masks[k] = start.masks[k];
 }
-
-// Bring J to the masks and the strength of this step.
-INLINE void tangent_turn(tangent &t, const real *pack, const unsigned (&masks)[MASKS], real strength)
-{
-    constexpr int many = M > 16 ? 1 : MASKS < 4 ? MASKS : 4, few = TENSOR ? 1 : many; // groups of lanes that share a warp switch side by side; large tiles are work enough
-    if (t.pulled != pulled_place(strength)) {
-        tangent_reset(t, pack, strength);
-        if (few < many)
-            tangent_catch_up<many>(t, pack, masks);
-    }
-    tangent_catch_up<few>(t, pack, masks);
-}
+#endif
 
 #endif

@@ -60,7 +60,7 @@ INLINE tile multiply(const real *left, const real *right, tile_place at)
 #pragma unroll
         for (int k = 0; k < 4; k++)
             out.a[r][k] = 0;
-#pragma unroll(M > 16 ? 1 : QUADS) // large tiles are work enough for a round, and the compiler takes long with all
+#pragma unroll(LARGE_TILES ? 1 : QUADS)
     for (int q = 0; q < QUADS; q++) {
         real4 rows[TILE_ROWS];
 #pragma unroll
@@ -82,12 +82,21 @@ INLINE tile multiply(const real *left, const real *right, tile_place at)
     return out;
 }
 
+// W stands in quads of rows, each by units: where quads are whole numbers of strides, the first row's place gives all others.
+#define WHOLE_STRIDES (4 % TILE_STRIDE == 0)
+#define ROW_PLACES    (WHOLE_STRIDES ? 1 : TILE_ROWS)
+
+INLINE int place_in_quads(int row)
+{
+    return 4 * (row / 4 * LS) + row % 4;
+}
+
 struct tangent {
     tile jacobian;
     tile_place at;
     real *J, *X;           // of this lane's stretch, in shared memory
-    const real *columns, *rows[TILE_ROWS]; // unit 0 of what W D V has in this lane's columns, and of W in its rows
-    unsigned masks[MASKS]; // that the Jacobian stands for
+    const real *columns, *rows[ROW_PLACES]; // unit 0 of what W D V has in this lane's columns, and of W in its rows
+    unsigned masks[MASKS_HELD]; // that the Jacobian stands for
     int pulled;            // where V (1 - a B+ B) stands, for the a that it stands for
 };
 
@@ -97,9 +106,9 @@ INLINE void tangent_begin(tangent &t, int lane, const real *pack, real *J, real 
     t.pulled = -1; // of no step: the first one resets
     t.columns = pack + 4 * t.at.quad * LS;
 #pragma unroll
-    for (int r = 0; r < TILE_ROWS; r++) {
+    for (int r = 0; r < ROW_PLACES; r++) {
         const int wanted = t.at.row + r * TILE_STRIDE, i = M % TILE_ROWS == 0 || wanted < M ? wanted : 0;
-        t.rows[r] = pack + PACK_W + 4 * (i / 4 * LS) + i % 4;
+        t.rows[r] = pack + PACK_W + place_in_quads(i);
     }
     t.J = J;
     t.X = X;
@@ -110,12 +119,13 @@ INLINE void tangent_fill(tangent &t, const real *pack, real strength)
 {
 #pragma unroll
     for (int r = 0; r < TILE_ROWS; r++) {
-        const int i = t.at.row + r * TILE_STRIDE;
+        const int wanted = t.at.row + r * TILE_STRIDE, i = M % TILE_ROWS == 0 || wanted < M ? wanted : 0;
+        const real4 q = load4(pack + PACK_Q + i * MP + 4 * t.at.quad);
 #pragma unroll
         for (int k = 0; k < 4; k++) {
             const int j = 4 * t.at.quad + k;
             const real identity = i == j ? 1 : 0;
-            t.jacobian.a[r][k] = i < M && j < M ? (1 + pack[PACK_A1 + i]) * (identity - strength * pack[PACK_Q + i * MP + j]) : real(0);
+            t.jacobian.a[r][k] = j < M ? (1 + pack[PACK_A1 + i]) * (identity - strength * q.a[k]) : real(0);
         }
     }
 }
@@ -126,7 +136,7 @@ INLINE void tangent_switch(tangent &t, const real *, int unit, real sign)
     const real4 row = load4(t.columns + t.pulled + 4 * unit);
 #pragma unroll
     for (int r = 0; r < TILE_ROWS; r++) {
-        const real w = sign * t.rows[r][4 * unit];
+        const real w = sign * t.rows[WHOLE_STRIDES ? 0 : r][4 * unit + (WHOLE_STRIDES ? place_in_quads(r * TILE_STRIDE) : 0)];
 #pragma unroll
         for (int k = 0; k < 4; k++)
             t.jacobian.a[r][k] += w * row.a[k];
