@@ -1,11 +1,12 @@
 /*
  * cuda.c - a driver without a GPU: the functions of engine/cuda/driver.h on ordinary memory.
  *
- * FAKE_CUDA_MULTIPROCESSORS says how many there are (1), FAKE_CUDA_LATE which block of a team goes on only
- * when all others wait for it (none).  FAKE_CUDA, read at every call, chooses what goes wrong: "none" (no
- * GPU), "mismatch", "stub", "unnamed" (an error at the start), "old" (a GPU of capability 6.1), "full" (no
- * memory), "lost" (the first wait fails). Kernels run on the CPU where tests/fake/run_*.cpp has them for the
- * options in question (emulate.h); launching others fails.
+ * FAKE_CUDA_MULTIPROCESSORS says how many there are (1), FAKE_CUDA_SHARED how many bytes of shared memory a
+ * block may have, FAKE_CUDA_LATE which block of a team goes on only when all others wait for it (none).
+ * FAKE_CUDA, read at every call, chooses what goes wrong: "none" (no GPU), "mismatch", "stub", "unnamed" (an
+ * error at the start), "old" (a GPU of capability 6.1), "full" (no memory), "lost" (the first wait fails).
+ * Kernels run on the CPU where tests/fake/run_*.cpp has them for the options in question (emulate.h);
+ * launching others fails.
  */
 #include "engine/cuda/driver.h"
 
@@ -126,7 +127,7 @@ ant_cu_result cuDeviceGetAttribute(int *value, int attribute, ant_cu_device devi
         *value = mode("old") ? 1 : 0;
         return 0;
     case ANT_CU_SHARED_PER_BLOCK:
-        *value = 232448;
+        *value = getenv("FAKE_CUDA_SHARED") == NULL ? 232448 : atoi(getenv("FAKE_CUDA_SHARED"));
         return 0;
     case ANT_CU_MULTIPROCESSORS:
         *value = getenv("FAKE_CUDA_MULTIPROCESSORS") == NULL ? 1 : atoi(getenv("FAKE_CUDA_MULTIPROCESSORS"));

@@ -6,9 +6,12 @@
 #define deer_facts    JOIN(deer_facts, VARIANT)
 #define solve_problem JOIN(solve_problem, VARIANT)
 
+#define ROOM 232448 /* as the fake driver says */
+
 /* As the fake compiler writes them. */
-static const char options[] = "-DREAL_BITS=" TEXT(REAL_BITS) " -DM=" TEXT(M) " -DN=" TEXT(N) " -DL=" TEXT(
-    L) " -DK=" TEXT(K) " -DCLIPPED=" TEXT(CLIPPED) " -DDIAGONAL=" TEXT(DIAGONAL);
+#define SHAPE "-DREAL_BITS=" TEXT(REAL_BITS) " -DM=" TEXT(M) " -DN=" TEXT(N) " -DL=" TEXT(L) " -DK=" TEXT(K)
+static const char options[] =
+    SHAPE " -DCLIPPED=" TEXT(CLIPPED) " -DDIAGONAL=" TEXT(DIAGONAL) " -DROOM=" TEXT(ROOM);
 
 #include "emulate_dynamic.h"
 

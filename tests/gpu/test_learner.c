@@ -120,6 +120,8 @@ static const shape shapes[] = {
     {10, 6, 128, 0, 0, false, 20000, 1, 9000, ANTLER_SOLVER_AUTO, 0.1, ANTLER_MODEL_SHPLRNN},
     {17, 5, 40, 1, 0, true, 90, 3, 0, ANTLER_SOLVER_AUTO, 0.2, ANTLER_MODEL_SHPLRNN},
     {24, 6, 64, 0, 0, false, 150, 1, 0, ANTLER_SOLVER_SHOOTING, 0.3, ANTLER_MODEL_SHPLRNN},
+    {20, 5, 300, 1, 0, true, 5000, 1, 2000, ANTLER_SOLVER_SHOOTING, 0.2, ANTLER_MODEL_SHPLRNN},
+    {32, 6, 128, 0, 0, false, 7001, 1, 3000, ANTLER_SOLVER_SHOOTING, 0.2, ANTLER_MODEL_SHPLRNN},
     {33, 4, 40, 0, 0, false, 120, 1, 0, ANTLER_SOLVER_SHOOTING, 0.3, ANTLER_MODEL_SHPLRNN},
     {40, 45, 50, 0, 0, false, 64, 3, 0, ANTLER_SOLVER_AUTO, 0.3, ANTLER_MODEL_SHPLRNN},
     {64, 3, 50, 0, 0, false, 200, 1, 0, ANTLER_SOLVER_SHOOTING, 0.3, ANTLER_MODEL_SHPLRNN},
@@ -127,7 +129,8 @@ static const shape shapes[] = {
 };
 
 /* Under a sanitizer: a short one for every path of the kernels, of sizes that are in the cache already.  Full
- * matrices as a whole, in tiles and by tensor cores, inputs and low rank, N > M, diagonals, no stretches. */
+ * matrices as a whole, in tiles, in large ones and by tensor cores, inputs and low rank, N > M, diagonals, no
+ * stretches. */
 static const shape few_shapes[] = {
     {1, 1, 3, 0, 0, false, 2, 1, 0, ANTLER_SOLVER_SHOOTING, 0.2, ANTLER_MODEL_SHPLRNN},
     {4, 3, 50, 0, 0, false, 300, 1, 0, ANTLER_SOLVER_SHOOTING, 0.15, ANTLER_MODEL_SHPLRNN},
@@ -135,6 +138,7 @@ static const shape few_shapes[] = {
     {16, 3, 50, 0, 0, false, 60, 1, 0, ANTLER_SOLVER_SHOOTING, 0.15, ANTLER_MODEL_SHPLRNN},
     {5, 3, 33, 2, 2, true, 40, 3, 10, ANTLER_SOLVER_SHOOTING, 0.2, ANTLER_MODEL_SHPLRNN},
     {3, 7, 30, 0, 0, false, 31, 3, 0, ANTLER_SOLVER_SHOOTING, 0.2, ANTLER_MODEL_SHPLRNN},
+    {20, 5, 300, 1, 0, true, 40, 1, 10, ANTLER_SOLVER_SHOOTING, 0.2, ANTLER_MODEL_SHPLRNN},
     {33, 4, 40, 0, 0, false, 40, 1, 0, ANTLER_SOLVER_SHOOTING, 0.3, ANTLER_MODEL_SHPLRNN},
     {128, 3, 50, 0, 0, false, 16, 1, 0, ANTLER_SOLVER_SHOOTING, 0.3, ANTLER_MODEL_SHPLRNN},
     {5, 3, 50, 0, 0, false, 20, 5, 0, ANTLER_SOLVER_AUTO, 0.15, ANTLER_MODEL_SHPLRNN},

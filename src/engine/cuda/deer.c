@@ -39,13 +39,15 @@ static const char *name_of(const ant_cuda_pass *pass)
 static antler_status compile(ant_cuda_pass *pass, ant_cuda_deer *d)
 {
     enum { FACT_SHARED, FACT_THREADS, FACT_GROUPS, FACT_MAP, FACT_PROBLEM, FACTS };
-    const char *const more[] = {is_diagonal(pass) ? "-DDIAGONAL=1" : "-DDIAGONAL=0"};
+    char room[32];
+    const char *const more[] = {is_diagonal(pass) ? "-DDIAGONAL=1" : "-DDIAGONAL=0", room};
     const size_t bytes = pass->real_bytes == sizeof(float) ? sizeof(deer_f32) : sizeof(deer_f64);
     int facts[FACTS] = {0};
     ANT_CHECK(pass->work->M <= LATENT_MOST, ANTLER_ERROR_DEVICE,
               "%s on the GPU takes up to %d latent units, not %zu; use solver: shooting or device: cpu",
               name_of(pass), LATENT_MOST, pass->work->M);
-    ANT_TRY(ant_cuda_compile_shape(pass->device, "deer.cu", pass->work, more, 1, &d->program));
+    snprintf(room, sizeof room, "-DROOM=%d", pass->device->shared_per_block);
+    ANT_TRY(ant_cuda_compile_shape(pass->device, "deer.cu", pass->work, more, 2, &d->program));
     ANT_TRY(ant_cuda_program_kernel(d->program, "deer", &d->kernel));
     ANT_TRY(ant_cuda_pass_facts(pass->device, d->program, "deer_facts", facts, FACTS));
     ANT_CHECK((size_t)facts[FACT_PROBLEM] == bytes, ANTLER_ERROR_INTERNAL,

@@ -16,7 +16,8 @@
 
 // What every step reads is copied into shared memory: V and W, B+ B where a lane has one row, and with border matrices everything.
 #define STAGE_COUNT (NEWTON ? PACK : M <= 32 ? PACK_V1 : PACK_b)
-#define STAGED_PACK (STAGE_COUNT * (REAL_BITS / 8) <= 140 * 1024)
+// What else a block has takes three eighths of its room or more.
+#define STAGED_PACK (STAGE_COUNT * (REAL_BITS / 8) <= ROOM / 8 * 5)
 
 // Weights stay in registers where they fit beside the rest: those towards units and those towards rows.
 #ifndef REGISTER_ROOM
