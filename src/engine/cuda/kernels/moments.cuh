@@ -5,8 +5,6 @@
 
 #include "stretch.cuh"
 
-#define QUADS_AT_ONCE (QUADS > 4 ? 1 : 4) // all of this is done once in a launch, and the compiler takes long with many
-
 // z-bar of a stretch, from its start to the moment before its end.
 INLINE void find_teachers(const solve_problem &p, const worker &me, const stretch &here, size_t sequence)
 {
@@ -14,7 +12,7 @@ INLINE void find_teachers(const solve_problem &p, const worker &me, const stretc
     for (int step = here.first + me.lane; step < here.last; step += 32) {
         const real *x = p.x + (base + step) * N;
         real *to = p.rows + (base + step) * ROW + AT_TEACHER;
-#pragma unroll(QUADS_AT_ONCE)
+#pragma unroll 4
         for (int q = 0; q < QUADS; q++) {
             real4 sum = {0, 0, 0, 0};
 #pragma unroll 8
@@ -35,7 +33,7 @@ INLINE void find_teachers(const solve_problem &p, const worker &me, const stretc
 INLINE real predict(const worker &me, int n, const real *z)
 {
     real even = 0, odd = 0;
-#pragma unroll(QUADS_AT_ONCE)
+#pragma unroll 4
     for (int q = 0; q < QUADS; q++) {
         const real4 a = four_weights_at<PACK_B>(me, n * MP + 4 * q), b = load4(z + 4 * q);
 #pragma unroll
@@ -73,7 +71,7 @@ INLINE double find_errors(const solve_problem &p, const worker &me, const stretc
                     squares += step > p.warmup ? (double)error[i] * (double)error[i] : 0.0;
                 }
         }
-#pragma unroll(QUADS_AT_ONCE)
+#pragma unroll 4
         for (int q = 0; q < QUADS; q++) {
             real4 sum = {0, 0, 0, 0};
 #pragma unroll(N <= BATCH ? N : 2)
