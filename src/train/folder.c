@@ -49,6 +49,31 @@ static antler_status make_folders(const char *path)
     }
 }
 
+antler_status ant_folder_may_begin(const char *path)
+{
+    char there[ANT_PATH_MAX]; /* the longest part of the path that exists */
+    struct stat info;
+    snprintf(there, sizeof there, "%s", path);
+    int found = stat(there, &info);
+    while (found != 0 && (errno == ENOENT || errno == ENOTDIR) && strcmp(there, ".") != 0) {
+        char *slash = strrchr(there, '/');
+        if (slash == NULL)
+            strcpy(there, ".");
+        else
+            slash[slash == there ? 1 : 0] = '\0';
+        found = stat(there, &info);
+    }
+    if (found == 0 && !S_ISDIR(info.st_mode)) {
+        errno = ENOTDIR;
+        found = -1;
+    }
+    if (found != 0 || access(there, W_OK | X_OK) != 0)
+        return ant_fail(ANTLER_ERROR_IO,
+                        "%s: the folder cannot be made in %s: %s; the setting results names another place",
+                        path, there, strerror(errno));
+    return ANTLER_OK;
+}
+
 /* Remove the files of `path` whose names begin with `stem`. */
 static void remove_files(const char *path, const char *stem)
 {

@@ -31,6 +31,9 @@ antler_status ant_folder_name(const char *base, size_t run, char path[ANT_PATH_M
 /* Whether `path` is a run: it has a config.yaml. */
 bool ant_folder_is_run(const char *path);
 
+/* Whether the folder of a run could be made or written to, without doing it. */
+antler_status ant_folder_may_begin(const char *path);
+
 /* Make the folder of a new run with its config.yaml; an old run there is removed. */
 antler_status ant_folder_begin(const char *path, const antler_settings *settings);
 

@@ -35,13 +35,14 @@ static antler_status on_open(void *cookie, ant_run *run)
     return ant_folder_open(folder_of(cookie, run), path, s->trainer, run);
 }
 
-/* Refuse runs that exist, before anything is changed. */
+/* Refuse runs that exist and folders that cannot be made, before anything is changed or a GPU is started. */
 static antler_status check_folders(const session *s)
 {
-    for (size_t i = s->first; i <= s->last && !s->resume && !s->overwrite; i++) {
+    for (size_t i = s->first; i <= s->last; i++) {
         char path[ANT_PATH_MAX];
         ANT_TRY(ant_folder_name(s->base, i, path));
-        ANT_CHECK(!ant_folder_is_run(path), ANTLER_ERROR_ARGUMENT,
+        ANT_TRY(ant_folder_may_begin(path));
+        ANT_CHECK(s->resume || s->overwrite || !ant_folder_is_run(path), ANTLER_ERROR_ARGUMENT,
                   "%s: this run exists; --resume goes on with it, --overwrite replaces it, and "
                   "another name leaves it alone",
                   path);

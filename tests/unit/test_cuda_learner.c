@@ -309,6 +309,11 @@ static void failed_start_leaves_nothing(void **state)
     antler_settings s = plain_settings();
     s.device = ANTLER_DEVICE_CUDA;
     assert_int_equal(folder_enter(state), 0);
+    setenv("FAKE_CUDA", faults[0][0], 1);
+    assert_int_equal(system("touch Results"), 0); /* a file: told before the GPU is asked */
+    CHECK_FAILS(antler_train_series(&s, series, 0, false, NULL, NULL), ANTLER_ERROR_IO,
+                "Results/experiment/run/001: the folder cannot be made in Results: Not a directory");
+    assert_int_equal(system("rm Results"), 0);
     for (size_t i = 0; i < 2; i++) {
         setenv("FAKE_CUDA", faults[i][0], 1);
         CHECK_FAILS(antler_train_series(&s, series, 0, false, NULL, NULL), ANTLER_ERROR_DEVICE, faults[i][1]);
