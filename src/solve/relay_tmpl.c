@@ -14,7 +14,8 @@
  * parameter sums of each tile after it.
  *
  * Threads wait for each other by counters of steps, and what each does depends on these counts only, never on
- * time: the same call gives the same bits, also when OpenMP grants one thread, which then does both parts.
+ * time, but for errors, whose bits are the same whoever finds them: the same call gives the same bits, also
+ * when OpenMP grants one thread, which then does both parts.
  */
 #include "solve/engine.h"
 
@@ -32,7 +33,7 @@ enum {
     SHORTEST = 2048, /* sequence that is shared */
     PAST = 6560,     /* steps that the long ones cover */
     TRIED = 1024,    /* after so many the model has forgotten where it started, or it remembers for long */
-    EXPECTED = 4400, /* steps that merging and the errors cost the first thread, where the memory is long */
+    EXPECTED = 4400, /* steps that merging and errors cost the first thread, where the memory is long */
     BLOCK = 512,     /* steps between two looks at what the other thread does */
 };
 
