@@ -14,7 +14,8 @@
  * parameter sums of each tile after it.
  *
  * Threads wait for each other by counters of steps, and what each does depends on these counts only, never on
- * time: the same call gives the same bits, also when OpenMP grants one thread, which then does both parts.
+ * time, but for errors, whose bits are the same whoever finds them: the same call gives the same bits, also
+ * when OpenMP grants one thread, which then does both parts.
  */
 #include "solve/engine.h"
 
@@ -32,7 +33,7 @@ enum {
     SHORTEST = 2048, /* sequence that is shared */
     PAST = 6560,     /* steps that the long ones cover */
     TRIED = 1024,    /* after so many the model has forgotten where it started, or it remembers for long */
-    EXPECTED = 4400, /* steps that merging and the errors cost the first thread, where the memory is long */
+    EXPECTED = 4400, /* steps that merging and errors cost the first thread, where the memory is long */
     BLOCK = 512,     /* steps between two looks at what the other thread does */
 };
 
@@ -109,6 +110,7 @@ typedef struct forward {
     run met;              /* of the first thread, where it has merged */
     atomic_size_t border; /* where it does start; 0: not known yet */
     atomic_size_t front;  /* rows up to which it has come */
+    atomic_size_t bare;   /* first row whose error nobody has taken; 0: the first thread is not done yet */
     atomic_bool refused;
 } forward;
 
@@ -228,7 +230,7 @@ static void run_late(forward *f)
     const real *from = e->relay.start;
     group g = e->relay.whole;
     if (border == f->early)
-        g.error = NULL; /* the first thread has less to do and takes the errors, too */
+        g.error = NULL; /* whoever is done first begins with them */
     for (size_t first = border; first < e->T && !atomic_load(&f->refused);) {
         const size_t last = first + BLOCK < e->T ? first + BLOCK : e->T;
         const run r = e->kernels->advance(f->p, e->packed, &g, from, first, last, -1.0, f->trial, scratch);
@@ -260,13 +262,17 @@ static void run_blocks(forward *f, size_t first, size_t last, double merge)
     }
 }
 
-/* Errors of the rows from where the first thread has merged, as the second comes to them. */
-static void run_errors(const forward *f, atomic_size_t *front)
+/*
+ * Errors of the rows from where the first thread has merged, as the second comes to them, by both threads:
+ * every row stands for itself, so it does not matter which of them takes it.
+ */
+static void run_errors(forward *f)
 {
     engine *e = f->e;
-    for (size_t first = f->met.steps, end; first <= e->T; first = end) {
-        end = first + BLOCK <= e->T ? first + BLOCK : e->T + 1;
-        wait_for(front, end - 1);
+    wait_for(&f->bare, 1);
+    for (size_t first; (first = atomic_fetch_add(&f->bare, BLOCK)) <= e->T;) {
+        const size_t end = first + BLOCK <= e->T ? first + BLOCK : e->T + 1;
+        wait_for(&f->front, end - 1);
         e->kernels->observe(f->p, e->packed, &e->relay.whole, first, end);
     }
 }
@@ -278,8 +284,8 @@ static void run_early(forward *f)
     const size_t border = wait_for(&f->border, 1);
     run_blocks(f, f->early, border, -1.0);
     run_blocks(f, border, f->e->T, ANT_FN(ant_merge_tolerance)(f->met.size, f->tolerance));
-    if (border == f->early && f->met.merged)
-        run_errors(f, &f->front);
+    const bool left = border == f->early && f->met.merged;
+    atomic_store_explicit(&f->bare, left ? f->met.steps : f->e->T + 1, memory_order_release);
 }
 
 bool ANT_FN(ant_relay_forward)(engine *e, const relay_problem *p, const real *x, const real *s,
@@ -298,6 +304,7 @@ bool ANT_FN(ant_relay_forward)(engine *e, const relay_problem *p, const real *x,
             run_late(&f);
         if (omp_get_thread_num() == 0)
             run_early(&f);
+        run_errors(&f);
     }
     if (f.refused)
         return false;
