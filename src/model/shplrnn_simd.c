@@ -72,10 +72,11 @@ static void steps(const ant_shplrnn_run *r, const double *z0, const double *s, s
     double *z = r->state[0], *next = r->state[1]; // (Mp): what was added stays 0
     memcpy(z, z0, r->M * sizeof *z);
     for (size_t t = 0; t < count; t++) {
+        const double *s_t = r->K > 0 ? s + t * r->K : NULL; // (K)
         project(r, z, r->hidden);
         activate(r->hidden, r->b, r->Lp, r->clipped);
         for (size_t m = 0; m < r->M; m += ANT_LANES)
-            advance(r, m, z, r->hidden, s + t * r->K, next);
+            advance(r, m, z, r->hidden, s_t, next);
         memcpy(out + t * r->M, next, r->M * sizeof *out);
         double *swap = z;
         z = next;
