@@ -14,17 +14,7 @@ static int use_small(void **state)
 static void same_as_cpu(void **state)
 {
     (void)state;
-    antler_settings s = plain_settings();
-    s.solver = ANTLER_SOLVER_SHOOTING;
-    s.runs = 1;
-    s.batch_size = 1;
-    s.latent_dim = 21;
-    s.hidden_dim = 70;
-    s.sequence_length = 61;
-    s.warmup = 11;
-    s.updates = 4;
-    s.log_interval = 1;
-    compare_with_cpu((comparison){.settings = s,
+    compare_with_cpu((comparison){.settings = large_settings(),
                                   .rows = 120,
                                   .dim = 9,
                                   .run = 1,

@@ -72,12 +72,8 @@ static void same_as_cpu_with_two_sequences(void **state)
 static void same_as_cpu_with_a_large_model(void **state)
 {
     (void)state;
-    antler_settings s = team_settings();
-    s.latent_dim = 21;
-    s.hidden_dim = 70;
+    antler_settings s = large_settings();
     s.batch_size = 7;
-    s.sequence_length = 61;
-    s.warmup = 11;
     compare_with_cpu((comparison){.settings = s,
                                   .rows = 120,
                                   .dim = 9,

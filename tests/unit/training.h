@@ -60,6 +60,22 @@ static inline antler_settings plain_settings(void)
     return s;
 }
 
+/* The sizes of tests/fake/shape_large.h, in stretches. */
+static inline antler_settings large_settings(void)
+{
+    antler_settings s = plain_settings();
+    s.solver = ANTLER_SOLVER_SHOOTING;
+    s.runs = 1;
+    s.batch_size = 1;
+    s.latent_dim = 21;
+    s.hidden_dim = 70;
+    s.sequence_length = 61;
+    s.warmup = 11;
+    s.updates = 4;
+    s.log_interval = 1;
+    return s;
+}
+
 enum { ROOM = 4096, ROWS = 64 };
 
 typedef struct seen {
