@@ -134,9 +134,9 @@ static void check_shared(const problem *p, const ant_solve_options *o, int bits,
     assert_true(a.agreement.loss <= tolerance);
     if (memory < 10.0) /* the second thread is met soon; later; never */
         assert_in_range(a.report.repeated_steps, 1, p->T / 8);
-    else if (memory < 1000.0)
+    else if (memory < 100.0 || (memory < 1000.0 && bits == 32)) /* float forgets sooner */
         assert_in_range(a.report.repeated_steps, p->T / 32 + 1, p->T / 2);
-    else
+    else if (memory > 1000.0)
         assert_true(a.report.repeated_steps > p->T / 3 && a.report.last_change == 0.0);
     assert_memory_equal(a.gradient, b.gradient, p->layout.total * sizeof(double));
     assert_memory_equal(a.states, b.states, p->T * p->layout.dims.M * sizeof(double));
@@ -166,16 +166,17 @@ static void test_very_long_sequence(void **state)
     }
 }
 
-/* Two threads on one sequence, with a short memory, a long one, and one that outlasts the sequence. */
+/* Two threads on one sequence, with a short memory, a longer one, one for which the second thread begins
+   early with long steps, and one that outlasts the sequence. */
 static void test_shared_sequence(void **state)
 {
     (void)state;
     const ant_model_dims shapes[] = {{.M = 5, .N = 3, .L = 24},
                                      {.M = 10, .N = 6, .L = 70, .rank = 3, .K = 2},
                                      {.M = 20, .N = 2, .L = 40, .clipped = true}};
-    const double memories[] = {3.0, 60.0, 1e7};
-    for (size_t i = 0; i < 18; i++) {
-        problem p = slow_problem(shapes[i % 3], 5003, i % 2 ? 1500 : 0, memories[i / 3 % 3]);
+    const double memories[] = {3.0, 60.0, 150.0, 1e7};
+    for (size_t i = 0; i < 24; i++) {
+        problem p = slow_problem(shapes[i % 3], 5003, i % 2 ? 1500 : 0, memories[i / 3 % 4]);
         ant_solve_options o;
         ant_solve_options_default(&o);
         o.solver = ANT_SOLVER_SHOOTING;
@@ -183,7 +184,7 @@ static void test_shared_sequence(void **state)
         o.teacher = i / 2 % 2 ? ANT_TEACHER_STOP : ANT_TEACHER_FLOW;
         o.warmup = p.warmup;
         o.threads = 2;
-        check_shared(&p, &o, i / 9 ? 64 : 32, memories[i / 3 % 3]);
+        check_shared(&p, &o, i / 12 ? 64 : 32, memories[i / 3 % 4]);
         problem_free(&p);
     }
 }
