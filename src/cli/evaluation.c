@@ -1,9 +1,9 @@
 #include "cli/evaluation.h"
 
-#include "cli/lyapunov.h"
+#include "cli/cmd_lyapunov.h"
 #include "cli/measuring.h"
+#include "cli/metrics.h"
 #include "cli/runs.h"
-#include "cli/statistics.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "cli/statistics.h"
+#include "cli/metrics.h"
 #include "cli/sweep.h"
 
 #include <math.h>

@@ -12,7 +12,7 @@
 #define ANT_SOLVE_KERNEL_H
 
 #include "base/machine.h"
-#include "solve/problem.h"
+#include "solve/solve_call.h"
 
 #include <stdint.h>
 
@@ -80,10 +80,10 @@ typedef struct ANT_FN(ant_kernels) {
     (*backward)(const ANT_FN(ant_problem) * p, const real *packed, ANT_FN(ant_group) * group, bool loss,
                 double floor, real *scratch, double *sums);
     /*
-     * The same in stretches of `stretch` steps, so that two threads can share a group (relay_tmpl.c); NULL:
-     * not offered.  `advance` runs steps first .. last-1 from the row `from`, which need not be the stored
-     * one; `observe` sets the errors of rows first .. last-1.  After `lengthen` the weights are those of the
-     * model z~ + factor (F(z~) - z~).
+     * The same in stretches of `stretch` steps, so that two threads can share a group (two_threads_tmpl.c);
+     * NULL: not offered.  `advance` runs steps first .. last-1 from the row `from`, which need not be the
+     * stored one; `observe` sets the errors of rows first .. last-1.  After `lengthen` the weights are those
+     * of the model z~ + factor (F(z~) - z~).
      */
     size_t stretch;
     void (*lengthen)(const ant_model_dims *dims, real *packed, double factor);

@@ -19,8 +19,8 @@
 #define ANT_SOLVE_LINEAR_H
 
 #include "base/arena.h"
-#include "solve/block.h"
 #include "solve/method.h"
+#include "solve/tile.h"
 
 typedef struct ANT_FN(ant_linear) ANT_FN(ant_linear);
 

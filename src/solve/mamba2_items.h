@@ -21,7 +21,7 @@
 #ifndef ANT_SOLVE_MAMBA2_ITEMS_H
 #define ANT_SOLVE_MAMBA2_ITEMS_H
 
-#include "solve/mamba2.h"
+#include "solve/mamba2_method.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
  * per step.  dH is the adjoint of the state after a step, `pending` what later convolutions owe to the
  * inputs of the last three steps.
  */
-#include "solve/mamba2.h"
+#include "solve/mamba2_method.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef ANT_SOLVE_NEWTON_H
 #define ANT_SOLVE_NEWTON_H
 
-#include "solve/problem.h"
+#include "solve/solve_call.h"
 
 /* Work space for one sequence; sequences of a batch take turns. */
 typedef struct ANT_FN(ant_newton) {

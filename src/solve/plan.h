@@ -2,9 +2,9 @@
 #ifndef ANT_SOLVE_PLAN_H
 #define ANT_SOLVE_PLAN_H
 
-#include "solve/engine.h"
 #include "solve/method.h"
 #include "solve/newton.h"
+#include "solve/shooting.h"
 
 typedef struct ANT_FN(ant_forced_plan) {
     ant_model_layout layout;

@@ -8,7 +8,7 @@
  *     dloss/dB = -sum_t y_t z_t^T      G = dloss/dB+ = sum_t a_t w_t e_t^T + w_0 x_0^T
  * With teacher stop y_t has only its second term in dloss/dB, and G is left out.
  */
-#include "solve/problem.h"
+#include "solve/solve_call.h"
 
 #include <string.h>
 

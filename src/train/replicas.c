@@ -2,8 +2,8 @@
 
 #include "base/machine.h"
 #include "model/kind.h"
+#include "train/break_even.h"
 #include "train/problem.h"
-#include "train/worth.h"
 
 #include <math.h>
 #include <stdio.h>

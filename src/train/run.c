@@ -2,7 +2,7 @@
 
 #include "base/machine.h"
 #include "model/kind.h"
-#include "train/worth.h"
+#include "train/break_even.h"
 
 #include <math.h>
 #include <stdio.h>

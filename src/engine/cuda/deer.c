@@ -65,7 +65,7 @@ static antler_status compile(ant_cuda_pass *pass, ant_cuda_deer *d)
     return ant_cuda_kernel_allow_shared(pass->device, &d->kernel, d->grid.shared);
 }
 
-/* By the settings and the GPU alone, as plan.c: chunks of time for all groups of a run's blocks. */
+/* By the settings and the GPU alone, as shplrnn_plan.c: chunks of time for all groups of a run's blocks. */
 static antler_status divide(ant_cuda_pass *pass, ant_cuda_deer *d)
 {
     const antler_settings *set = pass->work->settings;

@@ -22,12 +22,12 @@ antler_status ant_engine_cuda_begin(void);
 antler_status ant_cuda_borrow(ant_cuda_device **device);
 void ant_cuda_return(void);
 
-/* mixture.c, orbits.c, tangents.c */
+/* mixture_cuda.c, orbits.c, tangents.c */
 antler_status ant_cuda_kernel_sums(const ant_engine_kernel_sums *work);
 antler_status ant_cuda_orbits(const ant_engine_orbits *work);
 antler_status ant_cuda_tangents(ant_engine_tangents *work);
 
-/* learner.c */
+/* learner_cuda.c */
 extern const ant_engine_learner_ops ant_cuda_learner_ops;
 
 #endif

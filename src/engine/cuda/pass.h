@@ -1,6 +1,6 @@
 /*
  * pass.h - forward and backward pass of all runs on the GPU, for every kind of model: what differs between
- * kinds is a row of the table in pass.c, everything else of an update is learner.c and kernels/step.cuh.
+ * kinds is a row of the table in pass.c, everything else of an update is learner_cuda.c and kernels/step.cuh.
  *
  * A pass reads parameters or the weights made of them, and the windows; it leaves the loss, in `facts`, and
  * the gradient of the loss: in `raw`, or as sums from which the kind's gradient_at (step.cuh) makes it.

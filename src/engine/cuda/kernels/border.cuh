@@ -1,17 +1,19 @@
 // border.cuh - joins the stretches of time of all warps of a team: one Newton step on all borders.
 //
-// Stretch p (in the direction of travel) turned `in` into `out`; d out / d in = X_p.  The corrections that make
-// every `in` equal the `out` before it obey  delta_{p+1} = X_p delta_p + (out_p - in_{p+1}),  a chain of affine maps.
-// Products of matrices are not needed: a column of a product is a vector that goes along the chain, and all columns go at once.  So
-// a block puts its stretches together into one map and tells how large it is.  Where the maps of a few blocks together forget what enters, as
-// they do with short memories, a block needs no more than those before it: delta goes along them and then over the block's own stretches.  Otherwise
-// the first block of every group puts the maps of its group together, and delta goes along the groups before, and over what its own group has before it.
-// Forward in is z at the start of a stretch; backward it is the adjoint at its end, and X is transposed.
+// Stretch p (in the direction of travel) turned `in` into `out`; d out / d in = X_p.  The corrections that
+// make every `in` equal the `out` before it obey  delta_{p+1} = X_p delta_p + (out_p - in_{p+1}),  a chain of
+// affine maps. Products of matrices are not needed: a column of a product is a vector that goes along the
+// chain, and all columns go at once.  So a block puts its stretches together into one map and tells how large
+// it is.  Where the maps of a few blocks together forget what enters, as they do with short memories, a block
+// needs no more than those before it: delta goes along them and then over the block's own stretches.
+// Otherwise the first block of every group puts the maps of its group together, and delta goes along the
+// groups before, and over what its own group has before it. Forward in is z at the start of a stretch;
+// backward it is the adjoint at its end, and X is transposed.
 //
 // NEWTON 1: X is a full matrix, M <= 32.  NEWTON 0: its diagonal, kept as (M) numbers.
 //
-// A block has WARPS warps that run the steps of their stretches.  Full matrices take as long as the steps, so with NEWTON there are
-// others beside them, their shadows, that carry X along, each for some of them.
+// A block has WARPS warps that run the steps of their stretches.  Full matrices take as long as the steps, so
+// with NEWTON there are others beside them, their shadows, that carry X along, each for some of them.
 #ifndef ANT_BORDER_CUH
 #define ANT_BORDER_CUH
 
@@ -23,27 +25,27 @@
 #define MATRIX MP
 #endif
 
-#define SHADOWS    (NEWTON && CHUNKED ? (WARPS + PER_SHADOW - 1) / PER_SHADOW : 0)
-#define CREW       (WARPS + SHADOWS) // all warps of a block
-#define THREADS    (32 * CREW)
+#define SHADOWS (NEWTON && CHUNKED ? (WARPS + PER_SHADOW - 1) / PER_SHADOW : 0)
+#define CREW    (WARPS + SHADOWS) // all warps of a block
+#define THREADS (32 * CREW)
 
-#define RECORD     (MATRIX + MP)         // the map of a block or of a group: X, shift
-#define SLOT_LANES (M <= 16 ? 16 : 32)   // lanes that take one column along a chain
+#define RECORD     (MATRIX + MP)       // the map of a block or of a group: X, shift
+#define SLOT_LANES (M <= 16 ? 16 : 32) // lanes that take one column along a chain
 #define SLOTS      (THREADS / SLOT_LANES)
 
 struct alignas(16) border_memory { // shared; of one direction of travel
-    real in[WARPS][MP];    // by place
-    real shift[WARPS][MP]; // out less the next in
-    bool closed[WARPS];    // hands nothing on: the sequence ends here
-    unsigned jump, size;   // of this block, magnitude bits
-    unsigned beyond;       // see border_gap, too
-    unsigned reach;        // the largest entry of its map, too
-    unsigned round;        // the last comparison
+    real in[WARPS][MP];            // by place
+    real shift[WARPS][MP];         // out less the next in
+    bool closed[WARPS];            // hands nothing on: the sequence ends here
+    unsigned jump, size;           // of this block, magnitude bits
+    unsigned beyond;               // see border_gap, too
+    unsigned reach;                // the largest entry of its map, too
+    unsigned round;                // the last comparison
 };
 
 struct border_count { // shared; the first thread counts
-    unsigned phase; // barriers passed
-    unsigned round; // comparisons of ends and starts
+    unsigned phase;   // barriers passed
+    unsigned round;   // comparisons of ends and starts
 };
 
 struct alignas(16) chain_memory {
@@ -55,24 +57,30 @@ struct alignas(16) chain_memory {
 // What a team says of one comparison of ends and starts.
 struct border_gap {
     real jump, size; // the largest |out - in|, the largest |out|
-    real beyond;     // the largest |out - in| of those that are far more than the rounding of their own stretch, as they are where states explode
-    float reach;     // of the maps of its blocks, the largest |entry| of their X; 0: none counts
+    real beyond; // the largest |out - in| of those that are far more than the rounding of their own stretch,
+                 // as they are where states explode
+    float reach; // of the maps of its blocks, the largest |entry| of their X; 0: none counts
 };
 
 #define ROUNDING (16 * EPSILON) // of a stretch's end, relative to the largest number of a state
 
-// Words for the gaps of the last comparisons, and for the reach of the maps between.  The first block clears one three comparisons before it is
-// used: a barrier lies between, because two comparisons at most follow each other without one, and all have read what it was before.
+// Words for the gaps of the last comparisons, and for the reach of the maps between.  The first block clears
+// one three comparisons before it is used: a barrier lies between, because two comparisons at most follow
+// each other without one, and all have read what it was before.
 enum { GAP_JUMP, GAP_SIZE, GAP_BEYOND, GAP_REACH, GAP_WORDS };
 #define GAP_RING 8
-static_assert(1 + GAP_WORDS * GAP_RING <= MEETING_WORDS - 2, "room for the gaps, and a word each for deer.cu and sums.cu");
+static_assert(1 + GAP_WORDS * GAP_RING <= MEETING_WORDS - 2,
+              "room for the gaps, and a word each for deer.cu and sums.cu");
 
 struct border_team {
-    real *records;              // (4 blocks, RECORD) of this replica: blocks, in turns; what each has before it in its group; groups
-    unsigned long long *starts; // (2, blocks, M, WORDS): each block's first `in`, by direction, tagged with the comparison
-    unsigned *arrived;          // (MEETING_WORDS): the barrier's count, then (GAP_RING, GAP_WORDS) gaps
-    int local;      // where in shared memory there is room for one record and those of a group and of all groups; 0: nowhere
-    int group;      // blocks of a group
+    real *records; // (4 blocks, RECORD) of this replica: blocks, in turns; what each has before it in its
+                   // group; groups
+    unsigned long long
+        *starts; // (2, blocks, M, WORDS): each block's first `in`, by direction, tagged with the comparison
+    unsigned *arrived; // (MEETING_WORDS): the barrier's count, then (GAP_RING, GAP_WORDS) gaps
+    int local; // where in shared memory there is room for one record and those of a group and of all groups;
+               // 0: nowhere
+    int group; // blocks of a group
     unsigned blocks;
     int block;
     border_count *count;
@@ -121,7 +129,7 @@ struct link {
 
 // Where a thread sits in a chain; asked for once, because the question takes longer than a link.
 struct chain_seat {
-    int row;      // of the vector; M or above: none
+    int row; // of the vector; M or above: none
     int slot;
     real *vector; // of the slot, in two places, SLOTS * MP apart
 };
@@ -133,7 +141,8 @@ INLINE chain_seat take_seat(chain_memory &chain)
     return {thread % SLOT_LANES, thread / SLOT_LANES, chain.vector[0][thread / SLOT_LANES]};
 }
 
-template <bool TRANSPOSED> INLINE link load_link(const chain_seat &seat, const real *X, const real *shift, bool dead)
+template <bool TRANSPOSED>
+INLINE link load_link(const chain_seat &seat, const real *X, const real *shift, bool dead)
 {
     const int row = seat.row < M ? seat.row : 0;
     link l;
@@ -178,7 +187,8 @@ INLINE chain_seat take_seat(chain_memory &)
     return {own_thread(), 0, nullptr};
 }
 
-template <bool TRANSPOSED> INLINE link load_link(const chain_seat &seat, const real *X, const real *shift, bool dead)
+template <bool TRANSPOSED>
+INLINE link load_link(const chain_seat &seat, const real *X, const real *shift, bool dead)
 {
     const int row = seat.row < M ? seat.row : 0;
     return {X[row], shift[row], dead};
@@ -190,9 +200,10 @@ INLINE real apply_link(const chain_seat &, const link &l, real value, int)
 }
 #endif
 
-// Take a value through `count` maps; affine: with their shifts.  link_at(i): this lane's row of map i, which is loaded one map ahead.
-// see(i, value): what comes to map i.
-template <class source, class sight> INLINE real send_along(const chain_seat &seat, real value, int count, bool affine, source link_at, sight see)
+// Take a value through `count` maps; affine: with their shifts.  link_at(i): this lane's row of map i, which
+// is loaded one map ahead. see(i, value): what comes to map i.
+template <class source, class sight>
+INLINE real send_along(const chain_seat &seat, real value, int count, bool affine, source link_at, sight see)
 {
     link next = link_at(0); // also of none: anything that can be read
 #pragma unroll 2
@@ -208,14 +219,17 @@ template <class source, class sight> INLINE real send_along(const chain_seat &se
     return value;
 }
 
-template <class source> INLINE real send_along(const chain_seat &seat, real value, int count, bool affine, source link_at)
+template <class source>
+INLINE real send_along(const chain_seat &seat, real value, int count, bool affine, source link_at)
 {
     return send_along(seat, value, count, affine, link_at, [](int, real) {});
 }
 
-// The product of `count` maps, column by column, the last of which is its shift.  keep(i, entry, value): this thread's entries of the record of
-// the first i of them.  Returns the largest |entry| of X, magnitude bits, that this thread has of all of them.
-template <class source, class keeping> INLINE unsigned compose(const chain_seat &seat, int count, source link_at, keeping keep)
+// The product of `count` maps, column by column, the last of which is its shift.  keep(i, entry, value): this
+// thread's entries of the record of the first i of them.  Returns the largest |entry| of X, magnitude bits,
+// that this thread has of all of them.
+template <class source, class keeping>
+INLINE unsigned compose(const chain_seat &seat, int count, source link_at, keeping keep)
 {
     unsigned largest = 0;
 #if NEWTON
@@ -261,10 +275,12 @@ INLINE link link_of_record(const chain_seat &seat, const real *record)
 }
 
 // Of a stretch of this block.  plain: ends are handed on as they are.
-template <bool BACK> INLINE link link_of_stretch(const chain_seat &seat, const border_side &side, bool plain, int place)
+template <bool BACK>
+INLINE link link_of_stretch(const chain_seat &seat, const border_side &side, bool plain, int place)
 {
     const int warp = BACK ? WARPS - 1 - place : place;
-    return load_link<BACK>(seat, side.tangent[warp], side.memory.shift[place], plain || side.memory.closed[place]);
+    return load_link<BACK>(seat, side.tangent[warp], side.memory.shift[place],
+                           plain || side.memory.closed[place]);
 }
 
 // ---- ends and starts --------------------------------------------------------------------------------------
@@ -322,16 +338,18 @@ INLINE unsigned *gap_words(const border_team &team, unsigned round)
     return team.arrived + 1 + round % GAP_RING * GAP_WORDS;
 }
 
-// Whether a gap is finite and not far beyond the rounding of a stretch with states of this size; magnitude bits.
+// Whether a gap is finite and not far beyond the rounding of a stretch with states of this size; magnitude
+// bits.
 INLINE bool is_rounding(unsigned gap, unsigned size)
 {
     const float jump = __uint_as_float(gap);
     return jump - jump == 0 && jump <= 8 * float(ROUNDING) * __uint_as_float(size);
 }
 
-// Compare every end with the next start: this block's shifts, and the team's gap, which can be read after the next barrier.  place: of
-// this warp's stretch; out: its end; rows: none for a shadow.
-INLINE void compare_ends(const border_side &side, bool back, int place, const int (&row)[ROW_BLOCKS], const real (&out)[ROW_BLOCKS], bool shadow)
+// Compare every end with the next start: this block's shifts, and the team's gap, which can be read after the
+// next barrier.  place: of this warp's stretch; out: its end; rows: none for a shadow.
+INLINE void compare_ends(const border_side &side, bool back, int place, const int (&row)[ROW_BLOCKS],
+                         const real (&out)[ROW_BLOCKS], bool shadow)
 {
     border_memory &border = side.memory;
     const border_team &team = side.team;
@@ -344,9 +362,11 @@ INLINE void compare_ends(const border_side &side, bool back, int place, const in
 #pragma unroll
         for (int k = 0; k < ROW_BLOCKS; k++)
             if (row[k] >= 0) {
-                const real next = closed ? out[k]
-                                  : last ? wait_for_real(start_of(team, back, travel(team, back) + 1) + row[k] * WORDS, team.count->round + 1)
-                                         : border.in[place + 1][row[k]];
+                const real next =
+                    closed ? out[k]
+                    : last ? wait_for_real(start_of(team, back, travel(team, back) + 1) + row[k] * WORDS,
+                                           team.count->round + 1)
+                           : border.in[place + 1][row[k]];
                 const real gap = closed ? real(0) : out[k] - next;
                 border.shift[place][row[k]] = gap;
                 jump = max(jump, magnitude_bits(gap));
@@ -381,12 +401,13 @@ INLINE void compare_ends(const border_side &side, bool back, int place, const in
     }
 }
 
-// round: the number of a comparison after which there was a barrier; reach: if that was the barrier of `publish`.
+// round: the number of a comparison after which there was a barrier; reach: if that was the barrier of
+// `publish`.
 INLINE border_gap gap_of(const border_team &team, unsigned round)
 {
     const unsigned *gap = gap_words(team, round);
-    return {real(__uint_as_float(__ldcg(gap + GAP_JUMP))), real(__uint_as_float(__ldcg(gap + GAP_SIZE))), real(__uint_as_float(__ldcg(gap + GAP_BEYOND))),
-            __uint_as_float(__ldcg(gap + GAP_REACH))};
+    return {real(__uint_as_float(__ldcg(gap + GAP_JUMP))), real(__uint_as_float(__ldcg(gap + GAP_SIZE))),
+            real(__uint_as_float(__ldcg(gap + GAP_BEYOND))), __uint_as_float(__ldcg(gap + GAP_REACH))};
 }
 
 // What a gap may be: max(absolute, relative * largest |out|); rounding alone is always allowed.
@@ -398,10 +419,12 @@ INLINE real allowed(const border_gap &gap, real absolute, real relative)
 
 // ---- Newton's step ----------------------------------------------------------------------------------------
 
-// Where records stand when they were sent for: at a place in shared memory, or where they are, when there is no room.
+// Where records stand when they were sent for: at a place in shared memory, or where they are, when there is
+// no room.
 INLINE const real *find_records(const border_team &team, const real *records, int place)
 {
-    return team.local == 0 ? records : reinterpret_cast<const real *>(block_bytes() + team.local) + place * RECORD;
+    return team.local == 0 ? records
+                           : reinterpret_cast<const real *>(block_bytes() + team.local) + place * RECORD;
 }
 
 // Have `count` records copied to a place.
@@ -441,7 +464,8 @@ INLINE int end_of_group(const border_team &team, int first)
     return end < (int)team.blocks ? end : (int)team.blocks;
 }
 
-// Send for what will most likely be needed, while others look at gaps: the map of the block before, and for the first block of a group those of its group.
+// Send for what will most likely be needed, while others look at gaps: the map of the block before, and for
+// the first block of a group those of its group.
 INLINE void send_for_neighbours(const border_team &team, bool back)
 {
     const int block = travel(team, back);
@@ -490,25 +514,33 @@ INLINE int blocks_that_matter(const border_team &team, float reach)
     return count;
 }
 
-// The maps of this block's group, put together by its first block: what every block has before it, and all.  Valid after the next barrier.
+// The maps of this block's group, put together by its first block: what every block has before it, and all.
+// Valid after the next barrier.
 INLINE void publish_group(const border_team &team, const chain_seat &seat, bool back)
 {
     const int first = travel(team, back), count = end_of_group(team, first) - first;
-    const real *blocks = find_records(team, block_records(team, team.count->phase - 1) + (size_t)first * RECORD, PLACE_MORE);
+    const real *blocks =
+        find_records(team, block_records(team, team.count->phase - 1) + (size_t)first * RECORD, PLACE_MORE);
     real *before = team.records + (size_t)(2 * team.blocks + first) * RECORD;
     real *whole = team.records + (size_t)(3 * team.blocks + first / team.group) * RECORD;
     compose(
         seat, count, [&](int i) { return link_of_record(seat, blocks + i * RECORD); },
-        [&](int i, int entry, real value) { __stcg((i < count ? before + i * RECORD : whole) + entry, value); });
+        [&](int i, int entry, real value) {
+            __stcg((i < count ? before + i * RECORD : whole) + entry, value);
+        });
 }
 
-// After `publish`: what reaches this block, on the threads that take delta.  A function of its own, so that both directions have the same.
+// After `publish`: what reaches this block, on the threads that take delta.  A function of its own, so that
+// both directions have the same.
 static __device__ __noinline__ real find_delta(border_team team, chain_seat seat, float reach, bool back)
 {
-    const int block = travel(team, back), group = block / team.group, matter = blocks_that_matter(team, reach);
+    const int block = travel(team, back), group = block / team.group,
+              matter = blocks_that_matter(team, reach);
     const bool near = matter <= team.group || team.group >= (int)team.blocks;
-    const real *maps = block_records(team, team.count->phase - 1), *own = team.records + (size_t)(2 * team.blocks + block) * RECORD;
-    int count = near ? (matter < block ? matter : block) : group, place = count > 1 ? PLACE_MORE : PLACE_BEFORE;
+    const real *maps = block_records(team, team.count->phase - 1),
+               *own = team.records + (size_t)(2 * team.blocks + block) * RECORD;
+    int count = near ? (matter < block ? matter : block) : group,
+        place = count > 1 ? PLACE_MORE : PLACE_BEFORE;
     receive_records();
     if (!near) {
         if (block == group * team.group)
@@ -528,10 +560,12 @@ static __device__ __noinline__ real find_delta(border_team team, chain_seat seat
         return 0;
     maps = find_records(team, maps, place);
     own = find_records(team, own, PLACE_GROUPS + count);
-    return send_along(seat, 0, near ? count : count + 1, true, [&](int i) { return link_of_record(seat, i < count ? maps + i * RECORD : own); });
+    return send_along(seat, 0, near ? count : count + 1, true,
+                      [&](int i) { return link_of_record(seat, i < count ? maps + i * RECORD : own); });
 }
 
-// Number m of what a correction becomes on its way to a stretch.  What a closed stretch does not hand on counts as nothing, whatever it is.
+// Number m of what a correction becomes on its way to a stretch.  What a closed stretch does not hand on
+// counts as nothing, whatever it is.
 INLINE real carried(const real *before, const real *delta, int m)
 {
     real sum = before[MATRIX + m];
@@ -545,8 +579,10 @@ INLINE real carried(const real *before, const real *delta, int m)
     return sum;
 }
 
-// After `publish`: correct every `in` of this block.  reach: see border_gap.  mend(place, m, in): what to take where `in` is not a number.
-template <bool BACK, class mending> INLINE void correct_starts(const border_side &side, float reach, mending mend)
+// After `publish`: correct every `in` of this block.  reach: see border_gap.  mend(place, m, in): what to
+// take where `in` is not a number.
+template <bool BACK, class mending>
+INLINE void correct_starts(const border_side &side, float reach, mending mend)
 {
     border_memory &border = side.memory;
     chain_memory &chain = side.chain;
@@ -557,7 +593,8 @@ template <bool BACK, class mending> INLINE void correct_starts(const border_side
     __syncthreads();
     for (int i = own_thread(); i < WARPS * M; i += THREADS) {
         const int place = i / M, m = i % M;
-        const real sum = border.in[place][m] + carried(chain.before[place], chain.delta, m), in = is_finite(sum) ? sum : mend(place, m, sum);
+        const real sum = border.in[place][m] + carried(chain.before[place], chain.delta, m),
+                   in = is_finite(sum) ? sum : mend(place, m, sum);
         border.in[place][m] = in;
         if (place == 0)
             tell_start(side.team, BACK, m, in);

@@ -12,11 +12,22 @@ typedef float real;
 #define EPSILON 1.1920929e-7f
 #endif
 
-// What a pass leaves of every replica, beside the gradient: FACTS doubles.  Those that it does not write are as `prepare`
-// left them: converged, and 0.  FACT_FALLBACKS: sequences that did not converge, where they are counted.
-enum { FACT_ITERATIONS, FACT_LAST_JUMP, FACT_ROUNDS_BACK, FACT_JUMP_BACK, FACT_CONVERGED, FACT_LOSS, FACT_FALLBACKS, FACTS = 8 };
+// What a pass leaves of every replica, beside the gradient: FACTS doubles.  Those that it does not write are
+// as `prepare` left them: converged, and 0.  FACT_FALLBACKS: sequences that did not converge, where they are
+// counted.
+enum {
+    FACT_ITERATIONS,
+    FACT_LAST_JUMP,
+    FACT_ROUNDS_BACK,
+    FACT_JUMP_BACK,
+    FACT_CONVERGED,
+    FACT_LOSS,
+    FACT_FALLBACKS,
+    FACTS = 8
+};
 
-// Words by which the blocks of a replica's team meet: the count of their barrier, then what border.cuh keeps there.
+// Words by which the blocks of a replica's team meet: the count of their barrier, then what border.cuh keeps
+// there.
 #define MEETING_WORDS 64
 
 // The dynamic shared memory of a launch; tests/fake/emulate.h has its own.
@@ -25,10 +36,10 @@ enum { FACT_ITERATIONS, FACT_LAST_JUMP, FACT_ROUNDS_BACK, FACT_JUMP_BACK, FACT_C
 #endif
 
 #define ALL_LANES 0xffffffffu
-#define INLINE static __device__ __forceinline__
+#define INLINE    static __device__ __forceinline__
 
-// threadIdx.x, asked for anew: what follows from it is then computed where it is needed, and not kept in registers from the
-// start of the kernel on, where it would crowd out the weights.
+// threadIdx.x, asked for anew: what follows from it is then computed where it is needed, and not kept in
+// registers from the start of the kernel on, where it would crowd out the weights.
 INLINE int own_thread()
 {
     int thread;
@@ -36,8 +47,8 @@ INLINE int own_thread()
     return thread;
 }
 
-// The number of this warp, asked for by all of its lanes: the compiler then knows that they agree on it, and that branches on it do not
-// part them.
+// The number of this warp, asked for by all of its lanes: the compiler then knows that they agree on it, and
+// that branches on it do not part them.
 INLINE int own_warp()
 {
     return __shfl_sync(ALL_LANES, own_thread() / 32, 0);
@@ -83,7 +94,8 @@ INLINE bool is_finite(real a)
     return a - a == 0;
 }
 
-// Magnitudes as bits, rounded up to float: their order is that of the numbers, and a NaN is the largest of all.
+// Magnitudes as bits, rounded up to float: their order is that of the numbers, and a NaN is the largest of
+// all.
 INLINE unsigned magnitude_bits(double a)
 {
     return __float_as_uint(__double2float_ru(fabs(a))) & 0x7fffffffu;
@@ -106,7 +118,8 @@ INLINE double warp_sum(double a)
 template <class number> INLINE void copy_ahead(number *to, const number *from)
 {
     const unsigned address = (unsigned)__cvta_generic_to_shared(to);
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(address), "l"(from), "n"(sizeof(number)) : "memory");
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(address), "l"(from), "n"(sizeof(number))
+                 : "memory");
 }
 
 INLINE void copy_quad_ahead(uint4 *to, const uint4 *from) // 16 bytes, past the first-level cache
@@ -126,21 +139,24 @@ template <int PENDING> INLINE void copy_wait() // until all but the last PENDING
 }
 
 #if REAL_BITS == 32
-// C (16, 8) += A (16, 8) B (8, 8) by the tensor cores, of numbers whose last 13 bits do not count.  Lane 4 g + q has of A (g, q), (g + 8, q), (g, q + 4),
-// (g + 8, q + 4), of B (q, g), (q + 4, g), of C (g, 2 q), (g, 2 q + 1), (g + 8, 2 q), (g + 8, 2 q + 1).
+// C (16, 8) += A (16, 8) B (8, 8) by the tensor cores, of numbers whose last 13 bits do not count.  Lane 4 g
+// + q has of A (g, q), (g + 8, q), (g, q + 4), (g + 8, q + 4), of B (q, g), (q + 4, g), of C (g, 2 q), (g, 2
+// q + 1), (g + 8, 2 q), (g + 8, 2 q + 1).
 INLINE void multiply_tiles(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2])
 {
-    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+                 "{%8, %9}, {%0, %1, %2, %3};"
                  : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 #endif
 
-// Words that carry a tag, so that who waits for one sees whether it is there, without a fence, which would wait for everything else that
-// the writer has under way.  In global memory between blocks:
+// Words that carry a tag, so that who waits for one sees whether it is there, without a fence, which would
+// wait for everything else that the writer has under way.  In global memory between blocks:
 INLINE void leave_word(unsigned long long *to, unsigned word, unsigned tag)
 {
-    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(to), "l"((unsigned long long)tag << 32 | word) : "memory");
+    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(to), "l"((unsigned long long)tag << 32 | word)
+                 : "memory");
 }
 
 INLINE unsigned long long look_at_word(const unsigned long long *from)
@@ -150,11 +166,13 @@ INLINE unsigned long long look_at_word(const unsigned long long *from)
     return value;
 }
 
-// In shared memory between the warps of a block; atomic operations, which compute-sanitizer's racecheck knows as such.
+// In shared memory between the warps of a block; atomic operations, which compute-sanitizer's racecheck knows
+// as such.
 INLINE void leave_near(unsigned long long *to, unsigned word, unsigned tag)
 {
     const unsigned address = (unsigned)__cvta_generic_to_shared(to);
-    asm volatile("{ .reg .b64 before; atom.relaxed.cta.shared.exch.b64 before, [%0], %1; }" ::"r"(address), "l"((unsigned long long)tag << 32 | word)
+    asm volatile("{ .reg .b64 before; atom.relaxed.cta.shared.exch.b64 before, [%0], %1; }" ::"r"(address),
+                 "l"((unsigned long long)tag << 32 | word)
                  : "memory");
 }
 
@@ -167,8 +185,8 @@ INLINE unsigned long long look_near(unsigned long long *from)
 }
 
 // All blocks of a team wait for each other.  What a block wrote before its __syncthreads goes out with the
-// release of its first thread.  `arrived` starts at zero in every launch; `phase`, in shared memory, counts the
-// barriers passed.  What any thread of the team wrote before is visible to all after.
+// release of its first thread.  `arrived` starts at zero in every launch; `phase`, in shared memory, counts
+// the barriers passed.  What any thread of the team wrote before is visible to all after.
 INLINE void team_barrier(unsigned *arrived, unsigned blocks, unsigned &phase)
 {
     __syncthreads();

@@ -1,52 +1,66 @@
-// deer.cu - forced trajectories by DEER: Newton's method on all steps of time at once (SPEC 3), for many replicas at once.
+// deer.cu - forced trajectories by DEER: Newton's method on all steps of time at once (SPEC 3), for many
+// replicas at once.
 //
 // An iteration linearises every step at the present guess,
 //     dz_{t+1} = J_t dz_t + r_{t+1},    J_t = J_F(z~_t) P_{a_t},    r_{t+1} = F(z~_t) - z_{t+1}
-// and solves for all dz by one scan of affine maps: time is cut into chunks, every chunk composes its maps into one, (X, shift); these
-// are joined, which gives dz where each chunk starts; a second run along the chunk gives all dz in it.  It ends when max|dz| is below the
-// tolerance, for every sequence by itself.  With DIAGONAL (quasi-DEER) only the diagonal of J_t is used.
+// and solves for all dz by one scan of affine maps: time is cut into chunks, every chunk composes its maps
+// into one, (X, shift); these are joined, which gives dz where each chunk starts; a second run along the
+// chunk gives all dz in it.  It ends when max|dz| is below the tolerance, for every sequence by itself.  With
+// DIAGONAL (quasi-DEER) only the diagonal of J_t is used.
 //
-// J_t is not formed: F's derivative is a sum of rank-one matrices, one for every hidden unit that is on, so a column of X goes along the chunk
-// by itself, in the registers of its lanes, and nothing has to wait for anything else.
+// J_t is not formed: F's derivative is a sum of rank-one matrices, one for every hidden unit that is on, so a
+// column of X goes along the chunk by itself, in the registers of its lanes, and nothing has to wait for
+// anything else.
 //
-// The trajectory is left as the guess from which solve.cu starts its stretches; loss, adjoint and sums are found there.
+// The trajectory is left as the guess from which solve.cu starts its stretches; loss, adjoint and sums are
+// found there.
 //
-// Macros from the host: REAL_BITS, M, N, L, K, CLIPPED; DIAGONAL (0 or 1); ROOM (bytes of shared memory that a block may have).
+// Macros from the host: REAL_BITS, M, N, L, K, CLIPPED; DIAGONAL (0 or 1); ROOM (bytes of shared memory that
+// a block may have).
 // variant: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DDIAGONAL=0 -DROOM=232448
 // variant: -DREAL_BITS=32 -DM=10 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DDIAGONAL=0 -DROOM=232448
 // variant: -DREAL_BITS=32 -DM=128 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DDIAGONAL=0 -DROOM=232448
 // variant: -DREAL_BITS=64 -DM=32 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DDIAGONAL=0 -DROOM=232448
 // variant: -DREAL_BITS=64 -DM=5 -DN=3 -DL=50 -DK=2 -DCLIPPED=1 -DDIAGONAL=0 -DROOM=232448
 // variant: -DREAL_BITS=32 -DM=10 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DDIAGONAL=1 -DROOM=232448
-#if !defined REAL_BITS || !defined M || !defined N || !defined L || !defined K || !defined CLIPPED || !defined DIAGONAL || !defined ROOM
+#if !defined REAL_BITS || !defined M || !defined N || !defined L || !defined K || !defined CLIPPED ||        \
+    !defined DIAGONAL || !defined ROOM
 #error "the host gives the macros named above"
 #endif
 
 // A column of X lies in the registers of SHARES lanes, QUADS_HELD quads of rows in each.
 #define QUADS_MOST (REAL_BITS == 64 || M > 64 ? 4 : 8)
-#define SHARES                                                                                                               \
-    (QUADS <= QUADS_MOST ? 1 : QUADS <= 2 * QUADS_MOST ? 2 : QUADS <= 4 * QUADS_MOST ? 4 : QUADS <= 8 * QUADS_MOST ? 8 : 16)
+#define SHARES                                                                                               \
+    (QUADS <= QUADS_MOST       ? 1                                                                           \
+     : QUADS <= 2 * QUADS_MOST ? 2                                                                           \
+     : QUADS <= 4 * QUADS_MOST ? 4                                                                           \
+     : QUADS <= 8 * QUADS_MOST ? 8                                                                           \
+                               : 16)
 #define QUADS_HELD ((QUADS + SHARES - 1) / SHARES)
-#define COLUMNS    (M + 1)                          // those of X, and the shift
-#define WANTED     ((SHARES * COLUMNS + 31) / 32)   // warps that hold all columns at once
-#define GROUP      (DIAGONAL ? 1 : WANTED <= 12 ? WANTED : REAL_BITS == 64 ? 8 : 12) // warps of a chunk; more columns take turns
-#define GROUPS     (GROUP > 4 ? 1 : 8 / GROUP)      // chunks of a block
-#define WARPS      (GROUP * GROUPS)
-#define NEWTON     0
-#define CHUNKED    0
+#define COLUMNS    (M + 1)                        // those of X, and the shift
+#define WANTED     ((SHARES * COLUMNS + 31) / 32) // warps that hold all columns at once
+#define GROUP                                                                                                \
+    (DIAGONAL          ? 1                                                                                   \
+     : WANTED <= 12    ? WANTED                                                                              \
+     : REAL_BITS == 64 ? 8                                                                                   \
+                       : 12)                // warps of a chunk; more columns take turns
+#define GROUPS  (GROUP > 4 ? 1 : 8 / GROUP) // chunks of a block
+#define WARPS   (GROUP * GROUPS)
+#define NEWTON  0
+#define CHUNKED 0
 #include "moments.cuh"
 #include "random.cuh"
 
-#define AT_LAG AT_W                                 // r_t
-#define MAP    (DIAGONAL ? 2 * MP : COLUMNS * MP)   // X by columns, or its diagonal; then the shift
+#define AT_LAG  AT_W                                          // r_t
+#define MAP     (DIAGONAL ? 2 * MP : COLUMNS * MP)            // X by columns, or its diagonal; then the shift
 #define ABREAST (QUADS_HELD * REGISTERS_PER_REAL > 3 ? 2 : 4) // hidden units that a column meets at once
 
-#define LOADS_AHEAD (ROW_BLOCKS == 1)               // registers are left for what a step needs at its end
+#define LOADS_AHEAD (ROW_BLOCKS == 1) // registers are left for what a step needs at its end
 
-enum { START_PINV, START_ZERO, START_NORMAL };      // ant_start of solve.h
-enum { PURPOSE_NEWTON_START = 5 };                  // of base/random.h
+enum { START_PINV, START_ZERO, START_NORMAL }; // ant_start of solve.h
+enum { PURPOSE_NEWTON_START = 5 };             // of base/random.h
 
-struct deer_problem { // mirrored in deer.c
+struct deer_problem {    // mirrored in deer.c
     solve_problem solve; // chunks, blocks, tolerance and fallback are this launch's; the rest is solve.cu's
     unsigned long long seed;
     long long start;   // START_...: the first guess
@@ -60,7 +74,8 @@ struct deer_problem { // mirrored in deer.c
 #define PUSH_HELD    (PUSH_COLUMNS < 4 ? PUSH_COLUMNS : 4) // those that are fetched ahead
 static_assert(MP <= THREADS, "a thread for every latent unit");
 
-struct deer_work { // which chunks a block has; in shared memory, so that nothing of it stays in registers meanwhile
+struct deer_work { // which chunks a block has; in shared memory, so that nothing of it stays in registers
+                   // meanwhile
     int workers, items; // groups of the team; chunks of all sequences
     int first;          // number of the block's first group
     int replica, block;
@@ -123,10 +138,12 @@ INLINE bool is_open(const solve_problem &p, unsigned change)
 // Whether a sequence takes part in this iteration; one that has ended leaves no change any more.
 INLINE bool runs(const deer_problem &d, const deer_work &work, int sequence)
 {
-    return work.iteration == 0 || is_open(d.solve, __ldcg(changes_of(d, work, work.iteration - 1) + sequence));
+    return work.iteration == 0 ||
+           is_open(d.solve, __ldcg(changes_of(d, work, work.iteration - 1) + sequence));
 }
 
-// Call `act` for every chunk of this warp's group: with its number, the warp's view, the chunk, and its sequence among those of all replicas.
+// Call `act` for every chunk of this warp's group: with its number, the warp's view, the chunk, and its
+// sequence among those of all replicas.
 template <class action> INLINE void for_chunks(const deer_problem &d, const deer_work &work, action act)
 {
     const solve_problem &p = d.solve;
@@ -156,7 +173,8 @@ INLINE real guess_at(const deer_problem &d, int sequence, int t, int m, real tea
         return teacher;
     if (d.start == START_ZERO)
         return 0;
-    const philox_block block = stream_block(d.seed, sequence, 0, PURPOSE_NEWTON_START, (unsigned long long)(t - 1) * M + m);
+    const philox_block block =
+        stream_block(d.seed, sequence, 0, PURPOSE_NEWTON_START, (unsigned long long)(t - 1) * M + m);
     double sine, cosine;
     sincospi(2 * uniform_of(block_u64(block, 1)), &sine, &cosine);
     return (real)(sqrt(-2.0 * log(uniform_of(block_u64(block, 0)))) * cosine);
@@ -166,7 +184,8 @@ INLINE real guess_at(const deer_problem &d, int sequence, int t, int m, real tea
 INLINE void guess(const deer_problem &d, const worker &me, const stretch &here, size_t sequence)
 {
     const solve_problem &p = d.solve;
-    const int member = me.warp % GROUP, end = here.last == p.T ? p.T + 1 : here.last, steps = end - here.first;
+    const int member = me.warp % GROUP, end = here.last == p.T ? p.T + 1 : here.last,
+              steps = end - here.first;
     stretch mine = here;
     mine.first = here.first + (int)((long long)steps * member / GROUP);
     mine.last = here.first + (int)((long long)steps * (member + 1) / GROUP);
@@ -189,7 +208,8 @@ INLINE void give_up(const solve_problem &p, const worker &me, const stretch &her
 
 // ---- linearise --------------------------------------------------------------------------------------------
 
-// Which hidden units are on at every step of a chunk, and r_{t+1}.  Steps are independent: the warps of a group take turns.
+// Which hidden units are on at every step of a chunk, and r_{t+1}.  Steps are independent: the warps of a
+// group take turns.
 INLINE void linearise(const solve_problem &p, const worker &me, const stretch &here, size_t sequence)
 {
     tools with;
@@ -253,7 +273,8 @@ struct column { // this lane's part of one
     real4 a[QUADS_HELD];
 };
 
-// Quads of a column from `first` on, of the weights at FIRST from place i on, `step` apart; zero where the column has ended.
+// Quads of a column from `first` on, of the weights at FIRST from place i on, `step` apart; zero where the
+// column has ended.
 template <int FIRST> INLINE real4 quad_of(const worker &me, int first, int q, int i, int step)
 {
     const bool there = QUADS_HELD * SHARES == QUADS || first + q < QUADS;
@@ -384,7 +405,10 @@ INLINE real diagonal_at(const worker &me, int m, const unsigned *masks, real a)
 #pragma unroll 2
         for (unsigned on = slope.above | slope.below; on != 0; on &= on - 1) {
             const int bit = __ffs(on) - 1, place = 4 * (m / 4 * LS + 32 * word + bit) + m % 4;
-            sum += slope_of(slope, bit) * weight<PACK_W>(me, place) * (a == 0 ? weight<PACK_V>(me, place) : a == 1 ? weight<PACK_V1>(me, place) : weight<PACK_VA>(me, place));
+            sum += slope_of(slope, bit) * weight<PACK_W>(me, place) *
+                   (a == 0 ? weight<PACK_V>(me, place)
+                    : a == 1 ? weight<PACK_V1>(me, place)
+                             : weight<PACK_VA>(me, place));
         }
     }
     return sum;
@@ -511,7 +535,8 @@ INLINE real product_at(const real *later, const real *earlier, int i)
 INLINE void fold(const deer_problem &d, const deer_work &work, deer_memory &memory)
 {
     constexpr int each = (MAP + THREADS - 1) / THREADS;
-    const int end = work.first + GROUPS < work.items ? work.first + GROUPS : work.items, begin = begin_of_sequence(d.solve, end - 1);
+    const int end = work.first + GROUPS < work.items ? work.first + GROUPS : work.items,
+              begin = begin_of_sequence(d.solve, end - 1);
     const int first = begin > work.first ? begin : work.first;
     if (work.first >= work.items)
         return;
@@ -523,7 +548,8 @@ INLINE void fold(const deer_problem &d, const deer_work &work, deer_memory &memo
 #pragma unroll
         for (int k = 0; k < each; k++)
             if (own_thread() + k * THREADS < MAP)
-                entry[k] = product_at(map_of_chunk(d, work, item), memory.product, own_thread() + k * THREADS);
+                entry[k] =
+                    product_at(map_of_chunk(d, work, item), memory.product, own_thread() + k * THREADS);
         __syncthreads();
 #pragma unroll
         for (int k = 0; k < each; k++)
@@ -536,7 +562,8 @@ INLINE void fold(const deer_problem &d, const deer_work &work, deer_memory &memo
 }
 #endif
 
-// dz where every chunk of this block starts: through the blocks before it since the sequence began, then through its own chunks.
+// dz where every chunk of this block starts: through the blocks before it since the sequence began, then
+// through its own chunks.
 INLINE void join(const deer_problem &d, const deer_work &work, deer_memory &memory)
 {
     const solve_problem &p = d.solve;
@@ -571,7 +598,8 @@ INLINE void join(const deer_problem &d, const deer_work &work, deer_memory &memo
 // ---- all dz -----------------------------------------------------------------------------------------------
 
 // dz -> J_t dz + r_{t+1}, rows spread over the lanes of a warp.
-INLINE void step_change(const solve_problem &p, const worker &me, const tools &with, real (&change)[ROW_BLOCKS], const unsigned *masks, int t,
+INLINE void step_change(const solve_problem &p, const worker &me, const tools &with,
+                        real (&change)[ROW_BLOCKS], const unsigned *masks, int t,
                         const real (&lag)[ROW_BLOCKS])
 {
 #if DIAGONAL
@@ -597,7 +625,8 @@ INLINE void step_change(const solve_problem &p, const worker &me, const tools &w
 }
 
 // Move a chunk's guess by dz; `change`: dz at its start.  Returns the largest |dz|, as magnitude bits.
-INLINE unsigned sweep(const solve_problem &p, const worker &me, const stretch &here, size_t sequence, real (&change)[ROW_BLOCKS])
+INLINE unsigned sweep(const solve_problem &p, const worker &me, const stretch &here, size_t sequence,
+                      real (&change)[ROW_BLOCKS])
 {
     tools with;
     take_tools(with, me, true);
@@ -629,7 +658,9 @@ INLINE unsigned sweep(const solve_problem &p, const worker &me, const stretch &h
 // The maps of all chunks, and of blocks.
 INLINE void make_maps(const deer_problem &d, const deer_work &work, deer_memory &memory)
 {
-    for_chunks(d, work, [&](int, const worker &me, const stretch &here, size_t sequence) { linearise(d.solve, me, here, sequence); });
+    for_chunks(d, work, [&](int, const worker &me, const stretch &here, size_t sequence) {
+        linearise(d.solve, me, here, sequence);
+    });
     __syncthreads();
     if (d.solve.chunks == 1)
         return;
@@ -648,7 +679,8 @@ INLINE void move_all(const deer_problem &d, const deer_work &work, deer_memory &
     const solve_problem &p = d.solve;
     if (work.block == 0)
         for (int i = own_thread(); i < p.batch; i += THREADS)
-            __stcg(changes_of(d, work, work.iteration + 1) + i, 0u); // the iteration that last looked at it is over
+            __stcg(changes_of(d, work, work.iteration + 1) + i,
+                   0u); // the iteration that last looked at it is over
     if (p.chunks > 1)
         join(d, work, memory);
     for_chunks(d, work, [&](int, const worker &me, const stretch &here, size_t sequence) {
@@ -695,8 +727,11 @@ INLINE void drop(const deer_problem &d, const deer_work &work, bool ended)
 INLINE void iterate(const deer_problem &d, const deer_work &work, deer_memory &memory)
 {
     const solve_problem &p = d.solve;
-    unsigned *arrived = p.arrived + (size_t)work.replica * MEETING_WORDS + MEETING_WORDS - 1; // border.cuh leaves this one
-    for_chunks(d, work, [&](int, const worker &me, const stretch &here, size_t sequence) { guess(d, me, here, sequence); });
+    unsigned *arrived =
+        p.arrived + (size_t)work.replica * MEETING_WORDS + MEETING_WORDS - 1; // border.cuh leaves this one
+    for_chunks(d, work, [&](int, const worker &me, const stretch &here, size_t sequence) {
+        guess(d, me, here, sequence);
+    });
     for (int i = own_thread(); i < 3 * p.batch && work.block == 0; i += THREADS)
         __stcg(changes_of(d, work, 0) + i, 0u);
     team_barrier(arrived, p.blocks, memory.phase);
@@ -750,4 +785,5 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) deer(const __grid_const
 }
 
 // What the host has to know of this variant; and the bytes of the problem, which it compares with its own.
-extern "C" __device__ const int deer_facts[] = {SHARED_BYTES, THREADS, GROUPS, MAP, (int)sizeof(deer_problem)};
+extern "C" __device__ const int deer_facts[] = {SHARED_BYTES, THREADS, GROUPS, MAP,
+                                                (int)sizeof(deer_problem)};

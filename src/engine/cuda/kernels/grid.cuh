@@ -3,9 +3,9 @@
 #define ANT_GRID_CUH
 
 // `state` is one word in global memory that was zero before its first use ever; it may serve any number of
-// barriers and launches after that, whatever their number of blocks.  One barrier adds exactly 2^31 to it: the
-// first block its share and everybody else 1, so that the top bit turns over when the last block has arrived.
-// What any thread wrote before the barrier is seen by every thread after it.
+// barriers and launches after that, whatever their number of blocks.  One barrier adds exactly 2^31 to it:
+// the first block its share and everybody else 1, so that the top bit turns over when the last block has
+// arrived. What any thread wrote before the barrier is seen by every thread after it.
 __device__ __forceinline__ void grid_barrier(unsigned *state)
 {
     __syncthreads();
@@ -15,7 +15,10 @@ __device__ __forceinline__ void grid_barrier(unsigned *state)
         const unsigned share = first ? 0x80000000u - (blocks - 1) : 1u;
         unsigned before, now;
         __threadfence();
-        asm volatile("atom.add.release.gpu.u32 %0, [%1], %2;" : "=r"(before) : "l"(state), "r"(share) : "memory");
+        asm volatile("atom.add.release.gpu.u32 %0, [%1], %2;"
+                     : "=r"(before)
+                     : "l"(state), "r"(share)
+                     : "memory");
         do
             asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(now) : "l"(state) : "memory");
         while (((before ^ now) & 0x80000000u) == 0);

@@ -1,23 +1,25 @@
 // learn.cuh - what an update of any kind of model knows: the buffers of all replicas, and a block's sums.
 //
-// Macros from the host: N, K, REAL_BITS; LEARN_THREADS (of one block, a multiple of 32, at least 96).  Macros from the kind's
-// file, before it includes this: TOTAL (parameters of a replica), WORK (doubles of scratch that its block needs, at least 1), KEPT
-// (doubles that a replica keeps from make_weights to the gradient, at least 1), HELD_OWN (doubles of its own that it brings into shared
-// memory, at least 1), SIDE (1: the block's last warp works apart, beside all others).
+// Macros from the host: N, K, REAL_BITS; LEARN_THREADS (of one block, a multiple of 32, at least 96).  Macros
+// from the kind's file, before it includes this: TOTAL (parameters of a replica), WORK (doubles of scratch
+// that its block needs, at least 1), KEPT (doubles that a replica keeps from make_weights to the gradient, at
+// least 1), HELD_OWN (doubles of its own that it brings into shared memory, at least 1), SIDE (1: the block's
+// last warp works apart, beside all others).
 #ifndef ANT_LEARN_CUH
 #define ANT_LEARN_CUH
 
 #include "common.cuh"
 
-#if !defined(LEARN_THREADS) || !defined(N) || !defined(K) || !defined(TOTAL) || !defined(WORK) || !defined(KEPT) || !defined(HELD_OWN) || !defined(SIDE)
+#if !defined(LEARN_THREADS) || !defined(N) || !defined(K) || !defined(TOTAL) || !defined(WORK) ||            \
+    !defined(KEPT) || !defined(HELD_OWN) || !defined(SIDE)
 #error "the host and the kind's file give the macros named above"
 #endif
 
 #define LEARN_WARPS (LEARN_THREADS / 32)
 #define WORK_SHARED (WORK <= 24000) // scratch is in shared memory where it fits, else in p.work
 
-// One block waits for memory more than it computes.  So all that an update reads is asked for at once, into shared memory, where it
-// fits on every GPU beside the scratch; otherwise it is read where it lies.
+// One block waits for memory more than it computes.  So all that an update reads is asked for at once, into
+// shared memory, where it fits on every GPU beside the scratch; otherwise it is read where it lies.
 #ifndef HELD_ROOM
 #define HELD_ROOM 100000 // bytes
 #endif
@@ -27,10 +29,20 @@
 enum { RUNNING, LOST_LOSS, LOST_GRADIENT, LOST_MAR, LOST_READOUT, LOST_SINGULAR, LOST_NORM, LOST_PARAMETER };
 
 // Sums since the host last looked, and the last update's facts.
-enum { TALLY_UPDATES, TALLY_LOSS, TALLY_MAR, TALLY_READOUT, TALLY_SINGULAR, TALLY_ITERATIONS, TALLY_FALLBACKS, TALLY_LR, TALLY_NORM,
-       TALLY = 10 };
+enum {
+    TALLY_UPDATES,
+    TALLY_LOSS,
+    TALLY_MAR,
+    TALLY_READOUT,
+    TALLY_SINGULAR,
+    TALLY_ITERATIONS,
+    TALLY_FALLBACKS,
+    TALLY_LR,
+    TALLY_NORM,
+    TALLY = 10
+};
 
-struct learn_problem { // mirrored in learner.c
+struct learn_problem { // mirrored in learner_cuda.c
     int T, batch, replicas, trajectories;
     int parity; // which half of `update` counts: the other is written, so that blocks of one launch agree
     int draws;  // 0: the windows were given by the host
@@ -98,7 +110,8 @@ INLINE double *find_work(const learn_problem &p, int replica, learn_memory &memo
 #endif
 }
 
-// ---- the side: the block's last warp, or all of it ---------------------------------------------------------
+// ---- the side: the block's last warp, or all of it
+// ---------------------------------------------------------
 
 #define SIDE_THREADS (SIDE ? 32 : LEARN_THREADS)
 
@@ -120,16 +133,19 @@ INLINE void side_barrier()
         __syncthreads();
 }
 
-// ---- sums ---------------------------------------------------------------------------------------------------
+// ---- sums
+// ---------------------------------------------------------------------------------------------------
 
-// Sums of four values over the block, in fixed order: every warp leaves its own, and after a barrier one warp adds them up.  In two exchanges
-// of halves a lane is left with one of the four.
+// Sums of four values over the block, in fixed order: every warp leaves its own, and after a barrier one warp
+// adds them up.  In two exchanges of halves a lane is left with one of the four.
 INLINE void leave_sums(learn_memory &memory, const double (&value)[4])
 {
     const int lane = threadIdx.x % 32;
     const bool upper = lane & 16, odd = lane & 8;
-    const double first = (upper ? value[2] : value[0]) + __shfl_xor_sync(ALL_LANES, upper ? value[0] : value[2], 16);
-    const double second = (upper ? value[3] : value[1]) + __shfl_xor_sync(ALL_LANES, upper ? value[1] : value[3], 16);
+    const double first =
+        (upper ? value[2] : value[0]) + __shfl_xor_sync(ALL_LANES, upper ? value[0] : value[2], 16);
+    const double second =
+        (upper ? value[3] : value[1]) + __shfl_xor_sync(ALL_LANES, upper ? value[1] : value[3], 16);
     double sum = (odd ? second : first) + __shfl_xor_sync(ALL_LANES, odd ? first : second, 8);
 #pragma unroll
     for (int offset = 4; offset > 0; offset >>= 1)
@@ -167,7 +183,8 @@ template <int COUNT> INLINE double dot(const double *a, int a_step, const double
     return even + odd;
 }
 
-// ---- what regularisers are made of (SPEC 5): |x|^p for p = 1, 2 with its slope, 0 at 0 -------------------------------
+// ---- what regularisers are made of (SPEC 5): |x|^p for p = 1, 2 with its slope, 0 at 0
+// -------------------------------
 
 INLINE double power_of(double x, int p)
 {
@@ -198,8 +215,8 @@ INLINE double penalty_decay(double a, double scale, int p, double &sum)
     return -scale * power_slope(1 - a, p) * (1 - a * a);
 }
 
-// Compiled once: what is called from several places and is not worth the compiler's time in each of them.  For the same
-// reason loops over threads are not unrolled: the first update has to come soon.
+// Compiled once: what is called from several places and is not worth the compiler's time in each of them. For
+// the same reason loops over threads are not unrolled: the first update has to come soon.
 #define ONCE static __device__ __noinline__
 
 #endif

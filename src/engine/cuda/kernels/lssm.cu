@@ -1,18 +1,19 @@
 // lssm.cu - training of the LSSM (SPEC 1, 5): forward and backward pass, and what step.cuh asks for.
 //
-//     z_t = A o z_{t-1} + U x_{t-1} + C s_t + h,  z_0 = 0        xhat_t = B phi(V z_t + b)        A = tanh(Abar)
+//     z_t = A o z_{t-1} + U x_{t-1} + C s_t + h,  z_0 = 0        xhat_t = B phi(V z_t + b)        A =
+//     tanh(Abar)
 //
 // With e_t = weight (xhat_t - x_t) and d_t = phi' o B^T e_t, the adjoint is v_t = V^T d_t + A o v_{t+1}, and
 //     dB = sum e_t phi_t^T, dV = sum d_t z_t^T, db = sum d_t, dA = sum v_t o z_{t-1}, dU = sum v_t x_{t-1}^T,
 //     dC = sum v_t s_t^T, dh = sum v_t.
 //
-// Time is cut into chunks, a block each, and chunks into tiles that fit into shared memory.  Both recurrences are linear with a
-// diagonal: every chunk runs from 0, and what enters it is folded from the ends of the others.  Four kernels, one after the
-// other, so that blocks never wait for each other:
+// Time is cut into chunks, a block each, and chunks into tiles that fit into shared memory.  Both recurrences
+// are linear with a diagonal: every chunk runs from 0, and what enters it is folded from the ends of the
+// others.  Four kernels, one after the other, so that blocks never wait for each other:
 //     enter    states from 0 and their ends
-//     cross    states; by one thread per step the prediction, its error and V^T d; adjoint from 0 and its ends
-//     leave    sums over time: by one block those of A, U, h, C with the adjoint, by others those of V, b, B
-//     gather   sums over all blocks: the gradient
+//     cross    states; by one thread per step the prediction, its error and V^T d; adjoint from 0 and its
+//     ends leave    sums over time: by one block those of A, U, h, C with the adjoint, by others those of V,
+//     b, B gather   sums over all blocks: the gradient
 // The decay is kept as 1 - A: A z is z - (1 - A) z, which loses nothing where A is near 1.
 //
 // Macros from the host: REAL_BITS, M, N, L, K; LEARN_THREADS (learn.cuh).
@@ -28,12 +29,12 @@
 #include "lssm_scan.cuh"
 
 // Hidden units of one thread of `leave`, and how its threads share units and steps.
-#define OWN     (M + N <= 24 ? 2 : 1)
-#define WIDTH   ((L + OWN - 1) / OWN < THREADS ? (L + OWN - 1) / OWN : THREADS) // threads side by side
-#define SLICES  (THREADS / WIDTH)                                              // of a tile's steps
-#define GROUPS  ((L + OWN * WIDTH - 1) / (OWN * WIDTH))                        // blocks that share the units
-#define PER_UNIT (M + 1 + N)                                                   // sums of a unit
-#define ROUND    8                                                             // of them at a time through shared memory
+#define OWN      (M + N <= 24 ? 2 : 1)
+#define WIDTH    ((L + OWN - 1) / OWN < THREADS ? (L + OWN - 1) / OWN : THREADS) // threads side by side
+#define SLICES   (THREADS / WIDTH)                                               // of a tile's steps
+#define GROUPS   ((L + OWN * WIDTH - 1) / (OWN * WIDTH)) // blocks that share the units
+#define PER_UNIT (M + 1 + N)                             // sums of a unit
+#define ROUND    8                                       // of them at a time through shared memory
 
 // Sums over time with the adjoint: of latent unit m times column 0: z_{t-1}, 1: one, then x_{t-1}, then s_t.
 #define COLUMNS (2 + N + K)
@@ -52,7 +53,8 @@ struct enter_memory {
 INLINE void drive(enter_memory &memory, const real *theta, int count)
 {
     const int each = (count + SUBS - 1) / SUBS;
-    EACH_TASK(m, sub) {
+    EACH_TASK(m, sub)
+    {
         const int first = sub * each, last = first + each < count ? first + each : count;
         const real h = theta[THETA_h + m];
         real U[N];
@@ -207,8 +209,10 @@ INLINE void push_back(const cross_memory &memory, const real *units, step_state 
     }
 }
 
-// From the states of a tile that begins with step t to errors and V^T d in memory.v.  Steps of the warm-up do not count.
-INLINE double read_out(const lssm_problem &p, cross_memory &memory, const real *units, const piece &here, int t, int count)
+// From the states of a tile that begins with step t to errors and V^T d in memory.v.  Steps of the warm-up do
+// not count.
+INLINE double read_out(const lssm_problem &p, cross_memory &memory, const real *units, const piece &here,
+                       int t, int count)
 {
     const real weight = (real)p.weight;
     double squares = 0;
@@ -221,7 +225,8 @@ INLINE double read_out(const lssm_problem &p, cross_memory &memory, const real *
         any = any || counts[k];
 #pragma unroll
         for (int q = 0; q < QUADS; q++)
-            *reinterpret_cast<real4 *>(step.z[k] + 4 * q) = at < count ? load4(&memory.z[at][4 * q]) : real4{0, 0, 0, 0};
+            *reinterpret_cast<real4 *>(step.z[k] + 4 * q) =
+                at < count ? load4(&memory.z[at][4 * q]) : real4{0, 0, 0, 0};
         const real *x = p.x + (here.sequence * (p.T + 1) + t + at + 1) * N;
 #pragma unroll
         for (int n = 0; n < N; n++)
@@ -247,7 +252,8 @@ INLINE double read_out(const lssm_problem &p, cross_memory &memory, const real *
 #pragma unroll
         for (int q = 0; q < QUADS; q++)
             if (at < count)
-                store4(&memory.v[at][4 * q], any ? *reinterpret_cast<real4 *>(step.z[k] + 4 * q) : real4{0, 0, 0, 0});
+                store4(&memory.v[at][4 * q],
+                       any ? *reinterpret_cast<real4 *>(step.z[k] + 4 * q) : real4{0, 0, 0, 0});
 #pragma unroll
         for (int n = 0; n < N; n++)
             if (counts[k])
@@ -407,7 +413,8 @@ INLINE void sum_latent(const lssm_problem &p, latent_memory &memory, int replica
 }
 
 // One step of one unit.
-INLINE void add_hidden(const unit_weights &unit, const real (&z)[MP], const real (&e)[NP], real (&sum)[PER_UNIT])
+INLINE void add_hidden(const unit_weights &unit, const real (&z)[MP], const real (&e)[NP],
+                       real (&sum)[PER_UNIT])
 {
     const real above = reach(unit, z), phi = above > 0 ? above : real(0);
     real back = 0;
@@ -424,7 +431,8 @@ INLINE void add_hidden(const unit_weights &unit, const real (&z)[MP], const real
         sum[M + 1 + n] += e[n] * phi;
 }
 
-INLINE void add_tile(const hidden_memory &memory, int first, int count, const unit_weights (&unit)[OWN], real (&sum)[OWN][PER_UNIT])
+INLINE void add_tile(const hidden_memory &memory, int first, int count, const unit_weights (&unit)[OWN],
+                     real (&sum)[OWN][PER_UNIT])
 {
 #pragma unroll 2
     for (int t = first; t < count; t += SLICES) {
@@ -442,7 +450,8 @@ INLINE void add_tile(const hidden_memory &memory, int first, int count, const un
 }
 
 // What slices of threads found for the units of a group, added up.
-INLINE void store_hidden(leave_memory &memory, int group, int slot, int slice, const real (&sum)[OWN][PER_UNIT], real *partial)
+INLINE void store_hidden(leave_memory &memory, int group, int slot, int slice,
+                         const real (&sum)[OWN][PER_UNIT], real *partial)
 {
 #pragma unroll
     for (int from = 0; from < OWN * PER_UNIT; from += ROUND) {
@@ -450,22 +459,27 @@ INLINE void store_hidden(leave_memory &memory, int group, int slot, int slice, c
 #pragma unroll
         for (int i = 0; i < ROUND; i++)
             if (from + i < OWN * PER_UNIT && slice < SLICES)
-                memory.round[i][slice * WIDTH + slot] = sum[(from + i) / PER_UNIT < OWN ? (from + i) / PER_UNIT : 0][(from + i) % PER_UNIT];
+                memory.round[i][slice * WIDTH + slot] =
+                    sum[(from + i) / PER_UNIT < OWN ? (from + i) / PER_UNIT : 0][(from + i) % PER_UNIT];
         __syncthreads();
         for (int task = threadIdx.x; task < ROUND * WIDTH; task += THREADS) {
-            const int i = task / WIDTH, at = task % WIDTH, own = (from + i) / PER_UNIT, k = (from + i) % PER_UNIT;
+            const int i = task / WIDTH, at = task % WIDTH, own = (from + i) / PER_UNIT,
+                      k = (from + i) % PER_UNIT;
             const int l = (group * OWN + own) * WIDTH + at;
             if (own >= OWN || l >= L)
                 continue;
             real total = 0;
             for (int other = 0; other < SLICES; other++)
                 total += memory.round[i][other * WIDTH + at];
-            partial[k < M ? THETA_V + l * M + k : k == M ? THETA_b + l : THETA_B + (k - M - 1) * L + l] = total;
+            partial[k < M    ? THETA_V + l * M + k
+                    : k == M ? THETA_b + l
+                             : THETA_B + (k - M - 1) * L + l] = total;
         }
     }
 }
 
-INLINE void sum_hidden(const lssm_problem &p, leave_memory &memory, int replica, int worker, int group, real *partial)
+INLINE void sum_hidden(const lssm_problem &p, leave_memory &memory, int replica, int worker, int group,
+                       real *partial)
 {
     const int slot = threadIdx.x % WIDTH, slice = threadIdx.x / WIDTH;
     unit_weights unit[OWN];

@@ -1,10 +1,11 @@
-// lssm_scan.cuh - chunks of time of an LSSM, and the scan of a recurrence z <- A o z + u over one of them, in either direction.
+// lssm_scan.cuh - chunks of time of an LSSM, and the scan of a recurrence z <- A o z + u over one of them, in
+// either direction.
 #ifndef ANT_LSSM_SCAN_CUH
 #define ANT_LSSM_SCAN_CUH
 
 #include "lssm_shape.cuh"
 
-struct piece { // a chunk of one sequence
+struct piece {       // a chunk of one sequence
     size_t sequence; // among those of all replicas
     int chunk, first, last;
 };
@@ -40,14 +41,17 @@ struct scan_memory {
 };
 
 // Latent unit and part of every task of the block's threads.
-#define EACH_TASK(m, sub) \
-    for (int task = threadIdx.x, m = task % M, sub = task / M; task < SUBS * M; task += THREADS, m = task % M, sub = task / M)
+#define EACH_TASK(m, sub)                                                                                    \
+    for (int task = threadIdx.x, m = task % M, sub = task / M; task < SUBS * M;                              \
+         task += THREADS, m = task % M, sub = task / M)
 
-// carry[m] <- state after `count` records that lie `stride` apart, each the end of a whole chunk.  All threads.
+// carry[m] <- state after `count` records that lie `stride` apart, each the end of a whole chunk.  All
+// threads.
 INLINE void fold(scan_memory &memory, const real *records, int count, long long stride, int chunk)
 {
     const int each = (count + SUBS - 1) / SUBS;
-    EACH_TASK(m, sub) {
+    EACH_TASK(m, sub)
+    {
         const int first = sub * each, last = first + each < count ? first + each : count;
         const real decay = power(memory.fall[m], chunk);
         real sum = 0;
@@ -69,11 +73,13 @@ INLINE void fold(scan_memory &memory, const real *records, int count, long long 
     __syncthreads();
 }
 
-// tile[t] <- tile[t] + A tile[t - 1], in place, from carry before the tile; REVERSE: with t + 1.  All threads.
+// tile[t] <- tile[t] + A tile[t - 1], in place, from carry before the tile; REVERSE: with t + 1.  All
+// threads.
 template <bool REVERSE> INLINE void scan(scan_memory &memory, real (*tile)[ZS], int count)
 {
     const int each = (count + SUBS - 1) / SUBS;
-    EACH_TASK(m, sub) {
+    EACH_TASK(m, sub)
+    {
         const int first = sub * each, last = first + each < count ? first + each : count;
         const real fall = memory.fall[m];
         real z = 0;
@@ -85,7 +91,8 @@ template <bool REVERSE> INLINE void scan(scan_memory &memory, real (*tile)[ZS], 
         memory.parts[sub][m] = z;
     }
     __syncthreads();
-    EACH_TASK(m, sub) {
+    EACH_TASK(m, sub)
+    {
         const int first = sub * each, last = first + each < count ? first + each : count;
         const real fall = memory.fall[m], whole = power(fall, each);
         real before = memory.carry[m];
@@ -103,12 +110,14 @@ template <bool REVERSE> INLINE void scan(scan_memory &memory, real (*tile)[ZS], 
     __syncthreads();
 }
 
-// tile[t] += A^(n + 1) from, where n counts steps from `offset` at the tile's begin; REVERSE: A^n from, from its end.  All
-// threads.
-template <bool REVERSE> INLINE void complete(const scan_memory &memory, const real *from, real (*tile)[ZS], int count, int offset)
+// tile[t] += A^(n + 1) from, where n counts steps from `offset` at the tile's begin; REVERSE: A^n from, from
+// its end.  All threads.
+template <bool REVERSE>
+INLINE void complete(const scan_memory &memory, const real *from, real (*tile)[ZS], int count, int offset)
 {
     const int each = (count + SUBS - 1) / SUBS;
-    EACH_TASK(m, sub) {
+    EACH_TASK(m, sub)
+    {
         const int first = sub * each, last = first + each < count ? first + each : count;
         const real fall = memory.fall[m];
         real before = power(fall, offset + first + (REVERSE ? 0 : 1)) * from[m];

@@ -1,32 +1,36 @@
-// lssm_shape.cuh - the sizes of an LSSM at compile time, its parameters and weights, and the problem as the host gives it.
+// lssm_shape.cuh - the sizes of an LSSM at compile time, its parameters and weights, and the problem as the
+// host gives it.
 #ifndef ANT_LSSM_SHAPE_CUH
 #define ANT_LSSM_SHAPE_CUH
 
 // Parameters of one replica, in the order of the model's layout.
 #define THETA_ABAR 0
-#define THETA_U    M                   // (M, N)
-#define THETA_V    (THETA_U + M * N)   // (L, M)
+#define THETA_U    M                 // (M, N)
+#define THETA_V    (THETA_U + M * N) // (L, M)
 #define THETA_b    (THETA_V + L * M)
 #define THETA_h    (THETA_b + L)
-#define THETA_C    (THETA_h + M)       // (M, K)
-#define THETA_B    (THETA_C + M * K)   // (N, L)
+#define THETA_C    (THETA_h + M)     // (M, K)
+#define THETA_B    (THETA_C + M * K) // (N, L)
 #define TOTAL      (THETA_B + N * L)
 
-#define WORK 1
-#define KEPT 1
+#define WORK     1
+#define KEPT     1
 #define HELD_OWN 1
-#define SIDE 0
+#define SIDE     0
 #include "learn.cuh"
 #include "reduce.cuh"
 
 #define THREADS 128 // of a block, but for `gather`
 #define STEPS   2   // of a thread in `cross`
 #define QUADS   ((M + 3) / 4)
-#define MP      (4 * QUADS)                   // latent units, padded to fours
+#define MP      (4 * QUADS) // latent units, padded to fours
 #define NP      ((N + 3) / 4 * 4)
-#define ZS      (4 * (QUADS | 1))             // a step's latent units in a tile: an odd number of fours, which spreads them over the banks
-#define SUBS    (M >= THREADS ? 1 : THREADS / M > 32 ? 32 : THREADS / M) // parts of a tile that are scanned side by side
-#define WORDS   ((L + 31) / 32)
+#define ZS                                                                                                   \
+    (4 * (QUADS |                                                                                            \
+          1)) // a step's latent units in a tile: an odd number of fours, which spreads them over the banks
+#define SUBS                                                                                                 \
+    (M >= THREADS ? 1 : THREADS / M > 32 ? 32 : THREADS / M) // parts of a tile that are scanned side by side
+#define WORDS ((L + 31) / 32)
 
 // A tile: as many steps as one block takes at a time, within TILE_BYTES of shared memory.
 #define TILE_BYTES (40 * 1024)
@@ -34,18 +38,19 @@
 #define TILE_ROOM  (TILE_BYTES / STEP_BYTES)
 #define TILE       (TILE_ROOM >= STEPS * THREADS ? STEPS * THREADS : TILE_ROOM >= 8 ? TILE_ROOM : 8)
 
-// Weights of one replica: for every hidden unit its row of V, its b and its column of B, in fours; then 1 - A.
+// Weights of one replica: for every hidden unit its row of V, its b and its column of B, in fours; then 1 -
+// A.
 #define UNIT      (4 * ((M + 1 + N + 3) / 4))
 #define PACK_FALL (L * UNIT)
 #define PACK      (PACK_FALL + MP)
 #define STAGED    (PACK * (REAL_BITS / 8) <= 48 * 1024)
 
-struct lssm_problem { // mirrored in lssm.c
+struct lssm_problem { // mirrored in lssm_pass.c
     int T, batch, warmup, replicas;
     int chunk, chunks; // steps of a chunk, chunks of a sequence
     int workers;       // blocks of one replica
     int padding;
-    double weight; // of an error: 2 / (N batch (T - warmup))
+    double weight;                    // of an error: 2 / (N batch (T - warmup))
     const real *parameters, *weights; // (replicas, TOTAL), (replicas, PACK)
     const real *x, *s;                // (replicas, batch, T+1, N), (replicas, batch, T, K)
     real *states;                     // (replicas, batch, T+1, MP): row 0 stays 0

@@ -1,5 +1,5 @@
-// mamba2.cu - loss and gradient of a Mamba-2 (SPEC 1) in chunks of time: model/mamba2.h has the model, mamba2_shape.cuh the
-// division of work, mamba2_recur.cuh the recurrence.  Launches, in this order:
+// mamba2.cu - loss and gradient of a Mamba-2 (SPEC 1) in chunks of time: model/mamba2.h has the model,
+// mamba2_shape.cuh the division of work, mamba2_recur.cuh the recurrence.  Launches, in this order:
 //
 //     enter     what each chunk adds to the state that enters it
 //     scan      the states that do enter
@@ -9,9 +9,9 @@
 //     gather    the gradient, from the sums of all blocks
 //     update    everything else (step.cuh)
 //
-// Features are found anew by every kernel: that is cheaper than to keep them.  What a chunk owes to the three steps before it
-// by the convolution it carries through the projection itself, in its halo: gradients are linear, so that the parts add up.
-// Sums have a fixed order, and replicas never meet.
+// Features are found anew by every kernel: that is cheaper than to keep them.  What a chunk owes to the three
+// steps before it by the convolution it carries through the projection itself, in its halo: gradients are
+// linear, so that the parts add up. Sums have a fixed order, and replicas never meet.
 //
 // variant: -DREAL_BITS=32 -DM=16 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DCOLUMNS=64 -DROOM=232448 -DLEARN_THREADS=512
 // variant: -DREAL_BITS=32 -DM=32 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DCOLUMNS=64 -DROOM=232448 -DLEARN_THREADS=512
@@ -35,13 +35,16 @@ struct alignas(16) enter_memory {
 #define ENTER_STAGED (sizeof(enter_memory) + PACK_FEATURES * sizeof(real) <= ROOM)
 #define ENTER_BYTES  (sizeof(enter_memory) + (ENTER_STAGED ? PACK_FEATURES * sizeof(real) : 0))
 
-extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) enter(const __grid_constant__ mamba2_problem p)
+extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
+    enter(const __grid_constant__ mamba2_problem p)
 {
     DYNAMIC_BYTES;
     enter_memory &m = *reinterpret_cast<enter_memory *>(bytes);
     const int replica = blockIdx.y;
-    const real *w = stage_weights<ENTER_STAGED>(p.weights + (size_t)replica * PACK, reinterpret_cast<real *>(&m + 1), PACK_FEATURES);
-    const features f = {m.x, m.x + N, nullptr, nullptr, m.normed, nullptr, nullptr, m.act, m.act, m.delta, m.decay};
+    const real *w = stage_weights<ENTER_STAGED>(p.weights + (size_t)replica * PACK,
+                                                reinterpret_cast<real *>(&m + 1), PACK_FEATURES);
+    const features f = {m.x,     m.x + N, nullptr, nullptr, m.normed, nullptr,
+                        nullptr, m.act,   m.act,   m.delta, m.decay};
     for (int item = blockIdx.x; item < p.batch * p.chunks; item += gridDim.x) {
         const place at = find_place(p, replica, item);
         real h[CHANNELS][STATE];
@@ -75,16 +78,18 @@ struct scan_memory {
     real ends[SCAN_SIDE][SCAN_SIDE + 1], products[SCAN_SIDE][SCAN_SIDE + 1];
 };
 
-// Replace what each chunk adds by what enters it (or, backwards, leaves it).  A warp has one piece of the sequence, a lane one
-// number: each piece alone, then from what enters it.
-extern "C" __global__ void __launch_bounds__(SCAN_SIDE * SCAN_SIDE) scan(const __grid_constant__ mamba2_problem p, int back)
+// Replace what each chunk adds by what enters it (or, backwards, leaves it).  A warp has one piece of the
+// sequence, a lane one number: each piece alone, then from what enters it.
+extern "C" __global__ void __launch_bounds__(SCAN_SIDE *SCAN_SIDE)
+    scan(const __grid_constant__ mamba2_problem p, int back)
 {
     DYNAMIC_BYTES;
     scan_memory &m = *reinterpret_cast<scan_memory *>(bytes);
     const int lane = threadIdx.x % SCAN_SIDE, piece = threadIdx.x / SCAN_SIDE;
     const int element = blockIdx.x * SCAN_SIDE + lane < STATES ? blockIdx.x * SCAN_SIDE + lane : STATES - 1;
     const bool active = blockIdx.x * SCAN_SIDE + lane < STATES;
-    const int each = (p.chunks + SCAN_SIDE - 1) / SCAN_SIDE, first = piece * each, last = first + each < p.chunks ? first + each : p.chunks;
+    const int each = (p.chunks + SCAN_SIDE - 1) / SCAN_SIDE, first = piece * each,
+              last = first + each < p.chunks ? first + each : p.chunks;
     const size_t sequence = (size_t)blockIdx.y * p.chunks;
     real *values = (back ? p.adjoints : p.states) + sequence * STATES + element;
     const real *decays = p.decays + sequence * HEADS + head_of_state(element);
@@ -143,7 +148,8 @@ INLINE void find_v(const mamba2_problem &p, const place &at, const real *w, cros
 #pragma unroll
     for (int i = 0; i < count; i++) {
         const int c = row_of_part(at, i);
-        const real gate = m.gate[c][at.column], y = m.y[c][at.column] + w[PACK_skip + c / HEAD] * m.act[c][at.column];
+        const real gate = m.gate[c][at.column],
+                   y = m.y[c][at.column] + w[PACK_skip + c / HEAD] * m.act[c][at.column];
         m.y[c][at.column] = y;
         gated[i] = y * gate * sigmoid(gate);
         square += gated[i] * gated[i];
@@ -241,7 +247,8 @@ INLINE void readout_back(const place &at, const real *w, cross_memory &m, real *
 #pragma unroll 1
             for (int i = at.warp; i < GROUP; i += WARPS) {
                 const int l = group + i < L ? group + i : L - 1;
-                lane_columns value = dot(w + PACK_W1 + l * M, v, w[PACK_b1 + l]), slope = dot(w + PACK_W2 + l * M, dr, 0);
+                lane_columns value = dot(w + PACK_W1 + l * M, v, w[PACK_b1 + l]),
+                             slope = dot(w + PACK_W2 + l * M, dr, 0);
 #pragma unroll
                 for (int j = 0; j < PER_LANE; j++) {
                     const bool open = value.a[j] > 0 && group + i < L;
@@ -262,7 +269,8 @@ INLINE void readout_back(const place &at, const real *w, cross_memory &m, real *
     join(at, dv, m.room, [&](int d, real total) { m.dv[d][at.column] = total; });
 }
 
-// From dv to dy, in the place of y, and the slopes of the gate, in its place; norms: (INNER), what norm_w's gradient adds up.
+// From dv to dy, in the place of y, and the slopes of the gate, in its place; norms: (INNER), what norm_w's
+// gradient adds up.
 INLINE void gate_back(const place &at, const real *w, cross_memory &m, line *norms)
 {
     constexpr int count = ROWS_OF_PART(INNER);
@@ -306,7 +314,9 @@ INLINE void store_slopes(const mamba2_problem &p, const place &at, const cross_m
     real *to = p.slopes + at.item * SLOPES * COLUMNS;
     for (int i = threadIdx.x; i < SLOPES * (COLUMNS / 4); i += THREADS) {
         const int r = i / (COLUMNS / 4), column = i % (COLUMNS / 4) * 4;
-        const real *from = r < SLOPE_gate ? m.y[r] : r < SLOPE_dv ? m.gate[r - SLOPE_gate] : m.dv[r - SLOPE_dv];
+        const real *from = r < SLOPE_gate ? m.y[r]
+                           : r < SLOPE_dv ? m.gate[r - SLOPE_gate]
+                                          : m.dv[r - SLOPE_dv];
         store4(to + r * COLUMNS + column, load4(from + column));
     }
 }
@@ -350,12 +360,14 @@ INLINE void find_adjoint(const mamba2_problem &p, const place &at, const feature
         p.adjoints[at.item * STATES + i] = enter_columns(m.passed, m.room, i, 0, false);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) cross(const __grid_constant__ mamba2_problem p)
+extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
+    cross(const __grid_constant__ mamba2_problem p)
 {
     DYNAMIC_BYTES;
     cross_memory &m = *reinterpret_cast<cross_memory *>(bytes);
     const int replica = blockIdx.y;
-    const real *w = stage_weights<CROSS_STAGED>(p.weights + (size_t)replica * PACK, reinterpret_cast<real *>(&m + 1), PACK);
+    const real *w = stage_weights<CROSS_STAGED>(p.weights + (size_t)replica * PACK,
+                                                reinterpret_cast<real *>(&m + 1), PACK);
     const features f = {m.x, m.x + N, m.v, nullptr, m.r, nullptr, m.gate, m.act, m.act, m.delta, m.decay};
     real *sums = p.partial + ((size_t)replica * p.blocks + blockIdx.x) * TOTAL;
     double square = 0;
@@ -411,11 +423,26 @@ struct alignas(16) leave_memory {
     line act[ACT_ROWS];  // act (CONV), dy (INNER); then room of the join
     line out[2 * INNER]; // H C and then dw (INNER), dlog (INNER); before that room of the states that enter
     real own[WARPS * STATES], rstd[COLUMNS], passed[WARPS][HEADS];
-    __device__ __forceinline__ line *gate() { return dq; }
-    __device__ __forceinline__ line *q() { return dq + INNER; }
-    __device__ __forceinline__ line *delta() { return dq + INNER + CONV; }
-    __device__ __forceinline__ line *dy() { return act + CONV; }
-    __device__ __forceinline__ line *dlog() { return out + INNER; }
+    __device__ __forceinline__ line *gate()
+    {
+        return dq;
+    }
+    __device__ __forceinline__ line *q()
+    {
+        return dq + INNER;
+    }
+    __device__ __forceinline__ line *delta()
+    {
+        return dq + INNER + CONV;
+    }
+    __device__ __forceinline__ line *dy()
+    {
+        return act + CONV;
+    }
+    __device__ __forceinline__ line *dlog()
+    {
+        return out + INNER;
+    }
 };
 #define LEAVE_STAGED (sizeof(leave_memory) + PACK_FEATURES * sizeof(real) <= ROOM)
 #define LEAVE_BYTES  (sizeof(leave_memory) + (LEAVE_STAGED ? PACK_FEATURES * sizeof(real) : 0))
@@ -426,7 +453,8 @@ INLINE void load_slopes(const mamba2_problem &p, const place &at, leave_memory &
     const real *from = p.slopes + at.item * SLOPES * COLUMNS;
     for (int i = threadIdx.x; i < 2 * INNER * (COLUMNS / 4); i += THREADS) {
         const int r = i / (COLUMNS / 4), column = i % (COLUMNS / 4) * 4;
-        store4((r < SLOPE_gate ? m.dy()[r] : m.gate()[r - SLOPE_gate]) + column, load4(from + r * COLUMNS + column));
+        store4((r < SLOPE_gate ? m.dy()[r] : m.gate()[r - SLOPE_gate]) + column,
+               load4(from + r * COLUMNS + column));
     }
 }
 
@@ -435,7 +463,8 @@ INLINE void recur_back(const mamba2_problem &p, const place &at, const features 
 {
     real h[CHANNELS][STATE], g[CHANNELS][STATE], last[CHANNELS];
     real *first = reinterpret_cast<real *>(m.out);
-    const state_share entering = load_share(p.states + at.item * STATES), leaving = load_share(p.adjoints + at.item * STATES);
+    const state_share entering = load_share(p.states + at.item * STATES),
+                      leaving = load_share(p.adjoints + at.item * STATES);
     clear(h);
     walk_on<ENDS>(at, f, h, nullptr, nullptr, nullptr);
     store_state(at, h, first + at.warp * STATES);
@@ -463,8 +492,8 @@ INLINE void recur_back(const mamba2_problem &p, const place &at, const features 
     __syncwarp();
 }
 
-// Per head, from dw and dlog a: the slopes of x in the place of act, of dt in that of Delta; what A_log's gradient adds up in the
-// place of the decay, what the skip's does in that of a head's first dlog.
+// Per head, from dw and dlog a: the slopes of x in the place of act, of dt in that of Delta; what A_log's
+// gradient adds up in the place of the decay, what the skip's does in that of a head's first dlog.
 INLINE void heads_back(const mamba2_problem &p, const place &at, const real *w, leave_memory &m)
 {
     const int t = at.column;
@@ -479,7 +508,8 @@ INLINE void heads_back(const mamba2_problem &p, const place &at, const real *w, 
             m.act[c][t] = delta * dw + skip * dy;
         }
         const bool own = owns(p, at, t);
-        m.delta()[h][t] = own ? -(direct + A * dlog) * expm1_of(-delta) : real(0); // 1 - exp(-Delta) = sigmoid(dt)
+        m.delta()[h][t] =
+            own ? -(direct + A * dlog) * expm1_of(-delta) : real(0); // 1 - exp(-Delta) = sigmoid(dt)
         m.decay[h][t] = own ? A * delta * dlog : real(0);
         m.dlog()[h * HEAD][t] = skips;
     }
@@ -500,9 +530,10 @@ INLINE history load_future(const line &row, int lane)
     return h;
 }
 
-// Back through silu and convolution: the slopes of q in its place, and the gradients of the weights.  Three channels at a time:
-// 15 sums over the warp.
-INLINE void convolution_back(const mamba2_problem &p, const place &at, const real *w, leave_memory &m, real *sums)
+// Back through silu and convolution: the slopes of q in its place, and the gradients of the weights.  Three
+// channels at a time: 15 sums over the warp.
+INLINE void convolution_back(const mamba2_problem &p, const place &at, const real *w, leave_memory &m,
+                             real *sums)
 {
     enum { SIDE_BY_SIDE = 3, EACH = TAPS + 1 };
 #pragma unroll 1
@@ -518,11 +549,14 @@ INLINE void convolution_back(const mamba2_problem &p, const place &at, const rea
             if (c >= CONV)
                 continue;
             const history h = load_history(m.q()[c], at.lane);
-            lane_columns slope = load_columns(c < INNER + STATE ? m.act[c] : m.dC[c - INNER - STATE], at.lane);
+            lane_columns slope =
+                load_columns(c < INNER + STATE ? m.act[c] : m.dC[c - INNER - STATE], at.lane);
 #pragma unroll
             for (int j = 0; j < PER_LANE; j++) {
                 const real sum = convolve(w, c, h, j), opened = sigmoid(sum);
-                slope.a[j] = owns(p, at, PER_LANE * at.lane + j) ? slope.a[j] * opened * (1 + sum * (1 - opened)) : real(0);
+                slope.a[j] = owns(p, at, PER_LANE * at.lane + j)
+                                 ? slope.a[j] * opened * (1 + sum * (1 - opened))
+                                 : real(0);
 #pragma unroll
                 for (int k = 0; k < TAPS; k++)
                     values[b * EACH + k] += slope.a[j] * h.before(j, TAPS - 1 - k);
@@ -557,7 +591,8 @@ INLINE void convolution_back(const mamba2_problem &p, const place &at, const rea
 }
 
 // From the slopes of q to du, and the gradients before it.
-INLINE void projection_back(const mamba2_problem &p, const place &at, const real *w, leave_memory &m, real *sums)
+INLINE void projection_back(const mamba2_problem &p, const place &at, const real *w, leave_memory &m,
+                            real *sums)
 {
     constexpr int count = ROWS_OF_PART(M);
     line *dnormed = m.out, *products = m.out + M, *du = m.dlog();
@@ -568,7 +603,8 @@ INLINE void projection_back(const mamba2_problem &p, const place &at, const real
 #pragma unroll 2
         for (int r = at.warp; r < PROJ; r += WARPS)
             spread(w + PACK_proj_in + r * M, load_columns(m.dq[r], at.lane), sum);
-        join(at, sum, reinterpret_cast<real *>(m.act), [&](int d, real total) { dnormed[d][at.column] = total; });
+        join(at, sum, reinterpret_cast<real *>(m.act),
+             [&](int d, real total) { dnormed[d][at.column] = total; });
     }
     __syncwarp();
     real slope[count], mean = 0, along = 0;
@@ -590,7 +626,8 @@ INLINE void projection_back(const mamba2_problem &p, const place &at, const real
     for (int i = 0; i < count; i++) {
         const int d = row_of_part(at, i);
         if (d < M)
-            du[d][at.column] = dv[d * COLUMNS + at.column] + m.rstd[at.column] * (slope[i] - mean - m.hat[d][at.column] * along);
+            du[d][at.column] = dv[d * COLUMNS + at.column] +
+                               m.rstd[at.column] * (slope[i] - mean - m.hat[d][at.column] * along);
     }
     __syncthreads();
     add_rows<M>(at, dnormed, 1, M, sums + THETA_ln_b);
@@ -602,13 +639,16 @@ INLINE void projection_back(const mamba2_problem &p, const place &at, const real
 #endif
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) leave(const __grid_constant__ mamba2_problem p)
+extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
+    leave(const __grid_constant__ mamba2_problem p)
 {
     DYNAMIC_BYTES;
     leave_memory &m = *reinterpret_cast<leave_memory *>(bytes);
     const int replica = blockIdx.y;
-    const real *w = stage_weights<LEAVE_STAGED>(p.weights + (size_t)replica * PACK, reinterpret_cast<real *>(&m + 1), PACK_FEATURES);
-    const features f = {m.x, m.x + N, nullptr, m.hat, m.normed, m.rstd, nullptr, m.q(), m.act, m.delta(), m.decay};
+    const real *w = stage_weights<LEAVE_STAGED>(p.weights + (size_t)replica * PACK,
+                                                reinterpret_cast<real *>(&m + 1), PACK_FEATURES);
+    const features f = {m.x,     m.x + N, nullptr, m.hat,     m.normed, m.rstd,
+                        nullptr, m.q(),   m.act,   m.delta(), m.decay};
     real *sums = p.partial + ((size_t)replica * p.blocks + blockIdx.x) * TOTAL;
     fill_zero(sums, THETA_norm_w);
     for (int item = blockIdx.x; item < p.batch * p.chunks; item += gridDim.x) {
@@ -642,13 +682,15 @@ struct gather_memory {
 };
 
 // The gradient and the loss, from the sums of all blocks.
-extern "C" __global__ void __launch_bounds__(32 * GATHER_WARPS) gather(const __grid_constant__ mamba2_problem p)
+extern "C" __global__ void __launch_bounds__(32 * GATHER_WARPS)
+    gather(const __grid_constant__ mamba2_problem p)
 {
     DYNAMIC_BYTES;
     gather_memory &m = *reinterpret_cast<gather_memory *>(bytes);
     const int i = blockIdx.x * 32 + threadIdx.x % 32;
     const size_t replica = blockIdx.y;
-    const double sum = sum_column<GATHER_WARPS>(p.partial + replica * p.blocks * TOTAL, p.blocks, TOTAL, i, m.parts);
+    const double sum =
+        sum_column<GATHER_WARPS>(p.partial + replica * p.blocks * TOTAL, p.blocks, TOTAL, i, m.parts);
     if (threadIdx.x < 32 && i < TOTAL)
         p.raw[replica * TOTAL + i] = (real)sum;
     if (blockIdx.x > 0 || threadIdx.x / 32 != 1)
@@ -696,10 +738,10 @@ INLINE real weight_at(const real *theta, int i)
     return i - PACK_out_W < N * M + N ? theta[THETA_out_W + i - PACK_out_W] : real(0); // and out_b
 }
 
-#define WORK 1
-#define KEPT 1
+#define WORK     1
+#define KEPT     1
 #define HELD_OWN 1
-#define SIDE 0
+#define SIDE     0
 #include "learn.cuh"
 
 INLINE void make_weights(const learn_problem &p, int replica, learn_memory &memory)
@@ -747,7 +789,15 @@ INLINE double singular_term(const learn_problem &, const model_gradient &)
 
 #include "step.cuh"
 
-// What the host has to know of this variant: sizes of arrays, bytes of shared memory of enter, scan, cross, leave and gather; and
-// what it compares with its own: bytes of the problem.
-extern "C" __device__ const int mamba2_facts[] = {PACK, STATES, SLOPES, STEPS, (int)ENTER_BYTES, (int)sizeof(scan_memory), (int)CROSS_BYTES,
-                                                  (int)LEAVE_BYTES, (int)sizeof(gather_memory), (int)sizeof(mamba2_problem)};
+// What the host has to know of this variant: sizes of arrays, bytes of shared memory of enter, scan, cross,
+// leave and gather; and what it compares with its own: bytes of the problem.
+extern "C" __device__ const int mamba2_facts[] = {PACK,
+                                                  STATES,
+                                                  SLOPES,
+                                                  STEPS,
+                                                  (int)ENTER_BYTES,
+                                                  (int)sizeof(scan_memory),
+                                                  (int)CROSS_BYTES,
+                                                  (int)LEAVE_BYTES,
+                                                  (int)sizeof(gather_memory),
+                                                  (int)sizeof(mamba2_problem)};

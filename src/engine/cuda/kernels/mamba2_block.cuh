@@ -1,7 +1,8 @@
 // mamba2_block.cuh - products of weights and rows of a chunk by a block, and their gradients.
 //
-// Towards many rows: every warp has rows of its own and every lane PER_LANE columns, with the M inputs of those in registers,
-// so that a weight is read once for all columns.  Towards M rows: the warps share the sum and join their parts.
+// Towards many rows: every warp has rows of its own and every lane PER_LANE columns, with the M inputs of
+// those in registers, so that a weight is read once for all columns.  Towards M rows: the warps share the sum
+// and join their parts.
 #ifndef ANT_MAMBA2_BLOCK_CUH
 #define ANT_MAMBA2_BLOCK_CUH
 
@@ -70,20 +71,22 @@ INLINE void clear(lane_columns (&sum)[M])
             sum[d].a[j] = 0;
 }
 
-// Add up what the warps have: use(d, sum) on the threads of each column.  room: (JOINED) reals of shared memory that nobody
-// uses any more; half of the rows at a time.
+// Add up what the warps have: use(d, sum) on the threads of each column.  room: (JOINED) reals of shared
+// memory that nobody uses any more; half of the rows at a time.
 #define JOIN_ROWS   (M / 2)
 #define JOIN_STRIDE (COLUMNS + 8)
 #define JOINED      (WARPS * JOIN_ROWS * JOIN_STRIDE)
 
-template <class function> INLINE void join(const place &at, const lane_columns (&part)[M], real *room, const function &use)
+template <class function>
+INLINE void join(const place &at, const lane_columns (&part)[M], real *room, const function &use)
 {
 #pragma unroll
     for (int half = 0; half < 2; half++) {
         __syncthreads();
 #pragma unroll
         for (int i = 0; i < JOIN_ROWS; i++)
-            *reinterpret_cast<lane_columns *>(room + (at.warp * JOIN_ROWS + i) * JOIN_STRIDE + PER_LANE * at.lane) = part[half * JOIN_ROWS + i];
+            *reinterpret_cast<lane_columns *>(room + (at.warp * JOIN_ROWS + i) * JOIN_STRIDE +
+                                              PER_LANE * at.lane) = part[half * JOIN_ROWS + i];
         __syncthreads();
         for (int i = at.part; i < JOIN_ROWS; i += 4) {
             real sum = 0;
@@ -95,7 +98,8 @@ template <class function> INLINE void join(const place &at, const lane_columns (
     }
 }
 
-// Two lanes `offset` apart share the sums of their values: the lower one keeps the first COUNT, the upper one the others.
+// Two lanes `offset` apart share the sums of their values: the lower one keeps the first COUNT, the upper one
+// the others.
 template <int COUNT> INLINE void halve(real (&value)[16], int lane, int offset)
 {
     const bool upper = (lane & offset) != 0;
@@ -132,12 +136,14 @@ struct product {
     int row_stride, col_stride, limit;
 };
 
-// Of one or two gradients of (ROWS, COLS).  A thread has 4 rows and 4 cols of one of them, and a share of the columns; what it
-// adds to is on its way while it sums.
+// Of one or two gradients of (ROWS, COLS).  A thread has 4 rows and 4 cols of one of them, and a share of the
+// columns; what it adds to is on its way while it sums.
 template <int ROWS, int COLS, int COUNT> INLINE void add_products(const place &at, const product (&of)[COUNT])
 {
-    constexpr int row_groups = (ROWS + 3) / 4, col_groups = (COLS + 3) / 4, each = row_groups * col_groups, tiles = COUNT * each;
-    constexpr int split = share_of_time(tiles), side = 32 / split, mine = 16 / split; // tiles of a warp, sums of a thread
+    constexpr int row_groups = (ROWS + 3) / 4, col_groups = (COLS + 3) / 4, each = row_groups * col_groups,
+                  tiles = COUNT * each;
+    constexpr int split = share_of_time(tiles), side = 32 / split,
+                  mine = 16 / split; // tiles of a warp, sums of a thread
     const int share = at.lane / side;
     int begin = 0; // of the sums that this thread ends up with
 #pragma unroll
@@ -153,8 +159,11 @@ template <int ROWS, int COLS, int COUNT> INLINE void add_products(const place &a
         real *to[mine], before[mine], sum[16];
 #pragma unroll
         for (int i = 0; i < mine; i++) {
-            const int r = first_row + (begin + i) / 4 * row_groups, c = first_col + (begin + i) % 4 * col_groups;
-            to[i] = active && r < ROWS && r < job.limit && c < COLS ? job.to + r * job.row_stride + c * job.col_stride : nullptr;
+            const int r = first_row + (begin + i) / 4 * row_groups,
+                      c = first_col + (begin + i) % 4 * col_groups;
+            to[i] = active && r < ROWS && r < job.limit && c < COLS
+                        ? job.to + r * job.row_stride + c * job.col_stride
+                        : nullptr;
             before[i] = to[i] != nullptr ? *to[i] : real(0);
         }
 #pragma unroll

@@ -1,4 +1,5 @@
-// mamba2_orbit.cu - the Mamba-2 in double, for orbits and Lyapunov exponents (orbit.cuh); model/mamba2.h has the model.
+// mamba2_orbit.cu - the Mamba-2 in double, for orbits and Lyapunov exponents (orbit.cuh); model/mamba2.h has
+// the model.
 //
 // M (the width D), N, L, K: SPEC 1; THREADS, COUNT: orbit.cuh.
 // variant: -DM=16 -DN=6 -DL=128 -DK=0 -DTHREADS=256 -DCOUNT=0
@@ -15,29 +16,29 @@
 #error "M, N, L, K, THREADS or COUNT is not defined"
 #endif
 
-#define WARPS    (THREADS / 32)
-#define PAST     (TAPS - 1)              // inputs of the convolution that are remembered
-#define AT_H     (PAST * CONV)           // where H and x lie in the state
-#define AT_X     (AT_H + STATES)
-#define NUMBERS  (AT_X + N)
+#define WARPS   (THREADS / 32)
+#define PAST    (TAPS - 1)    // inputs of the convolution that are remembered
+#define AT_H    (PAST * CONV) // where H and x lie in the state
+#define AT_X    (AT_H + STATES)
+#define NUMBERS (AT_X + N)
 
 // Matrices whose rows have a thread each are transposed, so that neighbours read neighbours.
 struct parameters {
-    double in_Wt[N * M], in_b[M];  // (N, M)
-    double Ct[K * M + 1];          // (K, M)
+    double in_Wt[N * M], in_b[M]; // (N, M)
+    double Ct[K * M + 1];         // (K, M)
     double ln_w[M], ln_b[M];
-    double proj_in_t[M * PROJ];    // (M, PROJ)
-    double conv_Wt[TAPS * CONV];   // (TAPS, CONV)
+    double proj_in_t[M * PROJ];  // (M, PROJ)
+    double conv_Wt[TAPS * CONV]; // (TAPS, CONV)
     double conv_b[CONV];
     double dt_bias[HEADS], A[HEADS], skip[HEADS]; // A = -exp(A_log)
-    double proj_out[M * INNER];    // (M, INNER), times norm_w
-    double W1t[M * L], b1[L];      // (M, L)
-    double read[N * L], read_b[N]; // (N, L): out_W W2, and out_W b2 + out_b
+    double proj_out[M * INNER];                   // (M, INNER), times norm_w
+    double W1t[M * L], b1[L];                     // (M, L)
+    double read[N * L], read_b[N];                // (N, L): out_W W2, and out_W b2 + out_b
 };
 
 struct room {
-    double state[NUMBERS];       // the past (PAST, CONV), oldest first; H (INNER, STATE); x (N)
-    double before[STATES];       // H before the step
+    double state[NUMBERS]; // the past (PAST, CONV), oldest first; H (INNER, STATE); x (N)
+    double before[STATES]; // H before the step
     double u[M], hat[M], normed[M];
     double gate[INNER], gate_slope[INNER]; // silu and its derivative
     double act[CONV], act_slope[CONV];     // x, B, C behind the convolution
@@ -61,7 +62,8 @@ static __device__ __forceinline__ void silu(double x, double *value, double *slo
 }
 
 // One row of a product, by one thread: sum_j Wt_jr in_j.  Wt: (COLS, ROWS)
-template <int ROWS, int COLS> static __device__ __forceinline__ double row_of(const double *Wt, const double *in, int row)
+template <int ROWS, int COLS>
+static __device__ __forceinline__ double row_of(const double *Wt, const double *in, int row)
 {
     double sum = 0.0;
 #pragma unroll 8
@@ -146,13 +148,15 @@ static __device__ void project(const parameters *__restrict__ p, room &r)
     }
 }
 
-// H = a H + Delta x B^T, y = H C + D x, and the gate.  A thread has a number of H; whole warps are busy, or none of their lanes.
+// H = a H + Delta x B^T, y = H C + D x, and the gate.  A thread has a number of H; whole warps are busy, or
+// none of their lanes.
 static __device__ void recur(const parameters *__restrict__ p, room &r)
 {
     const double *B = r.act + INNER, *C = B + STATE;
     for (int j = threadIdx.x; j < STATES; j += THREADS) {
         const int i = j / STATE, k = j % STATE, h = i / HEAD;
-        const double before = r.state[AT_H + j], after = fma(r.decay[h], before, r.delta[h] * r.act[i] * B[k]);
+        const double before = r.state[AT_H + j],
+                     after = fma(r.decay[h], before, r.delta[h] * r.act[i] * B[k]);
         r.before[j] = before;
         r.state[AT_H + j] = after;
         const double sum = state_sum(after * C[k]);
@@ -224,7 +228,8 @@ struct slopes {
 #if COUNT > 0
 
 // Through in_W and the LayerNorm.
-static __device__ void push_embedding(const parameters *__restrict__ p, const room &r, const double *vector, slopes &d)
+static __device__ void push_embedding(const parameters *__restrict__ p, const room &r, const double *vector,
+                                      slopes &d)
 {
     const int lane = threadIdx.x % 32;
     double mean = 0.0, along = 0.0;
@@ -241,7 +246,8 @@ static __device__ void push_embedding(const parameters *__restrict__ p, const ro
 }
 
 // Through proj_in and the convolution; the past of the vector one step on, time constants to d Delta.
-static __device__ void push_projection(const parameters *__restrict__ p, const room &r, double *vector, slopes &d)
+static __device__ void push_projection(const parameters *__restrict__ p, const room &r, double *vector,
+                                       slopes &d)
 {
     for (int row = threadIdx.x % 32; row < PROJ; row += 32) {
         const double q = row_of<PROJ, M>(p->proj_in_t, d.normed, row);
@@ -264,13 +270,16 @@ static __device__ void push_projection(const parameters *__restrict__ p, const r
 }
 
 // Through the recurrence and the gate: H of the vector one step on.
-static __device__ void push_recurrence(const parameters *__restrict__ p, const room &r, double *vector, slopes &d)
+static __device__ void push_recurrence(const parameters *__restrict__ p, const room &r, double *vector,
+                                       slopes &d)
 {
     const int k = threadIdx.x % STATE; // of every number that this lane has
-    const double B = r.act[INNER + k], C = r.act[INNER + STATE + k], dB = d.act[INNER + k], dC = d.act[INNER + STATE + k];
+    const double B = r.act[INNER + k], C = r.act[INNER + STATE + k], dB = d.act[INNER + k],
+                 dC = d.act[INNER + STATE + k];
     for (int j = threadIdx.x % 32; j < STATES; j += 32) {
         const int i = j / STATE, h = i / HEAD;
-        const double delta = r.delta[h], ddelta = d.q[INNER + CONV + h], decay = r.decay[h], act = r.act[i], dact = d.act[i];
+        const double delta = r.delta[h], ddelta = d.q[INNER + CONV + h], decay = r.decay[h], act = r.act[i],
+                     dact = d.act[i];
         double sum = fma(decay, vector[AT_H + j], p->A[h] * decay * ddelta * r.before[j]);
         sum = fma(fma(ddelta, act, delta * dact), B, sum);
         sum = fma(delta * act, dB, sum);
@@ -283,7 +292,8 @@ static __device__ void push_recurrence(const parameters *__restrict__ p, const r
 }
 
 // Through the RMSNorm, proj_out and the readout: x of the vector one step on.
-static __device__ void push_readout(const parameters *__restrict__ p, const room &r, double *vector, slopes &d)
+static __device__ void push_readout(const parameters *__restrict__ p, const room &r, double *vector,
+                                    slopes &d)
 {
     const int lane = threadIdx.x % 32;
     const double along = shared_row<INNER>(d.gated, r.gated) / INNER;

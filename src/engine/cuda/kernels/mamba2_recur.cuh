@@ -2,9 +2,10 @@
 //
 //     H_t = a_t H_{t-1} + w_t B_t^T,  w = Delta x,  y_t = H_t C_t + D x_t         per head (model/mamba2.h)
 //
-// In the recurrence a warp owns OWN columns, a lane a channel (or more) with its STATE numbers in registers.  First every warp
-// finds what its columns add to a state that enters as zero; `enter_columns` turns that into the states that do enter, and
-// then the warps walk their columns once more.  The way back is the same in the other direction:
+// In the recurrence a warp owns OWN columns, a lane a channel (or more) with its STATE numbers in registers.
+// First every warp finds what its columns add to a state that enters as zero; `enter_columns` turns that into
+// the states that do enter, and then the warps walk their columns once more.  The way back is the same in the
+// other direction:
 //
 //     lambda_t = g_t + dy_t C_t^T,  g_{t-1} = a_t lambda_t                        lambda: adjoint of H_t
 //     dw_t = lambda_t B_t,  dB_t = lambda_t^T w_t,  dC_t = H_t^T dy_t
@@ -16,16 +17,16 @@
 
 // Rows of a chunk in shared memory; those that a kernel does not need are null.
 struct features {
-    line *x, *s;      // (N), (K)
-    line *u;          // (M)
-    line *hat;        // (M): u without mean, at variance 1
-    line *normed;     // (M)
-    real *rstd;       // (COLUMNS)
-    line *gate;       // (INNER): rows of q
-    line *q;          // (CONV): rows of q
-    line *act;        // (CONV): after convolution and silu; may be q
-    line *delta;      // (HEADS): Delta, 0 outside of the chunk's own steps
-    line *decay;      // (HEADS): a, 1 outside
+    line *x, *s;  // (N), (K)
+    line *u;      // (M)
+    line *hat;    // (M): u without mean, at variance 1
+    line *normed; // (M)
+    real *rstd;   // (COLUMNS)
+    line *gate;   // (INNER): rows of q
+    line *q;      // (CONV): rows of q
+    line *act;    // (CONV): after convolution and silu; may be q
+    line *delta;  // (HEADS): Delta, 0 outside of the chunk's own steps
+    line *decay;  // (HEADS): a, 1 outside
 };
 
 // x, s: zero outside of the sequence.  All threads wait.
@@ -118,7 +119,8 @@ INLINE real convolve(const real *w, int channel, const history &h, int j)
 }
 
 // Delta and decay of one head, from dt.
-INLINE void discretise(const mamba2_problem &p, const place &at, const real *w, const features &f, int head, const lane_columns &dt)
+INLINE void discretise(const mamba2_problem &p, const place &at, const real *w, const features &f, int head,
+                       const lane_columns &dt)
 {
     lane_columns delta, decay;
 #pragma unroll
@@ -132,9 +134,10 @@ INLINE void discretise(const mamba2_problem &p, const place &at, const real *w, 
     store_columns(f.decay[head], at.lane, decay);
 }
 
-// q = proj_in normed, convolution and silu of the first `CHANNELS_NEEDED` of its channels, Delta and decay; the gate where
-// there are rows for it.  A row's convolution is its warp's own.
-template <int CHANNELS_NEEDED> INLINE void project(const mamba2_problem &p, const place &at, const real *w, const features &f)
+// q = proj_in normed, convolution and silu of the first `CHANNELS_NEEDED` of its channels, Delta and decay;
+// the gate where there are rows for it.  A row's convolution is its warp's own.
+template <int CHANNELS_NEEDED>
+INLINE void project(const mamba2_problem &p, const place &at, const real *w, const features &f)
 {
     lane_columns normed[M];
     load_inputs(f.normed, at.lane, normed);
@@ -151,7 +154,8 @@ template <int CHANNELS_NEEDED> INLINE void project(const mamba2_problem &p, cons
     for (int i = at.warp; i < gates; i += WARPS)
         store_columns(f.gate[i], at.lane, dot(w + PACK_proj_in + i * M, normed, 0));
     for (int h = at.warp; h < HEADS; h += WARPS)
-        discretise(p, at, w, f, h, dot(w + PACK_proj_in + (INNER + CONV + h) * M, normed, w[PACK_dt_bias + h]));
+        discretise(p, at, w, f, h,
+                   dot(w + PACK_proj_in + (INNER + CONV + h) * M, normed, w[PACK_dt_bias + h]));
     __syncwarp();
 #pragma unroll 2
     for (int r = at.warp; r < CHANNELS_NEEDED; r += WARPS) {
@@ -232,10 +236,16 @@ INLINE void clear(real (&h)[CHANNELS][STATE])
             h[c][k] = 0;
 }
 
-enum walk { ENDS, OUTPUTS, SLOPES_TOO }; // what a walk leaves: the state at its end; y, too; dC or dw, dB, dlog, too
+enum walk {
+    ENDS,
+    OUTPUTS,
+    SLOPES_TOO
+}; // what a walk leaves: the state at its end; y, too; dC or dw, dB, dlog, too
 
 // Through the warp's columns from state h.  out: (INNER), H C; dy: (INNER) and dC: (STATE) of SLOPES_TOO
-template <walk WHAT> INLINE void walk_on(const place &at, const features &f, real (&h)[CHANNELS][STATE], line *out, const line *dy, line *dC)
+template <walk WHAT>
+INLINE void walk_on(const place &at, const features &f, real (&h)[CHANNELS][STATE], line *out, const line *dy,
+                    line *dC)
 {
 #pragma unroll 1
     for (int column = OWN * at.warp; column < OWN * (at.warp + 1); column += 4) {
@@ -285,10 +295,12 @@ template <walk WHAT> INLINE void walk_on(const place &at, const features &f, rea
     }
 }
 
-// Back through the warp's columns from adjoint g of the state after them.  SLOPES_TOO: out holds H C and becomes dw, dB takes
-// the place of B, and dlog: (INNER) receives each channel's share of dlog a; `last`: <g, H> of the lane's channels.
+// Back through the warp's columns from adjoint g of the state after them.  SLOPES_TOO: out holds H C and
+// becomes dw, dB takes the place of B, and dlog: (INNER) receives each channel's share of dlog a; `last`: <g,
+// H> of the lane's channels.
 template <walk WHAT>
-INLINE void walk_back(const place &at, const features &f, real (&g)[CHANNELS][STATE], const line *dy, line *out, line *dlog, real (&last)[CHANNELS])
+INLINE void walk_back(const place &at, const features &f, real (&g)[CHANNELS][STATE], const line *dy,
+                      line *out, line *dlog, real (&last)[CHANNELS])
 {
 #pragma unroll 1
     for (int column = OWN * at.warp + OWN - 4; column >= OWN * at.warp; column -= 4) {
@@ -363,8 +375,8 @@ INLINE void find_passed(const place &at, const features &f, real (*passed)[HEADS
     }
 }
 
-// From what each warp's columns add to the state that enters them; returns what leaves the chunk.  own: (WARPS, STATES) at
-// this number of it; forward: warp 0 is first.
+// From what each warp's columns add to the state that enters them; returns what leaves the chunk.  own:
+// (WARPS, STATES) at this number of it; forward: warp 0 is first.
 INLINE real enter_columns(const real (*passed)[HEADS], real *own, int element, real state, bool forward)
 {
     const int head = head_of_state(element);
@@ -378,7 +390,8 @@ INLINE real enter_columns(const real (*passed)[HEADS], real *own, int element, r
     return state;
 }
 
-// A thread's share of the numbers of a chunk's state, on their way from global memory while something else is done.
+// A thread's share of the numbers of a chunk's state, on their way from global memory while something else is
+// done.
 struct state_share {
     real a[(STATES + THREADS - 1) / THREADS];
 };

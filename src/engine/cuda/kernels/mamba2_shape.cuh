@@ -1,10 +1,13 @@
-// mamba2_shape.cuh - sizes of a Mamba-2 (SPEC 1, model/mamba2.h) at compile time, its weights, and how a block divides time.
+// mamba2_shape.cuh - sizes of a Mamba-2 (SPEC 1, model/mamba2.h) at compile time, its weights, and how a
+// block divides time.
 //
-// Macros from the host: REAL_BITS; M (the width D), N, L, K (SPEC 1); COLUMNS (64 or 32: steps that a block has in shared
-// memory, with the halo); ROOM (bytes of shared memory that a block may have); LEARN_THREADS (learn.cuh).
+// Macros from the host: REAL_BITS; M (the width D), N, L, K (SPEC 1); COLUMNS (64 or 32: steps that a block
+// has in shared memory, with the halo); ROOM (bytes of shared memory that a block may have); LEARN_THREADS
+// (learn.cuh).
 //
-// Time is cut into chunks of STEPS steps.  A block lays one out as rows of COLUMNS columns: a row per feature, a column per
-// step, led by HALO steps of the chunk before, which the convolution sees.  Step t takes x_t in and predicts x_{t+1}.
+// Time is cut into chunks of STEPS steps.  A block lays one out as rows of COLUMNS columns: a row per
+// feature, a column per step, led by HALO steps of the chunk before, which the convolution sees.  Step t
+// takes x_t in and predicts x_{t+1}.
 #ifndef ANT_MAMBA2_SHAPE_CUH
 #define ANT_MAMBA2_SHAPE_CUH
 
@@ -19,12 +22,12 @@
 
 #define HALO     4
 #define STEPS    (COLUMNS - HALO)
-#define OWN      8                       // columns that one warp owns where columns are apart
+#define OWN      8 // columns that one warp owns where columns are apart
 #define WARPS    (COLUMNS / OWN)
 #define THREADS  (32 * WARPS)
-#define STRIDE   (COLUMNS + 4)           // of rows: neighbouring rows begin in different banks
-#define PER_LANE (COLUMNS / 32)          // columns of a lane where rows are apart
-#define CHANNELS ((INNER + 31) / 32)     // channels of a lane in the recurrence
+#define STRIDE   (COLUMNS + 4)       // of rows: neighbouring rows begin in different banks
+#define PER_LANE (COLUMNS / 32)      // columns of a lane where rows are apart
+#define CHANNELS ((INNER + 31) / 32) // channels of a lane in the recurrence
 
 typedef real line[STRIDE]; // a row
 
@@ -50,53 +53,54 @@ typedef real line[STRIDE]; // a row
 #define THETA_out_b    (THETA_out_W + N * M)
 #define TOTAL          (THETA_out_b + N)
 
-// The same as the kernels read them: large matrices as rows of M, every part at a multiple of 4.  First what the features
-// need, then the rest.
+// The same as the kernels read them: large matrices as rows of M, every part at a multiple of 4.  First what
+// the features need, then the rest.
 #define FOURS(count)  (((count) + 3) / 4 * 4)
-#define PACK_proj_in  0                                  // (PROJ, M)
-#define PACK_conv_W   (PACK_proj_in + PROJ * M)          // (CONV, TAPS)
+#define PACK_proj_in  0                         // (PROJ, M)
+#define PACK_conv_W   (PACK_proj_in + PROJ * M) // (CONV, TAPS)
 #define PACK_conv_b   (PACK_conv_W + CONV * TAPS)
-#define PACK_in_W     (PACK_conv_b + CONV)               // (M, N)
-#define PACK_C        (PACK_in_W + FOURS(M * N))         // (M, K)
+#define PACK_in_W     (PACK_conv_b + CONV)       // (M, N)
+#define PACK_C        (PACK_in_W + FOURS(M * N)) // (M, K)
 #define PACK_in_b     (PACK_C + FOURS(M * K))
 #define PACK_ln_w     (PACK_in_b + M)
 #define PACK_ln_b     (PACK_ln_w + M)
 #define PACK_dt_bias  (PACK_ln_b + M)
-#define PACK_A        (PACK_dt_bias + HEADS)             // -exp(A_log)
+#define PACK_A        (PACK_dt_bias + HEADS) // -exp(A_log)
 #define PACK_skip     (PACK_A + HEADS)
 #define PACK_FEATURES (PACK_skip + HEADS)
-#define PACK_proj_out PACK_FEATURES                      // transposed: (INNER, M)
+#define PACK_proj_out PACK_FEATURES // transposed: (INNER, M)
 #define PACK_norm_w   (PACK_proj_out + INNER * M)
-#define PACK_W1       (PACK_norm_w + INNER)              // (L, M)
-#define PACK_W2       (PACK_W1 + L * M)                  // transposed: (L, M)
+#define PACK_W1       (PACK_norm_w + INNER) // (L, M)
+#define PACK_W2       (PACK_W1 + L * M)     // transposed: (L, M)
 #define PACK_b1       (PACK_W2 + L * M)
 #define PACK_b2       (PACK_b1 + FOURS(L))
-#define PACK_out_W    (PACK_b2 + M)                      // (N, M)
+#define PACK_out_W    (PACK_b2 + M) // (N, M)
 #define PACK_out_b    (PACK_out_W + N * M)
 #define PACK          (PACK_out_b + FOURS(N))
 
 // What `cross` leaves to `leave` of every chunk: rows of COLUMNS.
-#define SLOPE_dy   0               // (INNER)
-#define SLOPE_gate INNER           // (INNER): of the gate's rows of q
-#define SLOPE_dv   (2 * INNER)     // (M)
+#define SLOPE_dy   0           // (INNER)
+#define SLOPE_gate INNER       // (INNER): of the gate's rows of q
+#define SLOPE_dv   (2 * INNER) // (M)
 #define SLOPES     (2 * INNER + M)
 
-struct mamba2_problem { // mirrored in mamba2.c
+struct mamba2_problem { // mirrored in mamba2_pass.c
     int T, batch, warmup, replicas;
-    int chunks; // of one sequence
-    int blocks; // of one replica
-    double weight; // 2 / (N (T - T_w) batch): dloss / dxhat = weight (xhat - x)
-    const real *x, *s;      // (replicas, batch, T+1, N), (replicas, batch, T, K)
-    const real *weights;    // (replicas, PACK)
-    real *states;           // (replicas, batch, chunks, STATES): what a chunk adds to the state, then the state that enters it
-    real *adjoints;         // the same of the way back: the adjoint of the state that leaves it
-    real *decays;           // (replicas, batch, chunks, HEADS)
-    real *slopes;           // (replicas, batch, chunks, SLOPES, COLUMNS)
-    real *v;                // (replicas, batch, T+1, M): row t + 1 belongs to step t
-    real *partial;          // (replicas, blocks, TOTAL): gradients
-    double *squares;        // (replicas, blocks)
-    real *raw;              // (replicas, TOTAL): the gradient
-    double *facts;          // (replicas, FACTS)
+    int chunks;          // of one sequence
+    int blocks;          // of one replica
+    double weight;       // 2 / (N (T - T_w) batch): dloss / dxhat = weight (xhat - x)
+    const real *x, *s;   // (replicas, batch, T+1, N), (replicas, batch, T, K)
+    const real *weights; // (replicas, PACK)
+    real *states;    // (replicas, batch, chunks, STATES): what a chunk adds to the state, then the state that
+                     // enters it
+    real *adjoints;  // the same of the way back: the adjoint of the state that leaves it
+    real *decays;    // (replicas, batch, chunks, HEADS)
+    real *slopes;    // (replicas, batch, chunks, SLOPES, COLUMNS)
+    real *v;         // (replicas, batch, T+1, M): row t + 1 belongs to step t
+    real *partial;   // (replicas, blocks, TOTAL): gradients
+    double *squares; // (replicas, blocks)
+    real *raw;       // (replicas, TOTAL): the gradient
+    double *facts;   // (replicas, FACTS)
 };
 
 // Where the numbers of H lie: H of channel i and state k.
@@ -138,8 +142,8 @@ INLINE bool owns(const mamba2_problem &p, const place &at, int column)
     return column >= HALO && at.first + column < p.T;
 }
 
-// Where columns are apart, a thread has rows row_of_part(0), row_of_part(1), ... of its column: four threads then reach four
-// different groups of banks.
+// Where columns are apart, a thread has rows row_of_part(0), row_of_part(1), ... of its column: four threads
+// then reach four different groups of banks.
 INLINE int row_of_part(const place &at, int i)
 {
     return i / 2 * 8 + 2 * at.part + i % 2;
@@ -154,17 +158,47 @@ INLINE real column_sum(real a)
 }
 
 #if REAL_BITS == 64
-INLINE real exp_of(real x) { return exp(x); }
-INLINE real expm1_of(real x) { return expm1(x); }
-INLINE real log1p_of(real x) { return log1p(x); }
-INLINE real root_of(real x) { return sqrt(x); }
-INLINE real inverse_of(real x) { return 1 / x; }
+INLINE real exp_of(real x)
+{
+    return exp(x);
+}
+INLINE real expm1_of(real x)
+{
+    return expm1(x);
+}
+INLINE real log1p_of(real x)
+{
+    return log1p(x);
+}
+INLINE real root_of(real x)
+{
+    return sqrt(x);
+}
+INLINE real inverse_of(real x)
+{
+    return 1 / x;
+}
 #else
-INLINE real exp_of(real x) { return expf(x); }
-INLINE real expm1_of(real x) { return expm1f(x); }
-INLINE real log1p_of(real x) { return log1pf(x); }
-INLINE real root_of(real x) { return sqrtf(x); }
-INLINE real inverse_of(real x) { return __fdividef(1, x); } // to 2 units in the last place, without a branch; infinity gives 0
+INLINE real exp_of(real x)
+{
+    return expf(x);
+}
+INLINE real expm1_of(real x)
+{
+    return expm1f(x);
+}
+INLINE real log1p_of(real x)
+{
+    return log1pf(x);
+}
+INLINE real root_of(real x)
+{
+    return sqrtf(x);
+}
+INLINE real inverse_of(real x)
+{
+    return __fdividef(1, x);
+} // to 2 units in the last place, without a branch; infinity gives 0
 #endif
 
 INLINE real sigmoid(real x)

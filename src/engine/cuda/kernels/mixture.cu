@@ -2,9 +2,9 @@
 //
 // With coordinates centred on the orbit and scaled by sqrt(log2(e) / variance), a kernel is 2^t with
 //     t = -|x - y|^2 / 2 = (x . y - |y|^2 / 2) - |x|^2 / 2.
-// near_sums does that in float, as a matrix product of samples and points whose entries go through 2^t and are
-// summed at once; nothing of size samples x points is ever stored.  far_sums takes the few samples for which this
-// loses digits or underflows, in double, from differences, relative to the nearest point.
+// near_sums does that in float, as a matrix product of samples and points whose entries go through 2^t and
+// are summed at once; nothing of size samples x points is ever stored.  far_sums takes the few samples for
+// which this loses digits or underflows, in double, from differences, relative to the nearest point.
 //
 // D: dimension of the points.
 // variant: -DD=1
@@ -49,9 +49,9 @@ static __device__ __forceinline__ void add_exactly(float &high, float &low, floa
     high = sum;
 }
 
-// points: (tiles, ROWS, TILE): row 0 holds -|y|^2/2; samples: (gridDim.x, ROWS, TILE): row 0 holds the exponent to
-// be subtracted; sums: (gridDim.x TILE): sum over the points of 2^(x . y - |y|^2/2 - shift).
-// A sample's sum depends on nothing but that sample, the points and their order.
+// points: (tiles, ROWS, TILE): row 0 holds -|y|^2/2; samples: (gridDim.x, ROWS, TILE): row 0 holds the
+// exponent to be subtracted; sums: (gridDim.x TILE): sum over the points of 2^(x . y - |y|^2/2 - shift). A
+// sample's sum depends on nothing but that sample, the points and their order.
 extern "C" __global__ void __launch_bounds__(THREADS, 2)
     near_sums(const float *points, unsigned tiles, const float *samples, double *sums)
 {
@@ -62,8 +62,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
     __shared__ double other_half[TILE];
 
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const int point = warp % 2 * 64 + lane % 8 * 4;    // this thread's: point .. +3 and point + 32 .. +35
-    const int sample = warp / 2 * 32 + lane / 8 * 4;   // sample .. +3 and sample + 16 .. +19
+    const int point = warp % 2 * 64 + lane % 8 * 4;  // this thread's: point .. +3 and point + 32 .. +35
+    const int sample = warp / 2 * 32 + lane / 8 * 4; // sample .. +3 and sample + 16 .. +19
     const float *own = samples + (size_t)blockIdx.x * ROWS * TILE;
     const unsigned stages = tiles * CHUNKS;
     float acc[8][8], high[8], low[8];
@@ -155,8 +155,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
 #define FAR_THREADS 128
 #define FAR_POINTS  (D <= 64 ? 64 : D <= 4096 ? 4096 / D : 1) // of a tile in shared memory
 
-// In double: least = min_t q_t and sum = sum_t 2^(least - q_t), q_t = |x - y_t|^2 / 2, over the points of segment
-// blockIdx.y.  points: (length, D); samples: (D, count); least, sums: (gridDim.y, count).
+// In double: least = min_t q_t and sum = sum_t 2^(least - q_t), q_t = |x - y_t|^2 / 2, over the points of
+// segment blockIdx.y.  points: (length, D); samples: (D, count); least, sums: (gridDim.y, count).
 extern "C" __global__ void __launch_bounds__(FAR_THREADS)
     far_sums(const double *points, unsigned length, const double *samples, unsigned count, double *least,
              double *sums)

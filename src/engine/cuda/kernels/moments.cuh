@@ -1,5 +1,5 @@
-// moments.cuh - what is found per moment, before and after the passes over a stretch: the teacher, the errors.  A lane has a step of the
-// stretch.
+// moments.cuh - what is found per moment, before and after the passes over a stretch: the teacher, the
+// errors.  A lane has a step of the stretch.
 #ifndef ANT_MOMENTS_CUH
 #define ANT_MOMENTS_CUH
 
@@ -44,8 +44,9 @@ INLINE real predict(const worker &me, int n, const real *z)
     return even + odd;
 }
 
-// e_t = x_t - B z_t, the squares, and the direct part of the adjoint, -weight B^T e_t; t = first+1 .. last.  The latter stands with moment t - 1: with t it would
-// overwrite the teacher of the stretch after this one, which may belong to another block and be under way.
+// e_t = x_t - B z_t, the squares, and the direct part of the adjoint, -weight B^T e_t; t = first+1 .. last.
+// The latter stands with moment t - 1: with t it would overwrite the teacher of the stretch after this one,
+// which may belong to another block and be under way.
 INLINE double find_errors(const solve_problem &p, const worker &me, const stretch &here, size_t sequence)
 {
     const size_t base = sequence * (p.T + 1);

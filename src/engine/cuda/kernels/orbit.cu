@@ -5,8 +5,8 @@
 // E is there for the LSSM, which runs as a shPLRNN (model/lssm.c).
 //
 // M, N, L, K: latent, observed, hidden and input dimension; THREADS, COUNT: orbit.cuh; CLIPPED: 1 for
-// W [phi(V z + b) - phi(V z)]; DRIVEN: 1 when there is E; PARTS: threads that share one latent unit's sum over the hidden
-// ones, a power of two up to 32.
+// W [phi(V z + b) - phi(V z)]; DRIVEN: 1 when there is E; PARTS: threads that share one latent unit's sum
+// over the hidden ones, a power of two up to 32.
 // variant: -DM=3 -DN=3 -DL=8 -DK=2 -DTHREADS=32 -DCOUNT=0 -DCLIPPED=1 -DDRIVEN=0 -DPARTS=8
 // variant: -DM=3 -DN=3 -DL=8 -DK=2 -DTHREADS=32 -DCOUNT=3 -DCLIPPED=1 -DDRIVEN=0 -DPARTS=8
 // variant: -DM=10 -DN=6 -DL=128 -DK=0 -DTHREADS=128 -DCOUNT=0 -DCLIPPED=0 -DDRIVEN=0 -DPARTS=8

@@ -1,36 +1,37 @@
-// orbit.cuh - free runs of a model in double, one block per orbit, and tangent vectors along one: what all kinds share.
+// orbit.cuh - free runs of a model in double, one block per orbit, and tangent vectors along one: what all
+// kinds share.
 //
 // A kind's source (orbit.cu, mamba2_orbit.cu) includes this after it has defined
 //
 //     NUMBERS             numbers of the recurrent state, as in model/runner.h
 //     struct parameters   as its host file packs them
-//     struct room         what a block keeps in shared memory, doubles only; `state` (NUMBERS) is the recurrent state
-//     force(p, r, x)      the state takes a row of data in: warm-up (SPEC 2).  x: (N)
-//     step(p, r, s)       a free step of the state.  s: (K)
-//     observe(p, r, n)    observation n of the state, by one thread
-//     WORK                doubles that `push` needs besides
-//     push(p, r, work, vectors)   the tangent vectors through the Jacobian of the step just taken: those of warp w are
+//     struct room         what a block keeps in shared memory, doubles only; `state` (NUMBERS) is the
+//     recurrent state force(p, r, x)      the state takes a row of data in: warm-up (SPEC 2).  x: (N) step(p,
+//     r, s)       a free step of the state.  s: (K) observe(p, r, n)    observation n of the state, by one
+//     thread WORK                doubles that `push` needs besides push(p, r, work, vectors)   the tangent
+//     vectors through the Jacobian of the step just taken: those of warp w are
 //                         w, w + WARPS, ...  vectors: (COUNT, NUMBERS), in place
 //
 // All threads of a block call these; after force and step each of them may read what they left.
 //
-// Macros from the host: N, K: observed variables and inputs; THREADS: of a block; COUNT: tangent vectors; 0: a program for
-// orbits.
+// Macros from the host: N, K: observed variables and inputs; THREADS: of a block; COUNT: tangent vectors; 0:
+// a program for orbits.
 #ifndef ANT_ORBIT_CUH
 #define ANT_ORBIT_CUH
 
 // For the host: bytes of the parameters, of the room, and of the work.
-extern "C" __device__ const int orbit_facts[] = {(int)sizeof(parameters), (int)sizeof(room), (int)((WORK) * sizeof(double))};
+extern "C" __device__ const int orbit_facts[] = {(int)sizeof(parameters), (int)sizeof(room),
+                                                 (int)((WORK) * sizeof(double))};
 
 #if COUNT == 0
 
 // Orbit blockIdx.x: `rows` rows of warm-up, or from its state when rows is 0, then `steps` free steps.
 // x: (orbits, rows, N); s: (orbits, rows + steps, K); from: (orbits, NUMBERS); xhat: (orbits, steps, N);
-// states: (orbits, steps, width), the first numbers of each, or NULL; last: (orbits, NUMBERS); finite: (orbits), the steps before
-// the first whose state is not finite.  from and last may be the same.
+// states: (orbits, steps, width), the first numbers of each, or NULL; last: (orbits, NUMBERS); finite:
+// (orbits), the steps before the first whose state is not finite.  from and last may be the same.
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
-    orbits(const parameters *__restrict__ p, unsigned rows, unsigned steps, unsigned width, const double *x, const double *s,
-           const double *from, double *xhat, double *states, double *last, unsigned *finite)
+    orbits(const parameters *__restrict__ p, unsigned rows, unsigned steps, unsigned width, const double *x,
+           const double *s, const double *from, double *xhat, double *states, double *last, unsigned *finite)
 {
     DYNAMIC_BYTES;
     __shared__ unsigned good;
@@ -77,7 +78,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
 
 // Where a walk along the orbit stands, kept between launches.
 struct walk {
-    unsigned done, pending, events, bad; // steps; since the last QR; logs written; first step that diverged, or 0
+    unsigned done, pending, events,
+        bad; // steps; since the last QR; logs written; first step that diverged, or 0
 };
 
 // Whether the state is beyond the limit, or not finite; the same for all threads.
@@ -91,12 +93,14 @@ static __device__ bool diverged(const parameters *__restrict__ p, const room &r,
     return __syncthreads_or(bad) != 0;
 }
 
-// `steps` more steps of an orbit with its tangent vectors.  One block.  state: (NUMBERS); vectors: (COUNT, NUMBERS), both updated;
-// s: (steps, K), of these steps; logs: (events after the transient, COUNT).  near: shared memory has room for the vectors;
-// work: WORK doubles, or NULL: shared memory has room for them, too.  Steps are counted from the start of the transient.
+// `steps` more steps of an orbit with its tangent vectors.  One block.  state: (NUMBERS); vectors: (COUNT,
+// NUMBERS), both updated; s: (steps, K), of these steps; logs: (events after the transient, COUNT).  near:
+// shared memory has room for the vectors; work: WORK doubles, or NULL: shared memory has room for them, too.
+// Steps are counted from the start of the transient.
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
-    tangents(const parameters *__restrict__ p, unsigned steps, unsigned transient, unsigned all, unsigned interval, double limit,
-             const double *s, double *state, double *vectors, unsigned near, double *work, double *logs, walk *place)
+    tangents(const parameters *__restrict__ p, unsigned steps, unsigned transient, unsigned all,
+             unsigned interval, double limit, const double *s, double *state, double *vectors, unsigned near,
+             double *work, double *logs, walk *place)
 {
     DYNAMIC_BYTES;
     __shared__ double reflector[COUNT][2];

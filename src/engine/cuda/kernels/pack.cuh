@@ -101,7 +101,8 @@ INLINE void pack_pulled(const real *theta, const double *product, double alpha, 
 INLINE void make_weights(const learn_problem &p, int replica, learn_memory &memory)
 {
     const real *theta = near_theta(p, replica, memory);
-    double *pinv = find_work(p, replica, memory), *work = pinv + M * N, *kept = p.kept + (size_t)replica * KEPT;
+    double *pinv = find_work(p, replica, memory), *work = pinv + M * N,
+           *kept = p.kept + (size_t)replica * KEPT;
     real *pack = p.weights + (size_t)replica * PACK;
     if (on_side())
         find_pinv(theta + THETA_B, p.singular, work, memory, pinv);

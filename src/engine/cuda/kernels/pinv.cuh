@@ -1,9 +1,10 @@
 // pinv.cuh - the pseudo-inverse of B (N, M) and its singular values, in double, by one block.
 //
-// Where B is well-conditioned, B+ = B^T (B B^T)^-1 (or (B^T B)^-1 B^T), corrected once by X <- X (2 - B X), which
-// squares the residual; the residual itself decides whether that is good enough.  Otherwise, and where the singular
-// values are wanted, by one-sided Jacobi rotations, whose small singular values are as good as the large ones
-// (Demmel and Veselic 1992).  Those below max(M, N) eps sigma_1 count as zero, as in model/svd.c.
+// Where B is well-conditioned, B+ = B^T (B B^T)^-1 (or (B^T B)^-1 B^T), corrected once by X <- X (2 - B X),
+// which squares the residual; the residual itself decides whether that is good enough.  Otherwise, and where
+// the singular values are wanted, by one-sided Jacobi rotations, whose small singular values are as good as
+// the large ones (Demmel and Veselic 1992).  Those below max(M, N) eps sigma_1 count as zero, as in
+// model/svd.c.
 #ifndef ANT_PINV_CUH
 #define ANT_PINV_CUH
 
@@ -13,7 +14,8 @@
 #define SWEEPS     30
 #define RESIDUAL   1e-8 // of the direct inverse; squared by the correction
 
-// A matrix with its rows along the smaller side, (SMALL, TALL): where (s, t) is in B (N, M), and in B+ (M, N).
+// A matrix with its rows along the smaller side, (SMALL, TALL): where (s, t) is in B (N, M), and in B+ (M,
+// N).
 static __device__ constexpr int at_B(int s, int t)
 {
     return N <= M ? s * M + t : t * M + s;
@@ -43,7 +45,8 @@ INLINE pinv_work pinv_place(double *work)
     return w;
 }
 
-// The inverse of w.square, symmetric and positive: Gauss and Jordan without pivots, from one of w.square and w.other to the other.
+// The inverse of w.square, symmetric and positive: Gauss and Jordan without pivots, from one of w.square and
+// w.other to the other.
 INLINE void invert(pinv_work &w)
 {
 #pragma unroll 1
@@ -97,7 +100,8 @@ INLINE void pinv_direct(pinv_work w, learn_memory &memory, double *pinv)
 INLINE bool rotate(const pinv_work &w, int a, int b)
 {
     const int lane = threadIdx.x % 32;
-    double *x = w.tall + a * TALL, *y = w.tall + b * TALL, *u = w.square + a * SMALL, *v = w.square + b * SMALL;
+    double *x = w.tall + a * TALL, *y = w.tall + b * TALL, *u = w.square + a * SMALL,
+           *v = w.square + b * SMALL;
     double xx = 0, yy = 0, xy = 0;
     for (int i = lane; i < TALL; i += 32) {
         xx += x[i] * x[i];
@@ -126,7 +130,8 @@ INLINE bool rotate(const pinv_work &w, int a, int b)
     return true;
 }
 
-// All pairs of columns once, disjoint ones at the same time: a tournament of `players`, one of whom may be absent.
+// All pairs of columns once, disjoint ones at the same time: a tournament of `players`, one of whom may be
+// absent.
 INLINE void sweep(const pinv_work &w, learn_memory &memory)
 {
     constexpr int players = SMALL + SMALL % 2;
@@ -143,7 +148,8 @@ INLINE void sweep(const pinv_work &w, learn_memory &memory)
     }
 }
 
-// B = sum sigma_k u_k v_k^T: w.tall holds sigma_k u_k (or v_k, for M >= N), w.square the other side, w.line sigma.
+// B = sum sigma_k u_k v_k^T: w.tall holds sigma_k u_k (or v_k, for M >= N), w.square the other side, w.line
+// sigma.
 INLINE void jacobi(const pinv_work &w, learn_memory &memory)
 {
 #pragma unroll 1
@@ -174,7 +180,8 @@ INLINE void jacobi(const pinv_work &w, learn_memory &memory)
 // u_k v_k^T at (n, m), times sigma_k.
 INLINE double outer(const pinv_work &w, int k, int n, int m)
 {
-    return N <= M ? w.square[k * SMALL + n] * w.tall[k * TALL + m] : w.tall[k * TALL + n] * w.square[k * SMALL + m];
+    return N <= M ? w.square[k * SMALL + n] * w.tall[k * TALL + m]
+                  : w.tall[k * TALL + n] * w.square[k * SMALL + m];
 }
 
 INLINE void pinv_by_values(const pinv_work &w, double *pinv)

@@ -1,20 +1,24 @@
-// products.cuh - the weights of a shPLRNN as a warp sees them, and its two products: towards hidden units, towards latent rows.
+// products.cuh - the weights of a shPLRNN as a warp sees them, and its two products: towards hidden units,
+// towards latent rows.
 //
-// A product towards hidden units gives lane l the units u * 32 + l.  A product towards latent rows, with weights in registers, exchanges sums between lanes
-// until each row has an owner (row_owners).  Otherwise lane l has row l % ROW_LANES and a share of the units, so that PARTS lanes add up to a
-// row; for M > 32 it has the rows l + 32 k.
+// A product towards hidden units gives lane l the units u * 32 + l.  A product towards latent rows, with
+// weights in registers, exchanges sums between lanes until each row has an owner (row_owners).  Otherwise
+// lane l has row l % ROW_LANES and a share of the units, so that PARTS lanes add up to a row; for M > 32 it
+// has the rows l + 32 k.
 #ifndef ANT_PRODUCTS_CUH
 #define ANT_PRODUCTS_CUH
 
 #include "shape.cuh"
 
-#define ROW_BLOCKS ((M + 31) / 32)    // latent rows of one lane
+#define ROW_BLOCKS ((M + 31) / 32)                                         // latent rows of one lane
 #define ROW_LANES  (M > 16 ? 32 : M > 10 ? 16 : M > 8 ? M : M > 4 ? 8 : 4) // lane l has row l % ROW_LANES
-#define PARTS      (32 / ROW_LANES)                                      // lanes that share a row
-#define PART_QUADS ((LP / 4 + PARTS - 1) / PARTS)                        // hidden units of a share, in fours
-#define SHARED_UNITS (M <= 32 ? 4 * PARTS * PART_QUADS : LP)             // hidden units that the shares cover; those beyond LP are zero
+#define PARTS      (32 / ROW_LANES)                                        // lanes that share a row
+#define PART_QUADS ((LP / 4 + PARTS - 1) / PARTS) // hidden units of a share, in fours
+#define SHARED_UNITS                                                                                         \
+    (M <= 32 ? 4 * PARTS * PART_QUADS : LP) // hidden units that the shares cover; those beyond LP are zero
 
-// What every step reads is copied into shared memory: V and W, B+ B where a lane has one row, and with border matrices everything.
+// What every step reads is copied into shared memory: V and W, B+ B where a lane has one row, and with border
+// matrices everything.
 #define STAGE_COUNT (NEWTON ? PACK : M <= 32 ? PACK_V1 : PACK_b)
 // What else a block has takes three eighths of its room or more.
 #define STAGED_PACK (STAGE_COUNT * (REAL_BITS / 8) <= ROOM / 8 * 5)
@@ -61,9 +65,10 @@ INLINE void take_unit_weights(unit_weights &to, const real *quads, int lane)
 
 // ---- sums over all lanes, a row for each -----------------------------------------------------------------
 //
-// Every lane has a share of each of M rows.  In each of five exchanges a lane keeps half of the rows that it has and hands the other half to
-// its partner; a row that is left over when their number is odd goes both ways.  So M + 4 numbers are exchanged at most, where sums
-// of all rows on all lanes would take 5 M.  Lanes hold rows in orders of their own, so that what they keep is at the same place.
+// Every lane has a share of each of M rows.  In each of five exchanges a lane keeps half of the rows that it
+// has and hands the other half to its partner; a row that is left over when their number is odd goes both
+// ways.  So M + 4 numbers are exchanged at most, where sums of all rows on all lanes would take 5 M.  Lanes
+// hold rows in orders of their own, so that what they keep is at the same place.
 
 // The row at place i of a lane.
 template <int STAGE, int COUNT> INLINE int row_at(int lane, int i)
@@ -73,7 +78,9 @@ template <int STAGE, int COUNT> INLINE int row_at(int lane, int i)
     } else {
         constexpr int half = COUNT / 2;
         const int upper = lane >> (4 - STAGE) & 1;
-        return i == 2 * half ? i : i < half ? upper * half + row_at<STAGE + 1, half>(lane, i) : (1 - upper) * half + row_at<STAGE + 1, half>(lane, i - half);
+        return i == 2 * half ? i
+               : i < half    ? upper * half + row_at<STAGE + 1, half>(lane, i)
+                             : (1 - upper) * half + row_at<STAGE + 1, half>(lane, i - half);
     }
 }
 
@@ -113,7 +120,8 @@ static __device__ constexpr row_owners find_owners()
         count[k + 1] = count[k] / 2;
         odd[k + 1] = odd[k] + count[k] % 2;
     }
-    for (int k = 5; k >= 0; k--) // a row left over at stage k is the same on the 2^(5-k) lanes that agree in the bits before
+    for (int k = 5; k >= 0;
+         k--) // a row left over at stage k is the same on the 2^(5-k) lanes that agree in the bits before
         for (int bits = 0; bits < 1 << k && count[k] % 2 == 1; bits++) {
             int row = k < 5 ? count[k] - 1 : 0, lane = bits << (5 - k);
             for (int i = 0; i < k; i++)
@@ -235,7 +243,8 @@ INLINE real to_row(const row_weights &weights, const real (&units)[UNITS], int k
     return sum;
 }
 #else
-// sum[k] = row of (matrix times units), valid on the lanes that own rows.  units: (SHARED_UNITS) in shared memory.
+// sum[k] = row of (matrix times units), valid on the lanes that own rows.  units: (SHARED_UNITS) in shared
+// memory.
 INLINE void to_rows(const row_weights &weights, const real *units, int lane, real (&sum)[ROW_BLOCKS])
 {
 #if M <= 32
@@ -243,7 +252,9 @@ INLINE void to_rows(const row_weights &weights, const real *units, int lane, rea
     real4 chain = {0, 0, 0, 0}; // four short sums instead of a long one
 #pragma unroll(M > 16 ? 8 : PART_QUADS) // all of a large model gains nothing, and the compiler takes long
     for (int q = 0; q < PART_QUADS; q++) {
-        const real4 w = (LP / 4) % PARTS == 0 || first + q < LP / 4 ? load4(weights.quads + 4 * ((first + q) * MP + lane % ROW_LANES % MP)) : real4{0, 0, 0, 0};
+        const real4 w = (LP / 4) % PARTS == 0 || first + q < LP / 4
+                            ? load4(weights.quads + 4 * ((first + q) * MP + lane % ROW_LANES % MP))
+                            : real4{0, 0, 0, 0};
         const real4 unit = load4(units + 4 * (first + q));
 #pragma unroll
         for (int k = 0; k < 4; k++)

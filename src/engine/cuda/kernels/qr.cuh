@@ -1,7 +1,7 @@
 // qr.cuh - rows of a matrix orthonormalised by Householder's reflections, by one block of WARPS warps.
 //
-// The rows lie in shared or global memory, one after the other: COUNT of NUMBERS numbers.  Row j belongs to warp j % WARPS
-// throughout, so only a reflection, which all read, needs a barrier.
+// The rows lie in shared or global memory, one after the other: COUNT of NUMBERS numbers.  Row j belongs to
+// warp j % WARPS throughout, so only a reflection, which all read, needs a barrier.
 #ifndef ANT_QR_CUH
 #define ANT_QR_CUH
 
@@ -45,8 +45,8 @@ static __device__ double square_from(const double *row, int k)
     return warp_sum(square);
 }
 
-// Every row becomes the reflection that takes what is left of it to one number, and the rows behind it are reflected.
-// reflector: v_k and tau of each; logs: log |R_kk|, or NULL.
+// Every row becomes the reflection that takes what is left of it to one number, and the rows behind it are
+// reflected. reflector: v_k and tau of each; logs: log |R_kk|, or NULL.
 static __device__ void triangulate(double *rows, double (*reflector)[2], double *logs)
 {
     for (int k = 0; k < COUNT; k++) {
@@ -58,7 +58,7 @@ static __device__ void triangulate(double *rows, double (*reflector)[2], double 
         }
         const double length = sqrt(square);
         const double head = row[k] > 0.0 ? -length : length;
-        const double v_k = row[k] - head; // adds in magnitude: no cancellation
+        const double v_k = row[k] - head;                            // adds in magnitude: no cancellation
         const double twice = 2.0 * length * (length + fabs(row[k])); // |v|^2
         const double tau = twice > 0.0 ? 2.0 / twice : 0.0;
         if (threadIdx.x == 0) {
@@ -74,7 +74,8 @@ static __device__ void triangulate(double *rows, double (*reflector)[2], double 
     }
 }
 
-// Row j of Q is H_0 ... H_j e_j: the last reflection first, each takes the rows behind it along and then makes room for its own.
+// Row j of Q is H_0 ... H_j e_j: the last reflection first, each takes the rows behind it along and then
+// makes room for its own.
 static __device__ void unfold(double *rows, double (*reflector)[2])
 {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;

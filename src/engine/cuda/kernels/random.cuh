@@ -1,5 +1,5 @@
-// random.cuh - Philox4x32-10 streams, word for word those of base/random.h: a stream is named by (seed, replica,
-// update, purpose), its block i holds two 64-bit numbers.
+// random.cuh - Philox4x32-10 streams, word for word those of base/random.h: a stream is named by (seed,
+// replica, update, purpose), its block i holds two 64-bit numbers.
 #ifndef ANT_RANDOM_CUH
 #define ANT_RANDOM_CUH
 
@@ -7,8 +7,8 @@ struct philox_block {
     unsigned word[4];
 };
 
-__device__ __forceinline__ philox_block philox4x32_10(unsigned c0, unsigned c1, unsigned c2, unsigned c3, unsigned k0,
-                                                      unsigned k1)
+__device__ __forceinline__ philox_block philox4x32_10(unsigned c0, unsigned c1, unsigned c2, unsigned c3,
+                                                      unsigned k0, unsigned k1)
 {
 #pragma unroll
     for (int round = 0; round < 10; round++) {
@@ -25,11 +25,12 @@ __device__ __forceinline__ philox_block philox4x32_10(unsigned c0, unsigned c1, 
 }
 
 // Block `block` of the stream.
-__device__ __forceinline__ philox_block stream_block(unsigned long long seed, unsigned replica, unsigned update,
-                                                     unsigned purpose, unsigned long long block)
+__device__ __forceinline__ philox_block stream_block(unsigned long long seed, unsigned replica,
+                                                     unsigned update, unsigned purpose,
+                                                     unsigned long long block)
 {
-    return philox4x32_10((unsigned)block, update, replica << 8 | purpose, (unsigned)(block >> 32), (unsigned)seed,
-                         (unsigned)(seed >> 32));
+    return philox4x32_10((unsigned)block, update, replica << 8 | purpose, (unsigned)(block >> 32),
+                         (unsigned)seed, (unsigned)(seed >> 32));
 }
 
 // The 64-bit number `which` (0 or 1) of a block.

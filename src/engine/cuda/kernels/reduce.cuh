@@ -4,9 +4,11 @@
 
 #include "common.cuh"
 
-// The sum of column `column` of from (rows, columns), by a block of WARPS_USED warps: every lane has a column of its own, and
-// rows are dealt out to the warps.  Valid on warp 0.  scratch: (WARPS_USED, 32) in shared memory.
-template <int WARPS_USED> INLINE double sum_column(const real *from, int rows, int columns, int column, double (*scratch)[32])
+// The sum of column `column` of from (rows, columns), by a block of WARPS_USED warps: every lane has a column
+// of its own, and rows are dealt out to the warps.  Valid on warp 0.  scratch: (WARPS_USED, 32) in shared
+// memory.
+template <int WARPS_USED>
+INLINE double sum_column(const real *from, int rows, int columns, int column, double (*scratch)[32])
 {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     double sum = 0;

@@ -36,7 +36,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
 
 // Every block adds its right neighbour's number of the round before to its own: wrong unless all blocks meet.
 // numbers: (2, gridDim.x), begun in row 0; the last round is in row rounds % 2.
-extern "C" __global__ void __launch_bounds__(BLOCK) meet(unsigned *barrier, unsigned *numbers, unsigned rounds)
+extern "C" __global__ void __launch_bounds__(BLOCK)
+    meet(unsigned *barrier, unsigned *numbers, unsigned rounds)
 {
     for (unsigned round = 0; round < rounds; round++) {
         const unsigned *from = numbers + round % 2 * gridDim.x;

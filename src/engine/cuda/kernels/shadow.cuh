@@ -1,4 +1,5 @@
-// shadow.cuh - the warps that carry X = dz_end / dz_start of other warps' stretches along, and the words by which they learn of steps.
+// shadow.cuh - the warps that carry X = dz_end / dz_start of other warps' stretches along, and the words by
+// which they learn of steps.
 #ifndef ANT_SHADOW_CUH
 #define ANT_SHADOW_CUH
 
@@ -38,11 +39,13 @@ INLINE void leave_trail(const worker &me, unsigned step, unsigned &limit, const 
     }
 }
 
-// A shadow looks at the words of several steps at once, a lane at one of them, or at some where a step has more words than there are lanes.
+// A shadow looks at the words of several steps at once, a lane at one of them, or at some where a step has
+// more words than there are lanes.
 #define WATCHED ((MASKS + TANGENT_LANES - 1) / TANGENT_LANES)
 #define AT_ONCE (WATCHED > 1 ? 1 : TANGENT_LANES / MASKS)
 
-// Look at this lane's words of the steps from `step` on.  Returns how many of them are there, of `left` that will come, for all groups of the warp.
+// Look at this lane's words of the steps from `step` on.  Returns how many of them are there, of `left` that
+// will come, for all groups of the warp.
 INLINE unsigned look_out(trail &behind, unsigned step, unsigned left, int lane, unsigned (&words)[WATCHED])
 {
     const int seat = lane % TANGENT_LANES, ahead = AT_ONCE > 1 ? seat / MASKS : 0;
@@ -56,7 +59,8 @@ INLINE unsigned look_out(trail &behind, unsigned step, unsigned left, int lane, 
             there = there && (unsigned)(word >> 32) == step + ahead;
         }
     }
-    const unsigned absent = ~__ballot_sync(ALL_LANES, there) >> (lane - seat) << (32 - TANGENT_LANES) >> (32 - TANGENT_LANES);
+    const unsigned absent =
+        ~__ballot_sync(ALL_LANES, there) >> (lane - seat) << (32 - TANGENT_LANES) >> (32 - TANGENT_LANES);
     const unsigned found = absent == 0 ? AT_ONCE : AT_ONCE > 1 ? ((unsigned)__ffs(absent) - 1) / MASKS : 0;
     return PER_SHADOW > 1 ? ~__reduce_max_sync(ALL_LANES, ~found) : found;
 }
@@ -68,12 +72,14 @@ INLINE void take_masks(const unsigned (&words)[WATCHED], unsigned j, int lane, u
 #pragma unroll
     for (int k = 0; k < MASKS_HELD; k++) {
         const int word = LARGE_TILES ? k * TANGENT_LANES + seat : k;
-        const unsigned mask = __shfl_sync(ALL_LANES, words[LARGE_TILES ? k : k / TANGENT_LANES], (int)j * MASKS + word % TANGENT_LANES, TANGENT_LANES);
+        const unsigned mask = __shfl_sync(ALL_LANES, words[LARGE_TILES ? k : k / TANGENT_LANES],
+                                          (int)j * MASKS + word % TANGENT_LANES, TANGENT_LANES);
         masks[k] = word < MASKS ? mask : 0u;
     }
 }
 
-// X of some stretches, a group of lanes for each, step after step as soon as they are made.  passes: those that were followed before.
+// X of some stretches, a group of lanes for each, step after step as soon as they are made.  passes: those
+// that were followed before.
 INLINE void follow(const solve_problem &p, const worker &me, const block_work &work, unsigned passes)
 {
     walk_memory &memory = walking_room();
@@ -81,11 +87,13 @@ INLINE void follow(const solve_problem &p, const worker &me, const block_work &w
     const int wanted = me.warp + me.lane / TANGENT_LANES, warp = wanted < WARPS ? wanted : WARPS - 1;
     const stretch here = stretch_of(p, work, warp);
     const unsigned steps = here.works ? (unsigned)(here.last - here.first) : 0;
-    const unsigned longest = __reduce_max_sync(ALL_LANES, steps); // lengths differ by one, and some groups have no stretch
+    const unsigned longest =
+        __reduce_max_sync(ALL_LANES, steps); // lengths differ by one, and some groups have no stretch
     trail &behind = memory.warp[warp].behind;
     tangent derivative;
 #if TILES
-    real *J = memory.jacobian[wanted < WARPS ? warp : WARPS], *X = wanted < WARPS ? kept_room().tangent[warp] : J;
+    real *J = memory.jacobian[wanted < WARPS ? warp : WARPS],
+         *X = wanted < WARPS ? kept_room().tangent[warp] : J;
 #else
     real *J = nullptr, *X = kept_room().tangent[warp];
 #endif
@@ -99,7 +107,8 @@ INLINE void follow(const solve_problem &p, const worker &me, const block_work &w
 #endif
     for (unsigned i = 0; i < longest;) {
         unsigned words[WATCHED] = {}, masks[MASKS_HELD], ready;
-        while ((ready = look_out(behind, passes * steps + i + 1, i < steps ? steps - i : 0, me.lane, words)) == 0)
+        while ((ready =
+                    look_out(behind, passes * steps + i + 1, i < steps ? steps - i : 0, me.lane, words)) == 0)
             __nanosleep(40); // the walkers need the memory more than this question
         for (unsigned j = 0; j < ready && i < longest; j++, i++) {
             const bool acts = i < steps;

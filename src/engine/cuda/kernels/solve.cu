@@ -1,30 +1,35 @@
-// solve.cu - forced trajectories, their errors and the adjoint (SPEC 2, 3), for many replicas at once; sums.cu follows.
+// solve.cu - forced trajectories, their errors and the adjoint (SPEC 2, 3), for many replicas at once;
+// sums.cu follows.
 //
-// Time is cut into stretches, one per warp.  Inside a stretch steps are exact and the state never leaves the warp; other
-// warps, the shadows, follow with its derivative; border.cuh makes neighbouring stretches meet.  With one stretch per sequence
-// this is the sequential solver.  The adjoint goes the same way backwards.  All blocks of a replica form a team that meets at
-// team_barrier, so one launch is a whole forward and backward pass.
+// Time is cut into stretches, one per warp.  Inside a stretch steps are exact and the state never leaves the
+// warp; other warps, the shadows, follow with its derivative; border.cuh makes neighbouring stretches meet.
+// With one stretch per sequence this is the sequential solver.  The adjoint goes the same way backwards.  All
+// blocks of a replica form a team that meets at team_barrier, so one launch is a whole forward and backward
+// pass.
 //
-// Macros from the host: those of shape.cuh; WARPS (stretches of one block at a time); CHUNKED (0: one stretch per sequence, p.chunks = 1;
-// 1: p.chunks > 1); NEWTON (1: full border matrices, M <= 32); ROOM (bytes of shared memory that a block may have); GUESSED (1: after deer.cu).
+// Macros from the host: those of shape.cuh; WARPS (stretches of one block at a time); CHUNKED (0: one stretch
+// per sequence, p.chunks = 1; 1: p.chunks > 1); NEWTON (1: full border matrices, M <= 32); ROOM (bytes of
+// shared memory that a block may have); GUESSED (1: after deer.cu).
 // variant: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=1 -DCHUNKED=1 -DROOM=232448
 // variant: -DREAL_BITS=32 -DM=10 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=1 -DCHUNKED=1 -DROOM=232448
 // variant: -DREAL_BITS=32 -DM=16 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=1 -DCHUNKED=1 -DROOM=232448
 // variant: -DREAL_BITS=32 -DM=128 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=0 -DCHUNKED=1 -DROOM=232448
 // variant: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=1 -DCHUNKED=1 -DROOM=232448 -DGUESSED=1
 // variant: -DREAL_BITS=64 -DM=5 -DN=3 -DL=50 -DK=2 -DCLIPPED=1 -DWARPS=8 -DNEWTON=1 -DCHUNKED=0 -DROOM=232448
-#if !defined REAL_BITS || !defined M || !defined N || !defined L || !defined K || !defined CLIPPED || !defined WARPS || !defined CHUNKED || !defined NEWTON || \
-    !defined ROOM
+#if !defined REAL_BITS || !defined M || !defined N || !defined L || !defined K || !defined CLIPPED ||        \
+    !defined WARPS || !defined CHUNKED || !defined NEWTON || !defined ROOM
 #error "the host gives the macros named above"
 #endif
 #include "moments.cuh"
 
-// A hasty solver leaves every comparison open and distrusts the adjoint's second pass, so that tests see it go back.
+// A hasty solver leaves every comparison open and distrusts the adjoint's second pass, so that tests see it
+// go back.
 #ifndef HASTY
 #define HASTY 0
 #endif
 
-// Where stretches start in the first pass: 0: at the teacher, 1: where deer.cu, which tells of itself in p.facts, has left them.
+// Where stretches start in the first pass: 0: at the teacher, 1: where deer.cu, which tells of itself in
+// p.facts, has left them.
 #ifndef GUESSED
 #define GUESSED 0
 #endif
@@ -109,7 +114,10 @@ INLINE void begin(const solve_problem &p, const block_work &work, bool back)
     for (int k = 0; k < ROW_BLOCKS; k++)
         in[k] = 0;
     if (here.works && !back)
-        load_rows(me, p.rows + (find_sequence(p, work, here) * (p.T + 1) + here.first) * ROW + (GUESSED ? AT_GUESS : AT_TEACHER), in);
+        load_rows(me,
+                  p.rows + (find_sequence(p, work, here) * (p.T + 1) + here.first) * ROW +
+                      (GUESSED ? AT_GUESS : AT_TEACHER),
+                  in);
     if (!me.shadow) {
 #pragma unroll
         for (int k = 0; k < ROW_BLOCKS; k++)
@@ -124,7 +132,8 @@ INLINE void begin(const solve_problem &p, const block_work &work, bool back)
     __syncthreads();
 }
 
-// One pass of this warp: the steps of its stretch, or X of the steps of some.  followed: passes that shadows went along with before.
+// One pass of this warp: the steps of its stretch, or X of the steps of some.  followed: passes that shadows
+// went along with before.
 INLINE void pass_forward(const solve_problem &p, const block_work &work, bool renew, int followed)
 {
     const worker me = hire(p, work);
@@ -172,8 +181,10 @@ INLINE bool try_forward(const solve_problem &p, const block_work &work)
     progress &now = kept_room().forward;
     const bool renew = !(now.jump <= p.freeze); // X of nearly the same trajectory serves as well
     pass_forward(p, work, renew, now.followed);
-    const real shrinks = now.jump / now.before; // by Newton's method as the square of the gap, with diagonals by a factor
-    const bool meet = NEWTON ? now.jump <= p.freeze || now.jump * shrinks * shrinks <= now.allowed / 2 : now.jump * shrinks <= now.allowed / 2;
+    const real shrinks =
+        now.jump / now.before; // by Newton's method as the square of the gap, with diagonals by a factor
+    const bool meet = NEWTON ? now.jump <= p.freeze || now.jump * shrinks * shrinks <= now.allowed / 2
+                             : now.jump * shrinks <= now.allowed / 2;
     const bool open = (meet || HASTY) && now.iterations < p.max_iterations;
     __syncthreads();
     if (own_thread() == 0) {
@@ -191,13 +202,15 @@ INLINE bool meets(real jump, real limit)
     return jump <= limit && is_finite(jump);
 }
 
-// Look at the last comparison, after a barrier; whether that was the last.  One that was left open and is not, stays open.
+// Look at the last comparison, after a barrier; whether that was the last.  One that was left open and is
+// not, stays open.
 INLINE bool look_forward(const solve_problem &p, const block_work &work)
 {
     progress &now = kept_room().forward;
     const border_gap gap = gap_of(team_of(p, work), kept_room().border[false].round);
     const real limit = allowed(gap, p.tolerance, 0);
-    const bool met = meets(gap.jump, limit) && gap.beyond <= p.tolerance, done = met || now.iterations >= p.max_iterations + p.fallback;
+    const bool met = meets(gap.jump, limit) && gap.beyond <= p.tolerance,
+               done = met || now.iterations >= p.max_iterations + p.fallback;
     if (!done && now.open)
         return false;
     __syncthreads();
@@ -213,8 +226,8 @@ INLINE bool look_forward(const solve_problem &p, const block_work &work)
     return done;
 }
 
-// Passes over all stretches until neighbours meet, or until they should: then the look at the last comparison is left to the next barrier.
-// Leaves X of every stretch.
+// Passes over all stretches until neighbours meet, or until they should: then the look at the last comparison
+// is left to the next barrier. Leaves X of every stretch.
 INLINE void solve_forward(const solve_problem &p, const block_work &work)
 {
     kept_memory &kept = kept_room();
@@ -227,16 +240,20 @@ INLINE void solve_forward(const solve_problem &p, const block_work &work)
                 kept.forward.open = false;
         }
         looked = true;
-        const int over = kept.forward.iterations - p.max_iterations; // passes beyond what Newton's method may take
+        const int over =
+            kept.forward.iterations - p.max_iterations; // passes beyond what Newton's method may take
         publish<false>(side_of(p, work, false), over > 0);
         if (look_forward(p, work))
             return;
-        if (over == 1) // what it left may be anything: from the teacher again, then ends are handed on as they are, which is exact after `chunks` passes
+        if (over == 1) // what it left may be anything: from the teacher again, then ends are handed on as
+                       // they are, which is exact after `chunks` passes
             begin(p, work, false);
         else
             correct_starts<false>(side_of(p, work, false), kept.forward.reach, [&](int place, int m, real) {
                 const stretch here = stretch_of(p, work, place);
-                return here.works ? p.rows[(find_sequence(p, work, here) * (p.T + 1) + here.first) * ROW + AT_TEACHER + m] : real(0);
+                return here.works ? p.rows[(find_sequence(p, work, here) * (p.T + 1) + here.first) * ROW +
+                                           AT_TEACHER + m]
+                                  : real(0);
             });
     }
 }
@@ -257,13 +274,17 @@ template <class action> INLINE void for_shares(const solve_problem &p, const blo
 // From the teacher to the errors; entered again when the last comparison was worse than expected.
 INLINE void go_forward(const solve_problem &p, const block_work &work)
 {
-    for_shares(p, work, [&](const worker &me, const stretch &share, size_t sequence) { find_teachers(p, me, share, sequence); });
+    for_shares(p, work, [&](const worker &me, const stretch &share, size_t sequence) {
+        find_teachers(p, me, share, sequence);
+    });
     __syncthreads();
     if (!kept_room().forward.open)
         begin(p, work, false);
     solve_forward(p, work);
     double squares = 0;
-    for_shares(p, work, [&](const worker &me, const stretch &share, size_t sequence) { squares += find_errors(p, me, share, sequence); });
+    for_shares(p, work, [&](const worker &me, const stretch &share, size_t sequence) {
+        squares += find_errors(p, me, share, sequence);
+    });
     leave_squares(hire(p, work), squares);
     __syncthreads();
     begin(p, work, true);
@@ -298,8 +319,8 @@ INLINE bool done_backward(const solve_problem &p, const block_work &work, int ro
     return (exact_backward(p, work) && !(HASTY && rounds == 1)) || rounds > p.chunks;
 }
 
-// Every warp takes one stretch of time, or the derivative of some.  The adjoint is linear: with full matrices its second pass is exact, so a barrier alone
-// follows it; with diagonals it takes more.
+// Every warp takes one stretch of time, or the derivative of some.  The adjoint is linear: with full matrices
+// its second pass is exact, so a barrier alone follows it; with diagonals it takes more.
 INLINE void solve_all(const solve_problem &p, const block_work &work)
 {
     kept_memory &kept = kept_room();
@@ -325,7 +346,8 @@ INLINE void solve_all(const solve_problem &p, const block_work &work)
         }
         if (!NEWTON && rounds > 0 && done_backward(p, work, rounds))
             break;
-        correct_starts<true>(side_of(p, work, true), gap_of(team_of(p, work), kept.border[true].round).reach, [](int, int, real in) { return in; });
+        correct_starts<true>(side_of(p, work, true), gap_of(team_of(p, work), kept.border[true].round).reach,
+                             [](int, int, real in) { return in; });
     }
     tell_facts(p, work, rounds + 1);
     tell_squares(p, work);
@@ -359,7 +381,8 @@ INLINE void solve_replicas(const solve_problem &p)
     }
 }
 
-// Where a block needs more shared memory than there is, the host, which sees that in solve_facts, asks for fewer warps: nothing to compile then.
+// Where a block needs more shared memory than there is, the host, which sees that in solve_facts, asks for
+// fewer warps: nothing to compile then.
 extern "C" __global__ void __launch_bounds__(THREADS, 1) solve(const __grid_constant__ solve_problem p)
 {
     if constexpr (SHARED_BYTES <= ROOM)
@@ -367,5 +390,5 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) solve(const __grid_cons
 }
 
 // What the host has to know of this variant; and the bytes of the problem, which it compares with its own.
-extern "C" __device__ const int solve_facts[] = {SHARED_BYTES, PACK, ROW, MASKS, RECORD, SUMS, LP, MP, KEEP_HIDDEN, THREADS,
-                                                 (int)sizeof(solve_problem)};
+extern "C" __device__ const int solve_facts[] = {
+    SHARED_BYTES, PACK, ROW, MASKS, RECORD, SUMS, LP, MP, KEEP_HIDDEN, THREADS, (int)sizeof(solve_problem)};

@@ -1,24 +1,26 @@
-// step.cuh - the kernels `prepare` and `update` of every kind of model (SPEC 6): regularised gradient, clipping, step,
-// divergence, counters, and then the weights and windows of the next update.
+// step.cuh - the kernels `prepare` and `update` of every kind of model (SPEC 6): regularised gradient,
+// clipping, step, divergence, counters, and then the weights and windows of the next update.
 //
-// The first p.replicas blocks have one replica each; the blocks beyond them draw windows.  Replicas never meet, so a
-// run does the same alone and among others.  Orders of summation are fixed: the same seed gives the same bytes.
+// The first p.replicas blocks have one replica each; the blocks beyond them draw windows.  Replicas never
+// meet, so a run does the same alone and among others.  Orders of summation are fixed: the same seed gives
+// the same bytes.
 //
-// One block is all latency.  What it needs is asked for at once (HELD), and its warps have roles: the last one, with SIDE, has the
-// parameters from LATE on, whose gradient takes longer to find; the one before it, the clerk, plans the step, judges the gradient and keeps the
-// books; all others, the crowd, have the parameters before LATE.
+// One block is all latency.  What it needs is asked for at once (HELD), and its warps have roles: the last
+// one, with SIDE, has the parameters from LATE on, whose gradient takes longer to find; the one before it,
+// the clerk, plans the step, judges the gradient and keeps the books; all others, the crowd, have the
+// parameters before LATE.
 //
-// The kind's file includes this last.  It gives the macros of learn.cuh, LATE (TOTAL without SIDE) and, called by all threads of the
-// block but for two:
+// The kind's file includes this last.  It gives the macros of learn.cuh, LATE (TOTAL without SIDE) and,
+// called by all threads of the block but for two:
 //     make_weights(p, replica, memory)         what its pass reads, from near_theta: p.weights, p.kept
 //     model_gradient                           a struct with what the next ones need, the same on all threads
-//     open_gradient(p, replica, work, memory)  makes it, and fetches what it names; `work` is its own until the gradient is found
-//     find_scales(p, scale)                    by the clerk: memory.scale, at most four numbers for the regularisers
-//     find_late(p, gradient)                   by the side: what the gradient from LATE on needs; waits for the side
-//     gradient_at(p, gradient, i)              dloss / d parameter i
-//     penalty_at(p, gradient, i, sum)          slope of the regularisers at parameter i; adds their values to `sum`
-//     penalise_more(p, gradient, sum)          adds terms that belong to no one parameter, each on one thread
-//     singular_term(p, gradient)               the term on the singular values
+//     open_gradient(p, replica, work, memory)  makes it, and fetches what it names; `work` is its own until
+//     the gradient is found find_scales(p, scale)                    by the clerk: memory.scale, at most four
+//     numbers for the regularisers find_late(p, gradient)                   by the side: what the gradient
+//     from LATE on needs; waits for the side gradient_at(p, gradient, i)              dloss / d parameter i
+//     penalty_at(p, gradient, i, sum)          slope of the regularisers at parameter i; adds their values to
+//     `sum` penalise_more(p, gradient, sum)          adds terms that belong to no one parameter, each on one
+//     thread singular_term(p, gradient)               the term on the singular values
 #ifndef ANT_STEP_CUH
 #define ANT_STEP_CUH
 
@@ -33,13 +35,18 @@ INLINE bool is_clerk()
     return threadIdx.x / 32 == CROWD / 32;
 }
 
-// As ant_step_make of train/optimiser.c, without the clipping, by the clerk: lanes have divisions and powers side by side.  First
-// what needs no count of updates, so that it is done when that arrives.
+// As ant_step_make of train/optimiser.c, without the clipping, by the clerk: lanes have divisions and powers
+// side by side.  First what needs no count of updates, so that it is done when that arrives.
 INLINE double plan_ahead(const learn_problem &p)
 {
     const int lane = threadIdx.x % 32;
     const double more = p.updates > 1 ? (double)p.updates - 1 : 1;
-    return (lane == 0 ? 1 : lane == 1 ? 2 : p.end_lr) / (lane == 0 ? more : lane == 1 ? 1 - p.beta2 : p.start_lr);
+    return (lane == 0   ? 1
+            : lane == 1 ? 2
+                        : p.end_lr) /
+           (lane == 0   ? more
+            : lane == 1 ? 1 - p.beta2
+                        : p.start_lr);
 }
 
 INLINE void plan_step(const learn_problem &p, double number, double ahead, double *step)
@@ -51,11 +58,15 @@ INLINE void plan_step(const learn_problem &p, double number, double ahead, doubl
                       : p.schedule == 1 ? p.start_lr * __shfl_sync(ALL_LANES, power, 2)
                                         : p.start_lr;
     const double power1 = __shfl_sync(ALL_LANES, power, 0), power2 = __shfl_sync(ALL_LANES, power, 1);
-    const double quotient = (lane == 0 ? lr : lane == 1 ? 1 : 2 * number * power2) / (1 - (lane == 0 ? power1 : power2));
+    const double quotient = (lane == 0   ? lr
+                             : lane == 1 ? 1
+                                         : 2 * number * power2) /
+                            (1 - (lane == 0 ? power1 : power2));
     double first = __shfl_sync(ALL_LANES, quotient, 0);
     bool adaptive = true;
     if (!p.adam) {
-        const double limit = __shfl_sync(ALL_LANES, ahead, 1) - 1, length = limit - __shfl_sync(ALL_LANES, quotient, 2);
+        const double limit = __shfl_sync(ALL_LANES, ahead, 1) - 1,
+                     length = limit - __shfl_sync(ALL_LANES, quotient, 2);
         adaptive = length > 5;
         if (adaptive)
             first *= sqrt((length - 4) * (length - 2) * limit / ((limit - 4) * (limit - 2) * length));
@@ -127,7 +138,8 @@ INLINE found settle(const learn_problem &p, double loss, double singular, learn_
                          : !finite_64(singular) ? LOST_SINGULAR
                          : !finite_64(norm)     ? LOST_NORM
                                                 : RUNNING;
-        memory.step[STEP_SHORTEN] = p.gradient_clip > 0 && norm > p.gradient_clip ? p.gradient_clip / norm : 1;
+        memory.step[STEP_SHORTEN] =
+            p.gradient_clip > 0 && norm > p.gradient_clip ? p.gradient_clip / norm : 1;
     }
     return {loss, sum[1], sum[2], singular, norm};
 }
@@ -137,7 +149,8 @@ INLINE void move(const learn_problem &p, size_t base, real *theta, learn_memory 
 {
     const real *gradient = HELD ? memory.gradient : p.gradient + base;
     const double *m_before = HELD ? memory.m : p.m + base, *v_before = HELD ? memory.v : p.v + base;
-    const double first = memory.step[STEP_FIRST], second = memory.step[STEP_SECOND], shorten = memory.step[STEP_SHORTEN];
+    const double first = memory.step[STEP_FIRST], second = memory.step[STEP_SECOND],
+                 shorten = memory.step[STEP_SHORTEN];
     const bool adaptive = memory.step[STEP_ADAPTIVE] != 0;
     const share own = own_share();
 #pragma unroll 1
@@ -159,7 +172,8 @@ INLINE void move(const learn_problem &p, size_t base, real *theta, learn_memory 
 }
 
 // The books of one update, by one thread.
-INLINE void record(const learn_problem &p, int replica, unsigned done, int outcome, const found &f, const learn_memory &memory)
+INLINE void record(const learn_problem &p, int replica, unsigned done, int outcome, const found &f,
+                   const learn_memory &memory)
 {
     p.outcome[2 * replica] = outcome;
     p.outcome[2 * replica + 1] = memory.worst;
@@ -174,13 +188,16 @@ INLINE void record(const learn_problem &p, int replica, unsigned done, int outco
     tally[TALLY_READOUT] += f.readout;
     tally[TALLY_SINGULAR] += f.singular;
     tally[TALLY_ITERATIONS] += facts[FACT_ITERATIONS];
-    tally[TALLY_FALLBACKS] += facts[FACT_CONVERGED] != 0 ? 0 : facts[FACT_FALLBACKS] > 1 ? facts[FACT_FALLBACKS] : 1;
+    tally[TALLY_FALLBACKS] += facts[FACT_CONVERGED] != 0  ? 0
+                              : facts[FACT_FALLBACKS] > 1 ? facts[FACT_FALLBACKS]
+                                                          : 1;
     tally[TALLY_LR] = memory.step[STEP_LR];
     tally[TALLY_NORM] = f.norm;
 }
 
 // The step of one replica, after its gradient.
-INLINE void advance(const learn_problem &p, int replica, unsigned done, double loss, const model_gradient &gradient, learn_memory &memory)
+INLINE void advance(const learn_problem &p, int replica, unsigned done, double loss,
+                    const model_gradient &gradient, learn_memory &memory)
 {
     const size_t base = (size_t)replica * TOTAL;
     real *theta = near_theta(p, replica, memory);
@@ -283,9 +300,9 @@ extern "C" __global__ void __launch_bounds__(LEARN_THREADS) update(const __grid_
     }
 }
 
-// What the host has to know of this variant: bytes of shared memory, doubles of p.work and p.kept; and what it compares
-// with its own: parameters, bytes of the problem.
-extern "C" __device__ const int update_facts[] = {(int)sizeof(learn_memory), WORK_SHARED ? 0 : WORK, KEPT, TOTAL,
-                                                  (int)sizeof(learn_problem)};
+// What the host has to know of this variant: bytes of shared memory, doubles of p.work and p.kept; and what
+// it compares with its own: parameters, bytes of the problem.
+extern "C" __device__ const int update_facts[] = {(int)sizeof(learn_memory), WORK_SHARED ? 0 : WORK, KEPT,
+                                                  TOTAL, (int)sizeof(learn_problem)};
 
 #endif

@@ -17,7 +17,8 @@ struct tools { // what a pass holds in registers
 INLINE void take_tools(tools &with, const worker &me, bool forward)
 {
     take_unit_weights(with.to_units, me.staged + (forward ? PACK_V : PACK_W), me.lane);
-    take_row_weights(with.to_rows, me.staged + (forward ? PACK_W : PACK_V), me.staged + (forward ? PACK_WR : PACK_VR), me.lane);
+    take_row_weights(with.to_rows, me.staged + (forward ? PACK_W : PACK_V),
+                     me.staged + (forward ? PACK_WR : PACK_VR), me.lane);
 #pragma unroll
     for (int k = 0; k < ROW_BLOCKS; k++)
         with.A1[k] = me.row[k] < 0 ? real(0) : weight<PACK_A1>(me, me.row[k]);
@@ -41,7 +42,8 @@ INLINE const real *broadcast(const worker &me, const real (&rows)[ROW_BLOCKS], i
 }
 
 // The rows of (matrix times units) that this lane owns.
-INLINE void gather_rows(const worker &me, const tools &with, const real (&units)[UNITS], real (&sum)[ROW_BLOCKS])
+INLINE void gather_rows(const worker &me, const tools &with, const real (&units)[UNITS],
+                        real (&sum)[ROW_BLOCKS])
 {
 #if RESIDENT
     sum[0] = to_row(with.to_rows, units, me.kept);
@@ -54,8 +56,10 @@ INLINE void gather_rows(const worker &me, const tools &with, const real (&units)
 #endif
 }
 
-// rows -> rows + a (teacher - B+ B rows).  B+ B is symmetric, so that the way back is the same with teacher = 0.
-INLINE void force(const worker &me, const tools &with, real (&rows)[ROW_BLOCKS], const real (&teacher)[ROW_BLOCKS], real a)
+// rows -> rows + a (teacher - B+ B rows).  B+ B is symmetric, so that the way back is the same with teacher =
+// 0.
+INLINE void force(const worker &me, const tools &with, real (&rows)[ROW_BLOCKS],
+                  const real (&teacher)[ROW_BLOCKS], real a)
 {
 #if ROW_BLOCKS == 1
     const real *vector = broadcast(me, rows, 1);
@@ -105,7 +109,8 @@ INLINE void load_rows(const worker &me, const real *from, real (&rows)[ROW_BLOCK
         rows[k] = me.row[k] < 0 ? real(0) : from[me.row[k]];
 }
 
-// `to` and `from` below are this lane's own place among the rows, so that one pointer and constants reach all of them.
+// `to` and `from` below are this lane's own place among the rows, so that one pointer and constants reach all
+// of them.
 INLINE void store_mine(const worker &me, real *to, const real (&rows)[ROW_BLOCKS])
 {
 #pragma unroll
@@ -114,7 +119,8 @@ INLINE void store_mine(const worker &me, real *to, const real (&rows)[ROW_BLOCKS
             to[32 * k] = rows[k];
 }
 
-// Have the rows of moment t copied into the ring, unless the moment lies beyond the stretch and another warp's.
+// Have the rows of moment t copied into the ring, unless the moment lies beyond the stretch and another
+// warp's.
 INLINE void send_for(const worker &me, const real *from, int t, bool wanted)
 {
     real *to = me.memory->ahead[t & (RING - 1)] + me.place;
@@ -145,7 +151,8 @@ INLINE void store_masks(unsigned *to, const unsigned (&masks)[MASKS])
     if constexpr (MASKS % 4 == 0) {
 #pragma unroll
         for (int k = 0; k + 3 < MASKS; k += 4)
-            *reinterpret_cast<uint4 *>(to + k) = make_uint4(masks[k], masks[k + 1], masks[k + 2], masks[k + 3]);
+            *reinterpret_cast<uint4 *>(to + k) =
+                make_uint4(masks[k], masks[k + 1], masks[k + 2], masks[k + 3]);
     } else if constexpr (MASKS % 2 == 0) {
 #pragma unroll
         for (int k = 0; k + 1 < MASKS; k += 2)
@@ -158,7 +165,8 @@ INLINE void store_masks(unsigned *to, const unsigned (&masks)[MASKS])
 }
 
 // phi of SPEC 1 and its derivative as bits.
-INLINE void activate(const real (&b)[UNITS], const real (&reach)[UNITS], real (&phi)[UNITS], unsigned (&masks)[MASKS])
+INLINE void activate(const real (&b)[UNITS], const real (&reach)[UNITS], real (&phi)[UNITS],
+                     unsigned (&masks)[MASKS])
 {
 #pragma unroll
     for (int u = 0; u < UNITS; u++) {
@@ -172,10 +180,11 @@ INLINE void activate(const real (&b)[UNITS], const real (&reach)[UNITS], real (&
     }
 }
 
-// One exact pass over a stretch.  z: rows at its start; on return, at its end.  diagonal: of the diagonals of its Jacobians,
-// without full matrices.  passes: those that a shadow followed before; -1: none follows this one.
-INLINE void run_forward(const solve_problem &p, const worker &me, const stretch &here, size_t sequence, real (&inout)[ROW_BLOCKS],
-                        real (&slope)[ROW_BLOCKS], int passes)
+// One exact pass over a stretch.  z: rows at its start; on return, at its end.  diagonal: of the diagonals of
+// its Jacobians, without full matrices.  passes: those that a shadow followed before; -1: none follows this
+// one.
+INLINE void run_forward(const solve_problem &p, const worker &me, const stretch &here, size_t sequence,
+                        real (&inout)[ROW_BLOCKS], real (&slope)[ROW_BLOCKS], int passes)
 {
     const forcing strength = {p.warmup, p.alpha};
     real z[ROW_BLOCKS], diagonal[ROW_BLOCKS];
@@ -246,7 +255,8 @@ INLINE void run_forward(const solve_problem &p, const worker &me, const stretch 
 #pragma unroll
         for (int k = 0; k < ROW_BLOCKS; k++)
             if (me.row[k] >= 0)
-                diagonal[k] *= (1 + with.A1[k]) * (1 - strength.at(t) * weight<PACK_Q>(me, me.row[k] * MP + me.row[k]));
+                diagonal[k] *=
+                    (1 + with.A1[k]) * (1 - strength.at(t) * weight<PACK_Q>(me, me.row[k] * MP + me.row[k]));
 #endif
         receive(me, t + 1, teacher); // at the end of the stretch there is none, and f is not used
 #pragma unroll
@@ -264,7 +274,8 @@ INLINE void run_forward(const solve_problem &p, const worker &me, const stretch 
 }
 
 // The adjoint of a stretch.  v: what comes from later steps, rows at its end; on return, rows at its start.
-INLINE void run_backward(const solve_problem &p, const worker &me, const stretch &here, size_t sequence, real (&inout)[ROW_BLOCKS])
+INLINE void run_backward(const solve_problem &p, const worker &me, const stretch &here, size_t sequence,
+                         real (&inout)[ROW_BLOCKS])
 {
     const forcing strength = {p.warmup, p.alpha};
     real v[ROW_BLOCKS];
@@ -292,7 +303,8 @@ INLINE void run_backward(const solve_problem &p, const worker &me, const stretch
         store_mine(me, mine + AT_V, v);
         real back[UNITS], sum[ROW_BLOCKS];
         to_units(with.to_units, vector, back);
-        const unsigned *masks = me.memory->masks[t & (RING - 1)]; // there since `receive`, seen since `broadcast`
+        const unsigned *masks =
+            me.memory->masks[t & (RING - 1)]; // there since `receive`, seen since `broadcast`
 #if KEEP_HIDDEN
         real *arriving = p.delta + (sequence * p.T + t - 1) * LP;
 #pragma unroll
@@ -317,7 +329,9 @@ INLINE void run_backward(const solve_problem &p, const worker &me, const stretch
 #if ROW_BLOCKS > 1
         __syncwarp();
 #endif
-        const bool wanted = t - 1 - AHEAD > here.first; // all lanes are past reading this slot, since the barrier of `force` or here
+        const bool wanted =
+            t - 1 - AHEAD >
+            here.first; // all lanes are past reading this slot, since the barrier of `force` or here
         send_for_masks(me, masks_in - (1 + AHEAD) * MASKS, t - 1 - AHEAD, wanted);
         send_for(me, mine - (2 + AHEAD) * ROW + AT_TEACHER, t - 1 - AHEAD, wanted);
     }

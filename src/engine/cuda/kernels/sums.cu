@@ -1,8 +1,10 @@
-// sums.cu - after solve.cu: the sums of the gradient over time, and the loss (SPEC 3), for many replicas at once.
+// sums.cu - after solve.cu: the sums of the gradient over time, and the loss (SPEC 3), for many replicas at
+// once.
 //
-// The steps of a replica's sequences are shared out among the blocks of its team, and those of a block among its warps.  Blocks leave partial sums,
-// meet, and add them up in double and in a fixed order.  A launch of its own: the registers and the memory of the passes are free again, so that more warps
-// hide each other's latency, and the compiler has both kernels in hand at once.
+// The steps of a replica's sequences are shared out among the blocks of its team, and those of a block among
+// its warps.  Blocks leave partial sums, meet, and add them up in double and in a fixed order.  A launch of
+// its own: the registers and the memory of the passes are free again, so that more warps hide each other's
+// latency, and the compiler has both kernels in hand at once.
 //
 // Macros from the host: those of shape.cuh.
 // variant: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0
@@ -18,7 +20,8 @@
 
 #define LATENT_ROW (ROW + 4 + (K + 3) / 4 * 4) // a row of moments with a one and the inputs behind it
 
-// As many threads as have room for what each gathers; more than 512 wait longer for each other than they gain.
+// As many threads as have room for what each gathers; more than 512 wait longer for each other than they
+// gain.
 #ifndef THREADS_MOST
 #define THREADS_MOST 512
 #endif
@@ -29,14 +32,15 @@
 #define ROOM_FOR (NEEDED <= 128 ? 512 : NEEDED <= 168 ? 384 : 256)
 #endif
 #define THREADS (ROOM_FOR < THREADS_MOST ? ROOM_FOR : THREADS_MOST)
-#define CREW (THREADS / 32)
+#define CREW    (THREADS / 32)
 
 #define SCRATCH 8 // quantities that go through shared memory at a time
 
-#define TILE    32 // steps that a slice of threads takes through shared memory at a time
-#define SLICES  (THREADS / LP > 0 ? THREADS / LP : 1)
+#define TILE   32 // steps that a slice of threads takes through shared memory at a time
+#define SLICES (THREADS / LP > 0 ? THREADS / LP : 1)
 
-// The small sums go through shared memory by rows, which are long where many variables are observed: then fewer warps have some.
+// The small sums go through shared memory by rows, which are long where many variables are observed: then
+// fewer warps have some.
 #ifndef LATENT_BYTES
 #define LATENT_BYTES (64 * 1024)
 #endif
@@ -47,14 +51,18 @@ static __device__ constexpr int latent_crew()
         warps /= 2;
     return warps;
 }
-#define LATENT_CREW    latent_crew()
-#define LATENT_ROOM    (LATENT_BYTES / (LATENT_CREW * LATENT_ROW * (REAL_BITS / 8)) - 1)
-#define LATENT_TILE    (LATENT_ROOM > 8 ? 8 : LATENT_ROOM > 1 ? LATENT_ROOM : 1) // rows of a tile
+#define LATENT_CREW latent_crew()
+#define LATENT_ROOM (LATENT_BYTES / (LATENT_CREW * LATENT_ROW * (REAL_BITS / 8)) - 1)
+#define LATENT_TILE (LATENT_ROOM > 8 ? 8 : LATENT_ROOM > 1 ? LATENT_ROOM : 1) // rows of a tile
 #ifndef ENTRIES_MOST
 #define ENTRIES_MOST 8
 #endif
-#define LATENT_ENTRIES ((SUMS - SUM_A + 31) / 32 < ENTRIES_MOST ? (SUMS - SUM_A + 31) / 32 : ENTRIES_MOST) // of one lane at a time
-#define LEAVES_Y       (SUMS - SUM_A > 32 * LATENT_ENTRIES) // there are several groups of entries: the first leaves y with the moments for the others
+#define LATENT_ENTRIES                                                                                       \
+    ((SUMS - SUM_A + 31) / 32 < ENTRIES_MOST ? (SUMS - SUM_A + 31) / 32                                      \
+                                             : ENTRIES_MOST) // of one lane at a time
+#define LEAVES_Y                                                                                             \
+    (SUMS - SUM_A > 32 * LATENT_ENTRIES) // there are several groups of entries: the first leaves y with the
+                                         // moments for the others
 
 // An entry of the small sums is a product of two numbers of one step; where they stand in the tile.
 struct factors {
@@ -96,7 +104,8 @@ struct piece { // of one sequence, of those of all replicas
 // Call `act` for the pieces of sequences that fall to a block: nearly the same number of steps for each.
 template <class action> INLINE void for_pieces(const solve_problem &p, int replica, int block, action act)
 {
-    const unsigned T = (unsigned)p.T, steps = T * (unsigned)p.batch, share = steps / (unsigned)p.parts, over = steps % (unsigned)p.parts;
+    const unsigned T = (unsigned)p.T, steps = T * (unsigned)p.batch, share = steps / (unsigned)p.parts,
+                   over = steps % (unsigned)p.parts;
     const unsigned number = (unsigned)block, more = number < over ? 1 : 0;
     unsigned from = share * number + (more ? number : over);
     const unsigned to = from + share + more;
@@ -157,7 +166,8 @@ INLINE void sum_hidden(const solve_problem &p, const real *, int replica, int bl
     }
 }
 #else
-// What one thread gathers for its hidden unit: dW, dV and db, as they follow each other in SUM_W, SUM_V and SUM_b.
+// What one thread gathers for its hidden unit: dW, dV and db, as they follow each other in SUM_W, SUM_V and
+// SUM_b.
 struct unit_sums {
     real row[2 * M + 1];
 };
@@ -172,7 +182,8 @@ INLINE unit_column take_column(const real *pack, int unit)
     unit_column to;
 #pragma unroll
     for (int q = 0; q < QUADS; q++) {
-        const real4 v = load4_constant(pack + PACK_V + 4 * (q * LS + unit)), w = load4_constant(pack + PACK_W + 4 * (q * LS + unit));
+        const real4 v = load4_constant(pack + PACK_V + 4 * (q * LS + unit)),
+                    w = load4_constant(pack + PACK_W + 4 * (q * LS + unit));
 #pragma unroll
         for (int k = 0; k < 4; k++)
             if (4 * q + k < M) {
@@ -185,7 +196,8 @@ INLINE unit_column take_column(const real *pack, int unit)
 }
 
 // One step: the unit's activity is found again from z~_t, what arrives at it from v_{t+1}.
-INLINE void add_step(unit_sums &sums, const unit_column &with, const real *z, const real *v, const unsigned *masks, int bit)
+INLINE void add_step(unit_sums &sums, const unit_column &with, const real *z, const real *v,
+                     const unsigned *masks, int bit)
 {
     real zt[MP], vt[MP], reach = 0, back = 0;
 #pragma unroll
@@ -220,8 +232,10 @@ INLINE void add_step(unit_sums &sums, const unit_column &with, const real *z, co
     }
 }
 
-// Send for `steps` steps from t on, by `width` threads; zeros up to the next multiple of four, which add nothing.
-INLINE void fetch_tile(const solve_problem &p, hidden_tile &to, size_t sequence, int t, int steps, int slot, int width)
+// Send for `steps` steps from t on, by `width` threads; zeros up to the next multiple of four, which add
+// nothing.
+INLINE void fetch_tile(const solve_problem &p, hidden_tile &to, size_t sequence, int t, int steps, int slot,
+                       int width)
 {
     constexpr int words = MP * (int)sizeof(real) / 16;
     const real *rows = p.rows + (sequence * (p.T + 1) + t) * ROW;
@@ -241,12 +255,19 @@ INLINE void fetch_tile(const solve_problem &p, hidden_tile &to, size_t sequence,
 }
 
 // A slice of threads has a part of the piece, and takes it tile by tile.
-INLINE void add_piece(const solve_problem &p, const piece &here, const unit_column &with, int unit, int slice, int slot, int width, unit_sums &sums)
+INLINE void add_piece(const solve_problem &p, const piece &here, const unit_column &with, int unit, int slice,
+                      int slot, int width, unit_sums &sums)
 {
     const int share = (here.last - here.first + SLICES - 1) / SLICES, first = here.first + slice * share;
-    const int mine = slice >= SLICES || first >= here.last ? 0 : here.last - first < share ? here.last - first : share;
-    const auto steps_from = [&](int step) { return mine - step < 0 ? 0 : mine - step < TILE ? mine - step : TILE; };
-    const auto tile_at = [&](int step) -> hidden_tile & { return room().tile[step / TILE & 1][slice < SLICES ? slice : 0]; };
+    const int mine = slice >= SLICES || first >= here.last ? 0
+                     : here.last - first < share           ? here.last - first
+                                                           : share;
+    const auto steps_from = [&](int step) {
+        return mine - step < 0 ? 0 : mine - step < TILE ? mine - step : TILE;
+    };
+    const auto tile_at = [&](int step) -> hidden_tile & {
+        return room().tile[step / TILE & 1][slice < SLICES ? slice : 0];
+    };
     const auto fetch = [&](int step) {
         fetch_tile(p, tile_at(step), here.sequence, first + step, steps_from(step), slot, width);
         copy_commit();
@@ -267,7 +288,8 @@ INLINE void add_piece(const solve_problem &p, const piece &here, const unit_colu
     copy_wait<0>();
 }
 
-// Add up what SLICES threads found for each of `width` units, `used` of which count, and write it to the block's partial sums.
+// Add up what SLICES threads found for each of `width` units, `used` of which count, and write it to the
+// block's partial sums.
 INLINE void add_slices(const unit_sums &sums, int slot, int slice, int width, int used, real *to)
 {
     constexpr int rows = 2 * M + 1;
@@ -300,13 +322,15 @@ INLINE void sum_hidden(const solve_problem &p, const real *pack, int replica, in
     constexpr int width = LP < THREADS ? LP : THREADS;
     const int slice = own_thread() / width, slot = own_thread() % width;
     for (int first = 0; first < LP; first += width) {
-        const int unit = first + slot < LP ? first + slot : LP - 1, used = LP - first < width ? LP - first : width;
+        const int unit = first + slot < LP ? first + slot : LP - 1,
+                  used = LP - first < width ? LP - first : width;
         const unit_column with = take_column(pack, unit);
         unit_sums sums;
 #pragma unroll
         for (int k = 0; k <= 2 * M; k++)
             sums.row[k] = 0;
-        for_pieces(p, replica, block, [&](const piece &here) { add_piece(p, here, with, unit, slice, slot, width, sums); });
+        for_pieces(p, replica, block,
+                   [&](const piece &here) { add_piece(p, here, with, unit, slice, slot, width, sums); });
         add_slices(sums, slot, slice, width, used, partial + first);
         __syncthreads();
     }
@@ -330,7 +354,8 @@ INLINE factors find_factors(int entry)
 }
 
 // Rows t .. t+count of one sequence into the warp's tile, the last without its last `less` numbers.
-INLINE void copy_rows(const solve_problem &p, real *tile, size_t sequence, int t, int count, int less, int lane)
+INLINE void copy_rows(const solve_problem &p, real *tile, size_t sequence, int t, int count, int less,
+                      int lane)
 {
     const real *from = p.rows + (sequence * (p.T + 1) + t) * ROW;
     __syncwarp();
@@ -338,14 +363,16 @@ INLINE void copy_rows(const solve_problem &p, real *tile, size_t sequence, int t
     for (int i = lane; i < (count + 1) * (ROW / 4) - less / 4; i += 32)
         store4(tile + i / (ROW / 4) * LATENT_ROW + i % (ROW / 4) * 4, load4(from + 4 * i));
     for (int i = lane; i < count * K; i += 32)
-        tile[i / (K > 0 ? K : 1) * LATENT_ROW + ROW + 1 + i % (K > 0 ? K : 1)] = p.s[(sequence * p.T + t) * K + i];
+        tile[i / (K > 0 ? K : 1) * LATENT_ROW + ROW + 1 + i % (K > 0 ? K : 1)] =
+            p.s[(sequence * p.T + t) * K + i];
     if (lane < count)
         tile[lane * LATENT_ROW + ROW] = 1;
     __syncwarp();
 }
 
 // y_t = dloss / de_t = a_t B+^T w_t + weight e_t, of the first `count` rows of the tile.
-INLINE void find_y(const solve_problem &p, const real *pack, real *tile, size_t sequence, int t, int count, int lane)
+INLINE void find_y(const solve_problem &p, const real *pack, real *tile, size_t sequence, int t, int count,
+                   int lane)
 {
     for (int i = lane; i < count * N; i += 32) {
         const int n = i % N, step = t + i / N;
@@ -360,7 +387,8 @@ INLINE void find_y(const solve_problem &p, const real *pack, real *tile, size_t 
                 if (QUADS > 4 || 4 * q + k < M)
                     sum.a[k] += P.a[k] * w.a[k];
         }
-        const real flowing = a != 0 ? a * ((sum.a[0] + sum.a[1]) + (sum.a[2] + sum.a[3])) : real(0); // at T there is no w
+        const real flowing =
+            a != 0 ? a * ((sum.a[0] + sum.a[1]) + (sum.a[2] + sum.a[3])) : real(0); // at T there is no w
         const real y = flowing + (step > p.warmup ? real(p.weight) : real(0)) * row[AT_E + n];
         row[AT_Y + n] = y;
         if (LEAVES_Y)
@@ -369,8 +397,10 @@ INLINE void find_y(const solve_problem &p, const real *pack, real *tile, size_t 
     __syncwarp();
 }
 
-// All entries of one group over the rows of a piece that fall to this warp, some at a time through shared memory; lanes share the entries.
-INLINE void add_rows(const solve_problem &p, const real *pack, const piece &here, int first, real (&sum)[LATENT_ENTRIES])
+// All entries of one group over the rows of a piece that fall to this warp, some at a time through shared
+// memory; lanes share the entries.
+INLINE void add_rows(const solve_problem &p, const real *pack, const piece &here, int first,
+                     real (&sum)[LATENT_ENTRIES])
 {
     sum_memory &memory = room();
     const int lane = own_thread() % 32, warp = own_warp();
@@ -381,12 +411,16 @@ INLINE void add_rows(const solve_problem &p, const real *pack, const piece &here
         of[k] = memory.of[32 * k + lane];
     for (int t = here.first + warp * LATENT_TILE; t < here.last; t += LATENT_CREW * LATENT_TILE) {
         const int count = here.last - t < LATENT_TILE ? here.last - t : LATENT_TILE;
-        const bool with_y = !LEAVES_Y || (first > SUM_A && t + count == p.T); // another warp may leave y of the last row meanwhile
+        const bool with_y =
+            !LEAVES_Y ||
+            (first > SUM_A && t + count == p.T); // another warp may leave y of the last row meanwhile
         copy_rows(p, tile, here.sequence, t, count, with_y ? 0 : ROW - AT_Y, lane);
         if (first == SUM_A)
             find_y(p, pack, tile, here.sequence, t, count + (t + count == p.T), lane);
         for (int i = 0; i < count; i++) {
-            const real *row = tile + i * LATENT_ROW, a = !p.flow ? real(0) : t + i == 0 ? real(1) : strength(p, t + i);
+            const real *row = tile + i * LATENT_ROW, a = !p.flow      ? real(0)
+                                                         : t + i == 0 ? real(1)
+                                                                      : strength(p, t + i);
 #pragma unroll
             for (int k = 0; k < LATENT_ENTRIES; k++)
                 sum[k] += (first + 32 * k + lane < SUM_P ? real(1) : a) * row[of[k].left] * row[of[k].right];
@@ -459,7 +493,8 @@ INLINE void sum_blocks(const solve_problem &p, int replica, int block)
     }
 }
 
-// The loss, from the squares that the blocks of solve.cu have left; by a warp of the block that has the fewest entries.
+// The loss, from the squares that the blocks of solve.cu have left; by a warp of the block that has the
+// fewest entries.
 INLINE void find_loss(const solve_problem &p, int replica)
 {
     const int lane = own_thread() % 32;
@@ -485,7 +520,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) add_up(const __grid_con
         sum_hidden(p, pack, replica, block, partial);
         __syncthreads();
         sum_latent(p, pack, replica, block, partial);
-        team_barrier(p.arrived + (size_t)replica * MEETING_WORDS + MEETING_WORDS - 2, (unsigned)p.parts, room().phase); // border.cuh leaves this one
+        team_barrier(p.arrived + (size_t)replica * MEETING_WORDS + MEETING_WORDS - 2, (unsigned)p.parts,
+                     room().phase); // border.cuh leaves this one
         sum_blocks(p, replica, block);
         __syncthreads();
     }

@@ -1,20 +1,24 @@
-// tangent.cuh - the derivative of a stretch of time, X = dz_end / dz_start, carried along by a warp for some stretches.
+// tangent.cuh - the derivative of a stretch of time, X = dz_end / dz_start, carried along by a warp for some
+// stretches.
 //
-// A step's Jacobian is J = (diag(A) + W D V) P_a with P_a = I - a B+ B (SPEC 3).  From one step to the next only
-// a few hidden units switch, and each switch changes J by a rank-one matrix, so J is kept and corrected instead of
-// being formed anew: M^2 operations per switch instead of M^2 L per step.
+// A step's Jacobian is J = (diag(A) + W D V) P_a with P_a = I - a B+ B (SPEC 3).  From one step to the next
+// only a few hidden units switch, and each switch changes J by a rank-one matrix, so J is kept and corrected
+// instead of being formed anew: M^2 operations per switch instead of M^2 L per step.
 #ifndef ANT_TANGENT_CUH
 #define ANT_TANGENT_CUH
 
 #include "products.cuh"
 
-#define MS (MP % 8 == 0 ? MP + 4 : MP) // from row to row of a matrix in shared memory; quads of different rows lie in different banks
+#define MS                                                                                                   \
+    (MP % 8 == 0 ? MP + 4 : MP) // from row to row of a matrix in shared memory; quads of different rows lie
+                                // in different banks
 
-// Three ways, each of which has struct tangent and tangent_begin, _fill, _switch, _advance, _end; and tangent_keep, _recall, which keep J of a moment in
-// START_J numbers:
-// all of J in the registers of every lane;
+// Three ways, each of which has struct tangent and tangent_begin, _fill, _switch, _advance, _end; and
+// tangent_keep, _recall, which keep J of a moment in START_J numbers: all of J in the registers of every
+// lane;
 #define WHOLE_J (M <= 16 && M * M * REGISTERS_PER_REAL <= 64)
-// by tensor cores, a warp for every stretch, where the weights of a step leave room for so many warps; not on sm_80, where registers spill;
+// by tensor cores, a warp for every stretch, where the weights of a step leave room for so many warps; not on
+// sm_80, where registers spill;
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ < 900
 #define TENSOR 0
 #else
@@ -26,9 +30,11 @@
 #define PER_SHADOW    (TENSOR ? 1 : 2) // stretches whose derivatives one warp carries, each by a group of lanes
 #define TANGENT_LANES (32 / PER_SHADOW)
 
-// One product or switch of a large tile is work enough for a warp, and code for several takes the compiler long.
+// One product or switch of a large tile is work enough for a warp, and code for several takes the compiler
+// long.
 #define LARGE_TILES (M > 16)
-// Words that say which hidden units are on: all of them in every lane; with large tiles word k in lane k of the group, those beyond its lanes in a second round.
+// Words that say which hidden units are on: all of them in every lane; with large tiles word k in lane k of
+// the group, those beyond its lanes in a second round.
 #define MASKS_HELD (LARGE_TILES ? (MASKS + TANGENT_LANES - 1) / TANGENT_LANES : MASKS)
 
 #if WHOLE_J
@@ -63,14 +69,17 @@ INLINE real switch_sign(int word, bool on)
 #if LARGE_TILES
 
 // Bring J to the masks and the strength of this step, by the whole warp for its groups that act.
-INLINE void tangent_turn(tangent &t, const real *pack, int lane, const unsigned (&masks)[MASKS_HELD], real strength, bool acts)
+INLINE void tangent_turn(tangent &t, const real *pack, int lane, const unsigned (&masks)[MASKS_HELD],
+                         real strength, bool acts)
 {
     if (acts && t.pulled != pulled_place(strength))
         tangent_reset(t, pack, strength);
 #pragma unroll
     for (int round = 0; round < MASKS_HELD; round++) {
-        const unsigned changed = acts ? masks[round] ^ t.masks[round] : 0u, lanes = __ballot_sync(ALL_LANES, changed != 0);
-        unsigned seats = lanes >> lane / TANGENT_LANES * TANGENT_LANES & ~0u >> (32 - TANGENT_LANES); // of this group, with words that changed
+        const unsigned changed = acts ? masks[round] ^ t.masks[round] : 0u,
+                       lanes = __ballot_sync(ALL_LANES, changed != 0);
+        unsigned seats = lanes >> lane / TANGENT_LANES * TANGENT_LANES &
+                         ~0u >> (32 - TANGENT_LANES); // of this group, with words that changed
         while (__any_sync(ALL_LANES, seats != 0)) {
             const int seat = seats ? __ffs(seats) - 1 : 0, word = round * TANGENT_LANES + seat;
             const unsigned mask = __shfl_sync(ALL_LANES, masks[round], seat, TANGENT_LANES);
@@ -88,8 +97,8 @@ INLINE void tangent_turn(tangent &t, const real *pack, int lane, const unsigned 
 
 #else
 
-// All units that differ between the masks and those that J stands for.  One of each of WIDE words at a time, so
-// that their loads do not wait for each other.
+// All units that differ between the masks and those that J stands for.  One of each of WIDE words at a time,
+// so that their loads do not wait for each other.
 template <int WIDE> INLINE void tangent_catch_up(tangent &t, const real *pack, const unsigned (&masks)[MASKS])
 {
 #pragma unroll
@@ -107,7 +116,8 @@ template <int WIDE> INLINE void tangent_catch_up(tangent &t, const real *pack, c
             for (int k = 0; k < WIDE; k++) {
                 const bool there = WIDE == 1 || switched[k];
                 const int word = first + k < MASKS ? first + k : 0, bit = there ? __ffs(switched[k]) - 1 : 0;
-                tangent_switch(t, pack, word % UNITS * 32 + bit, there ? switch_sign(word, masks[word] >> bit & 1) : real(0));
+                tangent_switch(t, pack, word % UNITS * 32 + bit,
+                               there ? switch_sign(word, masks[word] >> bit & 1) : real(0));
                 switched[k] &= switched[k] - 1;
                 any |= switched[k];
             }
@@ -119,9 +129,11 @@ template <int WIDE> INLINE void tangent_catch_up(tangent &t, const real *pack, c
 }
 
 // Bring J to the masks and the strength of this step, for a group that acts.
-INLINE void tangent_turn(tangent &t, const real *pack, int, const unsigned (&masks)[MASKS], real strength, bool)
+INLINE void tangent_turn(tangent &t, const real *pack, int, const unsigned (&masks)[MASKS], real strength,
+                         bool)
 {
-    constexpr int many = MASKS < 4 ? MASKS : 4, few = TENSOR ? 1 : many; // groups of lanes that share a warp switch side by side
+    constexpr int many = MASKS < 4 ? MASKS : 4,
+                  few = TENSOR ? 1 : many; // groups of lanes that share a warp switch side by side
     if (t.pulled != pulled_place(strength)) {
         tangent_reset(t, pack, strength);
         if (few < many)
@@ -132,8 +144,8 @@ INLINE void tangent_turn(tangent &t, const real *pack, int, const unsigned (&mas
 
 #endif
 
-// Half of all units are on, so that J of a stretch's first step takes as long as that of many later ones.  It is kept for the next pass, whose
-// trajectory is nearly the same, where that takes little memory.
+// Half of all units are on, so that J of a stretch's first step takes as long as that of many later ones.  It
+// is kept for the next pass, whose trajectory is nearly the same, where that takes little memory.
 #define KEEPS_START (!LARGE_TILES)
 #define START_LASTS 8 // passes, after which it is found anew, because every switch leaves its rounding
 #if KEEPS_START

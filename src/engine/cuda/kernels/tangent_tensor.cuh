@@ -1,16 +1,18 @@
 // tangent_tensor.cuh - X = dz_end / dz_start of a stretch by tensor cores, in float and for M <= 16.
 //
-// A warp has one stretch.  The product that the machine offers is C (16 x 8) += A (16 x 8) B (8 x 8), with numbers of 11 digits (binary).
-// A number is two of these, a high and a low part, and a product three: high high + high low + low high, as exact as a float.
-// With X transposed as A and J transposed as B, C is the next X transposed.  Lane 4 g + q has of C the columns 2 q and 2 q + 1 of the rows g and
-// g + 8, and should have of A the columns q and q + 4.  The order of columns of A, which is that of rows of B, is ours
-// to choose, so these are 2 q and 2 q + 1, too, and nothing moves between lanes.
+// A warp has one stretch.  The product that the machine offers is C (16 x 8) += A (16 x 8) B (8 x 8), with
+// numbers of 11 digits (binary). A number is two of these, a high and a low part, and a product three: high
+// high + high low + low high, as exact as a float. With X transposed as A and J transposed as B, C is the
+// next X transposed.  Lane 4 g + q has of C the columns 2 q and 2 q + 1 of the rows g and g + 8, and should
+// have of A the columns q and q + 4.  The order of columns of A, which is that of rows of B, is ours to
+// choose, so these are 2 q and 2 q + 1, too, and nothing moves between lanes.
 #ifndef ANT_TANGENT_TENSOR_CUH
 #define ANT_TANGENT_TENSOR_CUH
 
 #define EIGHTS ((M + 7) / 8)
 
-// Where a lane finds row 8 j + g and column 8 j + 2 q of unit 0, in weights whose first matrix is towards units.
+// Where a lane finds row 8 j + g and column 8 j + 2 q of unit 0, in weights whose first matrix is towards
+// units.
 struct tensor_place {
     int lane;
     const real *row[EIGHTS], *column[EIGHTS];
@@ -32,7 +34,9 @@ INLINE tensor_place find_place(int lane, const real *pack)
 #pragma unroll
     for (int j = 0; j < EIGHTS; j++) {
         const int row = 8 * j + lane / 4, column = 8 * j + lane % 4 * 2;
-        const int r = row < M ? row : 0, c = column < M ? column : 0; // what stands in columns beyond M meets rows of X that are zero
+        const int r = row < M ? row : 0,
+                  c = column < M ? column
+                                 : 0; // what stands in columns beyond M meets rows of X that are zero
         at.row[j] = pack + 4 * (r / 4 * LS) + r % 4;
         at.column[j] = pack + 4 * (c / 4 * LS) + c % 4;
         at.alive[j] = row < M ? 1 : 0;
@@ -59,7 +63,9 @@ INLINE void tangent_fill(tangent &t, const real *pack, real strength)
         const int row = 8 * (i / 2 / EIGHTS) + lane / 4, column = 8 * (i / 2 % EIGHTS) + lane % 4 * 2 + i % 2;
         const real identity = row == column ? 1 : 0;
         t.J[i / 2 / EIGHTS][i / 2 % EIGHTS][i % 2] =
-            row < M && column < M ? (1 + pack[PACK_A1 + row]) * (identity - strength * pack[PACK_Q + row * MP + column]) : real(0);
+            row < M && column < M
+                ? (1 + pack[PACK_A1 + row]) * (identity - strength * pack[PACK_Q + row * MP + column])
+                : real(0);
     }
 }
 
@@ -109,7 +115,8 @@ INLINE unsigned low_part(real a, unsigned high)
     return __float_as_uint(a - __uint_as_float(high));
 }
 
-template <int COUNT> INLINE void split(const real (&from)[COUNT], unsigned (&high)[COUNT], unsigned (&low)[COUNT])
+template <int COUNT>
+INLINE void split(const real (&from)[COUNT], unsigned (&high)[COUNT], unsigned (&low)[COUNT])
 {
 #pragma unroll
     for (int i = 0; i < COUNT; i++) {
@@ -127,7 +134,8 @@ INLINE void tangent_advance(tangent &t, bool acts)
     real next[EIGHTS][4];
 #pragma unroll
     for (int k = 0; k < EIGHTS; k++) {
-        const real rows[4] = {t.X[k][0], t.X[k][2], t.X[k][1], t.X[k][3]}; // g and g + 8 of the first column, then of the second
+        const real rows[4] = {t.X[k][0], t.X[k][2], t.X[k][1],
+                              t.X[k][3]}; // g and g + 8 of the first column, then of the second
         split(rows, high[k], low[k]);
     }
 #pragma unroll

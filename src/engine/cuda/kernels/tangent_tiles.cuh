@@ -1,5 +1,5 @@
-// tangent_tiles.cuh - X = dz_end / dz_start of stretches side by side: a group of lanes has one, a lane a tile of J, and X goes through
-// shared memory.  Matrices lie there by rows, (M, MS).
+// tangent_tiles.cuh - X = dz_end / dz_start of stretches side by side: a group of lanes has one, a lane a
+// tile of J, and X goes through shared memory.  Matrices lie there by rows, (M, MS).
 #ifndef ANT_TANGENT_TILES_CUH
 #define ANT_TANGENT_TILES_CUH
 
@@ -12,7 +12,7 @@ static __device__ constexpr int tile_rows()
     return rows;
 }
 
-#define TILE_ROWS   tile_rows()                         // rows `row`, row + TILE_STRIDE, ...
+#define TILE_ROWS   tile_rows() // rows `row`, row + TILE_STRIDE, ...
 #define TILE_STRIDE ((M + TILE_ROWS - 1) / TILE_ROWS)
 
 struct tile {
@@ -82,7 +82,8 @@ INLINE tile multiply(const real *left, const real *right, tile_place at)
     return out;
 }
 
-// W stands in quads of rows, each by units: where quads are whole numbers of strides, the first row's place gives all others.
+// W stands in quads of rows, each by units: where quads are whole numbers of strides, the first row's place
+// gives all others.
 #define WHOLE_STRIDES (4 % TILE_STRIDE == 0)
 #define ROW_PLACES    (WHOLE_STRIDES ? 1 : TILE_ROWS)
 
@@ -94,10 +95,11 @@ INLINE int place_in_quads(int row)
 struct tangent {
     tile jacobian;
     tile_place at;
-    real *J, *X;           // of this lane's stretch, in shared memory
-    const real *columns, *rows[ROW_PLACES]; // unit 0 of what W D V has in this lane's columns, and of W in its rows
+    real *J, *X; // of this lane's stretch, in shared memory
+    const real *columns,
+        *rows[ROW_PLACES];      // unit 0 of what W D V has in this lane's columns, and of W in its rows
     unsigned masks[MASKS_HELD]; // that the Jacobian stands for
-    int pulled;            // where V (1 - a B+ B) stands, for the a that it stands for
+    int pulled;                 // where V (1 - a B+ B) stands, for the a that it stands for
 };
 
 INLINE void tangent_begin(tangent &t, int lane, const real *pack, real *J, real *X)
@@ -136,7 +138,9 @@ INLINE void tangent_switch(tangent &t, const real *, int unit, real sign)
     const real4 row = load4(t.columns + t.pulled + 4 * unit);
 #pragma unroll
     for (int r = 0; r < TILE_ROWS; r++) {
-        const real w = sign * t.rows[WHOLE_STRIDES ? 0 : r][4 * unit + (WHOLE_STRIDES ? place_in_quads(r * TILE_STRIDE) : 0)];
+        const real w =
+            sign *
+            t.rows[WHOLE_STRIDES ? 0 : r][4 * unit + (WHOLE_STRIDES ? place_in_quads(r * TILE_STRIDE) : 0)];
 #pragma unroll
         for (int k = 0; k < 4; k++)
             t.jacobian.a[r][k] += w * row.a[k];
@@ -149,7 +153,8 @@ INLINE void tangent_keep(const tangent &t, real *J, int seat)
 {
 #pragma unroll
     for (int r = 0; r < TILE_ROWS; r++)
-        store4(J + 4 * (r * TANGENT_LANES + seat), real4{t.jacobian.a[r][0], t.jacobian.a[r][1], t.jacobian.a[r][2], t.jacobian.a[r][3]});
+        store4(J + 4 * (r * TANGENT_LANES + seat),
+               real4{t.jacobian.a[r][0], t.jacobian.a[r][1], t.jacobian.a[r][2], t.jacobian.a[r][3]});
 }
 
 INLINE void tangent_recall(tangent &t, const real *J, int seat)

@@ -1,5 +1,5 @@
-// tangent_whole.cuh - X = dz_end / dz_start of stretches side by side, where J fits into registers: every lane of a group has all of it and a column
-// of X, and lanes need nothing of each other.
+// tangent_whole.cuh - X = dz_end / dz_start of stretches side by side, where J fits into registers: every
+// lane of a group has all of it and a column of X, and lanes need nothing of each other.
 #ifndef ANT_TANGENT_WHOLE_CUH
 #define ANT_TANGENT_WHOLE_CUH
 
@@ -26,7 +26,8 @@ INLINE void tangent_fill(tangent &t, const real *pack, real strength)
     for (int i = 0; i < M; i++)
 #pragma unroll
         for (int j = 0; j < M; j++)
-            t.jacobian[i][j] = (1 + pack[PACK_A1 + i]) * ((i == j ? real(1) : real(0)) - strength * pack[PACK_Q + i * MP + j]);
+            t.jacobian[i][j] = (1 + pack[PACK_A1 + i]) *
+                               ((i == j ? real(1) : real(0)) - strength * pack[PACK_Q + i * MP + j]);
 }
 
 // Add `sign` times the rank-one matrix of hidden unit `unit`.

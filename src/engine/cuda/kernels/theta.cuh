@@ -1,6 +1,7 @@
 // theta.cuh - a shPLRNN as update.cu sees it: places of the parameters, and sizes of scratch.
 //
-// Macros from the host: those of shape.cuh; RANK (of W, 0: full); LEARN_THREADS (of one block, a multiple of 32).
+// Macros from the host: those of shape.cuh; RANK (of W, 0: full); LEARN_THREADS (of one block, a multiple of
+// 32).
 #ifndef ANT_THETA_CUH
 #define ANT_THETA_CUH
 
@@ -11,15 +12,15 @@
 #endif
 
 // Parameters of one replica, in the order of the model's layout.
-#define THETA_ABAR  0
-#define THETA_W     M // (M, L); or WL (M, RANK) and WR (RANK, L)
-#define THETA_WR    (THETA_W + M * RANK)
-#define THETA_V     (THETA_W + (RANK > 0 ? RANK * (M + L) : M * L)) // (L, M)
-#define THETA_b     (THETA_V + L * M)
-#define THETA_h     (THETA_b + L)
-#define THETA_C     (THETA_h + M)     // (M, K)
-#define THETA_B     (THETA_C + M * K) // (N, M)
-#define TOTAL       (THETA_B + N * M)
+#define THETA_ABAR 0
+#define THETA_W    M // (M, L); or WL (M, RANK) and WR (RANK, L)
+#define THETA_WR   (THETA_W + M * RANK)
+#define THETA_V    (THETA_W + (RANK > 0 ? RANK * (M + L) : M * L)) // (L, M)
+#define THETA_b    (THETA_V + L * M)
+#define THETA_h    (THETA_b + L)
+#define THETA_C    (THETA_h + M)     // (M, K)
+#define THETA_B    (THETA_C + M * K) // (N, M)
+#define TOTAL      (THETA_B + N * M)
 
 #define TALL  (M > N ? M : N)
 #define SMALL (M > N ? N : M)
@@ -38,10 +39,10 @@
 #define SIDE (N * M <= SIDE_MOST)
 
 // Doubles of p.kept: what make_weights leaves to the gradient.
-#define KEPT_PINV  0                     // (M, N): B+
-#define KEPT_PULL  (M * N)               // (N, M): gradient of the term on the singular values
-#define KEPT_VALUE (KEPT_PULL + N * M)   // of that term
-#define KEPT_A     (KEPT_VALUE + 1)      // (M): tanh(Abar)
+#define KEPT_PINV  0                   // (M, N): B+
+#define KEPT_PULL  (M * N)             // (N, M): gradient of the term on the singular values
+#define KEPT_VALUE (KEPT_PULL + N * M) // of that term
+#define KEPT_A     (KEPT_VALUE + 1)    // (M): tanh(Abar)
 #define KEPT       (KEPT_A + M)
 
 #define HELD_OWN (SUMS + KEPT)

@@ -1,5 +1,5 @@
-// update.cu - everything of a shPLRNN's update but the solve (step.cuh): its gradient from the sums that solve.cu leaves, its
-// regularisers (SPEC 5), and its weights (pack.cuh).
+// update.cu - everything of a shPLRNN's update but the solve (step.cuh): its gradient from the sums that
+// solve.cu leaves, its regularisers (SPEC 5), and its weights (pack.cuh).
 //
 // variant: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DRANK=0 -DLEARN_THREADS=544
 // variant: -DREAL_BITS=32 -DM=10 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DRANK=0 -DLEARN_THREADS=768
@@ -11,7 +11,7 @@
 
 // ---- regularisers (SPEC 5) --------------------------------------------------------------------------------
 
-struct penalties { // scale of each kind of term
+struct penalties {         // scale of each kind of term
     double decay, W, V, B; // decay: of h, too
     int p, first;          // regularised units are first .. M-1
 };
@@ -82,7 +82,8 @@ INLINE double penalty_at(const learn_problem &p, const model_gradient &g, int i,
         } else if (i < THETA_V) {
 #if RANK > 0
             const int at = i < THETA_WR ? i - THETA_W : i - THETA_WR;
-            slope += i < THETA_WR ? slope_WL(c, g.theta, at / RANK, at % RANK) : slope_WR(c, g.theta, at / L, at % L);
+            slope += i < THETA_WR ? slope_WL(c, g.theta, at / RANK, at % RANK)
+                                  : slope_WR(c, g.theta, at / L, at % L);
 #else
             scale = (i - THETA_W) / L >= c.first ? c.W : 0;
 #endif
@@ -121,14 +122,16 @@ INLINE double singular_term(const learn_problem &p, const model_gradient &g)
 
 // What flows to B through B+ = P, given G = dloss/dP (Golub and Pereyra 1973; solve/forcing.h), as (N, M):
 //     P^T P G^T (I - P B) - P^T G P^T  for M >= N,     (I - B P) G^T P P^T - P^T G P^T  for M < N.
-// With rows along the smaller side, at_P and at_B, both are T G - U B - S P with T = P P^T, S = P G^T, U = T S^T.
+// With rows along the smaller side, at_P and at_B, both are T G - U B - S P with T = P P^T, S = P G^T, U = T
+// S^T.
 INLINE void flow_back(const real *theta, const double *P, const double *G, double *out)
 {
     double *T = out + N * M, *S = T + SMALL * SMALL, *U = S + SMALL * SMALL;
     constexpr int row = at_P(1, 0), col = at_P(0, 1);
 #pragma unroll 1
     for (int i = side_thread(); i < 2 * SMALL * SMALL; i += SIDE_THREADS)
-        T[i] = dot<TALL>(P + i / SMALL % SMALL * row, col, (i < SMALL * SMALL ? P : G) + i % SMALL * row, col);
+        T[i] =
+            dot<TALL>(P + i / SMALL % SMALL * row, col, (i < SMALL * SMALL ? P : G) + i % SMALL * row, col);
     side_barrier();
 #pragma unroll 1
     for (int i = side_thread(); i < SMALL * SMALL; i += SIDE_THREADS)

@@ -11,7 +11,7 @@ struct alignas(16) stretch {
     bool works; // false: this warp has none
 };
 
-struct block_work { // which stretches a block has
+struct block_work {     // which stretches a block has
     int workers, items; // warps of the team; stretches of all sequences
     int first;          // number of the block's first warp
     int replica;
@@ -24,7 +24,8 @@ INLINE stretch find_stretch(const solve_problem &p, int item, int items)
     const unsigned chunks = (unsigned)p.chunks, number = s.works ? (unsigned)item : 0;
     const unsigned chunk = number % chunks, steps = (unsigned)p.T / chunks, over = (unsigned)p.T % chunks;
     s.sequence = (int)(number / chunks);
-    s.first = (int)(steps * chunk + over * chunk / chunks); // T chunk / chunks, where T chunk may be too large for 32 bits
+    s.first = (int)(steps * chunk +
+                    over * chunk / chunks); // T chunk / chunks, where T chunk may be too large for 32 bits
     s.last = (int)(steps * (chunk + 1) + over * (chunk + 1) / chunks);
     return s;
 }
@@ -40,7 +41,8 @@ INLINE stretch share_of(const stretch &whole, bool shadow)
 {
     stretch share = whole;
 #if SHADOWS
-    (shadow ? share.first : share.last) = whole.first + (whole.last - whole.first) * PER_SHADOW / (PER_SHADOW + 1);
+    (shadow ? share.first : share.last) =
+        whole.first + (whole.last - whole.first) * PER_SHADOW / (PER_SHADOW + 1);
 #endif
     return share;
 }
@@ -49,7 +51,8 @@ INLINE stretch share_of(const stretch &whole, bool shadow)
 #define AHEAD 3
 #define RING  4 // a power of two above AHEAD
 
-// Masks of the last TRAIL steps, for the warp that follows with X.  Steps count from 1 over all passes that were followed.
+// Masks of the last TRAIL steps, for the warp that follows with X.  Steps count from 1 over all passes that
+// were followed.
 #define TRAIL (MASKS <= 8 ? 64 : 16)
 struct alignas(16) trail {
     unsigned long long masks[TRAIL][MASKS]; // tagged with the step
@@ -66,7 +69,7 @@ struct alignas(16) warp_memory {
 #endif
 };
 
-struct progress { // of the passes forward; the first thread keeps it
+struct progress {             // of the passes forward; the first thread keeps it
     int iterations, followed; // followed: those with shadows
     real before, jump;        // of the comparison before the last, 0: none, and of the last
     real allowed;
@@ -98,7 +101,8 @@ struct alignas(16) walk_memory {
 #endif
 };
 
-// A block's shared memory: the weights that every step reads, where they fit, then the room of the phase that it is in.
+// A block's shared memory: the weights that every step reads, where they fit, then the room of the phase that
+// it is in.
 #define STAGED_BYTES (STAGED_PACK ? STAGE_COUNT * (REAL_BITS / 8) : 0)
 
 INLINE kept_memory &kept_room()
@@ -106,7 +110,8 @@ INLINE kept_memory &kept_room()
     return *reinterpret_cast<kept_memory *>(block_bytes() + STAGED_BYTES);
 }
 
-// The stretches of a block, in the order of its warps and then of its rounds, of which there is one when time is cut.
+// The stretches of a block, in the order of its warps and then of its rounds, of which there is one when time
+// is cut.
 INLINE stretch stretch_of(const solve_problem &p, const block_work &work, int number)
 {
 #if CHUNKED
@@ -137,18 +142,19 @@ INLINE const real *staged_weights(const real *pack)
 #endif
 }
 
-struct worker { // one warp's view
+struct worker {     // one warp's view
     int lane, warp; // warp: its stretch of the block, or the first of those that it shadows
     bool shadow;    // it carries X along and has no rows
     int row[ROW_BLOCKS];
-    int place; // of its first row, or any
-    int kept;  // see row_owners
+    int place;          // of its first row, or any
+    int kept;           // see row_owners
     const real *pack;   // in global memory
     const real *staged; // its first STAGE_COUNT numbers in shared memory, if they fit
     warp_memory *memory;
 };
 
-// Weights from PACK_... = FIRST on: in shared memory where they are there, else where nobody writes during the launch.
+// Weights from PACK_... = FIRST on: in shared memory where they are there, else where nobody writes during
+// the launch.
 #define STAGED(first) (STAGED_PACK && (first) < STAGE_COUNT)
 
 template <int FIRST> INLINE real weight(const worker &me, int i)

@@ -1,6 +1,7 @@
 // windows.cuh - the windows of an update, drawn as train/dataset.c draws them: same seed, same windows.
 //
-// Noise comes from the same stream as on the CPU; its last digit may differ, because logarithm and cosine are others.
+// Noise comes from the same stream as on the CPU; its last digit may differ, because logarithm and cosine are
+// others.
 #ifndef ANT_WINDOWS_CUH
 #define ANT_WINDOWS_CUH
 
@@ -8,7 +9,10 @@
 #include "random.cuh"
 
 enum { PURPOSE_WINDOWS = 6, PURPOSE_NOISE = 7 }; // of base/random.h
-enum { EACH = 8, PART = EACH * LEARN_THREADS };  // values that a thread and a block copy at a time; EACH is known in learner.c, too
+enum {
+    EACH = 8,
+    PART = EACH * LEARN_THREADS
+}; // values that a thread and a block copy at a time; EACH is known in learner_cuda.c, too
 
 // The first row of window `index` of update `number`.
 INLINE unsigned long long draw_window(const learn_problem &p, unsigned run, unsigned number, int index)
@@ -44,7 +48,8 @@ INLINE void copy_part(const real *from, real *to, size_t first, size_t last)
 }
 
 // Values first .. last-1 of a window with noise; both normals of a pair come from one block of the stream.
-INLINE void copy_noisy(const learn_problem &p, unsigned run, unsigned number, int index, const real *from, real *to, size_t first, size_t last)
+INLINE void copy_noisy(const learn_problem &p, unsigned run, unsigned number, int index, const real *from,
+                       real *to, size_t first, size_t last)
 {
     const size_t values = (size_t)(p.T + 1) * N;
     const unsigned long long begin = (unsigned long long)index * ((values + 1) / 2);
@@ -60,8 +65,8 @@ INLINE void copy_noisy(const learn_problem &p, unsigned run, unsigned number, in
     }
 }
 
-// The windows of every replica for the update `ahead` of those it has done, by `blocks` blocks.  A replica that is lost
-// gets those of its last good update again.
+// The windows of every replica for the update `ahead` of those it has done, by `blocks` blocks.  A replica
+// that is lost gets those of its last good update again.
 INLINE void draw_windows(const learn_problem &p, int block, int blocks, unsigned ahead)
 {
     const size_t values = (size_t)(p.T + 1) * N, inputs = (size_t)p.T * K;
@@ -82,7 +87,8 @@ INLINE void draw_windows(const learn_problem &p, int block, int blocks, unsigned
             copy_part(from, to, first, last);
 #if K > 0
         // The input of row t acts on the step that leads to row t.
-        copy_part(p.s + (row + 1) * K, p.window_s + window * inputs, first, first + PART < inputs ? first + PART : inputs);
+        copy_part(p.s + (row + 1) * K, p.window_s + window * inputs, first,
+                  first + PART < inputs ? first + PART : inputs);
 #endif
     }
 }

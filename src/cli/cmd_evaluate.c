@@ -1,0 +1,212 @@
+/* cmd_evaluate.c - `antler evaluate`: one or many trained models against data that they have not seen. */
+#include "cli/command.h"
+#include "cli/data_options.h"
+#include "cli/evaluation.h"
+#include "cli/measuring.h"
+#include "cli/metrics.h"
+#include "cli/progress.h"
+#include "cli/runs.h"
+#include "cli/start_options.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct settings {
+    cli_list data;
+    cli_measuring measuring;
+    const char *inputs_end;
+    antler_evaluate_opts evaluate;
+    bool no_lyapunov, no_rmse, only_embedded, no_files, json, quiet;
+    cli_load load;
+} settings;
+
+#define AT(field) offsetof(settings, field)
+static const cli_option options[] = {
+    {"data", CLI_FILES, "FILE", "The true series, which the model has not seen: a file or a glob.", AT(data),
+     NULL},
+    {"n", CLI_COUNT, "STEPS", "Free steps of RMSE(n). Default 128.", AT(evaluate.rmse.steps), NULL},
+    {"windows", CLI_COUNT, "N", "Windows of RMSE(n), spread evenly over the data. Default 100.",
+     AT(evaluate.rmse.windows), NULL},
+    {"warmup", CLI_COUNT, "ROWS", CLI_WARMUP_HELP, AT(evaluate.warmup), NULL},
+    {"steps", CLI_COUNT, "ROWS", "Length of the free run. Default: three times the data.", AT(evaluate.steps),
+     NULL},
+    CLI_MEASURING_OPTIONS(settings, measuring),
+    {"only-embedded", CLI_FLAG, NULL, "With --embed: leave out D_stsp without embedding.", AT(only_embedded),
+     NULL},
+    {"no-rmse", CLI_FLAG, NULL, "Leave out RMSE(n).", AT(no_rmse), NULL},
+    {"no-lyapunov", CLI_FLAG, NULL, "Leave out the Lyapunov exponents.", AT(no_lyapunov), NULL},
+    {"lyapunov-steps", CLI_COUNT, "N", "Steps over which they are averaged. Default 20000.",
+     AT(evaluate.lyapunov.steps), NULL},
+    {"user-units", CLI_FLAG, NULL, "Report RMSE, means and spreads in the units of the user's data.",
+     AT(evaluate.user_units), NULL},
+    {"model-units", CLI_FLAG, NULL, CLI_MODEL_UNITS_HELP, AT(evaluate.model_units), NULL},
+    {"inputs-end", CLI_CHOICE, "stop|hold|repeat", CLI_INPUTS_END_HELP " Default repeat.", AT(inputs_end),
+     cli_inputs_ends},
+    CLI_LOAD_OPTIONS(settings, load),
+    {"no-files", CLI_FLAG, NULL, "Write nothing into the run folders.", AT(no_files), NULL},
+    {"json", CLI_FLAG, NULL, "Print one JSON object instead of tables.", AT(json), NULL},
+    {"quiet", CLI_FLAG, NULL, "No progress.", AT(quiet), NULL},
+};
+#undef AT
+
+/* What is gathered over all runs. */
+typedef struct gathering {
+    const settings *s;
+    const antler_series *truth;
+    uint64_t stamp; /* of data and options */
+    size_t count, good;
+    double *values; /* (count, CLI_EVALUATION_METRICS) */
+    bool *diverged; /* (count) */
+    json_t *runs;
+} gathering;
+
+static int evaluate_one(gathering *g, const char *run, size_t index)
+{
+    const settings *s = g->s;
+    antler_model *model = NULL;
+    antler_evaluate_result result = {0};
+    antler_evaluate_opts opts = s->evaluate;
+    cli_progress progress;
+    opts.measure.progress = cli_progress_begin(&progress, s->quiet);
+    const cli_stamp stamp = cli_stamp_run(g->stamp, run); /* of what is read next, or older */
+    antler_status status = antler_model_load(run, &model);
+    if (status == ANTLER_OK)
+        status = antler_evaluate(model, g->truth, &opts, &result);
+    cli_progress_end(&progress);
+    const cli_evaluation e = {run, model, g->truth, &opts, &result, stamp};
+    int code = -1;
+    if (status < ANTLER_OK || status == ANTLER_CANCELLED) {
+        code = cli_fail(status);
+    } else {
+        json_t *json = cli_evaluation_json(&e);
+        cli_evaluation_metrics(&e, g->values + index * CLI_EVALUATION_METRICS);
+        g->diverged[index] = result.diverged;
+        g->good += result.diverged ? 0 : 1;
+        if (!s->no_files)
+            code = cli_evaluation_write(&e, json);
+        if (!s->json && g->count == 1)
+            cli_evaluation_print(&e);
+        json_array_append_new(g->runs, json);
+    }
+    antler_evaluate_result_clear(&result);
+    antler_model_free(model);
+    return code;
+}
+
+static json_t *statistics_json(const cli_metrics *m)
+{
+    json_t *all = json_object();
+    for (size_t k = 0; k < m->metrics; k++) {
+        const antler_statistics s = cli_metrics_statistics(m, k);
+        if (s.count > 0)
+            json_object_set_new(all, m->names[k],
+                                json_pack("{s:o, s:o, s:o, s:o, s:I, s:I}", "median", cli_json_real(s.median),
+                                          "mad", cli_json_real(s.mad), "mean", cli_json_real(s.mean), "sem",
+                                          cli_json_real(s.sem), "runs", (json_int_t)s.count, "diverged",
+                                          (json_int_t)s.diverged));
+    }
+    return all;
+}
+
+/* Tables and files over all runs. */
+static int conclude(const gathering *g, const cli_runs *runs)
+{
+    const cli_metrics m = {
+        CLI_EVALUATION_METRICS, cli_evaluation_names, g->count, runs->paths, g->diverged, g->values};
+    char folder[4096];
+    int code = -1;
+    if (g->count > 1 && !g->s->no_files && cli_run_parent(runs->paths[0], folder, sizeof folder))
+        code = cli_metrics_write(&m, folder);
+    if (code >= 0)
+        return code;
+    if (g->s->json)
+        code = g->count == 1 ? cli_json_print(json_incref(json_array_get(g->runs, 0)))
+                             : cli_json_print(json_pack("{s:O, s:o, s:I}", "runs", g->runs, "statistics",
+                                                        statistics_json(&m), "diverged",
+                                                        (json_int_t)(g->count - g->good)));
+    else if (g->count > 1) {
+        cli_metrics_print_runs(&m);
+        putchar('\n');
+        cli_metrics_print(&m);
+    }
+    return code > CLI_DONE ? code : g->good == 0 ? CLI_NUMBERS : CLI_DONE;
+}
+
+static int evaluate_all(const settings *s, const cli_runs *runs, const antler_series *truth)
+{
+    gathering g = {.s = s, .truth = truth, .count = runs->count, .runs = json_array()};
+    g.values = calloc(runs->count * CLI_EVALUATION_METRICS, sizeof *g.values);
+    g.diverged = calloc(runs->count, sizeof *g.diverged);
+    int code = g.values == NULL || g.diverged == NULL ? CLI_MACHINE : -1;
+    if (code < 0)
+        code = cli_stamp_begin(truth, &s->evaluate, &g.stamp);
+    for (size_t i = 0; i < runs->count && code < 0; i++)
+        code = evaluate_one(&g, runs->paths[i], i);
+    if (code < 0)
+        code = conclude(&g, runs);
+    free(g.values);
+    free(g.diverged);
+    json_decref(g.runs);
+    return code;
+}
+
+static int run(const cli_command *self, int argc, char **argv)
+{
+    settings s = {.inputs_end = "repeat", .measuring = cli_measuring_default()};
+    antler_evaluate_opts_default(&s.evaluate);
+    size_t count = 0;
+    int code = cli_parse(self, argc, argv, &s, &count);
+    if (code < 0)
+        code = cli_measuring_finish(&s.measuring);
+    if (code >= 0)
+        return code;
+    if (s.data.count == 0)
+        return cli_usage_error("'antler evaluate' needs --data FILE with data that the model has not seen");
+    if (s.only_embedded && s.measuring.opts.embed_dim < 2)
+        return cli_usage_error("--only-embedded needs --embed M,TAU");
+    s.evaluate.measure = s.measuring.opts;
+    s.evaluate.rmse.warmup = s.evaluate.warmup;
+    s.evaluate.with_dstsp = !s.only_embedded;
+    s.evaluate.with_rmse = !s.no_rmse;
+    s.evaluate.with_lyapunov = !s.no_lyapunov;
+    s.evaluate.inputs_end = cli_inputs_end(s.inputs_end);
+    cli_runs runs = {0};
+    antler_settings of_run;
+    code = cli_runs_find(argv, count, &runs);
+    if (code < 0)
+        code = cli_load_from_run(runs.paths[0], &of_run, &s.load);
+    if (code < 0) {
+        const antler_load_opts load = cli_load_opts(&s.load);
+        antler_series *truth = NULL;
+        const antler_status status = antler_series_load(s.data.items, s.data.count, &load, &truth);
+        code = status == ANTLER_OK ? evaluate_all(&s, &runs, truth) : cli_fail(status);
+        antler_series_free(truth);
+    }
+    cli_runs_free(&runs);
+    return code;
+}
+
+const cli_command cli_evaluate = {
+    .name = "evaluate",
+    .summary = "judge trained models by data that they have not seen",
+    .arguments = "RUN...",
+    .description =
+        "Let each model run free and compare its orbit with the data: D_stsp (with --embed also D_stsp^DE), "
+        "D_H, RMSE(n), Lyapunov exponents. RUN is a run folder, a model.npz, a checkpoint, or a folder of "
+        "runs.\n\nWhere --columns or --inputs is not given, the settings in the first run's folder say which "
+        "columns of "
+        "the data are taken.\n\nmetrics.json is written into every run folder. Of several runs the median, "
+        "MAD, mean and "
+        "standard error are printed, and metrics.csv and statistics.csv are written into the folder above "
+        "the first run. A run that diverged counts as infinite in the median and is never dropped; mean and "
+        "standard error are over the others.\n\nThe exit code is 1 when every run diverged.",
+    .examples = "  $ antler evaluate Results/lorenz63/fo/001 --data test.npy\n"
+                "  $ antler evaluate Results/lorenz63/po --data test.npy --embed 3,10 "
+                "--only-embedded --json\n",
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+    .minimum = 1,
+    .maximum = CLI_LIST_MAX,
+    .run = run,
+};

@@ -1,0 +1,258 @@
+/* cmd_sweep.c - `antler sweep`: every combination of a grid, with all its runs, and their statistics. */
+#include "cli/command.h"
+#include "cli/measuring.h"
+#include "cli/progress.h"
+#include "cli/sweep.h"
+#include "cli/training.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+typedef struct settings {
+    cli_list set;
+    cli_measuring measuring;
+    bool resume, overwrite, list, quiet;
+} settings;
+
+#define AT(field) offsetof(settings, field)
+static const cli_option options[] = {
+    {"set", CLI_TEXTS, "NAME=VALUE", "Change a setting that is not in the grid; may be repeated.", AT(set),
+     NULL},
+    {"resume", CLI_FLAG, NULL, "Go on with a sweep that was stopped; finished runs are kept.", AT(resume),
+     NULL},
+    {"overwrite", CLI_FLAG, NULL, "Replace runs of the same name.", AT(overwrite), NULL},
+    {"list", CLI_FLAG, NULL, "Print the combinations and train nothing.", AT(list), NULL},
+    CLI_MEASURING_OPTIONS(settings, measuring),
+    {"quiet", CLI_FLAG, NULL, "No progress and no summary.", AT(quiet), NULL},
+};
+#undef AT
+
+/* A whole sweep at work. */
+typedef struct work {
+    const settings *given;
+    cli_sweep_table sweep;
+    const antler_series *test; /* NULL: none */
+    uint64_t stamp;            /* of the test data and the options of an evaluation */
+    char folder[1400];
+    bool stopped;
+} work;
+
+/* How `antler evaluate` does it when it is told no more than the sweep is. */
+static antler_evaluate_opts evaluate_opts(const settings *given)
+{
+    antler_evaluate_opts opts;
+    antler_evaluate_opts_default(&opts);
+    opts.measure = given->measuring.opts;
+    return opts;
+}
+
+static int evaluate_run(const work *w, const char *folder, cli_stamp stamp, cli_sweep_run *run)
+{
+    antler_model *model = NULL;
+    antler_evaluate_opts opts = evaluate_opts(w->given);
+    antler_evaluate_result result = {0};
+    cli_progress progress;
+    opts.measure.progress = cli_progress_begin(&progress, w->given->quiet);
+    antler_status status = antler_model_load(folder, &model);
+    if (status == ANTLER_OK)
+        status = antler_evaluate(model, w->test, &opts, &result);
+    cli_progress_end(&progress);
+    int code = -1;
+    if (status >= ANTLER_OK && status != ANTLER_CANCELLED) {
+        const cli_evaluation evaluation = {folder, model, w->test, &opts, &result, stamp};
+        json_t *json = cli_evaluation_json(&evaluation);
+        cli_evaluation_metrics(&evaluation, run->of + CLI_SWEEP_TRAINING);
+        run->diverged = result.diverged;
+        code = cli_evaluation_write(&evaluation, json);
+        json_decref(json);
+    } else if (status != ANTLER_CANCELLED) {
+        code = cli_fail(status);
+    }
+    antler_evaluate_result_clear(&result);
+    antler_model_free(model);
+    return code;
+}
+
+/* Take the evaluation that is there and still holds, or make it. */
+static int judge_run(const work *w, const char *folder, cli_sweep_run *run)
+{
+    const cli_stamp stamp = cli_stamp_run(w->stamp, folder);
+    const antler_evaluate_opts opts = evaluate_opts(w->given);
+    if (cli_evaluation_read(folder, &stamp, &opts, run->of + CLI_SWEEP_TRAINING, &run->diverged) ||
+        cli_stop_requested())
+        return -1;
+    return evaluate_run(w, folder, stamp, run);
+}
+
+/* A training that diverged is not evaluated: it counts as infinite in all that would have been measured. */
+static void mark_lost(const work *w, cli_sweep_run *run)
+{
+    const antler_evaluate_opts opts = evaluate_opts(w->given);
+    for (size_t m = 0; m < CLI_EVALUATION_METRICS; m++) {
+        if (cli_evaluation_asks(&opts, m))
+            run->of[CLI_SWEEP_TRAINING + m] = INFINITY;
+    }
+}
+
+/* Metrics of all runs of a combination that has been trained. */
+static int judge(work *w, size_t combination, const char *folder)
+{
+    int code = -1;
+    for (size_t r = 0; r < w->sweep.runs && code < 0; r++) {
+        char path[1500];
+        cli_sweep_run *run = &w->sweep.of[combination * w->sweep.runs + r];
+        snprintf(path, sizeof path, "%.1400s/%03zu", folder, r + 1);
+        cli_sweep_read_run(path, run);
+        if (w->test != NULL && run->diverged)
+            mark_lost(w, run);
+        else if (w->test != NULL)
+            code = judge_run(w, path, run);
+    }
+    w->stopped = w->stopped || cli_stop_requested();
+    return code < 0 ? cli_sweep_write(&w->sweep) : code;
+}
+
+static int train_one(work *w, size_t combination)
+{
+    antler_settings one;
+    antler_status status = antler_grid_settings(w->sweep.grid, combination, &one);
+    if (status != ANTLER_OK)
+        return cli_fail(status);
+    char folder[1400], label[200];
+    struct stat info;
+    snprintf(folder, sizeof folder, "%.1200s/%s", w->folder, one.name);
+    snprintf(label, sizeof label, "[%zu/%zu] %.150s: ", combination + 1, antler_grid_count(w->sweep.grid),
+             one.name);
+    cli_training training;
+    antler_train_result result = {.finished = 0};
+    cli_training_begin(&training, w->given->quiet, label);
+    const antler_train_events events = cli_training_events(&training);
+    status = w->given->resume && stat(folder, &info) == 0
+                 ? antler_train_resume(folder, &one, &events, &result)
+                 : antler_train(&one, 0, w->given->overwrite, &events, &result);
+    cli_training_end(&training);
+    w->stopped = status == ANTLER_CANCELLED;
+    if (status != ANTLER_OK && status != ANTLER_DIVERGED && !w->stopped)
+        return cli_fail(status);
+    return w->stopped ? -1 : judge(w, combination, folder);
+}
+
+static int conclude(const work *w)
+{
+    const size_t total = antler_grid_count(w->sweep.grid) * w->sweep.runs;
+    size_t diverged = 0;
+    for (size_t i = 0; i < total; i++)
+        diverged += w->sweep.of[i].diverged ? 1 : 0;
+    if (!w->given->quiet)
+        printf("%zu combinations, %zu runs; %s/metrics.csv and statistics.csv\n",
+               antler_grid_count(w->sweep.grid), total, w->folder);
+    if (diverged > 0)
+        fprintf(stderr, "antler: %zu of %zu runs diverged\n", diverged, total);
+    return diverged > 0 ? CLI_NUMBERS : CLI_DONE;
+}
+
+static int sweep_all(work *w, const char *path)
+{
+    const size_t combinations = antler_grid_count(w->sweep.grid);
+    w->sweep.of = calloc(combinations * w->sweep.runs, sizeof *w->sweep.of);
+    if (w->sweep.of == NULL) {
+        fprintf(stderr, "antler: out of memory for the tables of %zu combinations\n", combinations);
+        return CLI_MACHINE;
+    }
+    for (size_t i = 0; i < combinations * w->sweep.runs; i++) {
+        for (size_t m = 0; m < CLI_SWEEP_METRICS; m++)
+            w->sweep.of[i].of[m] = NAN;
+    }
+    int code = -1;
+    for (size_t i = 0; i < combinations && code < 0 && !w->stopped; i++)
+        code = train_one(w, i);
+    if (code < 0 && w->stopped) {
+        printf("Stopped; nothing is lost. Go on with:\n  antler sweep %s --resume\n", path);
+        code = CLI_DONE;
+    } else if (code < 0) {
+        code = conclude(w);
+    }
+    free(w->sweep.of);
+    return code;
+}
+
+static int list_grid(const antler_grid *grid)
+{
+    for (size_t i = 0; i < antler_grid_count(grid); i++) {
+        for (size_t k = 0; k < antler_grid_key_count(grid); k++)
+            printf("%s%s=%s", k == 0 ? "" : " ", antler_grid_key(grid, k), antler_grid_value(grid, i, k));
+        putchar('\n');
+    }
+    return CLI_DONE;
+}
+
+/* Load the test data, with the same columns as for training, and go. */
+static int sweep_grid(const settings *given, const antler_grid *grid, const char *path)
+{
+    const antler_settings *base = antler_grid_base(grid);
+    antler_series *test = NULL;
+    work w = {.given = given, .sweep = {.grid = grid, .runs = base->runs}};
+    snprintf(w.folder, sizeof w.folder, "%.1000s/%s", base->results, base->experiment);
+    w.sweep.folder = w.folder;
+    if (antler_grid_test(grid)[0] != '\0') {
+        antler_settings of_test = *base;
+        snprintf(of_test.data, sizeof of_test.data, "%s", antler_grid_test(grid));
+        const antler_status status = antler_settings_series(&of_test, &test);
+        if (status != ANTLER_OK)
+            return cli_fail(status);
+        w.test = test;
+    }
+    int code = -1;
+    if (test != NULL) {
+        const antler_evaluate_opts opts = evaluate_opts(given);
+        code = cli_stamp_begin(test, &opts, &w.stamp);
+    }
+    if (code < 0)
+        code = sweep_all(&w, path);
+    antler_series_free(test);
+    return code;
+}
+
+static int run(const cli_command *self, int argc, char **argv)
+{
+    settings given = {.measuring = cli_measuring_default()};
+    size_t count = 0;
+    antler_grid *grid = NULL;
+    int code = cli_parse(self, argc, argv, &given, &count);
+    if (code < 0)
+        code = cli_measuring_finish(&given.measuring);
+    if (code >= 0)
+        return code;
+    if (given.resume && given.overwrite)
+        return cli_usage_error("--resume keeps what is there, --overwrite replaces it; give one of them");
+    const antler_status status = antler_grid_load(argv[0], given.set.items, given.set.count, &grid);
+    if (status != ANTLER_OK)
+        return cli_fail(status);
+    code = given.list ? list_grid(grid) : sweep_grid(&given, grid, argv[0]);
+    antler_grid_free(grid);
+    return code;
+}
+
+const cli_command cli_sweep = {
+    .name = "sweep",
+    .summary = "train every combination of a grid of settings",
+    .arguments = "GRID.yaml",
+    .description =
+        "A grid file is a settings file with a mapping 'grid:' of lists. Every combination of its values is "
+        "trained, with all its runs, in <results>/<experiment>/<name>_<key>-<value>..., and the tables "
+        "metrics.csv (one row per run) and statistics.csv (median, MAD, mean, standard error, diverged "
+        "runs) appear in <results>/<experiment>. They grow as the sweep goes on. With a line 'test: FILE' "
+        "each model is also evaluated on these data, as 'antler evaluate' does.\n\n"
+        "Ctrl-C stops as in 'antler train'; --resume goes on, and takes evaluations that still hold from the "
+        "metrics.json of their runs.",
+    .examples = "  $ antler sweep examples/sweep.yaml --list\n"
+                "  $ antler sweep examples/sweep.yaml --set runs=10\n",
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+    .minimum = 1,
+    .maximum = 1,
+    .run = run,
+};

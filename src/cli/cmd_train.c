@@ -1,0 +1,158 @@
+/* cmd_train.c - `antler train`: from a settings file to trained models, with exact resume. */
+#include "cli/command.h"
+#include "cli/progress.h"
+#include "cli/training.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+typedef struct settings {
+    cli_list set;
+    const char *resume;
+    size_t run;
+    bool overwrite, check, list, quiet;
+} settings;
+
+#define AT(field) offsetof(settings, field)
+static const cli_option options[] = {
+    {"set", CLI_TEXTS, "NAME=VALUE", "Change a setting of the file; may be repeated.", AT(set), NULL},
+    {"resume", CLI_FILE, "RUN",
+     "Go on with a stopped run (its folder), or with all runs of the folder above it, to the same bytes as "
+     "if never stopped.",
+     AT(resume), NULL},
+    {"run", CLI_COUNT, "NUMBER", "Train only this one of the settings' runs, counted from 1.", AT(run), NULL},
+    {"overwrite", CLI_FLAG, NULL, "Replace runs of the same name.", AT(overwrite), NULL},
+    {"check", CLI_FLAG, NULL, "Check settings and data, and train nothing.", AT(check), NULL},
+    {"settings", CLI_FLAG, NULL, "List all settings with defaults, bounds and meaning, as Markdown.",
+     AT(list), NULL},
+    {"quiet", CLI_FLAG, NULL, "No progress and no summary.", AT(quiet), NULL},
+};
+#undef AT
+
+static void print_bounds(const antler_setting_info *info)
+{
+    if (info->choices != NULL) {
+        for (size_t i = 0; info->choices[i] != NULL; i++)
+            printf("%s`%s`", i == 0 ? "" : ", ", info->choices[i]);
+    } else if (strcmp(info->kind, "number") != 0 && strcmp(info->kind, "whole number") != 0) {
+        printf("%s", info->kind);
+    } else if (isinf(info->highest)) {
+        printf("%s, %s %.10g", info->kind, info->lowest_open ? "above" : "at least", info->lowest);
+    } else {
+        printf("%s in %c%.10g, %.10g%c", info->kind, info->lowest_open ? '(' : '[', info->lowest,
+               info->highest, info->highest_open ? ')' : ']');
+    }
+}
+
+/* docs/settings.md is this text; a test compares them. */
+static void list_settings(void)
+{
+    const char *group = "";
+    printf(
+        "# Settings\n\nAll settings of `antler train` and `antler sweep`, as `antler train --settings` "
+        "prints "
+        "them. A settings\nfile is YAML with one `name: value` per line; what it leaves out has the default. "
+        "`--set NAME=VALUE`\noverrides the file.\n");
+    for (size_t i = 0; i < antler_setting_count(); i++) {
+        const antler_setting_info *info = antler_setting_at(i);
+        if (strcmp(group, info->group) != 0)
+            printf("\n## %s\n\n| name | default | values | meaning |\n| --- | --- | --- | --- |\n",
+                   info->group);
+        group = info->group;
+        printf("| `%s` | %s%s%s | ", info->name, info->standard[0] == '\0' ? "" : "`", info->standard,
+               info->standard[0] == '\0' ? "" : "`");
+        print_bounds(info);
+        printf(" | %s |\n", info->meaning);
+    }
+}
+
+static int read_settings(const settings *s, const char *path, antler_settings *out)
+{
+    antler_status status = antler_settings_load(path, out);
+    for (size_t i = 0; i < s->set.count && status == ANTLER_OK; i++)
+        status = antler_settings_set(out, s->set.items[i]);
+    return status == ANTLER_OK ? -1 : cli_fail(status);
+}
+
+static int check_only(const antler_settings *given)
+{
+    antler_series *series = NULL;
+    antler_status status = antler_settings_check(given, NULL);
+    if (status == ANTLER_OK)
+        status = antler_settings_series(given, &series);
+    if (status == ANTLER_OK)
+        status = antler_settings_check(given, series);
+    if (status == ANTLER_OK)
+        printf("Settings and data go together: %zu trajectories, %zu rows, %zu variables, %zu inputs.\n",
+               antler_series_count(series), antler_series_total_length(series), antler_series_dim(series),
+               antler_series_input_dim(series));
+    antler_series_free(series);
+    return status == ANTLER_OK ? CLI_DONE : cli_fail(status);
+}
+
+static int train(const settings *s, const antler_settings *given)
+{
+    cli_training training;
+    antler_train_result result = {.finished = 0};
+    cli_training_begin(&training, s->quiet, "");
+    const antler_train_events events = cli_training_events(&training);
+    const antler_status status = s->resume != NULL
+                                     ? antler_train_resume(s->resume, given, &events, &result)
+                                     : antler_train(given, s->run, s->overwrite, &events, &result);
+    cli_training_end(&training);
+    return cli_training_conclude(&training, status, &result);
+}
+
+static int run(const cli_command *self, int argc, char **argv)
+{
+    settings s = {.resume = NULL};
+    antler_settings given;
+    size_t count = 0;
+    int code = cli_parse(self, argc, argv, &s, &count);
+    if (code >= 0)
+        return code;
+    if (s.list) {
+        list_settings();
+        return CLI_DONE;
+    }
+    if (count == 0 && s.resume == NULL)
+        return cli_usage_error("'antler train' needs a settings file, or --resume RUN; examples/ has some to "
+                               "begin with");
+    if (count == 0 && s.set.count > 0)
+        return cli_usage_error(
+            "--set changes a settings file; a run resumes with the settings that it began with");
+    if (s.resume != NULL && (s.overwrite || s.run > 0))
+        return cli_usage_error(
+            "--resume goes with neither --overwrite nor --run; give the folder of the run");
+    if (count == 1) {
+        code = read_settings(&s, argv[0], &given);
+        if (code >= 0)
+            return code;
+        if (s.check)
+            return check_only(&given);
+    }
+    return train(&s, count == 1 ? &given : NULL);
+}
+
+const cli_command cli_train = {
+    .name = "train",
+    .summary = "train models on time series, with checkpoints and exact resume",
+    .arguments = "FILE.yaml",
+    .description =
+        "Train as a settings file says. Each run has a folder, <results>/<experiment>/<name>/<001>, with "
+        "config.yaml (all settings), log.csv, model.npz (the latest model) and checkpoints.\n\n"
+        "Ctrl-C finishes the update, writes a checkpoint and prints the line that goes on from there; a "
+        "second "
+        "Ctrl-C stops at once and loses nothing older than the last checkpoint. A resumed run gives the same "
+        "bytes as one that was never stopped.\n\n"
+        "A run that diverges stops with the reason and keeps its last good model; the others go on, and the "
+        "exit code is 1.\n\n'antler train --settings' explains every setting.",
+    .examples = "  $ antler train examples/lorenz63.yaml --set runs=10\n"
+                "  $ antler train run.yaml --set gtf_alpha=0.2 --set name=alpha-0.2\n"
+                "  $ antler train --resume Results/lorenz63/full/001\n",
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+    .maximum = 1,
+    .run = run,
+};

@@ -1,0 +1,149 @@
+#include "cli/metrics.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+antler_statistics cli_metrics_statistics(const cli_metrics *m, size_t index)
+{
+    antler_statistics s = {.median = NAN, .mad = NAN, .mean = NAN, .sem = NAN};
+    double *column = calloc(m->count + 1, sizeof *column);
+    for (size_t i = 0; column != NULL && i < m->count; i++)
+        column[i] = m->values[i * m->metrics + index];
+    if (column != NULL)
+        (void)antler_statistics_of(column, m->count, &s); /* fails only for want of memory: s stays empty */
+    free(column);
+    return s;
+}
+
+int cli_write_file(const char *path, const char *text)
+{
+    char temporary[4096];
+    const int length = snprintf(temporary, sizeof temporary, "%s.%ld.tmp", path, (long)getpid());
+    if (length < 0 || (size_t)length >= sizeof temporary)
+        return cli_usage_error("%s: the name is too long", path);
+    FILE *file = fopen(temporary, "w");
+    bool good = file != NULL && fputs(text, file) >= 0 && fflush(file) == 0 && fsync(fileno(file)) == 0;
+    if (file != NULL)
+        good = fclose(file) == 0 && good;
+    if (good && rename(temporary, path) == 0)
+        return -1;
+    fprintf(stderr, "antler: %s: cannot write: %s\n", path, strerror(errno));
+    remove(temporary);
+    return CLI_MACHINE;
+}
+
+static void add_number(FILE *out, double value)
+{
+    if (isnan(value))
+        fputs(",", out); /* an empty field: not measured */
+    else
+        fprintf(out, ",%.10g", value);
+}
+
+/* A field in quotes where CSV needs them. */
+static void add_text(FILE *out, const char *text)
+{
+    if (strpbrk(text, ",\"\n") == NULL) {
+        fputs(text, out);
+        return;
+    }
+    fputc('"', out);
+    for (; *text != '\0'; text++)
+        fprintf(out, *text == '"' ? "\"\"" : "%c", *text);
+    fputc('"', out);
+}
+
+/* Name a run as seen from the folder that the tables are in. */
+static const char *name_within(const char *run, const char *folder)
+{
+    const size_t length = strlen(folder);
+    return strncmp(run, folder, length) == 0 && run[length] == '/' ? run + length + 1 : run;
+}
+
+static void metrics_table(const cli_metrics *m, const char *folder, FILE *out)
+{
+    fputs("run,diverged", out);
+    for (size_t k = 0; k < m->metrics; k++)
+        fprintf(out, ",%s", m->names[k]);
+    fputc('\n', out);
+    for (size_t i = 0; i < m->count; i++) {
+        add_text(out, name_within(m->runs[i], folder));
+        fputs(m->diverged[i] ? ",1" : ",0", out);
+        for (size_t k = 0; k < m->metrics; k++)
+            add_number(out, m->values[i * m->metrics + k]);
+        fputc('\n', out);
+    }
+}
+
+static void statistics_table(const cli_metrics *m, const char *folder, FILE *out)
+{
+    (void)folder;
+    fputs("metric,runs,diverged,median,mad,mean,sem\n", out);
+    for (size_t k = 0; k < m->metrics; k++) {
+        const antler_statistics s = cli_metrics_statistics(m, k);
+        fprintf(out, "%s,%zu,%zu", m->names[k], s.count, s.diverged);
+        add_number(out, s.median);
+        add_number(out, s.mad);
+        add_number(out, s.mean);
+        add_number(out, s.sem);
+        fputc('\n', out);
+    }
+}
+
+static int write_table(const cli_metrics *m, const char *folder, const char *name,
+                       void (*table)(const cli_metrics *m, const char *folder, FILE *out))
+{
+    char path[4096], *text = NULL;
+    size_t bytes = 0;
+    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
+        return cli_usage_error("%s: the name is too long", folder);
+    FILE *out = open_memstream(&text, &bytes);
+    if (out == NULL)
+        return CLI_MACHINE;
+    table(m, folder, out);
+    const int code = fclose(out) == 0 ? cli_write_file(path, text) : CLI_MACHINE;
+    free(text);
+    return code;
+}
+
+int cli_metrics_write(const cli_metrics *m, const char *folder)
+{
+    const int code = write_table(m, folder, "metrics.csv", metrics_table);
+    return code >= 0 ? code : write_table(m, folder, "statistics.csv", statistics_table);
+}
+
+void cli_metrics_print_runs(const cli_metrics *m)
+{
+    int width = 8;
+    for (size_t i = 0; i < m->count; i++)
+        width = (int)strlen(m->runs[i]) > width ? (int)strlen(m->runs[i]) : width;
+    printf("%-*s", width, "run");
+    for (size_t k = 0; k < m->metrics; k++)
+        printf(" %14s", m->names[k]);
+    putchar('\n');
+    for (size_t i = 0; i < m->count; i++) {
+        printf("%-*s", width, m->runs[i]);
+        for (size_t k = 0; k < m->metrics; k++) {
+            if (isnan(m->values[i * m->metrics + k]))
+                printf(" %14s", "-");
+            else
+                printf(" %14.5g", m->values[i * m->metrics + k]);
+        }
+        puts(m->diverged[i] ? "  diverged" : "");
+    }
+}
+
+void cli_metrics_print(const cli_metrics *m)
+{
+    printf("%-16s %12s %10s %12s %10s %6s %9s\n", "metric", "median", "MAD", "mean", "sem", "runs",
+           "diverged");
+    for (size_t k = 0; k < m->metrics; k++) {
+        const antler_statistics s = cli_metrics_statistics(m, k);
+        if (s.count > 0)
+            printf("%-16s %12.5g %10.2g %12.5g %10.2g %6zu %9zu\n", m->names[k], s.median, s.mad, s.mean,
+                   s.sem, s.count, s.diverged);
+    }
+}

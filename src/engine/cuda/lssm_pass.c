@@ -1,0 +1,205 @@
+/* lssm_pass.c - the pass of a LSSM (kernels/lssm.cu): chunks of time, four launches. */
+#include "engine/cuda/pass.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    LEAST_CHUNK = 32,    /* steps, below which a block has too little to do */
+    MEASURED_PER_MP = 2, /* chunks with a loss for every multiprocessor */
+    WORKERS_PER_MP = 4,  /* blocks of all runs together */
+    CHUNK_UNIT = 16,     /* steps */
+};
+
+/* lssm_problem of kernels/lssm.cu. */
+typedef struct lssm_problem {
+    int T, batch, warmup, replicas;
+    int chunk, chunks, workers, padding;
+    double weight;
+    ant_cu_pointer parameters, weights, x, s, states, adjoint, errors, ends, heads, partial, squares, raw,
+        facts;
+} lssm_problem;
+
+/* lssm_facts of kernels/lssm.cu. */
+enum {
+    FACT_THREADS,
+    FACT_TILE,
+    FACT_PACK,
+    FACT_LATENT,
+    FACT_OBSERVED,
+    FACT_ROLES,
+    FACT_GATHER_THREADS,
+    FACT_ENTER_SHARED,
+    FACT_CROSS_SHARED,
+    FACT_LEAVE_SHARED,
+    FACT_GATHER_SHARED,
+    FACT_PROBLEM,
+    FACTS
+};
+
+enum { ENTER, CROSS, LEAVE, GATHER, KERNELS };
+
+typedef struct lssm {
+    ant_cuda_program *program;
+    ant_cuda_kernel kernel[KERNELS];
+    ant_cuda_grid grid[KERNELS];
+    int facts[FACTS];
+    ant_cuda_buffer weights, states, adjoint, errors, ends, heads, partial, squares;
+    lssm_problem problem;
+    char choice[320];
+} lssm;
+
+static antler_status compile(lssm *l, const ant_cuda_pass *pass)
+{
+    static const char *const names[KERNELS] = {"enter", "cross", "leave", "gather"};
+    char threads[32];
+    const char *const more[] = {threads};
+    snprintf(threads, sizeof threads, "-DLEARN_THREADS=%u", ant_cuda_update_threads(pass->work));
+    ANT_TRY(ant_cuda_compile_shape(pass->device, "lssm.cu", pass->work, more, 1, &l->program));
+    for (int i = 0; i < KERNELS; i++)
+        ANT_TRY(ant_cuda_program_kernel(l->program, names[i], &l->kernel[i]));
+    ANT_TRY(ant_cuda_pass_facts(pass->device, l->program, "lssm_facts", l->facts, FACTS));
+    ANT_CHECK((size_t)l->facts[FACT_PROBLEM] == sizeof l->problem, ANTLER_ERROR_INTERNAL,
+              "lssm_problem has %d bytes in the kernels and %zu here", l->facts[FACT_PROBLEM],
+              sizeof l->problem);
+    return ANTLER_OK;
+}
+
+static size_t divided(size_t a, size_t b)
+{
+    return (a + b - 1) / b;
+}
+
+/* Chunks and blocks follow from the settings and the GPU alone, never from how many runs are there. */
+static void divide(lssm *l, const ant_cuda_pass *pass)
+{
+    const antler_settings *s = pass->work->settings;
+    const size_t processors = (size_t)pass->device->multiprocessors, tile = (size_t)l->facts[FACT_TILE];
+    const size_t T = s->sequence_length, measured = (T - s->warmup) * s->batch_size * s->runs;
+    size_t chunk = divided(measured, MEASURED_PER_MP * processors);
+    chunk = chunk < LEAST_CHUNK ? LEAST_CHUNK : chunk;
+    chunk = chunk > tile ? (chunk + tile / 2) / tile * tile : divided(chunk, CHUNK_UNIT) * CHUNK_UNIT;
+    const size_t chunks = divided(T, chunk), items = s->batch_size * chunks;
+    const size_t most = divided(WORKERS_PER_MP * processors, s->runs);
+    l->problem.chunk = (int)chunk;
+    l->problem.chunks = (int)chunks;
+    l->problem.workers = (int)(items < most ? items : most);
+    snprintf(l->choice, sizeof l->choice,
+             "scan on the GPU: the lssm is linear in its state; %zu chunks of %zu steps per sequence, %d "
+             "blocks per run",
+             chunks, chunk, l->problem.workers);
+}
+
+static antler_status allocate(lssm *l, ant_cuda_pass *pass)
+{
+    const ant_engine_learning *work = pass->work;
+    const size_t R = work->replicas, sequences = R * work->settings->batch_size,
+                 T = work->settings->sequence_length, real = pass->real_bytes;
+    const size_t latent = (size_t)l->facts[FACT_LATENT], observed = (size_t)l->facts[FACT_OBSERVED];
+    const size_t records = sequences * (size_t)l->problem.chunks * latent,
+                 workers = R * (size_t)l->problem.workers;
+    const struct {
+        ant_cuda_buffer *buffer;
+        size_t bytes;
+        const char *purpose;
+    } wanted[] = {
+        {&l->weights, R * (size_t)l->facts[FACT_PACK] * real, "the weights"},
+        {&l->states, sequences * (T + 1) * latent * real, "the states of all steps"},
+        {&l->adjoint, sequences * T * latent * real, "the adjoint of all steps"},
+        {&l->errors, sequences * T * observed * real, "the errors of all steps"},
+        {&l->ends, records * real, "the borders of chunks"},
+        {&l->heads, records * real, "the borders of chunks"},
+        {&l->partial, workers * work->total * real, "sums over time"},
+        {&l->squares, workers * sizeof(double), "sums of squares"},
+    };
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
+        ANT_TRY(ant_cuda_pass_take(pass, wanted[i].bytes, wanted[i].purpose, wanted[i].buffer));
+    return ANTLER_OK;
+}
+
+static void describe(lssm *l, const ant_cuda_pass *pass)
+{
+    const antler_settings *s = pass->work->settings;
+    lssm_problem *p = &l->problem;
+    p->T = (int)s->sequence_length;
+    p->batch = (int)s->batch_size;
+    p->warmup = (int)s->warmup;
+    p->replicas = (int)pass->work->replicas;
+    p->weight =
+        2.0 / ((double)pass->work->N * (double)s->batch_size * (double)(s->sequence_length - s->warmup));
+    p->parameters = pass->place.parameters;
+    p->weights = l->weights.address;
+    p->x = pass->place.x;
+    p->s = pass->place.s;
+    p->states = l->states.address;
+    p->adjoint = l->adjoint.address;
+    p->errors = l->errors.address;
+    p->ends = l->ends.address;
+    p->heads = l->heads.address;
+    p->partial = l->partial.address;
+    p->squares = l->squares.address;
+    p->raw = pass->place.raw;
+    p->facts = pass->place.facts;
+}
+
+static antler_status set_grids(lssm *l, const ant_cuda_pass *pass)
+{
+    const size_t R = pass->work->replicas, workers = R * (size_t)l->problem.workers;
+    const size_t blocks[KERNELS] = {workers, workers, workers * (size_t)l->facts[FACT_ROLES],
+                                    R * divided(pass->work->total, 32)};
+    for (int i = 0; i < KERNELS; i++) {
+        const int threads = l->facts[i == GATHER ? FACT_GATHER_THREADS : FACT_THREADS];
+        l->grid[i] = ant_cuda_grid_1d((unsigned)blocks[i], (unsigned)threads);
+        l->grid[i].shared = (size_t)l->facts[FACT_ENTER_SHARED + i];
+        ANT_TRY(ant_cuda_kernel_allow_shared(pass->device, &l->kernel[i], l->grid[i].shared));
+    }
+    return ANTLER_OK;
+}
+
+static antler_status create(ant_cuda_pass *pass)
+{
+    const size_t T = pass->work->settings->sequence_length;
+    ANT_CHECK(T < INT32_MAX / 2, ANTLER_ERROR_ARGUMENT,
+              "sequence_length %zu is too long for the GPU; use device: cpu", T);
+    lssm *l = pass->own = calloc(1, sizeof *l);
+    if (l == NULL)
+        return ant_fail_memory(sizeof *l, "a solver");
+    ANT_TRY(compile(l, pass));
+    divide(l, pass);
+    ANT_TRY(allocate(l, pass));
+    describe(l, pass);
+    pass->solver = "scan";
+    pass->choice = l->choice;
+    pass->update = l->program;
+    pass->weights = l->weights.address;
+    pass->states = l->states.address;
+    pass->row = (size_t)l->facts[FACT_LATENT];
+    return set_grids(l, pass);
+}
+
+static void destroy(ant_cuda_pass *pass)
+{
+    lssm *l = pass->own;
+    if (l == NULL)
+        return;
+    ant_cuda_buffer *const buffers[] = {&l->weights, &l->states, &l->adjoint, &l->errors,
+                                        &l->ends,    &l->heads,  &l->partial, &l->squares};
+    for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
+        ant_cuda_free(pass->device, buffers[i]);
+    ant_cuda_program_free(l->program);
+    free(l);
+}
+
+static antler_status launch(ant_cuda_pass *pass)
+{
+    lssm *l = pass->own;
+    for (int i = 0; i < KERNELS; i++)
+        ANT_TRY(ant_cuda_launch(pass->device, &l->kernel[i], l->grid[i], ANT_CUDA_ARGS(&l->problem)));
+    return ANTLER_OK;
+}
+
+const ant_cuda_kind ant_cuda_kind_lssm = {
+    .create = create,
+    .destroy = destroy,
+    .launch = launch,
+};

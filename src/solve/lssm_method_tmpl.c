@@ -1,0 +1,290 @@
+/*
+ * lssm_method_tmpl.c - training of the LSSM: z_0 = 0, z_t = A z_{t-1} + U x_{t-1} + C s_t + h (SPEC 1), by
+ * blocks (linear.h) and in plain steps.
+ *
+ * With e_t = weight (xhat_t - x_t), a_t = phi(V z_t + b) and d_t = phi' o B^T e_t, the adjoint is
+ *     v_t = V^T d_t + A v_{t+1}
+ * and dB = sum e_t a_t^T, dV = sum d_t z_t^T, db = sum d_t, dA = sum v_t o z_{t-1}, dU = sum v_t x_{t-1}^T,
+ * dC = sum v_t s_t^T, dh = sum v_t.
+ */
+#include "solve/linear.h"
+
+#include <string.h>
+
+typedef ANT_FN(ant_linear) linear;
+typedef ANT_FN(ant_item) item;
+
+static size_t state(const ant_model_dims *d)
+{
+    return d->M;
+}
+
+static size_t derived(const ant_model_layout *layout)
+{
+    return layout->dims.M;
+}
+
+/* A = tanh(Abar). */
+static void derive(const ant_model_layout *layout, const real *parameters, real *A)
+{
+    for (size_t m = 0; m < layout->dims.M; m++)
+        A[m] = r_tanh(parameters[layout->Abar + m]);
+}
+
+/* What an item keeps; each array has ANT_BLOCK columns. */
+typedef struct kept {
+    real *z; /* (M): first the states from 0, then the states */
+    real *v; /* (M): first the adjoint without what follows the block, then the adjoint */
+    real *x; /* (N): x_{t-1} */
+    real *s; /* (K): s_t */
+} kept;
+
+static size_t kept_count(const ant_model_dims *d)
+{
+    return (2 * d->M + d->N + d->K) * ANT_BLOCK;
+}
+
+static kept kept_of(const linear *p, size_t index)
+{
+    const ant_model_dims *d = &p->layout.dims;
+    real *z = ANT_FN(ant_linear_kept)(p, index), *v = z + d->M * ANT_BLOCK, *x = v + d->M * ANT_BLOCK;
+    return (kept){z, v, x, x + d->N * ANT_BLOCK};
+}
+
+/* hidden and its gradient (L), prediction and error (N), in columns of ANT_BLOCK; or two vectors (M). */
+static size_t scratch_count(const ant_model_dims *d)
+{
+    return 2 * (d->L + d->N + d->M) * ANT_BLOCK;
+}
+
+/* ---- phases --------------------------------------------------------------------------------------- */
+
+/* z from 0 before the block, and the block's map: decay A^count, offset the last z. */
+static void enter(const linear *p, const item *i)
+{
+    const ant_model_layout *at = &p->layout;
+    const ant_model_dims *d = &at->dims;
+    const kept k = kept_of(p, i->index);
+    ANT_FN(ant_block_load)(i->x, i->count, d->N, k.x);
+    ANT_FN(ant_block_fill)(p->parameters + at->h, d->M, k.z);
+    p->kernels->multiply(p->parameters + at->U, d->M, d->N, k.x, k.z);
+    if (d->K > 0) {
+        ANT_FN(ant_block_load)(i->s, i->count, d->K, k.s);
+        p->kernels->multiply(p->parameters + at->C, d->M, d->K, k.s, k.z);
+    }
+    real *decay = p->decay + i->index * d->M, *offset = p->offset + i->index * d->M;
+    memcpy(decay, p->derived, d->M * sizeof *decay);
+    for (size_t t = 1; t < i->count; t++) { /* all units at once: one alone would wait for itself */
+        for (size_t m = 0; m < d->M; m++) {
+            k.z[m * ANT_BLOCK + t] += p->derived[m] * k.z[m * ANT_BLOCK + t - 1];
+            decay[m] *= p->derived[m];
+        }
+    }
+    for (size_t m = 0; m < d->M; m++) {
+        offset[m] = k.z[m * ANT_BLOCK + i->count - 1];
+        for (size_t t = i->count; t < ANT_BLOCK; t++)
+            k.z[m * ANT_BLOCK + t] = 0;
+    }
+}
+
+/* z_t += A^(t+1) z_entering: the states. */
+static void complete_states(const linear *p, const item *i, const kept *k)
+{
+    const size_t M = p->layout.dims.M;
+    real *from = ANT_FN(ant_linear_scratch)(p, i->tile); /* (M) */
+    memcpy(from, p->entering + i->index * M, M * sizeof *from);
+    for (size_t t = 0; t < i->count; t++) {
+        for (size_t m = 0; m < M; m++) {
+            from[m] *= p->derived[m];
+            k->z[m * ANT_BLOCK + t] += from[m];
+        }
+    }
+    ANT_FN(ant_block_store)(k->z, i->count, M, p->states + (i->sequence * p->T + i->first) * M);
+}
+
+/* From states to predictions, loss, the gradients of B, V and b, and V^T d in k->v. */
+static void read_out(const linear *p, const item *i, const kept *k)
+{
+    const ant_model_layout *at = &p->layout;
+    const ant_model_dims *d = &at->dims;
+    const ANT_FN(ant_block_kernels) *q = p->kernels;
+    real *hidden = ANT_FN(ant_linear_scratch)(p, i->tile), *slope = hidden + d->L * ANT_BLOCK,
+         *xhat = slope + d->L * ANT_BLOCK, *error = xhat + d->N * ANT_BLOCK;
+    ANT_FN(ant_block_fill)(p->parameters + at->b, d->L, hidden);
+    q->multiply(p->parameters + at->V, d->L, d->M, k->z, hidden);
+    q->relu(d->L, hidden);
+    memset(xhat, 0, d->N * ANT_BLOCK * sizeof *xhat);
+    q->multiply(p->parameters + at->B, d->N, d->L, hidden, xhat);
+    ANT_FN(ant_linear_loss)(p, i, xhat, error);
+    q->outer(error, d->N, hidden, d->L, ANT_FN(ant_linear_sums)(p, i->tile, at->B));
+    memset(slope, 0, d->L * ANT_BLOCK * sizeof *slope);
+    q->multiply_back(p->parameters + at->B, d->N, d->L, error, slope);
+    q->relu_back(d->L, hidden, slope);
+    q->outer(slope, d->L, k->z, d->M, ANT_FN(ant_linear_sums)(p, i->tile, at->V));
+    q->sum_rows(slope, d->L, ANT_FN(ant_linear_sums)(p, i->tile, at->b));
+    q->multiply_back(p->parameters + at->V, d->L, d->M, slope, k->v);
+}
+
+/* States, loss, and the adjoint from 0 after the block; its map has the same decay, and offset A v_first. */
+static void cross(const linear *p, const item *i)
+{
+    const size_t M = p->layout.dims.M;
+    const kept k = kept_of(p, i->index);
+    complete_states(p, i, &k);
+    memset(k.v, 0, M * ANT_BLOCK * sizeof *k.v);
+    if (ANT_FN(ant_linear_counts)(p, i->first + i->count))
+        read_out(p, i, &k);
+    for (size_t t = i->count - 1; t-- > 0;) {
+        for (size_t m = 0; m < M; m++)
+            k.v[m * ANT_BLOCK + t] += p->derived[m] * k.v[m * ANT_BLOCK + t + 1];
+    }
+    for (size_t m = 0; m < M; m++)
+        p->offset[i->index * M + m] = p->derived[m] * k.v[m * ANT_BLOCK];
+}
+
+/* v_t += A^(last-t) v_leaving, then the gradients of what drives the state. */
+static void leave(const linear *p, const item *i)
+{
+    const ant_model_layout *at = &p->layout;
+    const ant_model_dims *d = &at->dims;
+    const ANT_FN(ant_block_kernels) *q = p->kernels;
+    const kept k = kept_of(p, i->index);
+    real *from = ANT_FN(ant_linear_scratch)(p, i->tile), *sum = from + d->M; /* (M) */
+    memcpy(from, p->leaving + i->index * d->M, d->M * sizeof *from);
+    memset(sum, 0, d->M * sizeof *sum);
+    for (size_t t = i->count; t-- > 0;) {
+        for (size_t m = 0; m < d->M; m++) {
+            const size_t j = m * ANT_BLOCK + t;
+            k.v[j] += from[m];
+            from[m] *= p->derived[m];
+            sum[m] += k.v[j] * (t > 0 ? k.z[j - 1] : p->entering[i->index * d->M + m]);
+        }
+    }
+    for (size_t m = 0; m < d->M; m++)
+        *ANT_FN(ant_linear_sums)(p, i->tile, at->Abar + m) += sum[m];
+    q->sum_rows(k.v, d->M, ANT_FN(ant_linear_sums)(p, i->tile, at->h));
+    q->outer(k.v, d->M, k.x, d->N, ANT_FN(ant_linear_sums)(p, i->tile, at->U));
+    if (d->K > 0)
+        q->outer(k.v, d->M, k.s, d->K, ANT_FN(ant_linear_sums)(p, i->tile, at->C));
+}
+
+/* The sums are by A; Abar is behind a tanh. */
+static void finish(const ant_model_layout *layout, const real *parameters, double *sums)
+{
+    for (size_t m = 0; m < layout->dims.M; m++) {
+        const double a = tanh((double)parameters[layout->Abar + m]);
+        sums[layout->Abar + m] *= 1.0 - a * a;
+    }
+}
+
+/* ---- plain steps: the oracle ---------------------------------------------------------------------- */
+
+/* The adjoint (M), hidden (L), error (N). */
+static size_t reference_work(const ant_model_dims *d, size_t T)
+{
+    (void)T;
+    return d->M + d->L + d->N;
+}
+
+static void reference_states(const linear *p, const real *x, const real *s, real *z)
+{
+    const ant_model_layout *at = &p->layout;
+    const ant_model_dims *d = &at->dims;
+    const real *U = p->parameters + at->U;
+    for (size_t t = 0; t < p->T; t++) { /* row t holds z_{t+1} */
+        for (size_t m = 0; m < d->M; m++) {
+            real sum = p->parameters[at->h + m] + (t > 0 ? p->derived[m] * z[(t - 1) * d->M + m] : 0);
+            for (size_t n = 0; n < d->N; n++)
+                sum += U[m * d->N + n] * x[t * d->N + n];
+            for (size_t k = 0; k < d->K; k++)
+                sum += p->parameters[at->C + m * d->K + k] * s[t * d->K + k];
+            z[t * d->M + m] = sum;
+        }
+    }
+}
+
+/* Prediction from z and its error; adds to sums and to v unless they are NULL.  Returns the square. */
+static double reference_read_out(const linear *p, const real *x, const real *z, real *v, double *sums)
+{
+    const ant_model_layout *at = &p->layout;
+    const ant_model_dims *d = &at->dims;
+    const real *V = p->parameters + at->V, *B = p->parameters + at->B;
+    real *hidden = p->reference_work + d->M, *error = hidden + d->L;
+    double square = 0.0;
+    for (size_t l = 0; l < d->L; l++) {
+        real sum = p->parameters[at->b + l];
+        for (size_t m = 0; m < d->M; m++)
+            sum += V[l * d->M + m] * z[m];
+        hidden[l] = sum > 0 ? sum : 0;
+    }
+    for (size_t n = 0; n < d->N; n++) {
+        real sum = -x[n];
+        for (size_t l = 0; l < d->L; l++)
+            sum += B[n * d->L + l] * hidden[l];
+        square += (double)sum * (double)sum;
+        error[n] = p->weight * sum;
+    }
+    for (size_t l = 0; l < d->L && sums != NULL; l++) {
+        real slope = 0;
+        for (size_t n = 0; n < d->N; n++) {
+            slope += hidden[l] > 0 ? B[n * d->L + l] * error[n] : 0;
+            sums[at->B + n * d->L + l] += (double)error[n] * (double)hidden[l];
+        }
+        sums[at->b + l] += (double)slope;
+        for (size_t m = 0; m < d->M; m++) {
+            sums[at->V + l * d->M + m] += (double)slope * (double)z[m];
+            v[m] += V[l * d->M + m] * slope;
+        }
+    }
+    return square;
+}
+
+static double reference(const linear *p, const real *x, const real *s, real *z, double *sums)
+{
+    const ant_model_layout *at = &p->layout;
+    const ant_model_dims *d = &at->dims;
+    real *v = p->reference_work;
+    double square = 0.0;
+    reference_states(p, x, s, z);
+    memset(v, 0, d->M * sizeof *v);
+    for (size_t t = p->T; t-- > 0;) {
+        for (size_t m = 0; m < d->M; m++)
+            v[m] *= p->derived[m];
+        if (ANT_FN(ant_linear_counts)(p, t + 1))
+            square += reference_read_out(p, x + (t + 1) * d->N, z + t * d->M, v, sums);
+        for (size_t m = 0; m < d->M && sums != NULL; m++) {
+            const double slope = (double)v[m];
+            sums[at->Abar + m] += t > 0 ? slope * (double)z[(t - 1) * d->M + m] : 0.0;
+            sums[at->h + m] += slope;
+            for (size_t n = 0; n < d->N; n++)
+                sums[at->U + m * d->N + n] += slope * (double)x[t * d->N + n];
+            for (size_t k = 0; k < d->K; k++)
+                sums[at->C + m * d->K + k] += slope * (double)s[t * d->K + k];
+        }
+    }
+    return square;
+}
+
+static const ANT_FN(ant_linear_model) lssm = {
+    .name = "lssm",
+    .state = state,
+    .decays = state,
+    .kept = kept_count,
+    .scratch = scratch_count,
+    .derived = derived,
+    .reference_work = reference_work,
+    .derive = derive,
+    .before = {enter},
+    .between = {cross},
+    .after = {leave},
+    .reference = reference,
+    .finish = finish,
+};
+
+static antler_status create(const ant_model_layout *layout, size_t T, size_t batch,
+                            const ant_solve_options *options, void **plan)
+{
+    return ANT_FN(ant_linear_create)(&lssm, layout, T, batch, options, plan);
+}
+
+const ANT_FN(ant_method) ANT_FN(ant_method_lssm) = ANT_LINEAR_METHOD(create);
