@@ -20,7 +20,7 @@ train() { # train ANTLER FOLDER DATA SETTINGS...
     case $data in
         full) ;;
         first) options+=(--set columns=x) ;;
-        driven) options+=(--set columns=x,y --set inputs=z) ;;
+        driven) options+=(--set "columns=x,y" --set inputs=z) ;;
         *) echo "unknown data: $data" >&2; return 2 ;;
     esac
     for word in "$@"; do options+=(--set "$word"); done
