@@ -2,10 +2,10 @@
  * emulate.h - run CUDA kernels on the CPU, a fiber for each of their threads: slow, and enough to test them
  * without a GPU.
  *
- * A file tests/fake/run_*.cpp defines a kernel's macros, includes this and then the .cu, and names its
- * kernels. The fake driver finds them by the source and the options of the "machine code" that the fake
- * compiler made. Blocks run one after the other, those of a cooperative launch at the same time, and so do
- * the threads of a block: ThreadSanitizer sees their races.
+ * kernels.cmake lists the kernels with their macros; a header run_*.h includes this and then the .cu, and
+ * names its kernels. The fake driver finds them by the source and the options of the "machine code" that the
+ * fake compiler made. Blocks run one after the other, those of a cooperative launch at the same time, and so
+ * do the threads of a block: ThreadSanitizer sees their races.
  */
 #ifndef ANT_TESTS_EMULATE_H
 #define ANT_TESTS_EMULATE_H

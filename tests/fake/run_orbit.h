@@ -5,7 +5,7 @@
 #define REAL_BITS 64
 #include "emulate_dynamic.h"
 
-#define JOIN_NAMES(a, b) a##_orbit_##b
+#define JOIN_NAMES(a, b) a##_##b
 #define NAME_OF(a, b)    JOIN_NAMES(a, b)
 #define TEXT_OF(...)     #__VA_ARGS__
 #define VALUE_OF(macro)  TEXT_OF(macro)

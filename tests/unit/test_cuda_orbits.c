@@ -13,7 +13,7 @@ static int use_fake(void **state)
     return 0;
 }
 
-/* The sizes for which tests/fake/run_orbit_*.cpp has kernels. */
+/* The sizes for which tests/fake/kernels.cmake has kernels. */
 static const ant_model_dims small = {.M = 3, .N = 2, .L = 8, .K = 1, .clipped = true};
 static const ant_model_dims large = {.M = 33, .N = 3, .L = 40, .rank = 4};
 static const ant_model_dims linear = {.kind = ANT_MODEL_LSSM, .M = 3, .N = 2, .L = 7};

@@ -60,7 +60,7 @@ static inline antler_settings plain_settings(void)
     return s;
 }
 
-/* The sizes of tests/fake/shape_large.h, in stretches. */
+/* The sizes `large` of tests/fake/kernels.cmake, in stretches. */
 static inline antler_settings large_settings(void)
 {
     antler_settings s = plain_settings();

@@ -1,6 +1,0 @@
-/* deer.cu: in single precision. */
-#define VARIANT   deer_single
-#define DIAGONAL  0
-#include "shape_single.h"
-
-#include "run_deer.h"

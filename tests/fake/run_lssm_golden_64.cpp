@@ -1,8 +1,0 @@
-/* lssm.cu for the golden vectors lssm. */
-#define VARIANT   lssm_golden_64
-#define REAL_BITS 64
-#define M         6
-#define N         3
-#define L         16
-#define K         0
-#include "run_lssm.h"

@@ -1,5 +1,0 @@
-/* sums.cu: after run_solve_rich.cpp. */
-#define VARIANT   sums_rich
-#include "shape_rich.h"
-
-#include "run_sums.h"
