@@ -11,6 +11,9 @@ cp docs/*.md docs/conf.py "$site/source/"
 cp docs/math.js "$site/source/static/"
 cp -rL /usr/share/javascript/katex "$site/source/static/"
 cp CHANGELOG.md "$site/source/changelog.md"
+for folder in decisions notebook; do
+    [ ! -d "docs/$folder" ] || cp -r "docs/$folder" "$site/source/"
+done
 export ANTLER_SOURCE=$PWD PYTHONPATH=$PWD/python ANTLER_LIBRARY=$PWD/$build/libantler.so PYTHONDONTWRITEBYTECODE=1 OMP_WAIT_POLICY=passive
 
 antler=$build/antler
