@@ -8,7 +8,7 @@ sections   "spec 3", "spec 1, 5", "spec 2 and 3" or "SPEC section 8" in a commen
            heading "## 3 ...".
 files      A source file, script or page named in a comment, in docs/, README.md or CONTRIBUTING.md must exist:
            `scan.c`, `src/solve/scan.c`, `kernels/step.cuh`, `scripts/build.sh`, `gpu.md`.  A pattern such as
-           `*_tmpl.c` must match a file.  Names in capitals (`NAME.cu`) stand for any file.
+           `*_tmpl.c` must match a file.  Words in capitals (`NAME.cu`, `run_FILE.h`) stand for others.
 defaults   docs/settings.md has one row per setting, with its default.  On other pages a default is checked when it is
            written in one of two forms: `kappa` (default 0.9995), or `teacher: flow` (the default).  Other numbers
            that pages repeat from the code are in FACTS below, one entry each.
@@ -289,11 +289,12 @@ def _is_written_by(tree: Tree, path: str, name: str) -> bool:
 
 
 def _is_placeholder(name: str) -> bool:
-    """Whether a name stands for others (NAME.cu, OUT/run.sh, x.c) or for what is not of the tree."""
+    """Whether a name stands for others (NAME.cu, run_FILE.h, OUT/run.sh, x.c) or for what is not of the tree."""
     first, last = name.split("/")[0], posixpath.basename(name)
     stem = last.split(".")[0]
     known = last in GENERATED | FOREIGN or name.startswith(GENERATED_FOLDERS)
-    return known or stem.isupper() or first.isupper() or len(stem) == 1
+    capitals = any(len(part) > 1 and part.isupper() for part in stem.split("_"))
+    return known or capitals or first.isupper() or len(stem) == 1
 
 
 def check_files(tree: Tree) -> Iterator[Fault]:

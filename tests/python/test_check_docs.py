@@ -140,7 +140,7 @@ def test_a_file_that_does_not_exist(check, path, text, name):
 
 def test_files_that_exist(check):
     page = "`plan_tmpl.c`, `solve/plan_tmpl.c`, `src/solve/plan_tmpl.c`, [spec](spec.md), [up](../docs/spec.md#1), "
-    page += "`*_tmpl.c`, `NAME.cu`, <https://example.org/a.c>, `mpi.h`, `run.yaml`, z.c\n"
+    page += "`*_tmpl.c`, `NAME.cu`, `run_FILE.h`, <https://example.org/a.c>, `mpi.h`, `run.yaml`, z.c\n"
     files = {"docs/page.md": page, "docs/notebook/old.md": "`gone.c`\n", "CHANGELOG.md": "`gone.c`\n"}
     assert check("files", files) == (0, ["files: 0"])
 
