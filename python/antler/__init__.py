@@ -1,4 +1,6 @@
-"""Antler: reconstruct dynamical systems from time series.
+"""Reconstruct dynamical systems from time series.
+
+Simulate a system, train a model on it, run the model free and evaluate it on other data::
 
     import antler
 
@@ -7,8 +9,8 @@
     orbit = model.generate(10_000, context=x)
     print(model.evaluate(antler.simulate("lorenz63", 20_000, seed=2), samples=10_000).summary())
 
-Arrays have time running down the rows: (T, N). Values go in and come out in the user's units. Every status of
-the C library is an exception of ``antler.exceptions`` with its sentence.
+Time runs down the rows of every array: (T, N). Values are in the user's units, both in arguments and in results.
+A call of the C library that fails raises an exception of ``antler.exceptions`` with the library's message.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ class Setting(NamedTuple):
     kind: str
     choices: Optional[Tuple[str, ...]]
     default: Any
+    bounds: str  # of a number, as text: " in [0, 1)"
     meaning: str
 
 
@@ -42,6 +43,16 @@ def _raw(value: Any) -> str:
     return repr(float(value)) if isinstance(value, float) else str(value)
 
 
+def _bounds(info: Any) -> str:
+    """The bounds of a number, to be written after the name of its type; "" for other kinds of values."""
+    if _lib.text(info.kind) not in ("number", "whole number"):
+        return ""
+    if info.highest == float("inf"):
+        return f", {'above' if info.lowest_open else 'at least'} {info.lowest:.10g}"
+    left, right = "(" if info.lowest_open else "[", ")" if info.highest_open else "]"
+    return f" in {left}{info.lowest:.10g}, {info.highest:.10g}{right}"
+
+
 def table() -> Dict[str, Setting]:
     """All settings by name."""
     found = {}
@@ -53,7 +64,7 @@ def table() -> Dict[str, Setting]:
         name, kind, standard = _lib.text(info.name), _lib.text(info.kind), _lib.text(info.standard)
         default = _value(kind, standard) if standard else ""
         found[name] = Setting(
-            name, _lib.text(info.group), kind, tuple(choices) or None, default, _lib.text(info.meaning)
+            name, _lib.text(info.group), kind, tuple(choices) or None, default, _bounds(info), _lib.text(info.meaning)
         )
     return found
 

@@ -12,18 +12,18 @@ from . import _lib
 from . import _structs as s
 from .exceptions import CancelledError, DivergedError, from_status
 
-#: Columns of log.csv, in its order.
-LOG_COLUMNS = (
-    "update", "loss", "mar", "readout", "singular", "total", "iterations", "fallbacks", "lr", "alpha",
-    "gradient_norm", "seconds", "states_agree", "gradient_agrees", "solver",
-)  # fmt: skip
+#: Columns of log.csv, in its order, and the type of their values.
+LOG_COLUMNS = {
+    field[0]: {c.c_size_t: int, c.c_char_p: str}.get(field[1], float)
+    for field in s.TrainRow._fields_
+    if field[0] not in ("run", "updates")
+}
 
 
 def log_arrays(rows: List[Tuple[Any, ...]]) -> Dict[str, np.ndarray]:
     """Rows of a log as one array per column."""
     columns = list(zip(*rows)) if rows else [()] * len(LOG_COLUMNS)
-    kinds = {"update": int, "fallbacks": int, "solver": str}
-    return {name: np.array(column, dtype=kinds.get(name, float)) for name, column in zip(LOG_COLUMNS, columns)}
+    return {name: np.array(column, dtype=kind) for (name, kind), column in zip(LOG_COLUMNS.items(), columns)}
 
 
 class _Bar:
@@ -93,7 +93,8 @@ class Watch:
         self._bar.begin(note)
 
     def _row(self, row: s.TrainRow) -> None:
-        values = tuple(getattr(row, name) for name in LOG_COLUMNS[:-1]) + (_lib.text(row.solver),)
+        raw = [getattr(row, name) for name in LOG_COLUMNS]
+        values = tuple(_lib.text(value) if isinstance(value, bytes) else value for value in raw)
         self.rows.setdefault(row.run, []).append(values)
         self._bar.row(row)
         if self._callback is not None and self._callback({"run": row.run, **dict(zip(LOG_COLUMNS, values))}):

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import warnings
 from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 
 import numpy as np
 
-from . import _lib, _settings
+from . import _lib
+from ._estimator import ELSEWHERE
 from ._evaluation import Evaluation
+from ._parameters import Parameters
 from ._series import Series, Table, like, tables
 from ._settings import Settings
 from ._training import Watch, log_arrays
@@ -20,14 +21,6 @@ from .runs import Run, load_run
 
 __all__ = ["DivergenceWarning", "Reconstructor"]
 
-# Settings that have no place here: the data are given to fit, and random_state is the seed.
-_ELSEWHERE = {
-    "data": "give the values to fit",
-    "columns": "choose columns of the array that you give to fit",
-    "inputs": "give them to fit",
-    "transpose": "give X.T to fit",
-    "seed": "it is called random_state here",
-}
 _SMALLEST_TAIL = 100  # rows of warm-up that the library takes when a model has more units than variables
 
 
@@ -50,24 +43,24 @@ class _Trainer:
         return Model(_lib.create("trainer_model", self.handle, run))
 
 
-class Reconstructor:
+class Reconstructor(Parameters):
     """Reconstruct a dynamical system from time series.
 
-    Parameters bear the names, defaults and bounds of the YAML settings (docs/settings.md); those that are
-    special to Python are ``random_state`` (the YAML's ``seed``), ``results`` (None: train in memory; a
-    folder: train on disk with log, checkpoints and model, as ``antler train`` does) and ``verbose`` (a progress
-    bar through tqdm where it is installed). Settings that this signature does not list are passed on by name.
+    The parameters are the settings of a training (docs/settings.md), with their names, defaults and bounds. Three
+    are special to Python: ``results``, ``random_state`` (the setting ``seed``) and ``verbose``.
 
-    After ``fit``:
+    After ``fit`` these attributes exist:
 
     ``model_``
-        the ``antler.Model`` with the lowest last loss of all runs that did not diverge
+        The ``antler.Model`` with the lowest last loss of all runs that did not diverge.
+    ``log_``
+        The log of ``model_``: a dictionary of columns.
     ``models_``, ``logs_``
-        one entry per run; ``log_`` is the log of ``model_``: a dictionary of columns
+        Model and log of every run.
     ``runs_``
-        the runs on disk (``antler.Run``), when ``results`` is set
+        The runs on disk (``antler.Run``), when ``results`` is set.
     ``n_features_in_``, ``feature_names_in_``
-        N, and the names of the columns when they had any
+        N, and the names of the columns when the data have names.
 
     >>> x = antler.simulate("lorenz63", 20_000)
     >>> model = antler.Reconstructor(latent_dim=5, hidden_dim=50, updates=2_000, random_state=0).fit(x)
@@ -83,140 +76,6 @@ class Reconstructor:
     feature_names_in_: np.ndarray
     _trainer: Optional["_Trainer"] = None
     _rows_of_log: Dict[int, List[Any]]  # of a training in memory
-
-    def __init__(
-        self,
-        model: str = "shplrnn",
-        latent_dim: int = 5,
-        hidden_dim: int = 50,
-        *,
-        rank: int = 0,
-        clipped: bool = False,
-        kappa: float = 0.9995,
-        sequence_length: int = 200,
-        batch_size: int = 16,
-        warmup: int = 0,
-        gtf_alpha: float = 0.15,
-        teacher: str = "flow",
-        noise: float = 0.0,
-        solver: str = "auto",
-        adjoint: str = "full",
-        start: str = "pinv",
-        tolerance: float = 0.0,
-        max_iterations: int = 100,
-        fallback: bool = True,
-        check_interval: int = 0,
-        updates: int = 20000,
-        optimiser: str = "radam",
-        beta1: float = 0.9,
-        beta2: float = 0.999,
-        epsilon: float = 1e-8,
-        start_lr: float = 1e-3,
-        end_lr: float = 1e-6,
-        schedule: str = "cosine",
-        gradient_clip: float = 10.0,
-        MAR_lambda: float = 0.0,
-        MAR_p: int = 2,
-        MAR_initial_scale: bool = False,
-        regularised_units: int = 0,
-        readout_lambda: float = 0.0,
-        singular_lambda: float = 0.0,
-        precision: str = "float",
-        standardise: bool = True,
-        dt: float = 0.0,
-        runs: int = 1,
-        threads: int = 0,
-        device: str = "auto",
-        log_interval: int = 100,
-        results: Optional[str] = None,
-        experiment: str = "experiment",
-        name: str = "run",
-        checkpoint_interval: int = 1000,
-        random_state: Any = 1,
-        verbose: bool = True,
-        **settings: Any,
-    ) -> None:
-        self.model = model
-        self.latent_dim = latent_dim
-        self.hidden_dim = hidden_dim
-        self.rank = rank
-        self.clipped = clipped
-        self.kappa = kappa
-        self.sequence_length = sequence_length
-        self.batch_size = batch_size
-        self.warmup = warmup
-        self.gtf_alpha = gtf_alpha
-        self.teacher = teacher
-        self.noise = noise
-        self.solver = solver
-        self.adjoint = adjoint
-        self.start = start
-        self.tolerance = tolerance
-        self.max_iterations = max_iterations
-        self.fallback = fallback
-        self.check_interval = check_interval
-        self.updates = updates
-        self.optimiser = optimiser
-        self.beta1 = beta1
-        self.beta2 = beta2
-        self.epsilon = epsilon
-        self.start_lr = start_lr
-        self.end_lr = end_lr
-        self.schedule = schedule
-        self.gradient_clip = gradient_clip
-        self.MAR_lambda = MAR_lambda
-        self.MAR_p = MAR_p
-        self.MAR_initial_scale = MAR_initial_scale
-        self.regularised_units = regularised_units
-        self.readout_lambda = readout_lambda
-        self.singular_lambda = singular_lambda
-        self.precision = precision
-        self.standardise = standardise
-        self.dt = dt
-        self.runs = runs
-        self.threads = threads
-        self.device = device
-        self.log_interval = log_interval
-        self.results = results
-        self.experiment = experiment
-        self.name = name
-        self.checkpoint_interval = checkpoint_interval
-        self.random_state = random_state
-        self.verbose = verbose
-        self._take(settings)
-
-    # ---- parameters --------------------------------------------------------------------------------
-
-    def _take(self, settings: Dict[str, Any]) -> None:
-        """Settings that the signature does not list."""
-        known = _settings.table() if settings else {}
-        for name, value in settings.items():
-            if name in _ELSEWHERE:
-                raise ArgumentError(f"'{name}' is no parameter of a Reconstructor: {_ELSEWHERE[name]}")
-            if name not in known:
-                Settings().set(name, value)  # raises, with the nearest name
-            setattr(self, name, value)
-
-    def _names(self) -> List[str]:
-        """All parameters: those of the signature, and settings that were taken beside it."""
-        own = _own_names()
-        others = [name for name in vars(self) if name not in own and not name.startswith("_") and name[-1] != "_"]
-        return own + others
-
-    def get_params(self, deep: bool = True) -> Dict[str, Any]:
-        """All parameters by name. ``deep`` is scikit-learn's; there is nothing below."""
-        return {name: getattr(self, name) for name in self._names()}
-
-    def set_params(self, **parameters: Any) -> "Reconstructor":
-        """Change parameters by name; they take effect at the next ``fit``."""
-        known, strange = self._names(), {}
-        for name, value in parameters.items():
-            if name in known:
-                setattr(self, name, value)
-            else:
-                strange[name] = value
-        self._take(strange)
-        return self
 
     def _seed(self) -> int:
         state = self.random_state
@@ -239,15 +98,6 @@ class Reconstructor:
             chosen.set("results", os.fspath(self.results))
         chosen.set("seed", self._seed())
         return chosen
-
-    def __repr__(self) -> str:
-        signature = inspect.signature(type(self).__init__).parameters
-        changed = [
-            f"{name}={value!r}"
-            for name, value in self.get_params().items()
-            if name not in signature or not _same(value, signature[name].default)
-        ]
-        return f"{type(self).__name__}({', '.join(changed)})"
 
     # ---- fitting -----------------------------------------------------------------------------------
 
@@ -487,7 +337,7 @@ class Reconstructor:
         made = cls()
         settings = model.settings
         settings["random_state"] = settings.pop("seed", 1)
-        for name in ("results", *_ELSEWHERE):
+        for name in ("results", *ELSEWHERE):
             settings.pop(name, None)
         made.set_params(**settings)
         made.model_, made.models_ = model, [model]
@@ -511,13 +361,3 @@ class Reconstructor:
             input_tags=InputTags(two_d_array=True, three_d_array=True, allow_nan=False),
             requires_fit=True,
         )
-
-
-def _own_names() -> List[str]:
-    """Parameters that the signature lists, in its order."""
-    parameters = inspect.signature(Reconstructor.__init__).parameters.values()
-    return [p.name for p in parameters if p.name != "self" and p.kind is not inspect.Parameter.VAR_KEYWORD]
-
-
-def _same(a: Any, b: Any) -> bool:
-    return a is b or (type(a) is type(b) and a == b)

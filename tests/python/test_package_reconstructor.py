@@ -1,10 +1,16 @@
 """The estimator: repeatable, in user units, the same as the command line, and clear about what is wrong."""
 
 import copy
+import inspect
 import os
 import pickle
+import pydoc
+import re
+import runpy
 import subprocess
+import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -225,16 +231,54 @@ def test_parameters():
         model.set_params(data="x.npy")
 
 
+def test_the_parameters_are_those_of_the_settings_table():
+    """The generated file is what the library's table gives; run scripts/parameters.py after a change of the table."""
+    script = Path(__file__).resolve().parents[2] / "scripts" / "parameters.py"
+    if not script.exists():
+        pytest.skip("needs the source tree")
+    assert Path(antler._parameters.__file__).read_text() == runpy.run_path(str(script))["text"]()
+
+
 def test_the_signature_has_the_defaults_of_the_settings_table():
     table = antler._settings.table()
     own = antler.Reconstructor().get_params()
     for name, value in own.items():
         if name not in ("random_state", "verbose", "results"):
-            assert value == table[name].default, name
+            assert value == table[name].default and type(value) is type(table[name].default), name
     assert own["random_state"] == table["seed"].default
-    # Settings that the signature does not list are taken by name.
-    for name in set(table) - set(own) - set(antler.reconstructor._ELSEWHERE):
-        assert antler.Reconstructor(**{name: table[name].default}).get_params()[name] == table[name].default
+    assert set(table) - set(own) == set(antler._estimator.ELSEWHERE)
+
+
+def test_every_parameter_is_in_the_signature_and_described():
+    signature = inspect.signature(antler.Reconstructor).parameters
+    assert list(signature)[:4] == ["model", "latent_dim", "hidden_dim", "rank"] and len(signature) > 40
+    assert signature["hidden_dim"].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+    assert signature["rank"].kind is inspect.Parameter.KEYWORD_ONLY
+    shown = pydoc.plain(pydoc.render_doc(antler.Reconstructor))
+    for name, parameter in signature.items():
+        if parameter.kind is not inspect.Parameter.VAR_KEYWORD:
+            assert re.search(rf"^ .* {name} : .*, default .*\n.* [A-Z].*\.?$", shown, re.M), name
+    assert "gtf_alpha : float in [0, 1], default 0.15" in shown
+    assert "epsilon : float in (0, 1], default 1e-08" in shown
+    assert "device : {'auto', 'cpu', 'cuda'}, default 'auto'" in shown
+
+
+def test_settings_beside_the_signature_are_taken_by_name(monkeypatch):
+    """As a newer library has them."""
+    table = antler._settings.table()
+    newer = {**table, "extra": table["rank"]._replace(name="extra")}
+    monkeypatch.setattr(antler._settings, "table", lambda: newer)
+    model = antler.Reconstructor(extra=3)
+    assert model.get_params()["extra"] == 3 and repr(model) == "Reconstructor(extra=3)"
+
+
+def test_the_import_loads_no_library():
+    code = "import antler; antler.Reconstructor(latent_dim=3).get_params(); print(antler._lib._library)"
+    environment = {**os.environ, "ANTLER_LIBRARY": "/nowhere/libantler.so"}
+    package = str(Path(antler.__file__).resolve().parents[1])
+    environment["PYTHONPATH"] = os.pathsep.join([package, environment.get("PYTHONPATH", "")])
+    said = subprocess.run([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, check=True, text=True)
+    assert said.stdout.strip() == "None"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,217 @@
+"""The parameters of a Reconstructor. Written by scripts/parameters.py from the table of settings: do not edit."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from ._estimator import Estimator
+
+
+class Parameters(Estimator):
+    """One parameter per setting of a training, with the default of the table."""
+
+    def __init__(
+        self,
+        model: str = "shplrnn",
+        latent_dim: int = 5,
+        hidden_dim: int = 50,
+        *,
+        rank: int = 0,
+        clipped: bool = False,
+        kappa: float = 0.9995,
+        sequence_length: int = 200,
+        batch_size: int = 16,
+        warmup: int = 0,
+        gtf_alpha: float = 0.15,
+        teacher: str = "flow",
+        noise: float = 0.0,
+        solver: str = "auto",
+        adjoint: str = "full",
+        start: str = "pinv",
+        tolerance: float = 0.0,
+        max_iterations: int = 100,
+        fallback: bool = True,
+        check_interval: int = 0,
+        updates: int = 20000,
+        optimiser: str = "radam",
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-08,
+        start_lr: float = 0.001,
+        end_lr: float = 1e-06,
+        schedule: str = "cosine",
+        gradient_clip: float = 10.0,
+        MAR_lambda: float = 0.0,
+        MAR_p: int = 2,
+        MAR_initial_scale: bool = False,
+        regularised_units: int = 0,
+        readout_lambda: float = 0.0,
+        singular_lambda: float = 0.0,
+        experiment: str = "experiment",
+        name: str = "run",
+        runs: int = 1,
+        precision: str = "float",
+        threads: int = 0,
+        device: str = "auto",
+        log_interval: int = 100,
+        checkpoint_interval: int = 1000,
+        dt: float = 0.0,
+        standardise: bool = True,
+        results: Optional[str] = None,
+        random_state: Any = 1,
+        verbose: bool = True,
+        **settings: Any,
+    ) -> None:
+        """``fit`` checks the values; a name that is no setting is refused at once.
+
+        Parameters
+        ----------
+        model : {'shplrnn', 'lssm', 'mamba2'}, default 'shplrnn'
+            Kind of model: shplrnn, the shallow piecewise-linear RNN; lssm, a linear recurrence with the same hidden
+            layer as readout; mamba2, a Mamba-2 block with that readout.
+        latent_dim : int in [1, 65536], default 5
+            M, latent units; of a mamba2 the width of its block, a multiple of 4.
+        hidden_dim : int in [1, 65536], default 50
+            L, hidden units.
+        rank : int in [0, 65536], default 0
+            Rank of W, at most min(latent_dim, hidden_dim); 0 stores W in full.
+        clipped : bool, default False
+            Use W[phi(Vz+b) - phi(Vz)], whose orbits stay bounded.
+        kappa : float in (0, 1), default 0.9995
+            Diagonal of A at the start; the other weights begin of order 1 - kappa.
+        sequence_length : int in [1, 1000000000], default 200
+            T, steps of a training window, which takes T + 1 rows.
+        batch_size : int in [1, 1000000], default 16
+            Windows per update.
+        warmup : int in [0, 1000000000], default 0
+            T_w, first steps that are forced fully and left out of the loss; below sequence_length.
+        gtf_alpha : float in [0, 1], default 0.15
+            Strength of generalised teacher forcing: 0 runs free, 1 starts every step from the data.
+        teacher : {'flow', 'stop'}, default 'flow'
+            Gradient through the teacher signal: flow is the exact derivative, stop leaves it out.
+        noise : float in [0, 1000], default 0.0
+            Standard deviation of Gaussian noise added to each window anew, in units of the packed data.
+        solver : {'auto', 'reference', 'sequential', 'deer', 'quasi-deer', 'shooting', 'scan'}, default 'auto'
+            How a window is solved; every solver gives the same answer. scan is for lssm and mamba2.
+        adjoint : {'full', 'diagonal'}, default 'full'
+            Adjoint of quasi-deer; diagonal is the published form, whose gradient is not exact.
+        start : {'pinv', 'zero', 'normal'}, default 'pinv'
+            First guess of Newton's method.
+        tolerance : float in [0, 1], default 0.0
+            Newton stops when no state changes more; 0: 1e-5 in float, 1e-10 in double.
+        max_iterations : int in [1, 1000000], default 100
+            Limit of Newton iterations.
+        fallback : bool, default True
+            Solve again step by step what did not converge.
+        check_interval : int in [0, 4294967295], default 0
+            Compare with the plain solver every so many updates and log the difference; 0: never.
+        updates : int in [1, 4294967295], default 20000
+            Parameter updates.
+        optimiser : {'radam', 'adam'}, default 'radam'
+            Rule by which gradients move the parameters.
+        beta1 : float in [0, 1), default 0.9
+            Decay of the mean of gradients.
+        beta2 : float in [0, 1), default 0.999
+            Decay of the mean of squared gradients.
+        epsilon : float in (0, 1], default 1e-08
+            Added to the root of squared gradients.
+        start_lr : float in (0, 10], default 0.001
+            Learning rate of the first update.
+        end_lr : float in [0, 10], default 1e-06
+            Learning rate of the last update.
+        schedule : {'cosine', 'exponential', 'constant'}, default 'cosine'
+            Way from start_lr to end_lr.
+        gradient_clip : float, at least 0, default 10.0
+            Gradients of a larger norm are shortened to it; 0: never.
+        MAR_lambda : float in [0, 1000000000], default 0.0
+            Weight of manifold attractor regularisation on the last regularised_units units.
+        MAR_p : int in [1, 2], default 2
+            Power of the terms of MAR and of the readout term.
+        MAR_initial_scale : bool, default False
+            Weigh W by 1/(3L) and V by 1/(3M) inside MAR instead of by 1.
+        regularised_units : int in [0, 65536], default 0
+            M_r, at most latent_dim.
+        readout_lambda : float in [0, 1000000000], default 0.0
+            Weight of the term that keeps regularised units out of the readout B.
+        singular_lambda : float in [0, 1000000000], default 0.0
+            Weight of the term that pulls the singular values of B to 1.
+        experiment : str, default 'experiment'
+            Folder below ``results``: a question that you ask.
+        name : str, default 'run'
+            Folder below ``experiment``: one way of answering it.
+        runs : int in [1, 9999], default 1
+            Independent runs, numbered from 1, each with its own start, windows and folder.
+        precision : {'float', 'double'}, default 'float'
+            Precision of training.
+        threads : int in [0, 1024], default 0
+            Threads in all; 0 for all cores. Runs are spread over them; what is left serves inside a run.
+        device : {'auto', 'cpu', 'cuda'}, default 'auto'
+            Where to train: cpu, cuda (the first GPU), or auto, the GPU when there is one and an update is large
+            enough. All runs share it.
+        log_interval : int in [1, 4294967295], default 100
+            Updates between two rows of log.csv.
+        checkpoint_interval : int in [1, 4294967295], default 1000
+            Updates between two checkpoints. One is always written at the end and when stopped.
+        dt : float, at least 0, default 0.0
+            Time between two rows; 0: what the file says.
+        standardise : bool, default True
+            Subtract the mean and divide by the standard deviation of each variable; the model keeps both.
+        results : str or None, default None
+            None: train in memory and write nothing. A folder: train on disk as ``antler train`` does, in
+            ``<results>/<experiment>/<name>/<001>/``, with log, checkpoints and models.
+        random_state : int, NumPy generator or None, default 1
+            The setting ``seed``. Of initial parameters, windows and noise. Same seed, same bytes. None: draw a seed
+            by chance.
+        verbose : bool, default True
+            Show a progress bar where tqdm is installed.
+        **settings
+            Settings that a newer library has, by name.
+        """
+        self.model = model
+        self.latent_dim = latent_dim
+        self.hidden_dim = hidden_dim
+        self.rank = rank
+        self.clipped = clipped
+        self.kappa = kappa
+        self.sequence_length = sequence_length
+        self.batch_size = batch_size
+        self.warmup = warmup
+        self.gtf_alpha = gtf_alpha
+        self.teacher = teacher
+        self.noise = noise
+        self.solver = solver
+        self.adjoint = adjoint
+        self.start = start
+        self.tolerance = tolerance
+        self.max_iterations = max_iterations
+        self.fallback = fallback
+        self.check_interval = check_interval
+        self.updates = updates
+        self.optimiser = optimiser
+        self.beta1 = beta1
+        self.beta2 = beta2
+        self.epsilon = epsilon
+        self.start_lr = start_lr
+        self.end_lr = end_lr
+        self.schedule = schedule
+        self.gradient_clip = gradient_clip
+        self.MAR_lambda = MAR_lambda
+        self.MAR_p = MAR_p
+        self.MAR_initial_scale = MAR_initial_scale
+        self.regularised_units = regularised_units
+        self.readout_lambda = readout_lambda
+        self.singular_lambda = singular_lambda
+        self.experiment = experiment
+        self.name = name
+        self.runs = runs
+        self.precision = precision
+        self.threads = threads
+        self.device = device
+        self.log_interval = log_interval
+        self.checkpoint_interval = checkpoint_interval
+        self.dt = dt
+        self.standardise = standardise
+        self.results = results
+        self.random_state = random_state
+        self.verbose = verbose
+        self._take(settings)
