@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# docs.sh BUILD - the site: pages of docs/, the command line's own help, pictures and the notebook, made anew; warnings are errors.
+# docs.sh BUILD - make the site: pages of docs/, the help of the command line, both references, pictures and the notebook.
+# Warnings are errors, and every page is checked, in Chromium where it can be had.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$1
@@ -8,7 +9,8 @@ python=/usr/bin/python3
 rm -rf "$site"
 mkdir -p "$site/source/static"
 cp docs/*.md docs/conf.py "$site/source/"
-cp docs/math.js "$site/source/static/"
+cp docs/math.js docs/site.css "$site/source/static/"
+$python docs/theme.py "$site/source/static"
 cp -rL /usr/share/javascript/katex "$site/source/static/"
 cp CHANGELOG.md "$site/source/changelog.md"
 for folder in decisions notebook; do
@@ -31,14 +33,7 @@ antler=$build/antler
         echo '```'
     done
 } >"$site/source/cli.md"
-{
-    echo "# C reference"
-    echo
-    echo "One header, which reads like a manual."
-    printf '\n```c\n'
-    cat include/antler/antler.h
-    echo '```'
-} >"$site/source/c_api.md"
+$python docs/c_reference.py include/antler/antler.h >"$site/source/c_api.rst"
 
 $python docs/pictures.py "$site/source/pictures"
 if [ -d docs/notebooks ]; then
@@ -46,4 +41,6 @@ if [ -d docs/notebooks ]; then
     scripts/notebooks.sh "$build" "$site/source/notebooks"
 fi
 $python -m sphinx -W --keep-going -q -b html "$site/source" "$site/html"
-echo "The site: $site/html/index.html"
+scripts/setup.sh browser || true
+SITE=$site/html SCREENSHOTS=$PWD/$build/screenshots $python -m pytest -q -rs -p no:cacheprovider tests/browser/test_site.py
+echo "The site: $site/html/index.html; screenshots to look at: $build/screenshots"

@@ -12,7 +12,7 @@ packages() {
         wheel) echo python3 python3-venv python3-pip patchelf ;;
         bundle) echo patchelf binutils ;;
         plot) echo python3 python3-numpy python3-matplotlib ;;
-        docs) echo python3 python3-numpy python3-matplotlib python3-sphinx furo libjs-katex python3-myst-parser python3-nbconvert python3-ipykernel ;;
+        docs) echo python3 python3-numpy python3-matplotlib python3-pytest python3-sphinx furo node-normalize.css libjs-katex python3-myst-parser python3-nbconvert python3-ipykernel ;;
         browser) echo chromium chromium-driver python3-selenium python3-pytest python3-numpy python3-plotly ;;
         report) echo python3 python3-numpy python3-plotly ;;
         bench) echo python3 python3-numpy ;;
