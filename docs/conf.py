@@ -1,7 +1,10 @@
 """Sphinx: the site is built from build/docs/source, where scripts/docs.sh puts pages and pictures."""
 
 import os
+import re
 import sys
+
+from sphinx.ext.napoleon import Config, NumpyDocstring
 
 root = os.environ["ANTLER_SOURCE"]
 sys.path.insert(0, os.path.join(root, "python"))
@@ -16,7 +19,6 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.mathjax",
-    "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}  # .rst: the C reference, made from the header
@@ -25,7 +27,7 @@ myst_enable_extensions = ["dollarmath", "deflist"]
 myst_heading_anchors = 3
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
-napoleon_google_docstring = False
+default_role = "code"  # `name` in a docstring
 html_theme = "furo"
 html_title = f"Antler {release}"
 html_static_path = ["static"]
@@ -48,5 +50,20 @@ def shorten_signature(app, what, name, thing, options, signature, returned):
     return (positional if star else "(") + star + "...)", returned
 
 
+def read_docstring(app, what, name, thing, options, lines):
+    """Sections of a class as numpydoc writes them; what is indented after a colon is an example."""
+    if what == "class":
+        lines[:] = str(NumpyDocstring(lines[:], Config(), app, what, name, thing, options)).split("\n")
+    for above, blank, below in zip(range(len(lines)), lines[1:], lines[2:]):
+        if (
+            re.search("[^:]:$", lines[above])
+            and not lines[above].startswith(" ")
+            and not blank
+            and below.startswith("    ")
+        ):
+            lines[above] += ":"
+
+
 def setup(app):
     app.connect("autodoc-process-signature", shorten_signature)
+    app.connect("autodoc-process-docstring", read_docstring)

@@ -19,20 +19,20 @@ __all__ = ["System", "load", "simulate", "systems"]
 class System:
     """A built-in dynamical system."""
 
-    name: str
-    title: str
-    equations: str
-    source: str
-    variables: Tuple[str, ...]
-    observed: Tuple[str, ...]
-    parameters: Mapping[str, float]
-    dt: float
-    length: int
-    transient: float
+    name: str  #: as ``simulate`` takes it
+    title: str  #: one line
+    equations: str  #: plain text, several lines
+    source: str  #: of equations and constants
+    variables: Tuple[str, ...]  #: names of the state variables
+    observed: Tuple[str, ...]  #: names of those that ``simulate`` returns
+    parameters: Mapping[str, float]  #: defaults by name
+    dt: float  #: default time between two rows
+    length: int  #: default number of rows
+    transient: float  #: default time before the first row
 
 
 def systems() -> Dict[str, System]:
-    """The built-in systems by name, with their equations, parameters and defaults."""
+    """All built-in systems by name."""
     found = {}
     for i in range(_lib.plain("system_count")):
         info = _lib.plain("system_at", i).contents
@@ -70,13 +70,13 @@ def simulate(
     container: str = "numpy",
     **parameters: float,
 ) -> Any:
-    """Integrate a built-in system and sample it at multiples of ``dt``: an array (length, N).
+    """Integrate a built-in system and sample it at multiples of ``dt``. Returns an array (length, N).
 
-    ``noise`` is Gaussian, as a fraction of each variable's standard deviation. ``standardise`` brings every
-    variable to mean 0 and standard deviation 1 afterwards, as the command ``antler simulate`` does unless told
-    otherwise. Further keywords are parameters of the system: ``simulate("lorenz63", rho=24)``. What is not
-    given has the system's default. ``container`` is ``"numpy"``, ``"pandas"`` or ``"xarray"``; the latter two
-    carry names, and xarray the time. Same arguments, same bytes.
+    ``noise`` is Gaussian, as a fraction of each variable's standard deviation. ``standardise`` then scales every
+    variable to mean 0 and standard deviation 1, which is the default of the command ``antler simulate``. Further
+    keywords are parameters of the system: ``simulate("lorenz63", rho=24)``. What is not given has the default of the
+    system. ``container`` is ``"numpy"``, ``"pandas"`` or ``"xarray"``; the latter two have names, and xarray the time.
+    Same arguments, same bytes.
     """
     opts = s.SimulateOpts()
     _lib.call("simulate_opts_default", system.encode(), c.byref(opts))
@@ -115,10 +115,10 @@ def load(
     dt: float = 0.0,
     container: str = "numpy",
 ) -> Any:
-    """Values from .npy, .npz, .csv or .tsv files or globs, in the user's units: an array, or a list of them.
+    """Load .npy, .npz, .csv or .tsv files or globs. Returns an array in the user's units, or a list of arrays.
 
     ``columns`` and ``inputs`` choose columns by names or 1-based numbers, ``"x,y"`` or ``"1-3"``. With
-    ``inputs`` the answer is a pair (x, inputs). A fault in a file is an exception that names its place.
+    ``inputs`` the result is a pair (x, inputs). A fault in a file raises an exception that names its place.
     """
     patterns = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     raw = (c.c_char_p * len(patterns))(*[_lib.path_bytes(path) for path in patterns])

@@ -1,7 +1,7 @@
-"""One exception per status of the C library, each with the library's sentence.
+"""One exception per status of the C library, with the library's message.
 
-The classes also derive from the built-in exception that says the same, so that ``except ValueError`` and
-``except FileNotFoundError`` do what one expects.
+The classes also derive from the built-in exception of the same meaning, so that ``except ValueError`` and
+``except FileNotFoundError`` catch them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = [
 
 
 class AntlerError(Exception):
-    """Anything that Antler has to say; ``status`` is the number in ``antler.h``."""
+    """Base of all exceptions of Antler; ``status`` is the number in ``antler.h``."""
 
     status = 0
 
@@ -41,7 +41,7 @@ class NotConvergedError(AntlerError, ArithmeticError):
 
 
 class DivergedError(AntlerError, ArithmeticError):
-    """The orbit left every bound. ``partial`` holds what there was before that, where there is something."""
+    """A training or an orbit diverged. ``partial`` has the last good model, or the rows before; None without any."""
 
     status = 2
     partial: Any = None
@@ -112,7 +112,7 @@ class LibraryError(AntlerError, ImportError):
 
 
 class NotFittedError(AntlerError, ValueError, AttributeError):
-    """A model was asked for before there was one. scikit-learn looks for this name."""
+    """The estimator has no model yet. scikit-learn expects this name."""
 
 
 _BY_STATUS: Dict[int, Type[AntlerError]] = {

@@ -1,4 +1,4 @@
-"""Trained models: their parameters as arrays, free runs, and what can be measured of them."""
+"""Trained models: parameters as arrays, free runs, Lyapunov exponents, evaluation."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _INPUTS_END = ("stop", "hold", "repeat")
 
 
 class Lyapunov(NamedTuple):
-    """A Lyapunov spectrum: natural logarithms per step, falling."""
+    """A Lyapunov spectrum: natural logarithms per step, largest first."""
 
-    exponents: np.ndarray  #: minus infinity where a direction is lost
+    exponents: np.ndarray  #: minus infinity where a tangent direction vanishes
     standard_error: np.ndarray  #: from the means of ten equal parts of the run
-    spread: np.ndarray  #: how far the running estimate still moved in the last half
-    kaplan_yorke: float  #: dimension of the attractor
-    sum: float  #: how fast volumes grow
-    steps: int
-    dt: float  #: 0 when unknown
+    spread: np.ndarray  #: range of the running estimate in the last half of the run
+    kaplan_yorke: float  #: Kaplan-Yorke dimension of the attractor
+    sum: float  #: of the exponents: growth rate of volumes
+    steps: int  #: over which the exponents are averaged
+    dt: float  #: time between two rows; 0 when unknown
 
     @property
     def per_time(self) -> np.ndarray:
@@ -40,7 +40,7 @@ class Lyapunov(NamedTuple):
 
 
 class _Owner:
-    """Frees a model when neither it nor a view of its parameters is in use any more."""
+    """Frees a model when neither the model nor a view of its parameters is in use."""
 
     def __init__(self, handle: int) -> None:
         self.handle = handle
@@ -74,12 +74,12 @@ class Model:
 
     @classmethod
     def load(cls, path: Union[str, "os.PathLike[str]"]) -> "Model":
-        """The model in a run folder, a ``model.npz`` or a checkpoint."""
+        """Load the model of a run folder, a ``model.npz`` or a checkpoint."""
         return cls(_lib.create("model_load", _lib.path_bytes(path)))
 
     @classmethod
     def from_bytes(cls, raw: bytes) -> "Model":
-        """The model in the bytes of a ``model.npz``."""
+        """Load the model from the bytes of a ``model.npz``."""
         return cls(_lib.create("model_load_memory", raw, len(raw)))
 
     @classmethod
@@ -99,7 +99,7 @@ class Model:
         dt: float = 0.0,
         names: Optional[Sequence[str]] = None,
     ) -> "Model":
-        """A shPLRNN from its parameters: A (M) within (-1, 1), W (M, L), V (L, M), b (L), h (M), B (N, M), C (M, K).
+        """Make a shPLRNN of its parameters: A (M) within (-1, 1), W (M, L), V (L, M), b (L), h (M), B (N, M), C (M, K).
 
         With ``mean`` and ``scale`` (N) the model knows the units of its data: user = value * scale + mean.
         """
@@ -125,7 +125,7 @@ class Model:
         return cls.from_bytes(file.getvalue())
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
-        """Write a ``model.npz``, which ``numpy.load`` reads too; it appears whole or not at all."""
+        """Write a ``model.npz``, which ``numpy.load`` also reads. The file is written whole or not at all."""
         _lib.call("model_save", self._handle, _lib.path_bytes(path))
 
     def to_bytes(self) -> bytes:
@@ -186,7 +186,7 @@ class Model:
 
     @property
     def state_dim(self) -> int:
-        """Numbers of the state that a free run carries on: M, and more for a mamba2."""
+        """Size of the state of a free run: M, and more for a mamba2."""
         return int(_lib.plain("model_state_dim", self._handle))
 
     @property
@@ -201,7 +201,7 @@ class Model:
 
     @property
     def rank(self) -> int:
-        """Of W = WL WR; 0 when W is kept in full."""
+        """Rank of W = WL WR; 0 when W is stored in full."""
         return int(_lib.plain("model_rank", self._handle))
 
     @property
@@ -210,7 +210,7 @@ class Model:
 
     @property
     def precision(self) -> int:
-        """Of training: 32 or 64 bits."""
+        """Precision of training: 32 or 64 bits."""
         return int(_lib.plain("model_precision", self._handle))
 
     @property
@@ -220,7 +220,7 @@ class Model:
 
     @property
     def names(self) -> List[str]:
-        """Of the observed variables."""
+        """Names of the observed variables."""
         return [_lib.text(_lib.plain("model_name", self._handle, i)) for i in range(self.dim)]
 
     @property
@@ -229,12 +229,12 @@ class Model:
 
     @property
     def settings_yaml(self) -> str:
-        """The settings that made it, as YAML; empty when unknown."""
+        """The settings of its training as YAML; empty when unknown."""
         return _lib.text(_lib.plain("model_settings", self._handle))
 
     @property
     def settings(self) -> Dict[str, Any]:
-        """The settings that made it, by name; empty when unknown."""
+        """The settings of its training by name; empty when unknown."""
         yaml = self.settings_yaml
         if not yaml:
             return {}
@@ -246,7 +246,7 @@ class Model:
 
     @property
     def provenance(self) -> str:
-        """The build that made it; empty when unknown."""
+        """The build of Antler that trained it; empty when unknown."""
         return _lib.text(_lib.plain("model_provenance", self._handle))
 
     @property
@@ -257,7 +257,7 @@ class Model:
         return (mean, scale) if known else None
 
     def to_gtf(self, *, diagonal: bool = False) -> Dict[str, np.ndarray]:
-        """Parameters under the letters of GTF-shPLRNN and SCYFI, as new arrays: A, W1, W2, h1, h2 (and B, C).
+        """Copies of the parameters under the letters of GTF-shPLRNN and SCYFI: A, W1, W2, h1, h2 (and B, C).
 
         There, z_t = A z_{t-1} + W1 phi(W2 z_{t-1} + h2) + h1; so W1 = W, W2 = V, h1 = h, h2 = b. A low-rank W is
         multiplied out. ``diagonal``: A as an (M, M) matrix instead of its diagonal.
@@ -274,7 +274,7 @@ class Model:
 
     @classmethod
     def from_gtf(cls, letters: Mapping[str, Any], **known: Any) -> "Model":
-        """The way back from ``to_gtf``. Without B the first N = M units are observed."""
+        """Make a model of what ``to_gtf`` returns. Without B all M units are observed."""
         A = np.asarray(letters["A"], dtype=float)
         B = letters["B"] if "B" in letters else np.eye(A.shape[0])
         return cls.from_arrays(
@@ -332,13 +332,14 @@ class Model:
         inputs_end: str = "stop",
         user_units: bool = True,
     ) -> Any:
-        """Run free: an array (steps, N) in user units, or a pair with the latent states beside it.
+        """Run free. Returns an array (steps, N) in user units; with ``latent``, a pair of it and the latent states.
 
         With a ``context`` (rows in user units) the model warms up on its first ``warmup`` rows (None: as many as
         in training) and the first free row is row warmup + 1 of the context. Otherwise it starts at the latent
-        ``state`` (None: 0). A model with inputs takes ``inputs`` (rows, K) beside the context; the free steps take
-        the rows of them that follow the warm-up, or ``future_inputs``. A run that leaves all bounds is a
-        ``DivergedError``, whose ``partial`` has the rows before that.
+        ``state`` (None: 0). A model with inputs needs ``inputs`` (rows, K) for the context; the free steps use
+        the rows that follow the warm-up, or ``future_inputs``. ``inputs_end`` says what follows the last row of inputs:
+        an error ("stop"), the last row ("hold") or the first free row again ("repeat"). A run that leaves all bounds
+        raises a ``DivergedError``, whose ``partial`` has the rows before.
         """
         if int(steps) < 1:
             raise ArgumentError(f"a free run of {steps} steps: give at least 1")
@@ -376,9 +377,9 @@ class Model:
         state: Any = None,
         inputs_end: str = "repeat",
     ) -> Lyapunov:
-        """Lyapunov exponents along a free orbit, by QR; ``exponents`` of them, 0: all, or 32 of very many.
+        """Lyapunov exponents along a free orbit, by QR decompositions.
 
-        The run starts like that of ``generate``.
+        ``exponents`` is how many; 0: all of up to 256 states, else 32. The run starts like that of ``generate``.
         """
         opts = s.LyapunovOpts()
         _lib.plain("lyapunov_opts_default", c.byref(opts))
@@ -402,7 +403,7 @@ class Model:
         self, X: Any, *, steps: int = 128, windows: int = 100, warmup: Optional[int] = None, inputs: Any = None,
         user_units: bool = False,
     ) -> float:
-        """RMSE(n) of n free steps after a warm-up, mean over windows of X; infinite when one diverged."""
+        """RMSE(n) of n = ``steps`` free steps after a warm-up: mean over windows of X, infinite when one diverged."""
         opts = s.RmseOpts()
         _lib.plain("rmse_opts_default", c.byref(opts))
         opts.steps, opts.windows, opts.user_units = steps, windows, user_units
@@ -415,9 +416,9 @@ class Model:
         return float(result.mean)
 
     def evaluate(self, X: Any, *, inputs: Any = None, **options: Any) -> Evaluation:
-        """Judge the model by data that it has not seen; ``Measuring`` has the options.
+        """Evaluate the model on data that it has not seen; ``antler.Measuring`` has the options.
 
-        The answer is a dictionary of the same form as a run's ``metrics.json``; ``summary()`` has one number per
+        Returns a dictionary of the same form as the ``metrics.json`` of a run; ``summary()`` has one number per
         measure. A free run that diverged is an outcome, not an exception.
         """
         return evaluation_of(self._handle, self.names, Series.of(X, inputs), Measuring(**options))

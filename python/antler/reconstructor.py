@@ -1,4 +1,4 @@
-"""The estimator: fit a model to data, let it run free, judge it. In the manner of scikit-learn."""
+"""The estimator, with the interface of scikit-learn: fit a model to data, run it free, evaluate it."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _SMALLEST_TAIL = 100  # rows of warm-up that the library takes when a model has 
 
 
 class DivergenceWarning(UserWarning):
-    """A run of several diverged; the others are in use."""
+    """One of several runs diverged; the others are used."""
 
 
 class _Trainer:
-    """A training in memory, which can stop and go on."""
+    """A training in memory, which can stop and continue."""
 
     def __init__(self, settings: Settings, series: Series) -> None:
         self.handle = _lib.create("trainer_create", settings.pointer, series.handle)
@@ -112,13 +112,13 @@ class Reconstructor(Parameters):
     ) -> "Reconstructor":
         """Train on X: one trajectory (T, N), or a list of them, in the user's units.
 
-        ``inputs`` are known inputs beside X, row t driving the step that leads to row t. ``callback`` gets every
-        row of the log; a true answer stops the training. ``y`` is not used. With ``results`` set, ``overwrite``
+        ``inputs`` are known inputs beside X, row t being the input of the step to row t. ``callback`` gets every
+        row of the log; a true return value stops the training. ``y`` is not used. With ``results`` set, ``overwrite``
         replaces runs that are there.
 
-        Ctrl-C stops after the current update and raises ``KeyboardInterrupt``; ``model_`` is then the model as it
-        stands, and ``resume`` goes on (with ``results`` set there is a checkpoint on disk, too). A run that
-        diverges is a ``DivergedError``; of several runs, a ``DivergenceWarning`` unless all of them did.
+        Ctrl-C stops after the current update and raises ``KeyboardInterrupt``; ``model_`` is then the present
+        model, and ``resume`` continues (with ``results`` set there is also a checkpoint on disk). A run that
+        diverges raises a ``DivergedError``; one of several runs, a ``DivergenceWarning``, unless all diverged.
         """
         found = tables(X)
         if all(len(table.values) == 1 for table in found):
@@ -141,9 +141,9 @@ class Reconstructor(Parameters):
     def resume(
         self, X: Any = None, *, inputs: Any = None, callback: Optional[Callable[[Dict[str, Any]], Any]] = None
     ) -> "Reconstructor":
-        """Go on with a ``fit`` that was stopped, to the same numbers as if it never had been.
+        """Continue a stopped ``fit`` to the same numbers as without the stop.
 
-        In memory nothing is needed; on disk (``results``) give X and inputs again.
+        With ``results`` set, give X and inputs again; in memory nothing is needed.
         """
         watch = Watch(self.verbose, callback)
         if self.results is not None:
@@ -162,7 +162,7 @@ class Reconstructor(Parameters):
         return self
 
     def _folder(self) -> str:
-        """Of all runs of a training on disk."""
+        """The folder of all runs of a training on disk."""
         return os.path.join(os.fspath(self.results or ""), self.experiment, self.name)
 
     def _forget(self) -> None:
@@ -267,10 +267,10 @@ class Reconstructor(Parameters):
     ) -> Any:
         """Run free for ``steps`` rows, in the user's units and in the container of the data.
 
-        Without a ``context`` the run goes on where the training data end. With one, the model warms up on its
+        Without a ``context`` the run continues from the end of the training data. With one, the model warms up on its
         first rows (``warmup`` of them; None: as many as in training; "all": the whole context) and the first free
-        row stands for row warmup + 1 of the context. ``latent``: also the latent states. For models with inputs see
-        ``Model.generate``. A run that leaves all bounds is a ``DivergedError``.
+        row stands for row warmup + 1 of the context. ``latent``: return also the latent states. For models with inputs
+        see ``Model.generate``. A run that leaves all bounds raises a ``DivergedError``.
         """
         model = self._fitted()
         container = getattr(self, "_container", "numpy")
@@ -299,19 +299,19 @@ class Reconstructor(Parameters):
         return self._tail, self._tail_inputs if inputs is None else inputs, len(self._tail) - 1
 
     def evaluate(self, X: Any, *, inputs: Any = None, **options: Any) -> Evaluation:
-        """Judge the model by data that it has not seen: D_stsp, D_H, RMSE, Lyapunov exponents.
+        """Evaluate the model on data that it has not seen: D_stsp, D_H, RMSE, Lyapunov exponents.
 
-        ``antler.Measuring`` has the options. The answer is a dictionary of the form of ``metrics.json``.
+        ``antler.Measuring`` has the options. Returns a dictionary of the form of ``metrics.json``.
         """
         return self._fitted().evaluate(self._checked(X, "X"), inputs=inputs, **options)
 
     def score(self, X: Any, y: Any = None, *, inputs: Any = None, samples: int = 10_000) -> float:
-        """Minus D_stsp on X, so that more is better; minus infinity when the free run diverged."""
+        """Minus D_stsp on X, so that larger is better; minus infinity when the free run diverged."""
         found = self.evaluate(X, inputs=inputs, samples=samples, rmse=False, lyapunov=False)
         return -float(found.summary()["dstsp"])
 
     def lyapunov_spectrum(self, context: Any = None, **options: Any) -> Lyapunov:
-        """Lyapunov exponents along a free orbit that begins like that of ``generate``.
+        """Lyapunov exponents along a free orbit that starts like that of ``generate``.
 
         ``Model.lyapunov_spectrum`` has the options.
         """
@@ -327,12 +327,12 @@ class Reconstructor(Parameters):
     # ---- files -------------------------------------------------------------------------------------
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
-        """Write the model with its settings and scaling as ``.npz``, which every part of Antler and NumPy read."""
+        """Write the model with its settings and scaling as ``.npz``, which Antler and NumPy read."""
         self._fitted().save(path)
 
     @classmethod
     def load(cls, path: Union[str, "os.PathLike[str]"]) -> "Reconstructor":
-        """A fitted Reconstructor from ``save``, from a ``model.npz``, or from a run folder."""
+        """Load a fitted Reconstructor from a ``model.npz``, such as ``save`` writes, or from a run folder."""
         model = Model.load(path)
         made = cls()
         settings = model.settings

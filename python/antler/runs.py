@@ -1,4 +1,4 @@
-"""Runs on disk: train as ``antler train`` does, go on with a stopped run, and read what is there."""
+"""Runs on disk: train as ``antler train`` does, continue a stopped run, and read runs."""
 
 from __future__ import annotations
 
@@ -47,24 +47,24 @@ def _read_log(path: Path) -> Dict[str, np.ndarray]:
 
 @dataclass
 class Run:
-    """One training run in its folder. What is large is read when it is first asked for."""
+    """A training run in its folder. Log, model and metrics are read at their first use."""
 
-    path: Path
+    path: Path  #: the folder
     settings: Dict[str, Any] = field(repr=False)  #: all settings, from config.yaml
 
     @property
     def name(self) -> str:
-        """"experiment/name/001"."""
+        """Experiment, name and number: "experiment/name/001"."""
         return "/".join(self.path.resolve().parts[-3:])
 
     @property
     def number(self) -> int:
-        """Of the run, from 1; 0 when the folder is not named by a number."""
+        """The number of the run, from 1; 0 when the name of the folder is no number."""
         return int(self.path.resolve().name) if self.path.resolve().name.isdigit() else 0
 
     @cached_property
     def log(self) -> Dict[str, np.ndarray]:
-        """log.csv, one array per column; empty arrays before the first row."""
+        """``log.csv``, one array per column; empty arrays before the first row."""
         path = self.path / "log.csv"
         return _read_log(path) if path.exists() else {name: np.array([]) for name in LOG_COLUMNS}
 
@@ -75,7 +75,7 @@ class Run:
 
     @cached_property
     def metrics(self) -> Optional[Dict[str, Any]]:
-        """metrics.json as ``antler evaluate`` wrote it; None when the run was not evaluated."""
+        """``metrics.json`` of ``antler evaluate``; None when the run was not evaluated."""
         path = self.path / "metrics.json"
         if not path.exists():
             return None
@@ -87,23 +87,23 @@ class Run:
 
     @property
     def diverged(self) -> Optional[str]:
-        """Why it diverged; None when it did not."""
+        """The message of a run that diverged; None otherwise."""
         path = self.path / "diverged.txt"
         return path.read_text(encoding="utf-8").strip() if path.exists() else None
 
     @property
     def finished(self) -> bool:
-        """Whether the last update has been made."""
+        """Whether all updates are done."""
         return bool(len(self.log["update"])) and int(self.log["update"][-1]) == self.settings["updates"]
 
     @property
     def checkpoints(self) -> List[Path]:
-        """Oldest first."""
+        """Paths of the checkpoints, oldest first."""
         return sorted((self.path / "checkpoints").glob("update-*.npz"))
 
 
 def load_run(path: Path_) -> Run:
-    """The run in a folder such as ``Results/experiment/run/001``."""
+    """Load the run in a folder such as ``Results/experiment/run/001``."""
     folder = Path(path)
     if not (folder / "config.yaml").is_file():
         raise NotFoundError(
@@ -113,7 +113,7 @@ def load_run(path: Path_) -> Run:
 
 
 def load_runs(path: Path_) -> List[Run]:
-    """All runs in or below a folder, by path: of a training, a sweep, or a whole ``Results``."""
+    """Load all runs in or below a folder, in the order of their paths."""
     folder = Path(path)
     found = sorted(config.parent for config in folder.rglob("config.yaml"))
     if not found:
@@ -137,12 +137,12 @@ def train(
     callback: Optional[Callable[[Dict[str, Any]], Any]] = None,
     **changes: Any,
 ) -> List[Run]:
-    """Train on disk as ``antler train`` does, and with the same bytes: a list of runs.
+    """Train on disk as ``antler train`` does, with the same bytes as result. Returns a list of runs.
 
     ``settings`` is a YAML file or a mapping of setting names; further keywords change single settings, as
     ``--set`` does. With ``X`` the data come from memory instead of the files that the settings name.
-    ``callback`` is called with each row of the log; a true answer stops the training. Ctrl-C stops it after
-    the current update with a checkpoint and raises ``KeyboardInterrupt``; ``resume`` goes on.
+    ``callback`` is called with each row of the log; a true return value stops the training. Ctrl-C stops it after
+    the current update with a checkpoint and raises ``KeyboardInterrupt``; ``resume`` continues.
     """
     chosen = Settings() if isinstance(settings, Mapping) else Settings.load(settings)
     for name, value in {**(settings if isinstance(settings, Mapping) else {}), **changes}.items():
@@ -162,7 +162,7 @@ def resume(
     verbose: bool = True,
     callback: Optional[Callable[[Dict[str, Any]], Any]] = None,
 ) -> List[Run]:
-    """Go on with a stopped run, or with all runs of a training, as if it had never stopped.
+    """Continue a stopped run, or all runs of a training, to the same numbers as without the stop.
 
     A run that was trained on data in memory needs the same ``X`` (and ``inputs``) again.
     """

@@ -1,4 +1,4 @@
-"""The bare solver on arrays, for those who build on the method: states, loss, gradient, iterations."""
+"""The solver on arrays, for work on the method: states, loss, gradient, iterations."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ __all__ = ["Problem", "Solution", "solve"]
 
 
 class Solution(NamedTuple):
-    """What a solve found. Arrays are new ones."""
+    """The result of a solve. The arrays are copies."""
 
     states: np.ndarray  #: z_1 ... z_T: (batch, T, M)
     adjoint: np.ndarray  #: v_1 ... v_T, dloss/dz_t along the trajectory: (batch, T, M)
     loss: float  #: mean squared error after the warm-up
     gradient: Dict[str, np.ndarray]  #: of the loss, by the names of the parameters
-    iterations: int  #: of Newton, or rounds of shooting; 0 when sequential
+    iterations: int  #: of Newton's method or of shooting; 0 when sequential
     converged: bool  #: before any fallback
     fallbacks: int  #: sequences that were solved again sequentially
     last_change: float  #: largest change of a state in the last iteration
@@ -32,11 +32,11 @@ class Solution(NamedTuple):
 
 
 class Problem:
-    """A problem of fixed sizes, solved as often as wanted without allocating memory in the library.
+    """A gradient problem of fixed sizes. The library allocates its memory once, for any number of solves.
 
     ``dim`` is N, ``input_dim`` K; keywords are settings by their YAML names (latent_dim, hidden_dim,
-    sequence_length, batch_size, gtf_alpha, warmup, solver, precision, ...). Parameters begin as a training with
-    this ``seed`` would begin.
+    sequence_length, batch_size, gtf_alpha, warmup, solver, precision, ...). The initial
+    parameters are those of a training with the same ``seed``.
     """
 
     def __init__(self, dim: int, input_dim: int = 0, **settings: Any) -> None:
@@ -71,11 +71,11 @@ class Problem:
 
     @property
     def bytes(self) -> int:
-        """Memory that the library holds for it."""
+        """Bytes of memory in the library."""
         return int(_lib.plain("problem_bytes", self._handle))
 
     def split(self, flat: np.ndarray) -> Dict[str, np.ndarray]:
-        """A flat parameter vector or gradient as views by name."""
+        """Views by name of a flat parameter vector or gradient."""
         found, at = {}, 0
         for name, shape in self.shapes.items():
             count = int(np.prod(shape))
@@ -104,7 +104,10 @@ class Problem:
         return np.concatenate(parts)
 
     def set_parameters(self, parameters: Union[Model, Mapping[str, Any], np.ndarray]) -> None:
-        """A model of the same sizes, arrays by name (A or Abar, W or WL and WR, V, b, h, C, B), or one flat vector."""
+        """Set the parameters: a model of the same sizes, arrays by name, or one flat vector.
+
+        The names are A or Abar, W or WL and WR, V, b, h, C and B.
+        """
         if isinstance(parameters, Model):
             _lib.call("problem_set_model", self._handle, parameters._handle)
             return
@@ -128,8 +131,8 @@ class Problem:
     def solve(self, x: Any, inputs: Any = None, *, check: bool = False) -> Solution:
         """Solve the forced sequences x (batch, T+1, N) with inputs (batch, T, K), in the model's units.
 
-        Not converged (without fallback) and not finite are exceptions. ``check`` compares with plain sequential
-        loops and puts the largest relative differences into ``choice``.
+        A solve that does not converge (without fallback) or is not finite raises an exception. ``check`` compares
+        with plain sequential loops and puts the largest relative differences into ``choice``.
         """
         T = self.sequence_length
         data = self._batch(x, T + 1, self.dim, "x")
@@ -179,11 +182,11 @@ class Problem:
 def solve(
     parameters: Union[Model, Mapping[str, Any]], x: Any, inputs: Optional[Any] = None, **settings: Any
 ) -> Solution:
-    """Solve forced sequences x (T+1, N) or (batch, T+1, N) once: states, adjoint, loss and exact gradient.
+    """Solve forced sequences x (T+1, N) or (batch, T+1, N) once, for states, adjoint, loss and exact gradient.
 
     ``parameters`` is a model, or arrays under the paper's letters. Sizes follow from the arrays; keywords are
     settings by their YAML names: ``gtf_alpha``, ``warmup``, ``solver``, ``teacher``, ``precision``, ... With
-    precision="double" (the default here) the answer is good to some 1e-10.
+    ``precision="double"``, the default here, the error is about 1e-10.
     """
     data = np.ascontiguousarray(x, dtype=float)
     data = data[None] if data.ndim == 2 else data

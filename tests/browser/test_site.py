@@ -158,6 +158,7 @@ def test_the_python_reference_describes_every_parameter():
         assert re.search(rf"\b{name} \(.*default .*\) – [A-Z]", text), name
     examples = re.findall(r"<pre>(.*?)</pre>", (SITE / "api.html").read_text(), re.S)
     assert any("simulate" in example and "evaluate" in example for example in examples)
+    assert "<blockquote>" not in (SITE / "api.html").read_text()  # an example that became prose
 
 
 def test_the_python_reference_has_every_public_name():
