@@ -1,7 +1,7 @@
 """theme.py FOLDER - Debian's furo as one script and one style sheet that need nothing beside them.
 
 Debian 12 ships furo unbundled, and a site that is opened from a folder or published elsewhere has four defects:
-furo.js imports gumshoe-patched.js, though pages load it as a plain script, not as a module; furo.css imports
+furo.js imports the script gumshoe, though pages load it as a plain script, not as a module; furo.css imports
 normalize.css from the root of a web server; and the Sass compiler lost the rule for systems that prefer dark pages and
 took a selector for a property, so that on narrow pages the header hides what a link leads to.
 Files of html_static_path replace those of the theme, so the mended ones are written there. A furo without these
@@ -34,7 +34,7 @@ def main(folder):
     theme = Path(furo.__file__).parent / "theme" / "furo" / "static"
     script = (theme / "scripts" / "furo.js").read_text()
     style = (theme / "styles" / "furo.css").read_text()
-    # gumshoe-patched.js sets window.Gumshoe when it is no module; a function keeps furo's own names out of the page's.
+    # gumshoe sets window.Gumshoe when it is no module; a function keeps furo's own names out of the page's.
     for imported in IMPORT_SCRIPT.findall(script):
         script = (theme / "scripts" / imported).read_text() + f"(() => {{\n{IMPORT_SCRIPT.sub('', script)}}})();\n"
     style = IMPORT_STYLE.sub(lambda match: (STYLES / match[1]).read_text() + "\n", style)
