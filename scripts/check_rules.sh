@@ -89,9 +89,10 @@ if [ -e "$build/libantler.so" ]; then
     [ -z "$strange" ] || fail "libantler.so exports $(echo "$strange" | tr '\n' ' ')"
 fi
 
-# The header and the changelog move together.
+# The header, the changelog and the citation move together.
 version=$(sed -nE 's/^#define ANTLER_VERSION_(MAJOR|MINOR|PATCH) ([0-9]+)/\2/p' include/antler/antler.h | paste -sd.)
 grep -q "^## $version" CHANGELOG.md || fail "CHANGELOG.md has no section for version $version"
+grep -qx "version: $version" CITATION.cff || fail "CITATION.cff is not of version $version"
 
 [ "$failures" = 0 ] || { echo "$failures rule(s) broken" >&2; exit 1; }
 echo "All dependency and symbol rules hold."
