@@ -1,3 +1,4 @@
+/* output.c - a file is written under a temporary name, synchronised to disk and renamed. */
 #include "base/output.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* random.c - Philox4x32-10, and uniform and normal numbers from its words. */
 #include "base/random.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* status.c - the message of the last failure, one per thread, and the names of statuses. */
 #include "base/status.h"
 
 #include <stdarg.h>

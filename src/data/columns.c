@@ -1,3 +1,4 @@
+/* columns.c - a choice of columns by name, number or range, resolved against the columns of a file. */
 #include "data/columns.h"
 #include "data/series.h"
 

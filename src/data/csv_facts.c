@@ -1,3 +1,4 @@
+/* csv_facts.c - read the comment lines "# antler: key=value" of a text file. */
 #include "data/csv_facts.h"
 #include "data/fields.h"
 #include "data/number.h"

@@ -1,3 +1,5 @@
+/* format.c - the format of a file from its ending and first bytes; known foreign formats are refused by name.
+ */
 #include "data/format.h"
 
 #include <string.h>

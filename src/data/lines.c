@@ -1,3 +1,4 @@
+/* lines.c - a buffer that is refilled from a source and hands out one line at a time. */
 #include "data/lines.h"
 
 #include <stdlib.h>

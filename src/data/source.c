@@ -1,3 +1,4 @@
+/* source.c - read bytes from a file or from memory, with a look at the first ones. */
 #include "data/source.h"
 
 #include <dirent.h>

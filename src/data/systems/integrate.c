@@ -1,3 +1,4 @@
+/* integrate.c - ARKODE from row to row; its failures as statuses with a sentence. */
 #include "data/systems/integrate.h"
 
 #include "base/machine.h"
