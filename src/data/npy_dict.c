@@ -63,7 +63,7 @@ static antler_status read_string(cursor *c, char *out)
     return ANTLER_OK;
 }
 
-/* Pass over the nested lists and tuples of a structured type. */
+/* Skip the nested lists and tuples of a structured type. */
 static antler_status skip_list(cursor *c)
 {
     size_t depth = 0;
@@ -166,7 +166,7 @@ static bool has_dtype(char kind, size_t item, ant_dtype *dtype)
     return false;
 }
 
-/* The name of a type that Antler does not compute with, for antler_file_inspect and for sentences. */
+/* The name of a type that Antler does not compute with, for antler_file_inspect and for messages. */
 static bool name_other_type(ant_npy_header *header)
 {
     char *name = header->type_name;
