@@ -8,7 +8,7 @@ PRESETS := release debug clang asan tsan
 CTEST := ctest -j $(shell echo $$(($(JOBS) + 1))) # one more than cores: some tests mostly wait
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test docs test-browser $(PRESETS) format check-format check-rules check-kernels gpu-tests test-gpu fuzz bench bundle wheel test-wheel install uninstall clean help
+.PHONY: build demo test docs test-browser $(PRESETS) format check-format check-scripts check-tidy check-rules check-kernels gpu-tests test-gpu fuzz bench bundle wheel test-wheel install uninstall clean help
 
 build: ## build the library and the command into build/
 	@scripts/setup.sh build
@@ -49,6 +49,14 @@ format: ## clang-format all sources in place
 check-format: ## fail when clang-format would change a source
 	@scripts/setup.sh format
 	@scripts/format.sh --check
+
+check-scripts: ## shellcheck, ruff and mypy over scripts and the Python package
+	@scripts/setup.sh lint
+	@scripts/lint.sh
+
+check-tidy: ## clang-tidy with the short list of .clang-tidy
+	@scripts/setup.sh build test clang tidy
+	@JOBS=$(JOBS) scripts/tidy.sh
 
 check-rules: build ## dependency rules, exported symbols, headers that stand alone
 	@scripts/check_rules.sh build

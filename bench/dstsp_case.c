@@ -1,3 +1,4 @@
+/* dstsp_case.c - one case of the D_stsp benchmark: made, timed several times, written as JSON. */
 #include "dstsp_case.h"
 
 #include <math.h>

@@ -12,5 +12,7 @@ done | sort -u | while read -r soname path; do
         *) [ -e "$lib/$soname" ] || cp -L "$path" "$lib/$soname" ;;
     esac
 done
+# shellcheck disable=SC2016 # $ORIGIN is for the dynamic linker
 for file in "$bin"/*; do patchelf --set-rpath '$ORIGIN/../lib' "$file"; done
+# shellcheck disable=SC2016
 for file in "$lib"/*.so*; do [ -L "$file" ] || patchelf --set-rpath '$ORIGIN' "$file"; done

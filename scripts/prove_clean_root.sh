@@ -22,7 +22,8 @@ for f in /etc/apt/apt.conf.d /etc/apt/sources.list /etc/apt/sources.list.d /etc/
     [ -e "$f" ] && mkdir -p "$root$(dirname "$f")" && cp -rL "$f" "$root$(dirname "$f")/" 2>/dev/null || true
 done
 git clone -q . "$root/antler"
-inside() { chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp LANG=C.UTF-8 ${PROXY_ENV:-} "$@"; }
+read -ra proxy <<<"${PROXY_ENV:-}"
+inside() { chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp LANG=C.UTF-8 "${proxy[@]}" "$@"; }
 inside git config --system --add safe.directory /antler
 
 echo "== installed beforehand: $(inside dpkg-query -W | wc -l) packages, gcc: $(inside sh -c 'command -v gcc || echo none')"

@@ -9,6 +9,8 @@ packages() {
         test) echo libcmocka-dev python3 python3-numpy python3-matplotlib python3-pytest binutils g++ ;;
         clang) echo clang libomp-dev libclang-rt-14-dev llvm ;;
         format) echo clang-format-14 git ;;
+        lint) echo shellcheck python3 python3-venv git ;;
+        tidy) echo clang-tidy-14 python3 ;;
         wheel) echo python3 python3-venv python3-pip patchelf ;;
         bundle) echo patchelf binutils ;;
         plot) echo python3 python3-numpy python3-matplotlib ;;
@@ -36,14 +38,14 @@ for group in "$@"; do
 done
 [ ${#missing[@]} -gt 0 ] || exit 0
 
-install="apt-get install --no-install-recommends -y ${missing[*]}"
+install=(apt-get install --no-install-recommends -y "${missing[@]}")
 if [ "$(id -u)" = 0 ]; then
     as_root=()
 elif command -v sudo >/dev/null && sudo -n true 2>/dev/null; then
     as_root=(sudo -n)
 else
     echo "These Debian packages are missing: ${missing[*]}" >&2
-    echo "Install them with:  sudo $install" >&2
+    echo "Install them with:  sudo ${install[*]}" >&2
     exit 2
 fi
 
@@ -51,8 +53,8 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 echo "Installing: ${missing[*]}"
 export DEBIAN_FRONTEND=noninteractive
-if ! { "${as_root[@]}" apt-get update && "${as_root[@]}" $install; } >"$log" 2>&1; then
+if ! { "${as_root[@]}" apt-get update && "${as_root[@]}" "${install[@]}"; } >"$log" 2>&1; then
     tail -n 15 "$log" >&2
-    echo "The packages could not be installed. Once the reason above is gone, run:  sudo $install" >&2
+    echo "The packages could not be installed. Once the reason above is gone, run:  sudo ${install[*]}" >&2
     exit 2
 fi

@@ -12,6 +12,7 @@ sanitize=yes
 cores=$(nproc)
 places=${JOBS:-$((cores < 8 ? cores : 8))} limit=${LIMIT:-300}
 work=$(mktemp -d)
+# shellcheck disable=SC2154 # job is set by the trap itself
 trap 'for job in $(jobs -p); do kill "$job"; done 2>/dev/null; wait; rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 export ANTLER_CACHE=$work/kernels OMP_WAIT_POLICY=passive
@@ -183,7 +184,7 @@ done
 
 # ---- the same under sanitizers, whose slowness the tests know of ------------------------------------------------------------
 
-tool=$(command -v compute-sanitizer || ls /usr/local/cuda*/bin/compute-sanitizer 2>/dev/null | tail -n 1)
+tool=$(command -v compute-sanitizer || find /usr/local/cuda*/bin -name compute-sanitizer 2>/dev/null | sort | tail -n 1)
 if [ "$sanitize" = yes ] && [ -n "$tool" ] && [ "$((passed + failed))" -gt 0 ]; then
     export ANT_SANITIZER=1
     for check in racecheck memcheck synccheck; do # the slowest first

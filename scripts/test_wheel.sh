@@ -6,7 +6,7 @@ wheel=$PWD/$(ls build/wheel/*.whl)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 python3 -m venv "$folder/venv"
-"$folder/venv/bin/pip" install --quiet --disable-pip-version-check "$wheel[test]"
+"$folder/venv/bin/pip" install --quiet --disable-pip-version-check "${wheel}[test]"
 cp -r tests/python examples "$folder/"
 rm -f "$folder/python/test_package_abi.py" # compares with the header, which is not there
 

@@ -1,3 +1,4 @@
+/* arena.c - aligned memory that is divided once; ASan watches the gaps between the parts. */
 #include "base/arena.h"
 
 #include <assert.h>

@@ -1,8 +1,8 @@
 /*
- * arena.h - one aligned block of memory, carved into named slices when a plan is made.
+ * arena.h - one aligned allocation, divided into named slices when a plan is made.
  *
- * The same carving function runs twice: first on an arena that only counts, then on one that has the
- * memory.  After that the working loop allocates nothing.
+ * The same function runs twice: first on an arena that only counts, then on one that has the memory.
+ * After that the working loop allocates nothing.
  *
  *     static void carve(ant_arena *a, plan *p) { p->z = ant_arena_take(a, T * M, sizeof *p->z); ... }
  *
@@ -27,7 +27,7 @@ enum { ANT_ARENA_ALIGN = 64 };
 typedef struct ant_arena {
     unsigned char *base; /* NULL while only counting */
     size_t capacity;     /* bytes; SIZE_MAX while only counting */
-    size_t used;         /* bytes carved so far, gaps included */
+    size_t used;         /* bytes taken so far, gaps included */
     size_t peak;         /* high-water mark of `used` */
     bool overflow;       /* a request did not fit: the result of ant_arena_take was NULL */
 } ant_arena;
@@ -40,7 +40,7 @@ antler_status ant_arena_create(ant_arena *arena, size_t capacity);
 
 void ant_arena_destroy(ant_arena *arena);
 
-/* Carve `count` elements of `size` bytes.  NULL while counting, or when it does not fit (see overflow). */
+/* Take `count` elements of `size` bytes.  NULL while counting, or when it does not fit (see overflow). */
 void *ant_arena_take(ant_arena *arena, size_t count, size_t size);
 
 /* Scratch use: remember a mark, take, and release back to the mark.  `peak` keeps the highest use. */

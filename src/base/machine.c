@@ -1,3 +1,4 @@
+/* machine.c - the instruction set, the number of threads, the clock and reports of progress. */
 #include "base/machine.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* machine.h - what this machine offers: threads, instruction sets, a clock. */
+/* machine.h - properties of this machine: threads, instruction sets, a clock. */
 #ifndef ANT_BASE_MACHINE_H
 #define ANT_BASE_MACHINE_H
 
@@ -23,7 +23,7 @@ const char *ant_cpu_level_name(ant_cpu_level level);
  */
 double ant_peak_rate(ant_cpu_level level);
 
-/* Threads to use for a request: 0 asks for what OpenMP offers.  At least 1, at most 1024. */
+/* Threads to use for a request: 0: as many as OpenMP offers.  At least 1, at most 1024. */
 int ant_threads_resolve(int requested);
 
 /* Seconds on a clock that never goes back. */
@@ -32,7 +32,7 @@ double ant_seconds(void);
 /* Whether a progress report is due: at most one in 50 ms.  `last` starts at 0 and is kept by the caller. */
 bool ant_progress_due(double *last);
 
-/* Report; ANTLER_CANCELLED when the caller wants to stop. */
+/* Report; ANTLER_CANCELLED when the callback does not return 0. */
 antler_status ant_progress_report(antler_progress progress, const char *what, double fraction);
 
 #endif

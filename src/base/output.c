@@ -1,3 +1,4 @@
+/* output.c - a file is written under a temporary name, synchronised to disk and renamed. */
 #include "base/output.h"
 
 #include <errno.h>
@@ -114,7 +115,7 @@ static void sync_folder(const char *path)
 {
     const char *slash = strrchr(path, '/');
     char *folder = slash == NULL ? strdup(".") : strndup(path, (size_t)(slash - path) + 1);
-    const int descriptor = folder == NULL ? -1 : open(folder, O_RDONLY | O_DIRECTORY);
+    const int descriptor = folder == NULL ? -1 : open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (descriptor >= 0) {
         (void)fsync(descriptor);
         close(descriptor);
@@ -125,7 +126,7 @@ static void sync_folder(const char *path)
 static bool sync_and_close(ant_output *output)
 {
     if (output->file == NULL) {
-        const int descriptor = open(output->temporary, O_RDWR);
+        const int descriptor = open(output->temporary, O_RDWR | O_CLOEXEC);
         const bool synced = descriptor >= 0 && fsync(descriptor) == 0;
         const int reason = errno;
         if (descriptor >= 0)

@@ -2,7 +2,7 @@
  * output.h - files that appear whole or not at all.
  *
  * Bytes go to a temporary name in the target's own folder; commit syncs them to disk and renames.  A
- * full disk, a crash or a lost process leaves the old file of that name as it was.
+ * full disk, a crash or a killed process leaves the old file of that name as it was.
  */
 #ifndef ANT_BASE_OUTPUT_H
 #define ANT_BASE_OUTPUT_H

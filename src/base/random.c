@@ -1,3 +1,4 @@
+/* random.c - Philox4x32-10, and uniform and normal numbers from its words. */
 #include "base/random.h"
 
 #include <assert.h>
@@ -41,10 +42,10 @@ ant_stream ant_stream_open(uint64_t seed, uint32_t replica, uint32_t update, ant
     };
 }
 
-void ant_stream_seek(ant_stream *stream, uint64_t block)
+void ant_stream_seek(ant_stream *stream, uint64_t i)
 {
-    stream->counter[0] = (uint32_t)block;
-    stream->counter[3] = (uint32_t)(block >> 32);
+    stream->counter[0] = (uint32_t)i;
+    stream->counter[3] = (uint32_t)(i >> 32);
     stream->next = 4;
 }
 

@@ -1,3 +1,4 @@
+/* status.c - the message of the last failure, one per thread, and the names of statuses. */
 #include "base/status.h"
 
 #include <stdarg.h>
@@ -26,7 +27,7 @@ antler_status ant_fail_within(antler_status status, const char *prefix)
 
 antler_status ant_fail_memory(size_t bytes, const char *purpose)
 {
-    return ant_fail(ANTLER_ERROR_MEMORY, "out of memory: %.3g MB for %s could not be had",
+    return ant_fail(ANTLER_ERROR_MEMORY, "out of memory: %.3g MB for %s could not be allocated",
                     (double)bytes / 1e6, purpose);
 }
 

@@ -1,4 +1,5 @@
-/* status.h - how internal code fails: one call that records the sentence, two macros that pass it on. */
+/* status.h - how internal code fails: one call that records the message, two macros that return it to the
+ * caller. */
 #ifndef ANT_BASE_STATUS_H
 #define ANT_BASE_STATUS_H
 
@@ -10,13 +11,13 @@
 #define ANT_PRINTF(string, first)
 #endif
 
-/* Record the sentence for antler_message() on this thread and return `status`. */
+/* Record the message for antler_message() on this thread and return `status`. */
 antler_status ant_fail(antler_status status, const char *format, ...) ANT_PRINTF(2, 3);
 
-/* Put "prefix: " before the recorded sentence and return `status`: a caller adds the file's name. */
+/* Put "prefix: " before the recorded message and return `status`: a caller adds the file's name. */
 antler_status ant_fail_within(antler_status status, const char *prefix);
 
-/* ANTLER_ERROR_MEMORY with the size and the purpose in the sentence. */
+/* ANTLER_ERROR_MEMORY with the size and the purpose in the message. */
 antler_status ant_fail_memory(size_t bytes, const char *purpose);
 
 /* Forward whatever is not ANTLER_OK.  Not for functions that own something: those use `goto done`. */
@@ -27,7 +28,7 @@ antler_status ant_fail_memory(size_t bytes, const char *purpose);
             return ant_try_status;                                                                           \
     } while (0)
 
-/* Return a failure with its sentence unless the condition holds.  Stays on in release builds. */
+/* Return a failure with its message unless the condition holds.  Stays on in release builds. */
 #define ANT_CHECK(condition, status, ...)                                                                    \
     do {                                                                                                     \
         if (!(condition))                                                                                    \

@@ -1,3 +1,4 @@
+/* version.c - the version, and how this library was built. */
 #include "base/machine.h"
 #include "version_config.h"
 

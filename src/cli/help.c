@@ -43,7 +43,7 @@ static void wrap(FILE *out, const char *text, int indent, int column)
             fputc(' ', out);
             column++;
         }
-        fwrite(text, 1, (size_t)length, out);
+        (void)fwrite(text, 1, (size_t)length, out);
         column += length;
         text += length;
     }

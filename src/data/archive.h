@@ -33,16 +33,15 @@ antler_status ant_archive_add_texts(ant_archive *archive, const char *key, size_
                                     const char *const *texts);
 
 /*
- * Add a matrix of doubles that is asked for in blocks of rows while the archive is written, so that it is
+ * Add a matrix of doubles that is read in tiles of rows while the archive is written, so that it is
  * never held as a whole.  `rows` fills out: (count, width), little-endian, until ant_archive_commit; the
  * `bytes` of its cookie are copied.
  */
 typedef void (*ant_archive_rows)(const void *cookie, size_t first, size_t count, double *out);
 antler_status ant_archive_add_rows(ant_archive *archive, const char *key, size_t length, size_t width,
-                                   size_t block_rows, ant_archive_rows rows, const void *cookie,
-                                   size_t bytes);
+                                   size_t tile_rows, ant_archive_rows rows, const void *cookie, size_t bytes);
 
-/* Reading.  A missing key is ANTLER_ERROR_FORMAT; ask ant_npz_find first where it may be missing. */
+/* Reading.  A missing key is ANTLER_ERROR_FORMAT; call ant_npz_find first where it may be missing. */
 
 /* The shape of an array of numbers, and the bytes of one value.  shape: (8). */
 antler_status ant_archive_shape(ant_npz *npz, const char *key, size_t *rank, size_t *shape, size_t *item);

@@ -1,4 +1,4 @@
-/* archive_stream.c - a matrix on its way into an archive, block by block. */
+/* archive_stream.c - write a matrix into an archive, tile by tile. */
 #include "data/archive_zip.h"
 
 #include "data/npy.h"
@@ -13,18 +13,18 @@ typedef struct feed {
     char header[ANT_NPY_WRITTEN_MAX];
     size_t header_bytes;
     uint64_t total, position; /* bytes of header and values; of them handed out */
-    double *block;            /* (block_rows, width) */
-    size_t block_rows, block_first, block_count;
+    double *tile;             /* (tile_rows, width) */
+    size_t tile_rows, tile_first, tile_count;
     zip_error_t error;
 } feed;
 
-static void load_block(feed *f, size_t row)
+static void load_tile(feed *f, size_t row)
 {
-    if (row >= f->block_first && row - f->block_first < f->block_count)
+    if (row >= f->tile_first && row - f->tile_first < f->tile_count)
         return;
-    f->block_first = row;
-    f->block_count = f->length - row < f->block_rows ? f->length - row : f->block_rows;
-    f->rows(f->cookie, row, f->block_count, f->block);
+    f->tile_first = row;
+    f->tile_count = f->length - row < f->tile_rows ? f->length - row : f->tile_rows;
+    f->rows(f->cookie, row, f->tile_count, f->tile);
 }
 
 /* Copy up to `bytes` from the present position. */
@@ -40,10 +40,10 @@ static zip_int64_t feed_read(feed *f, unsigned char *to, zip_uint64_t bytes)
             available = f->header_bytes - f->position;
         } else {
             const uint64_t offset = f->position - f->header_bytes;
-            load_block(f, (size_t)(offset / row_bytes));
-            const uint64_t into = offset - (uint64_t)f->block_first * row_bytes;
-            from = (const unsigned char *)f->block + into;
-            available = (uint64_t)f->block_count * row_bytes - into;
+            load_tile(f, (size_t)(offset / row_bytes));
+            const uint64_t into = offset - (uint64_t)f->tile_first * row_bytes;
+            from = (const unsigned char *)f->tile + into;
+            available = (uint64_t)f->tile_count * row_bytes - into;
         }
         const uint64_t n = available < bytes - done ? available : bytes - done;
         memcpy(to + done, from, (size_t)n);
@@ -56,12 +56,12 @@ static zip_int64_t feed_read(feed *f, unsigned char *to, zip_uint64_t bytes)
 static zip_int64_t feed_open(feed *f)
 {
     f->position = 0;
-    f->block_count = 0;
-    if (f->block == NULL)
-        f->block = malloc(f->block_rows * f->width * sizeof *f->block);
-    if (f->block == NULL)
+    f->tile_count = 0;
+    if (f->tile == NULL)
+        f->tile = malloc(f->tile_rows * f->width * sizeof *f->tile);
+    if (f->tile == NULL)
         zip_error_set(&f->error, ZIP_ER_MEMORY, 0);
-    return f->block == NULL ? -1 : 0;
+    return f->tile == NULL ? -1 : 0;
 }
 
 static zip_int64_t feed_stat(const feed *f, void *data, zip_uint64_t bytes)
@@ -80,7 +80,7 @@ static void feed_free(feed *f)
 {
     if (f == NULL)
         return;
-    free(f->block);
+    free(f->tile);
     free(f->cookie);
     free(f);
 }
@@ -112,7 +112,7 @@ static zip_int64_t feed_call(void *state, void *data, zip_uint64_t bytes, zip_so
 }
 
 antler_status ant_archive_add_rows(ant_archive *archive, const char *key, size_t length, size_t width,
-                                   size_t block_rows, ant_archive_rows rows, const void *cookie, size_t bytes)
+                                   size_t tile_rows, ant_archive_rows rows, const void *cookie, size_t bytes)
 {
     feed *f = calloc(1, sizeof *f);
     void *copy = malloc(bytes + 1);
@@ -127,7 +127,7 @@ antler_status ant_archive_add_rows(ant_archive *archive, const char *key, size_t
     f->cookie = copy;
     f->length = length;
     f->width = width;
-    f->block_rows = block_rows;
+    f->tile_rows = tile_rows;
     const size_t shape[] = {length, width};
     f->header_bytes = ant_npy_format_header("<f8", 2, shape, f->header);
     f->total = f->header_bytes + (uint64_t)length * width * sizeof(double);

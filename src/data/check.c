@@ -1,4 +1,4 @@
-/* check.c - can these data be used?  The first fault found becomes one sentence with its remedy. */
+/* check.c - check that data can be used.  The first fault is reported in one sentence with its remedy. */
 #include "data/series.h"
 
 #include <stdio.h>

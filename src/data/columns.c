@@ -1,3 +1,4 @@
+/* columns.c - a choice of columns by name, number or range, resolved against the columns of a file. */
 #include "data/columns.h"
 #include "data/series.h"
 
@@ -66,7 +67,7 @@ static antler_status take(file_columns *file, size_t column, column_list *list)
     return ANTLER_OK;
 }
 
-/* The column of that name; *found tells whether there is one. */
+/* The column of that name; *found: whether there is one. */
 static antler_status find_name(const file_columns *file, const char *word, size_t *column, bool *found)
 {
     char name[256];
@@ -145,7 +146,7 @@ static antler_status take_words(file_columns *file, const char *text, const char
     }
 }
 
-/* Take what is not yet taken of columns first .. last-1. */
+/* Take those of columns first .. last-1 that are not yet taken. */
 static void take_rest(file_columns *file, size_t first, size_t last, column_list *list)
 {
     for (size_t c = first; c < last; c++)

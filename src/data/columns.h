@@ -15,8 +15,9 @@ typedef struct ant_choice {
 } ant_choice;
 
 /*
- * Resolve the options for a file with `count` columns, the last `own_inputs` of which it calls inputs
- * itself.  names: (count), entries may be NULL; NULL: no names.  Unnamed columns answer to x1 .. and s1 ..
+ * Resolve the options for a file with `count` columns, the last `own_inputs` of which it declares
+ * as inputs.  names: (count), entries may be NULL; NULL: no names.  Unnamed columns are called x1 .. and s1
+ * ..
  */
 antler_status ant_choice_make(const antler_load_opts *opts, char *const *names, size_t count,
                               size_t own_inputs, ant_choice *choice);

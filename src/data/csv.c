@@ -1,6 +1,6 @@
 /* csv.c - reading a table of text: comments, header, then row after row of numbers. */
 #include "data/csv.h"
-#include "data/csv_facts.h"
+#include "data/csv_comments.h"
 #include "data/excerpt.h"
 #include "data/fields.h"
 #include "data/lines.h"
@@ -14,8 +14,8 @@
 typedef struct reader {
     ant_lines lines;
     const antler_load_opts *opts;
-    bool count_only; /* numbers are not looked at */
-    ant_csv_said said;
+    bool count_only; /* numbers are not parsed */
+    ant_csv_comments comments;
     char delimiter;
     size_t fields;     /* of each line */
     ant_labels labels; /* of the file's columns */
@@ -36,7 +36,7 @@ static antler_status next_content(reader *r, const char **line, const char **end
         const char *start = ant_field_skip_blanks(*line, *line + length, ',');
         *end = *line + length;
         if (start < *end && *start == '#')
-            ANT_TRY(ant_csv_said_read(&r->said, start, *end, r->lines.number));
+            ANT_TRY(ant_csv_comments_read(&r->comments, start, *end, r->lines.number));
         *end = ant_field_without_comment(*line, *end);
         if (ant_field_skip_blanks(*line, *end, ',') < *end)
             return ANTLER_OK;
@@ -137,7 +137,7 @@ static bool looks_numeric(ant_field field)
 }
 
 /*
- * Is the first line a header?  It is when it has no number at all.  When it has both numbers and words
+ * Whether the first line is a header: it is when it has no number at all.  When it has both numbers and words
  * ("time,1,2", or a row that begins with a date), the first field decides: a header's is a word above
  * a number.
  */
@@ -146,7 +146,7 @@ static bool is_header(const reader *r, const char *line, const char *end, const 
 {
     if (r->opts->header != ANTLER_HEADER_AUTO)
         return r->opts->header == ANTLER_HEADER_YES;
-    if (r->said.header)
+    if (r->comments.header)
         return true;
     size_t numeric = 0;
     ant_field field, first, below = {.text = "", .end = ""};
@@ -163,7 +163,7 @@ static bool is_header(const reader *r, const char *line, const char *end, const 
 static antler_status read_header(reader *r, const char *line, const char *end, uint64_t number)
 {
     r->header_fields = r->fields;
-    if (r->opts->transpose) /* the header of a table on its side names moments, not variables */
+    if (r->opts->transpose) /* the header of a transposed table names times, not variables */
         return ANTLER_OK;
     ANT_CHECK(r->fields <= ANT_SERIES_MAX_DIM, ANTLER_ERROR_DATA,
               "%zu columns are more than Antler takes (%d); if time runs along the rows, use --transpose",
@@ -189,27 +189,27 @@ static antler_status read_header(reader *r, const char *line, const char *end, u
     return ANTLER_OK;
 }
 
-/* What the comments said must fit the columns that there are. */
+/* The facts from the comments must fit the columns. */
 static antler_status take_facts(reader *r)
 {
-    ant_csv_said *said = &r->said;
-    r->labels.dt = said->dt;
+    ant_csv_comments *comments = &r->comments;
+    r->labels.dt = comments->dt;
     r->labels.count = r->fields;
     if (r->opts->transpose)
         return ANTLER_OK;
-    ANT_CHECK(said->inputs < r->fields, ANTLER_ERROR_FORMAT,
-              "a comment says that %zu columns are inputs, but there are only %zu columns", said->inputs,
+    ANT_CHECK(comments->inputs < r->fields, ANTLER_ERROR_FORMAT,
+              "a comment says that %zu columns are inputs, but there are only %zu columns", comments->inputs,
               r->fields);
-    r->labels.own_inputs = said->inputs;
-    if (said->mean == NULL && said->scale == NULL)
+    r->labels.own_inputs = comments->inputs;
+    if (comments->mean == NULL && comments->scale == NULL)
         return ANTLER_OK;
-    const size_t variables = r->fields - said->inputs;
-    ANT_CHECK(said->mean_count == variables && said->scale_count == variables, ANTLER_ERROR_FORMAT,
+    const size_t variables = r->fields - comments->inputs;
+    ANT_CHECK(comments->mean_count == variables && comments->scale_count == variables, ANTLER_ERROR_FORMAT,
               "its comments give %zu means and %zu scales, but it has %zu variables; correct or remove them",
-              said->mean_count, said->scale_count, variables);
-    r->labels.mean = said->mean;
-    r->labels.scale = said->scale;
-    said->mean = said->scale = NULL;
+              comments->mean_count, comments->scale_count, variables);
+    r->labels.mean = comments->mean;
+    r->labels.scale = comments->scale;
+    comments->mean = comments->scale = NULL;
     return ANTLER_OK;
 }
 
@@ -296,7 +296,7 @@ static antler_status check_delimiter(const antler_load_opts *opts)
 static void finish(reader *r)
 {
     ant_lines_close(&r->lines);
-    ant_csv_said_clear(&r->said);
+    ant_csv_comments_clear(&r->comments);
     ant_labels_clear(&r->labels);
     free(r->slots);
     free(r->values);
@@ -324,7 +324,7 @@ antler_status ant_csv_read(ant_source *source, const antler_load_opts *opts, con
     if (status == ANTLER_OK)
         status = read_all(&r, &chosen);
     if (status == ANTLER_OK) {
-        antler_load_opts rest = *opts; /* the columns are chosen already, unless the table lies on its side */
+        antler_load_opts rest = *opts; /* the columns are chosen already, unless the table is transposed */
         if (!opts->transpose)
             rest.columns = rest.inputs = NULL;
         ant_array x = take_array(&r), none = {0};

@@ -1,7 +1,7 @@
 /*
  * csv.h - tables of numbers in text: comma, semicolon, tab or white space between the fields.
  *
- * Comments begin with #.  Antler's own files say more in them, one fact per line:
+ * Comments begin with #.  Antler's own files have facts in them, one per line:
  *     # antler: dt=0.01
  *     # antler: mean=1.5,2.5        of the variables, as many as there are
  *     # antler: scale=0.1,0.2
@@ -22,7 +22,7 @@ typedef struct ant_csv_facts {
     size_t rows, fields;
 } ant_csv_facts;
 
-/* Count rows and fields; numbers are not looked at. */
+/* Count rows and fields; numbers are not parsed. */
 antler_status ant_csv_inspect(ant_source *source, const antler_load_opts *opts, ant_csv_facts *facts);
 
 #endif

@@ -1,3 +1,4 @@
+/* dtype.c - sizes and names of number types. */
 #include "data/dtype.h"
 
 size_t ant_dtype_size(ant_dtype dtype)

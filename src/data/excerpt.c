@@ -1,3 +1,4 @@
+/* excerpt.c - a few characters of UTF-8 text, made safe to print. */
 #include "data/excerpt.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* excerpt.h - pieces of a file's text that can be shown in a sentence. */
+/* excerpt.h - parts of a file's text that can be shown in a message. */
 #ifndef ANT_DATA_EXCERPT_H
 #define ANT_DATA_EXCERPT_H
 

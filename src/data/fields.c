@@ -1,3 +1,4 @@
+/* fields.c - delimiters, quotes, comments and missing values in one line of a table. */
 #include "data/fields.h"
 #include "data/number.h"
 

@@ -16,7 +16,7 @@ char ant_field_delimiter(const char *line, const char *end);
 /* The end of the line without a comment that begins with # outside quotes. */
 const char *ant_field_without_comment(const char *line, const char *end);
 
-/* Past the blanks at p; a tab is no blank where it is the delimiter. */
+/* Past the blanks at p; a tab is not a blank where it is the delimiter. */
 const char *ant_field_skip_blanks(const char *p, const char *end, char delimiter);
 
 /* Split off the field at p.  Returns the start of the next, NULL after the last. */

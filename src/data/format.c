@@ -1,3 +1,5 @@
+/* format.c - the format of a file from its ending and first bytes; other known formats are refused.
+ */
 #include "data/format.h"
 
 #include <string.h>
@@ -44,7 +46,7 @@ static const struct {
     {"[[", 2, "a JSON document", "export it as CSV or .npy"},
 };
 
-static antler_status refuse_strangers(const unsigned char *start, size_t count)
+static antler_status refuse_foreign(const unsigned char *start, size_t count)
 {
     for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++)
         ANT_CHECK(count < strangers[i].length || memcmp(start, strangers[i].start, strangers[i].length) != 0,
@@ -65,7 +67,7 @@ antler_status ant_format_find(const char *path, ant_source *source, ant_format *
     size_t count = 0;
     ANT_TRY(ant_source_peek(source, &start, &count));
     ANT_CHECK(count > 0, ANTLER_ERROR_FORMAT, "is empty (0 bytes); write the data again");
-    ANT_TRY(refuse_strangers(start, count));
+    ANT_TRY(refuse_foreign(start, count));
     const bool is_npy = start[0] == 0x93 && memcmp(start, "\x93NUMPY", count < 6 ? count : 6) == 0;
     const bool is_zip =
         count >= 4 && (memcmp(start, "PK\x03\x04", 4) == 0 || memcmp(start, "PK\x05\x06", 4) == 0);

@@ -11,9 +11,8 @@ typedef enum ant_format {
 } ant_format;
 
 /*
- * Decide.  The ending leads; other endings are decided by the bytes.  A file that is known to be in a
- * format that Antler does not read, or not in the one that its ending promises, is refused with the
- * remedy.
+ * Determine the format: known endings first, then the first bytes.  A file in a known format that Antler
+ * does not read, or not in the format of its ending, is refused with the remedy.
  */
 antler_status ant_format_find(const char *path, ant_source *source, ant_format *format);
 

@@ -1,3 +1,4 @@
+/* lines.c - a buffer that is refilled from a source and read one line at a time. */
 #include "data/lines.h"
 
 #include <stdlib.h>
@@ -22,7 +23,7 @@ antler_status ant_lines_open(ant_lines *lines, ant_source *source)
     return marked ? ant_source_read(source, lines->buffer, 3, &skipped) : ANTLER_OK;
 }
 
-/* Make room for more text behind what is not yet handed out. */
+/* Make room for more text behind the part that was not yet returned. */
 static antler_status make_room(ant_lines *lines)
 {
     memmove(lines->buffer, lines->buffer + lines->begin, lines->end - lines->begin);

@@ -1,4 +1,4 @@
-/* lines.h - text from a source, one line after another, in chunks: the file is never held whole. */
+/* lines.h - text from a source, one line after another, through a buffer: the file is never held whole. */
 #ifndef ANT_DATA_LINES_H
 #define ANT_DATA_LINES_H
 
@@ -12,7 +12,7 @@ typedef struct ant_lines {
     uint64_t number; /* of the line last returned, from 1 */
 } ant_lines;
 
-/* Look at the start: skip a UTF-8 byte-order mark, refuse UTF-16. */
+/* Read the start: skip a UTF-8 byte-order mark, refuse UTF-16. */
 antler_status ant_lines_open(ant_lines *lines, ant_source *source);
 
 /*

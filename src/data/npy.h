@@ -37,19 +37,19 @@ typedef struct ant_array {
     size_t shape[3];
 } ant_array;
 
-/* Read and understand the header; the source then stands at the first value. */
+/* Read and parse the header; the source is then at the first value. */
 antler_status ant_npy_read_header(ant_source *source, ant_npy_header *header);
 
-/* Do the values fill the rest of the source exactly?  Too few and too many are both a fault. */
+/* Check that the values fill the rest of the source exactly: too few and too many are faults. */
 antler_status ant_npy_check_size(const ant_source *source, const ant_npy_header *header);
 
-/* Is this an array of numbers with 1 to 3 axes and at least one value?  Each fault has its sentence. */
+/* Check that this is an array of numbers with 1 to 3 axes and at least one value. */
 antler_status ant_npy_check_numeric(const ant_npy_header *header);
 
 /* Read the values that follow a header of numbers or text, of any rank; put them in native byte order. */
 antler_status ant_npy_read_values(ant_source *source, const ant_npy_header *header, ant_array *array);
 
-/* Understand the dict of a header.  Fills all but major and minor.  Used by ant_npy_read_header. */
+/* Parse the dict of a header.  Fills all but major and minor.  Used by ant_npy_read_header. */
 antler_status ant_npy_parse_dict(const char *text, size_t length, ant_npy_header *header);
 
 /*

@@ -38,7 +38,7 @@ static char peek(cursor *c)
     return c->at < c->length ? c->text[c->at] : '\0';
 }
 
-static bool accept(cursor *c, char wanted)
+static bool take_if(cursor *c, char wanted)
 {
     if (peek(c) != wanted)
         return false;
@@ -58,12 +58,12 @@ static antler_status read_string(cursor *c, char *out)
         if (n < LONGEST_STRING)
             out[n++] = c->text[c->at];
     out[n] = '\0';
-    if (!accept(c, quote))
+    if (!take_if(c, quote))
         return fail_syntax(c, "a closing quote");
     return ANTLER_OK;
 }
 
-/* Pass over the nested lists and tuples of a structured type. */
+/* Skip the nested lists and tuples of a structured type. */
 static antler_status skip_list(cursor *c)
 {
     size_t depth = 0;
@@ -127,15 +127,15 @@ static antler_status read_extent(cursor *c, size_t *extent)
 
 static antler_status read_shape(cursor *c, ant_npy_header *header)
 {
-    if (!accept(c, '('))
+    if (!take_if(c, '('))
         return fail_syntax(c, "the shape in brackets");
     size_t rank = 0, extent = 0;
-    while (!accept(c, ')')) {
+    while (!take_if(c, ')')) {
         ANT_TRY(read_extent(c, &extent));
         if (rank < ANT_NPY_MAX_RANK)
             header->shape[rank] = extent;
         rank++;
-        const bool comma = accept(c, ',');
+        const bool comma = take_if(c, ',');
         if (!comma && peek(c) != ')')
             return fail_syntax(c, "a comma or a closing bracket");
     }
@@ -166,7 +166,7 @@ static bool has_dtype(char kind, size_t item, ant_dtype *dtype)
     return false;
 }
 
-/* The name of a type that Antler does not compute with, for antler_file_inspect and for sentences. */
+/* The name of a type that Antler does not compute with, for antler_file_inspect and for messages. */
 static bool name_other_type(ant_npy_header *header)
 {
     char *name = header->type_name;
@@ -248,7 +248,7 @@ static antler_status read_item(cursor *c, ant_npy_header *header, unsigned *seen
     static const char *const keys[] = {"descr", "fortran_order", "shape"};
     char key[LONGEST_STRING + 1];
     ANT_TRY(read_string(c, key));
-    if (!accept(c, ':'))
+    if (!take_if(c, ':'))
         return fail_syntax(c, "a colon");
     for (unsigned k = 0; k < 3; k++) {
         if (strcmp(key, keys[k]) != 0)
@@ -286,11 +286,11 @@ antler_status ant_npy_parse_dict(const char *text, size_t length, ant_npy_header
 {
     cursor c = {.text = text, .length = length};
     unsigned seen = 0;
-    if (!accept(&c, '{'))
+    if (!take_if(&c, '{'))
         return fail_syntax(&c, "'{'");
-    while (!accept(&c, '}')) {
+    while (!take_if(&c, '}')) {
         ANT_TRY(read_item(&c, header, &seen));
-        const bool comma = accept(&c, ',');
+        const bool comma = take_if(&c, ',');
         if (!comma && peek(&c) != '}')
             return fail_syntax(&c, "a comma or '}'");
     }

@@ -1,4 +1,4 @@
-/* npz.c - the archive: opening it, listing its arrays, handing out their bytes. */
+/* npz.c - the archive: open it, list its arrays, read their bytes. */
 #include "data/npz.h"
 #include "data/excerpt.h"
 

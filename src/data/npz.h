@@ -6,7 +6,7 @@
  *     names, input_names     text                    dt              a number
  *     mean, scale            user = value * scale + mean, one number per variable
  * In any other archive each array of numbers with 1 to 3 axes is a trajectory, in the archive's order;
- * `dt` is honoured there too, other single numbers and text are passed over.
+ * `dt` is read there too, other single numbers and text are skipped.
  */
 #ifndef ANT_DATA_NPZ_H
 #define ANT_DATA_NPZ_H

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the archive says beside its trajectories. */
+/* What the archive declares besides its trajectories. */
 typedef struct facts {
     bool convention;        /* there is an x */
     char **names, **inputs; /* owned; NULL: none */
@@ -283,7 +283,7 @@ static antler_status read_trajectory(ant_npz *npz, size_t index, const facts *f,
     return status == ANTLER_OK ? ANTLER_OK : ant_npz_fail_in_array(status, key);
 }
 
-/* Inputs without their trajectory would be lost in silence. */
+/* Inputs without their trajectory would be ignored without a message. */
 static antler_status check_partners(const ant_npz *npz)
 {
     for (size_t i = 0; i < ant_npz_count(npz); i++) {

@@ -1,5 +1,5 @@
 /*
- * read_tmpl.c - stored values become double or float.
+ * read_tmpl.c - convert stored values to double or float.
  *
  * The arithmetic of a standardisation is done in double and rounded once.
  */
@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-/* Rows of a block: small enough that a block of many columns stays in the cache. */
-enum { BLOCK_VALUES = 32768, BLOCK_ROWS_MIN = 64 };
+/* Rows of a tile: small enough that a tile of many columns stays in the cache. */
+enum { TILE_VALUES = 32768, TILE_ROWS_MIN = 64 };
 
 void ANT_FN(ant_column_read)(const ant_column *column, size_t trajectory, size_t first, size_t count,
                              real *out, size_t step)
@@ -36,7 +36,7 @@ void ANT_FN(ant_column_read)(const ant_column *column, size_t trajectory, size_t
     }
 }
 
-/* Whether rows of these columns already lie in memory as `out` wants them. */
+/* Whether rows of these columns already have the layout of `out` in memory. */
 static bool is_packed(const ant_column *columns, size_t width)
 {
     const ant_dtype wanted = sizeof(real) == sizeof(double) ? ANT_F64 : ANT_F32;
@@ -62,7 +62,7 @@ static void read_columns(const ant_column *columns, size_t width, size_t traject
         memcpy(out, from, count * width * sizeof(real));
         return;
     }
-    const size_t rows = BLOCK_VALUES / width > BLOCK_ROWS_MIN ? BLOCK_VALUES / width : BLOCK_ROWS_MIN;
+    const size_t rows = TILE_VALUES / width > TILE_ROWS_MIN ? TILE_VALUES / width : TILE_ROWS_MIN;
     for (size_t row = 0; row < count; row += rows) {
         const size_t n = count - row < rows ? count - row : rows;
         for (size_t j = 0; j < width; j++)

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-size_t ant_save_block_rows(size_t width)
+size_t ant_save_tile_rows(size_t width)
 {
     const size_t rows = (1 << 15) / width;
     return rows == 0 ? 1 : rows;
@@ -32,22 +32,22 @@ static antler_status write_npy(const antler_series *series, ant_output *output)
     const size_t bytes = series->count == 1 ? ant_npy_format_header("<f8", 2, shape + 1, header)
                                             : ant_npy_format_header("<f8", 3, shape, header);
     ANT_TRY(ant_output_write(output, header, bytes));
-    const size_t rows = ant_save_block_rows(dim);
-    double *block = malloc(rows * dim * sizeof *block);
-    if (block == NULL)
-        return ant_fail_memory(rows * dim * sizeof *block, "a block of rows");
+    const size_t rows = ant_save_tile_rows(dim);
+    double *tile = malloc(rows * dim * sizeof *tile);
+    if (tile == NULL)
+        return ant_fail_memory(rows * dim * sizeof *tile, "rows to be written");
     antler_status status = ANTLER_OK;
     for (size_t k = 0; k < series->count && status == ANTLER_OK; k++)
         for (size_t row = 0; row < length && status == ANTLER_OK; row += rows) {
             const size_t n = length - row < rows ? length - row : rows;
-            ant_save_rows(series, k, false, row, n, block);
-            status = ant_output_write(output, block, n * dim * sizeof *block);
+            ant_save_rows(series, k, false, row, n, tile);
+            status = ant_output_write(output, tile, n * dim * sizeof *tile);
         }
-    free(block);
+    free(tile);
     return status;
 }
 
-/* Can the format hold these data? */
+/* Check that the format can hold these data. */
 static antler_status check_npy(const antler_series *series, const char *path)
 {
     ANT_CHECK(series->input_dim == 0, ANTLER_ERROR_ARGUMENT,

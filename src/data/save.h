@@ -19,7 +19,7 @@ antler_status ant_save_npz(const antler_series *series, const char *path);
 void ant_save_rows(const antler_series *series, size_t trajectory, bool inputs, size_t first, size_t count,
                    double *out);
 
-/* Rows that make a block of about 256 KiB. */
-size_t ant_save_block_rows(size_t width);
+/* Rows that make a tile of about 256 KiB. */
+size_t ant_save_tile_rows(size_t width);
 
 #endif

@@ -28,7 +28,7 @@ static antler_status write_list(ant_output *output, const char *key, const doubl
     return ANTLER_OK;
 }
 
-/* Would a reader that looks at the first name alone take it for data? */
+/* Whether a reader that reads the first name only would take it for data. */
 static bool looks_like_data(const char *name)
 {
     double ignored;
@@ -81,20 +81,20 @@ static antler_status write_header(const antler_series *series, char delimiter, a
     return ANTLER_OK;
 }
 
-/* block: (rows, dim + input_dim), variables and inputs side by side; line: room for one line */
-static antler_status write_rows(const antler_series *series, char delimiter, ant_output *output,
-                                double *block, size_t rows, char *line)
+/* tile: (rows, dim + input_dim), variables and inputs side by side; line: room for one line */
+static antler_status write_rows(const antler_series *series, char delimiter, ant_output *output, double *tile,
+                                size_t rows, char *line)
 {
     const size_t width = series->dim + series->input_dim, length = antler_series_length(series, 0);
     const ant_column *columns = series->parts[0].columns;
     for (size_t row = 0; row < length; row += rows) {
         const size_t n = length - row < rows ? length - row : rows;
         for (size_t j = 0; j < width; j++)
-            ant_column_read_f64(&columns[j], 0, row, n, block + j, width);
+            ant_column_read_f64(&columns[j], 0, row, n, tile + j, width);
         for (size_t i = 0; i < n; i++) {
             size_t used = 0;
             for (size_t j = 0; j < width; j++) {
-                used += ant_number_write(block[i * width + j], line + used);
+                used += ant_number_write(tile[i * width + j], line + used);
                 line[used++] = j + 1 == width ? '\n' : delimiter;
             }
             ANT_TRY(ant_output_write(output, line, used));
@@ -105,21 +105,21 @@ static antler_status write_rows(const antler_series *series, char delimiter, ant
 
 antler_status ant_save_csv(const antler_series *series, char delimiter, ant_output *output)
 {
-    const size_t width = series->dim + series->input_dim, rows = ant_save_block_rows(width);
-    double *block = malloc(rows * width * sizeof *block);
+    const size_t width = series->dim + series->input_dim, rows = ant_save_tile_rows(width);
+    double *tile = malloc(rows * width * sizeof *tile);
     char *line = malloc(width * (ANT_NUMBER_ROOM + 1));
     const ant_c_locale locale = ant_c_locale_begin();
     antler_status status = ANTLER_OK;
-    if (block == NULL || line == NULL)
-        status = ant_fail_memory(rows * width * sizeof *block, "a block of rows");
+    if (tile == NULL || line == NULL)
+        status = ant_fail_memory(rows * width * sizeof *tile, "rows to be written");
     if (status == ANTLER_OK)
         status = write_facts(series, output);
     if (status == ANTLER_OK)
         status = write_header(series, delimiter, output);
     if (status == ANTLER_OK)
-        status = write_rows(series, delimiter, output, block, rows, line);
+        status = write_rows(series, delimiter, output, tile, rows, line);
     ant_c_locale_end(locale);
-    free(block);
+    free(tile);
     free(line);
     return status;
 }

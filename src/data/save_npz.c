@@ -1,7 +1,7 @@
 /*
  * save_npz.c - a series as a NumPy archive; npz.h says what the arrays mean.
  *
- * Trajectories are asked for in blocks while the archive is written, so none is ever held as a whole.
+ * Trajectories are read in tiles while the archive is written, so none is held as a whole.
  */
 #include "data/archive.h"
 #include "data/save.h"
@@ -29,7 +29,7 @@ static antler_status add_trajectory(ant_archive *archive, const antler_series *s
     const size_t width = inputs ? series->input_dim : series->dim;
     snprintf(key, sizeof key, "%c_%03zu", inputs ? 's' : 'x', trajectory);
     return ant_archive_add_rows(archive, key, antler_series_length(series, trajectory), width,
-                                ant_save_block_rows(width), give_rows, &s, sizeof s);
+                                ant_save_tile_rows(width), give_rows, &s, sizeof s);
 }
 
 static antler_status add_all(ant_archive *archive, const antler_series *series)

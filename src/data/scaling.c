@@ -28,7 +28,7 @@ static void compose(antler_series *series, const double *m, const double *s)
     series->scaled = true;
 }
 
-/* Can variable v be divided by its standard deviation? */
+/* Check that variable v can be divided by its standard deviation. */
 static antler_status judge(const antler_series *series, size_t v, const antler_variable_stats *stats)
 {
     const char *name = series->names[v];

@@ -1,4 +1,4 @@
-/* series.c - the set itself: making it, filling it, asking what is in it. */
+/* series.c - create, fill and query a series set. */
 #include "data/series.h"
 #include "data/excerpt.h"
 

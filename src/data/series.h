@@ -1,8 +1,8 @@
 /*
  * series.h - inside a series set: parts, columns, and how values are reached.
  *
- * A part is what one array brought: one trajectory, or many of equal length (a 3-D array).  Each of
- * its columns knows where its values lie, so that row-major, column-major and transposed arrays,
+ * A part comes from one array: one trajectory, or many of equal length (a 3-D array).  Each of
+ * its columns stores where its values are, so that row-major, column-major and transposed arrays,
  * columns left out and inputs from another array are all read in place, never copied.
  *
  *     part 0                              part 1
@@ -55,10 +55,10 @@ void ant_part_free(ant_part *part);
 /* The part that holds this trajectory, which must exist. */
 const ant_part *ant_series_part(const antler_series *series, size_t trajectory);
 
-/* Say where the newest part came from: a file, a system.  Shown by antler_series_origin. */
+/* Set where the newest part came from: a file, a system.  Shown by antler_series_origin. */
 antler_status ant_series_set_origin(antler_series *series, const char *origin);
 
-/* Remember that values = (user - mean) / scale, without changing them.  mean, scale: (dim). */
+/* Record that values = (user - mean) / scale, without changing them.  mean, scale: (dim). */
 void ant_series_set_scaling(antler_series *series, const double *mean, const double *scale);
 
 /* A name that can stand in a header line: UTF-8, not empty, no control characters. */

@@ -1,3 +1,4 @@
+/* source.c - read bytes from a file or from memory, and peek at the first ones. */
 #include "data/source.h"
 
 #include <dirent.h>

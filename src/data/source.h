@@ -1,6 +1,6 @@
 /*
  * source.h - bytes that are read once, front to back, wherever they come from: a file, memory, or an
- * entry of a zip archive.  The readers know only this, so a fuzzer feeds them from memory.
+ * entry of a zip archive.  All readers take a source, so fuzzers can read from memory.
  */
 #ifndef ANT_DATA_SOURCE_H
 #define ANT_DATA_SOURCE_H
@@ -18,15 +18,15 @@ typedef antler_status (*ant_source_pull)(ant_source *source, unsigned char *to, 
 
 struct ant_source {
     uint64_t size;     /* bytes in all; ANT_SIZE_UNKNOWN for a pipe */
-    bool size_is_seen; /* the size is a fact, not a claim: that much memory may be taken at once */
-    uint64_t position; /* bytes handed out */
+    bool size_is_seen; /* the size was measured, not declared: that much memory may be allocated at once */
+    uint64_t position; /* bytes returned */
     ant_source_pull pull;
     int descriptor;              /* of a file, else -1 */
     const unsigned char *memory; /* what is left of a memory source */
     size_t memory_left;
     void *entry; /* of a zip archive */
     unsigned char ahead[ANT_SOURCE_AHEAD];
-    size_t ahead_count, ahead_used; /* looked at but not handed out */
+    size_t ahead_count, ahead_used; /* peeked at but not returned */
 };
 
 /* Missing: ANTLER_ERROR_NOT_FOUND.  A folder: ANTLER_ERROR_ARGUMENT.  Not readable: ANTLER_ERROR_IO. */
@@ -40,7 +40,7 @@ void ant_source_close(ant_source *source);
 /* Read `bytes`, or fewer at the end. */
 antler_status ant_source_read(ant_source *source, void *to, size_t bytes, size_t *got);
 
-/* Bytes still to come by the source's own word; ANT_SIZE_UNKNOWN when it gives none. */
+/* Bytes that are left by the declared size; ANT_SIZE_UNKNOWN without one. */
 uint64_t ant_source_left(const ant_source *source);
 
 /* Look at the next bytes, at most ANT_SOURCE_AHEAD, without taking them. */
@@ -48,7 +48,7 @@ antler_status ant_source_peek(ant_source *source, const unsigned char **bytes, s
 
 /*
  * Read exactly `bytes` into new memory that grows with what really arrives, unless the size of the
- * source is a fact.  *got < bytes when the source ends early; *data is NULL then.
+ * source was measured.  *got < bytes when the source ends early; *data is NULL then.
  */
 antler_status ant_source_read_new(ant_source *source, size_t bytes, void **data, size_t *got);
 

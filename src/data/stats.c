@@ -1,7 +1,7 @@
 /*
  * stats.c - mean, deviation and extremes of each variable, in one pass over the data.
  *
- * Blocks of rows are summed by the corrected two-pass formula and merged pairwise (Chan, Golub and
+ * Tiles of rows are summed by the corrected two-pass formula and merged pairwise (Chan, Golub and
  * LeVeque, The American Statistician 37, 1983), so neither a large offset nor 1e8 rows cost digits.
  * Where the extremes say that squares or sums may have left the range of double, the variable is read again
  * in units of its own size.
@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { BLOCK_VALUES = 32768, BLOCK_ROWS_MAX = 4096, BLOCK_ROWS_MIN = 64 };
+enum { TILE_VALUES = 32768, TILE_ROWS_MAX = 4096, TILE_ROWS_MIN = 64 };
 
 typedef struct moments {
     double count, mean, m2; /* m2: sum of squared deviations */
@@ -30,7 +30,7 @@ static moments merge(moments a, moments b)
 }
 
 /* values: (count), all finite */
-static moments block_moments(const double *values, size_t count)
+static moments tile_moments(const double *values, size_t count)
 {
     if (count == 0)
         return (moments){0};
@@ -72,25 +72,25 @@ static size_t sift(double *values, size_t count, size_t trajectory, size_t first
     return kept;
 }
 
-/* Scan one trajectory for `count` columns, in units of 2^unit.  block: (BLOCK_ROWS_MAX) */
+/* Scan one trajectory for `count` columns, in units of 2^unit.  tile: (TILE_ROWS_MAX) */
 static void scan_trajectory(const ant_part *part, size_t local, size_t first, size_t count, int unit,
-                            double *block, moments *sums, antler_variable_stats *stats)
+                            double *tile, moments *sums, antler_variable_stats *stats)
 {
-    size_t rows = BLOCK_VALUES / count;
-    rows = rows < BLOCK_ROWS_MIN ? BLOCK_ROWS_MIN : rows > BLOCK_ROWS_MAX ? BLOCK_ROWS_MAX : rows;
+    size_t rows = TILE_VALUES / count;
+    rows = rows < TILE_ROWS_MIN ? TILE_ROWS_MIN : rows > TILE_ROWS_MAX ? TILE_ROWS_MAX : rows;
     for (size_t row = 0; row < part->length; row += rows) {
         const size_t n = part->length - row < rows ? part->length - row : rows;
         for (size_t j = 0; j < count; j++) {
-            ant_column_read_f64(&part->columns[first + j], local, row, n, block, 1);
-            const size_t kept = sift(block, n, part->first + local, row, &stats[j]);
+            ant_column_read_f64(&part->columns[first + j], local, row, n, tile, 1);
+            const size_t kept = sift(tile, n, part->first + local, row, &stats[j]);
             for (size_t i = 0; unit != 0 && i < kept; i++)
-                block[i] = scalbn(block[i], -unit);
-            sums[j] = merge(sums[j], block_moments(block, kept));
+                tile[i] = scalbn(tile[i], -unit);
+            sums[j] = merge(sums[j], tile_moments(tile, kept));
         }
     }
 }
 
-static void scan(const antler_series *series, size_t first, size_t count, int unit, double *block,
+static void scan(const antler_series *series, size_t first, size_t count, int unit, double *tile,
                  moments *sums, antler_variable_stats *stats)
 {
     for (size_t j = 0; j < count; j++) {
@@ -99,7 +99,7 @@ static void scan(const antler_series *series, size_t first, size_t count, int un
     }
     for (size_t p = 0; p < series->part_count; p++)
         for (size_t local = 0; local < series->parts[p].count; local++)
-            scan_trajectory(&series->parts[p], local, first, count, unit, block, sums, stats);
+            scan_trajectory(&series->parts[p], local, first, count, unit, tile, sums, stats);
 }
 
 static void conclude(const moments *sums, antler_variable_stats *s)
@@ -128,12 +128,12 @@ static int safe_unit(const antler_variable_stats *s)
 
 /* Mean and deviation of a variable whose extremes are known, in units of 2^unit.  Rounding must not carry
    them beyond what the extremes allow, which may be beyond what a double can hold. */
-static void rescan(const antler_series *series, size_t variable, int unit, double *block,
+static void rescan(const antler_series *series, size_t variable, int unit, double *tile,
                    antler_variable_stats *s)
 {
     moments sums;
     antler_variable_stats scaled;
-    scan(series, variable, 1, unit, block, &sums, &scaled);
+    scan(series, variable, 1, unit, tile, &sums, &scaled);
     conclude(&sums, &scaled);
     s->mean = fmin(fmax(scalbn(scaled.mean, unit), s->min), s->max);
     const double half = scalbn(s->max, -unit) / 2 - scalbn(s->min, -unit) / 2;
@@ -144,21 +144,21 @@ antler_status ant_series_stats_range(const antler_series *series, size_t first, 
                                      antler_variable_stats *stats)
 {
     moments *sums = malloc(count * sizeof *sums);
-    double *block = malloc(BLOCK_ROWS_MAX * sizeof *block);
-    if (sums == NULL || block == NULL) {
+    double *tile = malloc(TILE_ROWS_MAX * sizeof *tile);
+    if (sums == NULL || tile == NULL) {
         free(sums);
-        free(block);
-        return ant_fail_memory(count * sizeof *sums + BLOCK_ROWS_MAX * sizeof *block, "statistics");
+        free(tile);
+        return ant_fail_memory(count * sizeof *sums + TILE_ROWS_MAX * sizeof *tile, "statistics");
     }
-    scan(series, first, count, 0, block, sums, stats);
+    scan(series, first, count, 0, tile, sums, stats);
     for (size_t j = 0; j < count; j++) {
         conclude(&sums[j], &stats[j]);
         const int unit = safe_unit(&stats[j]);
         if (unit != 0)
-            rescan(series, first + j, unit, block, &stats[j]);
+            rescan(series, first + j, unit, tile, &stats[j]);
     }
     free(sums);
-    free(block);
+    free(tile);
     return ANTLER_OK;
 }
 

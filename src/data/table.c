@@ -1,3 +1,4 @@
+/* table.c - arrays of a file, with the chosen columns, as one part of a series. */
 #include "data/table.h"
 
 #include <stdlib.h>

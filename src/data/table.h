@@ -1,5 +1,5 @@
 /*
- * table.h - what a reader hands over: one part with the names, dt and scaling that its file gave.
+ * table.h - the result of a reader: one part with the names, dt and scaling that its file gave.
  *
  * Readers fill tables; ant_table_join puts them into a series, checking that they fit together.
  */
@@ -10,11 +10,11 @@
 #include "data/npy.h"
 #include "data/series.h"
 
-/* What a file says about its columns besides their values.  Column i of the file is entry i. */
+/* What a file declares about its columns besides their values.  Column i of the file is entry i. */
 typedef struct ant_labels {
     char **names; /* (count) owned, entries may be NULL; NULL: unnamed */
     size_t count;
-    size_t own_inputs;    /* the last so many columns are inputs by the file's own word */
+    size_t own_inputs;    /* number of last columns that the file declares as inputs */
     double *mean, *scale; /* (count - own_inputs) owned; NULL: none */
     double dt;            /* 0: unknown */
 } ant_labels;
@@ -32,8 +32,8 @@ void ant_table_clear(ant_table *table);
 /*
  * Point a table's columns into one or two arrays, which it owns from now on, also on failure.
  * x: rank 1 to 3; inputs: likewise, with as many trajectories and rows, or values = NULL.
- * labels describes the columns of x, then of inputs; its count is theirs, or 0 when it says nothing of
- * them.  Without an array of inputs, the last own_inputs columns of x are inputs.  origin is copied.
+ * labels describes the columns of x, then of inputs; its count is theirs, or 0 when it does not
+ * describe them.  Without an array of inputs, the last own_inputs columns of x are inputs.  origin is copied.
  */
 antler_status ant_table_from_arrays(ant_array *x, ant_array *inputs, const ant_labels *labels,
                                     const antler_load_opts *opts, const char *origin, ant_table *table);

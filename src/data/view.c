@@ -1,4 +1,4 @@
-/* view.c - trajectories that stay where the caller keeps them. */
+/* view.c - trajectories in the caller's memory, which are not copied. */
 #include "data/excerpt.h"
 #include "data/series.h"
 

@@ -209,7 +209,7 @@ static ALWAYS_INLINE vector exponential_of(vector given)
     for (int i = TERMS - 2; i >= 0; i--)
         sum = sum * rest + splat(inverse_factorial[i]);
     const vector scaled = (vector)((vector_mask)sum + ((vector_mask)shifted << MANTISSA));
-    return choose(given == given, scaled, given);
+    return choose(given == given, scaled, given); /* NOLINT(misc-redundant-expression): NaN */
 }
 
 static void exponential(size_t rows, const real *x, real *y)

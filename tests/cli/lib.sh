@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2034 # what `run` leaves is read by who sources this
 # Sourced by the command line tests: a temporary folder, and checks that say what they saw.
 set -uo pipefail
 : "${ANTLER:?path of the command}" "${SOURCE:?root of the sources}"

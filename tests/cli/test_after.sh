@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # What comes after training: generate, evaluate, lyapunov, info of a run, pictures.
+# shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
 "$ANTLER" simulate lorenz63 --pair --length 3000 --quiet --out l63.npz || die "simulate"
@@ -76,7 +77,7 @@ expect_ok "$ANTLER" evaluate $run "${quick[@]}" --user-units
 contains "$out" "in user units"
 
 # info of a run, a model, a checkpoint.
-for what in $run $run/model.npz $run/checkpoints/*.npz; do
+for what in "$run" "$run/model.npz" "$run"/checkpoints/*.npz; do
     expect_ok "$ANTLER" info "$what"
     for word in "shplrnn model" "M = 5 latent" "L = 20 hidden" "20 x 5" "user units value" "gtf_alpha: 0.15" "made by"; do
         contains "$out" "$word"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # No bad file is accepted: each gives exit code 2 and one sentence with its name, the place and the remedy.
 # shellcheck source=lib.sh
+# shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 command -v python3 > /dev/null || exit 77
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # antler bench solve: the table, JSON, faults.  Times are never judged.
+# shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
-small=(--length 64,100 --hidden-dim 8 --updates 5 --seconds 0.01)
+small=(--length "64,100" --hidden-dim 8 --updates 5 --seconds 0.01)
 
 expect_ok "$ANTLER" bench solve --latent-dim 3,4 --solver sequential,deer,quasi-deer,shooting "${small[@]}"
 [ "$(grep -cE '^ +[34] +8 +(64|100) +1 +(sequential|deer|quasi-deer|shooting) ' <<<"$out")" = 16 ] || die "not 16 rows: $out"

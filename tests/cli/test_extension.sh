@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # `antler NAME` runs the program antler-NAME: beside the command, then on the PATH; arguments and exit code pass through.
+# shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
 mkdir path "path/antler-folder"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Models of every kind, with and without inputs, run free on a GPU as they do on the CPU.  With GPU=real it is the machine's
 # (scripts/test_gpu.sh), else the emulated one, whose kernels have the sizes below (tests/fake/kernels.cmake).
+# shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
 if [ "${GPU:-}" != real ]; then

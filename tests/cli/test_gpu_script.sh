@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # scripts/test_gpu.sh with stand-ins for everything that it runs: tests that pass, fail, die, hang, are skipped or want to be
 # alone, a program that does not start, a sanitizer that finds something.
+# shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 [ -z "${SANITIZE:-}" ] || exit 77 # nothing of it is compiled
 

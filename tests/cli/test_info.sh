@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # antler info: every format, the sketch, JSON.
+# shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
 expect_ok "$ANTLER" info

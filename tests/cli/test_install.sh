@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # An installed Antler is found by pkg-config and by CMake, and the README's C program builds and runs with it.
+# shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 [ -z "${SANITIZE:-}" ] || exit 0 # programs built without the sanitizer cannot load the library
 
@@ -13,6 +14,7 @@ expect_ok usr/bin/antler --version
 expect_ok usr/bin/antler report --help
 contains "$out" "RUN|SWEEP"
 
+# shellcheck disable=SC2016 # a fence of Markdown
 sed -n '/^```c$/,/^```$/p' "$SOURCE/README.md" | sed '1d;$d' >first.c
 contains "$(<first.c)" "antler_series_load"
 usr/bin/antler simulate lorenz63 --length 300 --quiet --out train-1.npy || die "simulate"

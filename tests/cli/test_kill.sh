@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # kill -9 at random moments, for every kind of model: the run stays readable and resumes to the same bytes.
+# shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
 cat >run.yaml <<'Y'

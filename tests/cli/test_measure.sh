@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # antler measure: the promised values, JSON, faults.
+# shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 samples=20000
 [ -z "${SANITIZE:-}" ] || samples=2000 # instrumented code is slow

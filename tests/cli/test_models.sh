@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # The kinds of models beside the shPLRNN: one key, and every command takes them.
+# shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
 "$ANTLER" simulate lorenz63 --pair --length 2000 --quiet --out l63.npz || die "simulate"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Ctrl-C and SIGTERM at random moments: exit code 0, the resume line, and in the end the same bytes.
+# shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 command -v python3 >/dev/null || { echo "python3 is needed to send signals; skipped"; exit 0; }
 

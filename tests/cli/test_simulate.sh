@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # antler simulate: files, seeds, pairs, faults.
+# shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
 expect_ok "$ANTLER" simulate --list

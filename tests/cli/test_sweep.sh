@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # antler sweep --resume: evaluations that are there and still hold are taken, all others made, and the tables are the same.
+# shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
 cat >grid.yaml <<'Y'
@@ -98,9 +99,9 @@ for call in "" --resume; do
     [ "$code" = 1 ] || die "a sweep whose runs diverge ended with $code: $err"
     grep -q ',1,[^i]*,inf,,inf,' Results/wild/metrics.csv || die "$(<Results/wild/metrics.csv)"
     marks=$(stat -c '%i %y' Results/wild/*/*/metrics.json)
-    [ "$call" = "" ] || [ "$marks" = "$before" ] || die "diverged runs were evaluated again"
+    [ "$call" = "" ] || [ "$marks" = "$marks_before" ] || die "diverged runs were evaluated again"
     [ "$call" = "" ] || cmp metrics.csv Results/wild/metrics.csv || die "diverged runs: another metrics.csv"
-    before=$marks
+    marks_before=$marks
     cp Results/wild/metrics.csv .
 done
 

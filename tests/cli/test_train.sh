@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # antler train and sweep: examples, run folders, faults, divergence, tables.
+# shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
 cat >run.yaml <<'Y'

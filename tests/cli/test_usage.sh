@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Help, version, faults of usage, man pages, completion.
+# shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
 expect_ok "$ANTLER" --version
@@ -20,9 +21,9 @@ for command in $commands; do
     expect_ok "$ANTLER" help "$command"
     [ "$out" = "$help" ] || die "'help $command' differs from '$command --help'"
     expect_ok "$ANTLER" man "$command"
-    for option in $(grep -oE '^  --[a-z-]+' <<<"$help" | grep -v -- --help); do
+    while read -r option; do
         grep -qF -- "${option//-/\\-}" <<<"$out" || die "the man page of $command lacks $option"
-    done
+    done < <(grep -oE '^  --[a-z-]+' <<<"$help" | grep -v -- --help)
     expect_fault 2 "has no option --nonsense" "$ANTLER" "$command" --nonsense
 done
 

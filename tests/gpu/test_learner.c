@@ -492,7 +492,7 @@ static void same_bytes(void)
         antler_settings s = training(ANTLER_PRECISION_FLOAT, models[variant]);
         snprintf(s.results, sizeof s.results, "%s", folder);
         s.solver = variant == 1 ? ANTLER_SOLVER_SHOOTING : ANTLER_SOLVER_AUTO;
-        s.seed = (uint64_t)(17 + variant);
+        s.seed = 17 + (uint64_t)variant;
         train_folder(s, series, "one", 0, 0, s.device);
         train_folder(s, series, "two", 0, 0, s.device);
         train_folder(s, series, "alone", 2, 0, s.device);

@@ -315,11 +315,9 @@ static antler_series *some_series(size_t rows)
     return series;
 }
 
-static void test_lssm_runs_as_a_low_rank_shplrnn(void **state)
+/* An LSSM of M latent units, trained for a while. */
+static antler_model *trained_lssm(const antler_series *series, size_t M)
 {
-    (void)state;
-    enum { M = 6, STEPS = 400 };
-    antler_series *series = some_series(900);
     antler_settings s;
     antler_trainer *trainer = NULL;
     antler_model *lssm = NULL;
@@ -335,6 +333,34 @@ static void test_lssm_runs_as_a_low_rank_shplrnn(void **state)
     CHECK_OK(antler_trainer_create(&s, series, &trainer));
     CHECK_OK(antler_trainer_run(trainer, NULL, NULL));
     CHECK_OK(antler_trainer_model(trainer, 1, &lssm));
+    antler_trainer_free(trainer);
+    return lssm;
+}
+
+static void check_same_exponents(const antler_model *one, const antler_model *other, const double *z,
+                                 size_t M)
+{
+    antler_lyapunov_opts l;
+    antler_lyapunov_result a, b;
+    antler_lyapunov_opts_default(&l);
+    l.start.state = z;
+    l.steps = 500;
+    CHECK_OK(antler_lyapunov(one, &l, &a));
+    CHECK_OK(antler_lyapunov(other, &l, &b));
+    assert_int_equal(a.count, M);
+    assert_int_equal(b.count, M);
+    for (size_t k = 0; k < M; k++)
+        CHECK_NEAR(a.exponents[k], b.exponents[k], 1e-3 * (1.0 + fabs(b.exponents[k])));
+    antler_lyapunov_result_clear(&a);
+    antler_lyapunov_result_clear(&b);
+}
+
+static void test_lssm_runs_as_a_low_rank_shplrnn(void **state)
+{
+    (void)state;
+    enum { M = 6, STEPS = 400 };
+    antler_series *series = some_series(900);
+    antler_model *lssm = trained_lssm(series, M);
     assert_string_equal(antler_model_kind(lssm), "lssm");
     antler_model *shplrnn = converted(lssm);
 
@@ -368,21 +394,7 @@ static void test_lssm_runs_as_a_low_rank_shplrnn(void **state)
     assert_true(largest(z, STEPS * M) > 0.01);
     for (size_t i = 0; i < (STEPS - 1) * M; i++)
         CHECK_NEAR(other[i], z[M + i], 1e-9 * (1.0 + fabs(z[M + i])));
-
-    /* The same exponents, too. */
-    antler_lyapunov_opts l;
-    antler_lyapunov_result a, b;
-    antler_lyapunov_opts_default(&l);
-    l.start.state = z;
-    l.steps = 500;
-    CHECK_OK(antler_lyapunov(lssm, &l, &a));
-    CHECK_OK(antler_lyapunov(shplrnn, &l, &b));
-    assert_int_equal(a.count, M);
-    assert_int_equal(b.count, M);
-    for (size_t k = 0; k < M; k++)
-        CHECK_NEAR(a.exponents[k], b.exponents[k], 1e-3 * (1.0 + fabs(b.exponents[k])));
-    antler_lyapunov_result_clear(&a);
-    antler_lyapunov_result_clear(&b);
+    check_same_exponents(lssm, shplrnn, z, M);
     free(unused);
     free(driving);
     free(x);
@@ -394,7 +406,6 @@ static void test_lssm_runs_as_a_low_rank_shplrnn(void **state)
     antler_series_free(orbit);
     antler_model_free(shplrnn);
     antler_model_free(lssm);
-    antler_trainer_free(trainer);
     antler_series_free(series);
 }
 

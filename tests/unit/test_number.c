@@ -5,6 +5,7 @@
 #include "unit/check.h"
 
 #include <float.h>
+#include <inttypes.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,10 +83,9 @@ static void test_half_ways(void **state)
     for (size_t i = 0; i < 100000; i++) {
         const uint64_t odd = ((uint64_t)1 << 53 | ant_stream_u64(&stream) >> 11) << 1 | 1; /* 55 bits */
         for (int beside = -1; beside <= 1; beside++) {
-            snprintf(text, sizeof text, "%llu", (unsigned long long)(odd * 2 + (uint64_t)(int64_t)beside));
+            snprintf(text, sizeof text, "%" PRIu64, odd * 2 + (uint64_t)(int64_t)beside);
             check_text(text);
-            snprintf(text, sizeof text, "%llue-%d", (unsigned long long)(odd + (uint64_t)(int64_t)beside),
-                     (int)(i % 60));
+            snprintf(text, sizeof text, "%" PRIu64 "e-%d", odd + (uint64_t)(int64_t)beside, (int)(i % 60));
             check_text(text);
         }
     }

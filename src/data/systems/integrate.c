@@ -1,3 +1,4 @@
+/* integrate.c - ARKODE from row to row; its failures become statuses with a message. */
 #include "data/systems/integrate.h"
 
 #include "base/machine.h"
@@ -18,7 +19,7 @@ static const double far_away = 1e6;
 /* So many steps that do not move the clock mean that the step has shrunk to nothing. */
 enum { STUCK_STEPS = 16 };
 
-/* Steps between two looks at the clock for a progress report. */
+/* Steps between two checks of the clock for a progress report. */
 enum { REPORT_STEPS = 64 };
 
 typedef struct solver {
@@ -50,7 +51,7 @@ static int rate_of_change(realtype time, N_Vector state, N_Vector rate, void *co
     return all_finite(N_VGetArrayPointer(rate), job->system->info.dim) ? 0 : 1;
 }
 
-/* Keeps ARKODE from printing: failures are told by status and sentence. */
+/* Keeps ARKODE from printing: failures are reported by status and message. */
 static void ignore_message(int code, const char *module, const char *function, char *message, void *cookie)
 {
     (void)code, (void)module, (void)function, (void)message, (void)cookie;

@@ -1,4 +1,4 @@
-/* lorenz63.c - the Lorenz equations of 1963: the standard chaotic benchmark (SPEC section 7). */
+/* lorenz63.c - the Lorenz equations of 1963: the standard chaotic benchmark (spec 7). */
 #include "data/systems/systems.h"
 
 enum { SIGMA, RHO, BETA, PARAMETERS };

@@ -1,4 +1,4 @@
-/* lorenz96.c - Lorenz-96 with six variables under a slow sinusoidal forcing (SPEC section 7). */
+/* lorenz96.c - Lorenz-96 with six variables under a slow sinusoidal forcing (spec 7). */
 #include "data/systems/systems.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* neuron.c - a bursting neuron of Hodgkin-Huxley type with three variables (SPEC section 7). */
+/* neuron.c - a bursting neuron of Hodgkin-Huxley type with three variables (spec 7). */
 #include "data/systems/systems.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* systems.c - the table of built-in systems, and looking one up by name. */
 #include "data/systems/systems.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * systems.h - what a built-in dynamical system is, and the table of them.
  *
  * Each system is one file that defines one `const ant_system`.  A new one needs that file, its
- * declaration here and its line in the table of systems.c; docs/systems.md walks through it.
+ * declaration here and its line in the table of systems.c; docs/systems.md has an example.
  */
 #ifndef ANT_DATA_SYSTEMS_SYSTEMS_H
 #define ANT_DATA_SYSTEMS_SYSTEMS_H

@@ -160,7 +160,7 @@ static size_t drawing_blocks(const learner *l)
     const size_t part = WINDOW_EACH * (size_t)ant_cuda_update_threads(w);
     const size_t parts = ((values > inputs ? values : inputs) + part - 1) / part;
     const size_t items = w->x == NULL ? 0 : w->replicas * w->settings->batch_size * parts;
-    const size_t most = (size_t)(2 * l->device->multiprocessors);
+    const size_t most = 2 * (size_t)l->device->multiprocessors;
     return items < most ? items : most;
 }
 

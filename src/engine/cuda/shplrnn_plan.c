@@ -34,7 +34,7 @@ static void choose_shooting(const ant_engine_learning *work, int multiprocessors
     plan->newton = work->M <= NEWTON_LARGEST;
     plan->warps = least(8, (size_t)most_warps);
     plan->blocks = s->runs < (size_t)multiprocessors ? multiprocessors / (int)s->runs : 1;
-    const size_t workers = (size_t)(plan->blocks * plan->warps);
+    const size_t workers = (size_t)plan->blocks * (size_t)plan->warps;
     plan->chunks = least(s->sequence_length > 1 ? s->sequence_length / 2 : 1, workers / s->batch_size);
     plan->solver = "shooting";
 }

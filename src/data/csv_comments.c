@@ -1,4 +1,5 @@
-#include "data/csv_facts.h"
+/* csv_comments.c - read the comment lines "# antler: key=value" of a text file. */
+#include "data/csv_comments.h"
 #include "data/fields.h"
 #include "data/number.h"
 #include "data/series.h"
@@ -60,7 +61,8 @@ static const char *value_of(const char *p, const char *end, const char *key)
     return same ? p + length + 1 : NULL;
 }
 
-antler_status ant_csv_said_read(ant_csv_said *said, const char *line, const char *end, uint64_t number)
+antler_status ant_csv_comments_read(ant_csv_comments *comments, const char *line, const char *end,
+                                    uint64_t number)
 {
     static const char mark[] = "antler:";
     const char *p = ant_field_skip_blanks(line + 1, end, ',');
@@ -72,23 +74,23 @@ antler_status ant_csv_said_read(ant_csv_said *said, const char *line, const char
     const char *value;
     double inputs = 0.0;
     if ((value = value_of(p, end, "dt")) != NULL)
-        return read_number(value, end, "dt", number, DBL_MAX, &said->dt);
+        return read_number(value, end, "dt", number, DBL_MAX, &comments->dt);
     if ((value = value_of(p, end, "mean")) != NULL)
-        return read_list(value, end, "mean", number, false, &said->mean, &said->mean_count);
+        return read_list(value, end, "mean", number, false, &comments->mean, &comments->mean_count);
     if ((value = value_of(p, end, "scale")) != NULL)
-        return read_list(value, end, "scale", number, true, &said->scale, &said->scale_count);
+        return read_list(value, end, "scale", number, true, &comments->scale, &comments->scale_count);
     if ((value = value_of(p, end, "header")) != NULL)
-        said->header = end - value == 3 && memcmp(value, "yes", 3) == 0;
+        comments->header = end - value == 3 && memcmp(value, "yes", 3) == 0;
     if ((value = value_of(p, end, "inputs")) != NULL) {
         ANT_TRY(read_number(value, end, "inputs", number, ANT_SERIES_MAX_DIM, &inputs));
-        said->inputs = (size_t)inputs;
+        comments->inputs = (size_t)inputs;
     }
     return ANTLER_OK;
 }
 
-void ant_csv_said_clear(ant_csv_said *said)
+void ant_csv_comments_clear(ant_csv_comments *comments)
 {
-    free(said->mean);
-    free(said->scale);
-    *said = (ant_csv_said){0};
+    free(comments->mean);
+    free(comments->scale);
+    *comments = (ant_csv_comments){0};
 }
