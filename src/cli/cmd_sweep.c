@@ -88,7 +88,7 @@ static int judge_run(const work *w, const char *folder, cli_sweep_run *run)
 }
 
 /* A training that diverged is not evaluated: it counts as infinite in all that would have been measured. */
-static void mark_lost(const work *w, cli_sweep_run *run)
+static void mark_diverged(const work *w, cli_sweep_run *run)
 {
     const antler_evaluate_opts opts = evaluate_opts(w->given);
     for (size_t m = 0; m < CLI_EVALUATION_METRICS; m++) {
@@ -107,7 +107,7 @@ static int judge(work *w, size_t combination, const char *folder)
         snprintf(path, sizeof path, "%.1400s/%03zu", folder, r + 1);
         cli_sweep_read_run(path, run);
         if (w->test != NULL && run->diverged)
-            mark_lost(w, run);
+            mark_diverged(w, run);
         else if (w->test != NULL)
             code = judge_run(w, path, run);
     }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK_VALUES = 8192 };
+enum { TILE_VALUES = 8192 };
 
 /* FNV-1a: enough against mistakes, which is all that it is for. */
 static uint64_t add(uint64_t hash, const void *bytes, size_t count)
@@ -37,21 +37,21 @@ static uint64_t add_options(uint64_t hash, const antler_evaluate_opts *o)
     return add_text(hash, text);
 }
 
-/* Sizes, names, dt and scaling.  room: (2 N) */
-static uint64_t add_form(uint64_t hash, const antler_series *series, double *room)
+/* Sizes, names, dt and scaling.  scratch: (2 N) */
+static uint64_t add_form(uint64_t hash, const antler_series *series, double *scratch)
 {
     const size_t N = antler_series_dim(series), K = antler_series_input_dim(series);
     const double dt = antler_series_dt(series);
     hash = add(add(add(hash, &N, sizeof N), &K, sizeof K), &dt, sizeof dt);
     for (size_t v = 0; v < N + K; v++)
         hash = add_text(hash, antler_series_name(series, v));
-    if (antler_series_scaling(series, room, room + N))
-        hash = add(hash, room, 2 * N * sizeof *room);
+    if (antler_series_scaling(series, scratch, scratch + N))
+        hash = add(hash, scratch, 2 * N * sizeof *scratch);
     return hash;
 }
 
-/* All values.  room: (rows, N + K) */
-static antler_status add_values(uint64_t *hash, const antler_series *series, size_t rows, double *room)
+/* All values.  scratch: (rows, N + K) */
+static antler_status add_values(uint64_t *hash, const antler_series *series, size_t rows, double *scratch)
 {
     const size_t N = antler_series_dim(series), K = antler_series_input_dim(series);
     for (size_t i = 0; i < antler_series_count(series); i++) {
@@ -59,11 +59,11 @@ static antler_status add_values(uint64_t *hash, const antler_series *series, siz
         *hash = add(*hash, &length, sizeof length);
         for (size_t first = 0; first < length; first += rows) {
             const size_t count = length - first < rows ? length - first : rows;
-            double *inputs = K == 0 ? NULL : room + count * N;
-            const antler_status status = antler_series_read_f64(series, i, first, count, room, inputs);
+            double *inputs = K == 0 ? NULL : scratch + count * N;
+            const antler_status status = antler_series_read_f64(series, i, first, count, scratch, inputs);
             if (status != ANTLER_OK)
                 return status;
-            *hash = add(*hash, room, count * (N + K) * sizeof *room);
+            *hash = add(*hash, scratch, count * (N + K) * sizeof *scratch);
         }
     }
     return ANTLER_OK;
@@ -72,31 +72,31 @@ static antler_status add_values(uint64_t *hash, const antler_series *series, siz
 int cli_stamp_begin(const antler_series *truth, const antler_evaluate_opts *opts, uint64_t *common)
 {
     const size_t width = antler_series_dim(truth) + antler_series_input_dim(truth);
-    const size_t rows = 2 + BLOCK_VALUES / width; /* 2: there is room for a scaling, too */
-    double *room = calloc(rows * width, sizeof *room);
-    if (room == NULL) {
+    const size_t rows = 2 + TILE_VALUES / width; /* 2: a scaling fits, too */
+    double *scratch = calloc(rows * width, sizeof *scratch);
+    if (scratch == NULL) {
         fputs("antler: out of memory for the stamp of an evaluation\n", stderr);
         return CLI_MACHINE;
     }
     uint64_t hash = add_text(UINT64_C(0xcbf29ce484222325), antler_version());
-    hash = add_form(add_options(hash, opts), truth, room);
-    const antler_status status = add_values(&hash, truth, rows, room);
-    free(room);
+    hash = add_form(add_options(hash, opts), truth, scratch);
+    const antler_status status = add_values(&hash, truth, rows, scratch);
+    free(scratch);
     *common = hash;
     return status == ANTLER_OK ? -1 : cli_fail(status);
 }
 
 cli_stamp cli_stamp_run(uint64_t common, const char *run)
 {
-    char path[4096], block[8192];
+    char path[4096], bytes_read[8192];
     cli_stamp stamp = {.text = ""};
     const int length = snprintf(path, sizeof path, "%s%s", run, cli_run_is_folder(run) ? "/model.npz" : "");
     FILE *model = length < (int)sizeof path ? fopen(path, "rb") : NULL;
     if (model == NULL)
         return stamp;
     for (size_t count = 1; count > 0;) {
-        count = fread(block, 1, sizeof block, model);
-        common = add(common, block, count);
+        count = fread(bytes_read, 1, sizeof bytes_read, model);
+        common = add(common, bytes_read, count);
     }
     if (ferror(model) == 0)
         snprintf(stamp.text, sizeof stamp.text, "%016" PRIx64, common);

@@ -15,14 +15,14 @@ const char *antler_device_name(antler_device device)
     return "unknown";
 }
 
-antler_status ant_engine_choose(antler_device wish, bool worth, const ant_engine **engine)
+antler_status ant_engine_choose(antler_device device, bool large_enough, const ant_engine **engine)
 {
     *engine = NULL;
-    switch (wish) {
+    switch (device) {
     case ANTLER_DEVICE_CPU:
         return ANTLER_OK;
     case ANTLER_DEVICE_AUTO:
-        if (worth && ant_engine_cuda_open() == ANTLER_OK)
+        if (large_enough && ant_engine_cuda_open() == ANTLER_OK)
             *engine = &ant_engine_cuda;
         return ANTLER_OK;
     case ANTLER_DEVICE_CUDA:
@@ -30,5 +30,5 @@ antler_status ant_engine_choose(antler_device wish, bool worth, const ant_engine
         *engine = &ant_engine_cuda;
         return ANTLER_OK;
     }
-    return ant_fail(ANTLER_ERROR_ARGUMENT, "there is no device with the number %d", (int)wish);
+    return ant_fail(ANTLER_ERROR_ARGUMENT, "there is no device with the number %d", (int)device);
 }

@@ -204,9 +204,9 @@ typedef struct ant_engine {
 } ant_engine;
 
 /*
- * The engine for a wish; NULL: the CPU.  AUTO takes the GPU when there is a usable one and `worth` is true,
- * else silently the CPU; CUDA fails with the reason when there is none.
+ * The engine for `device`; NULL: the CPU.  AUTO takes the GPU where there is a usable one and `large_enough`
+ * is true, and otherwise the CPU, without a message; CUDA fails with the reason where there is none.
  */
-antler_status ant_engine_choose(antler_device wish, bool worth, const ant_engine **engine);
+antler_status ant_engine_choose(antler_device device, bool large_enough, const ant_engine **engine);
 
 #endif

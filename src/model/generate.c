@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Steps between two looks at the orbit and the clock; the states of a piece stay in the first cache. */
-enum { PIECE = 256 };
+/* Steps between two checks of the orbit and of the clock; the states of a tile fit in the first cache. */
+enum { TILE = 256 };
 
 void antler_generate_opts_default(antler_generate_opts *opts)
 {
@@ -44,8 +44,8 @@ typedef struct free_runs {
     size_t *done;  /* (count) */
 } free_runs;
 
-/* Orbit i in pieces that report progress.  from: (n); piece: (PIECE, n); s: (PIECE, K) or NULL */
-static antler_status run_pieces(const free_runs *f, size_t i, double *from, double *piece, double *s)
+/* Orbit i in tiles that report progress.  from: (n); tile: (TILE, n); s: (TILE, K) or NULL */
+static antler_status run_tiles(const free_runs *f, size_t i, double *from, double *tile, double *s)
 {
     const ant_runner *r = f->runner;
     double *x = f->x + i * f->steps * r->N, *z = f->z == NULL ? NULL : f->z + i * f->steps * r->latent;
@@ -53,14 +53,14 @@ static antler_status run_pieces(const free_runs *f, size_t i, double *from, doub
     double last_report = 0.0;
     memcpy(from, f->started[i].state, r->n * sizeof *from);
     for (*done = 0; *done < f->steps;) {
-        const size_t count = f->steps - *done < PIECE ? f->steps - *done : PIECE;
+        const size_t count = f->steps - *done < TILE ? f->steps - *done : TILE;
         if (s != NULL)
             ant_started_inputs(&f->started[i], *done, count, s);
-        ant_runner_steps(r, from, s, count, piece, x + *done * r->N);
-        const size_t good = ant_rows_within(r, f->started[i].limit, x + *done * r->N, piece, count);
+        ant_runner_steps(r, from, s, count, tile, x + *done * r->N);
+        const size_t good = ant_rows_within(r, f->started[i].limit, x + *done * r->N, tile, count);
         for (size_t t = 0; t < good && z != NULL; t++)
-            memcpy(z + (*done + t) * r->latent, piece + t * r->n, r->latent * sizeof *z);
-        memcpy(from, piece + (count - 1) * r->n, r->n * sizeof *from);
+            memcpy(z + (*done + t) * r->latent, tile + t * r->n, r->latent * sizeof *z);
+        memcpy(from, tile + (count - 1) * r->n, r->n * sizeof *from);
         *done += good;
         if (good < count)
             return ANTLER_OK;
@@ -74,15 +74,15 @@ static antler_status run_pieces(const free_runs *f, size_t i, double *from, doub
 static antler_status run_each(const free_runs *f)
 {
     const ant_runner *r = f->runner;
-    const size_t numbers = (PIECE + 1) * r->n + PIECE * r->K;
+    const size_t numbers = (TILE + 1) * r->n + TILE * r->K;
     double *from = malloc(numbers * sizeof *from); // (n)
     if (from == NULL)
         return ant_fail_memory(numbers * sizeof *from, "the free run");
-    double *piece = from + r->n; // (PIECE, n)
-    double *s = r->K == 0 ? NULL : piece + PIECE * r->n;
+    double *tile = from + r->n; // (TILE, n)
+    double *s = r->K == 0 ? NULL : tile + TILE * r->n;
     antler_status status = ANTLER_OK;
     for (size_t i = 0; i < f->count && status == ANTLER_OK; i++)
-        status = run_pieces(f, i, from, piece, s);
+        status = run_tiles(f, i, from, tile, s);
     free(from);
     return status;
 }
@@ -132,17 +132,17 @@ antler_status ant_free_runs(const ant_runner *runner, const ant_started *started
 /* ---- generate -------------------------------------------------------------------------------------- */
 
 /* All orbits of a call.  Those that diverge keep fewer rows. */
-typedef struct flock {
+typedef struct orbit_set {
     const antler_model *model;
     const antler_generate_opts *opts;
     ant_runner *runner;
     ant_started *started; /* (orbits) */
     size_t *done;         /* (orbits): rows that are good */
     double *x, *z;        /* (orbits, steps, N), (orbits, steps, latent) or NULL: the caller's */
-} flock;
+} orbit_set;
 
 /* Rows after the warm-up that the context must have. */
-static size_t rows_for_inputs(const flock *f)
+static size_t rows_for_inputs(const orbit_set *f)
 {
     const antler_run_start *start = &f->opts->start;
     if (f->runner->K == 0 || start->inputs != NULL)
@@ -151,7 +151,7 @@ static size_t rows_for_inputs(const flock *f)
 }
 
 /* Orbit i begins where the context is divided evenly. */
-static antler_status start_one(flock *f, size_t i)
+static antler_status start_one(orbit_set *f, size_t i)
 {
     const size_t orbits = f->opts->orbits;
     antler_run_start start = f->opts->start;
@@ -165,13 +165,13 @@ static antler_status start_one(flock *f, size_t i)
         const size_t after = start.first < length ? length - start.first : 0;
         start.warmup = ant_model_warmup(f->model, start.warmup, after / 2);
         const size_t used = start.warmup + 1 + rows_for_inputs(f);
-        const size_t room = after > used ? after - used : 0;
-        start.first += (size_t)((double)room * ((double)i / (double)(orbits - 1)));
+        const size_t spare = after > used ? after - used : 0;
+        start.first += (size_t)((double)spare * ((double)i / (double)(orbits - 1)));
     }
     return ant_start(f->model, f->runner, &start, f->opts->steps, &f->started[i]);
 }
 
-static antler_status fail_diverged(const flock *f, size_t diverged, size_t first)
+static antler_status fail_diverged(const orbit_set *f, size_t diverged, size_t first)
 {
     if (f->opts->orbits == 1)
         return ant_fail(ANTLER_DIVERGED, "the free run diverged at step %zu of %zu", f->done[0] + 1,
@@ -180,7 +180,7 @@ static antler_status fail_diverged(const flock *f, size_t diverged, size_t first
                     f->opts->orbits, first + 1, f->done[first] + 1, f->opts->steps);
 }
 
-static antler_status run_all(flock *f)
+static antler_status run_all(orbit_set *f)
 {
     const size_t orbits = f->opts->orbits;
     size_t diverged = 0, first = 0;
@@ -221,7 +221,7 @@ antler_status antler_generate_into(const antler_model *model, const antler_gener
                                    double *z, size_t *done)
 {
     ANT_TRY(check_sizes(opts));
-    flock f = {.model = model, .opts = opts, .x = x, .z = z, .done = done};
+    orbit_set f = {.model = model, .opts = opts, .x = x, .z = z, .done = done};
     ANT_TRY(ant_runner_create(model, &f.runner));
     f.started = calloc(opts->orbits, sizeof *f.started);
     antler_status status =
@@ -253,7 +253,7 @@ static antler_status append_all(const antler_model *model, const antler_generate
     return status;
 }
 
-/* Trajectories of observations with the model's names and dt, and its scaling unless led back already. */
+/* Trajectories of observations with the model's names and dt, and its scaling unless x is in user units. */
 static antler_status make_orbit(const antler_model *model, const antler_generate_opts *opts, const double *x,
                                 const size_t *done, antler_series **orbit)
 {
@@ -297,7 +297,7 @@ static antler_status make_latent(const antler_model *model, const antler_generat
     return status;
 }
 
-/* Room for all orbits, z included when it is wanted. */
+/* Memory of all orbits; z only where `latent` is true. */
 static antler_status allocate(const antler_model *model, const antler_generate_opts *opts, bool latent,
                               double **x, double **z, size_t **done)
 {

@@ -87,7 +87,7 @@ typedef struct lssm_map {
     double *pinv;  /* (n, N) */
 } lssm_map;
 
-typedef struct lssm_run {
+typedef struct lssm_runner {
     size_t M, N, L, K;
     double *A, *h;  /* (M) */
     double *U;      /* (M, N) */
@@ -97,7 +97,7 @@ typedef struct lssm_run {
     double *B;      /* (N, L) */
     double *hidden; /* (L): scratch */
     lssm_map map;
-} lssm_run;
+} lssm_runner;
 
 static size_t state_dim(const ant_model_dims *dims)
 {
@@ -111,8 +111,8 @@ static size_t latent_dim(const ant_model_dims *dims)
 
 static void carve(void *self, const ant_model_dims *d, ant_arena *arena)
 {
-    lssm_run *r = self;
-    *r = (lssm_run){.M = d->M, .N = d->N, .L = d->L, .K = d->K};
+    lssm_runner *r = self;
+    *r = (lssm_runner){.M = d->M, .N = d->N, .L = d->L, .K = d->K};
     r->A = ant_arena_take(arena, d->M, sizeof *r->A);
     r->h = ant_arena_take(arena, d->M, sizeof *r->h);
     r->U = ant_arena_take(arena, d->M * d->N, sizeof *r->U);
@@ -134,7 +134,7 @@ static void carve(void *self, const ant_model_dims *d, ant_arena *arena)
 }
 
 /* The hidden layer of the map: what the readout sees of the new state. */
-static void pack_readout(const lssm_run *r)
+static void pack_readout(const lssm_runner *r)
 {
     const lssm_map *map = &r->map;
     const size_t n = r->M + r->N, l = r->L + 2 * r->N;
@@ -154,7 +154,7 @@ static void pack_readout(const lssm_run *r)
     }
 }
 
-static void pack_map(const lssm_run *r)
+static void pack_map(const lssm_runner *r)
 {
     const lssm_map *map = &r->map;
     const size_t n = r->M + r->N, l = r->L + 2 * r->N;
@@ -188,7 +188,7 @@ static void pack_map(const lssm_run *r)
 
 static antler_status pack(void *self, const antler_model *model)
 {
-    lssm_run *r = self;
+    lssm_runner *r = self;
     const ant_model_layout *at = &model->layout;
     const double *p = model->parameters;
     memcpy(r->h, p + at->h, r->M * sizeof *r->h);
@@ -207,7 +207,7 @@ static antler_status pack(void *self, const antler_model *model)
 }
 
 /* next = A z + U x, plus C s + h unless s and h are left out.  z, next: (M); x: (N); s: (K) */
-static void advance(const lssm_run *r, const double *z, const double *x, const double *s, bool affine,
+static void advance(const lssm_runner *r, const double *z, const double *x, const double *s, bool affine,
                     double *next)
 {
     for (size_t m = 0; m < r->M; m++) {
@@ -221,7 +221,7 @@ static void advance(const lssm_run *r, const double *z, const double *x, const d
 }
 
 /* hidden = V z, plus b where it is given.  z: (M); b, hidden: (L) */
-static void project(const lssm_run *r, const double *z, const double *b, double *restrict hidden)
+static void project(const lssm_runner *r, const double *z, const double *b, double *restrict hidden)
 {
     for (size_t l = 0; l < r->L; l++)
         hidden[l] = b == NULL ? 0.0 : b[l];
@@ -232,7 +232,7 @@ static void project(const lssm_run *r, const double *z, const double *b, double 
 }
 
 /* x = B hidden over the hidden units that are active.  active, hidden: (L); x: (N) */
-static void read_out(const lssm_run *r, const double *active, const double *hidden, double *x)
+static void read_out(const lssm_runner *r, const double *active, const double *hidden, double *x)
 {
     for (size_t n = 0; n < r->N; n++) {
         double sum = 0.0;
@@ -243,7 +243,7 @@ static void read_out(const lssm_run *r, const double *active, const double *hidd
 }
 
 /* x = B phi(V z + b). */
-static void observe(const lssm_run *r, const double *z, double *x)
+static void observe(const lssm_runner *r, const double *z, double *x)
 {
     project(r, z, r->b, r->hidden);
     read_out(r, r->hidden, r->hidden, x);
@@ -251,7 +251,7 @@ static void observe(const lssm_run *r, const double *z, double *x)
 
 static void begin(const void *self, const double *latent, double *state)
 {
-    const lssm_run *r = self;
+    const lssm_runner *r = self;
     memcpy(state, latent, r->M * sizeof *state);
     observe(r, state, state + r->M);
 }
@@ -259,7 +259,7 @@ static void begin(const void *self, const double *latent, double *state)
 /* z_0 = 0, and every row drives the step to the next one; the last row is what the first free step sees. */
 static void warm(const void *self, const double *x, const double *s, size_t rows, double *state)
 {
-    const lssm_run *r = self;
+    const lssm_runner *r = self;
     memset(state, 0, r->M * sizeof *state);
     for (size_t t = 1; t < rows; t++)
         advance(r, state, x + (t - 1) * r->N, r->K == 0 ? NULL : s + t * r->K, true, state);
@@ -269,7 +269,7 @@ static void warm(const void *self, const double *x, const double *s, size_t rows
 static void steps(const void *self, const double *from, const double *s, size_t count, double *states,
                   double *x)
 {
-    const lssm_run *r = self;
+    const lssm_runner *r = self;
     const size_t n = r->M + r->N;
     for (size_t t = 0; t < count; t++) {
         double *next = states + t * n;
@@ -284,7 +284,7 @@ static void steps(const void *self, const double *from, const double *s, size_t 
 static void push(const void *self, const double *from, const double *s, size_t count, size_t stride,
                  const double *vectors, double *next, double *scratch)
 {
-    const lssm_run *r = self;
+    const lssm_runner *r = self;
     double *z = scratch, *active = z + r->M; /* (M), (L) */
     advance(r, from, from + r->M, s, true, z);
     project(r, z, r->b, active);
@@ -299,19 +299,19 @@ static void push(const void *self, const double *from, const double *s, size_t c
 
 static size_t push_scratch(const void *self)
 {
-    const lssm_run *r = self;
+    const lssm_runner *r = self;
     return r->M + r->L;
 }
 
 static double step_work(const void *self)
 {
-    const lssm_run *r = self;
+    const lssm_runner *r = self;
     return (double)(r->M * r->N + r->L * (r->M + r->N));
 }
 
 static void engine_map(const void *self, ant_engine_map *map)
 {
-    const lssm_run *r = self;
+    const lssm_runner *r = self;
     const lssm_map *own = &r->map;
     const size_t n = r->M + r->N, l = r->L + 2 * r->N;
     *map = (ant_engine_map){.form = ANT_FORM_SHPLRNN,
@@ -334,7 +334,7 @@ static void engine_map(const void *self, ant_engine_map *map)
 }
 
 static const ant_runner_ops runner = {
-    .self_bytes = sizeof(lssm_run),
+    .self_bytes = sizeof(lssm_runner),
     .state_dim = state_dim,
     .latent_dim = latent_dim,
     .carve = carve,

@@ -11,13 +11,13 @@
 /* ---- parameters ----------------------------------------------------------------------------------- */
 
 /* A parameter: where its offset is kept, its name and shape; cols = 0: a vector. */
-typedef struct piece {
+typedef struct entry {
     const char *name;
     size_t *offset;
     size_t rows, cols;
-} piece;
+} entry;
 
-enum { PIECES = 19 };
+enum { ENTRIES = 19 };
 
 static ant_mamba2 sizes_of(const ant_model_dims *d)
 {
@@ -33,9 +33,9 @@ static ant_mamba2 sizes_of(const ant_model_dims *d)
 }
 
 /* All parameters in their order; without inputs C has no rows. */
-static void list_pieces(ant_mamba2 *m, piece pieces[PIECES])
+static void list_entries(ant_mamba2 *m, entry entries[ENTRIES])
 {
-    const piece list[PIECES] = {
+    const entry list[ENTRIES] = {
         {"in_W", &m->in_W, m->D, m->N},
         {"in_b", &m->in_b, m->D, 0},
         {"C", &m->C, m->K > 0 ? m->D : 0, m->K},
@@ -56,16 +56,16 @@ static void list_pieces(ant_mamba2 *m, piece pieces[PIECES])
         {"out_W", &m->out_W, m->N, m->D},
         {"out_b", &m->out_b, m->N, 0},
     };
-    memcpy(pieces, list, sizeof list);
+    memcpy(entries, list, sizeof list);
 }
 
 ant_mamba2 ant_mamba2_of(const ant_model_layout *layout)
 {
     ant_mamba2 m = sizes_of(&layout->dims);
-    piece pieces[PIECES];
-    list_pieces(&m, pieces);
-    for (size_t i = 0, slice = 0; i < PIECES; i++)
-        *pieces[i].offset = pieces[i].rows == 0 ? SIZE_MAX : layout->slice[slice++].offset;
+    entry entries[ENTRIES];
+    list_entries(&m, entries);
+    for (size_t i = 0, slice = 0; i < ENTRIES; i++)
+        *entries[i].offset = entries[i].rows == 0 ? SIZE_MAX : layout->slice[slice++].offset;
     return m;
 }
 
@@ -79,10 +79,10 @@ static antler_status lay_out(const ant_model_dims *dims, ant_model_layout *layou
         "%d",
         dims->M, ANT_MAMBA2_HEADS, ANT_MAMBA2_HEADS / ANT_MAMBA2_EXPAND);
     ant_mamba2 m = sizes_of(dims);
-    piece pieces[PIECES];
-    list_pieces(&m, pieces);
-    for (size_t i = 0; i < PIECES; i++) {
-        const piece *p = &pieces[i];
+    entry entries[ENTRIES];
+    list_entries(&m, entries);
+    for (size_t i = 0; i < ENTRIES; i++) {
+        const entry *p = &entries[i];
         if (p->rows > 0)
             ant_model_layout_append(layout, p->name, p->cols == 0 ? 1 : 2, p->rows,
                                     p->cols == 0 ? 1 : p->cols);
@@ -124,14 +124,14 @@ static void initialise(const ant_model_layout *layout, double kappa, uint64_t se
 
 /* ---- running free --------------------------------------------------------------------------------- */
 
-typedef struct mamba2_run {
+typedef struct mamba2_runner {
     ant_mamba2 m;
     size_t total;
     double *parameters; /* (total) */
     double *tape;
     ant_mamba2_tape_f64 step; /* on `tape` */
     double *H;                /* (inner, 16): scratch of the tangents */
-} mamba2_run;
+} mamba2_runner;
 
 static size_t state_dim(const ant_model_dims *dims)
 {
@@ -141,7 +141,7 @@ static size_t state_dim(const ant_model_dims *dims)
 
 static void carve(void *self, const ant_model_dims *d, ant_arena *arena)
 {
-    mamba2_run *r = self;
+    mamba2_runner *r = self;
     ant_model_layout layout;
     if (ant_model_layout_make(d, &layout) != ANTLER_OK)
         return; /* a model has been checked long before */
@@ -154,7 +154,7 @@ static void carve(void *self, const ant_model_dims *d, ant_arena *arena)
 
 static antler_status pack(void *self, const antler_model *model)
 {
-    mamba2_run *r = self;
+    mamba2_runner *r = self;
     memcpy(r->parameters, model->parameters, model->layout.total * sizeof *r->parameters);
     r->step = ant_mamba2_tape_on_f64(&r->m, r->tape);
     return ANTLER_OK;
@@ -162,12 +162,12 @@ static antler_status pack(void *self, const antler_model *model)
 
 static void begin(const void *self, const double *latent, double *state)
 {
-    const mamba2_run *r = self;
+    const mamba2_runner *r = self;
     memcpy(state, latent, ant_mamba2_state_dim(&r->m) * sizeof *state);
 }
 
 /* The block takes x in: past and H go one step on; the prediction is on the tape.  state: (n), in place */
-static void take_in(const mamba2_run *r, const double *x, const double *s, double *state)
+static void take_in(const mamba2_runner *r, const double *x, const double *s, double *state)
 {
     const ant_mamba2 *m = &r->m;
     const size_t past = ANT_MAMBA2_PAST * m->conv;
@@ -177,7 +177,7 @@ static void take_in(const mamba2_run *r, const double *x, const double *s, doubl
     memcpy(state + past - m->conv, r->step.q + m->inner, m->conv * sizeof *state);
 }
 
-static double *observation(const mamba2_run *r, double *state)
+static double *observation(const mamba2_runner *r, double *state)
 {
     return state + ant_mamba2_state_dim(&r->m) - r->m.N;
 }
@@ -185,7 +185,7 @@ static double *observation(const mamba2_run *r, double *state)
 /* From nothing remembered, every row is taken in but the last, which the first free step sees. */
 static void warm(const void *self, const double *x, const double *s, size_t rows, double *state)
 {
-    const mamba2_run *r = self;
+    const mamba2_runner *r = self;
     const size_t N = r->m.N, K = r->m.K;
     memset(state, 0, ant_mamba2_state_dim(&r->m) * sizeof *state);
     for (size_t t = 1; t < rows; t++)
@@ -196,7 +196,7 @@ static void warm(const void *self, const double *x, const double *s, size_t rows
 static void steps(const void *self, const double *from, const double *s, size_t count, double *states,
                   double *x)
 {
-    const mamba2_run *r = self;
+    const mamba2_runner *r = self;
     const size_t n = ant_mamba2_state_dim(&r->m), N = r->m.N, K = r->m.K;
     for (size_t t = 0; t < count; t++) {
         double *state = states + t * n, *seen = observation(r, state);
@@ -241,7 +241,7 @@ static void multiply(const double *W, size_t rows, size_t cols, const double *in
 }
 
 /* dq from dx: through in_W, LayerNorm and proj_in.  du: (D); work: (D) */
-static void push_projection(const mamba2_run *r, const double *dx, double *du, double *dq, double *work)
+static void push_projection(const mamba2_runner *r, const double *dx, double *du, double *dq, double *work)
 {
     const ant_mamba2 *m = &r->m;
     const double *p = r->parameters, *hat = r->step.hat;
@@ -257,7 +257,7 @@ static void push_projection(const mamba2_run *r, const double *dx, double *du, d
 }
 
 /* dact from dq and the tangent of the past.  dpast: (3, conv); dact: (conv) */
-static void push_convolution(const mamba2_run *r, const double *dpast, const double *dq, double *dact)
+static void push_convolution(const mamba2_runner *r, const double *dpast, const double *dq, double *dact)
 {
     const ant_mamba2 *m = &r->m;
     for (size_t c = 0; c < m->conv; c++) {
@@ -270,8 +270,8 @@ static void push_convolution(const mamba2_run *r, const double *dpast, const dou
 }
 
 /* dH, from before the step to after it, and dy.  before, after: H; dH: (inner, 16); dy: (inner) */
-static void push_recurrence(const mamba2_run *r, const double *before, const double *after, const double *dq,
-                            const double *dact, double *dH, double *dy)
+static void push_recurrence(const mamba2_runner *r, const double *before, const double *after,
+                            const double *dq, const double *dact, double *dH, double *dy)
 {
     const ant_mamba2 *m = &r->m;
     const double *p = r->parameters, *act = r->step.act, *B = act + m->inner, *C = B + ANT_MAMBA2_STATE;
@@ -292,7 +292,7 @@ static void push_recurrence(const mamba2_run *r, const double *before, const dou
 }
 
 /* dxhat from dy and du.  work: (inner + D + L) */
-static void push_readout(const mamba2_run *r, const double *dq, const double *dy, const double *du,
+static void push_readout(const mamba2_runner *r, const double *dq, const double *dy, const double *du,
                          double *dxhat, double *work)
 {
     const ant_mamba2 *m = &r->m;
@@ -317,7 +317,7 @@ static void push_readout(const mamba2_run *r, const double *dq, const double *dy
 static void push(const void *self, const double *from, const double *s, size_t count, size_t stride,
                  const double *vectors, double *next, double *scratch)
 {
-    const mamba2_run *r = self;
+    const mamba2_runner *r = self;
     const ant_mamba2 *m = &r->m;
     const size_t past = ANT_MAMBA2_PAST * m->conv, states = m->inner * ANT_MAMBA2_STATE;
     const double *before = from + past, *x = before + states;
@@ -340,20 +340,20 @@ static void push(const void *self, const double *from, const double *s, size_t c
 
 static size_t push_scratch(const void *self)
 {
-    const ant_mamba2 *m = &((const mamba2_run *)self)->m;
+    const ant_mamba2 *m = &((const mamba2_runner *)self)->m;
     return m->D + m->proj + m->conv + 2 * m->inner + m->D + m->L;
 }
 
 /* Every weight once, and H: what is added to it, and what is read out of it. */
 static double step_work(const void *self)
 {
-    const mamba2_run *r = self;
+    const mamba2_runner *r = self;
     return (double)(r->total + 2 * r->m.inner * ANT_MAMBA2_STATE);
 }
 
 static void engine_map(const void *self, ant_engine_map *map)
 {
-    const mamba2_run *r = self;
+    const mamba2_runner *r = self;
     const ant_mamba2 *m = &r->m;
     const double *p = r->parameters;
     *map = (ant_engine_map){.form = ANT_FORM_MAMBA2,
@@ -384,7 +384,7 @@ static void engine_map(const void *self, ant_engine_map *map)
 }
 
 static const ant_runner_ops runner = {
-    .self_bytes = sizeof(mamba2_run),
+    .self_bytes = sizeof(mamba2_runner),
     .state_dim = state_dim,
     .latent_dim = state_dim,
     .carve = carve,

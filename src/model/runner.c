@@ -57,22 +57,23 @@ void ant_runner_free(ant_runner *runner)
     free(runner);
 }
 
-antler_status ant_runner_engine(const ant_runner *runner, antler_device wish, bool worth, ant_engine_map *map,
-                                const ant_engine **engine)
+antler_status ant_runner_engine(const ant_runner *runner, antler_device device, bool large_enough,
+                                ant_engine_map *map, const ant_engine **engine)
 {
     *engine = NULL;
     if (runner->ops->map == NULL)
         return ANTLER_OK;
     runner->ops->map(runner->self, map);
-    return ant_engine_choose(wish, worth, engine);
+    return ant_engine_choose(device, large_enough, engine);
 }
 
-antler_status ant_runner_engine_for(const ant_runner *runner, antler_device wish, size_t orbits, double steps,
-                                    ant_engine_map *map, const ant_engine **engine)
+antler_status ant_runner_engine_for(const ant_runner *runner, antler_device device, size_t orbits,
+                                    double steps, ant_engine_map *map, const ant_engine **engine)
 {
-    /* From so many orbits and multiply-adds (some seconds of one core) on, a GPU pays for its start. */
+    /* From this many orbits and multiply-adds on (some seconds of one core), a GPU makes up for its start-up.
+     */
     enum { WIDE = 32 };
-    const double worth = 1e10;
-    return ant_runner_engine(runner, wish, orbits >= WIDE && ant_runner_step_work(runner) * steps > worth,
-                             map, engine);
+    const double least_work = 1e10;
+    return ant_runner_engine(
+        runner, device, orbits >= WIDE && ant_runner_step_work(runner) * steps > least_work, map, engine);
 }

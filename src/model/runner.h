@@ -65,15 +65,15 @@ antler_status ant_runner_create(const antler_model *model, ant_runner **runner);
 void ant_runner_free(ant_runner *runner);
 
 /*
- * The engine for a wish and the model as it takes it; NULL: the CPU, which is also where kinds run that no
- * engine knows.
+ * The engine for `device`, and the model in the form that engines take; NULL: the CPU, which also runs the
+ * kinds that no engine offers.  large_enough: see engine/engine.h.
  */
-antler_status ant_runner_engine(const ant_runner *runner, antler_device wish, bool worth, ant_engine_map *map,
-                                const ant_engine **engine);
+antler_status ant_runner_engine(const ant_runner *runner, antler_device device, bool large_enough,
+                                ant_engine_map *map, const ant_engine **engine);
 
 /* The same for orbits side by side, `steps` steps in all of them together. */
-antler_status ant_runner_engine_for(const ant_runner *runner, antler_device wish, size_t orbits, double steps,
-                                    ant_engine_map *map, const ant_engine **engine);
+antler_status ant_runner_engine_for(const ant_runner *runner, antler_device device, size_t orbits,
+                                    double steps, ant_engine_map *map, const ant_engine **engine);
 
 static inline double ant_runner_step_work(const ant_runner *r)
 {

@@ -221,15 +221,15 @@ static const ant_shplrnn_kernels *kernels_here(void)
 
 static void carve(void *self, const ant_model_dims *d, ant_arena *arena)
 {
-    ant_shplrnn_run *r = self;
-    *r = (ant_shplrnn_run){.M = d->M,
-                           .N = d->N,
-                           .L = d->L,
-                           .K = d->K,
-                           .Mp = ant_lanes_pad(d->M),
-                           .Lp = ant_lanes_pad(d->L),
-                           .clipped = d->clipped,
-                           .kernels = kernels_here()};
+    ant_shplrnn_runner *r = self;
+    *r = (ant_shplrnn_runner){.M = d->M,
+                              .N = d->N,
+                              .L = d->L,
+                              .K = d->K,
+                              .Mp = ant_lanes_pad(d->M),
+                              .Lp = ant_lanes_pad(d->L),
+                              .clipped = d->clipped,
+                              .kernels = kernels_here()};
     r->A = ant_arena_take(arena, r->Mp, sizeof *r->A);
     r->h = ant_arena_take(arena, r->Mp, sizeof *r->h);
     r->Wt = ant_arena_take(arena, r->Lp * r->Mp, sizeof *r->Wt);
@@ -252,7 +252,7 @@ static double *clear(double *values, size_t count)
 }
 
 /* W^T as one (Lp, Mp) matrix, multiplied out when W is kept as two factors. */
-static void pack_W(const antler_model *model, ant_shplrnn_run *r)
+static void pack_W(const antler_model *model, ant_shplrnn_runner *r)
 {
     const ant_model_layout *at = &model->layout;
     const double *p = model->parameters;
@@ -268,7 +268,7 @@ static void pack_W(const antler_model *model, ant_shplrnn_run *r)
     }
 }
 
-static void pack_weights(const antler_model *model, ant_shplrnn_run *r)
+static void pack_weights(const antler_model *model, ant_shplrnn_runner *r)
 {
     const ant_model_layout *at = &model->layout;
     const double *p = model->parameters;
@@ -290,7 +290,7 @@ static void pack_weights(const antler_model *model, ant_shplrnn_run *r)
     pack_W(model, r);
 }
 
-static antler_status invert(ant_shplrnn_run *r)
+static antler_status invert(ant_shplrnn_runner *r)
 {
     const size_t M = r->M, N = r->N, k = M < N ? M : N;
     double *u = r->work, *sigma = u + N * k, *vt = sigma + k; /* u: (N, k) */
@@ -307,12 +307,12 @@ static antler_status pack(void *self, const antler_model *model)
 
 static void begin(const void *self, const double *latent, double *state)
 {
-    const ant_shplrnn_run *r = self;
+    const ant_shplrnn_runner *r = self;
     memcpy(state, latent, r->M * sizeof *state);
 }
 
 /* xhat = B z.  z: (count, M); x: (count, N) */
-static void observe(const ant_shplrnn_run *r, const double *z, size_t count, double *x)
+static void observe(const ant_shplrnn_runner *r, const double *z, size_t count, double *x)
 {
     for (size_t t = 0; t < count; t++) {
         for (size_t n = 0; n < r->N; n++) {
@@ -325,7 +325,7 @@ static void observe(const ant_shplrnn_run *r, const double *z, size_t count, dou
 }
 
 /* z += B+ (x - B z): forcing with strength 1.  x: (N); z: (M) */
-static void force(const ant_shplrnn_run *r, const double *x, double *z)
+static void force(const ant_shplrnn_runner *r, const double *x, double *z)
 {
     observe(r, z, 1, r->error);
     for (size_t n = 0; n < r->N; n++)
@@ -339,7 +339,7 @@ static void force(const ant_shplrnn_run *r, const double *x, double *z)
 /* SPEC 2: z_0 = B+ x_0, then each of the other rows forces with strength 1. */
 static void warm(const void *self, const double *x, const double *s, size_t rows, double *z)
 {
-    const ant_shplrnn_run *r = self;
+    const ant_shplrnn_runner *r = self;
     memset(z, 0, r->M * sizeof *z);
     force(r, x, z);
     for (size_t t = 1; t < rows; t++) {
@@ -352,7 +352,7 @@ static void warm(const void *self, const double *x, const double *s, size_t rows
 static void steps(const void *self, const double *from, const double *s, size_t count, double *states,
                   double *x)
 {
-    const ant_shplrnn_run *r = self;
+    const ant_shplrnn_runner *r = self;
     r->kernels->steps(r, from, s, count, states);
     observe(r, states, count, x);
 }
@@ -361,7 +361,7 @@ static void steps(const void *self, const double *from, const double *s, size_t 
 static void push(const void *self, const double *from, const double *s, size_t count, size_t stride,
                  const double *vectors, double *next, double *scratch)
 {
-    const ant_shplrnn_run *r = self;
+    const ant_shplrnn_runner *r = self;
     (void)s;
     (void)stride;
     r->kernels->push(r, from, count, vectors, next, scratch);
@@ -374,13 +374,13 @@ static size_t push_scratch(const void *self)
 
 static double step_work(const void *self)
 {
-    const ant_shplrnn_run *r = self;
+    const ant_shplrnn_runner *r = self;
     return 2.0 * (double)(r->M * r->L);
 }
 
 static void engine_map(const void *self, ant_engine_map *map)
 {
-    const ant_shplrnn_run *r = self;
+    const ant_shplrnn_runner *r = self;
     *map = (ant_engine_map){.form = ANT_FORM_SHPLRNN,
                             .n = r->M,
                             .M = r->M,
@@ -401,7 +401,7 @@ static void engine_map(const void *self, ant_engine_map *map)
 }
 
 static const ant_runner_ops runner = {
-    .self_bytes = sizeof(ant_shplrnn_run),
+    .self_bytes = sizeof(ant_shplrnn_runner),
     .state_dim = state_dim,
     .latent_dim = state_dim,
     .carve = carve,

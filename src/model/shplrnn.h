@@ -1,5 +1,5 @@
 /*
- * shplrnn.h - the shallow piecewise-linear RNN (SPEC 1, Eq. shplrnn_nonlinear), packed for running.
+ * shplrnn.h - the shallow piecewise-linear RNN (spec 1, Eq. shplrnn_nonlinear), packed for running.
  *
  *     z_t = A o z_{t-1} + W phi(V z_{t-1} + b) + C s_t + h        xhat_t = B z_t        A = tanh(Abar)
  *
@@ -12,21 +12,22 @@
 
 #include "model/runner.h"
 
-typedef struct ant_shplrnn_run ant_shplrnn_run;
+typedef struct ant_shplrnn_runner ant_shplrnn_runner;
 
 /* One table per instruction set (shplrnn_simd.c). */
 typedef struct ant_shplrnn_kernels {
     /* `count` free steps from z0.  s: (count, K) or NULL when K = 0; z: (count, M). */
-    void (*steps)(const ant_shplrnn_run *run, const double *z0, const double *s, size_t count, double *z);
+    void (*steps)(const ant_shplrnn_runner *runner, const double *z0, const double *s, size_t count,
+                  double *z);
     /* next_k = J(z) vector_k.  vectors, next: (count, Mp); scratch: ant_shplrnn_push_scratch(). */
-    void (*push)(const ant_shplrnn_run *run, const double *z, size_t count, const double *vectors,
+    void (*push)(const ant_shplrnn_runner *runner, const double *z, size_t count, const double *vectors,
                  double *next, double *scratch);
 } ant_shplrnn_kernels;
 
 extern const ant_shplrnn_kernels ant_shplrnn_kernels_base, ant_shplrnn_kernels_avx2,
     ant_shplrnn_kernels_avx512;
 
-struct ant_shplrnn_run {
+struct ant_shplrnn_runner {
     size_t M, N, L, K;
     size_t Mp, Lp; /* M and L, padded */
     bool clipped;
@@ -46,9 +47,9 @@ struct ant_shplrnn_run {
 };
 
 /* Slope and weight (Lp each), and the transposed Jacobian (M, Mp). */
-static inline size_t ant_shplrnn_push_scratch(const ant_shplrnn_run *run)
+static inline size_t ant_shplrnn_push_scratch(const ant_shplrnn_runner *runner)
 {
-    return 2 * run->Lp + run->M * run->Mp;
+    return 2 * runner->Lp + runner->M * runner->Mp;
 }
 
 #endif

@@ -6,23 +6,23 @@
 #define PASTE(name, level)  name##_##level
 #define EXPAND(name, level) PASTE(name, level)
 
-/* out = V z for a few blocks of hidden units; several blocks at a time hide the latency of their sums. */
-#define PROJECT(blocks)                                                                                      \
+/* out = V z for a few vectors of hidden units; several at a time hide the latency of their sums. */
+#define PROJECT(vectors)                                                                                     \
     do {                                                                                                     \
-        ant_lanes sum[blocks];                                                                               \
-        for (int i = 0; i < (blocks); i++)                                                                   \
+        ant_lanes sum[vectors];                                                                              \
+        for (int i = 0; i < (vectors); i++)                                                                  \
             sum[i] = (ant_lanes){0.0};                                                                       \
         for (size_t m = 0; m < r->M; m++) {                                                                  \
             const ant_lanes *row = (const ant_lanes *)(r->Vt + m * r->Lp + l);                               \
-            for (int i = 0; i < (blocks); i++)                                                               \
+            for (int i = 0; i < (vectors); i++)                                                              \
                 sum[i] += row[i] * z[m];                                                                     \
         }                                                                                                    \
-        for (int i = 0; i < (blocks); i++)                                                                   \
+        for (int i = 0; i < (vectors); i++)                                                                  \
             ((ant_lanes *)(out + l))[i] = sum[i];                                                            \
     } while (0)
 
 /* z: (M); out: (Lp) */
-static inline void project(const ant_shplrnn_run *r, const double *z, double *restrict out)
+static inline void project(const ant_shplrnn_runner *r, const double *z, double *restrict out)
 {
     size_t l = 0;
     for (; l + 4 * ANT_LANES <= r->Lp; l += 4 * ANT_LANES)
@@ -47,8 +47,8 @@ static inline void activate(double *restrict hidden, const double *restrict b, s
     }
 }
 
-/* next = A z + W hidden + C s + h for one block of latent units, in eight independent sums. */
-static inline void advance(const ant_shplrnn_run *r, size_t m, const double *z, const double *hidden,
+/* next = A z + W hidden + C s + h for one vector of latent units, in eight independent sums. */
+static inline void advance(const ant_shplrnn_runner *r, size_t m, const double *z, const double *hidden,
                            const double *s, double *next)
 {
     enum { SUMS = ANT_LANES_MAX };
@@ -67,9 +67,9 @@ static inline void advance(const ant_shplrnn_run *r, size_t m, const double *z, 
         ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
 }
 
-static void steps(const ant_shplrnn_run *r, const double *z0, const double *s, size_t count, double *out)
+static void steps(const ant_shplrnn_runner *r, const double *z0, const double *s, size_t count, double *out)
 {
-    double *z = r->state[0], *next = r->state[1]; // (Mp): what was added stays 0
+    double *z = r->state[0], *next = r->state[1]; // (Mp): the padding stays 0
     memcpy(z, z0, r->M * sizeof *z);
     for (size_t t = 0; t < count; t++) {
         const double *s_t = r->K > 0 ? s + t * r->K : NULL; // (K)
@@ -85,7 +85,7 @@ static void steps(const ant_shplrnn_run *r, const double *z0, const double *s, s
 }
 
 /* slope = phi'(V z + b), minus phi'(V z) when clipped; phi'(0) = 0.  slope: (Lp) */
-static void differentiate(const ant_shplrnn_run *r, const double *z, double *restrict slope)
+static void differentiate(const ant_shplrnn_runner *r, const double *z, double *restrict slope)
 {
     memset(slope, 0, r->Lp * sizeof *slope);
     for (size_t m = 0; m < r->M; m++) {
@@ -118,8 +118,8 @@ static void combine(const double *weight, const double *rows, size_t count, size
     }
 }
 
-static void push(const ant_shplrnn_run *r, const double *z, size_t count, const double *vectors, double *next,
-                 double *scratch)
+static void push(const ant_shplrnn_runner *r, const double *z, size_t count, const double *vectors,
+                 double *next, double *scratch)
 {
     double *slope = scratch, *weight = slope + r->Lp; /* (Lp) */
     double *Jt = weight + r->Lp;                      /* (M, Mp): row j is column j of the Jacobian */

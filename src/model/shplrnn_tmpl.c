@@ -1,4 +1,4 @@
-/* map_tmpl.c - the step of the shPLRNN and its Jacobian in plain form: to read, and to check others by. */
+/* shplrnn_tmpl.c - the step of the shPLRNN and its Jacobian in plain loops: the reference for all kernels. */
 #include "base/real.h"
 #include "model/decay.h"
 #include "model/model.h"

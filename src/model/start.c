@@ -29,10 +29,10 @@ antler_status ant_units_create(const antler_model *model, const antler_series *s
                                ant_units *units)
 {
     const size_t N = model->layout.dims.N;
-    double *block = malloc(4 * N * sizeof *block);
-    if (block == NULL)
-        return ant_fail_memory(4 * N * sizeof *block, "the scaling");
-    double *gain = block, *shift = gain + N, *mean = shift + N, *scale = mean + N;
+    double *numbers = malloc(4 * N * sizeof *numbers);
+    if (numbers == NULL)
+        return ant_fail_memory(4 * N * sizeof *numbers, "the scaling");
+    double *gain = numbers, *shift = gain + N, *mean = shift + N, *scale = mean + N;
     const bool scaled = antler_series_scaling(series, mean, scale);
     const bool known = !as_is && model->mean != NULL && model->scale != NULL;
     for (size_t n = 0; n < N; n++) {
@@ -75,14 +75,14 @@ static bool state_is_observed(const antler_model *model)
     return ant_model_kind_of(d->kind)->forced && d->M <= d->N;
 }
 
-size_t ant_model_warmup(const antler_model *model, size_t requested, size_t room)
+size_t ant_model_warmup(const antler_model *model, size_t requested, size_t most)
 {
     if (requested != ANTLER_WARMUP_AUTO)
         return requested;
     size_t rows = 0;
     if (!ant_model_setting_count(model, "warmup", &rows) || rows == 0)
         rows = state_is_observed(model) ? 0 : unknown_warmup;
-    return rows < room ? rows : room;
+    return rows < most ? rows : most;
 }
 
 double ant_divergence_limit(const double *x, size_t count)

@@ -9,7 +9,7 @@
 
 /* The affine map from a series' values to the model's units: model = value * gain + shift. */
 typedef struct ant_units {
-    double *gain, *shift; /* (N), owned: one block */
+    double *gain, *shift; /* (N), owned: one allocation */
 } ant_units;
 
 /* `as_is`: the values are in the model's units already.  The series must have the model's N. */
@@ -25,8 +25,8 @@ antler_status ant_units_read(const ant_units *units, const antler_series *series
 antler_status ant_model_check_series(const antler_model *model, const antler_series *series,
                                      const char *what);
 
-/* Rows of warm-up for a request; ANTLER_WARMUP_AUTO never asks for more than `room`. */
-size_t ant_model_warmup(const antler_model *model, size_t requested, size_t room);
+/* Rows of warm-up for a request; ANTLER_WARMUP_AUTO takes at most `most`. */
+size_t ant_model_warmup(const antler_model *model, size_t requested, size_t most);
 
 /* A start that has been carried out. */
 typedef struct ant_started {

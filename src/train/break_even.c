@@ -12,7 +12,7 @@ static double work_of_step(const antler_settings *s)
     return 6.0 * M * L;
 }
 
-double ant_worth_work(const antler_settings *s)
+double ant_break_even_work(const antler_settings *s)
 {
     return work_of_step(s) * (double)s->sequence_length * (double)s->batch_size * (double)s->runs;
 }
@@ -22,17 +22,17 @@ static double break_even(const antler_settings *s)
     return ANT_GPU_BREAK_EVEN * (double)ant_threads_resolve((int)s->threads);
 }
 
-bool ant_worth_gpu(const antler_settings *s)
+bool ant_break_even_reached(const antler_settings *s)
 {
     return s->solver != ANTLER_SOLVER_REFERENCE && s->adjoint == ANTLER_ADJOINT_FULL &&
-           ant_worth_work(s) >= break_even(s);
+           ant_break_even_work(s) >= break_even(s);
 }
 
-void ant_worth_remark(const antler_settings *s, bool gpu, char *text, size_t bytes)
+void ant_break_even_remark(const antler_settings *s, bool gpu, char *text, size_t bytes)
 {
-    const char *const missing = !gpu && ant_worth_gpu(s) ? ", but none can be used" : "";
+    const char *const missing = !gpu && ant_break_even_reached(s) ? ", but none can be used" : "";
     text[0] = '\0';
     if (s->device == ANTLER_DEVICE_AUTO)
         snprintf(text, bytes, " (device auto: %.2g multiply-adds an update, a GPU pays from %.2g%s)",
-                 ant_worth_work(s), break_even(s), missing);
+                 ant_break_even_work(s), break_even(s), missing);
 }

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-enum { CHUNK = 512 }; /* rows at a time */
+enum { TILE = 512 }; /* rows at a time */
 
 antler_status ANT_FN(ant_dataset_pack)(ant_dataset *dataset, const antler_series *series, size_t trajectory,
                                        size_t row, const double *shift, const double *divisor)
@@ -12,13 +12,13 @@ antler_status ANT_FN(ant_dataset_pack)(ant_dataset *dataset, const antler_series
     const size_t N = dataset->N, K = dataset->K, length = antler_series_length(series, trajectory);
     real *x = (real *)dataset->x + row * N;
     real *s = K == 0 ? NULL : (real *)dataset->s + row * K;
-    double *values = malloc(CHUNK * (N + K) * sizeof *values);
+    double *values = malloc(TILE * (N + K) * sizeof *values);
     if (values == NULL)
-        return ant_fail_memory(CHUNK * (N + K) * sizeof *values, "the training data");
-    double *inputs = K == 0 ? NULL : values + CHUNK * N;
+        return ant_fail_memory(TILE * (N + K) * sizeof *values, "the training data");
+    double *inputs = K == 0 ? NULL : values + TILE * N;
     antler_status status = ANTLER_OK;
-    for (size_t first = 0; first < length && status == ANTLER_OK; first += CHUNK) {
-        const size_t count = length - first < CHUNK ? length - first : CHUNK;
+    for (size_t first = 0; first < length && status == ANTLER_OK; first += TILE) {
+        const size_t count = length - first < TILE ? length - first : TILE;
         status = antler_series_read_f64(series, trajectory, first, count, values, inputs);
         for (size_t i = 0; i < count * N && status == ANTLER_OK; i++)
             x[first * N + i] = (real)((values[i] - shift[i % N]) / divisor[i % N]);

@@ -182,7 +182,7 @@ antler_status ant_folder_save(ant_folder *folder, const antler_trainer *trainer,
     return save_model(folder, trainer, run);
 }
 
-antler_status ant_folder_lost(ant_folder *folder, const antler_trainer *trainer, const ant_run *run)
+antler_status ant_folder_diverged(ant_folder *folder, const antler_trainer *trainer, const ant_run *run)
 {
     char file[ANT_PATH_MAX];
     ant_output output;

@@ -51,7 +51,7 @@ antler_status ant_folder_row(ant_folder *folder, const antler_train_row *row);
 antler_status ant_folder_save(ant_folder *folder, const antler_trainer *trainer, const ant_run *run);
 
 /* model.npz and diverged.txt, without a checkpoint. */
-antler_status ant_folder_lost(ant_folder *folder, const antler_trainer *trainer, const ant_run *run);
+antler_status ant_folder_diverged(ant_folder *folder, const antler_trainer *trainer, const ant_run *run);
 
 /* checkpoint.c: write <folder>/checkpoints/update-<number>.npz and remove all but the last two. */
 antler_status ant_checkpoint_write(const char *folder, const antler_trainer *trainer, const ant_run *run);

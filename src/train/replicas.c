@@ -30,7 +30,7 @@ typedef struct crew {
 
 antler_status ant_replicas_engine(const antler_settings *s, const ant_engine **engine)
 {
-    return ant_engine_choose(s->device, ant_worth_gpu(s), engine);
+    return ant_engine_choose(s->device, ant_break_even_reached(s), engine);
 }
 
 ant_engine_learning ant_replicas_describe(const antler_settings *settings, const ant_model_layout *layout)
@@ -402,8 +402,8 @@ static antler_status begin(crew *c)
         run->begun = true;
         ANT_TRY(c->ops->put(c->learner, i, run->update, run->state.parameters, run->state.m, run->state.v));
     }
-    ANT_TRY(ant_run_found(c->context)); /* an engine that cannot begin has left no trace */
-    ant_worth_remark(c->context->settings, true, remark, sizeof remark);
+    ANT_TRY(ant_run_prepare(c->context)); /* an engine that cannot begin has left no trace */
+    ant_break_even_remark(c->context->settings, true, remark, sizeof remark);
     snprintf(text, sizeof text, "%s; %s%s", c->ops->choice(c->learner), c->device, remark);
     for (size_t i = 0; i < c->count; i++) {
         ANT_TRY(ant_run_open(c->run[i], c->context));

@@ -164,7 +164,7 @@ antler_status ant_run_conclude(ant_run *run, const ant_run_context *context, ant
     case ANTLER_DIVERGED:
         snprintf(run->message, sizeof run->message, "%s", antler_message());
         if (hooks != NULL)
-            ANT_TRY(hooks->lost(hooks->cookie, run));
+            ANT_TRY(hooks->diverged(hooks->cookie, run));
         return ant_fail(status, "%s", run->message);
     default:
         return status;
@@ -180,7 +180,7 @@ static antler_status train(ant_run *run, const ant_run_context *context, void *l
         ANT_TRY(ops->initialise(learner));
     run->begun = true;
     char text[512], remark[128];
-    ant_worth_remark(context->settings, false, remark, sizeof remark);
+    ant_break_even_remark(context->settings, false, remark, sizeof remark);
     snprintf(text, sizeof text, "%s%s", ops->choice(learner), remark);
     ant_run_announce(run, context, text);
     const antler_status status = advance(run, context, learner);
@@ -214,9 +214,9 @@ antler_status ant_run_open(ant_run *run, const ant_run_context *context)
     return hooks == NULL ? ANTLER_OK : hooks->open(hooks->cookie, run);
 }
 
-antler_status ant_run_found(const ant_run_context *context)
+antler_status ant_run_prepare(const ant_run_context *context)
 {
-    return context->hooks == NULL ? ANTLER_OK : context->hooks->found(context->hooks->cookie);
+    return context->hooks == NULL ? ANTLER_OK : context->hooks->prepare(context->hooks->cookie);
 }
 
 void ant_run_close(ant_run *run, const ant_run_context *context, antler_status status)

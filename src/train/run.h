@@ -38,12 +38,12 @@ typedef struct ant_run_hooks {
     /* Before all others; may bring the run forward.  Changes nothing of a run that `found` is to make; such a
        one is opened again after it. */
     antler_status (*open)(void *cookie, ant_run *run);
-    antler_status (*found)(void *cookie);      /* the training can begin: make, once, what new runs need */
+    antler_status (*prepare)(void *cookie);    /* the training can begin: make, once, what new runs need */
     void (*close)(void *cookie, ant_run *run); /* after all others */
     antler_status (*row)(void *cookie, const ant_run *run, const antler_train_row *row);
     antler_status (*save)(void *cookie, const ant_run *run); /* a checkpoint: state is up to date */
-    antler_status (*lost)(void *cookie,
-                          const ant_run *run); /* diverged: state has the last good parameters */
+    antler_status (*diverged)(void *cookie,
+                              const ant_run *run); /* diverged: state has the last good parameters */
     const char *(*folder)(void *cookie, const ant_run *run);
 } ant_run_hooks;
 
@@ -73,7 +73,7 @@ void ant_run_train(ant_run *run, const ant_run_context *context);
  * and save when they are due; conclude with the state up to date; close.
  */
 antler_status ant_run_open(ant_run *run, const ant_run_context *context);
-antler_status ant_run_found(const ant_run_context *context);
+antler_status ant_run_prepare(const ant_run_context *context);
 void ant_run_announce(const ant_run *run, const ant_run_context *context, const char *choice);
 
 bool ant_run_row_due(const ant_run *run, const antler_settings *settings);

@@ -1,4 +1,4 @@
-/* train.c - training on disk: new runs, and runs that go on. */
+/* train.c - training on disk: new runs, and runs that resume. */
 #include "train/folder.h"
 #include "train/settings.h"
 
@@ -9,34 +9,34 @@
 #include <string.h>
 
 /* The runs of one call and their folders. */
-typedef struct session {
+typedef struct job {
     antler_trainer *trainer;
     char base[ANT_PATH_MAX];
-    size_t only; /* the run that was asked for; 0: all */
+    size_t only; /* the requested run; 0: all */
     size_t first, last;
-    bool resume, overwrite; /* what becomes of runs that exist; neither: they are refused */
-    bool founded;           /* all runs have folders */
+    bool resume, overwrite; /* what happens to runs that exist; neither: an error */
+    bool prepared;          /* all runs have folders */
     ant_folder *folders;    /* (runs of the trainer) */
-} session;
+} job;
 
 static ant_folder *folder_of(void *cookie, const ant_run *run)
 {
-    return &((session *)cookie)->folders[run->number - 1];
+    return &((job *)cookie)->folders[run->number - 1];
 }
 
 static antler_status on_open(void *cookie, ant_run *run)
 {
-    const session *s = cookie;
+    const job *s = cookie;
     char path[ANT_PATH_MAX];
     ANT_TRY(ant_folder_name(s->base, run->number, path));
-    const bool later = !s->founded && !(s->resume && ant_folder_is_run(path));
+    const bool later = !s->prepared && !(s->resume && ant_folder_is_run(path));
     if (later || folder_of(cookie, run)->lock >= 0)
         return ANTLER_OK;
     return ant_folder_open(folder_of(cookie, run), path, s->trainer, run);
 }
 
 /* Refuse runs that exist and folders that cannot be made, before anything is changed or a GPU is started. */
-static antler_status check_folders(const session *s)
+static antler_status check_folders(const job *s)
 {
     for (size_t i = s->first; i <= s->last; i++) {
         char path[ANT_PATH_MAX];
@@ -51,17 +51,17 @@ static antler_status check_folders(const session *s)
 }
 
 /* Make the folders of those runs that have none yet, or of all. */
-static antler_status on_found(void *cookie)
+static antler_status on_prepare(void *cookie)
 {
-    session *s = cookie;
-    ANT_TRY(check_folders(s)); /* somebody may have been faster */
+    job *s = cookie;
+    ANT_TRY(check_folders(s)); /* another process may have made them meanwhile */
     for (size_t i = s->first; i <= s->last; i++) {
         char path[ANT_PATH_MAX];
         ANT_TRY(ant_folder_name(s->base, i, path));
         if (!s->resume || !ant_folder_is_run(path))
             ANT_TRY(ant_folder_begin(path, &s->trainer->settings));
     }
-    s->founded = true;
+    s->prepared = true;
     return ANTLER_OK;
 }
 
@@ -77,12 +77,12 @@ static antler_status on_row(void *cookie, const ant_run *run, const antler_train
 
 static antler_status on_save(void *cookie, const ant_run *run)
 {
-    return ant_folder_save(folder_of(cookie, run), ((session *)cookie)->trainer, run);
+    return ant_folder_save(folder_of(cookie, run), ((job *)cookie)->trainer, run);
 }
 
-static antler_status on_lost(void *cookie, const ant_run *run)
+static antler_status on_diverged(void *cookie, const ant_run *run)
 {
-    return ant_folder_lost(folder_of(cookie, run), ((session *)cookie)->trainer, run);
+    return ant_folder_diverged(folder_of(cookie, run), ((job *)cookie)->trainer, run);
 }
 
 static const char *on_folder(void *cookie, const ant_run *run)
@@ -91,7 +91,7 @@ static const char *on_folder(void *cookie, const ant_run *run)
 }
 
 /* Load and check everything that can be wrong before anything is written. */
-static antler_status prepare(session *s, const antler_settings *settings, const antler_series *given)
+static antler_status load_and_check(job *s, const antler_settings *settings, const antler_series *given)
 {
     antler_series *loaded = NULL;
     ANT_TRY(antler_settings_check(settings, NULL));
@@ -109,15 +109,15 @@ static antler_status prepare(session *s, const antler_settings *settings, const 
     return ANTLER_OK;
 }
 
-static antler_status work(session *s, const antler_train_events *events, antler_train_result *result)
+static antler_status work(job *s, const antler_train_events *events, antler_train_result *result)
 {
     const ant_run_hooks hooks = {.cookie = s,
                                  .open = on_open,
-                                 .found = on_found,
+                                 .prepare = on_prepare,
                                  .close = on_close,
                                  .row = on_row,
                                  .save = on_save,
-                                 .lost = on_lost,
+                                 .diverged = on_diverged,
                                  .folder = on_folder};
     antler_train_result counts = {.run = s->only};
     snprintf(counts.folder, sizeof counts.folder, "%.1399s", s->base);
@@ -127,7 +127,7 @@ static antler_status work(session *s, const antler_train_events *events, antler_
     return status;
 }
 
-static void finish(session *s)
+static void finish(job *s)
 {
     free(s->folders);
     antler_trainer_free(s->trainer);
@@ -137,16 +137,16 @@ antler_status antler_train_series(const antler_settings *settings, const antler_
                                   bool overwrite, const antler_train_events *events,
                                   antler_train_result *result)
 {
-    session s = {.only = settings->runs == 1 ? 1 : run,
-                 .first = run == 0 ? 1 : run,
-                 .last = run == 0 ? settings->runs : run,
-                 .overwrite = overwrite};
+    job s = {.only = settings->runs == 1 ? 1 : run,
+             .first = run == 0 ? 1 : run,
+             .last = run == 0 ? settings->runs : run,
+             .overwrite = overwrite};
     ANT_CHECK(run <= settings->runs, ANTLER_ERROR_ARGUMENT,
               "there is no run %zu; the settings have runs: %zu", run, settings->runs);
     const int length =
         snprintf(s.base, sizeof s.base, "%s/%s/%s", settings->results, settings->experiment, settings->name);
     ANT_CHECK(length > 0 && length < 1400, ANTLER_ERROR_ARGUMENT, "results: the path is too long");
-    antler_status status = prepare(&s, settings, series);
+    antler_status status = load_and_check(&s, settings, series);
     if (status == ANTLER_OK)
         status = check_folders(&s);
     if (status == ANTLER_OK)
@@ -234,7 +234,7 @@ antler_status antler_train_resume_series(const char *folder, const antler_settin
                                          const antler_series *series, const antler_train_events *events,
                                          antler_train_result *result)
 {
-    session s = {.first = 1, .resume = true};
+    job s = {.first = 1, .resume = true};
     size_t run = 0;
     char config[ANT_PATH_MAX + 16];
     antler_settings own;
@@ -244,11 +244,11 @@ antler_status antler_train_resume_series(const char *folder, const antler_settin
     ANT_CHECK(run <= own.runs, ANTLER_ERROR_ARGUMENT, "%s: there is no run %zu; the settings have runs: %zu",
               config, run, own.runs);
     if (settings != NULL)
-        own.device = settings->device; /* a run may go on elsewhere */
+        own.device = settings->device; /* a run may resume on another device */
     s.only = own.runs == 1 ? 1 : run;
     s.first = run == 0 ? 1 : run;
     s.last = run == 0 ? own.runs : run;
-    antler_status status = prepare(&s, &own, series);
+    antler_status status = load_and_check(&s, &own, series);
     if (status == ANTLER_OK)
         status = work(&s, events, result);
     finish(&s);

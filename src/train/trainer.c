@@ -199,11 +199,11 @@ antler_status ant_trainer_train(antler_trainer *trainer, size_t first, size_t la
     const bool done =
         trainer->engine != NULL && ant_replicas_train(trainer->engine, trainer->runs + first - 1,
                                                       last - first + 1, &p.context, report_end);
-    const antler_status founded = done ? ANTLER_OK : ant_run_found(&p.context);
-    if (!done && founded == ANTLER_OK)
+    const antler_status prepared = done ? ANTLER_OK : ant_run_prepare(&p.context);
+    if (!done && prepared == ANTLER_OK)
         work_on_threads(&p, last - first + 1 < at_once ? last - first + 1 : at_once);
     pthread_mutex_destroy(&p.reporting);
-    return founded == ANTLER_OK ? conclude(trainer, first, last, result) : founded;
+    return prepared == ANTLER_OK ? conclude(trainer, first, last, result) : prepared;
 }
 
 antler_status antler_trainer_run(antler_trainer *trainer, const antler_train_events *events,

@@ -31,7 +31,7 @@ static void check_kernel(const antler_model *model, const ant_shplrnn_kernels *k
     fill_random(z0, d->M + STEPS * d->K, seed);
     ant_runner *runner = NULL;
     CHECK_OK(ant_runner_create(model, &runner));
-    ((ant_shplrnn_run *)runner->self)->kernels = kernels;
+    ((ant_shplrnn_runner *)runner->self)->kernels = kernels;
     ant_runner_steps(runner, z0, s, STEPS, got, x);
     for (size_t t = 0; t < STEPS; t++) {
         ant_shplrnn_step_f64(&model->layout, model->parameters, t == 0 ? z0 : got + (t - 1) * d->M,

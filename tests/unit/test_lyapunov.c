@@ -252,7 +252,7 @@ static void test_every_instruction_set(void **state)
     for (size_t i = 0; i < count; i++) {
         ant_tangent tangent;
         CHECK_OK(ant_tangent_create(runner, 11, &tangent));
-        ((ant_shplrnn_run *)runner->self)->kernels = maps[i];
+        ((ant_shplrnn_runner *)runner->self)->kernels = maps[i];
         for (int step = 0; step < 3; step++) {
             ant_tangent_push(&tangent, z, NULL);
             kernels[i]->orthonormalise(&tangent, logs[i]);
