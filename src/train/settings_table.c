@@ -116,8 +116,10 @@ static const ant_setting table[] = {
     CHOICE("solver", adjoint, adjoints, "full",
            "Adjoint of quasi-deer; diagonal is the published form, whose gradient is not exact."),
     CHOICE("solver", start, starts, "pinv", "First guess of Newton's method."),
-    REAL("solver", tolerance, "0", 0.0, false, 1.0, false,
-         "Newton stops when no state changes more; 0: 1e-5 in float, 1e-10 in double."),
+    REAL(
+        "solver", tolerance, "0", 0.0, false, 1.0, false,
+        "Newton stops when no state changes by more; 0: 1e-4 in float, 1e-10 in double. Shooting merges at a "
+        "hundredth of it; on a GPU at the value itself, and 0 is 1e-6 or 1e-12 there."),
     COUNT("solver", max_iterations, "100", 1, 1e6, false, "Limit of Newton iterations."),
     BOOL("solver", fallback, "true", "Solve again step by step what did not converge."),
     COUNT("solver", check_interval, "0", 0, UPDATE_MAX, false,
