@@ -1,14 +1,14 @@
 /*
- * engine.h - work that another machine than the CPU can take over, as a coarse table.
+ * engine.h - an engine: a device that takes over whole work (a million sums, many orbits, a training), as a
+ * table.
  *
- * Rooms describe a whole piece of work (a million sums, many orbits) and ask for an engine; NULL means: do it
- * yourself, on the CPU, which is the reference for every engine.  Only src/engine/cuda knows what is behind
- * it.
+ * Callers describe the work in one struct and choose an engine; NULL means: compute on the CPU, which is the
+ * reference for every engine.  Only src/engine/cuda knows the device.
  */
 #ifndef ANT_ENGINE_ENGINE_H
 #define ANT_ENGINE_ENGINE_H
 
-#include "base/status.h"
+#include "engine/learner.h"
 
 /* Reports of a call that is one part of a longer work: fractions run from `begin` to `begin + span`. */
 typedef struct ant_engine_report {
@@ -31,7 +31,7 @@ typedef struct ant_engine_kernel_sums {
 } ant_engine_kernel_sums;
 
 /*
- * A shPLRNN in double (SPEC 1), W multiplied out, whose hidden units may see the inputs, too: phi(V z + E s +
+ * A shPLRNN in double (spec 1), W multiplied out, whose hidden units may see the inputs, too: phi(V z + E s +
  * b).  Rows of Vt and Et are `l_stride` apart, those of Wt and Ct `m_stride`.
  */
 typedef struct ant_engine_shplrnn {
@@ -104,89 +104,6 @@ typedef struct ant_engine_tangents {
     size_t bad_step; /* the first step that diverged, counted from 1; 0: none */
 } ant_engine_tangents;
 
-/*
- * Training shPLRNNs: `replicas` runs side by side, each with its own parameters, windows and fate, on data
- * that they share.  A run does the same alone and among others.
- */
-typedef struct ant_engine_learning {
-    size_t M, N, L, K, rank; /* SPEC 1 */
-    size_t total;            /* parameters of one run */
-    bool clipped;
-    const antler_settings
-        *settings; /* valid as long as the learner; `runs` of them fixes the division of work */
-    size_t replicas;
-    const uint32_t *runs; /* (replicas): the names of their random streams */
-    double limit;         /* a parameter beyond this has exploded */
-    /* The data as in train/dataset.h, in the precision of the settings; x = NULL: windows come by
-     * set_windows. */
-    size_t rows, trajectories;
-    const void *x, *s;
-    const size_t *row;
-    const uint64_t *start;
-} ant_engine_learning;
-
-/* Sums since they were last zero, and the last update's learning rate and norm.  Doubles, as on the device.
- */
-typedef struct ant_engine_tally {
-    double updates, loss, mar, readout, singular, iterations, fallbacks, lr, gradient_norm, unused;
-} ant_engine_tally;
-
-typedef enum ant_engine_fate {
-    ANT_FATE_RUNNING,
-    ANT_FATE_LOSS, /* what was not finite: the loss, its gradient, a regulariser, the norm ... */
-    ANT_FATE_GRADIENT,
-    ANT_FATE_MAR,
-    ANT_FATE_READOUT,
-    ANT_FATE_SINGULAR,
-    ANT_FATE_NORM,
-    ANT_FATE_PARAMETER, /* ... or a parameter that exploded */
-} ant_engine_fate;
-
-/* How far a run came.  One that is lost keeps its last good parameters and stands still. */
-typedef struct ant_engine_outcome {
-    size_t update; /* done */
-    ant_engine_fate fate;
-    size_t parameter; /* that exploded */
-} ant_engine_outcome;
-
-typedef struct ant_engine_solved {
-    double loss;
-    int iterations;
-    double last_jump; /* at the borders of stretches, or the last change of Newton's method */
-    bool converged;
-    size_t fallbacks; /* sequences that did not converge */
-    double seconds;   /* on the device: weights, solve and gradient */
-} ant_engine_solved;
-
-typedef struct ant_engine_learner_ops {
-    antler_status (*create)(const ant_engine_learning *work, void **learner);
-    void (*free)(void *learner);                /* accepts NULL */
-    const char *(*solver)(const void *learner); /* its name, and in one sentence why it was taken */
-    const char *(*choice)(const void *learner);
-    size_t (*bytes)(const void *learner); /* on the device */
-
-    /* A run's state after `update` updates, in double.  Each: (total). */
-    antler_status (*put)(void *learner, size_t replica, size_t update, const double *parameters,
-                         const double *m, const double *v);
-    antler_status (*get)(void *learner, size_t replica, double *parameters, double *m, double *v);
-
-    /* `updates` updates of every run that is neither lost nor done.  tallies: (replicas), in and out;
-       outcomes: (replicas). */
-    antler_status (*run)(void *learner, size_t updates, ant_engine_tally *tallies,
-                         ant_engine_outcome *outcomes);
-
-    /* The windows of a run's next update, or those that it is given: (batch, T+1, N), (batch, T, K) or NULL.
-     */
-    antler_status (*windows)(void *learner, size_t replica, double *x, double *s);
-    antler_status (*set_windows)(void *learner, size_t replica, const double *x, const double *s);
-
-    /* Loss and gradient of run 0 on its windows, without a step. */
-    antler_status (*solve)(void *learner, ant_engine_solved *solved);
-
-    /* Of the last solve or update of a run.  states: (batch, T, M); gradient of the loss: (total). */
-    antler_status (*inspect)(void *learner, size_t replica, double *states, double *gradient);
-} ant_engine_learner_ops;
-
 typedef struct ant_engine {
     const char *name; /* "cuda" */
 
@@ -200,7 +117,7 @@ typedef struct ant_engine {
     antler_status (*orbits)(const ant_engine_orbits *work);
     antler_status (*tangents)(ant_engine_tangents *work);
 
-    const ant_engine_learner_ops *learner;
+    const ant_learner_ops *learner; /* training */
 } ant_engine;
 
 /*

@@ -3,7 +3,7 @@
  *
  *     run, update          uint64
  *     m, v (total)         float64, moments of the optimiser in the order of the parameters
- *     tally                float64, the sums of run.h
+ *     tally (10)           float64, the sums of its log and its checks
  *     fingerprint          uint64, of the packed training data
  */
 #include "model/file.h"
@@ -16,6 +16,25 @@
 #include <unistd.h>
 
 enum { KEPT = 2 };
+
+/* The array `tally`: sums since the last row of the log, the checks since then, and sums since the start. */
+enum { TALLY = 10 };
+
+static void list_tally(ant_run *run, double *tally[TALLY])
+{
+    ant_tally *t = &run->tally;
+    double *const list[TALLY] = {&t->updates,
+                                 &t->loss,
+                                 &t->mar,
+                                 &t->readout,
+                                 &t->singular,
+                                 &t->iterations,
+                                 &run->states_agree,
+                                 &run->gradient_agrees,
+                                 &t->fallbacks,
+                                 &t->seconds};
+    memcpy(tally, list, sizeof list);
+}
 
 /* The update in "update-0000000100.npz"; 0 for any other name. */
 static unsigned long long update_of(const char *name)
@@ -54,12 +73,17 @@ static void file_name(const char *folder, unsigned long long update, char path[A
 static antler_status add_state(ant_archive *archive, const antler_trainer *trainer, const ant_run *run)
 {
     const uint64_t number = run->number, update = run->update;
-    const size_t total = trainer->layout.total, tally = ANT_TALLY_COUNT;
+    const size_t total = trainer->layout.total, count = TALLY;
+    ant_run copy = *run;
+    double *tally[TALLY], values[TALLY];
+    list_tally(&copy, tally);
+    for (size_t i = 0; i < TALLY; i++)
+        values[i] = *tally[i];
     ANT_TRY(ant_archive_add(archive, "run", ANT_U64, 0, NULL, &number));
     ANT_TRY(ant_archive_add(archive, "update", ANT_U64, 0, NULL, &update));
     ANT_TRY(ant_archive_add(archive, "m", ANT_F64, 1, &total, run->state.m));
     ANT_TRY(ant_archive_add(archive, "v", ANT_F64, 1, &total, run->state.v));
-    ANT_TRY(ant_archive_add(archive, "tally", ANT_F64, 1, &tally, &run->tally));
+    ANT_TRY(ant_archive_add(archive, "tally", ANT_F64, 1, &count, values));
     return ant_archive_add(archive, "fingerprint", ANT_U64, 0, NULL, &trainer->dataset->fingerprint);
 }
 
@@ -96,6 +120,8 @@ static antler_status read_state(ant_npz *npz, const antler_trainer *trainer, ant
     const size_t total = trainer->layout.total;
     uint64_t number = 0, update = 0, fingerprint = 0;
     antler_model *model = NULL;
+    double *tally[TALLY], values[TALLY];
+    list_tally(run, tally);
     ANT_TRY(ant_archive_read_raw(npz, "run", ANT_U64, 1, &number));
     ANT_TRY(ant_archive_read_raw(npz, "update", ANT_U64, 1, &update));
     ANT_TRY(ant_archive_read_raw(npz, "fingerprint", ANT_U64, 1, &fingerprint));
@@ -106,7 +132,9 @@ static antler_status read_state(ant_npz *npz, const antler_trainer *trainer, ant
               trainer->settings.data);
     ANT_TRY(ant_archive_read_raw(npz, "m", ANT_F64, total, run->state.m));
     ANT_TRY(ant_archive_read_raw(npz, "v", ANT_F64, total, run->state.v));
-    ANT_TRY(ant_archive_read_raw(npz, "tally", ANT_F64, ANT_TALLY_COUNT, &run->tally));
+    ANT_TRY(ant_archive_read_raw(npz, "tally", ANT_F64, TALLY, values));
+    for (size_t i = 0; i < TALLY; i++)
+        *tally[i] = values[i];
     ANT_TRY(ant_model_read(npz, &model));
     const bool fits = model->layout.total == total;
     if (fits)

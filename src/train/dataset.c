@@ -1,3 +1,4 @@
+/* dataset.c - packing the training data, its fingerprint, and the numbering of windows. */
 #include "train/dataset.h"
 
 #include "base/random.h"
@@ -5,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Mean and sd of the values as they are, and the scaling that leads from packed values to user units. */
+/* Mean and sd of the values as they are, and the scaling from packed values to user units. */
 static antler_status choose_scaling(const antler_series *series, bool standardise, ant_dataset *d,
                                     double *shift, double *divisor)
 {
@@ -131,24 +132,29 @@ void ant_dataset_free(ant_dataset *dataset)
     free(dataset);
 }
 
-size_t ant_dataset_window(const ant_dataset *dataset, uint64_t number)
+ant_windows ant_dataset_windows(const ant_dataset *dataset)
 {
-    size_t low = 0, high = dataset->count; /* start[low] <= number < start[high] */
+    return (ant_windows){.count = dataset->count, .row = dataset->row, .start = dataset->start};
+}
+
+size_t ant_windows_row(const ant_windows *w, uint64_t number)
+{
+    size_t low = 0, high = w->count; /* start[low] <= number < start[high] */
     while (high - low > 1) {
         const size_t middle = low + (high - low) / 2;
-        if (dataset->start[middle] <= number)
+        if (w->start[middle] <= number)
             low = middle;
         else
             high = middle;
     }
-    return dataset->row[low] + (size_t)(number - dataset->start[low]);
+    return w->row[low] + (size_t)(number - w->start[low]);
 }
 
-void ant_dataset_draw(const ant_dataset *dataset, uint64_t seed, uint32_t run, uint32_t update, size_t batch,
+void ant_windows_draw(const ant_windows *w, uint64_t seed, uint32_t run, uint32_t update, size_t batch,
                       size_t *rows)
 {
     ant_stream stream = ant_stream_open(seed, run, update, ANT_PURPOSE_WINDOWS);
-    const uint64_t starts = dataset->start[dataset->count];
+    const uint64_t starts = w->start[w->count];
     for (size_t i = 0; i < batch; i++)
-        rows[i] = ant_dataset_window(dataset, ant_stream_below(&stream, starts));
+        rows[i] = ant_windows_row(w, ant_stream_below(&stream, starts));
 }

@@ -19,7 +19,7 @@ typedef struct ant_dataset {
     size_t rows;          /* packed */
     void *x;              /* (rows, N), float or double */
     void *s;              /* (rows, K); NULL when K = 0 */
-    bool scaled;          /* mean and scale lead back to user units */
+    bool scaled;          /* user units = packed value * scale + mean */
     double *mean, *scale; /* (N) */
     double dt;
     char **names;         /* (N + K) */
@@ -34,11 +34,20 @@ antler_status ant_dataset_create(const antler_series *series, size_t steps, bool
                                  antler_precision precision, ant_dataset **dataset);
 void ant_dataset_free(ant_dataset *dataset);
 
-/* Where window `number`, 0 .. start[count]-1, begins: a packed row. */
-size_t ant_dataset_window(const ant_dataset *dataset, uint64_t number);
+/* The numbering of windows: fields of a dataset, which owns the arrays. */
+typedef struct ant_windows {
+    size_t count;
+    const size_t *row;
+    const uint64_t *start;
+} ant_windows;
+
+ant_windows ant_dataset_windows(const ant_dataset *dataset);
+
+/* First packed row of window `number`, 0 .. start[count]-1. */
+size_t ant_windows_row(const ant_windows *windows, uint64_t number);
 
 /* Draw the first rows of the windows of one update.  rows: (batch). */
-void ant_dataset_draw(const ant_dataset *dataset, uint64_t seed, uint32_t run, uint32_t update, size_t batch,
+void ant_windows_draw(const ant_windows *windows, uint64_t seed, uint32_t run, uint32_t update, size_t batch,
                       size_t *rows);
 
 /* Read one trajectory into the pack, scaled.  Defined in dataset_tmpl.c. */

@@ -1,5 +1,9 @@
-/* learner_tmpl.c - windows, gradient, regularisers, clipping, step: one update of SPEC 6. */
-#include "train/learner.h"
+/*
+ * learner_tmpl.c - the learner of the CPU (engine/learner.h): one run in one precision.  An update draws
+ * windows, solves them, adds regularisers, clips the gradient and makes a step of the optimiser (spec 6).
+ */
+#include "train/dataset.h"
+#include "train/learning.h"
 #include "train/problem.h"
 
 #include "base/arena.h"
@@ -15,16 +19,20 @@
 typedef ANT_FN(ant_solve_plan) solve_plan;
 
 typedef struct learner {
-    ant_learner_config config;
+    ant_engine_learning work;
+    ant_model_layout layout;
     ant_regulariser regulariser;
     solve_plan *plan;
+    size_t update;           /* done */
+    ant_divergence diverged; /* and nothing is computed any more */
+    size_t parameter;        /* index of the one beyond the limit */
     ant_arena arena;
-    real *parameters, *good, *gradient; /* (total) */
-    double *m, *v;                      /* (total) */
+    real *parameters, *good, *gradient; /* (total); good: the last whose loss and gradient were finite */
+    double *m, *v;                      /* (total): moments of the optimiser */
     size_t *rows;                       /* (batch): first rows of the windows */
     const real **x, **s;                /* (batch) */
     real *noisy;                        /* (batch, T+1, N); NULL without noise */
-    double *work;                       /* of the regularisers */
+    double *scratch;                    /* of the regularisers */
 } learner;
 
 _Static_assert((int)ANTLER_SOLVER_SHOOTING == (int)ANT_SOLVER_SHOOTING &&
@@ -38,8 +46,8 @@ _Static_assert((int)ANTLER_ADJOINT_DIAGONAL == (int)ANT_ADJOINT_DIAGONAL, "adjoi
 
 static void carve(learner *l, ant_arena *arena)
 {
-    const antler_settings *s = l->config.settings;
-    const size_t total = l->config.layout->total, batch = s->batch_size;
+    const antler_settings *s = l->work.settings;
+    const size_t total = l->work.total, batch = s->batch_size;
     l->parameters = ant_arena_take(arena, total, sizeof *l->parameters);
     l->good = ant_arena_take(arena, total, sizeof *l->good);
     l->gradient = ant_arena_take(arena, total, sizeof *l->gradient);
@@ -48,10 +56,9 @@ static void carve(learner *l, ant_arena *arena)
     l->rows = ant_arena_take(arena, batch, sizeof *l->rows);
     l->x = ant_arena_take(arena, batch, sizeof *l->x);
     l->s = ant_arena_take(arena, batch, sizeof *l->s);
-    l->work = ant_arena_take(arena, ant_regulariser_work(&l->config.layout->dims), sizeof *l->work);
+    l->scratch = ant_arena_take(arena, ant_regulariser_work(&l->layout.dims), sizeof *l->scratch);
     if (s->noise > 0.0)
-        l->noisy =
-            ant_arena_take(arena, batch * (s->sequence_length + 1) * l->config.dataset->N, sizeof *l->noisy);
+        l->noisy = ant_arena_take(arena, batch * (s->sequence_length + 1) * l->work.N, sizeof *l->noisy);
 }
 
 static void release(void *opaque)
@@ -64,56 +71,49 @@ static void release(void *opaque)
     free(l);
 }
 
-static antler_status create(const ant_learner_config *config, void **opaque)
+/* Memory, and a plan for the windows. */
+static antler_status build(learner *l)
 {
-    const antler_settings *s = config->settings;
+    const antler_settings *s = l->work.settings;
+    const ant_model_dims dims = ant_settings_dims(s, l->work.N, l->work.K);
+    const ant_solve_options options = ant_settings_solver(s, l->work.threads);
+    ant_arena counting;
+    ANT_TRY(ant_model_layout_make(&dims, &l->layout));
+    ANT_TRY(ant_regulariser_check(&l->regulariser, &dims));
+    ant_arena_count(&counting);
+    carve(l, &counting);
+    ANT_TRY(ant_arena_create(&l->arena, counting.used));
+    carve(l, &l->arena);
+    return ANT_FN(ant_solve_plan_create)(&dims, s->sequence_length, s->batch_size, &options, &l->plan);
+}
+
+static antler_status create(const ant_engine_learning *work, void **opaque)
+{
+    const antler_settings *s = work->settings;
     learner *l = calloc(1, sizeof *l);
     if (l == NULL)
         return ant_fail_memory(sizeof *l, "a run");
-    l->config = *config;
+    l->work = *work;
     l->regulariser = (ant_regulariser){.mar = s->MAR_lambda,
                                        .readout = s->readout_lambda,
                                        .singular = s->singular_lambda,
                                        .units = s->regularised_units,
                                        .p = (int)s->MAR_p,
                                        .initial_scale = s->MAR_initial_scale};
-    const ant_solve_options options = ant_settings_solver(s, config->threads);
-    ant_arena counting;
-    ant_arena_count(&counting);
-    carve(l, &counting);
-    antler_status status = ant_regulariser_check(&l->regulariser, &config->layout->dims);
+    const antler_status status = build(l);
     if (status == ANTLER_OK)
-        status = ant_arena_create(&l->arena, counting.used);
-    if (status == ANTLER_OK)
-        status = ANT_FN(ant_solve_plan_create)(&config->layout->dims, s->sequence_length, s->batch_size,
-                                               &options, &l->plan);
-    if (status != ANTLER_OK) {
+        *opaque = l;
+    else
         release(l);
-        return status;
-    }
-    carve(l, &l->arena);
-    *opaque = l;
-    return ANTLER_OK;
-}
-
-static antler_status initialise(void *opaque)
-{
-    learner *l = opaque;
-    const size_t total = l->config.layout->total;
-    const antler_settings *s = l->config.settings;
-    memset(l->m, 0, total * sizeof *l->m);
-    memset(l->v, 0, total * sizeof *l->v);
-    ANT_TRY(ANT_FN(ant_model_initialise)(l->config.layout, s->kappa, s->seed, l->config.run, l->parameters));
-    memcpy(l->good, l->parameters, total * sizeof *l->good);
-    return ANTLER_OK;
+    return status;
 }
 
 /* Copy the windows and add noise that is drawn anew for every update. */
 static void add_noise(learner *l, uint32_t update)
 {
-    const antler_settings *s = l->config.settings;
-    const size_t values = (s->sequence_length + 1) * l->config.dataset->N;
-    ant_stream stream = ant_stream_open(s->seed, l->config.run, update, ANT_PURPOSE_TRAINING_NOISE);
+    const antler_settings *s = l->work.settings;
+    const size_t values = (s->sequence_length + 1) * l->work.N;
+    ant_stream stream = ant_stream_open(s->seed, l->work.runs[0], update, ANT_PURPOSE_TRAINING_NOISE);
     for (size_t i = 0; i < s->batch_size; i++) {
         real *to = l->noisy + i * values;
         for (size_t j = 0; j < values; j += 2) {
@@ -129,32 +129,23 @@ static void add_noise(learner *l, uint32_t update)
 
 static void draw_windows(learner *l, uint32_t update)
 {
-    const antler_settings *s = l->config.settings;
-    const ant_dataset *d = l->config.dataset;
-    ant_dataset_draw(d, s->seed, l->config.run, update, s->batch_size, l->rows);
+    const ant_engine_learning *w = &l->work;
+    const antler_settings *s = w->settings;
+    const ant_windows windows = {.count = w->trajectories, .row = w->row, .start = w->start};
+    ant_windows_draw(&windows, s->seed, w->runs[0], update, s->batch_size, l->rows);
     for (size_t i = 0; i < s->batch_size; i++) {
-        l->x[i] = (const real *)d->x + l->rows[i] * d->N;
-        /* The input of row t acts on the step that leads to row t: s_1 lies beside x_1. */
-        l->s[i] = d->K == 0 ? NULL : (const real *)d->s + (l->rows[i] + 1) * d->K;
+        l->x[i] = (const real *)w->x + l->rows[i] * w->N;
+        /* The input of row t acts on the step to row t: s_1 lies beside x_1. */
+        l->s[i] = w->K == 0 ? NULL : (const real *)w->s + (l->rows[i] + 1) * w->K;
     }
     if (s->noise > 0.0)
         add_noise(l, update);
 }
 
-static bool forced(const learner *l)
+static antler_status find_gradient(learner *l, uint32_t update, ant_tally *tally, ant_outcome *outcome)
 {
-    return ant_model_kind_of(l->config.layout->dims.kind)->forced;
-}
-
-static antler_status diverged(const learner *l, uint32_t update, const char *term)
-{
-    return ant_learner_diverged(l->config.layout, update, term);
-}
-
-static antler_status find_gradient(learner *l, uint32_t update, ant_update *result)
-{
-    const antler_settings *s = l->config.settings;
-    const real *const *inputs = l->config.dataset->K == 0 ? NULL : l->s;
+    const antler_settings *s = l->work.settings;
+    const real *const *inputs = l->work.K == 0 ? NULL : l->s;
     ant_solve_report report;
     ant_solve_agreement agreement = {.states = NAN, .gradient = NAN};
     const bool check = s->check_interval > 0 && update % s->check_interval == 0;
@@ -165,89 +156,116 @@ static antler_status find_gradient(learner *l, uint32_t update, ant_update *resu
                                                                   s->gtf_alpha, l->gradient, &report);
     if (status < 0)
         return status;
-    result->loss = report.loss;
-    result->iterations = report.iterations;
+    l->diverged = !isfinite(report.loss)        ? ANT_DIVERGED_LOSS
+                  : status == ANTLER_NON_FINITE ? ANT_DIVERGED_GRADIENT
+                                                : ANT_DIVERGED_NOT;
+    tally->loss += report.loss;
+    tally->iterations += (double)report.iterations;
     /* Without fallback the gradient of an unfinished solve is used as it is, and counted. */
-    result->fallbacks = report.fallbacks + (status == ANTLER_NOT_CONVERGED ? 1 : 0);
-    result->states_agree = agreement.states;
-    result->gradient_agrees = agreement.gradient;
-    if (!isfinite(report.loss))
-        return diverged(l, update, "the loss is not finite");
-    if (status == ANTLER_NON_FINITE)
-        return diverged(l, update, "the gradient of the loss is not finite");
+    tally->fallbacks += (double)(report.fallbacks + (status == ANTLER_NOT_CONVERGED ? 1 : 0));
+    /* fmax ignores NaN. */
+    outcome->states_agree = fmax(outcome->states_agree, agreement.states);
+    outcome->gradient_agrees = fmax(outcome->gradient_agrees, agreement.gradient);
     return ANTLER_OK;
 }
 
-static antler_status add_regularisers(learner *l, uint32_t update, ant_update *result)
+static antler_status add_regularisers(learner *l, ant_tally *tally)
 {
     ant_regulariser_terms terms;
-    const antler_status status = ANT_FN(ant_regulariser_add)(l->config.layout, &l->regulariser, l->parameters,
-                                                             l->gradient, l->work, &terms);
+    const antler_status status = ANT_FN(ant_regulariser_add)(&l->layout, &l->regulariser, l->parameters,
+                                                             l->gradient, l->scratch, &terms);
     if (status < 0)
         return status;
-    result->mar = terms.mar;
-    result->readout = terms.readout;
-    result->singular = terms.singular;
-    if (status == ANTLER_OK && isfinite(terms.mar) && isfinite(terms.readout) && isfinite(terms.singular))
-        return ANTLER_OK;
-    return diverged(l, update,
-                    !isfinite(terms.mar)       ? "the MAR term is not finite"
-                    : !isfinite(terms.readout) ? "the readout term is not finite"
-                                               : "the singular value term is not finite");
+    tally->mar += terms.mar;
+    tally->readout += terms.readout;
+    tally->singular += terms.singular;
+    if (status != ANTLER_OK || !isfinite(terms.mar) || !isfinite(terms.readout) || !isfinite(terms.singular))
+        l->diverged = !isfinite(terms.mar)       ? ANT_DIVERGED_MAR
+                      : !isfinite(terms.readout) ? ANT_DIVERGED_READOUT
+                                                 : ANT_DIVERGED_SINGULAR;
+    return ANTLER_OK;
 }
 
-static antler_status check_parameters(const learner *l, uint32_t update)
+static void make_step(learner *l, uint32_t update, ant_tally *tally)
 {
-    for (size_t i = 0; i < l->config.layout->total; i++) {
-        if (!(fabs((double)l->parameters[i]) <= ANT_PARAMETER_LIMIT))
-            return ant_learner_exploded(l->config.layout, update, i);
+    const antler_settings *s = l->work.settings;
+    const size_t total = l->work.total;
+    tally->lr = ant_learning_rate(s, update);
+    tally->gradient_norm = ANT_FN(ant_gradient_norm)(total, l->gradient);
+    if (!isfinite(tally->gradient_norm)) {
+        l->diverged = ANT_DIVERGED_NORM;
+        return;
+    }
+    memcpy(l->good, l->parameters, total * sizeof *l->good);
+    const ant_step step = ant_step_make(s, update, tally->gradient_norm);
+    ANT_FN(ant_step_apply)(&step, total, l->gradient, l->m, l->v, l->parameters);
+    for (size_t i = 0; i < total && l->diverged == ANT_DIVERGED_NOT; i++) {
+        if (!(fabs((double)l->parameters[i]) <= l->work.limit)) {
+            l->diverged = ANT_DIVERGED_PARAMETER;
+            l->parameter = i;
+        }
+    }
+}
+
+/* One update; one that diverges leaves the tally as it was. */
+static antler_status make_update(learner *l, ant_tally *tally, ant_outcome *outcome)
+{
+    const uint32_t number = (uint32_t)(l->update + 1);
+    ant_tally next = *tally;
+    draw_windows(l, number);
+    ANT_TRY(find_gradient(l, number, &next, outcome));
+    if (l->diverged == ANT_DIVERGED_NOT)
+        ANT_TRY(add_regularisers(l, &next));
+    if (l->diverged == ANT_DIVERGED_NOT)
+        make_step(l, number, &next);
+    if (l->diverged != ANT_DIVERGED_NOT)
+        return ANTLER_OK;
+    next.updates += 1.0;
+    l->update++;
+    *tally = next;
+    return ANTLER_OK;
+}
+
+static antler_status run(void *opaque, size_t updates, ant_tally *tally, ant_outcome *outcome)
+{
+    learner *l = opaque;
+    *outcome = (ant_outcome){.states_agree = NAN, .gradient_agrees = NAN};
+    for (size_t i = 0; i < updates; i++) {
+        if (l->diverged == ANT_DIVERGED_NOT && l->update < l->work.settings->updates)
+            ANT_TRY(make_update(l, tally, outcome));
+    }
+    outcome->update = l->update;
+    outcome->diverged = l->diverged;
+    outcome->parameter = l->parameter;
+    return ANTLER_OK;
+}
+
+static antler_status get(void *opaque, size_t replica, double *parameters, double *m, double *v)
+{
+    const learner *l = opaque;
+    const real *from = l->diverged == ANT_DIVERGED_NOT ? l->parameters : l->good;
+    (void)replica;
+    for (size_t i = 0; i < l->work.total; i++) {
+        parameters[i] = (double)from[i];
+        m[i] = l->m[i];
+        v[i] = l->v[i];
     }
     return ANTLER_OK;
 }
 
-static antler_status update(void *opaque, uint32_t number, ant_update *result)
+static antler_status put(void *opaque, size_t replica, size_t update, const double *parameters,
+                         const double *m, const double *v)
 {
     learner *l = opaque;
-    const antler_settings *s = l->config.settings;
-    const size_t total = l->config.layout->total;
-    *result = (ant_update){.alpha = forced(l) ? s->gtf_alpha : NAN, .lr = ant_learning_rate(s, number)};
-    draw_windows(l, number);
-    ANT_TRY(find_gradient(l, number, result));
-    ANT_TRY(add_regularisers(l, number, result));
-    result->gradient_norm = ANT_FN(ant_gradient_norm)(total, l->gradient);
-    if (!isfinite(result->gradient_norm))
-        return diverged(l, number, "the norm of the gradient is not finite");
-    memcpy(l->good, l->parameters, total * sizeof *l->good);
-    const ant_step step = ant_step_make(s, number, result->gradient_norm);
-    ANT_FN(ant_step_apply)(&step, total, l->gradient, l->m, l->v, l->parameters);
-    return check_parameters(l, number);
-}
-
-static void get(const void *opaque, const ant_learner_state *state)
-{
-    const learner *l = opaque;
-    for (size_t i = 0; i < l->config.layout->total; i++) {
-        state->parameters[i] = (double)l->parameters[i];
-        state->m[i] = l->m[i];
-        state->v[i] = l->v[i];
+    (void)replica;
+    l->update = update;
+    l->diverged = ANT_DIVERGED_NOT;
+    for (size_t i = 0; i < l->work.total; i++) {
+        l->parameters[i] = l->good[i] = (real)parameters[i];
+        l->m[i] = m[i];
+        l->v[i] = v[i];
     }
-}
-
-static void put(void *opaque, const ant_learner_state *state)
-{
-    learner *l = opaque;
-    for (size_t i = 0; i < l->config.layout->total; i++) {
-        l->parameters[i] = l->good[i] = (real)state->parameters[i];
-        l->m[i] = state->m[i];
-        l->v[i] = state->v[i];
-    }
-}
-
-static void good(const void *opaque, double *parameters)
-{
-    const learner *l = opaque;
-    for (size_t i = 0; i < l->config.layout->total; i++)
-        parameters[i] = (double)l->good[i];
+    return ANTLER_OK;
 }
 
 static const char *solver(const void *opaque)
@@ -263,11 +281,9 @@ static const char *choice(const void *opaque)
 const ant_learner_ops ANT_FN(ant_learner_ops) = {
     .create = create,
     .free = release,
-    .initialise = initialise,
-    .update = update,
-    .get = get,
-    .put = put,
-    .good = good,
     .solver = solver,
     .choice = choice,
+    .put = put,
+    .get = get,
+    .run = run,
 };

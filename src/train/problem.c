@@ -2,7 +2,7 @@
 #include "train/problem.h"
 #include "base/machine.h"
 #include "model/kind.h"
-#include "train/replicas.h"
+#include "train/learning.h"
 
 #include <stdlib.h>
 
@@ -59,7 +59,7 @@ antler_status antler_problem_create(const antler_settings *settings, size_t dim,
     ANT_TRY(antler_settings_check(s, NULL));
     ANT_TRY(ant_model_layout_make(&dims, &config.layout));
     config.settings.runs = 1;
-    ANT_TRY(ant_replicas_engine(&config.settings, &config.engine));
+    ANT_TRY(ant_learning_engine(&config.settings, &config.engine));
     antler_problem *p = calloc(1, sizeof *p);
     if (p == NULL)
         return ant_fail_memory(sizeof *p, "a problem");

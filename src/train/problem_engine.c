@@ -1,14 +1,14 @@
 /* problem_engine.c - a problem that is solved on an engine, as one replica of a learner. */
 #include "base/machine.h"
+#include "train/agreement.h"
 #include "train/problem.h"
-#include "train/replicas.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 typedef struct problem {
     ant_problem_config config;
-    const ant_engine_learner_ops *ops;
+    const ant_learner_ops *ops;
     void *learner;
     double *parameters, *nothing; /* (total): nothing is zero */
     double *x, *s;                /* (batch, T+1, N), (batch, T, K) */
@@ -59,7 +59,7 @@ static antler_status create(const ant_problem_config *config, void **opaque)
     p->config = *config;
     p->ops = config->engine->learner;
     p->config.settings.runs = 1;
-    ant_engine_learning work = ant_replicas_describe(&p->config.settings, &p->config.layout);
+    ant_engine_learning work = ant_learning_describe(&p->config.settings, &p->config.layout);
     work.replicas = 1;
     work.runs = &name;
     antler_status status = take_memory(p);
@@ -137,31 +137,29 @@ static antler_status look(problem *p)
 static antler_status solve(void *opaque, ant_solve_report *report, ant_solve_agreement *agreement)
 {
     problem *p = opaque;
-    ant_engine_solved found;
+    antler_solve_report found;
     ANT_TRY(p->fault);
     p->fresh = false;
     ANT_TRY(p->ops->solve(p->learner, &found));
     p->seconds = found.seconds;
     *report = (ant_solve_report){.loss = found.loss,
-                                 .outcome = found.converged             ? ANTLER_OK
-                                            : isfinite(found.last_jump) ? ANTLER_NOT_CONVERGED
-                                                                        : ANTLER_NON_FINITE,
+                                 .outcome = found.outcome,
                                  .iterations = found.iterations,
-                                 .last_change = found.last_jump,
+                                 .last_change = found.last_change,
                                  .fallbacks = p->config.settings.fallback ? found.fallbacks : 0,
                                  .kernels = "cuda"};
     ANT_CHECK(
         isfinite(found.loss), ANTLER_NON_FINITE,
         "the loss or its gradient is not finite: use a larger alpha, a smaller learning rate or the clipped "
         "model");
-    ANT_CHECK(found.converged || p->config.settings.fallback, report->outcome,
+    ANT_CHECK(found.outcome == ANTLER_OK || p->config.settings.fallback, report->outcome,
               "%s did not converge within %d iterations; the last change was %g", p->ops->solver(p->learner),
               report->iterations, report->last_change);
     if (agreement == NULL)
         return ANTLER_OK;
     ANT_TRY(look(p));
-    return ant_replicas_compare(&p->config.settings, &p->config.layout, p->parameters, p->x, p->s, p->states,
-                                p->gradient, agreement);
+    return ant_agreement_compare(&p->config.settings, &p->config.layout, p->parameters, p->x, p->s, p->states,
+                                 p->gradient, agreement);
 }
 
 static void states(const void *opaque, size_t sequence, double *z)
@@ -241,8 +239,8 @@ static antler_status time_with(const problem *p, timing *t, size_t updates, doub
 {
     static const uint32_t name = 1;
     const size_t T = p->config.T, batch = p->config.batch;
-    ant_engine_tally tally = {0};
-    ant_engine_outcome outcome;
+    ant_tally tally = {0};
+    ant_outcome outcome;
     for (size_t i = 0; i < batch; i++) {
         t->row[i] = i * (T + 1);
         t->start[i + 1] = i + 1;
@@ -251,7 +249,7 @@ static antler_status time_with(const problem *p, timing *t, size_t updates, doub
     t->settings.start_lr = t->settings.end_lr = 1e-30;
     t->settings.schedule = ANTLER_SCHEDULE_CONSTANT;
     t->settings.updates = 3 * updates + 1;
-    ant_engine_learning work = ant_replicas_describe(&t->settings, &p->config.layout);
+    ant_engine_learning work = ant_learning_describe(&t->settings, &p->config.layout);
     work.replicas = 1;
     work.runs = &name;
     work.rows = batch * (T + 1);
@@ -266,7 +264,8 @@ static antler_status time_with(const problem *p, timing *t, size_t updates, doub
     const double begun = ant_seconds();
     ANT_TRY(p->ops->run(t->learner, updates, &tally, &outcome));
     *result = (ant_seconds() - begun) / (double)updates;
-    ANT_CHECK(outcome.fate == ANT_FATE_RUNNING, ANTLER_NON_FINITE, "the loss or its gradient is not finite");
+    ANT_CHECK(outcome.diverged == ANT_DIVERGED_NOT, ANTLER_NON_FINITE,
+              "the loss or its gradient is not finite");
     return ANTLER_OK;
 }
 

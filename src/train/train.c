@@ -54,6 +54,8 @@ static antler_status check_folders(const job *s)
 static antler_status on_prepare(void *cookie)
 {
     job *s = cookie;
+    if (s->prepared)
+        return ANTLER_OK;
     ANT_TRY(check_folders(s)); /* another process may have made them meanwhile */
     for (size_t i = s->first; i <= s->last; i++) {
         char path[ANT_PATH_MAX];

@@ -34,7 +34,7 @@ antler_status antler_trainer_create(const antler_settings *settings, const antle
         ant_settings_dims(settings, antler_series_dim(series), antler_series_input_dim(series));
     antler_status status = ant_model_layout_make(&dims, &t->layout);
     if (status == ANTLER_OK)
-        status = ant_replicas_engine(settings, &t->engine);
+        status = ant_learning_engine(settings, &t->engine);
     if (status == ANTLER_OK)
         status = ant_dataset_create(series, settings->sequence_length, settings->standardise,
                                     settings->precision, &t->dataset);
@@ -126,8 +126,7 @@ static void *work(void *argument)
             snprintf(run->message, sizeof run->message, "stopped before it began");
             continue;
         }
-        ant_run_train(run, &p->context);
-        report_end(p, run);
+        (void)ant_loop_train(ant_learning_cpu(p->trainer->settings.precision), NULL, run, 1, &p->context);
     }
     return NULL;
 }
@@ -192,13 +191,14 @@ antler_status ant_trainer_train(antler_trainer *trainer, size_t first, size_t la
                                   .reporter = &p,
                                   .begin = report_begin,
                                   .report = report_row,
+                                  .end = report_end,
                                   .stop = ask_stop};
     atomic_init(&p.next, first);
     atomic_init(&p.stopping, false);
     ANT_CHECK(pthread_mutex_init(&p.reporting, NULL) == 0, ANTLER_ERROR_MEMORY, "a lock could not be made");
     const bool done =
-        trainer->engine != NULL && ant_replicas_train(trainer->engine, trainer->runs + first - 1,
-                                                      last - first + 1, &p.context, report_end);
+        trainer->engine != NULL && ant_loop_train(trainer->engine->learner, trainer->engine->device(),
+                                                  trainer->runs + first - 1, last - first + 1, &p.context);
     const antler_status prepared = done ? ANTLER_OK : ant_run_prepare(&p.context);
     if (!done && prepared == ANTLER_OK)
         work_on_threads(&p, last - first + 1 < at_once ? last - first + 1 : at_once);

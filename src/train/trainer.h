@@ -3,7 +3,7 @@
 #define ANT_TRAIN_TRAINER_H
 
 #include "model/handle.h"
-#include "train/replicas.h"
+#include "train/loop.h"
 
 struct antler_trainer {
     antler_settings settings; /* threads resolved */

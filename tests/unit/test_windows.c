@@ -31,6 +31,7 @@ static void every_window_lies_in_one_trajectory(void **state)
     for (size_t steps = 1; steps < 199; steps += steps < 15 ? 1 : 37) {
         ant_dataset *d = NULL;
         CHECK_OK(ant_dataset_create(series, steps, false, ANTLER_PRECISION_DOUBLE, &d));
+        const ant_windows windows = ant_dataset_windows(d);
         const double *x = d->x, *s = d->s;
         uint64_t expected = 0, number = 0;
         for (size_t j = 0; j < TRAJECTORIES; j++) {
@@ -38,7 +39,7 @@ static void every_window_lies_in_one_trajectory(void **state)
                 continue;
             expected += lengths[j] - steps;
             for (size_t first = 0; first + steps < lengths[j]; first++, number++) {
-                const size_t row = ant_dataset_window(d, number);
+                const size_t row = ant_windows_row(&windows, number);
                 for (size_t i = 0; i <= steps; i++) {
                     const double want = 1000.0 * (double)j + (double)(first + i);
                     assert_true(x[(row + i) * N] == want && x[(row + i) * N + 1] == -want);
@@ -62,27 +63,28 @@ static void starts_are_uniform_and_named_by_their_stream(void **state)
     antler_series *series = labelled();
     ant_dataset *d = NULL;
     CHECK_OK(ant_dataset_create(series, 8, false, ANTLER_PRECISION_FLOAT, &d));
+    const ant_windows windows = ant_dataset_windows(d);
     const size_t starts = (size_t)d->start[d->count];
     size_t *counts = calloc(d->rows, sizeof *counts), rows[BATCH], again[BATCH], other[BATCH];
     for (uint32_t update = 1; update <= DRAWS / BATCH; update++) {
-        ant_dataset_draw(d, 7, 1, update, BATCH, rows);
+        ant_windows_draw(&windows, 7, 1, update, BATCH, rows);
         for (size_t i = 0; i < BATCH; i++)
             counts[rows[i]]++;
     }
     double chi_square = 0.0;
     const double mean = (double)DRAWS / (double)starts;
     for (uint64_t number = 0; number < starts; number++) {
-        const double off = (double)counts[ant_dataset_window(d, number)] - mean;
+        const double off = (double)counts[ant_windows_row(&windows, number)] - mean;
         chi_square += off * off / mean;
     }
     /* starts-1 degrees of freedom, five standard deviations */
     assert_true(fabs(chi_square - (double)(starts - 1)) < 5.0 * sqrt(2.0 * (double)(starts - 1)));
     /* The first windows of a smaller batch are those of a larger one; streams differ by seed, run, update. */
-    ant_dataset_draw(d, 7, 1, 5, BATCH, rows);
-    ant_dataset_draw(d, 7, 1, 5, 3, again);
+    ant_windows_draw(&windows, 7, 1, 5, BATCH, rows);
+    ant_windows_draw(&windows, 7, 1, 5, 3, again);
     assert_memory_equal(rows, again, 3 * sizeof *rows);
     for (int which = 0; which < 3; which++) {
-        ant_dataset_draw(d, which == 0 ? 8 : 7, which == 1 ? 2 : 1, which == 2 ? 6 : 5, BATCH, other);
+        ant_windows_draw(&windows, which == 0 ? 8 : 7, which == 1 ? 2 : 1, which == 2 ? 6 : 5, BATCH, other);
         assert_memory_not_equal(rows, other, sizeof rows);
     }
     free(counts);

@@ -28,6 +28,6 @@ antler_status ant_cuda_orbits(const ant_engine_orbits *work);
 antler_status ant_cuda_tangents(ant_engine_tangents *work);
 
 /* learner_cuda.c */
-extern const ant_engine_learner_ops ant_cuda_learner_ops;
+extern const ant_learner_ops ant_cuda_learner_ops;
 
 #endif

@@ -32,7 +32,7 @@ typedef struct learn_problem {
         outcome, tally, runs, x, s, row, start, window_x, window_s;
 } learn_problem;
 
-_Static_assert(sizeof(ant_engine_tally) == 10 * sizeof(double), "TALLY of learn.cuh");
+_Static_assert(sizeof(ant_tally) == 10 * sizeof(double), "TALLY of learn.cuh");
 
 typedef struct learner {
     ant_engine_learning work;
@@ -345,29 +345,31 @@ static antler_status launch_graph(learner *l, int updates)
     return ANTLER_OK;
 }
 
-static antler_status read_outcomes(learner *l, ant_engine_outcome *outcomes)
+static antler_status read_outcomes(learner *l, ant_outcome *outcomes)
 {
     const size_t R = l->work.replicas;
-    int *fates = malloc(R * 2 * sizeof *fates);
+    int *ends = malloc(R * 2 * sizeof *ends);
     unsigned *done = malloc(R * sizeof *done);
     antler_status status =
-        fates == NULL || done == NULL
+        ends == NULL || done == NULL
             ? ant_fail_memory(R * 12, "outcomes")
-            : ant_cuda_download(l->device, fates, l->store.outcomes.address, R * 2 * sizeof *fates);
+            : ant_cuda_download(l->device, ends, l->store.outcomes.address, R * 2 * sizeof *ends);
     if (status == ANTLER_OK)
         status = ant_cuda_download(l->device, done,
                                    l->store.counters.address + (size_t)l->problem.parity * R * sizeof *done,
                                    R * sizeof *done);
     for (size_t i = 0; i < R && status == ANTLER_OK; i++)
-        outcomes[i] = (ant_engine_outcome){
-            .update = done[i], .fate = (ant_engine_fate)fates[2 * i], .parameter = (size_t)fates[2 * i + 1]};
-    free(fates);
+        outcomes[i] = (ant_outcome){.update = done[i],
+                                    .diverged = (ant_divergence)ends[2 * i],
+                                    .parameter = (size_t)ends[2 * i + 1],
+                                    .states_agree = NAN,
+                                    .gradient_agrees = NAN};
+    free(ends);
     free(done);
     return status;
 }
 
-static antler_status run_updates(learner *l, size_t updates, ant_engine_tally *tallies,
-                                 ant_engine_outcome *outcomes)
+static antler_status run_updates(learner *l, size_t updates, ant_tally *tallies, ant_outcome *outcomes)
 {
     const size_t bytes = l->work.replicas * sizeof *tallies;
     l->problem.steps = 1;
@@ -417,7 +419,7 @@ static antler_status record_solve(learner *l)
     return status == ANTLER_OK ? ended : status;
 }
 
-static antler_status solve_once(learner *l, ant_engine_solved *solved)
+static antler_status solve_once(learner *l, antler_solve_report *report)
 {
     double facts[ANT_CUDA_FACTS], milliseconds = 0.0;
     l->problem.steps = 0;
@@ -430,13 +432,16 @@ static antler_status solve_once(learner *l, ant_engine_solved *solved)
     ANT_TRY(ant_cuda_timer_stop(l->device, &milliseconds));
     ANT_TRY(ant_cuda_download(l->device, facts, l->store.facts.address, sizeof facts));
     const bool converged = facts[ANT_CUDA_FACT_CONVERGED] != 0.0;
-    *solved =
-        (ant_engine_solved){.loss = facts[ANT_CUDA_FACT_LOSS],
-                            .iterations = (int)facts[ANT_CUDA_FACT_ITERATIONS],
-                            .last_jump = facts[ANT_CUDA_FACT_LAST_JUMP],
-                            .converged = converged,
-                            .fallbacks = converged ? 0 : (size_t)fmax(1.0, facts[ANT_CUDA_FACT_FALLBACKS]),
-                            .seconds = 1e-3 * milliseconds};
+    const antler_status outcome = converged                                  ? ANTLER_OK
+                                  : isfinite(facts[ANT_CUDA_FACT_LAST_JUMP]) ? ANTLER_NOT_CONVERGED
+                                                                             : ANTLER_NON_FINITE;
+    *report =
+        (antler_solve_report){.loss = facts[ANT_CUDA_FACT_LOSS],
+                              .iterations = (int)facts[ANT_CUDA_FACT_ITERATIONS],
+                              .outcome = outcome,
+                              .last_change = facts[ANT_CUDA_FACT_LAST_JUMP],
+                              .fallbacks = converged ? 0 : (size_t)fmax(1.0, facts[ANT_CUDA_FACT_FALLBACKS]),
+                              .seconds = 1e-3 * milliseconds};
     return ANTLER_OK;
 }
 
@@ -472,8 +477,7 @@ static antler_status get(void *opaque, size_t replica, double *parameters, doubl
     WITH_GPU(get_state(l, replica, parameters, m, v));
 }
 
-static antler_status run(void *opaque, size_t updates, ant_engine_tally *tallies,
-                         ant_engine_outcome *outcomes)
+static antler_status run(void *opaque, size_t updates, ant_tally *tallies, ant_outcome *outcomes)
 {
     WITH_GPU(run_updates(l, updates, tallies, outcomes));
 }
@@ -488,9 +492,9 @@ static antler_status set_windows(void *opaque, size_t replica, const double *x, 
     WITH_GPU(put_windows(l, replica, x, s));
 }
 
-static antler_status solve(void *opaque, ant_engine_solved *solved)
+static antler_status solve(void *opaque, antler_solve_report *report)
 {
-    WITH_GPU(solve_once(l, solved));
+    WITH_GPU(solve_once(l, report));
 }
 
 static antler_status inspect(void *opaque, size_t replica, double *states, double *gradient)
@@ -498,7 +502,8 @@ static antler_status inspect(void *opaque, size_t replica, double *states, doubl
     WITH_GPU(look(l, replica, states, gradient));
 }
 
-const ant_engine_learner_ops ant_cuda_learner_ops = {
+const ant_learner_ops ant_cuda_learner_ops = {
+    .asynchronous = true,
     .create = create,
     .free = release,
     .solver = solver,

@@ -40,7 +40,7 @@ typedef struct ant_cuda_pass {
 
     /* Set by `compile` or `create` of the kind. */
     void *own;                      /* its own struct */
-    const char *solver, *choice;    /* of ant_engine_learner_ops */
+    const char *solver, *choice;    /* of ant_learner_ops */
     const ant_cuda_program *update; /* with the kernels of step.cuh; NULL: the kind's `update` has them */
     ant_cu_pointer weights, sums;   /* of learn_problem (learn.cuh); 0: the kind has none */
     ant_cu_pointer states;          /* (replicas, batch, T+1, row): z_t is at the head of row t */

@@ -32,7 +32,7 @@ antler_status ant_cuda_store_runs(ant_cuda_store *store, const ant_engine_learni
     ANT_TRY(take(store, R * ANT_CUDA_MEETING_WORDS * sizeof(unsigned), "barriers", &store->arrived));
     ANT_TRY(take(store, 2 * R * sizeof(unsigned), "counters", &store->counters));
     ANT_TRY(take(store, 2 * R * sizeof(int), "outcomes", &store->outcomes));
-    ANT_TRY(take(store, R * sizeof(ant_engine_tally), "counters", &store->tallies));
+    ANT_TRY(take(store, R * sizeof(ant_tally), "counters", &store->tallies));
     return upload(store, w->runs, R * sizeof *w->runs, "names of streams", &store->runs);
 }
 

@@ -22,7 +22,7 @@ typedef struct ant_cuda_store {
     ant_cuda_buffer window_x, window_s; /* (replicas, batch, T+1, N), (replicas, batch, T, K) */
     ant_cuda_buffer facts, arrived;     /* ant_cuda_place */
     ant_cuda_buffer counters;           /* (2, replicas) unsigned: updates done, in turn */
-    ant_cuda_buffer outcomes, tallies;  /* (replicas, 2) ints; (replicas) ant_engine_tally */
+    ant_cuda_buffer outcomes, tallies;  /* (replicas, 2) ints; (replicas) ant_tally */
     ant_cuda_buffer runs;               /* (replicas) uint32_t: names of random streams */
     ant_cuda_buffer kept, scratch;      /* doubles of the kernels of step.cuh, as many as they say */
     ant_cuda_buffer x, s, row, start;   /* the training data as in ant_engine_learning; empty: none */

@@ -1,0 +1,353 @@
+/* loop.c - the training loop: updates on a learner, and after them rows, checkpoints, stops and ends. */
+#include "train/loop.h"
+
+#include "base/arena.h"
+#include "base/machine.h"
+#include "train/agreement.h"
+#include "train/break_even.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Seconds of updates in one call of an asynchronous learner, so that a stop takes effect soon. */
+#define CALL_SECONDS 0.25
+
+/* The active runs, and the learner that moves them. */
+typedef struct loop {
+    const ant_run_context *context;
+    const ant_learner_ops *ops;
+    const char *device; /* NULL: the CPU */
+    void *learner;
+    ant_arena arena;
+    size_t count;
+    ant_run **run;         /* (count) */
+    bool *active;          /* (count): has neither ended nor failed */
+    uint32_t *numbers;     /* (count) */
+    ant_tally *tallies;    /* (count) */
+    ant_outcome *outcomes; /* (count) */
+    ant_check *checks;     /* (count) */
+    double update_seconds; /* of the last call */
+} loop;
+
+/* ---- how many updates -------------------------------------------------------------------------------- */
+
+static bool check_is_next(const ant_run *run, const antler_settings *s)
+{
+    return s->check_interval > 0 && (run->update + 1) % s->check_interval == 0;
+}
+
+static size_t until_multiple(size_t update, size_t interval)
+{
+    return interval - update % interval;
+}
+
+/* Updates after which a row, a checkpoint, a check or the end is due for this run. */
+static size_t until_due(const ant_run *run, const antler_settings *s)
+{
+    size_t n = s->updates - run->update;
+    const size_t row = run->update == 0 ? 1 : until_multiple(run->update, s->log_interval);
+    const size_t save = until_multiple(run->update, s->checkpoint_interval);
+    n = row < n ? row : n;
+    n = save < n ? save : n;
+    if (s->check_interval > 0) {
+        const size_t check = check_is_next(run, s) ? 1 : until_multiple(run->update, s->check_interval) - 1;
+        n = check < n ? check : n;
+    }
+    return n;
+}
+
+static size_t plan_updates(const loop *l)
+{
+    if (!l->ops->asynchronous)
+        return 1;
+    size_t n = l->update_seconds > 0.0 ? (size_t)(CALL_SECONDS / l->update_seconds) + 1 : 100;
+    for (size_t i = 0; i < l->count; i++) {
+        const size_t due = l->active[i] ? until_due(l->run[i], l->context->settings) : n;
+        n = due < n ? due : n;
+    }
+    return n;
+}
+
+/* ---- ends -------------------------------------------------------------------------------------------- */
+
+static void end(loop *l, size_t i, antler_status status)
+{
+    l->active[i] = false;
+    ant_run_close(l->run[i], l->context, status);
+    l->context->end(l->context->reporter, l->run[i]);
+}
+
+/* All active runs end with this status and its message. */
+static void end_all(loop *l, antler_status status)
+{
+    char message[512];
+    snprintf(message, sizeof message, "%s", antler_message());
+    for (size_t i = 0; i < l->count; i++) {
+        if (l->active[i])
+            end(l, i, ant_fail(status, "%s", message));
+    }
+}
+
+static antler_status fetch(const loop *l, size_t i)
+{
+    const ant_run *run = l->run[i];
+    return l->ops->get(l->learner, i, run->state.parameters, run->state.m, run->state.v);
+}
+
+/* Run i ends with its last files written. */
+static void conclude(loop *l, size_t i, antler_status status)
+{
+    if (status == ANTLER_OK || status == ANTLER_CANCELLED) {
+        const antler_status fetched = fetch(l, i);
+        status = fetched == ANTLER_OK ? status : fetched;
+    }
+    end(l, i, ant_run_conclude(l->run[i], l->context, status));
+}
+
+/* ---- updates ----------------------------------------------------------------------------------------- */
+
+static void keep_agreement(ant_run *run, double states, double gradient)
+{
+    /* fmax ignores NaN: an update without a check changes nothing. */
+    run->states_agree = fmax(run->states_agree, states);
+    run->gradient_agrees = fmax(run->gradient_agrees, gradient);
+}
+
+static antler_status begin_checks(loop *l)
+{
+    const ant_run_context *c = l->context;
+    for (size_t i = 0; i < l->count; i++) {
+        if (l->ops->inspect != NULL && l->active[i] && check_is_next(l->run[i], c->settings))
+            ANT_TRY(ant_check_begin(&l->checks[i], l->ops, l->learner, i, c->settings, c->layout));
+    }
+    return ANTLER_OK;
+}
+
+static antler_status end_checks(loop *l)
+{
+    const ant_run_context *c = l->context;
+    for (size_t i = 0; i < l->count; i++) {
+        ant_solve_agreement agreement = {.states = NAN, .gradient = NAN};
+        if (l->checks[i].x != NULL && l->outcomes[i].diverged == ANT_DIVERGED_NOT)
+            ANT_TRY(ant_check_end(&l->checks[i], l->ops, l->learner, i, c->settings, c->layout, &agreement));
+        keep_agreement(l->run[i], agreement.states, agreement.gradient);
+    }
+    return ANTLER_OK;
+}
+
+/* `updates` updates of all active runs.  Runs whose next update is to be checked are compared with the
+ * reference. */
+static antler_status make_updates(loop *l, size_t updates, double *seconds)
+{
+    antler_status status = begin_checks(l);
+    for (size_t i = 0; i < l->count; i++)
+        l->tallies[i] = l->run[i]->tally;
+    const double begun = ant_seconds();
+    if (status == ANTLER_OK)
+        status = l->ops->run(l->learner, updates, l->tallies, l->outcomes);
+    *seconds = ant_seconds() - begun;
+    if (status == ANTLER_OK)
+        status = end_checks(l);
+    for (size_t i = 0; i < l->count && l->ops->inspect != NULL; i++)
+        ant_check_free(&l->checks[i]);
+    return status;
+}
+
+/* Take over the outcome of run i and do what is due.  OK: it continues, unless it is at its last update. */
+static antler_status settle(loop *l, size_t i, double seconds)
+{
+    ant_run *run = l->run[i];
+    const antler_settings *s = l->context->settings;
+    const ant_outcome *outcome = &l->outcomes[i];
+    run->update = outcome->update;
+    run->tally = l->tallies[i];
+    run->tally.seconds += seconds;
+    keep_agreement(run, outcome->states_agree, outcome->gradient_agrees);
+    if (outcome->diverged != ANT_DIVERGED_NOT) {
+        ANT_TRY(fetch(l, i));
+        return ant_learning_diverged(l->context->layout, outcome);
+    }
+    if (ant_run_row_due(run, s))
+        ANT_TRY(ant_run_log(run, l->context, l->ops->solver(l->learner)));
+    if (ant_run_save_due(run, s)) {
+        ANT_TRY(fetch(l, i));
+        ANT_TRY(ant_run_save(run, l->context));
+    }
+    return ANTLER_OK;
+}
+
+static bool any_active(const loop *l)
+{
+    for (size_t i = 0; i < l->count; i++) {
+        if (l->active[i])
+            return true;
+    }
+    return false;
+}
+
+/* Between two checkpoints a learner of the CPU needs no allocation here. */
+static void train(loop *l)
+{
+    const antler_settings *s = l->context->settings;
+    while (any_active(l)) {
+        double seconds = 0.0;
+        const size_t updates = plan_updates(l);
+        const antler_status made = make_updates(l, updates, &seconds);
+        if (made != ANTLER_OK) {
+            end_all(l, made);
+            return;
+        }
+        l->update_seconds = seconds / (double)updates;
+        for (size_t i = 0; i < l->count; i++) {
+            if (!l->active[i])
+                continue;
+            const antler_status status = settle(l, i, seconds);
+            if (status != ANTLER_OK || l->run[i]->update == s->updates)
+                conclude(l, i, status);
+        }
+        if (!any_active(l) || !l->context->stop(l->context->reporter))
+            continue;
+        for (size_t i = 0; i < l->count; i++) {
+            if (l->active[i])
+                conclude(l, i, ant_run_cancelled(l->run[i], l->context));
+        }
+    }
+}
+
+/* ---- the beginning ----------------------------------------------------------------------------------- */
+
+/* Initial parameters (spec 4), rounded to the precision of training; moments are 0. */
+static antler_status initialise(const ant_run_context *context, ant_run *run)
+{
+    const antler_settings *s = context->settings;
+    const ant_model_layout *layout = context->layout;
+    const uint32_t number = (uint32_t)run->number;
+    for (size_t i = 0; i < layout->total; i++)
+        run->state.m[i] = run->state.v[i] = 0.0;
+    if (s->precision == ANTLER_PRECISION_DOUBLE)
+        return ant_model_initialise_f64(layout, s->kappa, s->seed, number, run->state.parameters);
+    float *values = calloc(layout->total, sizeof *values);
+    if (values == NULL)
+        return ant_fail_memory(layout->total * sizeof *values, "initial parameters");
+    const antler_status status = ant_model_initialise_f32(layout, s->kappa, s->seed, number, values);
+    for (size_t i = 0; i < layout->total; i++)
+        run->state.parameters[i] = (double)values[i];
+    free(values);
+    return status;
+}
+
+static antler_status create_learner(loop *l)
+{
+    const ant_run_context *c = l->context;
+    const ant_dataset *d = c->dataset;
+    ant_engine_learning work = ant_learning_describe(c->settings, c->layout);
+    work.replicas = l->count;
+    work.runs = l->numbers;
+    work.threads = c->threads;
+    work.rows = d->rows;
+    work.trajectories = d->count;
+    work.x = d->x;
+    work.s = d->s;
+    work.row = d->row;
+    work.start = d->start;
+    return l->ops->create(&work, &l->learner);
+}
+
+/* The learner with the state of every run, then the folders: a device that fails before leaves no files. */
+static antler_status begin(loop *l)
+{
+    char text[512], remark[128];
+    ANT_TRY(create_learner(l));
+    for (size_t i = 0; i < l->count; i++) {
+        ant_run *run = l->run[i];
+        if (!run->begun)
+            ANT_TRY(initialise(l->context, run));
+        run->begun = true;
+        ANT_TRY(l->ops->put(l->learner, i, run->update, run->state.parameters, run->state.m, run->state.v));
+    }
+    ANT_TRY(ant_run_prepare(l->context));
+    const bool engine = l->device != NULL;
+    ant_break_even_remark(l->context->settings, engine, remark, sizeof remark);
+    snprintf(text, sizeof text, "%s%s%s%s", l->ops->choice(l->learner), engine ? "; " : "",
+             engine ? l->device : "", remark);
+    for (size_t i = 0; i < l->count; i++) {
+        ANT_TRY(ant_run_open(l->run[i], l->context));
+        ant_run_begin(l->run[i], l->context, text);
+    }
+    return ANTLER_OK;
+}
+
+/* Open the runs and keep those that have updates left; a finished run only writes its files again. */
+static void open_runs(loop *l, ant_run *runs, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        ant_run *run = &runs[i];
+        antler_status status = ant_run_open(run, l->context);
+        const bool done = run->begun && run->update == l->context->settings->updates;
+        if (status == ANTLER_OK && done)
+            status = ant_run_save(run, l->context);
+        if (status != ANTLER_OK || done) {
+            ant_run_close(run, l->context, status);
+            l->context->end(l->context->reporter, run);
+            continue;
+        }
+        l->run[l->count] = run;
+        l->numbers[l->count] = (uint32_t)run->number;
+        l->active[l->count++] = true;
+    }
+}
+
+static void fail_runs(const loop *l, ant_run *runs, size_t count, antler_status status)
+{
+    for (size_t i = 0; i < count; i++) {
+        runs[i].status = status;
+        snprintf(runs[i].message, sizeof runs[i].message, "%s", antler_message());
+        l->context->end(l->context->reporter, &runs[i]);
+    }
+}
+
+static void carve(loop *l, size_t count, ant_arena *arena)
+{
+    l->run = ant_arena_take(arena, count, sizeof *l->run);
+    l->active = ant_arena_take(arena, count, sizeof *l->active);
+    l->numbers = ant_arena_take(arena, count, sizeof *l->numbers);
+    l->tallies = ant_arena_take(arena, count, sizeof *l->tallies);
+    l->outcomes = ant_arena_take(arena, count, sizeof *l->outcomes);
+    l->checks = ant_arena_take(arena, count, sizeof *l->checks);
+}
+
+static antler_status take_memory(loop *l, size_t count)
+{
+    ant_arena counting;
+    ant_arena_count(&counting);
+    carve(l, count, &counting);
+    ANT_TRY(ant_arena_create(&l->arena, counting.used));
+    carve(l, count, &l->arena);
+    memset(l->checks, 0, count * sizeof *l->checks);
+    return ANTLER_OK;
+}
+
+bool ant_loop_train(const ant_learner_ops *ops, const char *device, ant_run *runs, size_t count,
+                    const ant_run_context *context)
+{
+    loop l = {.context = context, .ops = ops, .device = device};
+    const antler_status memory = take_memory(&l, count);
+    if (memory != ANTLER_OK) {
+        fail_runs(&l, runs, count, memory);
+        return true;
+    }
+    open_runs(&l, runs, count);
+    const antler_status status = l.count == 0 ? ANTLER_OK : begin(&l);
+    const bool to_cpu = status == ANTLER_ERROR_DEVICE && context->settings->device == ANTLER_DEVICE_AUTO;
+    if (status == ANTLER_OK)
+        train(&l);
+    else if (!to_cpu)
+        end_all(&l, status);
+    for (size_t i = 0; i < l.count && to_cpu; i++)
+        ant_run_close(l.run[i], context, ANTLER_OK); /* without an outcome */
+    ops->free(l.learner);
+    ant_arena_destroy(&l.arena);
+    return !to_cpu;
+}
