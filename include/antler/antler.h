@@ -10,16 +10,16 @@
  * public interface of the library.  It has nine parts, in the order in which a program needs them:
  *
  *   1  version         which library is this
- *   2  status          what a call returns, and the sentence behind it
+ *   2  status          what a call returns, and the message that belongs to it
  *   3  series          read, check, standardise and write data
  *   4  systems         simulate the built-in dynamical systems
  *   5  measures        compare a generated orbit with a true one
- *   6  models          load a trained model, run it free, judge it
+ *   6  models          load a trained model, run it free, evaluate it
  *   7  training        settings, runs, checkpoints, resume
- *   8  solving         the bare solver on arrays: states, loss, gradient
+ *   8  solving         the solver on arrays: states, loss, gradient
  *   9  devices         the GPUs of this machine, and whether they can be used
  *
- * A complete use, with nothing left out but the error handling:
+ * A complete use, without error handling:
  *
  *     antler_simulate_opts o;
  *     antler_series *truth = NULL, *other = NULL;
@@ -42,12 +42,12 @@
  * -----------
  * - Every function that can fail returns an antler_status.  Output arguments come last and are written
  *   only on success, unless the comment says otherwise.
- * - Arrays are row-major with time first; the shape stands beside each argument: `x: (T, N)`.
- * - `_create`, `_load` and `antler_simulate` hand a new object to the caller, who frees it with `_free`.
+ * - Arrays are row-major with time first; the shape is given for each argument: `x: (T, N)`.
+ * - `_create`, `_load` and `antler_simulate` return a new object, which the caller frees with `_free`.
  *   `_free` accepts NULL.  Arrays passed in are copied or only read during the call, never kept; the one
- *   exception, antler_series_append_view, says so.
+ *   exception is antler_series_append_view.
  * - Option structs are filled by their `_default` function first; then change what you need.
- * - The library never prints and never exits.  It keeps no global state but the last message of each
+ * - The library never prints and never exits.  Its only global state is the last message of each
  *   thread.  Different objects may be used from different threads; one object from one thread at a
  *   time, except that functions taking a `const` object may run concurrently.
  */
@@ -92,7 +92,7 @@ ANTLER_API const char *antler_build_info(void);
  * ================================================================================================= */
 
 /*
- * The sign has a meaning.  Zero: done.  Positive: the call ran to its end and this is the numerical
+ * Zero: done.  Positive: the call ran to its end and this is the numerical
  * outcome; all objects are intact and results are filled in as far as they exist.  Negative: the call
  * could not do its work because of the caller (argument, format, data), the machine (memory, I/O,
  * device) or a fault in Antler itself.
@@ -127,21 +127,21 @@ ANTLER_API const char *antler_status_name(antler_status status);
 ANTLER_API const char *antler_status_text(antler_status status);
 
 /*
- * The sentence of the last call on this thread that did not return ANTLER_OK: what is wrong, where,
- * and what to do about it.  No newline at the end.  Valid until the next such call on this thread;
+ * The message of the last call on this thread that did not return ANTLER_OK: what is wrong, where,
+ * and a remedy.  No newline at the end.  Valid until the next such call on this thread;
  * never NULL.
  */
 ANTLER_API const char *antler_message(void);
 
 /*
- * The candidate that is nearest to a misspelled word, for "did you mean" sentences; NULL when none is
- * near enough to be meant.
+ * The candidate that is nearest to a misspelled word, for "did you mean" messages; NULL when none is
+ * near enough.
  */
 ANTLER_API const char *antler_nearest(const char *word, const char *const *candidates, size_t count);
 
 /*
  * Long calls report through this.  `what` names the work, `fraction` runs from 0 to 1.  The function
- * is called on the caller's thread, at most about twenty times a second.  Return 0 to go on; anything
+ * is called on the caller's thread, at most about twenty times a second.  Return 0 to continue; anything
  * else stops the work soon and the call returns ANTLER_CANCELLED.
  */
 typedef int (*antler_progress_fn)(void *cookie, const char *what, double fraction);
@@ -153,7 +153,7 @@ typedef struct antler_progress {
 
 /* Where to compute.  Section 9 describes the GPUs. */
 typedef enum antler_device {
-    ANTLER_DEVICE_AUTO, /* the GPU where there is one and the work is large enough to pay; else the CPU */
+    ANTLER_DEVICE_AUTO, /* the GPU where there is one and the work is large enough; else the CPU */
     ANTLER_DEVICE_CPU,
     ANTLER_DEVICE_CUDA, /* the first GPU, or ANTLER_ERROR_DEVICE with the reason */
 } antler_device;
@@ -184,7 +184,7 @@ ANTLER_API void antler_series_free(antler_series *series);
 ANTLER_API antler_status antler_series_append(antler_series *series, size_t length, const double *x,
                                               const double *inputs);
 
-/* A table that stays where the caller keeps it, in any order and of any number type. */
+/* A table in the caller's memory, in any order and of any number type. */
 typedef struct antler_view {
     const void *values;    /* row 0, column 0; aligned for its type */
     const char *dtype;     /* as NumPy writes it: "float64", "float32", "int16", ... */
@@ -193,7 +193,7 @@ typedef struct antler_view {
 } antler_view;
 
 /*
- * Append one trajectory without a copy: the values must stay where they are, as they are, until the
+ * Append one trajectory without a copy: the values must neither move nor change until the
  * series is freed.  x: (length, dim); inputs: (length, input_dim), NULL when input_dim is 0.
  */
 ANTLER_API antler_status antler_series_append_view(antler_series *series, size_t length, const antler_view *x,
@@ -221,7 +221,7 @@ ANTLER_API antler_status antler_series_set_dt(antler_series *series, double dt);
 
 /*
  * Read rows first .. first+count-1 of a trajectory as double or float.  x: (count, dim);
- * inputs: (count, input_dim), or NULL when they are not wanted.
+ * inputs: (count, input_dim), or NULL: not read.
  */
 ANTLER_API antler_status antler_series_read_f64(const antler_series *series, size_t trajectory, size_t first,
                                                 size_t count, double *x, double *inputs);
@@ -230,9 +230,9 @@ ANTLER_API antler_status antler_series_read_f32(const antler_series *series, siz
 
 /*
  * Subtract the mean and divide by the standard deviation (1/T) of each variable, taken over all
- * trajectories together.  A constant variable is ANTLER_ERROR_DATA.  Inputs stay as they are.
- * The scaling is remembered, saved with .npz and .csv, and composed with an earlier one, so
- * user = value * scale + mean always leads back to the user's units.
+ * trajectories together.  A constant variable is ANTLER_ERROR_DATA.  Inputs are not changed.
+ * The scaling is stored, saved with .npz and .csv, and composed with an earlier one, so
+ * user = value * scale + mean always gives the user's units.
  */
 ANTLER_API antler_status antler_series_standardise(antler_series *series);
 
@@ -256,7 +256,7 @@ ANTLER_API antler_status antler_series_stats(const antler_series *series, size_t
                                              antler_variable_stats *stats);
 
 /*
- * Can these data be used?  ANTLER_ERROR_DATA, with the place and the remedy in the message, when a
+ * Check that the data can be used.  ANTLER_ERROR_DATA, with the place and the remedy in the message, when a
  * value is NaN or infinite (which row and column, how many), a variable is constant, a trajectory has
  * more columns than rows (it looks transposed) or fewer than `min_length` rows.
  */
@@ -272,9 +272,9 @@ typedef struct antler_load_opts {
     bool transpose;       /* the file has variables in rows: N x T.  Default false */
     const char *columns;  /* variables to take: names or 1-based numbers and ranges, "x,y" or "1-3".
                              NULL: all that are not inputs */
-    const char *inputs;   /* columns that are inputs, written alike.  NULL: none, but an .npz
+    const char *inputs;   /* columns that are inputs, in the same form.  NULL: none, but an .npz
                              keeps its own inputs `s` */
-    char delimiter;       /* of a .csv or .tsv; 0: found by looking.  Default 0 */
+    char delimiter;       /* of a .csv or .tsv; 0: detected.  Default 0 */
     antler_header header; /* of a .csv or .tsv.  Default ANTLER_HEADER_AUTO */
     double dt;            /* overrides the file's; 0: the file's.  Default 0 */
 } antler_load_opts;
@@ -368,7 +368,7 @@ typedef struct antler_simulate_opts {
     double parameters[ANTLER_SYSTEM_MAX_PARAMETERS]; /* in the order of antler_system_info */
     size_t length;                         /* rows to write, the first at the end of the transient.  >= 1 */
     double dt;                             /* > 0 */
-    double transient;                      /* >= 0, time integrated and thrown away before the first row */
+    double transient;                      /* >= 0, time integrated and discarded before the first row */
     bool has_initial;                      /* false: the initial state is drawn from the seed */
     double initial[ANTLER_SYSTEM_MAX_DIM]; /* state before the transient */
     bool has_t0;        /* false: 0 for autonomous systems, else drawn from the seed over a period */
@@ -459,7 +459,7 @@ ANTLER_API antler_status antler_measure(const antler_series *truth, const antler
                                         const antler_measure_opts *opts, antler_measure_result *result);
 ANTLER_API void antler_measure_result_clear(antler_measure_result *result);
 
-/* The bare calls, on arrays.  ------------------------------------------------------------------- */
+/* The same on arrays.  ------------------------------------------------------------------- */
 
 /*
  * Delay vectors xi_t = [x_t, x_{t-tau}, ..., x_{t-(m-1)tau}] for t = (m-1)tau .. length-1.
@@ -472,8 +472,8 @@ ANTLER_API antler_status antler_embed(const double *x, size_t length, size_t dim
 ANTLER_API double antler_bandwidth(antler_dstsp_kind kind, size_t true_points, size_t dim);
 
 /*
- * log of the mixture density (1/T) sum_t N(sample; x_t, diag(variance)), by log-sum-exp, so that no
- * sample is lost however far it lies from the orbit.
+ * log of the mixture density (1/T) sum_t N(sample; x_t, diag(variance)), by log-sum-exp, so that
+ * samples far from the orbit keep a finite value.
  * x: (length, dim); variance: (dim), > 0; samples: (count, dim); log_density: (count).
  */
 ANTLER_API antler_status antler_log_density(const double *x, size_t length, size_t dim,
@@ -515,7 +515,7 @@ ANTLER_API double antler_hellinger(const double *p, const double *q, size_t coun
 
 /*
  * A trained (or freshly initialised) model: its parameters under the paper's letters, the scaling of
- * the data that it was trained on, their names and dt, and the settings that made it.
+ * the data that it was trained on, their names and dt, and the settings of its training.
  */
 typedef struct antler_model antler_model;
 
@@ -551,7 +551,7 @@ ANTLER_API const char *antler_model_name(const antler_model *model, size_t varia
  */
 ANTLER_API size_t antler_model_state_dim(const antler_model *model);
 
-/* The settings that made it, as YAML text; "" when unknown. */
+/* The settings of its training, as YAML text; "" when unknown. */
 ANTLER_API const char *antler_model_settings(const antler_model *model);
 
 /* antler_build_info() of the build that made it; "" when unknown. */
@@ -575,17 +575,17 @@ ANTLER_API antler_status antler_model_parameter_at(const antler_model *model, si
 
 /*
  * Units.  A model works in the units of its training data after standardising.  A series that is given
- * to a model is brought there by what both know: values without a scaling are in user units, values with
- * one are led back by it first, and then the model's scaling applies.  A model without a scaling takes
- * values as they stand.
+ * to a model is converted: values without a scaling are in user units; values with a scaling are first
+ * converted to user units; then the model's scaling is applied.  A model without a scaling takes
+ * values without conversion.
  */
 
 /* Warm up over as many rows as in training; where that is unknown or 0: 100 rows when M > N, else none. */
 #define ANTLER_WARMUP_AUTO SIZE_MAX
 
-/* What drives a model with inputs when the rows that were given run out. */
+/* The inputs after the last row that was given. */
 typedef enum antler_inputs_end {
-    ANTLER_INPUTS_STOP,   /* refuse: ANTLER_ERROR_DATA says how many rows are missing */
+    ANTLER_INPUTS_STOP,   /* an error: ANTLER_ERROR_DATA with the number of missing rows */
     ANTLER_INPUTS_HOLD,   /* keep the last row */
     ANTLER_INPUTS_REPEAT, /* begin again at the first free row */
 } antler_inputs_end;
@@ -594,7 +594,7 @@ ANTLER_API const char *antler_inputs_end_name(antler_inputs_end end); /* "stop",
 
 /*
  * Where a run begins.  With a context: z = B+ x of row `first`, then `warmup` more rows force the model
- * with strength 1 (a lssm or mamba2 begins at 0 and takes these rows in); the first free row follows them,
+ * with strength 1 (a lssm or mamba2 begins at 0 and reads these rows); the first free row follows them,
  * at row first + warmup + 1 of the context.  Without: at `state`, and the first free row is one step after
  * it.
  */
@@ -602,7 +602,7 @@ typedef struct antler_run_start {
     const antler_series *context; /* NULL: begin at `state`.  Default NULL */
     size_t trajectory, first;     /* in the context.  Default 0, 0 */
     size_t warmup;                /* rows.  Default ANTLER_WARMUP_AUTO */
-    bool model_units;             /* take the context's values as they stand.  Default false */
+    bool model_units;             /* the context's values are in the model's units.  Default false */
     const double *state;          /* (antler_model_state_dim), when there is no context; NULL: 0.
                                      Default NULL */
     const antler_series *inputs;  /* row 0 drives the first free step: its inputs or, when it has none, its
@@ -616,10 +616,10 @@ ANTLER_API void antler_run_start_default(antler_run_start *start);
 typedef struct antler_generate_opts {
     antler_run_start start;
     size_t steps;    /* rows to generate, >= 1.  Default 10,000 */
-    bool user_units; /* false: the orbit is in the model's units and knows its scaling.  Default false */
+    bool user_units; /* false: the orbit is in the model's units and has their scaling.  Default false */
     antler_progress progress;
     size_t orbits;        /* >= 1.  More than one: their warm-ups begin at rows spread evenly from `first` to
-                             the last that leaves room for a warm-up and the inputs.  Default 1 */
+                             the last with enough rows after it for a warm-up and the inputs.  Default 1 */
     antler_device device; /* a GPU runs orbits side by side.  Default ANTLER_DEVICE_AUTO */
 } antler_generate_opts;
 
@@ -633,7 +633,7 @@ ANTLER_API void antler_generate_opts_default(antler_generate_opts *opts);
  * ANTLER_DIVERGED, with the step in the message, when a value is not finite or a variable is farther than
  * 10^6 (times the largest value of the context, where that is above 1) from 0 in the model's units.  The
  * rows before that step are kept: `orbit` and `latent` are made also then, without a trajectory when
- * the first step was the one.  Of several orbits those that did not diverge are kept whole.
+ * the first step diverged.  Of several orbits those that did not diverge are kept whole.
  */
 ANTLER_API antler_status antler_generate(const antler_model *model, const antler_generate_opts *opts,
                                          antler_series **orbit, antler_series **latent);
@@ -641,7 +641,7 @@ ANTLER_API antler_status antler_generate(const antler_model *model, const antler
 /*
  * The same into arrays of the caller.  x: (orbits, steps, N); z: (orbits, steps, antler_model_state_dim), or
  * NULL; done: (orbits): the number of rows before the step at which an orbit diverged; the rows from there on
- * hold nothing of use.
+ * are undefined.
  */
 ANTLER_API antler_status antler_generate_into(const antler_model *model, const antler_generate_opts *opts,
                                               double *x, double *z, size_t *done);
@@ -653,14 +653,14 @@ typedef struct antler_lyapunov_opts {
     size_t interval;  /* steps between two orthonormalisations, >= 1.  Default 1, which is always safe */
     size_t exponents; /* the leading ones; 0: all of up to 256 states, else 32.  Default 0 */
     antler_progress progress;
-    antler_device device; /* AUTO takes a GPU for many or long tangent vectors when it pays.  Default AUTO */
+    antler_device device; /* AUTO takes a GPU for many or long tangent vectors.  Default AUTO */
 } antler_lyapunov_opts;
 
 ANTLER_API void antler_lyapunov_opts_default(antler_lyapunov_opts *opts);
 
 typedef struct antler_lyapunov_result {
     size_t count;         /* exponents: length of the arrays, freed by antler_lyapunov_result_clear */
-    double *exponents;    /* falling, natural logarithm per step.  -infinity: a direction is lost */
+    double *exponents;    /* falling, natural logarithm per step.  -infinity: a direction vanishes */
     double *error;        /* standard error, from the means of ten equal parts of the run */
     double *spread;       /* how far the running estimate still moved in the last half of the run */
     double dt;            /* exponents / dt are per unit of time; 0 when unknown */
@@ -683,7 +683,7 @@ typedef struct antler_rmse_opts {
     size_t steps;         /* n, >= 1.  Default 128 */
     size_t windows;       /* spread evenly over the series; fewer when it has fewer.  >= 1, default 100 */
     size_t warmup;        /* T_w rows before each.  Default ANTLER_WARMUP_AUTO */
-    bool model_units;     /* take the values of the series as they stand.  Default false */
+    bool model_units;     /* the values of the series are in the model's units.  Default false */
     bool user_units;      /* report in user units.  Default false */
     antler_device device; /* a GPU runs the windows side by side.  Default ANTLER_DEVICE_AUTO */
 } antler_rmse_opts;
@@ -707,7 +707,7 @@ ANTLER_API antler_status antler_rmse(const antler_model *model, const antler_ser
                                      const antler_rmse_opts *opts, antler_rmse_result *result);
 
 typedef struct antler_evaluate_opts {
-    antler_measure_opts measure; /* embed_dim > 1 asks for D_stsp^DE.  Its progress and
+    antler_measure_opts measure; /* embed_dim > 1 selects D_stsp^DE.  Its progress and
                                     device are used throughout */
     antler_rmse_opts rmse;
     antler_lyapunov_opts lyapunov; /* its start is not used: the free run's is */
@@ -716,7 +716,7 @@ typedef struct antler_evaluate_opts {
     bool with_lyapunov;            /* default true */
     size_t steps;     /* T2 of each free run; 0: three times the rows of its trajectory.  Default 0 */
     size_t warmup;    /* before the free run.  Default ANTLER_WARMUP_AUTO */
-    bool model_units; /* take the values of the truth as they stand.  Default false */
+    bool model_units; /* the values of the truth are in the model's units.  Default false */
     bool user_units;  /* RMSE, means and standard deviations in user units.  Default false */
     antler_inputs_end inputs_end; /* default ANTLER_INPUTS_REPEAT: T2 is longer than the truth */
 } antler_evaluate_opts;
@@ -730,14 +730,14 @@ typedef struct antler_evaluate_result {
     size_t free_steps;               /* T2, over all trajectories */
     size_t warmup;                   /* rows that were used */
     antler_measure_result plain;     /* D_stsp and D_H; dstsp is NaN without with_dstsp */
-    bool has_embedded;               /* D_stsp^DE was asked for and measured */
+    bool has_embedded;               /* D_stsp^DE was requested and measured */
     antler_measure_result embedded;  /* its dstsp fields only */
     antler_rmse_result rmse;         /* windows is 0 when it was not measured */
     antler_lyapunov_result lyapunov; /* count is 0 when it was not measured */
 } antler_evaluate_result;
 
 /*
- * Judge a model by a true series that it has not seen: one free run per trajectory, each begun by a
+ * Evaluate a model on a true series that it has not seen: one free run per trajectory, each begun by a
  * warm-up on its first rows, compared with the whole; RMSE(n); Lyapunov exponents.  Divergence is an outcome:
  * the status is ANTLER_DIVERGED when the free run diverged, and everything that exists is filled in.
  */
@@ -757,7 +757,7 @@ ANTLER_API void antler_evaluate_result_clear(antler_evaluate_result *result);
  *
  *     antler_settings_default(&s);
  *     antler_settings_set(&s, "latent_dim=5");            // or s.latent_dim = 5
- *     antler_trainer_create(&s, series, &trainer);        // refuses what cannot work, with a sentence
+ *     antler_trainer_create(&s, series, &trainer);        // checks settings and data
  *     antler_trainer_run(trainer, NULL, NULL);
  *     antler_trainer_model(trainer, 1, &model);           // runs count from 1
  *     antler_trainer_free(trainer);
@@ -770,17 +770,17 @@ typedef enum antler_precision { ANTLER_PRECISION_FLOAT, ANTLER_PRECISION_DOUBLE 
 typedef enum antler_model_kind_id {
     ANTLER_MODEL_SHPLRNN, /* nonlinear recurrence, trained by generalised teacher forcing */
     ANTLER_MODEL_LSSM,    /* linear recurrence with a nonlinear readout, trained by a scan */
-    ANTLER_MODEL_MAMBA2,  /* a Mamba-2 block with the same readout, trained by a chunked scan */
+    ANTLER_MODEL_MAMBA2,  /* a Mamba-2 block with the same readout, trained by a segmented scan */
 } antler_model_kind_id;
 
 typedef enum antler_solver {
     ANTLER_SOLVER_AUTO,       /* sequential or shooting, by sizes and threads; scan where it can be */
-    ANTLER_SOLVER_REFERENCE,  /* plain loops on one thread: the oracle of the others */
+    ANTLER_SOLVER_REFERENCE,  /* plain loops on one thread: the reference of the others */
     ANTLER_SOLVER_SEQUENTIAL, /* exact steps in time order */
     ANTLER_SOLVER_DEER,       /* Newton over all time steps at once, as published */
     ANTLER_SOLVER_QUASI_DEER, /* the same with the diagonal of the Jacobian */
-    ANTLER_SOLVER_SHOOTING,   /* exact steps in chunks of time that are joined at their borders */
-    ANTLER_SOLVER_SCAN,       /* of lssm and mamba2: blocks of time, joined by one affine scan */
+    ANTLER_SOLVER_SHOOTING,   /* exact steps in segments of time that are joined at their borders */
+    ANTLER_SOLVER_SCAN,       /* of lssm and mamba2: segments of time, joined by one affine scan */
 } antler_solver;
 
 typedef enum antler_start { ANTLER_START_PINV, ANTLER_START_ZERO, ANTLER_START_NORMAL } antler_start;
@@ -796,7 +796,7 @@ typedef enum antler_schedule {
 
 /*
  * All settings of a training.  The fields bear the names of the YAML file and of --set; defaults,
- * bounds and meanings come from antler_setting_at and stand in docs/settings.md.  A plain struct: copy
+ * bounds and meanings come from antler_setting_at and are listed in docs/settings.md.  A plain struct: copy
  * it by assignment.
  */
 typedef struct antler_settings {
@@ -889,25 +889,25 @@ ANTLER_API antler_status antler_settings_get(const antler_settings *settings, co
                                              size_t bytes);
 
 /*
- * Can this be trained?  Checks every bound and all combinations, against the data too unless `series` is
- * NULL.  ANTLER_ERROR_ARGUMENT with a sentence that names the settings, or ANTLER_ERROR_DATA.
+ * Check every bound and all combinations, and the data unless `series` is
+ * NULL.  ANTLER_ERROR_ARGUMENT with a message that names the settings, or ANTLER_ERROR_DATA.
  */
 ANTLER_API antler_status antler_settings_check(const antler_settings *settings, const antler_series *series);
 
 /* Write all settings as commented YAML; appears whole or not at all. */
 ANTLER_API antler_status antler_settings_write(const antler_settings *settings, const char *path);
 
-/* Load the data that the settings name, as they say (columns, inputs, transpose, dt). */
+/* Load the data that the settings name, with their columns, inputs, transpose and dt. */
 ANTLER_API antler_status antler_settings_series(const antler_settings *settings, antler_series **series);
 
-/* What the log says, one per log interval.  Sums and means are over the updates since the last row. */
+/* A row of the log, one per log interval.  Sums and means are over the updates since the last row. */
 typedef struct antler_train_row {
     size_t run;                           /* from 1 */
     size_t update, updates;               /* done, and to do */
     double loss;                          /* mean squared error, mean over the interval */
     double mar, readout, singular;        /* regularising terms with their weights, mean over the interval */
     double total;                         /* sum of the four */
-    double iterations;                    /* of Newton, or rounds of shooting; mean over the interval.  NaN
+    double iterations;                    /* of Newton or shooting; mean over the interval.  NaN
                                              for models that are solved by one scan */
     size_t fallbacks;                     /* sequences solved again, since the start */
     double lr, alpha;                     /* of this update; alpha is NaN for models that are not forced */
@@ -918,13 +918,13 @@ typedef struct antler_train_row {
     const char *solver;                   /* in use */
 } antler_train_row;
 
-/* How one run began or ended. */
+/* The begin or the end of one run. */
 typedef struct antler_train_note {
     size_t run;  /* from 1 */
     size_t runs; /* of this call */
     size_t update, updates;
     antler_status status; /* OK, CANCELLED, DIVERGED or an error; OK when it begins */
-    const char *text;     /* begin: the solver and why it was taken; end: the sentence unless OK */
+    const char *text;     /* begin: the solver and why it was chosen; end: the message unless OK */
     const char *folder;   /* of the run; "" in memory */
 } antler_train_note;
 
@@ -937,12 +937,12 @@ typedef struct antler_train_events {
     void (*begin)(void *cookie, const antler_train_note *note);
     void (*row)(void *cookie, const antler_train_row *row);
     void (*end)(void *cookie, const antler_train_note *note);
-    int (*stop)(void *cookie); /* asked before each run and after each update; non-zero: stop */
+    int (*stop)(void *cookie); /* called before each run and after each update; non-zero: stop */
 } antler_train_events;
 
 /*
- * A ready-made `stop`, for callers whose own functions are dear to call: `flag` points to an int, and the
- * training stops once another thread has made it non-zero.
+ * A ready-made `stop`, for callers whose own functions are expensive to call: `flag` points to an int, and
+ * the training stops once another thread has made it non-zero.
  */
 ANTLER_API int antler_stop_when_set(void *flag);
 
@@ -957,27 +957,27 @@ typedef struct antler_trainer antler_trainer;
 
 /*
  * Check the settings against the series and prepare `settings->runs` runs.  Data are packed once in the
- * precision of training, standardised when the setting says so; the series is only read.
+ * precision of training, standardised where the settings say so; the series is only read.
  */
 ANTLER_API antler_status antler_trainer_create(const antler_settings *settings, const antler_series *series,
                                                antler_trainer **trainer);
 ANTLER_API void antler_trainer_free(antler_trainer *trainer);
 
 /*
- * Train all runs to their end, several at a time.  ANTLER_CANCELLED when stopped: call again to go on as
- * if nothing had happened.  ANTLER_DIVERGED when a run diverged; its siblings have finished.  `events`
+ * Train all runs to their end, several at a time.  ANTLER_CANCELLED when stopped: call again to continue
+ * with the same result.  ANTLER_DIVERGED when a run diverged; the others have finished.  `events`
  * and `result` may be NULL.
  */
 ANTLER_API antler_status antler_trainer_run(antler_trainer *trainer, const antler_train_events *events,
                                             antler_train_result *result);
 
-/* The model of one run as it stands (of a diverged one, the last good model). */
+/* The present model of one run (of a diverged one, the last good model). */
 ANTLER_API antler_status antler_trainer_model(const antler_trainer *trainer, size_t run,
                                               antler_model **model);
 
 /*
  * Train on disk: each run in <results>/<experiment>/<name>/<001>/ with config.yaml, log.csv, model.npz
- * and checkpoints/.  `run` > 0: only this one.  A run that exists is refused unless `overwrite`.
+ * and checkpoints/.  `run` > 0: only this one.  A run that exists is an error unless `overwrite`.
  */
 ANTLER_API antler_status antler_train(const antler_settings *settings, size_t run, bool overwrite,
                                       const antler_train_events *events, antler_train_result *result);
@@ -988,8 +988,8 @@ ANTLER_API antler_status antler_train_series(const antler_settings *settings, co
                                              antler_train_result *result);
 
 /*
- * Go on with a stopped run, or with all runs of a folder, to the same bytes as if never stopped.
- * `settings` may be NULL; otherwise they must agree with the run's own in all that is computed.
+ * Continue a stopped run, or all runs of a folder, to the same bytes as without a stop.
+ * `settings` may be NULL; otherwise all that change what is computed must equal the run's own.
  */
 ANTLER_API antler_status antler_train_resume(const char *folder, const antler_settings *settings,
                                              const antler_train_events *events, antler_train_result *result);
@@ -1032,7 +1032,7 @@ ANTLER_API const char *antler_grid_value(const antler_grid *grid, size_t index, 
 
 /*
  * Statistics of a metric over runs.  NaN: not measured, left out.  Infinite: the run diverged; it counts
- * as such in median and MAD, so that no run is ever dropped, while mean and sem are over the others.
+ * as infinite in median and MAD, so no run is dropped; mean and sem are over the others.
  */
 typedef struct antler_statistics {
     size_t count;       /* values that are not NaN */
@@ -1049,9 +1049,9 @@ ANTLER_API antler_status antler_statistics_of(const double *values, size_t count
  * ================================================================================================= */
 
 /*
- * The bare solver, for those who build on the method: states of a model along its data, loss and exact
- * gradient.  A problem is made for sizes and solver, holds parameters and sequences, and is solved as
- * often as wanted:
+ * The solver alone: states of a model along its data, loss and exact
+ * gradient.  A problem is made for sizes and a solver, holds parameters and sequences, and can be solved
+ * repeatedly:
  *
  *     antler_settings s;
  *     antler_problem *problem = NULL;
@@ -1068,28 +1068,28 @@ ANTLER_API antler_status antler_statistics_of(const double *values, size_t count
  */
 typedef struct antler_problem antler_problem;
 
-/* What a solve found. */
+/* The result of a solve. */
 typedef struct antler_solve_report {
     double loss;           /* mean squared error after the warm-up */
     antler_status outcome; /* of the parallel solver before any fallback: OK, NOT_CONVERGED, NON_FINITE */
-    int iterations;        /* of Newton, or rounds of shooting; 0 for sequential */
+    int iterations;        /* of Newton or shooting; 0 for sequential */
     double last_change;    /* max|dz| of the last iteration, or the largest jump left at a border */
     size_t fallbacks;      /* sequences that were solved again sequentially */
     double seconds;        /* forward and backward */
 } antler_solve_report;
 
 /*
- * Of the settings, those of model, forcing, windows and solver, precision, threads, kappa and seed count.
- * All memory is taken here; solving allocates nothing.
+ * The settings of model, forcing, windows and solver, precision, threads, kappa and seed are used.
+ * All memory is allocated here; solving allocates nothing.
  */
 ANTLER_API antler_status antler_problem_create(const antler_settings *settings, size_t dim, size_t input_dim,
                                                antler_problem **problem);
 ANTLER_API void antler_problem_free(antler_problem *problem);
 
-/* Which solver and kernels are in use, and why: one sentence. */
+/* Which solver and kernels are in use, and why. */
 ANTLER_API const char *antler_problem_choice(const antler_problem *problem);
 
-/* Bytes that the problem holds. */
+/* Memory of the problem in bytes. */
 ANTLER_API size_t antler_problem_bytes(const antler_problem *problem);
 
 /*
@@ -1118,7 +1118,7 @@ ANTLER_API antler_status antler_problem_check(antler_problem *problem, antler_so
 
 /*
  * Seconds of one whole update on the GPU - windows, weights, solve, gradient, regularisers, step, counters -
- * as the mean of `updates` in a row, at a learning rate so small that the parameters stay what they are.
+ * as the mean of `updates` in a row, at a learning rate so small that the parameters do not change.
  * ANTLER_ERROR_ARGUMENT on the CPU.
  */
 ANTLER_API antler_status antler_problem_time_update(antler_problem *problem, size_t updates, double *seconds);
@@ -1129,18 +1129,18 @@ ANTLER_API void antler_problem_gradient(const antler_problem *problem, double *g
 
 /*
  * Adjoint states: v_t = dloss/dz_t for t = 1 .. T of one sequence, through all steps that follow, for the
- * data and parameters in place; along the exact trajectory, in plain sequential loops.  v: (T, M).
+ * present data and parameters; along the exact trajectory, in plain sequential loops.  v: (T, M).
  * ANTLER_ERROR_ARGUMENT for kinds of models that do not offer them.
  */
 ANTLER_API antler_status antler_problem_adjoint(antler_problem *problem, size_t sequence, double *v);
 
 /*
  * Multiply-adds per second that one core reaches in registers, measured now (some 20 ms), with the
- * instruction set in use: what benchmarks are held against.
+ * instruction set in use: the peak that benchmarks refer to.
  */
 ANTLER_API double antler_peak_rate(antler_precision precision);
 
-/* Threads that a request for 0 gets. */
+/* The number of threads for a request of 0. */
 ANTLER_API int antler_threads(void);
 
 /* ===================================================================================================
@@ -1149,8 +1149,8 @@ ANTLER_API int antler_threads(void);
 
 /*
  * Antler uses NVIDIA GPUs through two libraries that it opens when they are needed: the driver (libcuda)
- * and the run-time compiler NVRTC, which `pip install nvidia-cuda-nvrtc` brings.  Neither is needed on the
- * CPU.  Where they are not found by themselves, ANTLER_CUDA_DRIVER and ANTLER_NVRTC name the files.
+ * and the run-time compiler NVRTC (`pip install nvidia-cuda-nvrtc`).  Neither is needed on the
+ * CPU.  Where they are not found, ANTLER_CUDA_DRIVER and ANTLER_NVRTC name the files.
  * Compiled kernels are kept in ANTLER_CACHE, else XDG_CACHE_HOME/antler, else ~/.cache/antler.
  */
 
@@ -1158,7 +1158,7 @@ ANTLER_API int antler_threads(void);
 ANTLER_API antler_status antler_device_count(size_t *count);
 
 typedef struct antler_device_info {
-    size_t ordinal; /* from 0, as CUDA_VISIBLE_DEVICES leaves them */
+    size_t ordinal; /* from 0, after CUDA_VISIBLE_DEVICES */
     char name[128]; /* "NVIDIA H200" */
     int capability_major, capability_minor;
     size_t multiprocessors;
@@ -1170,13 +1170,13 @@ typedef struct antler_device_info {
 ANTLER_API antler_status antler_device_at(size_t index, antler_device_info *info);
 
 typedef struct antler_device_software {
-    int driver_major, driver_minor; /* newest CUDA version that the driver knows; 0: no driver */
+    int driver_major, driver_minor; /* newest CUDA version that the driver supports; 0: no driver */
     int nvrtc_major, nvrtc_minor;   /* 0: no NVRTC */
     char nvrtc_path[1024];          /* as it was opened */
     char driver_problem[512], nvrtc_problem[512]; /* why it cannot be used; "": it can */
 } antler_device_software;
 
-/* The two libraries.  Cannot fail: a problem is part of the answer. */
+/* The two libraries.  Cannot fail: a problem is part of the result. */
 ANTLER_API void antler_device_software_get(antler_device_software *software);
 
 #ifdef __cplusplus

@@ -8,13 +8,13 @@ typedef struct cli_bench_case {
     size_t latent, hidden, length, batch; /* M, L, T, B */
     const char *solver, *system, *precision;
     antler_device device;
-    const antler_model *model;   /* to solve with; NULL: one is trained for a moment */
+    const antler_model *model;   /* to solve with; NULL: one is trained briefly */
     const antler_series *series; /* its data; NULL: the system is simulated */
     double alpha;
     double warmup; /* fraction of T */
     size_t updates;
     int threads;
-    double seconds; /* to spend */
+    double seconds; /* of repetitions */
     bool check;
     bool update; /* time whole updates, too */
 } cli_bench_case;
@@ -32,7 +32,7 @@ typedef struct cli_bench_result {
     char choice[512];
 } cli_bench_result;
 
-/* Simulate, train for a moment, and time.  peak: multiply-adds per second of one core. */
+/* Simulate, train briefly, and time.  peak: multiply-adds per second of one core. */
 antler_status cli_bench_run(const cli_bench_case *c, double peak, cli_bench_result *result);
 
 #endif

@@ -1,3 +1,4 @@
+/* bench_case.c - one case of `antler bench`: a model, sequences, repeated solves and their median. */
 #include "cli/bench.h"
 
 #include <math.h>
@@ -35,7 +36,8 @@ static antler_status fill_settings(const cli_bench_case *c, antler_settings *s)
     return status != ANTLER_OK ? status : set(s, "solver", c->solver);
 }
 
-/* An orbit with 5 % noise, standardised, with room for `batch` windows of T + 1 rows side by side. */
+/* An orbit with 5 % noise, standardised, long enough for `batch` windows of T + 1 rows one after the other.
+ */
 static antler_status make_orbit(const cli_bench_case *c, antler_series **series)
 {
     antler_simulate_opts o;
@@ -50,7 +52,7 @@ static antler_status make_orbit(const cli_bench_case *c, antler_series **series)
     return antler_simulate(&o, series);
 }
 
-/* Train with short windows, so that the forced dynamics are those of a model in use. */
+/* Train with short windows, so that the forced dynamics are those of a trained model. */
 static antler_status train(const cli_bench_case *c, const antler_settings *settings,
                            const antler_series *series, antler_model **model)
 {

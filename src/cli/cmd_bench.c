@@ -16,7 +16,7 @@ typedef struct settings {
     size_t updates;
     int threads;
     bool json, no_check, update;
-    antler_model *loaded;  /* NULL: trained on the spot */
+    antler_model *loaded;  /* NULL: trained first */
     antler_series *series; /* NULL: simulated */
 } settings;
 
@@ -32,25 +32,26 @@ static const cli_option options[] = {
      "auto, sequential, shooting, deer, quasi-deer, scan, reference. Default auto,sequential,shooting; auto "
      "for a model that is linear in its state.",
      AT(solvers), NULL},
-    {"system", CLI_TEXT, "NAME", "Whose orbit is learnt. Default lorenz63.", AT(system), NULL},
+    {"system", CLI_TEXT, "NAME", "System whose orbit is learnt. Default lorenz63.", AT(system), NULL},
     {"alpha", CLI_REAL, "A", "Forcing strength. Default 0.15.", AT(alpha), NULL},
     {"warmup", CLI_REAL, "FRACTION", "Warm-up as a fraction of T. Default 0.", AT(warmup), NULL},
     {"updates", CLI_COUNT, "N",
-     "Train so long first, so that the dynamics are those of a model in use. Default 500.", AT(updates),
-     NULL},
+     "Updates of training before the first solve, so that the dynamics are those of a trained model. Default "
+     "500.",
+     AT(updates), NULL},
     {"precision", CLI_CHOICE, "float|double", "Default float.", AT(precision), precisions},
     {"threads", CLI_INT, "N", "Threads; 0 for all. Default 0.", AT(threads), NULL},
-    {"seconds", CLI_REAL, "S", "Repeat each case for so long and report the median. Default 1.", AT(seconds),
-     NULL},
+    {"seconds", CLI_REAL, "S", "Seconds for which each case is repeated; the median is reported. Default 1.",
+     AT(seconds), NULL},
     {"device", CLI_CHOICE, "auto|cpu|cuda", "Where to solve. Default cpu.", AT(device), cli_devices},
     {"update", CLI_FLAG, NULL,
-     "On the GPU, time whole updates, too: windows, solve, gradient, regularisers, step.", AT(update), NULL},
+     "On a GPU, also time whole updates: windows, solve, gradient, regularisers, step.", AT(update), NULL},
     {"model", CLI_FILE, "RUN",
      "Solve with this model (a run or its model.npz) instead of training one; needs --data.", AT(model),
      NULL},
     {"data", CLI_FILE, "FILE",
      "Sequences come from this series, from its first row on, in the units of the model.", AT(data), NULL},
-    {"no-check", CLI_FLAG, NULL, "Do not compare with the sequential oracle, which costs time and memory.",
+    {"no-check", CLI_FLAG, NULL, "Do not compare with the reference solver, which needs time and memory.",
      AT(no_check), NULL},
     {"json", CLI_FLAG, NULL, "Print one JSON object instead of a table.", AT(json), NULL},
 };
@@ -289,8 +290,8 @@ const cli_command cli_bench = {
     .description =
         "Time one solve, forward and backward, of every combination of latent and hidden units, length, "
         "batch and "
-        "solver, on a model that is trained for a moment first. Each time stands beside the part of the "
-        "processor's peak that it reaches, the memory that it takes, and the largest difference from plain "
+        "solver, on a model that is trained briefly before. Each time is shown with the fraction of the "
+        "processor's peak that it reaches, the memory that it needs, and the largest difference from plain "
         "sequential loops.",
     .examples = "  $ antler bench solve --latent-dim 4,16 --length 512,32768\n"
                 "  $ antler bench solve --system lorenz96 --latent-dim 10 --hidden-dim 128 --alpha 0.08 "

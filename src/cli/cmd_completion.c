@@ -23,7 +23,7 @@ static void option_words(const cli_command *command, FILE *out)
     fputs("--help", out);
 }
 
-/* One case per option that has words to offer or takes a file; others complete to nothing. */
+/* One case per option with choices or a file; other options complete to nothing. */
 static void bash_values(const cli_command *command, FILE *out)
 {
     for (size_t i = 0; i < command->option_count; i++) {
@@ -154,7 +154,7 @@ const cli_command cli_completion = {
     .summary = "write a completion script for bash, zsh or fish",
     .arguments = "SHELL",
     .description = "Write a script that completes commands, options and file names in the shell. "
-                   "'make install' puts them in their place; without it, load the script by hand.",
+                   "'make install' installs the scripts; without it, load the script by hand.",
     .examples = "  $ source <(antler completion bash)\n  $ antler completion fish > "
                 "~/.config/fish/completions/antler.fish\n",
     .minimum = 1,

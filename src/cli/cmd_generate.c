@@ -1,4 +1,4 @@
-/* cmd_generate.c - `antler generate`: let a trained model run free and write its orbit. */
+/* cmd_generate.c - `antler generate`: free runs of a trained model, written to a file. */
 #include "cli/command.h"
 #include "cli/data_options.h"
 #include "cli/measuring.h"
@@ -20,18 +20,17 @@ typedef struct settings {
 #define AT(field) offsetof(settings, field)
 static const cli_option options[] = {
     {"data", CLI_FILES, "FILE",
-     "The rows that the run follows: it warms up on the first of them and then runs free. Default: start at "
+     "Data for the warm-up: the model warms up on the first rows and then runs free. Default: start at "
      "the latent state 0.",
      AT(data), NULL},
     {"out", CLI_FILE, "FILE", "Where to write: .npy, .npz (keeps names, dt and scaling) or .csv.", AT(out),
      NULL},
     {"steps", CLI_COUNT, "ROWS", "Rows to generate. Default 10000.", AT(generate.steps), NULL},
     {"orbits", CLI_COUNT, "N",
-     "Generate so many, begun at rows spread evenly over the data; one trajectory each. Default 1.",
+     "Number of orbits, which begin at rows spread evenly over the data; one trajectory each. Default 1.",
      AT(generate.orbits), NULL},
     {"device", CLI_CHOICE, "auto|cpu|cuda",
-     "Where to run; a GPU runs orbits side by side and pays for many. Default auto.", AT(device),
-     cli_devices},
+     "Where to run; a GPU runs many orbits side by side. Default auto.", AT(device), cli_devices},
     {"warmup", CLI_COUNT, "ROWS", CLI_WARMUP_HELP, AT(generate.start.warmup), NULL},
     {"first", CLI_COUNT, "ROW", "Row of the data at which the warm-up begins, counted from 1. Default 1.",
      AT(first), NULL},
@@ -141,8 +140,10 @@ const cli_command cli_generate = {
     .arguments = "RUN",
     .description =
         "Warm a model up on data, then let it run free and write what it generates. RUN is a run folder, a "
-        "model.npz or a checkpoint.\n\nRow t of the data holds x_t and the inputs that lead to it. With a "
-        "warm-up of W rows, rows 1 to W + 1 of the data are used, and the first row written stands for row W "
+        "model.npz or a checkpoint.\n\nRow t of the data holds x_t and the inputs of the step to row t. With "
+        "a "
+        "warm-up of W rows, rows 1 to W + 1 of the data are used, and the first row written corresponds to "
+        "row W "
         "+ 2.\n\nAn orbit that leaves every bound ends there: what came before is written and the exit code "
         "is 1.",
     .examples = "  $ antler generate Results/lorenz63/fo/001 --data test.npy --steps 300000 --out free.npy\n"

@@ -1,4 +1,4 @@
-/* cmd_info.c - `antler info`: what is in a file, and what is this build. */
+/* cmd_info.c - `antler info`: the contents of files and models, this build, and its GPUs. */
 #include "cli/command.h"
 #include "cli/data_options.h"
 #include "cli/info_devices.h"
@@ -21,7 +21,7 @@ typedef struct settings {
 
 #define AT(field) offsetof(settings, field)
 static const cli_option options[] = {
-    {"check", CLI_FLAG, NULL, "Also say whether the data can be used: exit code 2 and one sentence when not.",
+    {"check", CLI_FLAG, NULL, "Also check that the data can be used; exit code 2 and a message when not.",
      AT(check), NULL},
     {"sketch", CLI_TEXT, "X,Y", "Draw one variable against another in the terminal, by name or number.",
      AT(sketch), NULL},
@@ -179,7 +179,7 @@ static int sketch(const settings *s, const antler_series *series)
     return status == ANTLER_OK ? -1 : cli_fail(status);
 }
 
-/* A file whose arrays are no series is still described, unless it was asked to be used as one. */
+/* A file whose arrays are no series is still described, unless an option needs a series. */
 static int describe(const settings *s, const char *path)
 {
     if (cli_run_is_folder(path))
@@ -247,7 +247,7 @@ const cli_command cli_info = {
     .summary = "describe a file, a trained model, or this build",
     .arguments = "[FILE|RUN...]",
     .description =
-        "Say what is in a file: format, arrays, trajectories, names, sampling interval, scaling, and the "
+        "Describe a file: format, arrays, trajectories, names, sampling interval, scaling, and the "
         "mean, "
         "spread and bad values of every variable; of a run folder or a model file: kind, dimensions, "
         "parameters, scaling, settings and origin. Without a file: version, compiler and instruction sets, "

@@ -32,7 +32,7 @@ const cli_command cli_man = {
     .summary = "write a manual page in roff, for packagers",
     .arguments = "[COMMAND]",
     .description = "Write the manual page of a command to standard output, or that of antler itself. "
-                   "'make install' puts them all in their place.",
+                   "'make install' installs all of them.",
     .examples = "  $ antler man measure | man -l -\n",
     .maximum = 1,
     .complete = complete,

@@ -16,7 +16,8 @@ typedef struct settings {
     uint64_t seed;
 } settings;
 
-/* The test file of a pair must share nothing with any train file: its seed is the pair's plus 2^63. */
+/* The test file of a pair must not share random numbers with any train file: its seed is the pair's plus
+ * 2^63. */
 static const uint64_t test_seed_offset = UINT64_C(1) << 63;
 
 static const char *const on_off[] = {"on", "off", NULL};
@@ -42,7 +43,7 @@ static const cli_option options[] = {
      AT(noise), NULL},
     {"standardise", CLI_CHOICE, "on|off",
      "Mean 0 and standard deviation 1 per variable, after the noise. Default on.", AT(standardise), on_off},
-    {"all-variables", CLI_FLAG, NULL, "Write also the variables that are hidden by default.",
+    {"all-variables", CLI_FLAG, NULL, "Also write the variables that are hidden by default.",
      AT(all_variables), NULL},
     {"seed", CLI_SEED, "NUMBER", "Of initial state, t0 and noise. Same seed, same bytes. Default 1.",
      AT(seed), NULL},

@@ -21,8 +21,7 @@ typedef struct settings {
 static const cli_option options[] = {
     {"set", CLI_TEXTS, "NAME=VALUE", "Change a setting that is not in the grid; may be repeated.", AT(set),
      NULL},
-    {"resume", CLI_FLAG, NULL, "Go on with a sweep that was stopped; finished runs are kept.", AT(resume),
-     NULL},
+    {"resume", CLI_FLAG, NULL, "Continue a stopped sweep; finished runs are kept.", AT(resume), NULL},
     {"overwrite", CLI_FLAG, NULL, "Replace runs of the same name.", AT(overwrite), NULL},
     {"list", CLI_FLAG, NULL, "Print the combinations and train nothing.", AT(list), NULL},
     CLI_MEASURING_OPTIONS(settings, measuring),
@@ -30,7 +29,7 @@ static const cli_option options[] = {
 };
 #undef AT
 
-/* A whole sweep at work. */
+/* A sweep and its test data. */
 typedef struct work {
     const settings *given;
     cli_sweep_table sweep;
@@ -40,7 +39,7 @@ typedef struct work {
     bool stopped;
 } work;
 
-/* How `antler evaluate` does it when it is told no more than the sweep is. */
+/* The options of `antler evaluate` at their defaults. */
 static antler_evaluate_opts evaluate_opts(const settings *given)
 {
     antler_evaluate_opts opts;
@@ -76,7 +75,7 @@ static int evaluate_run(const work *w, const char *folder, cli_stamp stamp, cli_
     return code;
 }
 
-/* Take the evaluation that is there and still holds, or make it. */
+/* Take an evaluation on disk that is still valid, or make it. */
 static int judge_run(const work *w, const char *folder, cli_sweep_run *run)
 {
     const cli_stamp stamp = cli_stamp_run(w->stamp, folder);
@@ -87,7 +86,7 @@ static int judge_run(const work *w, const char *folder, cli_sweep_run *run)
     return evaluate_run(w, folder, stamp, run);
 }
 
-/* A training that diverged is not evaluated: it counts as infinite in all that would have been measured. */
+/* A training that diverged is not evaluated: all its measures count as infinite. */
 static void mark_diverged(const work *w, cli_sweep_run *run)
 {
     const antler_evaluate_opts opts = evaluate_opts(w->given);
@@ -170,7 +169,7 @@ static int sweep_all(work *w, const char *path)
     for (size_t i = 0; i < combinations && code < 0 && !w->stopped; i++)
         code = train_one(w, i);
     if (code < 0 && w->stopped) {
-        printf("Stopped; nothing is lost. Go on with:\n  antler sweep %s --resume\n", path);
+        printf("Stopped; nothing is lost. Continue with:\n  antler sweep %s --resume\n", path);
         code = CLI_DONE;
     } else if (code < 0) {
         code = conclude(w);
@@ -189,7 +188,7 @@ static int list_grid(const antler_grid *grid)
     return CLI_DONE;
 }
 
-/* Load the test data, with the same columns as for training, and go. */
+/* Load the test data, with the same columns as for training, and train. */
 static int sweep_grid(const settings *given, const antler_grid *grid, const char *path)
 {
     const antler_settings *base = antler_grid_base(grid);
@@ -244,9 +243,10 @@ const cli_command cli_sweep = {
         "A grid file is a settings file with a mapping 'grid:' of lists. Every combination of its values is "
         "trained, with all its runs, in <results>/<experiment>/<name>_<key>-<value>..., and the tables "
         "metrics.csv (one row per run) and statistics.csv (median, MAD, mean, standard error, diverged "
-        "runs) appear in <results>/<experiment>. They grow as the sweep goes on. With a line 'test: FILE' "
+        "runs) appear in <results>/<experiment>. They grow during the sweep. With a line 'test: FILE' "
         "each model is also evaluated on these data, as 'antler evaluate' does.\n\n"
-        "Ctrl-C stops as in 'antler train'; --resume goes on, and takes evaluations that still hold from the "
+        "Ctrl-C stops as in 'antler train'; --resume continues, and takes evaluations that are still valid "
+        "from the "
         "metrics.json of their runs.",
     .examples = "  $ antler sweep examples/sweep.yaml --list\n"
                 "  $ antler sweep examples/sweep.yaml --set runs=10\n",

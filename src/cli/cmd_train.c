@@ -18,8 +18,8 @@ typedef struct settings {
 static const cli_option options[] = {
     {"set", CLI_TEXTS, "NAME=VALUE", "Change a setting of the file; may be repeated.", AT(set), NULL},
     {"resume", CLI_FILE, "RUN",
-     "Go on with a stopped run (its folder), or with all runs of the folder above it, to the same bytes as "
-     "if never stopped.",
+     "Continue a stopped run (its folder), or all runs of the folder above it, to the same bytes as "
+     "without a stop.",
      AT(resume), NULL},
     {"run", CLI_COUNT, "NUMBER", "Train only this one of the settings' runs, counted from 1.", AT(run), NULL},
     {"overwrite", CLI_FLAG, NULL, "Replace runs of the same name.", AT(overwrite), NULL},
@@ -49,11 +49,11 @@ static void print_bounds(const antler_setting_info *info)
 static void list_settings(void)
 {
     const char *group = "";
-    printf(
-        "# Settings\n\nAll settings of `antler train` and `antler sweep`, as `antler train --settings` "
-        "prints "
-        "them. A settings\nfile is YAML with one `name: value` per line; what it leaves out has the default. "
-        "`--set NAME=VALUE`\noverrides the file.\n");
+    printf("# Settings\n\nAll settings of `antler train` and `antler sweep`, as `antler train --settings` "
+           "prints "
+           "them. A settings\nfile is YAML with one `name: value` per line; settings that it omits have "
+           "their default. "
+           "`--set NAME=VALUE`\noverrides the file.\n");
     for (size_t i = 0; i < antler_setting_count(); i++) {
         const antler_setting_info *info = antler_setting_at(i);
         if (strcmp(group, info->group) != 0)
@@ -84,7 +84,7 @@ static int check_only(const antler_settings *given)
     if (status == ANTLER_OK)
         status = antler_settings_check(given, series);
     if (status == ANTLER_OK)
-        printf("Settings and data go together: %zu trajectories, %zu rows, %zu variables, %zu inputs.\n",
+        printf("Settings and data fit together: %zu trajectories, %zu rows, %zu variables, %zu inputs.\n",
                antler_series_count(series), antler_series_total_length(series), antler_series_dim(series),
                antler_series_input_dim(series));
     antler_series_free(series);
@@ -117,14 +117,14 @@ static int run(const cli_command *self, int argc, char **argv)
         return CLI_DONE;
     }
     if (count == 0 && s.resume == NULL)
-        return cli_usage_error("'antler train' needs a settings file, or --resume RUN; examples/ has some to "
-                               "begin with");
+        return cli_usage_error("'antler train' needs a settings file, or --resume RUN; examples/ has some "
+                               "settings files");
     if (count == 0 && s.set.count > 0)
         return cli_usage_error(
             "--set changes a settings file; a run resumes with the settings that it began with");
     if (s.resume != NULL && (s.overwrite || s.run > 0))
         return cli_usage_error(
-            "--resume goes with neither --overwrite nor --run; give the folder of the run");
+            "--resume cannot be combined with --overwrite or --run; give the folder of the run");
     if (count == 1) {
         code = read_settings(&s, argv[0], &given);
         if (code >= 0)
@@ -140,13 +140,14 @@ const cli_command cli_train = {
     .summary = "train models on time series, with checkpoints and exact resume",
     .arguments = "FILE.yaml",
     .description =
-        "Train as a settings file says. Each run has a folder, <results>/<experiment>/<name>/<001>, with "
+        "Train with the settings of a file. Each run has a folder, <results>/<experiment>/<name>/<001>, with "
         "config.yaml (all settings), log.csv, model.npz (the latest model) and checkpoints.\n\n"
-        "Ctrl-C finishes the update, writes a checkpoint and prints the line that goes on from there; a "
+        "Ctrl-C finishes the update, writes a checkpoint and prints the command that continues from there; a "
         "second "
         "Ctrl-C stops at once and loses nothing older than the last checkpoint. A resumed run gives the same "
         "bytes as one that was never stopped.\n\n"
-        "A run that diverges stops with the reason and keeps its last good model; the others go on, and the "
+        "A run that diverges stops with the reason and keeps its last good model; the others continue, and "
+        "the "
         "exit code is 1.\n\n'antler train --settings' explains every setting.",
     .examples = "  $ antler train examples/lorenz63.yaml --set runs=10\n"
                 "  $ antler train run.yaml --set gtf_alpha=0.2 --set name=alpha-0.2\n"

@@ -35,7 +35,7 @@ typedef struct cli_list {
 typedef struct cli_option {
     const char *name; /* without the dashes */
     cli_kind kind;
-    const char *value;          /* what stands for the value in --help; NULL for a flag */
+    const char *value;          /* placeholder of the value in --help; NULL for a flag */
     const char *help;           /* one sentence, with the default */
     size_t offset;              /* in the settings struct */
     const char *const *choices; /* NULL-terminated, for CLI_CHOICE */
@@ -67,7 +67,7 @@ enum { CLI_DONE = 0, CLI_NUMBERS = 1, CLI_USAGE = 2, CLI_MACHINE = 3, CLI_INTERR
  */
 int cli_parse(const cli_command *command, int argc, char **argv, void *settings, size_t *positional);
 
-/* Print "antler: sentence" to stderr and return CLI_USAGE. */
+/* Print "antler: message" to stderr and return CLI_USAGE. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 1, 2)))
 #endif

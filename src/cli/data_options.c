@@ -1,3 +1,4 @@
+/* data_options.c - options that load data, with defaults from the settings of a run. */
 #include "cli/data_options.h"
 
 #include "cli/runs.h"

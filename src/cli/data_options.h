@@ -1,4 +1,4 @@
-/* data_options.h - the options that every command with data files shares. */
+/* data_options.h - options of every command with data files. */
 #ifndef ANT_CLI_LOAD_H
 #define ANT_CLI_LOAD_H
 
@@ -39,7 +39,7 @@ extern const char *const cli_load_headers[];
          offsetof(type, field) + offsetof(cli_load, header),                                                 \
          cli_load_headers},                                                                                  \
     {                                                                                                        \
-        "dt", CLI_REAL, "TIME", "Time between rows, where the file does not say.",                           \
+        "dt", CLI_REAL, "TIME", "Time between rows, where the file does not contain it.",                    \
             offsetof(type, field) + offsetof(cli_load, dt), NULL                                             \
     }
 

@@ -1,8 +1,8 @@
 /*
- * extension.c - commands that are programs of their own: `antler NAME` runs `antler-NAME`, which is looked
- * for beside this program and then on the PATH, as git does it.
+ * extension.c - commands that are separate programs: `antler NAME` runs `antler-NAME`, which is
+ * searched beside this program and then on the PATH, as in git.
  *
- * The program takes the place of this one, so its exit code, its signals and its output are its own.
+ * The program replaces this process, so exit code, signals and output are those of the program.
  */
 #include "cli/extension.h"
 
@@ -16,13 +16,13 @@
 
 static const char prefix[] = "antler-";
 
-/* Extensions that come with Antler, and where one gets them when they are not found. */
+/* Extensions that come with Antler, and a hint for when they are not found. */
 static const struct {
     const char *name, *source;
 } own_extensions[] = {{"report", "it comes with Antler's Python package"}};
 enum { OWN_EXTENSIONS = sizeof own_extensions / sizeof own_extensions[0] };
 
-/* Letters, digits, dashes and underscores only: a name never leads out of the folders that are searched. */
+/* Letters, digits, dashes and underscores only: a name cannot leave the folders that are searched. */
 static bool is_name(const char *word)
 {
     const char *allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
@@ -88,7 +88,7 @@ int cli_extension_run(char *path, char **arguments)
 {
     char self[PATH_MAX];
     if (this_program(self))
-        setenv("ANTLER_COMMAND", self, 1); /* so that the extension calls the same antler back */
+        setenv("ANTLER_COMMAND", self, 1); /* so that the extension calls this antler */
     signal(SIGXFSZ, SIG_DFL);              /* main.c ignores it, and that would be inherited */
     arguments[0] = path;
     execv(path, arguments);

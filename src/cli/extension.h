@@ -6,14 +6,14 @@
 
 #include <limits.h>
 
-/* Is there a program antler-`name`, beside this one or on the PATH?  Its path is in `path` then. */
+/* True: there is a program antler-`name` beside this one or on the PATH, and `path` is its path. */
 bool cli_extension_find(const char *name, char path[PATH_MAX]);
 
-/* Where one gets the extension `name` when it is one of Antler's own; NULL when it is not. */
+/* A hint on how to install the extension `name` of Antler; NULL: it is not Antler's. */
 const char *cli_extension_source(const char *name);
 
-/* Become that program.  arguments[0] is overwritten, the rest is passed on; NULL ends it.  Returns on failure
- * only. */
+/* Replace this process by that program.  arguments[0] is overwritten, the rest is passed on; NULL ends it.
+ * Returns on failure only. */
 int cli_extension_run(char *path, char **arguments);
 
 #endif

@@ -1,4 +1,4 @@
-/* help.c - the texts that a person reads, from the commands' tables: --help and man pages. */
+/* help.c - --help and man pages, from the tables of the commands. */
 #include "cli/command.h"
 
 #include <string.h>
@@ -8,20 +8,20 @@ static const char overview[] = "Antler reconstructs dynamical systems from time 
                                ".npy, .npz, .csv and .tsv are read and written.";
 
 static const char extensions[] =
-    "Any other COMMAND runs the program antler-COMMAND that lies beside antler or on the "
+    "Any other COMMAND runs the program antler-COMMAND beside antler or on the "
     "PATH, with the same arguments. 'antler report', which draws runs on a page for the "
-    "browser, is one; Antler's Python package brings it.";
+    "browser, is one; it comes with Antler's Python package.";
 
 static const char *const exit_codes[][2] = {
     {"0", "done"},
-    {"1", "the numbers failed: diverged, not converged, not finite"},
-    {"2", "bad usage or bad input; the sentence says where and what to do"},
-    {"3", "the machine failed: disk, memory, device"},
+    {"1", "numerical failure: diverged, not converged, not finite"},
+    {"2", "bad usage or bad input; the message names the place and a remedy"},
+    {"3", "failure of the machine: disk, memory, device"},
     {"130", "stopped by Ctrl-C; no half-written file is left"},
 };
 enum { EXIT_CODES = sizeof exit_codes / sizeof exit_codes[0], WIDTH = 79 };
 
-/* Print words wrapped to WIDTH, indented; the cursor already stands at `column`. */
+/* Print words wrapped to WIDTH, indented; the cursor is at `column`. */
 static void wrap(FILE *out, const char *text, int indent, int column)
 {
     while (*text != '\0') {
@@ -95,7 +95,7 @@ void cli_help_command(const cli_command *command, FILE *out)
         fprintf(out, "\nExamples:\n%s", command->examples);
 }
 
-/* roff reads backslashes, and dots and quotes at the start of a line, as its own. */
+/* roff interprets backslashes, and dots and quotes at the start of a line. */
 static void roff(FILE *out, const char *text)
 {
     bool line_start = true;
@@ -156,7 +156,7 @@ static void man_overview(FILE *out)
     roff(out, extensions);
     fputs(".SH ENVIRONMENT\n.TP\nANTLER_CPU\n", out);
     roff(out, "base, avx2 or avx512: the highest instruction set to use, for tests and bug reports.");
-    fputs(".TP\nOMP_NUM_THREADS\nThreads to use where a command is not told by \\-\\-threads.\n", out);
+    fputs(".TP\nOMP_NUM_THREADS\nThreads to use where \\-\\-threads is not given.\n", out);
     man_exit_codes(out);
 }
 

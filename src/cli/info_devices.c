@@ -1,3 +1,4 @@
+/* info_devices.c - `antler info --devices`: the GPUs of this machine as a table or as JSON. */
 #include "cli/info_devices.h"
 
 #include "cli/command.h"
@@ -58,7 +59,7 @@ static int print_json(const antler_device_software *software, json_t *devices, c
     return CLI_DONE;
 }
 
-/* One device that does not answer is told and does not hide the others. */
+/* A device that does not answer gives a message and does not hide the others. */
 static int print_devices(size_t count, bool json, json_t *rows)
 {
     int code = CLI_DONE;

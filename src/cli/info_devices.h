@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* Print them as a table or as one JSON object.  Returns the exit code: having none is no fault. */
+/* Print them as a table or as one JSON object.  Returns the exit code: no GPU is no error. */
 int cli_info_devices(bool json);
 
 #endif

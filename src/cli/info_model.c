@@ -1,3 +1,4 @@
+/* info_model.c - `antler info RUN`: what a model or a checkpoint contains. */
 #include "cli/info_model.h"
 
 #include "cli/measuring.h"

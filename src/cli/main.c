@@ -1,4 +1,4 @@
-/* main.c - finds the command. */
+/* main.c - selects the command, or a program antler-NAME. */
 #include "cli/command.h"
 #include "cli/extension.h"
 
@@ -33,7 +33,7 @@ static const cli_command *find_command(const char *word)
     return NULL;
 }
 
-/* No command of ours: a program antler-`word` then, or a mistake. */
+/* Not a built-in command: a program antler-`word`, or an error. */
 static int other_program(const char *word, char **arguments)
 {
     char path[PATH_MAX];
@@ -42,8 +42,8 @@ static int other_program(const char *word, char **arguments)
 
 int main(int argc, char **argv)
 {
-    setlocale(LC_CTYPE, "");  /* for the characters of pictures; numbers stay in the C locale */
-    signal(SIGXFSZ, SIG_IGN); /* a file over the limit is an error with a sentence, not a death */
+    setlocale(LC_CTYPE, "");  /* for the characters of sketches; numbers stay in the C locale */
+    signal(SIGXFSZ, SIG_IGN); /* a file beyond the size limit is an error with a message, not a signal */
     if (argc < 2) {
         cli_help_overview(stderr);
         return CLI_USAGE;

@@ -1,4 +1,4 @@
-/* parse.c - from argv to a settings struct, by the command's table. */
+/* parse.c - arguments into a settings struct, by the table of the command. */
 #include "cli/command.h"
 
 #include <ctype.h>
@@ -54,7 +54,7 @@ bool cli_read_real(const char *text, double *value)
     return true;
 }
 
-/* 100000, 1e5 and 100_000 alike; no sign, no fraction. */
+/* 100000, 1e5 and 100_000 are the same; no sign, no fraction. */
 bool cli_read_count(const char *text, size_t *value)
 {
     char digits[64];
@@ -237,8 +237,8 @@ int cli_parse(const cli_command *command, int argc, char **argv, void *settings,
         return cli_usage_error("'antler %s' needs %s; see 'antler %s --help'", command->name,
                                command->arguments, command->name);
     if (count > command->maximum)
-        return cli_usage_error("'antler %s' does not know what to do with '%s'; see 'antler %s --help'",
-                               command->name, argv[command->maximum], command->name);
+        return cli_usage_error("'antler %s' takes no argument '%s'; see 'antler %s --help'", command->name,
+                               argv[command->maximum], command->name);
     *positional = count;
     return -1;
 }

@@ -1,3 +1,4 @@
+/* progress.c - a progress bar on a terminal, plain lines elsewhere, and the stop by Ctrl-C. */
 #include "cli/progress.h"
 
 #include <signal.h>

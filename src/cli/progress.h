@@ -1,5 +1,5 @@
 /*
- * progress.h - what a waiting person sees, and how Ctrl-C reaches a long call.
+ * progress.h - the progress of a long call, and its stop by Ctrl-C.
  *
  * On a terminal a bar with the time left is redrawn on stderr; elsewhere a plain line appears every ten
  * seconds.  Nothing is shown for work that takes less than a second.
@@ -12,23 +12,23 @@
 typedef struct cli_progress {
     bool quiet;
     bool terminal;
-    bool drawn;       /* a bar stands on the current line */
+    bool drawn;       /* a bar is on the current line */
     const char *what; /* the stage that is being timed */
     double begun;     /* when it began, in seconds */
     double last_line; /* when the last plain line was written */
 } cli_progress;
 
-/* Also installs the handlers of SIGINT and SIGTERM, which ask the running call to stop. */
+/* Also installs the handlers of SIGINT and SIGTERM, which request a stop of the running call. */
 antler_progress cli_progress_begin(cli_progress *state, bool quiet);
 
-/* The handlers alone: the first SIGINT or SIGTERM is remembered, the second ends the process at once. */
+/* The handlers alone: the first SIGINT or SIGTERM sets a flag, the second ends the process at once. */
 void cli_stop_install(void);
 bool cli_stop_requested(void);
 
 /* "47 s", "3 min 05 s", "2 h 10 min" */
 void cli_duration(double seconds, char text[32]);
 
-/* Seconds on a clock that never goes back. */
+/* Seconds of a monotonic clock. */
 double cli_now(void);
 
 /* Clear the bar.  Call before printing anything else. */

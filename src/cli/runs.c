@@ -1,3 +1,4 @@
+/* runs.c - the run folders that command line arguments name. */
 #include "cli/runs.h"
 
 #include <dirent.h>

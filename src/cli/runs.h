@@ -9,7 +9,7 @@ typedef struct cli_runs {
     char **paths; /* (count), owned */
 } cli_runs;
 
-/* A folder without a model of its own stands for the runs in it, in alphabetical order.  Returns -1 to go on.
+/* A folder without a model.npz means the runs in it, in alphabetical order.  Returns -1 to go on.
  */
 int cli_runs_find(char *const *arguments, size_t count, cli_runs *runs);
 void cli_runs_free(cli_runs *runs);

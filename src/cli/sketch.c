@@ -1,3 +1,4 @@
+/* sketch.c - a picture of two variables in Braille characters. */
 #include "cli/sketch.h"
 
 #include <langinfo.h>

@@ -1,3 +1,5 @@
+/* stamp.c - a hash of model, data and options, by which an evaluation on disk is recognised as still valid.
+ */
 #include "cli/stamp.h"
 
 #include "cli/runs.h"
@@ -8,7 +10,7 @@
 
 enum { TILE_VALUES = 8192 };
 
-/* FNV-1a: enough against mistakes, which is all that it is for. */
+/* FNV-1a: detects accidental changes; not cryptographic. */
 static uint64_t add(uint64_t hash, const void *bytes, size_t count)
 {
     for (const unsigned char *byte = bytes; count-- > 0; byte++)

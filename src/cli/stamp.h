@@ -1,6 +1,7 @@
 /*
- * stamp.h - what an evaluation was made of, in sixteen hexadecimal digits: the bytes of the model, the values
- * of the data, every option that moves a measure, the version.  The same stamp, the same evaluation.
+ * stamp.h - a hash of an evaluation's inputs in sixteen hexadecimal digits: the bytes of the model, the
+ * values of the data, every option that changes a measure, the version.  The same stamp means the same
+ * evaluation.
  */
 #ifndef ANT_CLI_STAMP_H
 #define ANT_CLI_STAMP_H
@@ -13,7 +14,7 @@ typedef struct cli_stamp {
     char text[17]; /* "": the model cannot be read */
 } cli_stamp;
 
-/* The share of data and options, which many runs have in common.  Returns -1 to go on, or the exit code. */
+/* The part from data and options, which many runs have in common.  Returns -1 to go on, or the exit code. */
 int cli_stamp_begin(const antler_series *truth, const antler_evaluate_opts *opts, uint64_t *common);
 
 /* RUN is a folder with a model.npz, or a model. */

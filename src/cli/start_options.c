@@ -1,3 +1,4 @@
+/* start_options.c - options for the start of a free run. */
 #include "cli/start_options.h"
 
 #include <string.h>

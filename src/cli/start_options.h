@@ -1,4 +1,4 @@
-/* start_options.h - the options about where a free run begins, shared by `generate`, `lyapunov` and
+/* start_options.h - options for the start of a free run, shared by `generate`, `lyapunov` and
  * `evaluate`. */
 #ifndef ANT_CLI_STARTING_H
 #define ANT_CLI_STARTING_H
@@ -17,6 +17,6 @@ antler_inputs_end cli_inputs_end(const char *word);
     "The data are in the model's units already: apply no scaling. Default: data without a scaling are in "   \
     "user units, and the model's scaling is applied."
 #define CLI_INPUTS_END_HELP                                                                                  \
-    "What follows the last row of inputs: stop (refuse), hold (keep the row) or repeat (begin again)."
+    "After the last row of inputs: stop (an error), hold (keep the row) or repeat (begin again)."
 
 #endif

@@ -19,7 +19,7 @@ typedef struct cli_sweep_table {
     const char *folder; /* of the experiment */
 } cli_sweep_table;
 
-/* What the folder of a run says about its training. */
+/* The facts of a training from the folder of its run. */
 void cli_sweep_read_run(const char *folder, cli_sweep_run *run);
 
 /* Write FOLDER/metrics.csv and FOLDER/statistics.csv.  Returns -1 to go on, or the exit code. */

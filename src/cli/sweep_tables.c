@@ -1,3 +1,4 @@
+/* sweep_tables.c - metrics.csv and statistics.csv of a sweep. */
 #include "cli/metrics.h"
 #include "cli/sweep.h"
 

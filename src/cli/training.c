@@ -1,3 +1,4 @@
+/* training.c - reports of a training on the terminal, and the exit code of its result. */
 #include "cli/training.h"
 #include "cli/progress.h"
 
@@ -32,7 +33,7 @@ void cli_training_end(cli_training *state)
     state->at_count = 0;
 }
 
-/* The last update seen of a run; NULL when memory is out, which only costs the estimate. */
+/* The last update seen of a run; NULL without memory: then there is no estimate of the time left. */
 static size_t *last_update(cli_training *state, size_t run)
 {
     if (run >= state->at_count) {
@@ -63,7 +64,7 @@ static void on_begin(void *cookie, const antler_train_note *note)
         fprintf(stderr, "%sSolver: %s\n", state->label, note->text);
     state->solver_shown = true;
     if (note->update > 0)
-        fprintf(stderr, "%sRun %zu goes on after update %zu.\n", state->label, note->run, note->update);
+        fprintf(stderr, "%sRun %zu continues after update %zu.\n", state->label, note->run, note->update);
 }
 
 /* "update 1200/20000, loss 3.21e-04, Newton 3.1, alpha 0.15, 0.82 ms/update, 15 s left"; what a model does
@@ -138,8 +139,8 @@ int cli_training_conclude(const cli_training *state, antler_status status, const
         const bool spaces = strpbrk(result->folder, " '\"$&();*?") != NULL;
         if (result->run > 0)
             snprintf(run, sizeof run, "/%03zu", result->run);
-        printf("Stopped; nothing is lost. Go on with:\n  antler train --resume %s%s%s%s\n", spaces ? "'" : "",
-               result->folder, run, spaces ? "'" : "");
+        printf("Stopped; nothing is lost. Continue with:\n  antler train --resume %s%s%s%s\n",
+               spaces ? "'" : "", result->folder, run, spaces ? "'" : "");
         return CLI_DONE;
     }
     if (status == ANTLER_DIVERGED) {

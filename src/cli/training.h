@@ -1,4 +1,4 @@
-/* training.h - what a person sees of a training, for `train` and `sweep`. */
+/* training.h - reports of a training on the terminal, for `train` and `sweep`. */
 #ifndef ANT_CLI_TRAINING_H
 #define ANT_CLI_TRAINING_H
 
@@ -6,8 +6,8 @@
 
 typedef struct cli_training {
     bool quiet, terminal;
-    bool drawn;        /* a line stands on the terminal */
-    bool solver_shown; /* the solver is the same for all runs: said once */
+    bool drawn;        /* a line is on the terminal */
+    bool solver_shown; /* the solver is the same for all runs: shown once */
     size_t runs;       /* to do in this call */
     size_t begun, ended;
     double begun_at, last_line;

@@ -1,3 +1,4 @@
+/* engine.c - names of devices, and the choice of an engine. */
 #include "engine/engine.h"
 
 #include "engine/cuda/engine_cuda.h"
@@ -26,7 +27,8 @@ antler_status ant_engine_choose(antler_device device, bool large_enough, const a
             *engine = &ant_engine_cuda;
         return ANTLER_OK;
     case ANTLER_DEVICE_CUDA:
-        ANT_TRY(ant_engine_cuda_begin()); /* what comes next, compiling kernels above all, need not wait */
+        ANT_TRY(
+            ant_engine_cuda_begin()); /* starts in the background: compiling kernels need not wait for it */
         *engine = &ant_engine_cuda;
         return ANTLER_OK;
     }

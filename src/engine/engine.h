@@ -10,7 +10,7 @@
 
 #include "engine/learner.h"
 
-/* Reports of a call that is one part of a longer work: fractions run from `begin` to `begin + span`. */
+/* Progress of a call that is one part of longer work: fractions run from `begin` to `begin + span`. */
 typedef struct ant_engine_report {
     antler_progress progress;
     const char *what;
@@ -31,7 +31,7 @@ typedef struct ant_engine_kernel_sums {
 } ant_engine_kernel_sums;
 
 /*
- * A shPLRNN in double (spec 1), W multiplied out, whose hidden units may see the inputs, too: phi(V z + E s +
+ * A shPLRNN in double (spec 1), W multiplied out; its hidden units may also take the inputs: phi(V z + E s +
  * b).  Rows of Vt and Et are `l_stride` apart, those of Wt and Ct `m_stride`.
  */
 typedef struct ant_engine_shplrnn {
@@ -42,7 +42,7 @@ typedef struct ant_engine_shplrnn {
     const double *Vt;       /* (M, l_stride) */
     const double *Wt;       /* (L, m_stride) */
     const double *Ct;       /* (K, m_stride) */
-    const double *Et;       /* (K, l_stride); NULL: they do not */
+    const double *Et;       /* (K, l_stride); NULL: no inputs in the hidden units */
     const double *B, *pinv; /* (N, M), (M, N) */
 } ant_engine_shplrnn;
 
@@ -59,7 +59,7 @@ typedef enum ant_engine_form {
     ANT_FORMS /* their number */
 } ant_engine_form;
 
-/* The step of a model that feeds on itself. */
+/* The free step of a model. */
 typedef struct ant_engine_map {
     ant_engine_form form;
     size_t n; /* numbers of the recurrent state (model/runner.h) */
@@ -80,7 +80,7 @@ typedef struct ant_engine_orbits {
     ant_engine_report report;
     double *xhat;   /* (count, steps, N) */
     size_t *finite; /* (count): steps before the first whose state is not finite */
-    size_t latent;  /* numbers of a state that are wanted */
+    size_t latent;  /* numbers of a state to be stored */
     double *states; /* (count, steps, latent); NULL when latent is 0 */
 } ant_engine_orbits;
 
@@ -113,7 +113,7 @@ typedef struct ant_engine {
     /* Each log sum is good to 2e-4 and, taken over many samples, free of bias: docs/gpu.md. */
     antler_status (*kernel_sums)(const ant_engine_kernel_sums *work);
 
-    /* In double; they differ from the CPU's by rounding, which chaos then lets grow. */
+    /* In double; they differ from the CPU's by rounding, which grows along chaotic orbits. */
     antler_status (*orbits)(const ant_engine_orbits *work);
     antler_status (*tangents)(ant_engine_tangents *work);
 

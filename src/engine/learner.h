@@ -62,12 +62,12 @@ typedef struct ant_outcome {
 } ant_outcome;
 
 typedef struct ant_learner_ops {
-    bool asynchronous; /* many updates in one call of `run` save time; false: the loop asks for one at a time
+    bool asynchronous; /* many updates in one call of `run` save time; false: the loop requests one at a time
                         */
 
     antler_status (*create)(const ant_engine_learning *work, void **learner);
     void (*free)(void *learner);                /* accepts NULL */
-    const char *(*solver)(const void *learner); /* its name, and in one sentence why it was taken */
+    const char *(*solver)(const void *learner); /* its name, and why it was chosen */
     const char *(*choice)(const void *learner);
 
     /* The state of a run after `update` updates, in double, which holds floats exactly.  Each: (total). */

@@ -1,3 +1,4 @@
+/* draw.c - initial values of one slice of parameters. */
 #include "model/draw.h"
 
 ant_stream ant_draw_stream(const ant_model_layout *layout, const ant_model_slice *slice, uint64_t seed,

@@ -1,3 +1,4 @@
+/* file.c - models as NumPy archives: written, read and checked. */
 #include "model/file.h"
 #include "model/kind.h"
 
@@ -155,8 +156,9 @@ static antler_status read_kind(ant_npz *npz, ant_model_id *id)
     ANT_TRY(ant_archive_read_text(npz, "format", 0, &format));
     antler_status status = ant_archive_read_text(npz, "kind", 0, &kind);
     if (status == ANTLER_OK && (strcmp(format, format_text) != 0 || !ant_model_kind_find(kind, id)))
-        status = ant_fail(ANTLER_ERROR_FORMAT,
-                          "was written by another version of Antler, whose models this one does not read");
+        status =
+            ant_fail(ANTLER_ERROR_FORMAT,
+                     "was written by another version of Antler, and this version cannot read its models");
     free(format);
     free(kind);
     return status;

@@ -1,5 +1,5 @@
 /*
- * file.h - a model as named arrays: what numpy.load shows of a model file or a checkpoint.
+ * file.h - a model as named arrays: the contents of a model file or a checkpoint for numpy.load.
  *
  *     format        "antler model 1"           kind            "shplrnn", "lssm" or "mamba2"
  *     A (M), Abar (M), W (M,L) or WL (M,r) and WR (r,L), V (L,M), b (L), h (M), C (M,K), B (N,M)
@@ -10,7 +10,7 @@
  *     mean (N), scale (N)                      float64; absent when the data were not scaled
  *     settings, provenance                     texts; absent when unknown
  *
- * A checkpoint holds further arrays beside these; readers of models pass them over.
+ * A checkpoint holds further arrays beside these; readers of models ignore them.
  */
 #ifndef ANT_MODEL_FILE_H
 #define ANT_MODEL_FILE_H
@@ -21,7 +21,7 @@
 /* Add all arrays of the model. */
 antler_status ant_model_add(const antler_model *model, ant_archive *archive);
 
-/* Read a model out of an archive; sentences do not name the file. */
+/* Read a model out of an archive; messages do not name the file. */
 antler_status ant_model_read(ant_npz *npz, antler_model **model);
 
 #endif

@@ -1,4 +1,4 @@
-/* handle.c - the model as callers see it: made, freed, asked. */
+/* handle.c - antler_model: create, free, and read its properties. */
 #include "model/handle.h"
 #include "model/kind.h"
 

@@ -1,4 +1,4 @@
-/* handle.h - what stands behind antler_model. */
+/* handle.h - the struct behind antler_model. */
 #ifndef ANT_MODEL_HANDLE_H
 #define ANT_MODEL_HANDLE_H
 
@@ -7,7 +7,7 @@
 struct antler_model {
     ant_model_layout layout;
     double *parameters;   /* (layout.total), as trained: Abar, not A.  Float values are exact in double */
-    double *A;            /* (M): tanh(Abar), for those who ask by the paper's letter; 0 without an Abar */
+    double *A;            /* (M): tanh(Abar), the A of the paper; 0 without an Abar */
     int precision;        /* of training: 32 or 64 bits */
     double dt;            /* 0 when unknown */
     char **names;         /* (N + K); an entry may be NULL */

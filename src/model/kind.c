@@ -1,3 +1,4 @@
+/* kind.c - the table of the kinds of models. */
 #include "model/kind.h"
 
 #include <string.h>

@@ -2,16 +2,16 @@
  * kind.h - what makes one kind of model: a row of the table in kind.c.
  *
  * A kind is one file (shplrnn.c, lssm.c, mamba2.c) that fills this table in: its parameters, their initial
- * values and regularisers, and how it runs when it feeds on itself.  How it is trained is a row in
- * solve/method_tmpl.c.  Everything else - files, handles, free runs, measures, training - walks the layout
- * and these functions and knows no kind by name.
+ * values and regularisers, and its free run.  How it is trained is a row in
+ * solve/method_tmpl.c.  Everything else - files, handles, free runs, measures, training - uses the layout
+ * and these functions, not the names of kinds.
  */
 #ifndef ANT_MODEL_KIND_H
 #define ANT_MODEL_KIND_H
 
 #include "model/runner.h"
 
-/* A dimension is the length of one axis of one parameter; how files say what they hold. */
+/* A dimension is the length of one axis of one parameter; files store dimensions in this way. */
 typedef struct ant_dim_source {
     const char *slice; /* NULL: the kind does not have this dimension */
     size_t axis;
@@ -19,7 +19,7 @@ typedef struct ant_dim_source {
 
 typedef struct ant_model_kind {
     const char *name; /* of the setting `model`, and `kind` in files */
-    /* Trained by generalised teacher forcing (SPEC 2): its state is forced through B+.  Otherwise its steps
+    /* Trained by generalised teacher forcing (spec 2): its state is forced through B+.  Otherwise its steps
        take the data as they are, its state is linear in time, and a scan solves it. */
     bool forced;
     ant_dim_source M, N, L, K, rank;
@@ -27,12 +27,12 @@ typedef struct ant_model_kind {
     /* Check what is special to the kind and append its slices. */
     antler_status (*lay_out)(const ant_model_dims *dims, ant_model_layout *layout);
 
-    /* SPEC 4.  parameters: (total), all 0 on entry. */
+    /* spec 4.  parameters: (total), all 0 on entry. */
     void (*initialise)(const ant_model_layout *layout, double kappa, uint64_t seed, uint32_t replica,
                        double *parameters);
 
     /*
-     * SPEC 5.  Fill the terms and, unless it is NULL, add to gradient (total).  work:
+     * spec 5.  Fill the terms and, unless it is NULL, add to gradient (total).  work:
      * regularise_work() doubles.  NULL: the kind has no regularisers.
      */
     antler_status (*regularise)(const ant_model_layout *layout, const ant_regulariser *regulariser,

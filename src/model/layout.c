@@ -1,4 +1,4 @@
-/* layout.c - where each parameter lies, and the checks of dimensions and regularisers. */
+/* layout.c - the place of each parameter, and checks of dimensions and regularisers. */
 #include "model/kind.h"
 
 #include <stdint.h>

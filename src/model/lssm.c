@@ -1,9 +1,9 @@
 /*
- * lssm.c - the LSSM (SPEC 1, Eq. shplrnn_ssm): its parameters, initial values, regulariser, and how it runs.
+ * lssm.c - the LSSM (spec 1, Eq. shplrnn_ssm): its parameters, initial values, regulariser, and its free run.
  *
  *     z_t = A o z_{t-1} + U x_{t-1} + C s_t + h        xhat_t = B phi(V z_t + b)        A = tanh(Abar)
  *
- * Free-running, it feeds on xhat_{t-1} for x_{t-1}; its state is then z and that observation, and its
+ * In a free run xhat_{t-1} takes the place of x_{t-1}; its state is then z and that observation, and its
  * recurrence the one of a shPLRNN with W = U B.
  */
 #include "model/draw.h"
@@ -30,7 +30,7 @@ static antler_status lay_out(const ant_model_dims *dims, ant_model_layout *layou
     return ANTLER_OK;
 }
 
-/* All matrices alike: U(+-(1-kappa) columns^-1/2); b and h are 0. */
+/* All matrices: U(+-(1-kappa) columns^-1/2); b and h are 0. */
 static void initialise(const ant_model_layout *layout, double kappa, uint64_t seed, uint32_t replica,
                        double *parameters)
 {

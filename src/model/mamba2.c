@@ -1,4 +1,4 @@
-/* mamba2.c - the Mamba-2 baseline: its parameters, initial values, and how it runs. */
+/* mamba2.c - the Mamba-2 baseline: its parameters, initial values, and its free run. */
 #include "model/mamba2.h"
 
 #include "model/draw.h"

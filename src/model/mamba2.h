@@ -1,5 +1,5 @@
 /*
- * mamba2.h - the Mamba-2 baseline (SPEC 1): one Mamba-2 block (Dao and Gu 2024) and the readout of the LSSM.
+ * mamba2.h - the Mamba-2 baseline (spec 1): one Mamba-2 block (Dao and Gu 2024) and the readout of the LSSM.
  *
  *     u = in_W x_{t-1} + C s_t + in_b
  *     q = proj_in LayerNorm(u) = gate (2D), x (2D), B (16), C (16), dt (8)

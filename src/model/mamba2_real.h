@@ -26,7 +26,7 @@ ANT_N(ant_mamba2_tape) ANT_N(ant_mamba2_tape_on)(const ant_mamba2 *m, ANT_T *rea
 
 /*
  * One step in plain form: from x_{t-1}, s_t and tape->past to everything else on the tape.  H (inner, 16)
- * goes from before the step to after it.  s: (K) or NULL when K = 0.
+ * is that before the step on entry and that after it on return.  s: (K) or NULL when K = 0.
  */
 void ANT_N(ant_mamba2_step)(const ant_mamba2 *m, const ANT_T *parameters, const ANT_T *x, const ANT_T *s,
                             ANT_T *H, const ANT_N(ant_mamba2_tape) * tape);

@@ -1,4 +1,5 @@
-/* mamba2_tmpl.c - one step of the Mamba-2 baseline in plain form: to read, to run, and to check others by. */
+/* mamba2_tmpl.c - one step of the Mamba-2 baseline in plain loops: it runs free, and is the reference for all
+ * kernels. */
 #include "base/real.h"
 #include "model/mamba2.h"
 

@@ -1,9 +1,9 @@
 /*
  * model.h - a model as a flat parameter vector with a table of named slices.
  *
- * All parameters of a model lie in one vector, in the order of its slices, so that optimiser, checkpoint
- * and gradient code walk one array; the layout gives the name, shape and place of each slice.  What the
- * slices are, the kind of model says (kind.h):
+ * All parameters of a model lie in one vector, in the order of its slices, so optimiser, checkpoint
+ * and gradient code work on one array; the layout gives the name, shape and place of each slice.  The slices
+ * depend on the kind of model (kind.h):
  *
  *     shplrnn   Abar (M) | W (M,L)  or  WL (M,r), WR (r,L) | V (L,M) | b (L) | h (M) | C (M,K) | B (N,M)
  *     lssm      Abar (M) | U (M,N) | V (L,M) | b (L) | h (M) | C (M,K) | B (N,L)
@@ -65,7 +65,7 @@ const ant_model_slice *ant_model_layout_find(const ant_model_layout *layout, con
 size_t ant_model_layout_append(ant_model_layout *layout, const char *name, size_t axes, size_t rows,
                                size_t cols);
 
-/* Regularisers of SPEC 5 on the last `units` latent units; a weight of 0 switches a term off. */
+/* Regularisers of spec 5 on the last `units` latent units; a weight of 0 switches a term off. */
 typedef struct ant_regulariser {
     double mar;         /* lambda_MAR */
     double readout;     /* lambda_1, on the columns of B that read the regularised units; shplrnn */

@@ -1,7 +1,7 @@
 /* model_real.h - the part of model.h that exists once per precision; model.h includes it for each. */
 
 /*
- * Draw initial parameters (SPEC 4) from the stream (seed, replica, ANT_PURPOSE_PARAMETERS), in double, and
+ * Draw initial parameters (spec 4) from the stream (seed, replica, ANT_PURPOSE_PARAMETERS), in double, and
  * round them.  kappa in (0, 1); the paper has 0.9995.  parameters: (total).
  */
 antler_status ANT_N(ant_model_initialise)(const ant_model_layout *layout, double kappa, uint64_t seed,
@@ -16,7 +16,7 @@ antler_status ANT_N(ant_regulariser_add)(const ant_model_layout *layout, const a
                                          const ANT_T *parameters, ANT_T *gradient, double *work,
                                          ant_regulariser_terms *terms);
 
-/* The shPLRNN in plain form: to read, and to check others by.  ------------------------------------- */
+/* The shPLRNN in plain loops: the reference for all kernels.  ------------------------------------- */
 
 /*
  * One free step z -> next.  z, next: (M), not overlapping; s: (K) or NULL when K = 0;

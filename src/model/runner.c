@@ -1,3 +1,4 @@
+/* runner.c - packing a model for free runs, and the choice of an engine for them. */
 #include "model/runner.h"
 
 #include "model/kind.h"

@@ -336,7 +336,7 @@ static void force(const ant_shplrnn_runner *r, const double *x, double *z)
     }
 }
 
-/* SPEC 2: z_0 = B+ x_0, then each of the other rows forces with strength 1. */
+/* spec 2: z_0 = B+ x_0, then each of the other rows forces with strength 1. */
 static void warm(const void *self, const double *x, const double *s, size_t rows, double *z)
 {
     const ant_shplrnn_runner *r = self;

@@ -1,3 +1,4 @@
+/* start.c - where a free run begins: units, warm-up, inputs, and the limit of divergence. */
 #include "model/start.h"
 
 #include "data/series.h"
@@ -7,7 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* Standard deviations from the mean beyond which no orbit that resembles data ever goes. */
+/* An orbit further than this many standard deviations from the mean has diverged. */
 static const double farthest = 1e6;
 
 static const size_t unknown_warmup = 100;

@@ -21,7 +21,7 @@ void ant_units_free(ant_units *units);
 antler_status ant_units_read(const ant_units *units, const antler_series *series, size_t trajectory,
                              size_t first, size_t count, double *x, double *s);
 
-/* The series has the model's N and K; `what` names it in the sentence. */
+/* The series has the model's N and K; `what` names it in the message. */
 antler_status ant_model_check_series(const antler_model *model, const antler_series *series,
                                      const char *what);
 
@@ -30,7 +30,7 @@ size_t ant_model_warmup(const antler_model *model, size_t requested, size_t most
 
 /* A start that has been carried out. */
 typedef struct ant_started {
-    double *state; /* (n): from which the first free step goes out */
+    double *state; /* (n): the first free step begins here */
     double limit;  /* an orbit beyond +-limit has diverged */
     size_t warmup; /* rows that were used */
     /* Rows that drive the free steps: column0 .. column0+K-1 of one trajectory. */

@@ -1,3 +1,4 @@
+/* svd.c - the singular value decomposition by LAPACK, and the pseudo-inverse from it. */
 #include "model/svd.h"
 
 #include <float.h>

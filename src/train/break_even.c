@@ -1,3 +1,4 @@
+/* break_even.c - multiply-adds of an update, compared with the break-even of a GPU. */
 #include "train/break_even.h"
 
 #include "base/machine.h"
@@ -7,7 +8,7 @@
 static double work_of_step(const antler_settings *s)
 {
     const double M = (double)s->latent_dim, L = (double)s->hidden_dim;
-    if (s->model == ANTLER_MODEL_MAMBA2) /* its matrices, and ten for each number of its state */
+    if (s->model == ANTLER_MODEL_MAMBA2) /* its matrices, and ten per number of its state */
         return 3.0 * M * (6.0 * M + 40.0 + 2.0 * L) + 10.0 * 32.0 * M;
     return 6.0 * M * L;
 }
@@ -33,6 +34,6 @@ void ant_break_even_remark(const antler_settings *s, bool gpu, char *text, size_
     const char *const missing = !gpu && ant_break_even_reached(s) ? ", but none can be used" : "";
     text[0] = '\0';
     if (s->device == ANTLER_DEVICE_AUTO)
-        snprintf(text, bytes, " (device auto: %.2g multiply-adds an update, a GPU pays from %.2g%s)",
+        snprintf(text, bytes, " (device auto: %.2g multiply-adds an update, a GPU is faster from %.2g%s)",
                  ant_break_even_work(s), break_even(s), missing);
 }

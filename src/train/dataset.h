@@ -1,7 +1,7 @@
 /*
  * dataset.h - the training data, packed once in the precision of training, and the windows drawn from it.
  *
- * Trajectories lie one after the other.  A window of T steps takes T + 1 rows of one trajectory; all
+ * Trajectories are stored one after the other.  A window of T steps takes T + 1 rows of one trajectory; all
  * admissible starts of all trajectories are numbered through, so that one uniform number is one window
  * and none ever crosses from a trajectory into the next.
  */

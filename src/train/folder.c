@@ -1,3 +1,4 @@
+/* folder.c - the folder of a run: made, locked, cleaned, written. */
 #include "train/folder.h"
 
 #include "base/output.h"
@@ -10,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* "<folder>/<name>"; the room leaves space for the longest name that this file uses. */
+/* "<folder>/<name>"; 64 bytes remain for the names that this file appends. */
 static antler_status join(const char *folder, const char *name, char path[ANT_PATH_MAX])
 {
     const int length = snprintf(path, ANT_PATH_MAX, "%s/%s", folder, name);
@@ -69,7 +70,7 @@ antler_status ant_folder_may_begin(const char *path)
     }
     if (found != 0 || access(there, W_OK | X_OK) != 0)
         return ant_fail(ANTLER_ERROR_IO,
-                        "%s: the folder cannot be made in %s: %s; the setting results names another place",
+                        "%s: the folder cannot be made in %s: %s; the setting results selects another place",
                         path, there, strerror(errno));
     return ANTLER_OK;
 }
@@ -94,7 +95,8 @@ antler_status ant_folder_begin(const char *path, const antler_settings *settings
     char file[ANT_PATH_MAX];
     ANT_TRY(join(path, "checkpoints", file));
     ANT_TRY(make_folders(file));
-    /* config.yaml goes first: a kill in between leaves a folder without a run, never a mixture of two. */
+    /* config.yaml is removed first: a kill in between leaves a folder without a run, never a mixture of two.
+     */
     static const char *const old[] = {"config.yaml", "model.npz", "log.csv", "diverged.txt", "metrics.json"};
     for (size_t i = 0; i < sizeof old / sizeof old[0]; i++)
         remove_files(path, old[i]);
@@ -111,7 +113,7 @@ static antler_status take_lock(ant_folder *folder)
     folder->lock = open(file, O_RDWR | O_CLOEXEC);
     if (folder->lock < 0)
         return ant_fail(ANTLER_ERROR_IO, "%s: cannot be opened: %s", file, strerror(errno));
-    /* File systems without locks are no reason to fail. */
+    /* A file system without locks is no error. */
     if (fcntl(folder->lock, F_SETLK, &lock) != 0 && (errno == EACCES || errno == EAGAIN))
         return ant_fail(ANTLER_ERROR_ARGUMENT,
                         "%s: another process is training this run; wait for it or stop it", folder->path);

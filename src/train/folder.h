@@ -2,10 +2,10 @@
  * folder.h - a run on disk.
  *
  *     <base>/<001>/config.yaml            all settings, written first: with it, a run exists
- *                  log.csv                one row per log interval, flushed as it goes
+ *                  log.csv                one row per log interval, flushed after each row
  *                  model.npz              the latest model
  *                  checkpoints/update-<number>.npz   the last two
- *                  diverged.txt           why, when it did
+ *                  diverged.txt           the reason, where the run diverged
  *
  * Every file but log.csv appears whole or not at all.  Rows reach log.csv before the checkpoint of the
  * same update is written, so cutting the log back to a checkpoint always finds all its rows.
@@ -21,7 +21,7 @@ enum { ANT_PATH_MAX = 4096 };
 
 typedef struct ant_folder {
     char path[ANT_PATH_MAX]; /* of the run */
-    FILE *log;               /* open for appending while the run is at work */
+    FILE *log;               /* open for appending during training */
     int lock;                /* on config.yaml, or -1: one process per run */
 } ant_folder;
 
@@ -38,8 +38,9 @@ antler_status ant_folder_may_begin(const char *path);
 antler_status ant_folder_begin(const char *path, const antler_settings *settings);
 
 /*
- * Open a run for work: take its lock, remove what a killed process left half-written, and bring `run` to
- * the newest checkpoint and log.csv back to the same update.  Without a checkpoint the run starts anew.
+ * Open a run for training: take its lock, remove what a killed process left half-written, and bring `run` to
+ * the newest checkpoint and log.csv back to the same update.  Without a checkpoint the run starts from the
+ * beginning.
  */
 antler_status ant_folder_open(ant_folder *folder, const char *path, const antler_trainer *trainer,
                               ant_run *run);

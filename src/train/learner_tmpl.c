@@ -24,7 +24,7 @@ typedef struct learner {
     ant_regulariser regulariser;
     solve_plan *plan;
     size_t update;           /* done */
-    ant_divergence diverged; /* and nothing is computed any more */
+    ant_divergence diverged; /* then no more updates are made */
     size_t parameter;        /* index of the one beyond the limit */
     ant_arena arena;
     real *parameters, *good, *gradient; /* (total); good: the last whose loss and gradient were finite */
@@ -108,7 +108,7 @@ static antler_status create(const ant_engine_learning *work, void **opaque)
     return status;
 }
 
-/* Copy the windows and add noise that is drawn anew for every update. */
+/* Copy the windows and add noise, which is drawn again for every update. */
 static void add_noise(learner *l, uint32_t update)
 {
     const antler_settings *s = l->work.settings;
@@ -135,7 +135,7 @@ static void draw_windows(learner *l, uint32_t update)
     ant_windows_draw(&windows, s->seed, w->runs[0], update, s->batch_size, l->rows);
     for (size_t i = 0; i < s->batch_size; i++) {
         l->x[i] = (const real *)w->x + l->rows[i] * w->N;
-        /* The input of row t acts on the step to row t: s_1 lies beside x_1. */
+        /* The input of row t acts on the step to row t: s_1 is in the row of x_1. */
         l->s[i] = w->K == 0 ? NULL : (const real *)w->s + (l->rows[i] + 1) * w->K;
     }
     if (s->noise > 0.0)

@@ -1,3 +1,4 @@
+/* optimiser.c - learning rate, and the factors of a step of Adam or RAdam. */
 #include "train/optimiser.h"
 
 #include <math.h>

@@ -28,16 +28,16 @@ typedef struct ant_problem_ops {
     void (*states)(const void *problem, size_t sequence, double *z);     /* (T, M) */
     antler_status (*adjoint)(void *problem, size_t sequence, double *v); /* (T, M) */
     void (*gradient)(const void *problem, double *gradient);             /* (total) */
-    /* Of the last solve, by the device's clock; NULL: by ours. */
+    /* Of the last solve, by the clock of the device; NULL: by the clock of the host. */
     double (*seconds)(const void *problem);
     /* Of one whole update, the mean of `updates`; NULL: not offered. */
     antler_status (*time_update)(const void *problem, size_t updates, double *seconds);
 } ant_problem_ops;
 
-/* What the settings say about the model, for N variables and K inputs. */
+/* The dimensions of the model from the settings, for N variables and K inputs. */
 ant_model_dims ant_settings_dims(const antler_settings *settings, size_t N, size_t K);
 
-/* What the settings say about solving, for `threads` threads. */
+/* The options of the solver from the settings, for `threads` threads. */
 ant_solve_options ant_settings_solver(const antler_settings *settings, int threads);
 
 extern const ant_problem_ops ant_problem_ops_f32, ant_problem_ops_f64, ant_problem_ops_engine;

@@ -14,7 +14,7 @@ typedef struct problem {
     double *x, *s;                /* (batch, T+1, N), (batch, T, K) */
     double *states, *gradient;    /* (batch, T, M), (total) */
     bool fresh;                   /* states and gradient are those of the last solve */
-    antler_status fault;          /* of a call that cannot fail by its type; told by the next solve */
+    antler_status fault;          /* of a call without a status; returned by the next solve */
     double seconds;
 } problem;
 
@@ -99,7 +99,7 @@ static antler_status initialise(void *opaque)
     return p->fault;
 }
 
-/* As the precision rounds them: what a comparison has to start from. */
+/* Rounded to the precision: the comparison starts from the same numbers. */
 static void copy(const problem *p, const double *from, size_t count, double *to)
 {
     const bool single = p->config.settings.precision == ANTLER_PRECISION_FLOAT;
@@ -126,7 +126,7 @@ static void set_data(void *opaque, const double *x, const double *inputs)
     p->fault = p->fault == ANTLER_OK ? status : p->fault;
 }
 
-static antler_status look(problem *p)
+static antler_status fetch(problem *p)
 {
     if (!p->fresh)
         ANT_TRY(p->ops->inspect(p->learner, 0, p->states, p->gradient));
@@ -157,22 +157,22 @@ static antler_status solve(void *opaque, ant_solve_report *report, ant_solve_agr
               report->iterations, report->last_change);
     if (agreement == NULL)
         return ANTLER_OK;
-    ANT_TRY(look(p));
+    ANT_TRY(fetch(p));
     return ant_agreement_compare(&p->config.settings, &p->config.layout, p->parameters, p->x, p->s, p->states,
                                  p->gradient, agreement);
 }
 
 static void states(const void *opaque, size_t sequence, double *z)
 {
-    problem *p = *(problem *const *)(const void *)&opaque; /* fetched from the device when asked for */
+    problem *p = *(problem *const *)(const void *)&opaque; /* fetched from the device on demand */
     const size_t count = p->config.T * p->config.layout.dims.M;
-    if (look(p) != ANTLER_OK)
+    if (fetch(p) != ANTLER_OK)
         return;
     for (size_t i = 0; i < count; i++)
         z[i] = p->states[sequence * count + i];
 }
 
-/* In plain loops, as everywhere: on the CPU, in double. */
+/* In plain loops on the CPU, in double. */
 static antler_status adjoint(void *opaque, size_t sequence, double *v)
 {
     const problem *p = opaque;
@@ -192,7 +192,7 @@ static antler_status adjoint(void *opaque, size_t sequence, double *v)
 static void gradient(const void *opaque, double *out)
 {
     problem *p = *(problem *const *)(const void *)&opaque;
-    if (look(p) != ANTLER_OK)
+    if (fetch(p) != ANTLER_OK)
         return;
     for (size_t i = 0; i < p->config.layout.total; i++)
         out[i] = p->gradient[i];
@@ -221,7 +221,7 @@ static void *rounded(const problem *p, const double *from, size_t count)
     return to;
 }
 
-/* Inputs stand beside the row that they lead to, so that the first row of a trajectory has none of use. */
+/* Inputs are in the row to which their step goes, so those of the first row of a trajectory are unused. */
 static void *packed_inputs(const problem *p)
 {
     const size_t K = p->config.layout.dims.K, T = p->config.T, batch = p->config.batch;

@@ -1,4 +1,4 @@
-/* settings.c - between a field of antler_settings and its text. */
+/* settings.c - conversion between a field of antler_settings and its text. */
 #include "train/settings.h"
 
 #include "data/excerpt.h"
@@ -63,7 +63,7 @@ static bool read_real(const char *text, double *value)
            isfinite(*value);
 }
 
-/* 100000, 1e5 and 100_000 alike. */
+/* 100000, 1e5 and 100_000 are the same. */
 static bool read_count(const char *text, double *value)
 {
     char digits[64];

@@ -25,7 +25,7 @@ typedef struct ant_setting {
     ant_setting_kind kind;
     size_t offset; /* of the field in antler_settings */
     size_t bytes;  /* of the field */
-    bool place;    /* says where or how often to write, not what is computed */
+    bool place;    /* where or how often to write; does not change what is computed */
 } ant_setting;
 
 /* Room for any value as text. */
@@ -34,10 +34,10 @@ enum { ANT_SETTING_TEXT_MAX = 8192 };
 size_t ant_setting_count(void);
 const ant_setting *ant_setting_at(size_t index);
 
-/* The setting of that name; otherwise ANTLER_ERROR_NOT_FOUND with the nearest name in the sentence. */
+/* The setting of that name; otherwise ANTLER_ERROR_NOT_FOUND with the nearest name in the message. */
 antler_status ant_setting_find(const char *name, const ant_setting **setting);
 
-/* Convert, check the bounds and store.  The sentence begins with the name of the setting. */
+/* Convert, check the bounds and store.  The message begins with the name of the setting. */
 antler_status ant_setting_store(const ant_setting *setting, const char *text, antler_settings *settings);
 
 /* The value as text.  text: (ANT_SETTING_TEXT_MAX). */
@@ -51,7 +51,7 @@ bool ant_setting_equal(const ant_setting *setting, const antler_settings *a, con
  */
 antler_status ant_settings_yaml(const antler_settings *settings, bool place, char **text);
 
-/* Read settings from YAML in memory; `path` is for sentences. */
+/* Read settings from YAML in memory; `path` is for messages. */
 antler_status ant_settings_parse(const char *text, const char *path, antler_settings *settings);
 
 /* A whole small file in new memory, NUL-terminated. */

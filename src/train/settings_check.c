@@ -1,4 +1,4 @@
-/* settings_check.c - which settings go together, and with which data.  Before any work is done. */
+/* settings_check.c - checks of settings, of their combinations, and of the data, before any work begins. */
 #include "train/settings.h"
 
 #include "data/excerpt.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bounds hold for fields that a program filled in by itself, too. */
+/* Bounds also hold for fields that a program has set. */
 static antler_status check_each(const antler_settings *s)
 {
     for (size_t i = 0; i < ant_setting_count(); i++) {
@@ -44,7 +44,7 @@ static antler_status check_folder(const char *setting, const char *text)
     return ANTLER_OK;
 }
 
-/* Settings that not every kind of model has, by name, and what the others do instead. */
+/* Settings that not every kind of model has, by name, and the reason why the others do not. */
 enum { SHPLRNN = 1 << ANTLER_MODEL_SHPLRNN, LSSM = 1 << ANTLER_MODEL_LSSM };
 
 typedef struct limited {
@@ -53,10 +53,10 @@ typedef struct limited {
     const char *instead; /* "a lssm ..." */
 } limited;
 
-static const char no_matrix[] = "has no W", no_forcing[] = "takes the data in as they are and is not forced",
+static const char no_matrix[] = "has no W", no_forcing[] = "reads the data directly and is not forced",
                   no_newton[] = "is linear in its state and solved by one scan",
                   no_units[] = "has no units to regularise", no_readout[] = "has no readout of this kind",
-                  own_start[] = "begins as its authors' block does";
+                  own_start[] = "has the initial values of its authors";
 
 static const limited limited_settings[] = {
     {"rank", SHPLRNN, no_matrix},
@@ -77,7 +77,7 @@ static const limited limited_settings[] = {
     {"singular_lambda", SHPLRNN, no_readout},
 };
 
-/* A setting that the model does not have may only stand at its default: it would have no effect. */
+/* A setting that the model does not have must have its default: it would have no effect. */
 static antler_status check_kind(const antler_settings *s)
 {
     const ant_model_kind *kind = ant_model_kind_of((ant_model_id)s->model);
@@ -107,7 +107,7 @@ static antler_status check_kind(const antler_settings *s)
     return ANTLER_OK;
 }
 
-/* What the GPU does not do; `auto` takes the CPU for it. */
+/* What the GPU does not offer; `auto` takes the CPU. */
 static antler_status check_device(const antler_settings *s)
 {
     if (s->device != ANTLER_DEVICE_CUDA)
@@ -125,7 +125,7 @@ static antler_status check_model(const antler_settings *s)
     ANT_TRY(check_device(s));
     ANT_CHECK(
         s->model != ANTLER_MODEL_MAMBA2 || s->latent_dim % 4 == 0, ANTLER_ERROR_ARGUMENT,
-        "latent_dim is %zu, but a mamba2 shares it out among its heads, so it must be a multiple of 4; the "
+        "latent_dim is %zu, but a mamba2 divides it among its heads, so it must be a multiple of 4; the "
         "paper has 16 and 32",
         s->latent_dim);
     const size_t smaller = s->latent_dim < s->hidden_dim ? s->latent_dim : s->hidden_dim;
@@ -136,9 +136,9 @@ static antler_status check_model(const antler_settings *s)
               "regularised_units is %zu, but there are only latent_dim = %zu units", s->regularised_units,
               s->latent_dim);
     ANT_CHECK(s->regularised_units > 0 || s->MAR_lambda == 0.0, ANTLER_ERROR_ARGUMENT,
-              "MAR_lambda is %g, but regularised_units is 0; say how many units it acts on", s->MAR_lambda);
+              "MAR_lambda is %g, but regularised_units is 0; set it to the number of units", s->MAR_lambda);
     ANT_CHECK(s->regularised_units > 0 || s->readout_lambda == 0.0, ANTLER_ERROR_ARGUMENT,
-              "readout_lambda is %g, but regularised_units is 0; say how many units it acts on",
+              "readout_lambda is %g, but regularised_units is 0; set it to the number of units",
               s->readout_lambda);
     return ANTLER_OK;
 }
@@ -154,7 +154,7 @@ static antler_status check_optimisation(const antler_settings *s)
               s->warmup, s->sequence_length);
     ANT_CHECK(s->adjoint == ANTLER_ADJOINT_FULL || s->solver == ANTLER_SOLVER_QUASI_DEER,
               ANTLER_ERROR_ARGUMENT,
-              "adjoint: diagonal goes with solver: quasi-deer only; the others are exact");
+              "adjoint: diagonal is for solver: quasi-deer only; the other solvers have an exact adjoint");
     return ANTLER_OK;
 }
 

@@ -50,7 +50,7 @@ static const char *const precisions[] = {"float", "double", NULL};
     }
 
 static const ant_setting table[] = {
-    TEXT("run", experiment, "experiment", true, "Folder below `results`: a question that you ask."),
+    TEXT("run", experiment, "experiment", true, "Folder below `results`, for runs that belong together."),
     TEXT("run", name, "run", true, "Folder below `experiment`: one way of answering it."),
     TEXT("run", results, "Results", true, "Folder that holds all experiments."),
     COUNT("run", runs, "1", 1, RUN_MAX, true,
@@ -62,7 +62,7 @@ static const ant_setting table[] = {
      false},
     CHOICE("run", precision, precisions, "float", "Precision of training."),
     COUNT("run", threads, "0", 0, 1024, true,
-          "Threads in all; 0 for all cores. Runs are spread over them; what is left serves inside a run."),
+          "Threads in all; 0 for all cores. Runs share them; further threads work inside a run."),
     {{"device", "run", "one of a list", devices, "auto", 0.0, 0.0, false, false,
       "Where to train: cpu, cuda (the first GPU), or auto, the GPU when there is one and an update is large "
       "enough. "
@@ -80,9 +80,9 @@ static const ant_setting table[] = {
      FIELD(data),
      false},
     TEXT("data", columns, "", false, "Variables to take, by name or number: x,z or 1-3. Empty: all."),
-    TEXT("data", inputs, "", false, "Columns that are known inputs, written alike. Empty: none."),
+    TEXT("data", inputs, "", false, "Columns that are known inputs, in the same form. Empty: none."),
     BOOL("data", transpose, "false", "The file has variables in rows (N x T)."),
-    REAL("data", dt, "0", 0.0, false, INFINITY, true, "Time between two rows; 0: what the file says."),
+    REAL("data", dt, "0", 0.0, false, INFINITY, true, "Time between two rows; 0: from the file."),
     BOOL("data", standardise, "true",
          "Subtract the mean and divide by the standard deviation of each variable; the model keeps both."),
 
@@ -109,7 +109,8 @@ static const ant_setting table[] = {
     CHOICE("forcing", teacher, teachers, "flow",
            "Gradient through the teacher signal: flow is the exact derivative, stop leaves it out."),
     REAL("forcing", noise, "0", 0.0, false, 1e3, false,
-         "Standard deviation of Gaussian noise added to each window anew, in units of the packed data."),
+         "Standard deviation of Gaussian noise added to the windows of every update, in units of the packed "
+         "data."),
 
     CHOICE("solver", solver, solvers, "auto",
            "How a window is solved; every solver gives the same answer. scan is for lssm and mamba2."),
@@ -121,7 +122,7 @@ static const ant_setting table[] = {
         "Newton stops when no state changes by more; 0: 1e-4 in float, 1e-10 in double. Shooting merges at a "
         "hundredth of it; on a GPU at the value itself, and 0 is 1e-6 or 1e-12 there."),
     COUNT("solver", max_iterations, "100", 1, 1e6, false, "Limit of Newton iterations."),
-    BOOL("solver", fallback, "true", "Solve again step by step what did not converge."),
+    BOOL("solver", fallback, "true", "Solve sequences that did not converge again by `sequential`."),
     COUNT("solver", check_interval, "0", 0, UPDATE_MAX, false,
           "Compare with the plain solver every so many updates and log the difference; 0: never."),
 

@@ -43,8 +43,8 @@ static antler_status check_folders(const job *s)
         ANT_TRY(ant_folder_name(s->base, i, path));
         ANT_TRY(ant_folder_may_begin(path));
         ANT_CHECK(s->resume || s->overwrite || !ant_folder_is_run(path), ANTLER_ERROR_ARGUMENT,
-                  "%s: this run exists; --resume goes on with it, --overwrite replaces it, and "
-                  "another name leaves it alone",
+                  "%s: this run exists; --resume continues it, --overwrite replaces it, and "
+                  "another name keeps it",
                   path);
     }
     return ANTLER_OK;

@@ -1,3 +1,4 @@
+/* trainer.c - all runs of a training: on an engine as replicas, or on CPU threads one by one. */
 #include "train/trainer.h"
 
 #include "base/machine.h"
@@ -131,7 +132,7 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* Workers beyond the first get threads of their own; a thread that cannot be had is done without. */
+/* Workers beyond the first get threads of their own; without one more thread, fewer workers run. */
 static void work_on_threads(pool *p, size_t workers)
 {
     pthread_t *threads = calloc(workers, sizeof *threads);
@@ -168,11 +169,12 @@ static antler_status conclude(const antler_trainer *trainer, size_t first, size_
             break;
         }
     }
-    const ant_run *told = failed != NULL ? failed : stopped != NULL ? stopped : diverged;
-    if (told == NULL)
+    const ant_run *first_failure = failed != NULL ? failed : stopped != NULL ? stopped : diverged;
+    if (first_failure == NULL)
         return ANTLER_OK;
-    return first == last ? ant_fail(told->status, "%s", told->message)
-                         : ant_fail(told->status, "run %zu: %s", told->number, told->message);
+    return first == last ? ant_fail(first_failure->status, "%s", first_failure->message)
+                         : ant_fail(first_failure->status, "run %zu: %s", first_failure->number,
+                                    first_failure->message);
 }
 
 antler_status ant_trainer_train(antler_trainer *trainer, size_t first, size_t last,

@@ -1,4 +1,4 @@
-/* trainer.h - all runs of a training, spread over the cores. */
+/* trainer.h - all runs of a training, on an engine or on the cores of the CPU. */
 #ifndef ANT_TRAIN_TRAINER_H
 #define ANT_TRAIN_TRAINER_H
 
@@ -15,7 +15,7 @@ struct antler_trainer {
 
 /*
  * Train runs first .. last, from 1.  The number of threads inside a run follows from the settings alone,
- * never from how many runs are asked for, so that a run does the same among others and on its own.
+ * not from how many runs are requested, so a run gives the same result alone and beside others.
  */
 antler_status ant_trainer_train(antler_trainer *trainer, size_t first, size_t last,
                                 const ant_run_hooks *hooks, const antler_train_events *events,

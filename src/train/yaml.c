@@ -2,7 +2,7 @@
  * yaml.c - libcyaml reads the file by a schema that is made from the table of settings.
  *
  * All values are read as text and converted by the same code as --set, so that there is one set of rules
- * and one set of sentences.  libcyaml reports faults to a log function; what it says is picked up there.
+ * and one set of messages.  libcyaml reports faults to a log function, which keeps them.
  */
 #include "train/yaml.h"
 
@@ -15,7 +15,7 @@
 
 /* What libcyaml logged about a fault. */
 typedef struct fault {
-    char text[256];  /* its first sentence */
+    char text[256];  /* its first message */
     char field[104]; /* the innermost field of the backtrace */
     int line;        /* of that field; 0: unknown */
 } fault;
@@ -87,7 +87,7 @@ static cyaml_schema_field_t list_field(const char *key, size_t offset)
     return field;
 }
 
-/* A path setting may be one text or a list; libcyaml wants to know which beforehand. */
+/* A path setting may be one text or a list; libcyaml needs to know which in advance. */
 static void make_schema(schema *s, bool sweep, bool data_is_list)
 {
     memset(s, 0, sizeof *s);

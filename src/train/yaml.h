@@ -1,5 +1,5 @@
 /*
- * yaml.h - a settings file as texts, before they mean anything: one per setting that the file names, the
+ * yaml.h - a settings file as texts, not yet converted: one per setting that the file names, the
  * list of data files, and for a sweep the grid.
  */
 #ifndef ANT_TRAIN_YAML_H
@@ -34,7 +34,7 @@ antler_status ant_yaml_read(const char *text, const char *path, bool sweep, ant_
 
 void ant_yaml_free(ant_yaml *yaml);
 
-/* Store what the document says over `settings`; faults name the line. */
+/* Store the values of the document in `settings`; faults name the line. */
 antler_status ant_yaml_apply(const ant_yaml *yaml, const char *text, const char *path,
                              antler_settings *settings);
 

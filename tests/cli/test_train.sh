@@ -33,7 +33,7 @@ for example in "$SOURCE"/examples/*.yaml; do
         [ "$(wc -l <<<"$out")" -ge 2 ] || die "$example has no grid: $out"
     else
         expect_ok "$ANTLER" train "$example" --check
-        contains "$out" "go together"
+        contains "$out" "fit together"
     fi
 done
 [ "$examples" -ge 6 ] || die "only $examples examples"

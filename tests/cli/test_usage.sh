@@ -36,7 +36,7 @@ expect_fault 2 "'-3' is not a whole number" "$ANTLER" measure --samples -3
 expect_fault 2 "takes no value" "$ANTLER" measure --json=yes
 expect_fault 2 "there is no 'gm'; did you mean 'gmm'" "$ANTLER" measure --dstsp gm
 expect_fault 2 "two dashes" "$ANTLER" measure -x
-expect_fault 2 "does not know what to do with 'file'" "$ANTLER" measure file
+expect_fault 2 "takes no argument 'file'" "$ANTLER" measure file
 expect_fault 2 "needs --true FILE" "$ANTLER" measure
 expect_fault 2 "is not of the form M,TAU" "$ANTLER" measure --embed 3
 expect_fault 2 "needs SHELL" "$ANTLER" completion

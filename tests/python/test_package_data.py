@@ -103,5 +103,5 @@ def test_sentences_name_arguments_and_no_options(tmp_path):
         fit(x * [1.0, 0.0, 1.0])
     settings = dict(updates=1, sequence_length=20, results=str(tmp_path))
     antler.train(settings, x, verbose=False)
-    with pytest.raises(exceptions.ArgumentError, match=r"; resume\(\) goes on with it, overwrite=True replaces it"):
+    with pytest.raises(exceptions.ArgumentError, match=r"; resume\(\) continues it, overwrite=True replaces it"):
         antler.train(settings, x, verbose=False)
