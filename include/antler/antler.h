@@ -139,6 +139,9 @@ ANTLER_API const char *antler_message(void);
  */
 ANTLER_API const char *antler_nearest(const char *word, const char *const *candidates, size_t count);
 
+/* Replace the file `path` by this text.  It appears whole or not at all; an old file stays until then. */
+ANTLER_API antler_status antler_write_file(const char *path, const char *text);
+
 /*
  * Long calls report through this.  `what` names the work, `fraction` runs from 0 to 1.  The function
  * is called on the caller's thread, at most about twenty times a second.  Return 0 to continue; anything

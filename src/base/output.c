@@ -164,3 +164,14 @@ void ant_output_abort(ant_output *output)
         (void)unlink(output->temporary);
     forget(output);
 }
+
+antler_status antler_write_file(const char *path, const char *text)
+{
+    ant_output output;
+    ANT_TRY(ant_output_open(&output, path));
+    const antler_status status = ant_output_write(&output, text, strlen(text));
+    if (status == ANTLER_OK)
+        return ant_output_commit(&output);
+    ant_output_abort(&output);
+    return status;
+}

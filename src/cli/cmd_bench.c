@@ -162,7 +162,7 @@ static int run_solvers(const settings *s, cli_bench_case *c, double peak, json_t
         else
             print_row(c, &result);
     }
-    return -1;
+    return CLI_DONE;
 }
 
 typedef struct grid {
@@ -190,13 +190,13 @@ static int run_grid(const settings *s, const grid *g, double peak, json_t *rows)
                             .update = s->update,
                             .check = !s->no_check};
         const int code = run_solvers(s, &c, peak, rows);
-        if (code >= 0)
+        if (code != CLI_DONE)
             return code;
     }
-    return -1;
+    return CLI_DONE;
 }
 
-/* --model and --data; -1: go on. */
+/* --model and --data. */
 static int load(settings *s, grid *g)
 {
     antler_load_opts opts;
@@ -218,7 +218,7 @@ static int load(settings *s, grid *g)
     const bool forced = s->loaded == NULL || strcmp(antler_model_kind(s->loaded), "shplrnn") == 0;
     if (s->solvers == NULL)
         s->solvers = forced ? "auto,sequential,shooting" : "auto";
-    return -1;
+    return CLI_DONE;
 }
 
 static int run(const cli_command *self, int argc, char **argv)
@@ -234,8 +234,8 @@ static int run(const cli_command *self, int argc, char **argv)
                   .updates = 500,
                   .seconds = 1.0};
     size_t count = 0;
-    int code = cli_parse(self, argc, argv, &s, &count);
-    if (code >= 0)
+    int code = CLI_DONE;
+    if (!cli_parse(self, argc, argv, &s, &count, &code))
         return code;
     if (strcmp(argv[0], "solve") != 0)
         return cli_usage_error("there is no benchmark '%s'; there is 'solve'", argv[0]);
@@ -247,7 +247,7 @@ static int run(const cli_command *self, int argc, char **argv)
         return cli_usage_error(
             "--latent-dim, --hidden-dim, --length and --batch take lists of whole numbers such as 4,16");
     code = load(&s, &g);
-    if (code >= 0) {
+    if (code != CLI_DONE) {
         antler_series_free(s.series);
         return code;
     }
@@ -257,7 +257,7 @@ static int run(const cli_command *self, int argc, char **argv)
     if (!s.json)
         print_head(peak, s.precision, s.threads, strcmp(s.device, "cpu") == 0);
     code = run_grid(&s, &g, peak, rows);
-    if (code < 0 && s.json) {
+    if (code == CLI_DONE && s.json) {
         json_t *root =
             json_pack("{s:s, s:s, s:f, s:s, s:f, s:f, s:i, s:O}", "antler", antler_build_info(), "system",
                       s.system, "peak_multiply_adds_per_second", peak, "precision", s.precision, "alpha",
@@ -265,7 +265,7 @@ static int run(const cli_command *self, int argc, char **argv)
         json_dumpf(root, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9));
         putchar('\n');
         json_decref(root);
-    } else if (code < 0 && strcmp(s.device, "cpu") == 0) {
+    } else if (code == CLI_DONE && strcmp(s.device, "cpu") == 0) {
         puts("of peak: multiply-adds that one pass needs (6 M L a step; 3 for every parameter where the "
              "model is "
              "linear in its state) against the peak of the threads in use.\n"
@@ -275,7 +275,7 @@ static int run(const cli_command *self, int argc, char **argv)
     json_decref(rows);
     antler_model_free(s.loaded);
     antler_series_free(s.series);
-    return code < 0 ? CLI_DONE : code;
+    return code;
 }
 
 static const char *complete(size_t index)

@@ -127,8 +127,8 @@ static void fish_script(FILE *out)
 static int run(const cli_command *self, int argc, char **argv)
 {
     size_t count = 0;
-    const int code = cli_parse(self, argc, argv, NULL, &count);
-    if (code >= 0)
+    int code = CLI_DONE;
+    if (!cli_parse(self, argc, argv, NULL, &count, &code))
         return code;
     if (strcmp(argv[0], "bash") == 0) {
         bash_script(stdout);

@@ -75,7 +75,7 @@ static int evaluate_one(gathering *g, const char *run, size_t index)
         status = antler_evaluate(model, g->truth, &opts, &result);
     cli_progress_end(&progress);
     const cli_evaluation e = {run, model, g->truth, &opts, &result, stamp};
-    int code = -1;
+    int code = CLI_DONE;
     if (status < ANTLER_OK || status == ANTLER_CANCELLED) {
         code = cli_fail(status);
     } else {
@@ -115,10 +115,10 @@ static int conclude(const gathering *g, const cli_runs *runs)
     const cli_metrics m = {
         CLI_EVALUATION_METRICS, cli_evaluation_names, g->count, runs->paths, g->diverged, g->values};
     char folder[4096];
-    int code = -1;
+    int code = CLI_DONE;
     if (g->count > 1 && !g->s->no_files && cli_run_parent(runs->paths[0], folder, sizeof folder))
         code = cli_metrics_write(&m, folder);
-    if (code >= 0)
+    if (code != CLI_DONE)
         return code;
     if (g->s->json)
         code = g->count == 1 ? cli_json_print(json_incref(json_array_get(g->runs, 0)))
@@ -138,12 +138,12 @@ static int evaluate_all(const settings *s, const cli_runs *runs, const antler_se
     gathering g = {.s = s, .truth = truth, .count = runs->count, .runs = json_array()};
     g.values = calloc(runs->count * CLI_EVALUATION_METRICS, sizeof *g.values);
     g.diverged = calloc(runs->count, sizeof *g.diverged);
-    int code = g.values == NULL || g.diverged == NULL ? CLI_MACHINE : -1;
-    if (code < 0)
+    int code = g.values == NULL || g.diverged == NULL ? CLI_MACHINE : CLI_DONE;
+    if (code == CLI_DONE)
         code = cli_stamp_begin(truth, &s->evaluate, &g.stamp);
-    for (size_t i = 0; i < runs->count && code < 0; i++)
+    for (size_t i = 0; i < runs->count && code == CLI_DONE; i++)
         code = evaluate_one(&g, runs->paths[i], i);
-    if (code < 0)
+    if (code == CLI_DONE)
         code = conclude(&g, runs);
     free(g.values);
     free(g.diverged);
@@ -156,10 +156,11 @@ static int run(const cli_command *self, int argc, char **argv)
     settings s = {.inputs_end = "repeat", .measuring = cli_measuring_default()};
     antler_evaluate_opts_default(&s.evaluate);
     size_t count = 0;
-    int code = cli_parse(self, argc, argv, &s, &count);
-    if (code < 0)
-        code = cli_measuring_finish(&s.measuring);
-    if (code >= 0)
+    int code = CLI_DONE;
+    if (!cli_parse(self, argc, argv, &s, &count, &code))
+        return code;
+    code = cli_measuring_finish(&s.measuring);
+    if (code != CLI_DONE)
         return code;
     if (s.data.count == 0)
         return cli_usage_error("'antler evaluate' needs --data FILE with data that the model has not seen");
@@ -174,9 +175,9 @@ static int run(const cli_command *self, int argc, char **argv)
     cli_runs runs = {0};
     antler_settings of_run;
     code = cli_runs_find(argv, count, &runs);
-    if (code < 0)
+    if (code == CLI_DONE)
         code = cli_load_from_run(runs.paths[0], &of_run, &s.load);
-    if (code < 0) {
+    if (code == CLI_DONE) {
         const antler_load_opts load = cli_load_opts(&s.load);
         antler_series *truth = NULL;
         const antler_status status = antler_series_load(s.data.items, s.data.count, &load, &truth);

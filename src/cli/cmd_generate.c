@@ -106,8 +106,8 @@ static int run(const cli_command *self, int argc, char **argv)
     settings s = {.inputs_end = "stop", .first = 1, .trajectory = 1};
     antler_generate_opts_default(&s.generate);
     size_t count = 0;
-    int code = cli_parse(self, argc, argv, &s, &count);
-    if (code >= 0)
+    int code = CLI_DONE;
+    if (!cli_parse(self, argc, argv, &s, &count, &code))
         return code;
     if (s.out == NULL)
         return cli_usage_error("'antler generate' needs --out FILE, for example --out free.npy");

@@ -146,7 +146,7 @@ static int print_json(const char *path, const antler_file_info *info, const antl
     json_dumpf(root, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
     putchar('\n');
     json_decref(root);
-    return -1;
+    return CLI_DONE;
 }
 
 /* "x", "3" -> index of the variable. */
@@ -176,7 +176,7 @@ static int sketch(const settings *s, const antler_series *series)
             antler_series_dim(series));
     putchar('\n');
     const antler_status status = cli_sketch(series, across, up);
-    return status == ANTLER_OK ? -1 : cli_fail(status);
+    return status == ANTLER_OK ? CLI_DONE : cli_fail(status);
 }
 
 /* A file whose arrays are no series is still described, unless an option needs a series. */
@@ -187,7 +187,7 @@ static int describe(const settings *s, const char *path)
     const antler_load_opts load = cli_load_opts(&s->load);
     antler_file_info info = {0};
     antler_series *series = NULL;
-    int code = -1;
+    int code = CLI_DONE;
     antler_status status = antler_file_inspect(path, &info);
     if (status == ANTLER_OK && cli_info_is_model(&info)) {
         antler_file_info_clear(&info);
@@ -212,7 +212,7 @@ static int describe(const settings *s, const char *path)
         if (series != NULL) {
             print_series(series);
             status = print_variables(series);
-            code = status != ANTLER_OK ? cli_fail(status) : s->sketch != NULL ? sketch(s, series) : -1;
+            code = status != ANTLER_OK ? cli_fail(status) : s->sketch != NULL ? sketch(s, series) : CLI_DONE;
         }
     }
     antler_series_free(series);
@@ -224,8 +224,8 @@ static int run(const cli_command *self, int argc, char **argv)
 {
     settings s = {0};
     size_t count = 0;
-    const int code = cli_parse(self, argc, argv, &s, &count);
-    if (code >= 0)
+    int code = CLI_DONE;
+    if (!cli_parse(self, argc, argv, &s, &count, &code))
         return code;
     if (s.devices && count > 0)
         return cli_usage_error("--devices describes this machine and takes no file");

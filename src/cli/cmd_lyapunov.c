@@ -90,8 +90,8 @@ static int run(const cli_command *self, int argc, char **argv)
     settings s = {.inputs_end = "repeat"};
     antler_lyapunov_opts_default(&s.lyapunov);
     size_t count = 0;
-    int code = cli_parse(self, argc, argv, &s, &count);
-    if (code >= 0)
+    int code = CLI_DONE;
+    if (!cli_parse(self, argc, argv, &s, &count, &code))
         return code;
     s.lyapunov.start.inputs_end = cli_inputs_end(s.inputs_end);
     s.lyapunov.device = cli_device(s.device);

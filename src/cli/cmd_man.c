@@ -6,8 +6,8 @@
 static int run(const cli_command *self, int argc, char **argv)
 {
     size_t count = 0;
-    const int code = cli_parse(self, argc, argv, NULL, &count);
-    if (code >= 0)
+    int code = CLI_DONE;
+    if (!cli_parse(self, argc, argv, NULL, &count, &code))
         return code;
     if (count == 0) {
         cli_man_page(NULL, stdout);

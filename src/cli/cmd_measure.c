@@ -51,10 +51,11 @@ static int run(const cli_command *self, int argc, char **argv)
 {
     settings s = {.measuring = cli_measuring_default()};
     size_t count = 0;
-    int code = cli_parse(self, argc, argv, &s, &count);
-    if (code < 0)
-        code = cli_measuring_finish(&s.measuring);
-    if (code >= 0)
+    int code = CLI_DONE;
+    if (!cli_parse(self, argc, argv, &s, &count, &code))
+        return code;
+    code = cli_measuring_finish(&s.measuring);
+    if (code != CLI_DONE)
         return code;
     if (s.truth.count == 0 || s.generated.count == 0)
         return cli_usage_error("'antler measure' needs --true FILE and --generated FILE");

@@ -116,7 +116,7 @@ static int read_initial(const settings *s, const antler_system_info *system, ant
         return cli_usage_error("--initial: %s has %zu variables, so it needs %zu numbers separated by commas",
                                system->name, system->dim, system->dim);
     opts->has_initial = true;
-    return -1;
+    return CLI_DONE;
 }
 
 static int set_parameters(const cli_list *parameters, antler_simulate_opts *opts)
@@ -133,7 +133,7 @@ static int set_parameters(const cli_list *parameters, antler_simulate_opts *opts
         if (status != ANTLER_OK)
             return cli_fail(status);
     }
-    return -1;
+    return CLI_DONE;
 }
 
 /* Settings that were not given hold NaN or SIZE_MAX: the system's defaults stay. */
@@ -164,7 +164,7 @@ static int fill_opts(const settings *s, const char *name, antler_simulate_opts *
     opts->standardise = strcmp(s->standardise, "on") == 0;
     if (s->initial != NULL) {
         const int code = read_initial(s, system, opts);
-        if (code >= 0)
+        if (code != CLI_DONE)
             return code;
     }
     return set_parameters(&s->parameters, opts);
@@ -232,8 +232,8 @@ static int run(const cli_command *self, int argc, char **argv)
                   .standardise = "on",
                   .seed = 1};
     size_t count = 0;
-    int code = cli_parse(self, argc, argv, &s, &count);
-    if (code >= 0)
+    int code = CLI_DONE;
+    if (!cli_parse(self, argc, argv, &s, &count, &code))
         return code;
     if (s.list)
         return list_systems(count > 0 ? argv[0] : NULL);
@@ -242,7 +242,7 @@ static int run(const cli_command *self, int argc, char **argv)
             "'antler simulate' needs the name of a system; 'antler simulate --list' explains them");
     antler_simulate_opts opts;
     code = fill_opts(&s, argv[0], &opts);
-    if (code >= 0)
+    if (code != CLI_DONE)
         return code;
     if (s.out == NULL)
         return cli_usage_error("'antler simulate' needs --out FILE, for example --out %s.npy", opts.system);

@@ -59,7 +59,7 @@ static int evaluate_run(const work *w, const char *folder, cli_stamp stamp, cli_
     if (status == ANTLER_OK)
         status = antler_evaluate(model, w->test, &opts, &result);
     cli_progress_end(&progress);
-    int code = -1;
+    int code = CLI_DONE;
     if (status >= ANTLER_OK && status != ANTLER_CANCELLED) {
         const cli_evaluation evaluation = {folder, model, w->test, &opts, &result, stamp};
         json_t *json = cli_evaluation_json(&evaluation);
@@ -82,7 +82,7 @@ static int judge_run(const work *w, const char *folder, cli_sweep_run *run)
     const antler_evaluate_opts opts = evaluate_opts(w->given);
     if (cli_evaluation_read(folder, &stamp, &opts, run->of + CLI_SWEEP_TRAINING, &run->diverged) ||
         cli_stop_requested())
-        return -1;
+        return CLI_DONE;
     return evaluate_run(w, folder, stamp, run);
 }
 
@@ -99,8 +99,8 @@ static void mark_diverged(const work *w, cli_sweep_run *run)
 /* Metrics of all runs of a combination that has been trained. */
 static int judge(work *w, size_t combination, const char *folder)
 {
-    int code = -1;
-    for (size_t r = 0; r < w->sweep.runs && code < 0; r++) {
+    int code = CLI_DONE;
+    for (size_t r = 0; r < w->sweep.runs && code == CLI_DONE; r++) {
         char path[1500];
         cli_sweep_run *run = &w->sweep.of[combination * w->sweep.runs + r];
         snprintf(path, sizeof path, "%.1400s/%03zu", folder, r + 1);
@@ -111,7 +111,7 @@ static int judge(work *w, size_t combination, const char *folder)
             code = judge_run(w, path, run);
     }
     w->stopped = w->stopped || cli_stop_requested();
-    return code < 0 ? cli_sweep_write(&w->sweep) : code;
+    return code == CLI_DONE ? cli_sweep_write(&w->sweep) : code;
 }
 
 static int train_one(work *w, size_t combination)
@@ -136,7 +136,7 @@ static int train_one(work *w, size_t combination)
     w->stopped = status == ANTLER_CANCELLED;
     if (status != ANTLER_OK && status != ANTLER_DIVERGED && !w->stopped)
         return cli_fail(status);
-    return w->stopped ? -1 : judge(w, combination, folder);
+    return w->stopped ? CLI_DONE : judge(w, combination, folder);
 }
 
 static int conclude(const work *w)
@@ -165,13 +165,13 @@ static int sweep_all(work *w, const char *path)
         for (size_t m = 0; m < CLI_SWEEP_METRICS; m++)
             w->sweep.of[i].of[m] = NAN;
     }
-    int code = -1;
-    for (size_t i = 0; i < combinations && code < 0 && !w->stopped; i++)
+    int code = CLI_DONE;
+    for (size_t i = 0; i < combinations && code == CLI_DONE && !w->stopped; i++)
         code = train_one(w, i);
-    if (code < 0 && w->stopped) {
+    if (code == CLI_DONE && w->stopped) {
         printf("Stopped; nothing is lost. Continue with:\n  antler sweep %s --resume\n", path);
         code = CLI_DONE;
-    } else if (code < 0) {
+    } else if (code == CLI_DONE) {
         code = conclude(w);
     }
     free(w->sweep.of);
@@ -204,12 +204,12 @@ static int sweep_grid(const settings *given, const antler_grid *grid, const char
             return cli_fail(status);
         w.test = test;
     }
-    int code = -1;
+    int code = CLI_DONE;
     if (test != NULL) {
         const antler_evaluate_opts opts = evaluate_opts(given);
         code = cli_stamp_begin(test, &opts, &w.stamp);
     }
-    if (code < 0)
+    if (code == CLI_DONE)
         code = sweep_all(&w, path);
     antler_series_free(test);
     return code;
@@ -220,10 +220,11 @@ static int run(const cli_command *self, int argc, char **argv)
     settings given = {.measuring = cli_measuring_default()};
     size_t count = 0;
     antler_grid *grid = NULL;
-    int code = cli_parse(self, argc, argv, &given, &count);
-    if (code < 0)
-        code = cli_measuring_finish(&given.measuring);
-    if (code >= 0)
+    int code = CLI_DONE;
+    if (!cli_parse(self, argc, argv, &given, &count, &code))
+        return code;
+    code = cli_measuring_finish(&given.measuring);
+    if (code != CLI_DONE)
         return code;
     if (given.resume && given.overwrite)
         return cli_usage_error("--resume keeps what is there, --overwrite replaces it; give one of them");

@@ -72,7 +72,7 @@ static int read_settings(const settings *s, const char *path, antler_settings *o
     antler_status status = antler_settings_load(path, out);
     for (size_t i = 0; i < s->set.count && status == ANTLER_OK; i++)
         status = antler_settings_set(out, s->set.items[i]);
-    return status == ANTLER_OK ? -1 : cli_fail(status);
+    return status == ANTLER_OK ? CLI_DONE : cli_fail(status);
 }
 
 static int check_only(const antler_settings *given)
@@ -109,8 +109,8 @@ static int run(const cli_command *self, int argc, char **argv)
     settings s = {.resume = NULL};
     antler_settings given;
     size_t count = 0;
-    int code = cli_parse(self, argc, argv, &s, &count);
-    if (code >= 0)
+    int code = CLI_DONE;
+    if (!cli_parse(self, argc, argv, &s, &count, &code))
         return code;
     if (s.list) {
         list_settings();
@@ -127,7 +127,7 @@ static int run(const cli_command *self, int argc, char **argv)
             "--resume cannot be combined with --overwrite or --run; give the folder of the run");
     if (count == 1) {
         code = read_settings(&s, argv[0], &given);
-        if (code >= 0)
+        if (code != CLI_DONE)
             return code;
         if (s.check)
             return check_only(&given);

@@ -62,10 +62,11 @@ enum { CLI_DONE = 0, CLI_NUMBERS = 1, CLI_USAGE = 2, CLI_MACHINE = 3, CLI_INTERR
 
 /*
  * Fill `settings` from the arguments after the command's name; positional arguments are moved to the
- * front of argv and counted in *positional.  Returns -1 to go on, or the exit code after a fault or
+ * front of argv and counted in *positional.  False: end with *code, after an error or
  * after --help.
  */
-int cli_parse(const cli_command *command, int argc, char **argv, void *settings, size_t *positional);
+bool cli_parse(const cli_command *command, int argc, char **argv, void *settings, size_t *positional,
+               int *code);
 
 /* Print "antler: message" to stderr and return CLI_USAGE. */
 #if defined(__GNUC__)
@@ -75,6 +76,9 @@ int cli_usage_error(const char *format, ...);
 
 /* Print antler_message() and return the exit code that belongs to the status. */
 int cli_fail(antler_status status);
+
+/* Replace a file by this text, whole or not at all.  Returns CLI_DONE to continue, or the exit code. */
+int cli_write_file(const char *path, const char *text);
 
 /* "; did you mean 'word'?" or "" in a static buffer. */
 const char *cli_did_you_mean(const char *word, const char *const *candidates, size_t count);

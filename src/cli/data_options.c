@@ -15,7 +15,7 @@ int cli_load_from_run(const char *run, antler_settings *settings, cli_load *load
     if (cli_run_is_folder(run) && snprintf(path, sizeof path, "%s/config.yaml", run) < (int)sizeof path)
         file = fopen(path, "r");
     if (file == NULL) /* a model without its run */
-        return -1;
+        return CLI_DONE;
     fclose(file);
     const antler_status status = antler_settings_load(path, settings);
     if (status != ANTLER_OK)
@@ -24,7 +24,7 @@ int cli_load_from_run(const char *run, antler_settings *settings, cli_load *load
         load->columns = settings->columns;
     if (load->inputs == NULL && settings->inputs[0] != '\0')
         load->inputs = settings->inputs;
-    return -1;
+    return CLI_DONE;
 }
 
 antler_load_opts cli_load_opts(const cli_load *load)

@@ -123,12 +123,12 @@ int cli_evaluation_write(const cli_evaluation *e, const json_t *json)
 {
     char path[METRICS_PATH];
     if (!cli_run_is_folder(e->run))
-        return -1;
+        return CLI_DONE;
     if (!metrics_path(e->run, path))
         return cli_usage_error("%s: the name is too long", e->run);
     if (json == NULL) { /* no reason to stop */
         fprintf(stderr, "antler: %s is not written: a name is not UTF-8\n", path);
-        return -1;
+        return CLI_DONE;
     }
     char *text = json_dumps(json, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
     const int code = text == NULL ? CLI_MACHINE : cli_write_file(path, text);

@@ -30,7 +30,8 @@ void cli_evaluation_metrics(const cli_evaluation *evaluation, double *values);
 
 json_t *cli_evaluation_json(const cli_evaluation *evaluation);
 
-/* metrics.json beside the model; nothing when the run is no folder.  Returns -1 to go on, or the exit code.
+/* metrics.json beside the model; nothing when the run is no folder.  Returns CLI_DONE to continue, or the
+ * exit code.
  */
 int cli_evaluation_write(const cli_evaluation *evaluation, const json_t *json);
 

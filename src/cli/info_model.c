@@ -137,7 +137,7 @@ static json_t *model_json(const char *path, const antler_model *model)
 int cli_info_model(const char *path, bool json)
 {
     antler_model *model = NULL;
-    int code = -1;
+    int code = CLI_DONE;
     const antler_status status = antler_model_load(path, &model);
     if (status != ANTLER_OK)
         code = cli_fail(status);
@@ -146,5 +146,5 @@ int cli_info_model(const char *path, bool json)
     else
         print_model(path, model);
     antler_model_free(model);
-    return code > CLI_DONE ? code : -1;
+    return code;
 }

@@ -7,7 +7,7 @@
 /* Whether the arrays of this file are those of a model. */
 bool cli_info_is_model(const antler_file_info *info);
 
-/* Describe the model of a run folder or a file.  Returns -1 to go on, or the exit code. */
+/* Describe the model of a run folder or a file.  Returns CLI_DONE to continue, or the exit code. */
 int cli_info_model(const char *path, bool json);
 
 #endif

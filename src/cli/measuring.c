@@ -30,7 +30,7 @@ static int read_embedding(cli_measuring *s)
     if (comma != NULL && (size_t)(comma - s->embed) < sizeof m) {
         snprintf(m, sizeof m, "%.*s", (int)(comma - s->embed), s->embed);
         if (cli_read_count(m, &s->opts.embed_dim) && cli_read_count(comma + 1, &s->opts.embed_delay))
-            return -1;
+            return CLI_DONE;
     }
     return cli_usage_error("--embed: '%s' is not of the form M,TAU, such as 3,10", s->embed);
 }
@@ -42,7 +42,7 @@ int cli_measuring_finish(cli_measuring *s)
             s->opts.dstsp = kind;
     }
     s->opts.device = cli_device(s->device);
-    return s->embed == NULL ? -1 : read_embedding(s);
+    return s->embed == NULL ? CLI_DONE : read_embedding(s);
 }
 
 json_t *cli_json_real(double value)

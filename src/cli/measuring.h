@@ -78,7 +78,7 @@ antler_device cli_device(const char *name);
 
 cli_measuring cli_measuring_default(void);
 
-/* Read --dstsp and --embed into the options.  Returns -1 to go on, or the exit code. */
+/* Read --dstsp and --embed into the options.  Returns CLI_DONE to continue, or the exit code. */
 int cli_measuring_finish(cli_measuring *measuring);
 
 /* Numbers as JSON has them; NaN and infinities, which it has not, become null. */

@@ -1,10 +1,8 @@
 #include "cli/metrics.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 antler_statistics cli_metrics_statistics(const cli_metrics *m, size_t index)
 {
@@ -16,23 +14,6 @@ antler_statistics cli_metrics_statistics(const cli_metrics *m, size_t index)
         (void)antler_statistics_of(column, m->count, &s); /* fails only for want of memory: s stays empty */
     free(column);
     return s;
-}
-
-int cli_write_file(const char *path, const char *text)
-{
-    char temporary[4096];
-    const int length = snprintf(temporary, sizeof temporary, "%s.%ld.tmp", path, (long)getpid());
-    if (length < 0 || (size_t)length >= sizeof temporary)
-        return cli_usage_error("%s: the name is too long", path);
-    FILE *file = fopen(temporary, "w");
-    bool good = file != NULL && fputs(text, file) >= 0 && fflush(file) == 0 && fsync(fileno(file)) == 0;
-    if (file != NULL)
-        good = fclose(file) == 0 && good;
-    if (good && rename(temporary, path) == 0)
-        return -1;
-    fprintf(stderr, "antler: %s: cannot write: %s\n", path, strerror(errno));
-    remove(temporary);
-    return CLI_MACHINE;
 }
 
 static void add_number(FILE *out, double value)
@@ -112,7 +93,7 @@ static int write_table(const cli_metrics *m, const char *folder, const char *nam
 int cli_metrics_write(const cli_metrics *m, const char *folder)
 {
     const int code = write_table(m, folder, "metrics.csv", metrics_table);
-    return code >= 0 ? code : write_table(m, folder, "statistics.csv", statistics_table);
+    return code != CLI_DONE ? code : write_table(m, folder, "statistics.csv", statistics_table);
 }
 
 void cli_metrics_print_runs(const cli_metrics *m)

@@ -17,7 +17,7 @@ typedef struct cli_metrics {
 /* Statistics of metric `index` over the runs. */
 antler_statistics cli_metrics_statistics(const cli_metrics *metrics, size_t index);
 
-/* Write FOLDER/metrics.csv and FOLDER/statistics.csv.  Returns -1 to go on, or the exit code. */
+/* Write FOLDER/metrics.csv and FOLDER/statistics.csv.  Returns CLI_DONE to continue, or the exit code. */
 int cli_metrics_write(const cli_metrics *metrics, const char *folder);
 
 /* One line per run. */
@@ -25,8 +25,5 @@ void cli_metrics_print_runs(const cli_metrics *metrics);
 
 /* One line per metric: median +- MAD, mean +- standard error, runs, diverged. */
 void cli_metrics_print(const cli_metrics *metrics);
-
-/* Replace a file by this text, whole or not at all.  Returns -1 to go on, or the exit code. */
-int cli_write_file(const char *path, const char *text);
 
 #endif

@@ -35,6 +35,12 @@ int cli_fail(antler_status status)
     }
 }
 
+int cli_write_file(const char *path, const char *text)
+{
+    const antler_status status = antler_write_file(path, text);
+    return status == ANTLER_OK ? CLI_DONE : cli_fail(status);
+}
+
 int cli_finish(int code)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
@@ -164,7 +170,7 @@ static int store(const cli_command *command, const cli_option *option, const cha
     }
     if (!good)
         return cli_usage_error("--%s: '%s' is not %s", option->name, value, expected);
-    return -1;
+    return CLI_DONE;
 }
 
 static const cli_option *find_option(const cli_command *command, const char *name, size_t length)
@@ -211,7 +217,9 @@ static int take_option(const cli_command *command, int argc, char **argv, int *i
     return store(command, option, value, settings);
 }
 
-int cli_parse(const cli_command *command, int argc, char **argv, void *settings, size_t *positional)
+/* *help: --help was given, and the page is printed. */
+static int read_arguments(const cli_command *command, int argc, char **argv, void *settings,
+                          size_t *positional, bool *help)
 {
     bool only_arguments = false;
     size_t count = 0;
@@ -220,11 +228,12 @@ int cli_parse(const cli_command *command, int argc, char **argv, void *settings,
         if (!only_arguments && strcmp(word, "--") == 0) {
             only_arguments = true;
         } else if (!only_arguments && (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)) {
+            *help = true;
             cli_help_command(command, stdout);
             return cli_finish(CLI_DONE);
         } else if (!only_arguments && strncmp(word, "--", 2) == 0) {
             const int code = take_option(command, argc, argv, &i, settings);
-            if (code >= 0)
+            if (code != CLI_DONE)
                 return code;
         } else if (!only_arguments && word[0] == '-' && word[1] != '\0') {
             return cli_usage_error("'%s': options begin with two dashes; see 'antler %s --help'", word,
@@ -240,5 +249,13 @@ int cli_parse(const cli_command *command, int argc, char **argv, void *settings,
         return cli_usage_error("'antler %s' takes no argument '%s'; see 'antler %s --help'", command->name,
                                argv[command->maximum], command->name);
     *positional = count;
-    return -1;
+    return CLI_DONE;
+}
+
+bool cli_parse(const cli_command *command, int argc, char **argv, void *settings, size_t *positional,
+               int *code)
+{
+    bool help = false;
+    *code = read_arguments(command, argc, argv, settings, positional, &help);
+    return *code == CLI_DONE && !help;
 }

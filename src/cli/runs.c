@@ -55,7 +55,7 @@ static int add_folder(cli_runs *runs, const char *path)
         return CLI_MACHINE;
     if (runs->count == before)
         return cli_usage_error("%s: there is no model.npz here and no run below it", path);
-    return -1;
+    return CLI_DONE;
 }
 
 int cli_runs_find(char *const *arguments, size_t count, cli_runs *runs)
@@ -66,16 +66,16 @@ int cli_runs_find(char *const *arguments, size_t count, cli_runs *runs)
             return CLI_MACHINE;
         for (size_t end = strlen(path); end > 1 && path[end - 1] == '/'; end--)
             path[end - 1] = '\0';
-        int code = -1;
+        int code = CLI_DONE;
         if (cli_run_is_folder(path) && !has_model(path, NULL))
             code = add_folder(runs, path);
         else if (!add(runs, path, NULL))
             code = CLI_MACHINE;
         free(path);
-        if (code >= 0)
+        if (code != CLI_DONE)
             return code;
     }
-    return -1;
+    return CLI_DONE;
 }
 
 void cli_runs_free(cli_runs *runs)

@@ -9,8 +9,8 @@ typedef struct cli_runs {
     char **paths; /* (count), owned */
 } cli_runs;
 
-/* A folder without a model.npz means the runs in it, in alphabetical order.  Returns -1 to go on.
- */
+/* A folder without a model.npz means the runs in it, in alphabetical order.  Returns CLI_DONE to continue, or
+ * the exit code. */
 int cli_runs_find(char *const *arguments, size_t count, cli_runs *runs);
 void cli_runs_free(cli_runs *runs);
 

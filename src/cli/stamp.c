@@ -85,7 +85,7 @@ int cli_stamp_begin(const antler_series *truth, const antler_evaluate_opts *opts
     const antler_status status = add_values(&hash, truth, rows, scratch);
     free(scratch);
     *common = hash;
-    return status == ANTLER_OK ? -1 : cli_fail(status);
+    return status == ANTLER_OK ? CLI_DONE : cli_fail(status);
 }
 
 cli_stamp cli_stamp_run(uint64_t common, const char *run)

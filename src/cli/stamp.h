@@ -14,7 +14,8 @@ typedef struct cli_stamp {
     char text[17]; /* "": the model cannot be read */
 } cli_stamp;
 
-/* The part from data and options, which many runs have in common.  Returns -1 to go on, or the exit code. */
+/* The part from data and options, which many runs have in common.  Returns CLI_DONE to continue, or the exit
+ * code. */
 int cli_stamp_begin(const antler_series *truth, const antler_evaluate_opts *opts, uint64_t *common);
 
 /* RUN is a folder with a model.npz, or a model. */

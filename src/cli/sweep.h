@@ -22,7 +22,7 @@ typedef struct cli_sweep_table {
 /* The facts of a training from the folder of its run. */
 void cli_sweep_read_run(const char *folder, cli_sweep_run *run);
 
-/* Write FOLDER/metrics.csv and FOLDER/statistics.csv.  Returns -1 to go on, or the exit code. */
+/* Write FOLDER/metrics.csv and FOLDER/statistics.csv.  Returns CLI_DONE to continue, or the exit code. */
 int cli_sweep_write(const cli_sweep_table *sweep);
 
 #endif

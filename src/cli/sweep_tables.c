@@ -152,5 +152,5 @@ static int write_table(const cli_sweep_table *s, const char *name,
 int cli_sweep_write(const cli_sweep_table *sweep)
 {
     const int code = write_table(sweep, "metrics.csv", metrics_table);
-    return code >= 0 ? code : write_table(sweep, "statistics.csv", statistics_table);
+    return code != CLI_DONE ? code : write_table(sweep, "statistics.csv", statistics_table);
 }

@@ -1,8 +1,6 @@
 /* folder.c - the folder of a run: made, locked, cleaned, written. */
 #include "train/folder.h"
 
-#include "base/output.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -123,8 +121,8 @@ static antler_status take_lock(ant_folder *folder)
 /* A killed process may have left temporary files of base/output.h. */
 static antler_status clean(const char *path)
 {
-    static const char *const stems[] = {".config.yaml.", ".model.npz.", ".log.csv.", ".diverged.txt.",
-                                        "diverged.txt"};
+    static const char *const stems[] = {".config.yaml.",  ".model.npz.",    ".log.csv.",
+                                        ".diverged.txt.", ".metrics.json.", "diverged.txt"};
     char checkpoints[ANT_PATH_MAX];
     for (size_t i = 0; i < sizeof stems / sizeof stems[0]; i++)
         remove_files(path, stems[i]);
@@ -187,15 +185,9 @@ antler_status ant_folder_save(ant_folder *folder, const antler_trainer *trainer,
 antler_status ant_folder_diverged(ant_folder *folder, const antler_trainer *trainer, const ant_run *run)
 {
     char file[ANT_PATH_MAX];
-    ant_output output;
+    char line[sizeof run->message + 1];
     ANT_TRY(save_model(folder, trainer, run));
     ANT_TRY(join(folder->path, "diverged.txt", file));
-    ANT_TRY(ant_output_open(&output, file));
-    antler_status status = ant_output_write(&output, run->message, strlen(run->message));
-    if (status == ANTLER_OK)
-        status = ant_output_write(&output, "\n", 1);
-    if (status == ANTLER_OK)
-        return ant_output_commit(&output);
-    ant_output_abort(&output);
-    return status;
+    snprintf(line, sizeof line, "%s\n", run->message);
+    return antler_write_file(file, line);
 }

@@ -389,6 +389,19 @@ static void a_full_disk_leaves_the_old_file(void **state)
     unlink(path);
 }
 
+static void a_text_replaces_a_file_whole(void **state)
+{
+    (void)state;
+    char path[256];
+    path_of("a", path);
+    write_file(path, "a longer old text");
+    CHECK_OK(antler_write_file(path, "new\n"));
+    assert_content(path, "new\n");
+    unlink(path);
+    path_of("none/a", path);
+    CHECK_FAILS(antler_write_file(path, "new"), ANTLER_ERROR_NOT_FOUND, "folder does not exist");
+}
+
 static void output_faults_have_sentences(void **state)
 {
     (void)state;
@@ -434,6 +447,7 @@ int main(void)
         cmocka_unit_test(output_appears_at_commit),
         cmocka_unit_test(an_aborted_output_leaves_the_old_file),
         cmocka_unit_test(a_full_disk_leaves_the_old_file),
+        cmocka_unit_test(a_text_replaces_a_file_whole),
         cmocka_unit_test(output_faults_have_sentences),
         cmocka_unit_test(nearest_word),
     };
