@@ -133,7 +133,7 @@ static void carve(void *self, const ant_model_dims *d, ant_arena *arena)
     r->map.pinv = ant_arena_take(arena, n * d->N, sizeof *r->map.pinv);
 }
 
-/* The hidden layer of the map: what the readout sees of the new state. */
+/* The hidden layer of the map: the input of the readout, from the new state. */
 static void pack_readout(const lssm_runner *r)
 {
     const lssm_map *map = &r->map;
@@ -256,7 +256,8 @@ static void begin(const void *self, const double *latent, double *state)
     observe(r, state, state + r->M);
 }
 
-/* z_0 = 0, and every row drives the step to the next one; the last row is what the first free step sees. */
+/* z_0 = 0, and every row drives the step to the next one; the last row is the input of the first free step.
+ */
 static void warm(const void *self, const double *x, const double *s, size_t rows, double *state)
 {
     const lssm_runner *r = self;

@@ -144,7 +144,7 @@ static void carve(void *self, const ant_model_dims *d, ant_arena *arena)
     mamba2_runner *r = self;
     ant_model_layout layout;
     if (ant_model_layout_make(d, &layout) != ANTLER_OK)
-        return; /* a model has been checked long before */
+        return; /* does not happen: the model was checked before */
     r->m = ant_mamba2_of(&layout);
     r->total = layout.total;
     r->parameters = ant_arena_take(arena, layout.total, sizeof *r->parameters);
@@ -166,7 +166,7 @@ static void begin(const void *self, const double *latent, double *state)
     memcpy(state, latent, ant_mamba2_state_dim(&r->m) * sizeof *state);
 }
 
-/* The block takes x in: past and H go one step on; the prediction is on the tape.  state: (n), in place */
+/* One step with input x: past and H are updated; the prediction is on the tape.  state: (n), in place */
 static void take_in(const mamba2_runner *r, const double *x, const double *s, double *state)
 {
     const ant_mamba2 *m = &r->m;
@@ -182,7 +182,7 @@ static double *observation(const mamba2_runner *r, double *state)
     return state + ant_mamba2_state_dim(&r->m) - r->m.N;
 }
 
-/* From nothing remembered, every row is taken in but the last, which the first free step sees. */
+/* From a state of 0, every row but the last makes a step; the last is the input of the first free step. */
 static void warm(const void *self, const double *x, const double *s, size_t rows, double *state)
 {
     const mamba2_runner *r = self;
@@ -225,7 +225,7 @@ static double silu_slope(double x)
 /* out = W in.  W: (rows, cols) */
 static void multiply(const double *W, size_t rows, size_t cols, const double *in, double *out)
 {
-    enum { SUMS = 4 }; /* independent ones: a single sum would wait for itself */
+    enum { SUMS = 4 }; /* independent ones, to hide the latency of additions */
     for (size_t i = 0; i < rows; i++) {
         const double *row = W + i * cols;
         double sum[SUMS] = {0.0};

@@ -18,7 +18,7 @@
  * The specification has no inputs; C s_t is added where the LSSM adds it: to what drives the recurrence.
  *
  * The recurrent state is the last 3 inputs of the convolution, oldest first (3, 2D+32), H (2D, 16), and
- * the observation x (N) that the next step takes in: constant memory, however long the run.
+ * the observation x (N) that is the input of the next step: constant memory for runs of any length.
  */
 #ifndef ANT_MODEL_MAMBA2_H
 #define ANT_MODEL_MAMBA2_H
@@ -30,7 +30,7 @@ enum {
     ANT_MAMBA2_TAPS = 4,
     ANT_MAMBA2_EXPAND = 2,
     ANT_MAMBA2_HEADS = 8,
-    ANT_MAMBA2_PAST = ANT_MAMBA2_TAPS - 1, /* inputs of the convolution that are remembered */
+    ANT_MAMBA2_PAST = ANT_MAMBA2_TAPS - 1, /* earlier inputs of the convolution in the state */
 };
 
 #define ANT_MAMBA2_EPSILON 1e-5 /* of both norms */

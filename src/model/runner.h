@@ -2,10 +2,10 @@
  * runner.h - a model packed for running free, in double: the same interface for every kind.
  *
  * The recurrent state is a vector of n numbers: all that a step needs of the past.  The first `latent` of
- * them are what callers see as states and may begin at.
+ * them are the states that callers read and set.
  *
  *     shplrnn   z (M)                                                                   latent = n
- *     lssm      z (M), then the observation x (N) that it feeds on                      latent = M
+ *     lssm      z (M), then the observation x (N), its next input                       latent = M
  *     mamba2    the last inputs of the convolution, the states of the heads, x (N)      latent = n
  */
 #ifndef ANT_MODEL_RUNNER_H
@@ -28,7 +28,7 @@ typedef struct ant_runner_ops {
     void (*begin)(const void *self, const double *latent, double *state);
 
     /*
-     * Warm-up: the state after the model has seen all rows, from which the next step is free.
+     * Warm-up: the state after all rows; the next step is free.
      * x: (rows, N), rows >= 1; s: (rows, K) or NULL, row t beside x_t; state: (n).
      */
     void (*warm)(const void *self, const double *x, const double *s, size_t rows, double *state);

@@ -1,4 +1,4 @@
-/* shplrnn.c - the shPLRNN: its parameters, initial values, regularisers, and how it runs. */
+/* shplrnn.c - the shPLRNN: its parameters, initial values, regularisers, and its free run. */
 #include "model/shplrnn.h"
 
 #include "base/machine.h"

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* An orbit further than this many standard deviations from the mean has diverged. */
+/* An orbit beyond this has diverged; times the largest value of the context, where that is above 1. */
 static const double farthest = 1e6;
 
 static const size_t unknown_warmup = 100;

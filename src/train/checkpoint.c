@@ -110,7 +110,7 @@ antler_status ant_checkpoint_write(const char *folder, const antler_trainer *tra
         old = newest(folder, old);
     for (old = old == 0 ? 0 : newest(folder, old); old > 0; old = newest(folder, old)) {
         file_name(folder, old, path);
-        (void)unlink(path); /* one too many does no harm */
+        (void)unlink(path); /* a file that cannot be removed is no error */
     }
     return ANTLER_OK;
 }

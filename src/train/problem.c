@@ -1,4 +1,4 @@
-/* problem.c - antler_problem: the bare solver on arrays. */
+/* problem.c - antler_problem: the solver on arrays. */
 #include "train/problem.h"
 #include "base/machine.h"
 #include "model/kind.h"

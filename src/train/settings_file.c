@@ -1,4 +1,4 @@
-/* settings_file.c - settings read from YAML, and written as YAML that explains itself. */
+/* settings_file.c - settings read from YAML, and written as YAML with comments. */
 #include "base/output.h"
 #include "train/yaml.h"
 

@@ -15,7 +15,7 @@ static const char *const schedules[] = {"cosine", "exponential", "constant", NUL
 static const char *const devices[] = {"auto", "cpu", "cuda", NULL};
 static const char *const precisions[] = {"float", "double", NULL};
 
-/* Larger counts than these are slips of the finger; they also keep products of counts within 64 bits. */
+/* Larger counts are taken for typing errors; the limits also keep products of counts within 64 bits. */
 #define DIM_MAX    65536.0
 #define LENGTH_MAX 1e9
 #define UPDATE_MAX 4294967295.0 /* the update is one 32-bit word of a random stream's name */

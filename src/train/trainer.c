@@ -108,7 +108,7 @@ int antler_stop_when_set(void *flag)
     return atomic_load((atomic_int *)flag);
 }
 
-static bool ask_stop(void *reporter)
+static bool stop_requested(void *reporter)
 {
     pool *p = reporter;
     if (p->events != NULL && p->events->stop != NULL && p->events->stop(p->events->cookie) != 0)
@@ -122,7 +122,7 @@ static void *work(void *argument)
     for (size_t number = atomic_fetch_add(&p->next, 1); number <= p->last;
          number = atomic_fetch_add(&p->next, 1)) {
         ant_run *run = &p->trainer->runs[number - 1];
-        if (ask_stop(p)) {
+        if (stop_requested(p)) {
             run->status = ANTLER_CANCELLED;
             snprintf(run->message, sizeof run->message, "stopped before it began");
             continue;
@@ -194,7 +194,7 @@ antler_status ant_trainer_train(antler_trainer *trainer, size_t first, size_t la
                                   .begin = report_begin,
                                   .report = report_row,
                                   .end = report_end,
-                                  .stop = ask_stop};
+                                  .stop = stop_requested};
     atomic_init(&p.next, first);
     atomic_init(&p.stopping, false);
     ANT_CHECK(pthread_mutex_init(&p.reporting, NULL) == 0, ANTLER_ERROR_MEMORY, "a lock could not be made");
@@ -218,7 +218,7 @@ antler_status antler_trainer_run(antler_trainer *trainer, const antler_train_eve
     return status;
 }
 
-/* The settings that made it, headed by the number of the run, which with the seed names its streams. */
+/* The settings of the training after the number of the run; number and seed select its random streams. */
 static antler_status describe(const antler_trainer *trainer, const ant_run *run, char **settings)
 {
     char *yaml = NULL;

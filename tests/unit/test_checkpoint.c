@@ -244,7 +244,7 @@ static void series_in_memory_train_on_disk(void **state)
     antler_series_free(series);
 }
 
-static void faults_have_sentences(void **state)
+static void faults_have_messages(void **state)
 {
     (void)state;
     antler_settings s = small_settings("kept");
@@ -283,7 +283,7 @@ int main(void)
         cmocka_unit_test(two_checkpoints_are_kept),
         cmocka_unit_test(one_run_of_several_is_the_same_alone),
         cmocka_unit_test(series_in_memory_train_on_disk),
-        cmocka_unit_test(faults_have_sentences),
+        cmocka_unit_test(faults_have_messages),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

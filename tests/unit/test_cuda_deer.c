@@ -227,13 +227,13 @@ static void early_gaps_do_not_hide(void **state)
 static void trains_like_the_cpu(antler_settings s, size_t dim, size_t inputs, double tolerance)
 {
     antler_series *series = make_series(400, dim, inputs);
-    double cpu[ROOM] = {0}, gpu[ROOM] = {0};
+    double cpu[PARAMETERS_MAX] = {0}, gpu[PARAMETERS_MAX] = {0};
     seen on_cpu = {.rows = 0}, on_gpu = {.rows = 0};
     s.device = ANTLER_DEVICE_CPU;
     CHECK_OK(train(&s, series, s.runs, &on_cpu, cpu));
     s.device = ANTLER_DEVICE_CUDA;
     CHECK_OK(train(&s, series, s.runs, &on_gpu, gpu));
-    for (size_t i = 0; i < ROOM; i++)
+    for (size_t i = 0; i < PARAMETERS_MAX; i++)
         CHECK_NEAR(gpu[i], cpu[i], tolerance);
     compare_rows(&on_gpu, &on_cpu, s.runs, tolerance);
     for (size_t i = 0; i < on_gpu.rows; i++) {

@@ -128,7 +128,7 @@ static void mamba2_training(void **state)
 static void same_bytes(antler_settings s, size_t dim, size_t inputs)
 {
     antler_series *series = make_series(90, dim, inputs);
-    double once[ROOM] = {0}, again[ROOM] = {0};
+    double once[PARAMETERS_MAX] = {0}, again[PARAMETERS_MAX] = {0};
     seen first = {.rows = 0}, second = {.stop_after = 1};
     s.device = ANTLER_DEVICE_CUDA;
     CHECK_OK(train(&s, series, 2, &first, once));
@@ -204,7 +204,7 @@ static void mamba2_alone_and_among(void **state)
 static void diverges(antler_settings s, size_t dim, size_t inputs)
 {
     antler_series *series = NULL;
-    double x[200], out[ROOM];
+    double x[200], out[PARAMETERS_MAX];
     seen on_cpu = {.rows = 0}, on_gpu = {.rows = 0};
     for (size_t i = 0; i < 200; i++)
         x[i] = 1e200 * sin(0.1 * (double)i);

@@ -182,7 +182,7 @@ static void same_bytes(void **state)
     (void)state;
     antler_series *series = make_series(90, 2, 0);
     antler_settings s = plain_settings();
-    double once[ROOM] = {0}, again[ROOM] = {0};
+    double once[PARAMETERS_MAX] = {0}, again[PARAMETERS_MAX] = {0};
     seen first = {.rows = 0}, second = {.stop_after = 1};
     s.device = ANTLER_DEVICE_CUDA;
     CHECK_OK(train(&s, series, 2, &first, once));
@@ -199,7 +199,7 @@ static void diverge(double scale, const char *sentence)
 {
     antler_series *series = NULL;
     antler_settings s = plain_settings();
-    double cpu[ROOM] = {0}, gpu[ROOM] = {0}, x[200];
+    double cpu[PARAMETERS_MAX] = {0}, gpu[PARAMETERS_MAX] = {0}, x[200];
     seen on_cpu = {.rows = 0}, on_gpu = {.rows = 0};
     for (size_t i = 0; i < 200; i++)
         x[i] = scale * sin(0.1 * (double)i);
@@ -214,7 +214,7 @@ static void diverge(double scale, const char *sentence)
     CHECK_FAILS(train(&s, series, 1, &on_gpu, gpu), ANTLER_DIVERGED, sentence);
     assert_string_equal(on_cpu.end, on_gpu.end);
     assert_int_equal(on_cpu.rows, on_gpu.rows);
-    for (size_t i = 0; i < ROOM; i++)
+    for (size_t i = 0; i < PARAMETERS_MAX; i++)
         CHECK_NEAR(gpu[i], cpu[i], 1e-9 * fmax(1.0, fabs(cpu[i])));
     antler_series_free(series);
 }

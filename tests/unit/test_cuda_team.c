@@ -91,7 +91,7 @@ static void late_blocks_change_nothing(void **state)
     (void)state;
     static const char *const late[] = {"1", "9"};
     antler_series *series = make_series(600, 2, 0);
-    double parameters[ROOM] = {0};
+    double parameters[PARAMETERS_MAX] = {0};
     antler_settings s = team_settings();
     s.device = ANTLER_DEVICE_CUDA;
     s.start_lr = 0.05; /* away from a start at which Newton's method needs two passes */
@@ -99,7 +99,7 @@ static void late_blocks_change_nothing(void **state)
     seen told = {.rows = 0};
     CHECK_OK(train(&s, series, 1, &told, parameters));
     for (size_t i = 0; i < sizeof late / sizeof late[0]; i++) {
-        double with_late[ROOM] = {0};
+        double with_late[PARAMETERS_MAX] = {0};
         seen more = {.rows = 0};
         setenv("FAKE_CUDA_LATE", late[i], 1);
         CHECK_OK(train(&s, series, 1, &more, with_late));

@@ -154,7 +154,7 @@ static void same_model_same_bytes(void **state)
     antler_model_free(m);
 }
 
-/* Cut and flipped bytes: a sentence or a model, never a crash. */
+/* Cut and flipped bytes: a message or a model, never a crash. */
 static void models_are_read_from_memory(void **state)
 {
     (void)state;

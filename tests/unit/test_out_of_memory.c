@@ -1,5 +1,5 @@
 /*
- * test_out_of_memory.c - every allocation fails once, in turn, in the data room and for each kind of model;
+ * test_out_of_memory.c - every allocation fails once, in turn, in src/data and for each kind of model;
  * each time the call must say so, leave nothing behind (a leak checker sees the rest) and work again
  * afterwards.
  *

@@ -45,7 +45,7 @@ void *aligned_alloc(size_t alignment, size_t bytes)
 #endif
 
 /* Numbers of the largest model here. */
-enum { ROOM = 2048 };
+enum { PARAMETERS_MAX = 2048 };
 
 /* x_{t+1} = R x_t with a slow rotation: a linear system that the model can hold exactly. */
 static antler_series *rotation(size_t rows, size_t inputs)
@@ -120,7 +120,7 @@ static int ask(void *cookie)
 /* Train to the end, stopping at every `stop_after`-th question (0: never); parameters of run `run` as one
  * array. */
 static void train(const antler_settings *s, const antler_series *series, size_t stop_after, size_t run,
-                  watch *seen, double *out, size_t room)
+                  watch *seen, double *out, size_t most)
 {
     antler_trainer *trainer = NULL;
     antler_model *model = NULL;
@@ -136,7 +136,7 @@ static void train(const antler_settings *s, const antler_series *series, size_t 
     for (size_t i = 0; i < antler_model_parameter_count(model); i++) {
         antler_parameter p;
         CHECK_OK(antler_model_parameter_at(model, i, &p));
-        assert_true(used + p.rows * p.columns <= room);
+        assert_true(used + p.rows * p.columns <= most);
         memcpy(out + used, p.values, p.rows * p.columns * sizeof *out);
         used += p.rows * p.columns;
     }
@@ -196,13 +196,13 @@ static void same_seed_same_bits_and_stops_leave_no_trace(void **state)
         s.MAR_lambda = regularised ? 0.1 : 0.0;
         s.regularised_units = regularised ? 2 : 0;
         s.solver = variant == 3 ? ANTLER_SOLVER_DEER : ANTLER_SOLVER_AUTO;
-        double whole[ROOM] = {0}, again[ROOM] = {0}, cut[ROOM] = {0};
+        double whole[PARAMETERS_MAX] = {0}, again[PARAMETERS_MAX] = {0}, cut[PARAMETERS_MAX] = {0};
         watch w, v;
-        train(&s, series, 0, 1, &w, whole, ROOM);
-        train(&s, series, 0, 1, NULL, again, ROOM);
+        train(&s, series, 0, 1, &w, whole, PARAMETERS_MAX);
+        train(&s, series, 0, 1, NULL, again, PARAMETERS_MAX);
         assert_memory_equal(whole, again, sizeof whole);
         for (size_t every = 2; every < 30; every += 9) {
-            train(&s, series, every, 1, &v, cut, ROOM);
+            train(&s, series, every, 1, &v, cut, PARAMETERS_MAX);
             assert_memory_equal(whole, cut, sizeof whole);
             assert_int_equal(v.rows, w.rows);
             for (size_t i = 0; i < w.rows; i++) {
@@ -220,7 +220,7 @@ static void same_seed_same_bits_and_stops_leave_no_trace(void **state)
         }
         assert_true((w.row[2].mar > 0.0) == regularised && w.row[2].states_agree < 1e-3);
         s.seed = 2;
-        train(&s, series, 0, 1, NULL, again, ROOM);
+        train(&s, series, 0, 1, NULL, again, PARAMETERS_MAX);
         assert_memory_not_equal(whole, again, sizeof whole);
     }
     antler_series_free(series);
@@ -261,7 +261,7 @@ static void updates_allocate_nothing(void **state)
     antler_series *series = rotation(300, 1);
     for (size_t i = 0; i < 20; i++) {
         antler_settings s = small_settings();
-        double parameters[ROOM];
+        double parameters[PARAMETERS_MAX];
         watch w;
         const bool forced = i < 12;
         s.model = forced ? ANTLER_MODEL_SHPLRNN : ANTLER_MODEL_LSSM;
@@ -280,7 +280,7 @@ static void updates_allocate_nothing(void **state)
             s.regularised_units = 0;
         }
         s.rank = forced && i % 3 == 0 ? 2 : 0;
-        train(&s, series, 0, 1, &w, parameters, ROOM);
+        train(&s, series, 0, 1, &w, parameters, PARAMETERS_MAX);
         if (w.allocations_to != w.allocations_from)
             fail_msg("model %d, solver %d, precision %d: %zu allocations in 100 updates", (int)s.model,
                      (int)s.solver, (int)s.precision, w.allocations_to - w.allocations_from);

@@ -60,7 +60,7 @@ static inline antler_settings plain_settings(void)
     return s;
 }
 
-/* The sizes `large` of tests/fake/kernels.cmake, in stretches. */
+/* The sizes `large` of tests/fake/kernels.cmake, in segments. */
 static inline antler_settings large_settings(void)
 {
     antler_settings s = plain_settings();
@@ -76,7 +76,7 @@ static inline antler_settings large_settings(void)
     return s;
 }
 
-enum { ROOM = 4096, ROWS = 64 };
+enum { PARAMETERS_MAX = 4096, ROWS = 64 };
 
 typedef struct seen {
     antler_train_row row[ROWS];
@@ -125,7 +125,7 @@ static inline antler_status train(const antler_settings *s, const antler_series 
     for (size_t i = 0; i < antler_model_parameter_count(model); i++) {
         antler_parameter p;
         CHECK_OK(antler_model_parameter_at(model, i, &p));
-        assert_true(at + p.rows * p.columns <= ROOM);
+        assert_true(at + p.rows * p.columns <= PARAMETERS_MAX);
         memcpy(out + at, p.values, p.rows * p.columns * sizeof *out);
         at += p.rows * p.columns;
     }
@@ -167,7 +167,7 @@ typedef struct comparison {
 static inline void compare_with_cpu(comparison c)
 {
     antler_series *series = make_series(c.rows, c.dim, c.inputs);
-    double cpu[ROOM] = {0}, gpu[ROOM] = {0};
+    double cpu[PARAMETERS_MAX] = {0}, gpu[PARAMETERS_MAX] = {0};
     seen on_cpu = {.rows = 0}, on_gpu = {.rows = 0};
     c.settings.device = ANTLER_DEVICE_CPU;
     CHECK_OK(train(&c.settings, series, c.run, &on_cpu, cpu));
@@ -177,7 +177,7 @@ static inline void compare_with_cpu(comparison c)
     if (strstr(on_gpu.text, c.choice) == NULL)
         fail_msg("'%s' does not contain '%s'", on_gpu.text, c.choice);
     assert_non_null(strstr(on_gpu.text, "Imaginary GPU"));
-    for (size_t i = 0; i < ROOM; i++)
+    for (size_t i = 0; i < PARAMETERS_MAX; i++)
         CHECK_NEAR(gpu[i], cpu[i], c.tolerance);
     compare_rows(&on_gpu, &on_cpu, c.run, c.tolerance);
     double worst = -1.0;
