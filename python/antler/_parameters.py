@@ -90,7 +90,7 @@ class Parameters(Estimator):
         teacher : {'flow', 'stop'}, default 'flow'
             Gradient through the teacher signal: flow is the exact derivative, stop leaves it out.
         noise : float in [0, 1000], default 0.0
-            Standard deviation of Gaussian noise added to each window anew, in units of the packed data.
+            Standard deviation of Gaussian noise added to the windows of every update, in units of the packed data.
         solver : {'auto', 'reference', 'sequential', 'deer', 'quasi-deer', 'shooting', 'scan'}, default 'auto'
             How a window is solved; every solver gives the same answer. scan is for lssm and mamba2.
         adjoint : {'full', 'diagonal'}, default 'full'
@@ -98,11 +98,12 @@ class Parameters(Estimator):
         start : {'pinv', 'zero', 'normal'}, default 'pinv'
             First guess of Newton's method.
         tolerance : float in [0, 1], default 0.0
-            Newton stops when no state changes more; 0: 1e-5 in float, 1e-10 in double.
+            Newton stops when no state changes by more; 0: 1e-4 in float, 1e-10 in double. Shooting merges at a
+            hundredth of it; on a GPU at the value itself, and 0 is 1e-6 or 1e-12 there.
         max_iterations : int in [1, 1000000], default 100
             Limit of Newton iterations.
         fallback : bool, default True
-            Solve again step by step what did not converge.
+            Solve sequences that did not converge again by ``sequential``.
         check_interval : int in [0, 4294967295], default 0
             Compare with the plain solver every so many updates and log the difference; 0: never.
         updates : int in [1, 4294967295], default 20000
@@ -136,7 +137,7 @@ class Parameters(Estimator):
         singular_lambda : float in [0, 1000000000], default 0.0
             Weight of the term that pulls the singular values of B to 1.
         experiment : str, default 'experiment'
-            Folder below ``results``: a question that you ask.
+            Folder below ``results``, for runs that belong together.
         name : str, default 'run'
             Folder below ``experiment``: one way of answering it.
         runs : int in [1, 9999], default 1
@@ -144,7 +145,7 @@ class Parameters(Estimator):
         precision : {'float', 'double'}, default 'float'
             Precision of training.
         threads : int in [0, 1024], default 0
-            Threads in all; 0 for all cores. Runs are spread over them; what is left serves inside a run.
+            Threads in all; 0 for all cores. Runs share them; further threads work inside a run.
         device : {'auto', 'cpu', 'cuda'}, default 'auto'
             Where to train: cpu, cuda (the first GPU), or auto, the GPU when there is one and an update is large
             enough. All runs share it.
@@ -153,7 +154,7 @@ class Parameters(Estimator):
         checkpoint_interval : int in [1, 4294967295], default 1000
             Updates between two checkpoints. One is always written at the end and when stopped.
         dt : float, at least 0, default 0.0
-            Time between two rows; 0: what the file says.
+            Time between two rows; 0: from the file.
         standardise : bool, default True
             Subtract the mean and divide by the standard deviation of each variable; the model keeps both.
         results : str or None, default None
