@@ -770,7 +770,7 @@ typedef enum antler_precision { ANTLER_PRECISION_FLOAT, ANTLER_PRECISION_DOUBLE 
 typedef enum antler_model_kind_id {
     ANTLER_MODEL_SHPLRNN, /* nonlinear recurrence, trained by generalised teacher forcing */
     ANTLER_MODEL_LSSM,    /* linear recurrence with a nonlinear readout, trained by a scan */
-    ANTLER_MODEL_MAMBA2,  /* a Mamba-2 block with the same readout, trained by a chunked scan */
+    ANTLER_MODEL_MAMBA2,  /* a Mamba-2 block with the same readout, trained by a scan over tiles of time */
 } antler_model_kind_id;
 
 typedef enum antler_solver {
@@ -779,7 +779,7 @@ typedef enum antler_solver {
     ANTLER_SOLVER_SEQUENTIAL, /* exact steps in time order */
     ANTLER_SOLVER_DEER,       /* Newton over all time steps at once, as published */
     ANTLER_SOLVER_QUASI_DEER, /* the same with the diagonal of the Jacobian */
-    ANTLER_SOLVER_SHOOTING,   /* exact steps in chunks of time that are joined at their borders */
+    ANTLER_SOLVER_SHOOTING,   /* exact steps in segments of time that are joined at their borders */
     ANTLER_SOLVER_SCAN,       /* of lssm and mamba2: blocks of time, joined by one affine scan */
 } antler_solver;
 

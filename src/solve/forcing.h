@@ -1,5 +1,5 @@
 /*
- * forcing.h - the observation side of the problem: B, its pseudo-inverse, and the gradient through it.
+ * forcing.h - the observation matrix B, its pseudo-inverse, and the gradient through it.
  * Internal to solve; for templates only.
  */
 #ifndef ANT_SOLVE_FORCING_H

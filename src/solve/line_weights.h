@@ -60,7 +60,7 @@ static size_t NAME(packed_count)(const ant_model_dims *d)
     return NAME(place)(d, NULL, &w);
 }
 
-static void NAME(pack)(const line_problem *p, real *packed)
+static void NAME(pack)(const solve_call *p, real *packed)
 {
     const ant_model_layout *layout = p->layout;
     const ant_model_dims *d = &layout->dims;

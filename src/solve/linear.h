@@ -1,18 +1,18 @@
 /*
  * linear.h - training of models that are linear in their state: lssm and mamba2.
  *
- * Each sequence is cut into blocks of ANT_BLOCK steps.  Seen from outside, a block maps the state before it
+ * Each sequence is cut into tiles of ANT_TILE steps.  Seen from outside, a tile maps the state before it
  * to the state after it by state -> decay o state + offset, with decay and offset known from the data
- * alone; so all blocks are worked on in parallel, and one affine scan (scan.h) joins them:
+ * alone; so all tiles are worked on in parallel, and one affine scan (scan.h) joins them:
  *
- *     before    features of every block, and its map                          in parallel
- *     scan      the state entering every block
- *     between   states, predictions, loss, the gradients that stay within a block, and the reverse map
+ *     before    features of every tile, and its map                          in parallel
+ *     scan      the state entering every tile
+ *     between   states, predictions, loss, the gradients that stay within a tile, and the reverse map
  *               adjoint -> decay o adjoint + offset'                          in parallel
- *     scan      the adjoint leaving every block, in reverse
+ *     scan      the adjoint leaving every tile, in reverse
  *     after     what needs that adjoint                                       in parallel
  *
- * Blocks belong to tiles; tile and scan borders follow from the sizes alone, so the answer does not depend
+ * Tiles belong to slots; slot and scan borders follow from the sizes alone, so the answer does not depend
  * on the number of threads.  Internal to solve; for templates only.
  */
 #ifndef ANT_SOLVE_LINEAR_H
@@ -24,12 +24,12 @@
 
 typedef struct ANT_FN(ant_linear) ANT_FN(ant_linear);
 
-/* One block of one sequence: steps t = first+1 .. first+count. */
+/* One tile of one sequence: steps t = first+1 .. first+count. */
 typedef struct ANT_FN(ant_item) {
-    size_t index;           /* of all items */
-    size_t sequence, block; /* block of its sequence */
+    size_t index;          /* of all items */
+    size_t sequence, tile; /* tile of its sequence */
     size_t first, count;
-    size_t tile;
+    size_t slot;
     const real *x, *s; /* (count+1, N) from x_first on; (count, K) from s_{first+1} on, or NULL */
 } ANT_FN(ant_item);
 
@@ -43,7 +43,7 @@ typedef struct ANT_FN(ant_linear_model) {
     size_t (*state)(const ant_model_dims *dims);       /* numbers of the state */
     size_t (*decays)(const ant_model_dims *dims);      /* decays; each serves state / decays numbers */
     size_t (*kept)(const ant_model_dims *dims);        /* reals of an item kept between phases */
-    size_t (*scratch)(const ant_model_dims *dims);     /* reals of scratch of a tile */
+    size_t (*scratch)(const ant_model_dims *dims);     /* reals of scratch of a slot */
     size_t (*derived)(const ant_model_layout *layout); /* reals derived from the parameters */
     size_t (*reference_work)(const ant_model_dims *dims, size_t T); /* reals of the plain reference */
     void (*derive)(const ant_model_layout *layout, const real *parameters, real *derived);
@@ -59,7 +59,7 @@ typedef struct ANT_FN(ant_linear_model) {
 
 struct ANT_FN(ant_linear) {
     const ANT_FN(ant_linear_model) * model;
-    const ANT_FN(ant_block_kernels) * kernels;
+    const ANT_FN(ant_tile_kernels) * kernels;
     ant_model_layout layout;
     ant_solver solver; /* scan or reference */
     size_t T, batch, warmup;
@@ -67,23 +67,23 @@ struct ANT_FN(ant_linear) {
     char choice[192];
     ant_arena arena;
 
-    size_t blocks, items, tiles;  /* blocks of a sequence; batch * blocks; tiles of items */
+    size_t tiles, items, slots;   /* tiles of a sequence; batch * tiles; slots of items */
     size_t n, decays, kept_count; /* see the model's functions */
     real *kept;                   /* (items, kept) */
     real *decay;                  /* (items, decays) */
     real *offset;                 /* (items, n): of the forward map, then of the reverse one */
-    real *entering;               /* (items, n): the state before the block */
-    real *leaving;                /* (items, n): dloss / dstate after the block, from what follows */
-    real *lane_sums;              /* (tiles, total, lanes) */
-    double *square;               /* (tiles) */
-    real *scratch;                /* (tiles, scratch) */
+    real *entering;               /* (items, n): the state before the tile */
+    real *leaving;                /* (items, n): dloss / dstate after the tile, from what follows */
+    real *lane_sums;              /* (slots, total, lanes) */
+    double *square;               /* (slots) */
+    real *scratch;                /* (slots, scratch) */
     size_t scratch_count;
     real *derived;
     real *states;         /* (batch, T, M) */
     real *one;            /* (T, M), of the reference in checks */
     real *reference_work; /* of the reference */
     double *sums;         /* (total) */
-    size_t scan_tiles;
+    size_t scan_segments;
     real *totals, *borders; /* of the scan */
 
     /* Of the call in progress. */
@@ -103,20 +103,20 @@ static inline real *ANT_FN(ant_linear_kept)(const ANT_FN(ant_linear) * plan, siz
     return plan->kept + index * plan->kept_count;
 }
 
-static inline real *ANT_FN(ant_linear_scratch)(const ANT_FN(ant_linear) * plan, size_t tile)
+static inline real *ANT_FN(ant_linear_scratch)(const ANT_FN(ant_linear) * plan, size_t slot)
 {
-    return plan->scratch + tile * plan->scratch_count;
+    return plan->scratch + slot * plan->scratch_count;
 }
 
-/* Partial sums of the gradient of the parameter at `offset`, for this tile.  (., lanes) */
-static inline real *ANT_FN(ant_linear_sums)(const ANT_FN(ant_linear) * plan, size_t tile, size_t offset)
+/* Partial sums of the gradient of the parameter at `offset`, for this slot.  (., lanes) */
+static inline real *ANT_FN(ant_linear_sums)(const ANT_FN(ant_linear) * plan, size_t slot, size_t offset)
 {
-    return plan->lane_sums + (tile * plan->layout.total + offset) * plan->kernels->lanes;
+    return plan->lane_sums + (slot * plan->layout.total + offset) * plan->kernels->lanes;
 }
 
 /*
  * The loss of an item: error = weight (xhat - x) where the step counts, else 0; adds to the square of the
- * tile.  xhat, error: (N, ANT_BLOCK).
+ * slot.  xhat, error: (N, ANT_TILE).
  */
 void ANT_FN(ant_linear_loss)(const ANT_FN(ant_linear) * plan, const ANT_FN(ant_item) * item, const real *xhat,
                              real *error);

@@ -3,6 +3,7 @@
 #include "solve/method.h"
 
 #include "base/arena.h"
+#include "base/difference.h"
 #include "base/machine.h"
 
 #include <stdlib.h>
@@ -124,27 +125,10 @@ antler_status ANT_FN(ant_solve_adjoint)(solve_plan *plan, const real *parameters
 
 /* ---- the proof that goes into every log ----------------------------------------------------------- */
 
-/* Keeps the running maxima of |a - b| and |b|. */
-typedef struct difference {
-    double largest, scale;
-} difference;
-
-static void compare(difference *d, double a, double b)
-{
-    const double gap = fabs(a - b);
-    d->largest = gap <= d->largest ? d->largest : gap; /* lets NaN through */
-    d->scale = fmax(d->scale, fabs(b));
-}
-
-static double relative(const difference *d)
-{
-    return d->scale > 0.0 ? d->largest / d->scale : d->largest;
-}
-
 /* What the reference is compared with. */
 typedef struct comparison {
     const solve_plan *plan;
-    difference states;
+    ant_difference states;
 } comparison;
 
 static void compare_states(void *cookie, size_t sequence, const real *z)
@@ -153,7 +137,7 @@ static void compare_states(void *cookie, size_t sequence, const real *z)
     const solve_plan *plan = c->plan;
     ANT_FN(ant_solve_states)(plan, sequence, plan->own_states);
     for (size_t k = 0; k < plan->T * plan->layout.dims.M; k++)
-        compare(&c->states, (double)plan->own_states[k], (double)z[k]);
+        ant_difference_add(&c->states, (double)plan->own_states[k], (double)z[k]);
 }
 
 antler_status ANT_FN(ant_solve_check)(solve_plan *plan, const real *parameters, const real *const *x,
@@ -161,15 +145,15 @@ antler_status ANT_FN(ant_solve_check)(solve_plan *plan, const real *parameters, 
                                       ant_solve_report *report, ant_solve_agreement *agreement)
 {
     comparison c = {.plan = plan};
-    difference slopes = {0};
+    ant_difference slopes = {0};
     double loss;
     ANT_TRY(ANT_FN(ant_solve_gradient)(plan, parameters, x, s, alpha, gradient, report));
     ANT_TRY(plan->method->reference(plan->self, parameters, x, s, alpha, compare_states, &c,
                                     plan->own_gradient, &loss));
     for (size_t k = 0; k < plan->layout.total; k++)
-        compare(&slopes, (double)gradient[k], (double)plan->own_gradient[k]);
-    *agreement = (ant_solve_agreement){.states = relative(&c.states),
-                                       .gradient = relative(&slopes),
+        ant_difference_add(&slopes, (double)gradient[k], (double)plan->own_gradient[k]);
+    *agreement = (ant_solve_agreement){.states = ant_difference_relative(&c.states),
+                                       .gradient = ant_difference_relative(&slopes),
                                        .loss = fabs(report->loss - loss) / (loss > 0.0 ? loss : 1.0)};
     return ANTLER_OK;
 }

@@ -25,13 +25,13 @@ void ANT_FN(ant_newton_carve)(ANT_FN(ant_newton) * n, ant_arena *arena, const an
     n->offset = ant_arena_take(arena, (T + 1) * d->M, sizeof(real));
     n->delta = ant_arena_take(arena, (T + 1) * d->M, sizeof(real));
     n->mixing = ant_arena_take(arena, d->L * d->M, sizeof(real));
-    n->scratch = ant_arena_take(arena, n->tiles * n->scratch_count, sizeof(real));
-    n->sums = ant_arena_take(arena, n->tiles * ANT_FN(ant_sums_count)(layout), sizeof(double));
-    n->totals = ant_arena_take(arena, n->tiles * total_count(d->M), sizeof(real));
-    n->borders = ant_arena_take(arena, n->tiles * d->M, sizeof(real));
+    n->scratch = ant_arena_take(arena, n->segments * n->scratch_count, sizeof(real));
+    n->sums = ant_arena_take(arena, n->segments * ANT_FN(ant_sums_count)(layout), sizeof(double));
+    n->totals = ant_arena_take(arena, n->segments * total_count(d->M), sizeof(real));
+    n->borders = ant_arena_take(arena, n->segments * d->M, sizeof(real));
 }
 
-void ANT_FN(ant_newton_begin)(ANT_FN(ant_newton) * n, const ANT_FN(ant_problem) * p)
+void ANT_FN(ant_newton_begin)(ANT_FN(ant_newton) * n, const solve_call *p)
 {
     const ant_model_layout *layout = p->layout;
     const ant_model_dims *d = &layout->dims;
@@ -46,8 +46,8 @@ void ANT_FN(ant_newton_begin)(ANT_FN(ant_newton) * n, const ANT_FN(ant_problem) 
 }
 
 /* next = F(z~) and jacobian = J_F(z~) in one pass over the hidden units; s may be NULL. */
-static void step_with_jacobian(const ANT_FN(ant_newton) * n, const ANT_FN(ant_problem) * p,
-                               const real *forced, const real *s, real *next, real *jacobian)
+static void step_with_jacobian(const ANT_FN(ant_newton) * n, const solve_call *p, const real *forced,
+                               const real *s, real *next, real *jacobian)
 {
     const ant_model_layout *layout = p->layout;
     const ant_model_dims *d = &layout->dims;
@@ -80,7 +80,7 @@ static void step_with_jacobian(const ANT_FN(ant_newton) * n, const ANT_FN(ant_pr
 }
 
 /* J_F -> J_F P_a = J_F - a (J_F B+) B.  product: (M, N) scratch */
-static void force_jacobian(const ANT_FN(ant_problem) * p, real a, real *jacobian, real *product)
+static void force_jacobian(const solve_call *p, real a, real *jacobian, real *product)
 {
     const size_t M = p->layout->dims.M, N = p->layout->dims.N;
     for (size_t i = 0; i < M && a != 0; i++) {
@@ -96,17 +96,17 @@ static void force_jacobian(const ANT_FN(ant_problem) * p, real a, real *jacobian
     }
 }
 
-/* Fill forced, error, J_t and the negative residuals for the steps of every tile. */
-static void linearise(ANT_FN(ant_newton) * n, const ANT_FN(ant_problem) * p, const real *x, const real *s,
+/* Fill forced, error, J_t and the negative residuals for the steps of every segment. */
+static void linearise(ANT_FN(ant_newton) * n, const solve_call *p, const real *x, const real *s,
                       ANT_FN(ant_trajectory) * y)
 {
     const ant_model_dims *d = &p->layout->dims;
     const size_t M = d->M;
 #pragma omp parallel for schedule(static, 1) num_threads(n->threads)
-    for (size_t k = 0; k < n->tiles; k++) {
+    for (size_t k = 0; k < n->segments; k++) {
         real *next = n->scratch + k * n->scratch_count, *product = next + M, *own = product + M * d->N;
-        const size_t last = ant_scan_border(p->T, n->tiles, k + 1);
-        for (size_t t = ant_scan_border(p->T, n->tiles, k); t < last; t++) {
+        const size_t last = ant_scan_border(p->T, n->segments, k + 1);
+        for (size_t t = ant_scan_border(p->T, n->segments, k); t < last; t++) {
             real *jacobian = n->jacobian != NULL ? n->jacobian + t * M * M : own;
             ANT_FN(ant_reference_force)
             (p, t, x + t * d->N, y->z + t * M, y->error + t * d->N, y->forced + t * M);
@@ -211,7 +211,7 @@ static void affine_scan(const ANT_FN(ant_newton) * n, affine *a, size_t count, c
 {
     memcpy(n->borders, first, a->M * sizeof *first);
     const ant_scan scan = {.count = count,
-                           .tiles = n->tiles,
+                           .segments = n->segments,
                            .context = a,
                            .compose = affine_compose,
                            .act = affine_act,
@@ -223,7 +223,7 @@ static void affine_scan(const ANT_FN(ant_newton) * n, affine *a, size_t count, c
     ant_scan_run(&scan, n->threads);
 }
 
-antler_status ANT_FN(ant_newton_solve)(ANT_FN(ant_newton) * n, const ANT_FN(ant_problem) * p, const real *x,
+antler_status ANT_FN(ant_newton_solve)(ANT_FN(ant_newton) * n, const solve_call *p, const real *x,
                                        const real *s, double tolerance, int max_iterations,
                                        ANT_FN(ant_trajectory) * y, int *iterations, double *last_change)
 {
@@ -253,8 +253,8 @@ antler_status ANT_FN(ant_newton_solve)(ANT_FN(ant_newton) * n, const ANT_FN(ant_
     return outcome;
 }
 
-void ANT_FN(ant_newton_gradient)(ANT_FN(ant_newton) * n, const ANT_FN(ant_problem) * p, const real *x,
-                                 const real *s, ANT_FN(ant_trajectory) * y, double *sums)
+void ANT_FN(ant_newton_gradient)(ANT_FN(ant_newton) * n, const solve_call *p, const real *x, const real *s,
+                                 ANT_FN(ant_trajectory) * y, double *sums)
 {
     const ant_model_dims *d = &p->layout->dims;
     const size_t count = ANT_FN(ant_sums_count)(p->layout);
@@ -270,14 +270,14 @@ void ANT_FN(ant_newton_gradient)(ANT_FN(ant_newton) * n, const ANT_FN(ant_proble
     affine a = {d->M, p->T, true, n->adjoint_diagonal, n->jacobian, n->diagonals, n->offset, y->adjoint};
     memcpy(y->adjoint + p->T * d->M, n->offset + p->T * d->M, d->M * sizeof(real));
     affine_scan(n, &a, p->T - 1, y->adjoint + p->T * d->M);
-    memset(n->sums, 0, n->tiles * count * sizeof *n->sums);
+    memset(n->sums, 0, n->segments * count * sizeof *n->sums);
 #pragma omp parallel for schedule(static, 1) num_threads(n->threads)
-    for (size_t k = 0; k < n->tiles; k++) {
+    for (size_t k = 0; k < n->segments; k++) {
         ANT_FN(ant_reference_accumulate)
-        (p, x, s, y, ant_scan_border(p->T, n->tiles, k), ant_scan_border(p->T, n->tiles, k + 1),
+        (p, x, s, y, ant_scan_border(p->T, n->segments, k), ant_scan_border(p->T, n->segments, k + 1),
          n->scratch + k * n->scratch_count, n->sums + k * count);
     }
-    for (size_t k = 0; k < n->tiles; k++) {
+    for (size_t k = 0; k < n->segments; k++) {
         for (size_t i = 0; i < count; i++)
             sums[i] += n->sums[k * count + i];
     }

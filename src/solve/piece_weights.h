@@ -7,12 +7,12 @@
  * The clipped model W [phi(V z + b) - phi(V z)] is a plain one with twice the units: -W, V, 0 come second.
  */
 
-/* Wide vectors whose sums are in registers together; hidden units are padded to whole blocks. */
-enum { BLOCK = 4, WORD = 64 };
+/* Wide vectors whose sums are in registers together; hidden units are padded to whole tiles. */
+enum { WIDE_TILE = 4, WORD = 64 };
 
 typedef struct piece_weights {
     size_t M, N, K, L, rank;
-    size_t mv, nv, lv;   /* vectors per M + 1, N and L; lv is a multiple of BLOCK */
+    size_t mv, nv, lv;   /* vectors per M + 1, N and L; lv is a multiple of WIDE_TILE */
     size_t units, words; /* hidden units with padding, twice when clipped; words of bits for them */
     bool clipped;
     vector *V, *b;                        /* (M, lv): column i of V Q; (lv) */
@@ -29,15 +29,10 @@ typedef struct piece_weights {
     vector *one, *inside;                 /* (mv): 1 at place M; all bits set in places below M */
 } piece_weights;
 
-static size_t vectors(size_t count, size_t width)
-{
-    return (count + width - 1) / width;
-}
-
 static size_t piece_place(const ant_model_dims *d, const real *packed, piece_weights *w)
 {
     const size_t mv = vectors(d->M + 1, LANES), nv = vectors(d->N, LANES);
-    const size_t lv = vectors(d->L, BLOCK * LANES) * BLOCK, parts = d->clipped ? 2 : 1;
+    const size_t lv = vectors(d->L, WIDE_TILE * LANES) * WIDE_TILE, parts = d->clipped ? 2 : 1;
     *w = (piece_weights){.M = d->M, .N = d->N, .K = d->K, .L = d->L, .rank = d->rank, .clipped = d->clipped};
     w->mv = mv;
     w->nv = nv;
@@ -132,7 +127,7 @@ static void complete_basis(size_t M, size_t known, double *q)
 }
 
 /* Q and what forcing does in its coordinates. */
-static void pack_basis(const piece_problem *p, const piece_weights *w)
+static void pack_basis(const solve_call *p, const piece_weights *w)
 {
     const ANT_FN(ant_forcing) *f = p->forcing;
     const size_t M = w->M, N = w->N, ms = w->mv * LANES, known = M < N ? M : N;
@@ -163,7 +158,7 @@ static void pack_basis(const piece_problem *p, const piece_weights *w)
 }
 
 /* Hidden unit l: its column of Q^T W, its row of V Q and b, and its lane among the wide vectors. */
-static void pack_unit(const piece_problem *p, const piece_weights *w, size_t l)
+static void pack_unit(const solve_call *p, const piece_weights *w, size_t l)
 {
     const ant_model_layout *y = p->layout;
     const real *theta = p->parameters;
@@ -187,7 +182,7 @@ static void pack_unit(const piece_problem *p, const piece_weights *w, size_t l)
     ((real *)w->b)[l] = theta[y->b + l];
 }
 
-static void piece_pack(const piece_problem *p, real *packed)
+static void piece_pack(const solve_call *p, real *packed)
 {
     const ant_model_layout *y = p->layout;
     const real *theta = p->parameters;

@@ -6,7 +6,7 @@
 #include "solve/newton.h"
 #include "solve/shooting.h"
 
-typedef struct ANT_FN(ant_forced_plan) {
+typedef struct ANT_FN(ant_cell_plan) {
     ant_model_layout layout;
     ant_solve_options options; /* with tolerance, threads and solver resolved */
     size_t T, batch;
@@ -21,33 +21,33 @@ typedef struct ANT_FN(ant_forced_plan) {
     ANT_FN(ant_trajectory) one; /* of one sequence; z belongs to `states` or to `own_z` */
     real *own_z;                /* (T+1, M), for checks */
     ANT_FN(ant_newton) newton;
-    ANT_FN(ant_engine) engine; /* for sequential and shooting */
-    ANT_FN(ant_engine) trial;  /* shooting with a chunk per SIMD lane, tried first; kernels NULL: none */
-    const ANT_FN(ant_engine) * solved; /* the one that holds the states of the last call */
-} ANT_FN(ant_forced_plan);
+    ANT_FN(ant_shooting) shooting; /* for sequential and shooting */
+    ANT_FN(ant_shooting) trial; /* shooting with a segment per SIMD lane, tried first; kernels NULL: none */
+    const ANT_FN(ant_shooting) * solved; /* the one that holds the states of the last call */
+} ANT_FN(ant_cell_plan);
 
-static inline bool ANT_FN(ant_plan_uses_engine)(const ANT_FN(ant_forced_plan) * plan)
+static inline bool ANT_FN(ant_plan_uses_kernels)(const ANT_FN(ant_cell_plan) * plan)
 {
     return plan->options.solver == ANT_SOLVER_SEQUENTIAL || plan->options.solver == ANT_SOLVER_SHOOTING;
 }
 
-/* Choose solver, kernels and chunks for the plan's sizes, and say so in plan->choice. */
-void ANT_FN(ant_plan_choose)(ANT_FN(ant_forced_plan) * plan);
+/* Choose solver, kernels and segments for the plan's sizes, and say so in plan->choice. */
+void ANT_FN(ant_plan_choose)(ANT_FN(ant_cell_plan) * plan);
 
 /* Collect the pieces of one call; NON_FINITE when B is not finite. */
-antler_status ANT_FN(ant_plan_problem)(ANT_FN(ant_forced_plan) * plan, const real *parameters, double alpha,
-                                       ANT_FN(ant_problem) * problem);
+antler_status ANT_FN(ant_plan_call)(ANT_FN(ant_cell_plan) * plan, const real *parameters, double alpha,
+                                    solve_call *call);
 
 /* The functions of its method (method.h). */
-antler_status ANT_FN(ant_forced_gradient)(void *plan, const real *parameters, const real *const *x,
-                                          const real *const *s, double alpha, real *gradient,
-                                          ant_solve_report *report);
-void ANT_FN(ant_forced_states)(const void *plan, size_t sequence, real *z);
-antler_status ANT_FN(ant_forced_reference)(void *plan, const real *parameters, const real *const *x,
-                                           const real *const *s, double alpha,
-                                           void (*seen)(void *cookie, size_t sequence, const real *z),
-                                           void *cookie, real *gradient, double *loss);
-antler_status ANT_FN(ant_forced_adjoint)(void *plan, const real *parameters, const real *x, const real *s,
-                                         double alpha, real *v);
+antler_status ANT_FN(ant_cell_gradient)(void *plan, const real *parameters, const real *const *x,
+                                        const real *const *s, double alpha, real *gradient,
+                                        ant_solve_report *report);
+void ANT_FN(ant_cell_states)(const void *plan, size_t sequence, real *z);
+antler_status ANT_FN(ant_cell_reference)(void *plan, const real *parameters, const real *const *x,
+                                         const real *const *s, double alpha,
+                                         void (*seen)(void *cookie, size_t sequence, const real *z),
+                                         void *cookie, real *gradient, double *loss);
+antler_status ANT_FN(ant_cell_adjoint)(void *plan, const real *parameters, const real *x, const real *s,
+                                       double alpha, real *v);
 
 #endif

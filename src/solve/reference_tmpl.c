@@ -17,7 +17,7 @@ size_t ANT_FN(ant_reference_scratch)(const ant_model_dims *d)
     return 3 * d->L + 2 * d->rank + 2 * d->M + d->N;
 }
 
-void ANT_FN(ant_reference_teacher)(const ANT_FN(ant_problem) * p, const real *x, real *out)
+void ANT_FN(ant_reference_teacher)(const solve_call *p, const real *x, real *out)
 {
     const size_t M = p->layout->dims.M, N = p->layout->dims.N;
     for (size_t m = 0; m < M; m++) {
@@ -27,8 +27,8 @@ void ANT_FN(ant_reference_teacher)(const ANT_FN(ant_problem) * p, const real *x,
     }
 }
 
-void ANT_FN(ant_reference_force)(const ANT_FN(ant_problem) * p, size_t t, const real *x, const real *z,
-                                 real *error, real *forced)
+void ANT_FN(ant_reference_force)(const solve_call *p, size_t t, const real *x, const real *z, real *error,
+                                 real *forced)
 {
     const size_t M = p->layout->dims.M, N = p->layout->dims.N;
     const real a = (real)ant_forcing_strength(t, p->warmup, p->alpha);
@@ -45,7 +45,7 @@ void ANT_FN(ant_reference_force)(const ANT_FN(ant_problem) * p, size_t t, const 
     }
 }
 
-void ANT_FN(ant_reference_forward)(const ANT_FN(ant_problem) * p, const real *x, const real *s,
+void ANT_FN(ant_reference_forward)(const solve_call *p, const real *x, const real *s,
                                    ANT_FN(ant_trajectory) * y)
 {
     const ant_model_dims *d = &p->layout->dims;
@@ -60,7 +60,7 @@ void ANT_FN(ant_reference_forward)(const ANT_FN(ant_problem) * p, const real *x,
     (p, p->T, x + p->T * d->N, y->z + p->T * d->M, y->error + p->T * d->N, y->scratch);
 }
 
-double ANT_FN(ant_reference_square)(const ANT_FN(ant_problem) * p, const ANT_FN(ant_trajectory) * y)
+double ANT_FN(ant_reference_square)(const solve_call *p, const ANT_FN(ant_trajectory) * y)
 {
     const size_t N = p->layout->dims.N;
     double sum = 0.0;
@@ -78,7 +78,7 @@ typedef struct step {
     real *back;  /* (rank): WL^T v */
 } step;
 
-static step step_activate(const ANT_FN(ant_problem) * p, const real *forced, real *scratch)
+static step step_activate(const solve_call *p, const real *forced, real *scratch)
 {
     const ant_model_dims *d = &p->layout->dims;
     const real *V = p->parameters + p->layout->V, *b = p->parameters + p->layout->b;
@@ -101,7 +101,7 @@ static step step_activate(const ANT_FN(ant_problem) * p, const real *forced, rea
 }
 
 /* (W^T v)_l, through both factors when the rank is given; needs a->back. */
-static real hidden_gradient(const ANT_FN(ant_problem) * p, const step *a, const real *v, size_t l)
+static real hidden_gradient(const solve_call *p, const step *a, const real *v, size_t l)
 {
     const ant_model_dims *d = &p->layout->dims;
     real sum = 0;
@@ -115,7 +115,7 @@ static real hidden_gradient(const ANT_FN(ant_problem) * p, const step *a, const 
 }
 
 /* Add the gradients of W, or WL and WR, for one step. */
-static void add_weights(const ANT_FN(ant_problem) * p, const step *a, const real *v, double *sums)
+static void add_weights(const solve_call *p, const step *a, const real *v, double *sums)
 {
     const ant_model_layout *layout = p->layout;
     const ant_model_dims *d = &layout->dims;
@@ -132,8 +132,8 @@ static void add_weights(const ANT_FN(ant_problem) * p, const step *a, const real
 }
 
 /* w = J_F(z~)^T v; adds the gradients of A, W, V, b, h and C to `sums` unless it is NULL. */
-static void pull_back(const ANT_FN(ant_problem) * p, const real *forced, const real *s, const real *v,
-                      real *w, real *scratch, double *sums)
+static void pull_back(const solve_call *p, const real *forced, const real *s, const real *v, real *w,
+                      real *scratch, double *sums)
 {
     const ant_model_layout *layout = p->layout;
     const ant_model_dims *d = &layout->dims;
@@ -169,7 +169,7 @@ static void pull_back(const ANT_FN(ant_problem) * p, const real *forced, const r
 }
 
 /* y_t = a_t B+^T w_t + c_t e_t.  w: (M) or NULL for t = T; y: (N). */
-static void observe_back(const ANT_FN(ant_problem) * p, size_t t, const real *w, const real *error, real *y)
+static void observe_back(const solve_call *p, size_t t, const real *w, const real *error, real *y)
 {
     const size_t M = p->layout->dims.M, N = p->layout->dims.N;
     const real a = (real)ant_forcing_strength(t, p->warmup, p->alpha);
@@ -182,7 +182,7 @@ static void observe_back(const ANT_FN(ant_problem) * p, size_t t, const real *w,
     }
 }
 
-void ANT_FN(ant_reference_adjoint)(const ANT_FN(ant_problem) * p, ANT_FN(ant_trajectory) * q)
+void ANT_FN(ant_reference_adjoint)(const solve_call *p, ANT_FN(ant_trajectory) * q)
 {
     const ant_model_dims *d = &p->layout->dims;
     real *w = q->scratch, *y = w + d->M, *rest = y + d->N;
@@ -202,8 +202,8 @@ void ANT_FN(ant_reference_adjoint)(const ANT_FN(ant_problem) * p, ANT_FN(ant_tra
 }
 
 /* Add what one time t gives to dB and G.  w: (M), NULL for t = T. */
-static void add_observation(const ANT_FN(ant_problem) * p, size_t t, const real *x, const real *z,
-                            const real *error, const real *w, real *y, double *sums)
+static void add_observation(const solve_call *p, size_t t, const real *x, const real *z, const real *error,
+                            const real *w, real *y, double *sums)
 {
     const ant_model_layout *layout = p->layout;
     const size_t M = layout->dims.M, N = layout->dims.N;
@@ -220,7 +220,7 @@ static void add_observation(const ANT_FN(ant_problem) * p, size_t t, const real 
     }
 }
 
-void ANT_FN(ant_reference_accumulate)(const ANT_FN(ant_problem) * p, const real *x, const real *s,
+void ANT_FN(ant_reference_accumulate)(const solve_call *p, const real *x, const real *s,
                                       const ANT_FN(ant_trajectory) * q, size_t first, size_t last,
                                       real *scratch, double *sums)
 {
@@ -235,7 +235,7 @@ void ANT_FN(ant_reference_accumulate)(const ANT_FN(ant_problem) * p, const real 
         add_observation(p, last, NULL, q->z + last * d->M, q->error + last * d->N, NULL, y, sums);
 }
 
-void ANT_FN(ant_sums_finish)(const ANT_FN(ant_problem) * p, double *sums, real *gradient)
+void ANT_FN(ant_sums_finish)(const solve_call *p, double *sums, real *gradient)
 {
     const ant_model_layout *layout = p->layout;
     for (size_t m = 0; m < layout->dims.M; m++) {

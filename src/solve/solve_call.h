@@ -2,13 +2,13 @@
  * solve_call.h - one gradient call as every solver sees it, and the plain functions that define it.
  * Internal to solve; for templates only.
  */
-#ifndef ANT_SOLVE_PROBLEM_H
-#define ANT_SOLVE_PROBLEM_H
+#ifndef ANT_SOLVE_SOLVE_CALL_H
+#define ANT_SOLVE_SOLVE_CALL_H
 
 #include "solve/forcing.h"
 #include "solve/solve.h"
 
-typedef struct ANT_FN(ant_problem) {
+typedef struct ANT_FN(ant_solve_call) {
     const ant_model_layout *layout;
     const real *parameters; /* (total) */
     const real *A1;         /* (M): A - 1 (model/decay.h) */
@@ -17,7 +17,9 @@ typedef struct ANT_FN(ant_problem) {
     double alpha;
     real weight; /* 2 / (N (T - T_w) batch): d loss / d xhat = weight (xhat - x) */
     ant_teacher teacher;
-} ANT_FN(ant_problem);
+} ANT_FN(ant_solve_call);
+
+typedef ANT_FN(ant_solve_call) solve_call; /* its short name in templates */
 
 /*
  * Sums over time, in double: (total) in the layout of the parameters, with dloss/dA in place of Abar and
@@ -40,28 +42,28 @@ typedef struct ANT_FN(ant_trajectory) {
 size_t ANT_FN(ant_reference_scratch)(const ant_model_dims *dims);
 
 /* z_bar = B+ x.  x: (N); out: (M). */
-void ANT_FN(ant_reference_teacher)(const ANT_FN(ant_problem) * p, const real *x, real *out);
+void ANT_FN(ant_reference_teacher)(const solve_call *p, const real *x, real *out);
 
 /* e = x - B z and z~ = z + a_t B+ e at time t.  x: (N); z, forced: (M); error: (N). */
-void ANT_FN(ant_reference_force)(const ANT_FN(ant_problem) * p, size_t t, const real *x, const real *z,
-                                 real *error, real *forced);
+void ANT_FN(ant_reference_force)(const solve_call *p, size_t t, const real *x, const real *z, real *error,
+                                 real *forced);
 
 /* All exact steps: fills z, forced and error.  x: (T+1, N); s: (T, K) or NULL. */
-void ANT_FN(ant_reference_forward)(const ANT_FN(ant_problem) * p, const real *x, const real *s,
+void ANT_FN(ant_reference_forward)(const solve_call *p, const real *x, const real *s,
                                    ANT_FN(ant_trajectory) * y);
 
 /* Sum of e^2 over t > T_w. */
-double ANT_FN(ant_reference_square)(const ANT_FN(ant_problem) * p, const ANT_FN(ant_trajectory) * y);
+double ANT_FN(ant_reference_square)(const solve_call *p, const ANT_FN(ant_trajectory) * y);
 
 /* v_T .. v_1 by the exact recursion. */
-void ANT_FN(ant_reference_adjoint)(const ANT_FN(ant_problem) * p, ANT_FN(ant_trajectory) * y);
+void ANT_FN(ant_reference_adjoint)(const solve_call *p, ANT_FN(ant_trajectory) * y);
 
 /* Add the parameter gradients of steps first .. last-1 (from t to t+1), given all v, to `sums`. */
-void ANT_FN(ant_reference_accumulate)(const ANT_FN(ant_problem) * p, const real *x, const real *s,
+void ANT_FN(ant_reference_accumulate)(const solve_call *p, const real *x, const real *s,
                                       const ANT_FN(ant_trajectory) * y, size_t first, size_t last,
                                       real *scratch, double *sums);
 
 /* Turn finished sums into the gradient (total): chain through tanh and, with teacher flow, through B+. */
-void ANT_FN(ant_sums_finish)(const ANT_FN(ant_problem) * p, double *sums, real *gradient);
+void ANT_FN(ant_sums_finish)(const solve_call *p, double *sums, real *gradient);
 
 #endif

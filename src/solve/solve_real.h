@@ -30,7 +30,7 @@ antler_status ANT_N(ant_solve_gradient)(ANT_N(ant_solve_plan) * plan, const ANT_
 void ANT_N(ant_solve_states)(const ANT_N(ant_solve_plan) * plan, size_t sequence, ANT_T *z);
 
 /*
- * The adjoint states of one sequence, dloss/dz_t for t = 1 .. T (SPEC 3), along the exact trajectory and in
+ * The adjoint states of one sequence, dloss/dz_t for t = 1 .. T (spec 3), along the exact trajectory and in
  * plain loops.  x: (T+1, N); s: (T, K) or NULL; v: (T, M).
  */
 antler_status ANT_N(ant_solve_adjoint)(ANT_N(ant_solve_plan) * plan, const ANT_T *parameters, const ANT_T *x,

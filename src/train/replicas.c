@@ -1,5 +1,6 @@
 #include "train/replicas.h"
 
+#include "base/difference.h"
 #include "base/machine.h"
 #include "model/kind.h"
 #include "train/break_even.h"
@@ -49,22 +50,10 @@ ant_engine_learning ant_replicas_describe(const antler_settings *settings, const
 
 /* ---- the proof that goes into the log ------------------------------------------------------------- */
 
-typedef struct difference {
-    double largest, scale;
-} difference;
-
-static void add_difference(difference *d, const double *a, const double *b, size_t count)
+static void add_difference(ant_difference *d, const double *a, const double *b, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        const double gap = fabs(a[i] - b[i]);
-        d->largest = gap <= d->largest ? d->largest : gap; /* lets NaN through */
-        d->scale = fmax(d->scale, fabs(b[i]));
-    }
-}
-
-static double relative(difference d)
-{
-    return d.scale > 0.0 ? d.largest / d.scale : d.largest;
+    for (size_t i = 0; i < count; i++)
+        ant_difference_add(d, a[i], b[i]);
 }
 
 typedef struct reference {
@@ -79,7 +68,7 @@ static antler_status compare_with(reference *r, const antler_settings *set, cons
 {
     const size_t M = layout->dims.M, T = set->sequence_length;
     ant_solve_report report;
-    difference first = {0}, second = {0};
+    ant_difference first = {0}, second = {0};
     const antler_status status = ant_solve_gradient_f64(
         r->plan, parameters, r->x, layout->dims.K == 0 ? NULL : r->s, set->gtf_alpha, r->slopes, &report);
     if (status < 0)
@@ -89,7 +78,8 @@ static antler_status compare_with(reference *r, const antler_settings *set, cons
         add_difference(&first, states + i * T * M, r->states, T * M);
     }
     add_difference(&second, gradient, r->slopes, layout->total);
-    *agreement = (ant_solve_agreement){.states = relative(first), .gradient = relative(second), .loss = NAN};
+    *agreement = (ant_solve_agreement){
+        .states = ant_difference_relative(&first), .gradient = ant_difference_relative(&second), .loss = NAN};
     return ANTLER_OK;
 }
 
