@@ -1,8 +1,8 @@
 /*
- * choose_tmpl.c - which solver, kernels and segments a plan gets.
+ * choose_tmpl.c - the choice of solver, kernels and segments of a plan.
  *
- * The cost of a step is estimated in vector operations from the measurements in docs/solvers.md; only the
- * ratios matter.  Everything is decided from the sizes, so equal plans behave alike.
+ * The cost of a step is estimated in vector operations from the measurements in docs/notebook/cpu-kernels.md;
+ * only the ratios matter.  The choice depends on the sizes alone, so equal plans are solved alike.
  */
 #include "solve/plan.h"
 
@@ -11,7 +11,7 @@
 typedef ANT_FN(ant_cell_plan) cell_plan;
 typedef ANT_FN(ant_kernels) kernels;
 
-enum { SHORTEST_SEGMENT = 256 }; /* steps; below, too little of a segment is left once it has merged */
+enum { SHORTEST_SEGMENT = 256 }; /* steps; shorter segments would be repeated nearly whole */
 
 static size_t ceiling(size_t a, size_t b)
 {
@@ -22,11 +22,11 @@ static size_t ceiling(size_t a, size_t b)
 static double step_cost(const cell_plan *plan, const kernels *k)
 {
     const ant_model_dims *d = &plan->layout.dims;
-    const size_t widest = ANT_FN(ant_kernels_lane)(ant_cpu_level_best())->lanes;
+    const size_t widest = plan->cell->kernels->lane(ant_cpu_level_best())->lanes;
     const double M = (double)d->M, L = (double)d->L, N = (double)d->N;
     if (k->mask_words != NULL) /* when few units switch */
         return 10.0 * M * (double)ceiling(d->L, 4 * widest) + 80.0;
-    if (k->lanes > 1) { /* a narrower vector costs nearly as much less as it holds less */
+    if (k->lanes > 1) { /* the cost of a vector is nearly proportional to its width */
         const double narrow = k->lanes == widest ? 1.0 : 1.15 * (double)k->lanes / (double)widest;
         return (7.5 * M * L + 8.0 * M * N + 100.0) * narrow;
     }
@@ -34,7 +34,7 @@ static double step_cost(const cell_plan *plan, const kernels *k)
            300.0;
 }
 
-/* Time of a whole gradient call with `segments` per sequence, if nothing has to be run again. */
+/* Time of a whole gradient call with `segments` per sequence, without repeated steps. */
 static double call_cost(const cell_plan *plan, const kernels *k, size_t segments)
 {
     const size_t groups = ceiling(plan->batch * segments, k->lanes);
@@ -42,13 +42,13 @@ static double call_cost(const cell_plan *plan, const kernels *k, size_t segments
     return step_cost(plan, k) * (double)turns * (double)ceiling(plan->T, segments);
 }
 
-/* The kernels that take whole sequences fastest. */
+/* The fastest kernels for whole sequences. */
 static const kernels *for_sequences(const cell_plan *plan)
 {
-    const kernels *best = ANT_FN(ant_kernels_line)(ant_cpu_level_best());
+    const kernels *best = plan->cell->kernels->line(ant_cpu_level_best());
     const ant_cpu_level top = ant_cpu_level_best(), low = top > ANT_CPU_AVX2 ? ANT_CPU_AVX2 : top;
-    for (ant_cpu_level level = low; level <= top; level++) { /* without FMA, the base level is no match */
-        const kernels *lane = ANT_FN(ant_kernels_lane)(level);
+    for (ant_cpu_level level = low; level <= top; level++) { /* the base level has no FMA and is slower */
+        const kernels *lane = plan->cell->kernels->lane(level);
         if (call_cost(plan, lane, 1) < call_cost(plan, best, 1))
             best = lane;
     }
@@ -66,12 +66,12 @@ static ANT_FN(ant_shooting) shooting_for(const cell_plan *plan, const kernels *k
                                   .threads = plan->options.threads};
 }
 
-/* Segments over threads, in lanes where the caller asked for that many; and lanes to be tried first. */
+/* Segments over threads, or over lanes where the options give that many; and a trial with one per lane. */
 static void choose_shooting(cell_plan *plan)
 {
     const ant_solve_options *o = &plan->options;
-    const kernels *lane = ANT_FN(ant_kernels_lane)(ant_cpu_level_best());
-    const kernels *line = ANT_FN(ant_kernels_line)(ant_cpu_level_best());
+    const kernels *lane = plan->cell->kernels->lane(ant_cpu_level_best());
+    const kernels *line = plan->cell->kernels->line(ant_cpu_level_best());
     if (o->segments > 0) {
         plan->shooting = shooting_for(plan, o->segments >= lane->lanes ? lane : line, o->segments);
         return;
@@ -85,20 +85,20 @@ static void choose_shooting(cell_plan *plan)
         plan->trial = shooting_for(plan, lane, many);
 }
 
-/* Whether the piece kernels can take this model, with its sums in the cache. */
+/* Whether the piece kernels fit this model, with its sums in the cache. */
 static bool pieces_fit(const cell_plan *plan, const kernels *piece)
 {
     const ant_model_dims *d = &plan->layout.dims;
-    const size_t widest = ANT_FN(ant_kernels_lane)(ant_cpu_level_best())->lanes;
+    const size_t widest = plan->cell->kernels->lane(ant_cpu_level_best())->lanes;
     return plan->options.pieces != ANT_PIECES_NEVER && piece->mask_words(d) <= ANT_MASK_WORDS &&
            ceiling(d->L, widest) >= 2 * ceiling(d->M + 1, widest) &&
            piece->scratch_count(d) * sizeof(real) <= (size_t)1 << 20;
 }
 
-/* Put the piece kernels in front of what was chosen if they promise more; if told so, in its place. */
+/* Try the piece kernels first where their estimate is better; with ANT_PIECES_ALWAYS use nothing else. */
 static void choose_pieces(cell_plan *plan)
 {
-    const kernels *piece = ANT_FN(ant_kernels_piece)(ant_cpu_level_best());
+    const kernels *piece = plan->cell->kernels->piece(ant_cpu_level_best());
     const ant_solve_options *o = &plan->options;
     const size_t few = ceiling((size_t)o->threads, plan->batch);
     const size_t own = plan->T / few >= SHORTEST_SEGMENT ? few : 1;
@@ -116,23 +116,10 @@ static void choose_pieces(cell_plan *plan)
         plan->trial = pieces;
 }
 
-void ANT_FN(ant_plan_choose)(cell_plan *plan)
+/* Say in plan->choice what was chosen. */
+static void describe(cell_plan *plan, bool automatic)
 {
-    ant_solve_options *o = &plan->options;
-    const bool automatic = o->solver == ANT_SOLVER_AUTO;
-    if (automatic || o->solver == ANT_SOLVER_SHOOTING) {
-        choose_shooting(plan);
-        if (automatic) {
-            const bool cut =
-                plan->trial.kernels != NULL ||
-                (plan->shooting.segments > 1 && plan->T / plan->shooting.segments >= SHORTEST_SEGMENT);
-            o->solver = cut ? ANT_SOLVER_SHOOTING : ANT_SOLVER_SEQUENTIAL;
-        }
-    }
-    if (o->solver == ANT_SOLVER_SEQUENTIAL)
-        plan->shooting = shooting_for(plan, for_sequences(plan), 1);
-    if (ANT_FN(ant_plan_uses_kernels)(plan))
-        choose_pieces(plan);
+    const ant_solve_options *o = &plan->options;
     const char *chosen = automatic ? "auto chose " : "";
     const ANT_FN(ant_shooting) *e = &plan->shooting, *t = &plan->trial;
     if (!ANT_FN(ant_plan_uses_kernels)(plan))
@@ -149,4 +136,33 @@ void ANT_FN(ant_plan_choose)(cell_plan *plan)
                  "%s%s: batch %zu, T %zu, M %zu, L %zu, %d threads; %zu segment%s per sequence (%s)", chosen,
                  ant_solver_name(o->solver), plan->batch, plan->T, plan->layout.dims.M, plan->layout.dims.L,
                  o->threads, e->segments, e->segments > 1 ? "s" : "", e->kernels->name);
+}
+
+/* A solver for `auto`, then its kernels and segments. */
+static void choose_kernels(cell_plan *plan, bool automatic)
+{
+    ant_solve_options *o = &plan->options;
+    if (automatic || o->solver == ANT_SOLVER_SHOOTING) {
+        choose_shooting(plan);
+        if (automatic) {
+            const bool cut =
+                plan->trial.kernels != NULL ||
+                (plan->shooting.segments > 1 && plan->T / plan->shooting.segments >= SHORTEST_SEGMENT);
+            o->solver = cut ? ANT_SOLVER_SHOOTING : ANT_SOLVER_SEQUENTIAL;
+        }
+    }
+    if (o->solver == ANT_SOLVER_SEQUENTIAL)
+        plan->shooting = shooting_for(plan, for_sequences(plan), 1);
+    if (ANT_FN(ant_plan_uses_kernels)(plan))
+        choose_pieces(plan);
+}
+
+void ANT_FN(ant_plan_choose)(cell_plan *plan)
+{
+    const bool automatic = plan->options.solver == ANT_SOLVER_AUTO;
+    if (plan->cell->kernels != NULL)
+        choose_kernels(plan, automatic);
+    else if (automatic)
+        plan->options.solver = ANT_SOLVER_SEQUENTIAL;
+    describe(plan, automatic);
 }

@@ -1,6 +1,5 @@
 /* gradient_tmpl.c - the gradient call: from parameters and windows to loss, gradient and report. */
 #include "base/random.h"
-#include "model/decay.h"
 #include "solve/plan.h"
 
 #include <string.h>
@@ -12,19 +11,20 @@ antler_status ANT_FN(ant_plan_call)(cell_plan *plan, const real *parameters, dou
     const ant_model_dims *d = &plan->layout.dims;
     ANT_CHECK(alpha >= 0.0 && alpha <= 1.0, ANTLER_ERROR_ARGUMENT,
               "the forcing strength alpha must lie in [0, 1], not %g", alpha);
-    for (size_t m = 0; m < d->M; m++)
-        plan->A1[m] = (real)ant_decay_less_one((double)parameters[plan->layout.Abar + m]);
+    if (plan->cell->derive != NULL)
+        plan->cell->derive(&plan->layout, parameters, ANT_FN(ant_plan_uses_newton)(plan), plan->derived);
     const size_t warmup = plan->options.warmup;
     *call = (solve_call){
         .layout = &plan->layout,
         .parameters = parameters,
-        .A1 = plan->A1,
+        .derived = plan->derived,
         .forcing = &plan->forcing,
         .T = plan->T,
         .warmup = warmup,
         .alpha = alpha,
         .weight = (real)(2.0 / ((double)d->N * (double)(plan->T - warmup) * (double)plan->batch)),
         .teacher = plan->options.teacher,
+        .cell = plan->cell,
     };
     return ANT_FN(ant_forcing_set)(&plan->forcing, parameters + plan->layout.B);
 }
@@ -54,7 +54,7 @@ static double solve_plain(const solve_call *p, const real *x, const real *s, ANT
 {
     ANT_FN(ant_reference_forward)(p, x, s, y);
     if (sums != NULL) {
-        ANT_FN(ant_reference_adjoint)(p, y);
+        ANT_FN(ant_reference_adjoint)(p, s, y);
         ANT_FN(ant_reference_accumulate)(p, x, s, y, 0, p->T, y->scratch, sums);
     }
     return ANT_FN(ant_reference_square)(p, y);
@@ -90,10 +90,8 @@ static double solve_by_sequence(cell_plan *plan, const solve_call *p, const real
                                 const real *const *s, double *sums, ant_solve_report *report)
 {
     const size_t row = (plan->T + 1) * plan->layout.dims.M;
-    const bool newton = report->solver == ANT_SOLVER_DEER || report->solver == ANT_SOLVER_QUASI_DEER;
+    const bool newton = ANT_FN(ant_plan_uses_newton)(plan);
     double square = 0.0;
-    if (newton)
-        ANT_FN(ant_newton_begin)(&plan->newton, p);
     for (size_t i = 0; i < plan->batch; i++) {
         const real *inputs = s == NULL ? NULL : s[i];
         plan->one.z = plan->states + i * row;
@@ -126,7 +124,7 @@ static double solve_by_kernels(cell_plan *plan, const solve_call *p, const real 
     return square;
 }
 
-/* Whether the call as a whole succeeded; the loss and gradient are in place. */
+/* The status of the call; loss and gradient are known. */
 static antler_status judge(const cell_plan *plan, const real *gradient, const ant_solve_report *report)
 {
     bool finite = isfinite(report->loss);
@@ -141,9 +139,9 @@ static antler_status judge(const cell_plan *plan, const real *gradient, const an
     return ANTLER_OK;
 }
 
-antler_status ANT_FN(ant_cell_gradient)(void *opaque, const real *parameters, const real *const *x,
-                                        const real *const *s, double alpha, real *gradient,
-                                        ant_solve_report *report)
+antler_status ANT_FN(ant_cell_plan_gradient)(void *opaque, const real *parameters, const real *const *x,
+                                             const real *const *s, double alpha, real *gradient,
+                                             ant_solve_report *report)
 {
     cell_plan *plan = opaque;
     const ant_model_dims *d = &plan->layout.dims;
@@ -166,10 +164,10 @@ antler_status ANT_FN(ant_cell_gradient)(void *opaque, const real *parameters, co
     return judge(plan, gradient, report);
 }
 
-antler_status ANT_FN(ant_cell_reference)(void *opaque, const real *parameters, const real *const *x,
-                                         const real *const *s, double alpha,
-                                         void (*seen)(void *cookie, size_t sequence, const real *z),
-                                         void *cookie, real *gradient, double *loss)
+antler_status ANT_FN(ant_cell_plan_reference)(void *opaque, const real *parameters, const real *const *x,
+                                              const real *const *s, double alpha,
+                                              void (*seen)(void *cookie, size_t sequence, const real *z),
+                                              void *cookie, real *gradient, double *loss)
 {
     cell_plan *plan = opaque;
     const ant_model_dims *d = &plan->layout.dims;
@@ -188,8 +186,8 @@ antler_status ANT_FN(ant_cell_reference)(void *opaque, const real *parameters, c
     return ANTLER_OK;
 }
 
-antler_status ANT_FN(ant_cell_adjoint)(void *opaque, const real *parameters, const real *x, const real *s,
-                                       double alpha, real *v)
+antler_status ANT_FN(ant_cell_plan_adjoint)(void *opaque, const real *parameters, const real *x,
+                                            const real *s, double alpha, real *v)
 {
     cell_plan *plan = opaque;
     const size_t M = plan->layout.dims.M;
@@ -197,12 +195,12 @@ antler_status ANT_FN(ant_cell_adjoint)(void *opaque, const real *parameters, con
     ANT_TRY(ANT_FN(ant_plan_call)(plan, parameters, alpha, &p));
     plan->one.z = plan->own_z;
     ANT_FN(ant_reference_forward)(&p, x, s, &plan->one);
-    ANT_FN(ant_reference_adjoint)(&p, &plan->one);
+    ANT_FN(ant_reference_adjoint)(&p, s, &plan->one);
     memcpy(v, plan->one.adjoint + M, plan->T * M * sizeof *v);
     return ANTLER_OK;
 }
 
-void ANT_FN(ant_cell_states)(const void *opaque, size_t sequence, real *z)
+void ANT_FN(ant_cell_plan_states)(const void *opaque, size_t sequence, real *z)
 {
     const cell_plan *plan = opaque;
     const size_t M = plan->layout.dims.M;

@@ -2,7 +2,7 @@
  * kernel.h - the fast kernels: exact steps forward and backward through a group of segments.
  *
  * A segment is an interval of steps of one sequence.  A group holds `lanes` segments of equal length side by
- * side, with the lane as the last index of every array, so one vector instruction advances all of them:
+ * side, with the lane as the last index of every array, so that one vector instruction advances all of them:
  *   lane kernels   lanes = SIMD width; for batches, or for segments of one sequence
  *   line kernels   lanes = 1; vectors run over hidden and latent units; dense products
  *   piece kernels  lanes = 1; from linear piece to linear piece, as long as few hidden units switch
@@ -16,7 +16,7 @@
 
 #include <stdint.h>
 
-enum { ANT_MASK_WORDS = 64 }; /* words of hidden units that kernels which keep masks can have */
+enum { ANT_MASK_WORDS = 64 }; /* the most words of masks per step */
 
 typedef struct ANT_FN(ant_group) {
     size_t begin;        /* time of row 0, where there is one lane */
@@ -26,10 +26,10 @@ typedef struct ANT_FN(ant_group) {
     real *error;         /* (length+1, N, lanes): e = x - B z; NULL for `advance`: not wanted */
     const real *x;       /* (length+1, N, lanes) */
     const real *s;       /* (length, K, lanes) */
-    real *own_x, *own_s; /* where both lie when there are several lanes, else NULL */
+    real *own_x, *own_s; /* memory of both when there are several lanes, else NULL */
     real *strength;      /* (length, lanes): a_t; it and weight are empty for kernels that know the time */
     real *weight;        /* (length+1, lanes): c_t; 0 at index 0, whose time belongs to the segment before */
-    uint64_t *masks;     /* (length, mask_words): which hidden units are on, for kernels that keep it */
+    uint64_t *masks;     /* (length, mask_words): which hidden units are on, for kernels that store it */
     real *v, *w;       /* (length, M): v after each step and a w before it, between `adjoint` and `gather` */
     real *inject;      /* (M, lanes): dloss/dz at the segment's end from what follows it */
     real *inject_last; /* (M, lanes): the same for segments that are one step shorter */
@@ -41,7 +41,7 @@ typedef ANT_FN(ant_group) group; /* its short name in templates */
 /* What a pass over a group gives. */
 typedef struct ANT_FN(ant_pass_result) {
     size_t steps;    /* that were computed; of `advance`: the step at which it ended */
-    bool merged;     /* ended early because it met the stored trajectory */
+    bool merged;     /* ended early: it met the stored trajectory, or the adjoint has vanished */
     bool refused;    /* gave up: another kernel is faster here */
     size_t switches; /* of hidden units, for kernels that count them */
     double gap;      /* max|new - stored| where it merged */
@@ -76,7 +76,7 @@ typedef struct ANT_FN(ant_kernels) {
     /*
      * Run the adjoint from the end and add the parameter gradients to sums (ant_sums_count).  The loss
      * enters through `weight` when `loss` is set, what follows the segment through `inject`.  Without
-     * `loss` stop, and set the border to 0, as soon as max|v| <= floor: the rest would not be seen.  With it,
+     * `loss` stop, and set the border to 0, as soon as max|v| <= floor: the rest is below rounding.  With it,
      * a kernel may do the same in the warm-up, where no loss enters, at the rounding of the largest |v|.
      */
     pass_result (*backward)(const solve_call *p, const real *packed, group *group, bool loss, double floor,
@@ -94,7 +94,7 @@ typedef struct ANT_FN(ant_kernels) {
                            size_t first, size_t last, double merge, bool trial, real *scratch);
     /*
      * `backward` with the loss in two halves, for one tile: the adjoint from row `end` to `first`, which
-     * goes on in the scratch and sets the border when it has come to row 0 or to nothing (result->merged;
+     * continues from the scratch and sets the border at row 0, or where v has vanished (result->merged;
      * `result` starts from zeros), and the parameter gradients that follow from it, summed in another
      * scratch.
      */
@@ -120,6 +120,13 @@ static inline double largest_gap(const real *a, const real *b, size_t count)
 const ANT_FN(ant_kernels) * ANT_FN(ant_kernels_lane)(ant_cpu_level level);
 const ANT_FN(ant_kernels) * ANT_FN(ant_kernels_line)(ant_cpu_level level);
 const ANT_FN(ant_kernels) * ANT_FN(ant_kernels_piece)(ant_cpu_level level);
+
+/* The fast kernels of a cell. */
+struct ANT_FN(ant_cell_kernels) {
+    const ANT_FN(ant_kernels) * (*lane)(ant_cpu_level level);
+    const ANT_FN(ant_kernels) * (*line)(ant_cpu_level level);
+    const ANT_FN(ant_kernels) * (*piece)(ant_cpu_level level);
+};
 
 /* Names of per-level objects: ANT_LEVEL(ant_lane) is ant_lane_f32_avx2 and so on. */
 #define ANT_LEVEL_PASTE(name, level)  name##_##level

@@ -1,11 +1,10 @@
 /*
  * lane_simd_tmpl.c - kernels in which every SIMD lane is a segment of its own.
  *
- * All products are matrix times a column of vectors; there are no horizontal sums and no latency to wait
- * for.  A weight is read once as a broadcast and used by all lanes.  Backward, the hidden activity is
- * computed again from z~ (cheaper than keeping T x L numbers in memory); the rank-1 updates of the
- * parameter gradients wait in a tile of time steps and are then done as register-blocked products, with
- * one partial sum per lane.
+ * All products are a matrix times a column of vectors, without horizontal sums.  A weight is read once as a
+ * broadcast and used by all lanes.  Backward, the hidden activity is computed again from z~, which is cheaper
+ * than storing T x L numbers.  The rank-1 updates of the parameter gradients are collected over a tile of
+ * steps and then computed as matrix products in registers, with one partial sum per lane.
  */
 #include "solve/kernel.h"
 #include "solve/lane_products.h"
@@ -80,8 +79,8 @@ static void lane_pack(const solve_call *p, real *packed)
     const ant_model_dims *d = &layout->dims;
     const real *theta = p->parameters, *right = theta + (d->rank > 0 ? layout->WR : layout->W);
     const size_t M = d->M, N = d->N, L = d->L, inner = d->rank > 0 ? d->rank : M;
-    real *out = packed; /* in the order of weights_place */
-    out = pack_matrix(out, 1, M, p->A1, 0, 1, 1);
+    real *out = packed;                                /* in the order of weights_place */
+    out = pack_matrix(out, 1, M, p->derived, 0, 1, 1); /* A - 1 */
     out = pack_matrix(out, 1, M, theta + layout->h, 0, 1, 1);
     out = pack_matrix(out, 1, L, theta + layout->b, 0, 1, 1);
     out = pack_matrix(out, L, M, theta + layout->V, M, 1, 1);
@@ -224,7 +223,7 @@ static double lane_square(const solve_call *p, const group *g)
     return total;
 }
 
-/* What a tile of the backward run remembers for the gradient products. */
+/* What a tile of the backward pass stores for the gradient products. */
 typedef struct lane_tile {
     vector *v;         /* (TILE, M): gradient at F(z~) */
     vector *phi;       /* (TILE, L) */
@@ -339,7 +338,7 @@ static void tile_sum(const solve_call *p, const group *g, const lane_tile *tile,
         add_outer(count, tile->pulled, d->M, error, d->N, sums + layout->total);
 }
 
-/* v_now <- dloss/dz_i given w = dloss/dz~_i, and what the tile keeps of it in slot k. */
+/* v_now <- dloss/dz_i given w = dloss/dz~_i, and what row k of the tile stores of it. */
 static void observe_back(const solve_call *p, const lane_weights *w, vector a, vector c, const vector *error,
                          size_t k, lane_tile *tile)
 {
@@ -359,7 +358,7 @@ static void observe_back(const solve_call *p, const lane_weights *w, vector a, v
         y[n] = -c * error[n];
 }
 
-/* w = J_F(z~)^T v for one step, keeping in slot k what the products need. */
+/* w = J_F(z~)^T v for one step, storing in row k what the products need. */
 static void step_back(const ant_model_dims *d, const lane_weights *w, const vector *forced, size_t k,
                       lane_tile *tile)
 {

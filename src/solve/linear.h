@@ -1,9 +1,9 @@
 /*
  * linear.h - training of models that are linear in their state: lssm and mamba2.
  *
- * Each sequence is cut into tiles of ANT_TILE steps.  Seen from outside, a tile maps the state before it
- * to the state after it by state -> decay o state + offset, with decay and offset known from the data
- * alone; so all tiles are worked on in parallel, and one affine scan (scan.h) joins them:
+ * Each sequence is cut into tiles of ANT_TILE steps.  A tile maps the state before it to the state after it
+ * by state -> decay o state + offset.  Decay and offset depend on the data alone, so all tiles are computed
+ * in parallel, and one affine scan (scan.h) joins them:
  *
  *     before    features of every tile, and its map                          in parallel
  *     scan      the state entering every tile
@@ -12,8 +12,9 @@
  *     scan      the adjoint leaving every tile, in reverse
  *     after     what needs that adjoint                                       in parallel
  *
- * Tiles belong to slots; slot and scan borders follow from the sizes alone, so the answer does not depend
- * on the number of threads.  Internal to solve; for templates only.
+ * Each slot (scratch and sums of one worker) has a fixed range of tiles.  These ranges and the segments of
+ * the scan follow from the sizes alone, so the result does not depend on the number of threads.  Internal to
+ * solve; for templates only.
  */
 #ifndef ANT_SOLVE_LINEAR_H
 #define ANT_SOLVE_LINEAR_H
@@ -37,14 +38,14 @@ typedef void (*ANT_FN(ant_phase))(const ANT_FN(ant_linear) * plan, const ANT_FN(
 
 enum { ANT_PHASES_MAX = 2 };
 
-/* What a model says of itself. */
+/* Sizes and functions of a model. */
 typedef struct ANT_FN(ant_linear_model) {
     const char *name;
-    size_t (*state)(const ant_model_dims *dims);       /* numbers of the state */
-    size_t (*decays)(const ant_model_dims *dims);      /* decays; each serves state / decays numbers */
-    size_t (*kept)(const ant_model_dims *dims);        /* reals of an item kept between phases */
-    size_t (*scratch)(const ant_model_dims *dims);     /* reals of scratch of a slot */
-    size_t (*derived)(const ant_model_layout *layout); /* reals derived from the parameters */
+    size_t (*state)(const ant_model_dims *dims);   /* numbers of the state */
+    size_t (*decays)(const ant_model_dims *dims);  /* decays; each is a factor of state / decays numbers */
+    size_t (*kept)(const ant_model_dims *dims);    /* reals of an item stored between phases */
+    size_t (*scratch)(const ant_model_dims *dims); /* reals of scratch of a slot */
+    size_t (*derived)(const ant_model_layout *layout);              /* reals derived from the parameters */
     size_t (*reference_work)(const ant_model_dims *dims, size_t T); /* reals of the plain reference */
     void (*derive)(const ant_model_layout *layout, const real *parameters, real *derived);
     ANT_FN(ant_phase) before[ANT_PHASES_MAX], between[ANT_PHASES_MAX], after[ANT_PHASES_MAX];
@@ -67,7 +68,7 @@ struct ANT_FN(ant_linear) {
     char choice[192];
     ant_arena arena;
 
-    size_t tiles, items, slots;   /* tiles of a sequence; batch * tiles; slots of items */
+    size_t tiles, items, slots;   /* tiles of a sequence; batch * tiles; of all items */
     size_t n, decays, kept_count; /* see the model's functions */
     real *kept;                   /* (items, kept) */
     real *decay;                  /* (items, decays) */
@@ -92,7 +93,7 @@ struct ANT_FN(ant_linear) {
     real weight; /* 2 / (N (T - T_w) batch): dloss / dxhat = weight (xhat - x) */
 };
 
-/* Of the model's `reference` and phases: the step t = first+1+j counts in the loss. */
+/* Whether step t counts in the loss. */
 static inline bool ANT_FN(ant_linear_counts)(const ANT_FN(ant_linear) * plan, size_t t)
 {
     return t > plan->warmup;
@@ -121,30 +122,6 @@ static inline real *ANT_FN(ant_linear_sums)(const ANT_FN(ant_linear) * plan, siz
 void ANT_FN(ant_linear_loss)(const ANT_FN(ant_linear) * plan, const ANT_FN(ant_item) * item, const real *xhat,
                              real *error);
 
-/* Functions of a method that are the same for all of these models; `create` needs the model. */
-antler_status ANT_FN(ant_linear_create)(const ANT_FN(ant_linear_model) * model,
-                                        const ant_model_layout *layout, size_t T, size_t batch,
-                                        const ant_solve_options *options, void **plan);
-void ANT_FN(ant_linear_free)(void *plan);
-ant_solver ANT_FN(ant_linear_solver)(const void *plan);
-const char *ANT_FN(ant_linear_choice)(const void *plan);
-size_t ANT_FN(ant_linear_bytes)(const void *plan);
-antler_status ANT_FN(ant_linear_gradient)(void *plan, const real *parameters, const real *const *x,
-                                          const real *const *s, double alpha, real *gradient,
-                                          ant_solve_report *report);
-void ANT_FN(ant_linear_states)(const void *plan, size_t sequence, real *z);
-antler_status ANT_FN(ant_linear_reference)(void *plan, const real *parameters, const real *const *x,
-                                           const real *const *s, double alpha,
-                                           void (*seen)(void *cookie, size_t sequence, const real *z),
-                                           void *cookie, real *gradient, double *loss);
-
-/* The table of a method, given its `create`. */
-#define ANT_LINEAR_METHOD(create_function)                                                                   \
-    {                                                                                                        \
-        .create = create_function, .free = ANT_FN(ant_linear_free), .solver = ANT_FN(ant_linear_solver),     \
-        .choice = ANT_FN(ant_linear_choice), .bytes = ANT_FN(ant_linear_bytes),                              \
-        .gradient = ANT_FN(ant_linear_gradient), .states = ANT_FN(ant_linear_states),                        \
-        .reference = ANT_FN(ant_linear_reference)                                                            \
-    }
+extern const ANT_FN(ant_linear_model) ANT_FN(ant_linear_lssm), ANT_FN(ant_linear_mamba2);
 
 #endif

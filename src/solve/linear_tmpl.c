@@ -11,7 +11,7 @@ typedef ANT_FN(ant_linear) linear;
 typedef ANT_FN(ant_item) item;
 typedef ANT_FN(ant_phase) phase;
 
-/* Slots are a matter of the sizes, so that sums are the same on any number of threads. */
+/* The number of slots depends on the sizes alone, so that sums do not depend on the number of threads. */
 enum { SLOTS_MAX = 32, TILES_PER_SCAN_SEGMENT = 64 };
 
 /* ---- the plan ------------------------------------------------------------------------------------- */
@@ -58,10 +58,19 @@ static antler_status choose(linear *p, const ant_solve_options *options)
     return ANTLER_OK;
 }
 
-antler_status ANT_FN(ant_linear_create)(const ANT_FN(ant_linear_model) * model,
-                                        const ant_model_layout *layout, size_t T, size_t batch,
-                                        const ant_solve_options *options, void **result)
+static void release(void *opaque)
 {
+    linear *p = opaque;
+    if (p == NULL)
+        return;
+    ant_arena_destroy(&p->arena);
+    free(p);
+}
+
+static antler_status create(const void *linear_model, const ant_model_layout *layout, size_t T, size_t batch,
+                            const ant_solve_options *options, void **result)
+{
+    const ANT_FN(ant_linear_model) *model = linear_model;
     linear *p = calloc(1, sizeof *p);
     if (p == NULL)
         return ant_fail_memory(sizeof *p, "a solver plan");
@@ -91,7 +100,7 @@ antler_status ANT_FN(ant_linear_create)(const ANT_FN(ant_linear_model) * model,
                                   : ant_arena_create(&p->arena, counter.used);
     }
     if (status != ANTLER_OK) {
-        ANT_FN(ant_linear_free)(p);
+        release(p);
         return status;
     }
     carve(p, &p->arena);
@@ -99,26 +108,17 @@ antler_status ANT_FN(ant_linear_create)(const ANT_FN(ant_linear_model) * model,
     return ANTLER_OK;
 }
 
-void ANT_FN(ant_linear_free)(void *opaque)
-{
-    linear *p = opaque;
-    if (p == NULL)
-        return;
-    ant_arena_destroy(&p->arena);
-    free(p);
-}
-
-ant_solver ANT_FN(ant_linear_solver)(const void *plan)
+static ant_solver solver(const void *plan)
 {
     return ((const linear *)plan)->solver;
 }
 
-const char *ANT_FN(ant_linear_choice)(const void *plan)
+static const char *choice(const void *plan)
 {
     return ((const linear *)plan)->choice;
 }
 
-size_t ANT_FN(ant_linear_bytes)(const void *plan)
+static size_t bytes(const void *plan)
 {
     return sizeof(linear) + ((const linear *)plan)->arena.capacity;
 }
@@ -305,9 +305,8 @@ static double loss_of(const linear *p, double square)
     return square / ((double)p->layout.dims.N * (double)(p->T - p->warmup) * (double)p->batch);
 }
 
-antler_status ANT_FN(ant_linear_gradient)(void *opaque, const real *parameters, const real *const *x,
-                                          const real *const *s, double alpha, real *gradient,
-                                          ant_solve_report *report)
+static antler_status gradient_of(void *opaque, const real *parameters, const real *const *x,
+                                 const real *const *s, double alpha, real *gradient, ant_solve_report *report)
 {
     linear *p = opaque;
     const bool scan = p->solver == ANT_SOLVER_SCAN;
@@ -328,17 +327,17 @@ antler_status ANT_FN(ant_linear_gradient)(void *opaque, const real *parameters, 
     return ANTLER_OK;
 }
 
-void ANT_FN(ant_linear_states)(const void *opaque, size_t sequence, real *z)
+static void copy_states(const void *opaque, size_t sequence, real *z)
 {
     const linear *p = opaque;
     const size_t rows = p->T * p->layout.dims.M;
     memcpy(z, p->states + sequence * rows, rows * sizeof *z);
 }
 
-antler_status ANT_FN(ant_linear_reference)(void *opaque, const real *parameters, const real *const *x,
-                                           const real *const *s, double alpha,
-                                           void (*seen)(void *cookie, size_t sequence, const real *z),
-                                           void *cookie, real *gradient, double *loss)
+static antler_status reference(void *opaque, const real *parameters, const real *const *x,
+                               const real *const *s, double alpha,
+                               void (*seen)(void *cookie, size_t sequence, const real *z), void *cookie,
+                               real *gradient, double *loss)
 {
     linear *p = opaque;
     double square = 0.0;
@@ -352,3 +351,14 @@ antler_status ANT_FN(ant_linear_reference)(void *opaque, const real *parameters,
     finish(p, gradient);
     return ANTLER_OK;
 }
+
+const ANT_FN(ant_method) ANT_FN(ant_method_linear) = {
+    .create = create,
+    .free = release,
+    .solver = solver,
+    .choice = choice,
+    .bytes = bytes,
+    .gradient = gradient_of,
+    .states = copy_states,
+    .reference = reference,
+};

@@ -31,10 +31,10 @@ static void derive(const ant_model_layout *layout, const real *parameters, real 
         A[m] = r_tanh(parameters[layout->Abar + m]);
 }
 
-/* What an item keeps; each array has ANT_TILE columns. */
+/* What is stored of an item between phases; each array has ANT_TILE columns. */
 typedef struct kept {
     real *z; /* (M): first the states from 0, then the states */
-    real *v; /* (M): first the adjoint without what follows the tile, then the adjoint */
+    real *v; /* (M): first the adjoint from 0 after the tile, then the adjoint */
     real *x; /* (N): x_{t-1} */
     real *s; /* (K): s_t */
 } kept;
@@ -74,7 +74,8 @@ static void enter(const linear *p, const item *i)
     }
     real *decay = p->decay + i->index * d->M, *offset = p->offset + i->index * d->M;
     memcpy(decay, p->derived, d->M * sizeof *decay);
-    for (size_t t = 1; t < i->count; t++) { /* all units at once: one alone would wait for itself */
+    for (size_t t = 1; t < i->count;
+         t++) { /* units in the inner loop: the steps of one depend on each other */
         for (size_t m = 0; m < d->M; m++) {
             k.z[m * ANT_TILE + t] += p->derived[m] * k.z[m * ANT_TILE + t - 1];
             decay[m] *= p->derived[m];
@@ -142,7 +143,7 @@ static void cross(const linear *p, const item *i)
         p->offset[i->index * M + m] = p->derived[m] * k.v[m * ANT_TILE];
 }
 
-/* v_t += A^(last-t) v_leaving, then the gradients of what drives the state. */
+/* v_t += A^(last-t) v_leaving, then the gradients of A, h, U and C. */
 static void leave(const linear *p, const item *i)
 {
     const ant_model_layout *at = &p->layout;
@@ -168,7 +169,7 @@ static void leave(const linear *p, const item *i)
         q->outer(k.v, d->M, k.s, d->K, ANT_FN(ant_linear_sums)(p, i->slot, at->C));
 }
 
-/* The sums are by A; Abar is behind a tanh. */
+/* From dloss/dA to dloss/dAbar, A = tanh(Abar). */
 static void finish(const ant_model_layout *layout, const real *parameters, double *sums)
 {
     for (size_t m = 0; m < layout->dims.M; m++) {
@@ -265,7 +266,7 @@ static double reference(const linear *p, const real *x, const real *s, real *z, 
     return square;
 }
 
-static const ANT_FN(ant_linear_model) lssm = {
+const ANT_FN(ant_linear_model) ANT_FN(ant_linear_lssm) = {
     .name = "lssm",
     .state = state,
     .decays = state,
@@ -280,11 +281,3 @@ static const ANT_FN(ant_linear_model) lssm = {
     .reference = reference,
     .finish = finish,
 };
-
-static antler_status create(const ant_model_layout *layout, size_t T, size_t batch,
-                            const ant_solve_options *options, void **plan)
-{
-    return ANT_FN(ant_linear_create)(&lssm, layout, T, batch, options, plan);
-}
-
-const ANT_FN(ant_method) ANT_FN(ant_method_lssm) = ANT_LINEAR_METHOD(create);

@@ -27,7 +27,7 @@ static void derive(const ant_model_layout *layout, const real *parameters, real 
         A[h] = -r_exp(parameters[m.A_log + h]);
 }
 
-/* Rows of ANT_TILE reals that an item keeps. */
+/* Rows of ANT_TILE reals stored of an item between phases. */
 static size_t kept_rows(const ant_mamba2 *m)
 {
     return m->N + m->K + 3 * m->D + 1 + 2 * m->proj + 2 * m->conv + 3 * HEADS + m->inner;
@@ -50,7 +50,7 @@ static size_t larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* The largest need of a phase: `cross` or `leave`. */
+/* The larger one of what `cross` and `leave` use. */
 static size_t scratch_count(const ant_model_dims *d)
 {
     const ant_mamba2 m = sizes(d);
@@ -161,7 +161,7 @@ static void enter(const linear *p, const item *i)
     p->kernels->dots(drive, m->inner, k.act + m->inner * ANT_TILE, STATE, p->offset + i->index * p->n);
 }
 
-static const ANT_FN(ant_linear_model) mamba2 = {
+const ANT_FN(ant_linear_model) ANT_FN(ant_linear_mamba2) = {
     .name = "mamba2",
     .state = state,
     .decays = decays,
@@ -175,11 +175,3 @@ static const ANT_FN(ant_linear_model) mamba2 = {
     .after = {ANT_FN(ant_mamba2_leave), ANT_FN(ant_mamba2_project_back)},
     .reference = ANT_FN(ant_mamba2_reference),
 };
-
-static antler_status create(const ant_model_layout *layout, size_t T, size_t batch,
-                            const ant_solve_options *options, void **plan)
-{
-    return ANT_FN(ant_linear_create)(&mamba2, layout, T, batch, options, plan);
-}
-
-const ANT_FN(ant_method) ANT_FN(ant_method_mamba2) = ANT_LINEAR_METHOD(create);

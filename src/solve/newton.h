@@ -4,7 +4,7 @@
 
 #include "solve/solve_call.h"
 
-/* Work space for one sequence; sequences of a batch take turns. */
+/* Work space for one sequence; the sequences of a batch are solved one after the other. */
 typedef struct ANT_FN(ant_newton) {
     bool diagonal;         /* quasi-deer: diag(J) in the solve */
     bool adjoint_diagonal; /* and in the adjoint */
@@ -14,18 +14,14 @@ typedef struct ANT_FN(ant_newton) {
     real *diagonals; /* (T, M), when either part is diagonal */
     real *offset;    /* (T+1, M): -r_{t+1} in row t when solving, dloss/dz_t in row t for the adjoint */
     real *delta;     /* (T+1, M) */
-    real *mixing;    /* (L, M): W^T, multiplied out when the rank is given */
     real *scratch;   /* (segments, scratch_count) */
     size_t scratch_count;
     double *sums;           /* (segments, ant_sums_count) */
     real *totals, *borders; /* of the scan */
 } ANT_FN(ant_newton);
 
-void ANT_FN(ant_newton_carve)(ANT_FN(ant_newton) * newton, ant_arena *arena, const ant_model_layout *layout,
-                              size_t T);
-
-/* Once per gradient call, before the sequences. */
-void ANT_FN(ant_newton_begin)(ANT_FN(ant_newton) * newton, const solve_call *p);
+void ANT_FN(ant_newton_carve)(ANT_FN(ant_newton) * newton, ant_arena *arena, const ANT_FN(ant_cell) * cell,
+                              const ant_model_layout *layout, size_t T);
 
 /*
  * Iterate on y->z from its current content until max|dz| < tolerance; on return forced and error belong

@@ -7,7 +7,7 @@
  * The clipped model W [phi(V z + b) - phi(V z)] is a plain one with twice the units: -W, V, 0 come second.
  */
 
-/* Wide vectors whose sums are in registers together; hidden units are padded to whole tiles. */
+/* Wide vectors whose sums are held in registers; hidden units are padded to whole tiles of them. */
 enum { WIDE_TILE = 4, WORD = 64 };
 
 typedef struct piece_weights {
@@ -91,7 +91,7 @@ static void combine(size_t depth, size_t mv, const vector *w, const real *x, siz
     }
 }
 
-/* Complete `known` orthonormal rows to a basis: each time the axis that is least in their span joins. */
+/* Complete `known` orthonormal rows to a basis, each time with the axis that is farthest from their span. */
 static void complete_basis(size_t M, size_t known, double *q)
 {
     for (size_t k = known; k < M; k++) {
@@ -192,7 +192,7 @@ static void piece_pack(const solve_call *p, real *packed)
     pack_basis(p, &w);
     for (size_t i = 0; i < M; i++) {
         for (size_t m = 0; m < M; m++) {
-            const real part = p->A1[m] * ((const real *)w.basis)[i * ms + m];
+            const real part = p->derived[m] /* A - 1 */ * ((const real *)w.basis)[i * ms + m];
             for (size_t c = 0; c < mv; c++)
                 w.affine[i * mv + c] += part * w.basis_rows[m * mv + c];
         }
@@ -234,7 +234,7 @@ static void piece_leave(const ant_model_dims *d, const real *packed, const real 
     }
 }
 
-/* J - I and c, and what a unit adds to them, times `factor`. */
+/* Multiply J - I, c and the contribution of each unit to them by `factor`. */
 static void piece_lengthen(const ant_model_dims *d, real *packed, double factor)
 {
     piece_weights w;
