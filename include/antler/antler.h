@@ -780,7 +780,7 @@ typedef enum antler_solver {
     ANTLER_SOLVER_DEER,       /* Newton over all time steps at once, as published */
     ANTLER_SOLVER_QUASI_DEER, /* the same with the diagonal of the Jacobian */
     ANTLER_SOLVER_SHOOTING,   /* exact steps in segments of time that are joined at their borders */
-    ANTLER_SOLVER_SCAN,       /* of lssm and mamba2: blocks of time, joined by one affine scan */
+    ANTLER_SOLVER_SCAN,       /* of lssm and mamba2: tiles of time, joined by one affine scan */
 } antler_solver;
 
 typedef enum antler_start { ANTLER_START_PINV, ANTLER_START_ZERO, ANTLER_START_NORMAL } antler_start;

@@ -1,7 +1,7 @@
 /*
  * lane_products.h - the two products of the lane kernels: packed matrix times a column of vectors, and sums
- * of outer products over time.  Both keep a tile in registers; tile sizes are constants after inlining. For
- * lane_simd_tmpl.c only.
+ * of outer products over time.  Both keep a tile in registers; tile sizes are constants after inlining.
+ * For lane_simd_tmpl.c only.
  */
 #ifndef ANT_SOLVE_LANE_PRODUCTS_H
 #define ANT_SOLVE_LANE_PRODUCTS_H
@@ -13,7 +13,8 @@
 enum { TILE_ROWS = 8 }; /* rows of a product that are kept in registers */
 enum { SUM_TILE = 4 };  /* rows and columns of a gradient that are kept in registers */
 
-/* Rows are cut into tiles of at most TILE_ROWS, as equal as can be. */
+/* Where the tile that begins at row `begin` ends: tiles have at most TILE_ROWS rows and nearly equal sizes.
+ */
 static size_t tile_end(size_t rows, size_t begin)
 {
     const size_t tiles = (rows + TILE_ROWS - 1) / TILE_ROWS, each = rows / tiles, larger = rows % tiles;
@@ -25,7 +26,7 @@ static ALWAYS_INLINE void tile_multiply(const size_t rows, size_t depth, const r
                                         vector *acc)
 {
     size_t k = 0;
-    if (rows < 4) { /* two chains, or the additions would wait for each other */
+    if (rows < 4) { /* two sums, as each addition depends on the one before */
         vector odd[TILE_ROWS];
         for (size_t r = 0; r < rows; r++)
             odd[r] = (vector){0};

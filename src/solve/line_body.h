@@ -274,7 +274,7 @@ static void NAME(tile_sum)(const solve_call *p, const NAME(weights) * w, const g
         NAME(outer)(count, g->error + first * N, N, N, (const real *)t->tile_pulled, ms, w->mv, t->G);
 }
 
-/* t->w = J_F(z~)^T v for one step; keeps v, u and the rank's factors in slot k of the tile. */
+/* t->w = J_F(z~)^T v for one step; stores v, u and the rank's factors in row k of the tile. */
 static ALWAYS_INLINE void NAME(step_back)(const ant_model_dims *d, const NAME(weights) * w,
                                           const NAME(buffers) * t, size_t k)
 {
@@ -298,7 +298,7 @@ static ALWAYS_INLINE void NAME(step_back)(const ant_model_dims *d, const NAME(we
         t->w[c] += t->v[c];
 }
 
-/* t->v = P_a w - c B^T e, and what dB and G need of it in slot k. */
+/* t->v = P_a w - c B^T e, and in row k what dB and G need of it. */
 static ALWAYS_INLINE void NAME(observe_back)(const ant_model_dims *d, bool flow, const NAME(weights) * w,
                                              const NAME(buffers) * t, real a, real c, const real *error,
                                              size_t k)
@@ -329,7 +329,7 @@ static ALWAYS_INLINE void NAME(observe_back)(const ant_model_dims *d, bool flow,
         row[n] = -(row[n] + c * error[n]);
 }
 
-/* Add the running sums to the caller's and start them again. */
+/* Add the running sums to those of the caller and set them to zero. */
 static void NAME(flush)(const solve_call *p, const NAME(weights) * w, const NAME(buffers) * t, real *scratch,
                         double *sums)
 {
@@ -351,7 +351,8 @@ static void NAME(flush)(const solve_call *p, const NAME(weights) * w, const NAME
     memset(scratch + t->sums_begin, 0, (t->sums_end - t->sums_begin) * sizeof *scratch);
 }
 
-/* Hidden activity, and WR of it, of `count` steps from `first`: needs no adjoint, so it is done ahead. */
+/* Hidden activity, and WR of it, of `count` steps from `first`: does not depend on the adjoint, so it is
+ * computed first. */
 static void NAME(tile_hidden)(const ant_model_dims *d, const NAME(weights) * w, const group *g,
                               const NAME(buffers) * t, size_t first, size_t count)
 {
@@ -408,7 +409,7 @@ static ALWAYS_INLINE pass_result NAME(backward_for)(const ant_model_dims dims, c
     return result;
 }
 
-/* Common sizes of a plain model (full W, not clipped, no inputs) get code of their own. */
+/* Code with constant sizes for common plain models (full W, not clipped, no inputs). */
 #define PLAIN_MODEL(m)                                                                                       \
     ((ant_model_dims){.M = (m), .N = p->layout->dims.N, .L = p->layout->dims.L, .K = 0, .rank = 0})
 

@@ -1,9 +1,9 @@
 /*
  * line_simd_tmpl.c - kernels for one segment at a time, with vectors over hidden and latent units.
  *
- * What matters here is the chain of one step: P_a z, V z~, W phi and back.  Everything off that chain
- * (errors, teacher, the hidden activity on the way back, all parameter gradients) is taken out of it;
- * the gradients of a tile of steps are done as register-blocked products.
+ * The time of a step is the latency of its chain: P_a z, V z~, W phi and back.  Everything else (errors,
+ * teacher, the hidden activity of the backward pass, all parameter gradients) is computed outside of this
+ * chain; the gradients of a tile of steps are matrix products in registers.
  */
 #include "solve/kernel.h"
 #include "solve/vector.h"
@@ -81,7 +81,7 @@ static ALWAYS_INLINE void wide_tile(const size_t count, size_t stride, size_t de
     }
 }
 
-/* 16 bytes of reals: what several horizontal sums are collected in. */
+/* 16 bytes of reals, which hold several horizontal sums. */
 typedef real quad __attribute__((vector_size(16)));
 enum { QUAD = 16 / sizeof(real) };
 #if VECTOR_BYTES == 64
@@ -171,7 +171,7 @@ static ALWAYS_INLINE void wide_hidden(const ant_model_dims *d, size_t lv, const 
         WIDE_TILES(lv, hidden_tile, false, lv, d->M, V, b, forced, phi, sum);
 }
 
-enum { STEPS = 4 }; /* time steps that share one read of V on the way back */
+enum { STEPS = 4 }; /* time steps that share one read of V in the backward pass */
 
 static ALWAYS_INLINE void hidden_steps(const size_t count, size_t at, bool clipped, size_t lv, size_t M,
                                        const vector *V, const vector *b, const real *forced, vector *phi,
@@ -355,8 +355,8 @@ SMALL_TYPES(64)
 #undef NAME
 #endif
 
-/* Latent states of up to 64 bytes are kept in 16-byte vectors, which meet the sums of wide_dots without a
-   detour through memory; larger ones in the widest vectors. */
+/* Latent states of up to 64 bytes are held in 16-byte vectors, to which the sums of wide_dots are added
+   without a store and a load; larger ones in the widest vectors. */
 #if VECTOR_BYTES == 64
 #define BY_WIDTH(dims, call) ((dims)->M * sizeof(real) <= 64 ? call(16) : call(64))
 #elif VECTOR_BYTES == 32

@@ -1,8 +1,8 @@
-/* mamba2_cross_tmpl.c - the Mamba-2 baseline from the states that enter to the loss, and back to the
+/* mamba2_cross_tmpl.c - the Mamba-2 baseline: from the states before each tile to the loss, and back to the
  * recurrence. */
 #include "solve/mamba2_items.h"
 
-/* y without the skip, from the state that enters.  Uses 2 ANT_TILE + inner + HEADS rows of scratch. */
+/* y without the skip, from the state before the tile.  Uses 2 ANT_TILE + inner + HEADS rows of scratch. */
 static void recur(const linear *p, const item *i, const kept *k, real *y, real *scratch)
 {
     const ant_mamba2 *m = &k->m;
@@ -142,7 +142,7 @@ static void skip_back(const linear *p, const item *i, const kept *k, const real 
     }
 }
 
-/* The tile's part of the adjoint of the state that enters: sum_t E_t dy_t C_t^T. */
+/* The tile's part of the adjoint of the state before it: sum_t E_t dy_t C_t^T. */
 static void reverse_map(const linear *p, const item *i, const kept *k, real *scratch)
 {
     const ant_mamba2 *m = &k->m;
@@ -154,7 +154,7 @@ static void reverse_map(const linear *p, const item *i, const kept *k, real *scr
                      p->offset + i->index * p->n);
 }
 
-/* From the state that enters to the loss, and back to dy, du and the reverse map. */
+/* From the state before the tile to the loss, and back to dy, du and the reverse map. */
 void ANT_FN(ant_mamba2_cross)(const linear *p, const item *i)
 {
     const kept k = kept_of(p, i->index);

@@ -3,7 +3,7 @@
  * products of matrices.
  *
  * Within a tile let E_t be the product of the decays up to t, D_tr that over r < k <= t, S_r that after r,
- * and w_r = Delta_r x_r.  A head that enters with state H gives (SSD, Dao and Gu 2024)
+ * and w_r = Delta_r x_r.  A head with state H before the tile gives (SSD, Dao and Gu 2024)
  *
  *     y_t   = E_t H C_t + sum_{r<=t} D_tr (C_t . B_r) w_r + D x_t
  *     H_out = E_last H + sum_r S_r w_r B_r^T
@@ -16,7 +16,8 @@
  *     dB_r  = sum_t dK_tr C_t + S_r G^T w_r
  *     dlog a_t = sum_{k>=t} [dy_k . (y_k - D x_k) - w_k . dw_k] + <G, H_out>
  *
- * The last one collects all that grows with the decay of step t.  For the templates of Mamba-2 only.
+ * The last one is the sum over all terms that contain the decay of step t.  For the templates of Mamba-2
+ * only.
  */
 #ifndef ANT_SOLVE_MAMBA2_ITEMS_H
 #define ANT_SOLVE_MAMBA2_ITEMS_H
@@ -31,18 +32,18 @@ typedef ANT_FN(ant_tile_kernels) kernels;
 
 enum { STATE = ANT_MAMBA2_STATE, HEADS = ANT_MAMBA2_HEADS, PAST = ANT_MAMBA2_PAST, TAPS = ANT_MAMBA2_TAPS };
 
-/* What an item keeps; each array has ANT_TILE columns. */
+/* What is stored of an item between phases; each array has ANT_TILE columns. */
 typedef struct kept {
     ant_mamba2 m;
     real *x;      /* (N): x_{t-1} */
     real *s;      /* (K) */
-    real *u;      /* (D): on the way back du */
+    real *u;      /* (D): in the backward pass du */
     real *hat;    /* (D): u without mean, at variance 1 */
     real *normed; /* (D) */
     real *rstd;   /* (1) */
     real *q;      /* (proj) */
     real *dq;     /* (proj) */
-    real *conv;   /* (conv): before silu; on the way back its gradient */
+    real *conv;   /* (conv): before silu; in the backward pass its gradient */
     real *act;    /* (conv): after it */
     real *delta;  /* (HEADS) */
     real *decay;  /* (HEADS) */
@@ -50,7 +51,7 @@ typedef struct kept {
     real *along;  /* (HEADS): dy . (y - D x) */
 } kept;
 
-/* Take `rows` off the front. */
+/* The next `rows` rows of the memory at *from. */
 static inline real *take(real **from, size_t rows)
 {
     real *taken = *from;
@@ -85,7 +86,7 @@ static inline real *sums_of(const linear *p, const item *i, size_t offset)
     return ANT_FN(ant_linear_sums)(p, i->slot, offset);
 }
 
-/* What the tiles before and after keep; nothing at the ends of the sequence. */
+/* The same of the tiles before and after; empty at the ends of the sequence. */
 static inline kept kept_before(const linear *p, const item *i)
 {
     return i->tile == 0 ? (kept){.q = NULL} : kept_of(p, i->index - 1);
@@ -96,7 +97,8 @@ static inline kept kept_after(const linear *p, const item *i)
     return i->tile + 1 == p->tiles ? (kept){.conv = NULL} : kept_of(p, i->index + 1);
 }
 
-/* A channel's inputs of the convolution with those of the last steps before.  line: (PAST + ANT_TILE) */
+/* A channel's inputs of the convolution, after those of the last PAST steps before the tile.  line: (PAST +
+ * ANT_TILE) */
 static inline void line_of(const kept *k, const kept *before, size_t channel, real *line)
 {
     const size_t row = (k->m.inner + channel) * ANT_TILE; /* behind the gate */

@@ -1,7 +1,7 @@
 /* mamba2_leave_tmpl.c - the Mamba-2 baseline back through recurrence, convolution and projections. */
 #include "solve/mamba2_items.h"
 
-/* Everything that the way back through the recurrence shares. */
+/* Scratch of the backward pass through the recurrence. */
 typedef struct back {
     real *drive;                             /* (inner): w = Delta x */
     real *ddrive;                            /* (inner): dw */

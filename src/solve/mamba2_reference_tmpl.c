@@ -1,9 +1,9 @@
 /*
- * mamba2_reference_tmpl.c - the Mamba-2 baseline in plain steps, and back one by one: the oracle.
+ * mamba2_reference_tmpl.c - the Mamba-2 baseline in plain steps, forward and backward: the oracle.
  *
- * States H are kept at the starts of tiles only; on the way back each tile is run again, with a tape
- * per step.  dH is the adjoint of the state after a step, `pending` what later convolutions owe to the
- * inputs of the last three steps.
+ * States H are stored at the starts of tiles only; the backward pass computes each tile again, with a tape
+ * per step.  dH is the adjoint of the state after a step, `pending` the gradient that later convolutions add
+ * to the inputs of the last three steps.
  */
 #include "solve/mamba2_method.h"
 
@@ -14,7 +14,7 @@ typedef ANT_FN(ant_mamba2_tape) tape;
 
 enum { TILE = ANT_TILE, STATE = ANT_MAMBA2_STATE, HEADS = ANT_MAMBA2_HEADS, PAST = ANT_MAMBA2_PAST };
 
-/* Where everything lies in the work space. */
+/* The arrays of the work space. */
 typedef struct work {
     size_t tape_count;
     real *tapes;   /* (TILE, tape_count) */
@@ -165,7 +165,7 @@ static void recurrence_back(const ant_mamba2 *m, const real *p, const tape *t, c
     }
 }
 
-/* From dact to the convolution's part of dq, and to what is owed to the steps before. */
+/* From dact to the convolution's part of dq, and to `pending` of the steps before. */
 static void convolution_back(const ant_mamba2 *m, const real *p, const tape *t, const work *w, double *sums)
 {
     for (size_t c = 0; c < m->conv; c++) {
@@ -177,14 +177,14 @@ static void convolution_back(const ant_mamba2 *m, const real *p, const tape *t, 
             dW[k] += (double)slope * (double)t->past[k * m->conv + c];
         dW[PAST] += (double)slope * (double)t->q[m->inner + c];
         w->dq[m->inner + c] = w->pending[c] + W[PAST] * slope;
-        for (size_t k = 0; k < PAST; k++) { /* row k is owed to the step k + 1 before this one */
+        for (size_t k = 0; k < PAST; k++) { /* row k is for the step k + 1 before this one */
             const real later = k + 1 < PAST ? w->pending[(k + 1) * m->conv + c] : 0;
             w->pending[k * m->conv + c] = later + W[PAST - 1 - k] * slope;
         }
     }
 }
 
-/* From dq, and dv past the tile, to the parameters before it. */
+/* From dq, and dv through the residual connection, to the parameters of the embedding. */
 static void projection_back(const ant_mamba2 *m, const real *p, const tape *t, const real *x, const real *s,
                             const work *w, double *sums)
 {
@@ -206,7 +206,8 @@ static void projection_back(const ant_mamba2 *m, const real *p, const tape *t, c
 
 /* ---- tiles ------------------------------------------------------------------------------------- */
 
-/* Steps first .. last-1 from a start (past, then H), which ends after them; tapes and H are kept. */
+/* Steps first .. last-1 from a start (past, then H), which becomes the state after them; fills tapes and H.
+ */
 static void run_tile(const linear *p, const ant_mamba2 *m, const work *w, const real *x, const real *s,
                      size_t first, size_t last, real *start)
 {
@@ -225,7 +226,7 @@ static void run_tile(const linear *p, const ant_mamba2 *m, const work *w, const 
     memcpy(start + past, w->H + (last - first) * states, states * sizeof *start);
 }
 
-/* All tiles forward: keeps their starts, fills z, and returns the sum of squares. */
+/* All tiles forward: stores their starts, fills z, and returns the sum of squares. */
 static double forward(const linear *p, const ant_mamba2 *m, const work *w, const real *x, const real *s,
                       real *z)
 {

@@ -1,30 +1,30 @@
 /*
- * piece_simd_tmpl.c - kernels for one segment at a time that walk from linear piece to linear piece.
+ * piece_simd_tmpl.c - kernels for one segment at a time that follow the linear pieces of the model.
  *
- * phi is a ReLU, so as long as no hidden unit switches, a step is affine: with D the units that are on,
+ * phi is a ReLU, so a step is affine while no hidden unit switches: with D the units that are on,
  *     F(z) = J z + c,    J = diag(A) + W D V,    c = W D b + h.
  * From one step to the next few units switch (one or two of 128 in a trained model), and each changes
- * J and c by one outer product.  So a step forward costs V z~ + b, whose signs are D, and J z~; a step back
- * costs J^T v.  With S_l the sum of v [z~ 1]^T over the steps in which unit l is on,
- *     dW_l = S_l [V_l b_l]^T,    d[V_l b_l] = W_l^T S_l,
- * and S_l is touched only when l switches: it gains or loses the running sum of all steps.
+ * J and c by one outer product.  So a forward step costs V z~ + b, whose signs are D, and J z~; a backward
+ * step costs J^T v.  With S_l the sum of v [z~ 1]^T over the steps in which unit l is on, dW_l = S_l [V_l
+ * b_l]^T,    d[V_l b_l] = W_l^T S_l, and S_l changes only when l switches: the running sum of all steps is
+ * added or subtracted.
  *
- * Kept is J - I, whose rounding errors are small beside 1 - A, the rate at which slow units forget.  Against
- * more rounding it is built anew at the begin of every tile of TILE steps, and the running sum starts
- * again there.  Where many units switch, this is slower than dense products; then the kernel gives up.
+ * J is stored as J - I, whose rounding errors are small beside 1 - A, the rate at which slow units forget. To
+ * limit rounding it is built again at the start of every tile of TILE steps, and the running sum starts from
+ * zero there.  Where many units switch, this is slower than dense products; then the kernel refuses.
  */
 #include "solve/kernel.h"
 #include "solve/vector.h"
 
 #include <string.h>
 
-enum { TILE = 128 };                /* steps between two fresh starts of J and of the running sum */
-enum { FLUSH = 512 };               /* tiles between two additions of the sums into double */
-enum { SMALL = 66, SMALL_ROW = 6 }; /* vectors of a Jacobian and a state with code of its own: M <= 10 */
+enum { TILE = 128 };  /* steps for which J and the running sum are updated before they start again */
+enum { FLUSH = 512 }; /* tiles between two additions of the sums into double */
+enum { SMALL = 66, SMALL_ROW = 6 }; /* vectors of a Jacobian and of a state of constant size: M <= 10 */
 
 #include "solve/piece_weights.h"
 
-/* What one thread needs: a tile of time, and the sums of all segments of its slot. */
+/* Scratch of one slot: a tile of time, and the sums of all its segments. */
 typedef struct piece_buffers {
     vector *z, *row, *state;       /* (mv) */
     vector *before_relu;           /* (units): |V zeta~ + b|, then |V zeta~| when clipped */
@@ -97,13 +97,13 @@ static void piece_open(const ant_model_dims *d, real *scratch)
 
 #include "solve/piece_sums.h"
 
-/* A row of M reals as vectors; what lies beyond M is whatever follows it in memory. */
+/* A row of M reals as vectors; beyond M it reads what follows in memory. */
 static ALWAYS_INLINE vector row_vector(const real *row, size_t c)
 {
     return *(const vector_loose *)(row + c * LANES);
 }
 
-/* out += sum_k x_k w[k, :]; several sums side by side hide the latency of the additions. */
+/* out += sum_k x_k w[k, :]; independent sums hide the latency of the additions. */
 static ALWAYS_INLINE void mix(const size_t depth, const size_t mv, const vector *w, const real *x,
                               vector *out)
 {
@@ -123,7 +123,7 @@ static ALWAYS_INLINE void mix(const size_t depth, const size_t mv, const vector 
     }
 }
 
-/* The hidden layer as a kernel sees it: constants where it has code of its own. */
+/* Sizes of the hidden layer; constants after inlining where they are common. */
 typedef struct shape {
     size_t lv, words;
     bool clipped;
@@ -159,7 +159,7 @@ static ALWAYS_INLINE void hidden(const size_t M, const shape k, const piece_weig
 
 /* The hidden units that differ between two steps, two words at a time. */
 typedef struct switched {
-    uint64_t low, high; /* bits still to be visited */
+    uint64_t low, high; /* bits still to be processed */
     size_t first;       /* unit of the lowest bit of `low` */
 } switched;
 
@@ -205,7 +205,7 @@ static ALWAYS_INLINE real strength_at(const solve_call *p, size_t t)
 
 #include "solve/largest.h"
 
-/* e = x - B z for rows first .. last-1 of the segment, as far as anyone will look at them. */
+/* e = x - B z for rows first .. last-1 of the segment, without those that no gradient uses. */
 static ALWAYS_INLINE void observe(const size_t M, const solve_call *p, const piece_weights *w, group *g,
                                   size_t first, size_t last)
 {
@@ -219,7 +219,7 @@ static ALWAYS_INLINE void observe(const size_t M, const solve_call *p, const pie
         for (size_t k = 0; k < M && fixed; k++)
             local[k] = w->read_columns[k * w->nv + c];
         for (size_t i = first; i < last; i++) {
-            vector part[2] = {{0}, {0}}; /* an addition waits for the one before it */
+            vector part[2] = {{0}, {0}}; /* each addition depends on the one before */
             for (size_t k = 0; k < M; k++)
                 part[k % 2] += g->z[i * M + k] * (fixed ? local[k] : w->read_columns[k * w->nv + c]);
             store_lanes(g->error + i * N + at, load_lanes(g->x + i * N + at, count) - (part[0] + part[1]),
@@ -230,7 +230,7 @@ static ALWAYS_INLINE void observe(const size_t M, const solve_call *p, const pie
 
 /*
  * How many units may have switched in `steps` steps before dense products are faster: the vector operations
- * of a dense step over those of a switch, from the measurements in docs/solvers.md.
+ * of a dense step over those of a switch, from the measurements in docs/notebook/cpu-kernels.md.
  */
 static size_t most_switches(const piece_weights *w, size_t steps)
 {
@@ -261,7 +261,7 @@ static ALWAYS_INLINE void store_row(const size_t M, const vector *row, real *to)
         store_lanes(to + c * LANES, row[c], M - c * LANES < LANES ? M - c * LANES : LANES);
 }
 
-/* Units that have switched change J and, by what the J of before has left out, the state. */
+/* Units that have switched change J and, by what the earlier J has left out, the state. */
 static ALWAYS_INLINE size_t switch_forward(const size_t M, const size_t mv, const shape k,
                                            const piece_weights *w, const uint64_t *before,
                                            const uint64_t *now, const real *sums, vector *J, vector *next)
@@ -273,7 +273,7 @@ static ALWAYS_INLINE size_t switch_forward(const size_t M, const size_t mv, cons
             const real sign = sign_of(now, unit), *row = (const real *)(w->rows + unit * mv);
             for (size_t c = 0; c < mv; c++) {
                 const vector column = w->columns[unit * mv + c], change = sign * column;
-                next[c] += sums[unit] * column; /* a unit gone off takes its negative sum with it */
+                next[c] += sums[unit] * column; /* J z~ lacks it, or has -it, of a unit that has switched */
                 for (size_t j = 0; j <= M; j++)
                     J[j * mv + c] += row[j] * change;
             }
@@ -294,7 +294,7 @@ static ALWAYS_INLINE bool row_met(const size_t M, const vector *z, const real *s
     return apart == 0;
 }
 
-/* Steps first .. last-1 from t->z; false when it has met the stored trajectory, result->steps says where. */
+/* Steps first .. last-1 from t->z; false when it has met the stored trajectory, after result->steps steps. */
 static ALWAYS_INLINE bool tile_forward(const size_t M, const shape k, const solve_call *p,
                                        const piece_weights *w, const piece_buffers *t, group *g, double merge,
                                        size_t first, size_t last, pass_result *result)
@@ -447,7 +447,7 @@ static void add_injection(const piece_weights *w, const real *inject, vector *v)
     }
 }
 
-/* Rows `low` and up of J gain or lose a unit that has switched. */
+/* Add a unit that went on to rows `low` and up of J, or subtract one that went off. */
 static ALWAYS_INLINE void turn_unit(const size_t M, const size_t low, const size_t mv, const piece_weights *w,
                                     const uint64_t *now, size_t unit, vector *J)
 {
@@ -459,7 +459,8 @@ static ALWAYS_INLINE void turn_unit(const size_t M, const size_t low, const size
     }
 }
 
-/* Going back from `before` to `now`: J, where wanted, gains or loses the units that have switched, S the sum.
+/* From the later step `before` to `now`: add the units that switched to J, if `whole`, and C to their S, with
+ * signs.
  */
 static ALWAYS_INLINE void switch_back(const size_t M, const size_t low, const size_t mv, const bool whole,
                                       const piece_weights *w, const uint64_t *before, const uint64_t *now,
@@ -563,8 +564,8 @@ static ALWAYS_INLINE void tile_loss(const size_t mv, const solve_call *p, const 
 }
 
 /*
- * Steps end-1 .. first of a whole sequence: v from t->state and back to it, v and a w to the group.  Apart
- * from the sums there is little to hide the waiting of v for J^T v, so nothing else stands in the way.
+ * Steps end-1 .. first of a whole sequence: v from t->state and back to it, v and a w to the group.  Without
+ * the sums there is little work to hide the latency of J^T v, so the loop holds nothing else.
  */
 static ALWAYS_INLINE void tile_adjoint(const size_t M, const size_t low, const size_t words,
                                        const solve_call *p, const piece_weights *w, const piece_buffers *t,
@@ -612,7 +613,7 @@ static ALWAYS_INLINE void begin_back(const size_t mv, const solve_call *p, const
         add_loss(p, w, mv, g->error + g->length * w->N, t->state);
 }
 
-/* Enter a tile that v has gone through; the border when v has come to the begin or to nothing. */
+/* Account for a tile; set the border when v has reached row 0 or has vanished. */
 static ALWAYS_INLINE void note_back(const size_t M, const solve_call *p, const real *packed,
                                     const piece_buffers *t, group *g, bool loss, double floor, size_t first,
                                     size_t end, pass_result *result)
@@ -654,25 +655,25 @@ static ALWAYS_INLINE pass_result backward_for(const size_t M, const solve_call *
     return result;
 }
 
-/* Rows of v that are left out where they are known to be zero: as many as N of M in common systems. */
+/* Rows of v that are skipped where they are zero: about N of M in common systems. */
 static ALWAYS_INLINE size_t seen_rows(const size_t M)
 {
     return 3 * M / 5;
 }
 
 /*
- * Whether these rows of v are zero in a tile of a whole sequence: under full forcing nothing gets through the
- * coordinates that B sees, which come first.
+ * Whether these rows of v are zero in a tile of a whole sequence: under full forcing the gradient through the
+ * coordinates that B observes, which come first, is zero.
  */
 static bool seen_is_zero(const solve_call *p, const piece_weights *w, size_t first, size_t end)
 {
-    bool forced = true; /* B may see fewer directions than it has rows */
+    bool forced = true; /* the rank of B may be below N */
     for (size_t m = 0; m < seen_rows(w->M); m++)
         forced = forced && ((const real *)w->keep_full)[m] == 0;
     return forced && first > 0 && end <= p->warmup;
 }
 
-/* The two halves of a tile; v and a w go from one to the other through the group. */
+/* The two halves of a tile; the group passes v and a w from one to the other. */
 static ALWAYS_INLINE void adjoint_for(const size_t M, const size_t words, const solve_call *p,
                                       const real *packed, group *g, size_t first, size_t end, real *scratch,
                                       pass_result *result)
@@ -704,7 +705,7 @@ static ALWAYS_INLINE void gather_for(const size_t M, const solve_call *p, const 
     tile_sums(p, &w, &t, g, true, first, end - first, g->v + first * M, g->w + first * M, M);
 }
 
-/* Common sizes get code of their own. */
+/* Code with constant sizes for common M. */
 #define PIECE_SIZES(CASE) CASE(3) CASE(4) CASE(5) CASE(6) CASE(10)
 
 static pass_result piece_advance(const solve_call *p, const real *packed, group *g, const real *from,
@@ -800,7 +801,7 @@ static void piece_gather(const solve_call *p, const real *packed, group *g, size
     }
 }
 
-/* The rows with a weight are the last ones: a plain sum over what lies there. */
+/* The rows with a weight are the last ones, so this is one sum without weights. */
 static double piece_square(const solve_call *p, const group *g)
 {
     const size_t N = p->layout->dims.N, last = (g->length + 1) * N;

@@ -12,7 +12,7 @@ static void leave_add(const piece_weights *w, const real *x, double scale, vecto
         out[m * step] += scale * (double)((const real *)turned)[m];
 }
 
-/* dW_u and d[V_u b_u] of one unit, as they follow from S_u. */
+/* dW_u and d[V_u b_u] of one unit, from S_u. */
 static void unit_gradient(const piece_weights *w, const vector *sums, size_t u, real *column, vector *row)
 {
     const size_t mv = w->mv;
@@ -79,7 +79,7 @@ static void close_affine(const solve_call *p, const piece_weights *w, const piec
     }
 }
 
-/* Add what a slot has gathered since piece_open to `sums` (ant_sums_count). */
+/* Add the sums of a slot since piece_open to `sums` (ant_sums_count). */
 static void piece_close(const solve_call *p, const real *packed, real *scratch, double *sums)
 {
     const ant_model_layout *y = p->layout;

@@ -1,3 +1,4 @@
+/* scan.c - the three phases of a parallel prefix action (scan.h). */
 #include "solve/scan.h"
 
 void ant_scan_run(const ant_scan *scan, int threads)

@@ -3,11 +3,11 @@
  *
  * Given maps f_0 .. f_{n-1} from a monoid and a first state s_0, find all s_{i+1} = f_i(s_i).  The maps are
  * cut into segments; (1) every segment but the last composes its maps, in parallel; (2) the totals act on
- * the state one after the other, which gives the state at every border; (3) every segment runs through its
- * own maps from its border, in parallel.  One segment is the plain serial loop and composes nothing.
+ * the state one after the other, which gives the state at every border; (3) every segment applies its own
+ * maps from its border, in parallel.  One segment is the plain serial loop and composes nothing.
  *
- * What a map is, the callbacks know: the affine maps of Newton's method, their transposes in reverse
- * order for the adjoint, diagonal ones, or exact integers in the tests.  The segment borders depend on
+ * The callbacks define the maps: the affine maps of Newton's method, their transposes in reverse order for
+ * the adjoint, diagonal ones, or exact integers in the tests.  The segment borders depend on
  * `count` and `segments` only, so the result does not depend on the number of threads.
  */
 #ifndef ANT_SOLVE_SCAN_H

@@ -43,8 +43,7 @@ void ANT_FN(ant_shooting_carve)(shooting *sh, ant_arena *arena);
 
 /*
  * Solve forward; fills the report's outcome, iterations, last_change, fallbacks and repeated_steps.  With
- * `trial` give up and return false as soon as a kernel refuses or a whole segment has run again without
- * merging.
+ * `trial` return false as soon as a kernel refuses or a segment in a lane was repeated whole without merging.
  */
 bool ANT_FN(ant_shooting_forward)(shooting *sh, const solve_call *p, const real *const *x,
                                   const real *const *s, const ant_solve_options *options, bool trial,
@@ -57,17 +56,17 @@ double ANT_FN(ant_shooting_square)(const shooting *sh, const solve_call *p);
 void ANT_FN(ant_shooting_gradient)(shooting *sh, const solve_call *p, const real *const *x, double *sums,
                                    ant_solve_report *report);
 
-/* Whether two threads can share the sequence, what they need for it, and the two ways of the call above. */
+/* Two threads on one sequence (two_threads_tmpl.c): whether they can share it, their memory, both passes. */
 bool ANT_FN(ant_two_threads_fit)(const shooting *sh);
 void ANT_FN(ant_two_threads_carve)(shooting *sh, ant_arena *arena);
 bool ANT_FN(ant_two_threads_forward)(shooting *sh, const solve_call *p, const real *x, const real *s,
                                      double tolerance, bool trial, ant_solve_report *report);
-void ANT_FN(ant_two_threads_gradient)(shooting *sh, const solve_call *p); /* also opens */
+void ANT_FN(ant_two_threads_gradient)(shooting *sh, const solve_call *p); /* calls kernels->open itself */
 
 /* The memory of one group of segments of `length` steps; x and s of the caller where there is one lane. */
 ANT_FN(ant_group) ANT_FN(ant_group_carve)(const shooting *sh, ant_arena *arena, size_t length);
 
-/* The jump that may stay where states of this size merge: well below the tolerance, not below rounding. */
+/* The largest gap at which states of this size merge: well below the tolerance, not below rounding. */
 double ANT_FN(ant_merge_tolerance)(double size, double tolerance);
 
 /* z_1 .. z_T of one sequence. */

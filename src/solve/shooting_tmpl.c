@@ -1,13 +1,13 @@
 /*
- * shooting_tmpl.c - segments, groups, and how segments of a sequence are joined.
+ * shooting_tmpl.c - segments, groups, and how the segments of a sequence are joined.
  *
- * Forward: every segment starts from z_bar at its border and runs its exact steps.  Then each segment starts
- * again from the end of the one before and runs until it has merged with what is stored; segments that did
- * not merge hand a new end on, and so forth.  After r iterations the first r+1 segments are exact, so the
- * number of segments bounds the iterations and the answer never depends on luck.
+ * Forward: every segment starts from z_bar at its border and computes its exact steps.  Then each segment
+ * starts again from the end of the one before it, until it merges with its stored trajectory.  A segment that
+ * does not merge has a new end, and the next segment starts again from there.  After r iterations the first
+ * r+1 segments are exact, so the number of segments bounds the iterations.
  *
- * Backward: the adjoint is linear.  Every segment first runs with nothing behind it; then the gradient
- * at each border is run through the segment before as a correction, until it has died out.
+ * Backward: the adjoint is linear.  Every segment first computes it with gradient 0 at its end.  Then the
+ * gradient at each border is propagated through the segment before it as a correction, until it has vanished.
  */
 #include "solve/scan.h"
 #include "solve/shooting.h"
@@ -24,7 +24,7 @@ typedef struct lane {
     group *group;
     size_t index; /* of the lane within the group */
     size_t sequence, segment;
-    size_t begin, end; /* steps begin .. end-1 of the sequence are its own */
+    size_t begin, end; /* its steps: begin .. end-1 of the sequence */
     bool idle;         /* a lane without segment copies segment 0 with weight 0 */
 } lane;
 
@@ -168,7 +168,7 @@ static void load_group(shooting *sh, const solve_call *p, const real *const *x, 
             line_load(sh, x[a.sequence], inputs, &a);
         lane_start(sh, p, x[a.sequence], &a);
     }
-    if (sh->kernels->enter != NULL) { /* from and to the same row, through a row that is not in use yet */
+    if (sh->kernels->enter != NULL) { /* in place: through a row that is not in use yet */
         real *z = sh->group[g].z, *other = z + sh->layout->dims.M;
         memcpy(other, z, sh->layout->dims.M * sizeof *z);
         sh->kernels->enter(&sh->layout->dims, sh->packed, other, z);
@@ -176,8 +176,8 @@ static void load_group(shooting *sh, const solve_call *p, const real *const *x, 
     sh->dirty[g] = true;
 }
 
-/* Hand the ends of segments to the starts of the next; marks the groups that have to run again. */
-static size_t hand_on_states(shooting *sh)
+/* Copy the ends of segments to the starts of the next; marks the groups that have to start again. */
+static size_t pass_on_states(shooting *sh)
 {
     const size_t M = sh->layout->dims.M, lanes = sh->kernels->lanes;
     size_t dirty = 0;
@@ -200,7 +200,7 @@ static size_t hand_on_states(shooting *sh)
     return dirty;
 }
 
-/* Run the groups that are marked; false when a kernel refused. */
+/* Forward pass of the marked groups; false when a kernel refused. */
 static bool run_forward(shooting *sh, const solve_call *p, double merge, bool trial)
 {
     bool stop = false;
@@ -240,7 +240,7 @@ double ANT_FN(ant_merge_tolerance)(double size, double tolerance)
     return fmax(0.01 * tolerance, rounding);
 }
 
-/* Enter the last iteration into the report; false when a group ran to its end unmerged. */
+/* Enter the last iteration into the report; false when a group did not merge. */
 static bool note_iteration(const shooting *sh, ant_solve_report *report)
 {
     size_t longest = 0;
@@ -271,12 +271,12 @@ bool ANT_FN(ant_shooting_forward)(shooting *sh, const solve_call *p, const real 
     if (sh->segments == 1)
         return true;
     const double merge = ANT_FN(ant_merge_tolerance)(largest_size(sh), options->tolerance);
-    while (hand_on_states(sh) > 0) {
+    while (pass_on_states(sh) > 0) {
         if (report->iterations == options->max_iterations && report->outcome == ANTLER_OK) {
             report->outcome = ANTLER_NOT_CONVERGED;
             if (!options->fallback)
                 return true;
-            report->fallbacks = sh->batch; /* going on to the end is the sequential solution */
+            report->fallbacks = sh->batch; /* the remaining iterations give the sequential solution */
         }
         if (!run_forward(sh, p, merge, trial))
             return false;
@@ -294,7 +294,8 @@ double ANT_FN(ant_shooting_square)(const shooting *sh, const solve_call *p)
     return sum;
 }
 
-/* Run the marked groups of one slot backward; sums of a kernel are added to those in double now and then. */
+/* Backward pass of the marked groups of one slot; after MANY steps the sums of a kernel are added in double.
+ */
 static void run_slot_backward(shooting *sh, const solve_call *p, bool loss, double floor, size_t slot)
 {
     enum { MANY = 65536 }; /* steps */
@@ -314,7 +315,7 @@ static void run_slot_backward(shooting *sh, const solve_call *p, bool loss, doub
     }
 }
 
-/* Run the marked groups backward; with `loss` all of them and from nothing. */
+/* Backward pass of the marked groups; with `loss` of all groups, from gradient 0 at their ends. */
 static void run_backward(shooting *sh, const solve_call *p, bool loss, double floor)
 {
 #pragma omp parallel for schedule(static, 1) num_threads(sh->threads) if (sh->slots > 1)
@@ -332,8 +333,8 @@ static void clear_injections(shooting *sh)
     }
 }
 
-/* Hand the gradients at segment starts, if they were just run, to the ends of the segments before. */
-static size_t hand_on_gradients(shooting *sh)
+/* Copy the gradients at the starts of segments of the last pass to the ends of the segments before them. */
+static size_t pass_on_gradients(shooting *sh)
 {
     const size_t M = sh->layout->dims.M, lanes = sh->kernels->lanes;
     size_t handed = 0;
@@ -358,7 +359,7 @@ static size_t hand_on_gradients(shooting *sh)
     return handed;
 }
 
-/* G gains w_0 x_0^T from every sequence whose first segment was just run: z_0 = B+ x_0. */
+/* Add w_0 x_0^T to G for every sequence whose first segment was in the last pass: z_0 = B+ x_0. */
 static void add_first_states(const shooting *sh, const solve_call *p, const real *const *x, double *sums)
 {
     const size_t M = sh->layout->dims.M, N = sh->layout->dims.N, lanes = sh->kernels->lanes;
@@ -374,7 +375,7 @@ static void add_first_states(const shooting *sh, const solve_call *p, const real
     }
 }
 
-/* All segments side by side, then iterations of corrections. */
+/* All segments in parallel, then iterations of corrections. */
 static void gradient_by_segments(shooting *sh, const solve_call *p, const real *const *x, double *sums,
                                  ant_solve_report *report)
 {
@@ -385,7 +386,7 @@ static void gradient_by_segments(shooting *sh, const solve_call *p, const real *
     const double size = largest_size(sh);
     for (;;) {
         add_first_states(sh, p, x, sums);
-        if (sh->segments == 1 || hand_on_gradients(sh) == 0)
+        if (sh->segments == 1 || pass_on_gradients(sh) == 0)
             break;
         run_backward(sh, p, false, (double)REAL_EPSILON * size);
         size_t longest = 0;

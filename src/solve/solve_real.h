@@ -19,7 +19,7 @@ size_t ANT_N(ant_solve_plan_bytes)(const ANT_N(ant_solve_plan) * plan);
  * Solve, and differentiate the loss.  parameters: (total); x: (batch) pointers to (T+1, N); s: (batch)
  * pointers to (T, K), NULL when K = 0; gradient: (total), overwritten, or NULL for the loss alone.
  *
- * ANTLER_NON_FINITE: states or gradient are not finite, also by `sequential`; the gradient is not to be
+ * ANTLER_NON_FINITE: states or gradient are not finite, also by `sequential`; the gradient must not be
  * used.  ANTLER_NOT_CONVERGED only without fallback.  The report is filled in all three cases.
  */
 antler_status ANT_N(ant_solve_gradient)(ANT_N(ant_solve_plan) * plan, const ANT_T *parameters,

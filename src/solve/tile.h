@@ -1,9 +1,9 @@
 /*
- * tile.h - linear layers on a tile of time: ANT_TILE steps side by side.
+ * tile.h - linear layers on a tile of ANT_TILE steps.
  *
- * An array of features is kept as (features, ANT_TILE) with time running fastest, so that a vector
- * instruction takes several steps at once and no product has a horizontal sum.  Steps past the end of a
- * sequence are padding; whoever fills a tile keeps what they would add at zero.
+ * An array of features is stored as (features, ANT_TILE), time last, so that a vector instruction takes
+ * several steps at once and no product has a horizontal sum.  Steps past the end of a sequence are padding;
+ * what fills a tile must set their contributions to zero.
  *
  * Gradients of weights are sums over time: each has one partial sum per lane, (count, lanes), and only
  * `collapse` adds the lanes, in double.  Internal to solve; for templates only.
@@ -38,7 +38,7 @@ typedef struct ANT_FN(ant_tile_kernels) {
     void (*exponential)(size_t rows, const real *x, real *y);
     void (*sigmoid)(size_t rows, const real *x, real *y);
     /*
-     * A kernel between any two steps of the tile, weighed by the decays between them.  With D_tr the
+     * A kernel between any two steps of the tile, weighted by the decays between them.  With D_tr the
      * product of decay_k over r < k <= t, and 0 for t < r:
      *
      *     later     out[t][r] += D_tr kernel[t][r]
@@ -72,7 +72,7 @@ static inline void ANT_FN(ant_tile_load)(const real *x, size_t count, size_t fea
     }
 }
 
-/* And back.  y: (features, ANT_TILE); x: (count, features). */
+/* The inverse of load.  y: (features, ANT_TILE); x: (count, features). */
 static inline void ANT_FN(ant_tile_store)(const real *y, size_t count, size_t features, real *x)
 {
     for (size_t t = 0; t < count; t++) {

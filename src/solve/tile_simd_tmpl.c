@@ -1,8 +1,8 @@
 /*
- * tile_simd_tmpl.c - products on tiles of time (tile.h), once per instruction set.
+ * tile_simd_tmpl.c - products on tiles of steps (tile.h), once per instruction set.
  *
- * A product keeps a tile of ROWS x GROUP vectors in registers: every vector of x that is loaded serves ROWS
- * outputs, every weight GROUP vectors.
+ * A product keeps ROWS x GROUP vectors in registers: every vector of x that is loaded is used for ROWS
+ * outputs, every weight for GROUP vectors.
  */
 #include "solve/tile.h"
 #include "solve/vector.h"
@@ -63,7 +63,7 @@ static void multiply_back(const real *W, size_t rows, size_t cols, const real *d
     multiply_by(W, 1, cols, cols, rows, dy, dx);
 }
 
-/* A tile of rows x cols sums, kept in registers over the whole tile. */
+/* rows x cols sums, held in registers over the whole tile of steps. */
 static ALWAYS_INLINE void outer_tile(int rows, int cols, const real *dy, const real *x, size_t stride,
                                      real *dW)
 {

@@ -1,4 +1,4 @@
-/* tile_tmpl.c - which tile kernels this CPU gets. */
+/* tile_tmpl.c - the tile kernels for the instruction set of this CPU. */
 #include "solve/tile.h"
 
 #define PASTE(name, level)  name##_##level

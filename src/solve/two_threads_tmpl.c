@@ -1,21 +1,23 @@
 /*
- * two_threads_tmpl.c - two threads on one sequence, also where the model remembers for long.
+ * two_threads_tmpl.c - two threads on one sequence, also where the model has a long memory.
  *
- * Forward, the first thread starts at 0 and the second at a border before T/2, at which the first arrives
- * when the second is far ahead; the first then goes on until it has merged with what the second has left,
- * and both are done at about the same time.  What the second starts from decides how long that takes: forced
- * directions are known from the data, the others are found by a run in long steps over the time before,
+ * Forward, the first thread starts at 0 and the second at a border before T/2.  When the first thread reaches
+ * the border, the second is far ahead; the first continues until it merges with the stored trajectory of the
+ * second, and both end at about the same time.  How soon they merge depends on the state at which the second
+ * thread starts.  Its forced directions are known from the data.  The others come from a pass in long steps
+ * over the time before the border,
  *     z_{t+k} = z~_t + k (F(z~_t) - z~_t),    with full forcing by the mean of the data over the k steps,
- * which is right for what changes slowly, and that is what is remembered for long.  What happened last
- * matters most, so the steps become shorter towards the border.  The start changes nothing but the work: if
- * the first thread never merges, it runs to T.
+ * which is accurate for slow units, and these are the ones that have a long memory.  The last rows before the
+ * border matter most, so the long steps become shorter towards it.  The start changes only the amount of
+ * work: if the first thread never merges, it computes all steps to T.
  *
- * Backward, the second thread runs the adjoint from T without cuts and repeats nothing; the first takes the
- * parameter sums of each tile after it.
+ * Backward, the second thread computes the adjoint from T to 0 without a border and repeats no step; the
+ * first thread adds the parameter gradients of each tile after it.
  *
- * Threads wait for each other by counters of steps, and what each does depends on these counts only, never on
- * time, but for errors, whose bits are the same whoever finds them: the same call gives the same bits, also
- * when OpenMP grants one thread, which then does both parts.
+ * The threads synchronise by counters of steps.  What each computes depends on these counters and never on
+ * timing.  Only the errors of some rows are computed by whichever thread is free; each row is independent, so
+ * their bits are the same.  Equal calls therefore give equal bits, also when OpenMP grants only one thread,
+ * which then does both parts.
  */
 #include "solve/shooting.h"
 
@@ -25,11 +27,11 @@
 #include <string.h>
 
 enum {
-    SHORTEST = 2048, /* sequence that is shared */
+    SHORTEST = 2048, /* steps of a sequence that two threads share */
     PAST = 6560,     /* steps that the long ones cover */
-    TRIED = 1024,    /* after so many the model has forgotten where it started, or it remembers for long */
-    EXPECTED = 4400, /* steps that merging and errors cost the first thread, where the memory is long */
-    AT_ONCE = 512,   /* steps between two looks at what the other thread does */
+    TRIED = 1024,    /* steps after which a model has forgotten its start, or has a long memory */
+    EXPECTED = 4400, /* steps that merging and errors cost the first thread with a long memory */
+    AT_ONCE = 512,   /* steps between two reads of the counters of the other thread */
 };
 
 /* The long steps: `count` of `length` each. */
@@ -44,7 +46,7 @@ bool ANT_FN(ant_two_threads_fit)(const shooting *sh)
            sh->T >= SHORTEST;
 }
 
-/* Long steps of a level: all of them, or as many as a quarter of the sequence has room for. */
+/* Long steps of a level: all of them, or fewer where they would cover more than a quarter of the sequence. */
 static size_t count_at(const shooting *sh, size_t level)
 {
     return sh->T / 4 < PAST ? levels[level].count * (sh->T / 4) / PAST : levels[level].count;
@@ -83,7 +85,7 @@ void ANT_FN(ant_two_threads_carve)(shooting *sh, ant_arena *arena)
     r->whole.w = ant_arena_take(arena, sh->T * d->M + slack, sizeof(real));
 }
 
-/* Spin until the counter has come to `least`; its thread may have to be let onto the core first. */
+/* Spin until the counter has reached `least`; sched_yield lets a waiting thread run on this core. */
 static size_t wait_for(atomic_size_t *counter, size_t least)
 {
     size_t value, spins = 0;
@@ -103,9 +105,9 @@ typedef struct forward {
     bool trial;
     size_t early, late;   /* where the second thread may start: with a long memory, with a short one */
     pass_result met;      /* of the first thread, where it has merged */
-    atomic_size_t border; /* where it does start; 0: not known yet */
-    atomic_size_t front;  /* rows up to which it has come */
-    atomic_size_t bare;   /* first row whose error nobody has taken; 0: the first thread is not done yet */
+    atomic_size_t border; /* where the second thread starts; 0: not known yet */
+    atomic_size_t front;  /* rows that the second thread has finished */
+    atomic_size_t bare;   /* first row whose error is still to be computed; 0: not known yet */
     atomic_bool refused;
 } forward;
 
@@ -155,8 +157,8 @@ static void run_coarse(const shooting *sh, const solve_call *forced, size_t firs
 }
 
 /*
- * The state at the early border by long steps, to two.start; false as soon as it is clear that the model
- * does not remember for long: two starts end at the same state.
+ * The state at the early border by long steps, to two.start.  False as soon as the memory is known to be
+ * short: passes from two starts end at the same state.
  */
 static bool run_levels(forward *f, real *scratch)
 {
@@ -179,7 +181,7 @@ static bool run_levels(forward *f, real *scratch)
             run_coarse(sh, &forced, 0, some, other, scratch);
             run_coarse(sh, &forced, 0, some, start, scratch);
             const double gap = largest_gap(other, start, d->M);
-            if (!(gap > 1e-3 && gap < 1e3)) /* above: unstable, as units forget within a few steps */
+            if (!(gap > 1e-3 && gap < 1e3)) /* above: the long steps are unstable, as the memory is short */
                 return false;
         }
         run_coarse(sh, &forced, k == 0 ? some : 0, count_at(sh, k), start, scratch);
@@ -215,7 +217,7 @@ static void run_late(forward *f)
     const real *from = sh->two.start;
     group g = sh->two.whole;
     if (border == f->early)
-        g.error = NULL; /* whoever is done first begins with them */
+        g.error = NULL; /* run_errors computes them */
     for (size_t first = border; first < sh->T && !atomic_load(&f->refused);) {
         const size_t last = first + AT_ONCE < sh->T ? first + AT_ONCE : sh->T;
         const pass_result r =
@@ -226,11 +228,10 @@ static void run_late(forward *f)
         first = last;
         atomic_store_explicit(&f->front, last, memory_order_release);
     }
-    atomic_store_explicit(&f->front, sh->T,
-                          memory_order_release); /* also when the first thread need not wait */
+    atomic_store_explicit(&f->front, sh->T, memory_order_release); /* also after a kernel has refused */
 }
 
-/* Steps first .. last-1 of the first thread; the largest state so far is kept. */
+/* Steps first .. last-1 of the first thread; met.size becomes the largest state so far. */
 static void run_steps(forward *f, size_t first, size_t last, double merge)
 {
     shooting *sh = f->sh;
@@ -249,8 +250,8 @@ static void run_steps(forward *f, size_t first, size_t last, double merge)
 }
 
 /*
- * Errors of the rows from where the first thread has merged, as the second comes to them, by both threads:
- * every row stands for itself, so it does not matter which of them takes it.
+ * Errors of the rows after the merge, as soon as the second thread has finished them, by both threads: each
+ * row is independent, so the result does not depend on which thread computes it.
  */
 static void run_errors(forward *f)
 {
@@ -306,9 +307,8 @@ bool ANT_FN(ant_two_threads_forward)(shooting *sh, const solve_call *p, const re
 typedef struct backward {
     shooting *sh;
     const solve_call *p;
-    pass_result
-        adjoint;        /* of the second thread: its steps go from T to 0, or to where the adjoint has died */
-    atomic_size_t made; /* steps whose tiles are ready; SIZE_MAX after the last */
+    pass_result adjoint; /* of the second thread: steps from T to 0, or to where v has vanished */
+    atomic_size_t made;  /* steps whose tiles are ready; SIZE_MAX after the last */
 } backward;
 
 /* The second thread: the adjoint, tile by tile. */
@@ -326,7 +326,7 @@ static void run_adjoint(backward *b)
     atomic_store_explicit(&b->made, SIZE_MAX, memory_order_release);
 }
 
-/* The first thread: the sums of what the adjoint has left behind, several tiles at a time. */
+/* The first thread: the parameter gradients of finished tiles, several at a time. */
 static void run_sums(backward *b)
 {
     enum { MANY = 65536 }; /* steps between two additions of the sums in double */

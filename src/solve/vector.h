@@ -1,6 +1,6 @@
 /*
  * vector.h - one SIMD vector of reals, as wide as the instruction set of the translation unit offers.
- * The only place of this room that uses compiler extensions (vector types of GCC and clang).
+ * Vector types are extensions of GCC and clang.
  */
 #ifndef ANT_SOLVE_VECTOR_H
 #define ANT_SOLVE_VECTOR_H
@@ -121,7 +121,7 @@ static ALWAYS_INLINE uint64_t positive_bits(vector x)
 
 static inline double vector_sum(vector x)
 {
-    double even = 0.0, odd = 0.0; /* an addition waits for the one before it */
+    double even = 0.0, odd = 0.0; /* two sums: each addition depends on the one before */
     for (int i = 0; i < LANES; i += 2) {
         even += (double)x[i];
         odd += (double)x[i + 1];
