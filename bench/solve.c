@@ -28,12 +28,12 @@ typedef struct setup {
 
 static void *need(size_t count, size_t size)
 {
-    void *block = calloc(count, size);
-    if (block == NULL) {
+    void *memory = calloc(count, size);
+    if (memory == NULL) {
         fprintf(stderr, "out of memory\n");
         exit(3);
     }
-    return block;
+    return memory;
 }
 
 static void must(antler_status status)
@@ -229,7 +229,7 @@ static void contender_print(const setup *s, const contender *c, double plain_sec
            gap / scale, c->report.segments, c->report.kernels);
 }
 
-/* One thread: its own CPU time, which a busy machine does not stretch; several: time on the wall. */
+/* One thread: its own CPU time, which a busy machine does not lengthen; several: time on the wall. */
 static double now(int threads)
 {
     struct timespec time;

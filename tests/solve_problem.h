@@ -34,10 +34,10 @@ typedef struct answer {
 
 static inline void *get(size_t count, size_t size)
 {
-    void *block = calloc(count == 0 ? 1 : count, size);
-    if (block == NULL)
+    void *memory = calloc(count == 0 ? 1 : count, size);
+    if (memory == NULL)
         abort();
-    return block;
+    return memory;
 }
 
 static inline void problem_free(problem *p)

@@ -106,17 +106,6 @@ typedef struct ANT_FN(ant_kernels) {
     double (*square)(const solve_call *p, const group *group);
 } ANT_FN(ant_kernels);
 
-/* max|a_i - b_i|; NaN when one of them is. */
-static inline double largest_gap(const real *a, const real *b, size_t count)
-{
-    double top = 0.0;
-    for (size_t i = 0; i < count; i++) {
-        const double gap = fabs((double)a[i] - (double)b[i]);
-        top = gap <= top ? top : gap;
-    }
-    return top;
-}
-
 const ANT_FN(ant_kernels) * ANT_FN(ant_kernels_lane)(ant_cpu_level level);
 const ANT_FN(ant_kernels) * ANT_FN(ant_kernels_line)(ant_cpu_level level);
 const ANT_FN(ant_kernels) * ANT_FN(ant_kernels_piece)(ant_cpu_level level);

@@ -19,6 +19,7 @@
  * their bits are the same.  Equal calls therefore give equal bits, also when OpenMP grants only one thread,
  * which then does both parts.
  */
+#include "base/difference.h"
 #include "solve/shooting.h"
 
 #include <omp.h>
@@ -180,8 +181,11 @@ static bool run_levels(forward *f, real *scratch)
         if (k == 0) {
             run_coarse(sh, &forced, 0, some, other, scratch);
             run_coarse(sh, &forced, 0, some, start, scratch);
-            const double gap = largest_gap(other, start, d->M);
-            if (!(gap > 1e-3 && gap < 1e3)) /* above: the long steps are unstable, as the memory is short */
+            ant_difference apart = {0};
+            for (size_t m = 0; m < d->M; m++)
+                ant_difference_add(&apart, (double)other[m], (double)start[m]);
+            if (!(apart.largest > 1e-3 &&
+                  apart.largest < 1e3)) /* above: the long steps are unstable, as the memory is short */
                 return false;
         }
         run_coarse(sh, &forced, k == 0 ? some : 0, count_at(sh, k), start, scratch);
