@@ -1,5 +1,5 @@
 /*
- * cell.h - one recurrence z_t = F(z~_{t-1}, s_t), as the solvers see it.
+ * cell.h - one recurrence z_t = F(z~_{t-1}, s_t): its step, derivatives and parameter gradients.
  *
  * A cell is a table of functions.  Forcing, the reference solver, Newton's method (deer, quasi-deer), the
  * adjoint and the parameter gradients use this table alone, so a new recurrence is one file.  The observation
@@ -20,8 +20,10 @@ typedef struct ANT_FN(ant_cell_kernels) ANT_FN(ant_cell_kernels);
 
 typedef struct ANT_FN(ant_cell) {
     const char *name; /* in messages: "shplrnn" */
-    /* Reals that `derive` writes, once per gradient call; `jacobian`: also what `linearise` needs.  NULL:
-     * none. */
+    /*
+     * Write numbers that follow from the parameters, once per gradient call; with `jacobian` also those that
+     * `linearise` reads.  The first function counts them.  NULL, both: none.
+     */
     size_t (*derived_count)(const ant_model_layout *layout, bool jacobian);
     void (*derive)(const ant_model_layout *layout, const real *parameters, bool jacobian, real *derived);
     /* Reals of scratch that each of the next three functions may use. */
