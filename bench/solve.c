@@ -28,12 +28,12 @@ typedef struct setup {
 
 static void *need(size_t count, size_t size)
 {
-    void *block = calloc(count, size);
-    if (block == NULL) {
+    void *memory = calloc(count, size);
+    if (memory == NULL) {
         fprintf(stderr, "out of memory\n");
         exit(3);
     }
-    return block;
+    return memory;
 }
 
 static void must(antler_status status)
@@ -226,10 +226,10 @@ static void contender_print(const setup *s, const contender *c, double plain_sec
     printf("%-11s %7d %9.3f %9.1f %7.2f %6d %9zu %8.1f %9.1e  %zu x %s\n", ant_solver_name(c->solver),
            c->threads, 1e3 * c->best, 1e9 * c->best / (double)s->T, plain_seconds / c->best,
            c->report.iterations, c->report.repeated_steps, 1e-6 * (double)ant_solve_plan_bytes_f32(c->plan),
-           gap / scale, c->report.chunks, c->report.kernels);
+           gap / scale, c->report.segments, c->report.kernels);
 }
 
-/* One thread: its own CPU time, which a busy machine does not stretch; several: time on the wall. */
+/* One thread: its own CPU time, which a busy machine does not lengthen; several: time on the wall. */
 static double now(int threads)
 {
     struct timespec time;

@@ -11,6 +11,11 @@
 /* A problem with its parameters and data, in double. */
 typedef struct problem {
     ant_model_layout layout;
+    /* Make a plan for the layout; NULL: that of the kind of model. */
+    antler_status (*plan_f32)(const ant_model_layout *layout, size_t T, size_t batch,
+                              const ant_solve_options *options, ant_solve_plan_f32 **plan);
+    antler_status (*plan_f64)(const ant_model_layout *layout, size_t T, size_t batch,
+                              const ant_solve_options *options, ant_solve_plan_f64 **plan);
     size_t T, batch, warmup;
     double alpha;
     double *parameters; /* (total) */
@@ -29,10 +34,10 @@ typedef struct answer {
 
 static inline void *get(size_t count, size_t size)
 {
-    void *block = calloc(count == 0 ? 1 : count, size);
-    if (block == NULL)
+    void *memory = calloc(count == 0 ? 1 : count, size);
+    if (memory == NULL)
         abort();
-    return block;
+    return memory;
 }
 
 static inline void problem_free(problem *p)
@@ -70,7 +75,8 @@ static inline void answer_free(answer *a)
             ss[i] = s + i * inputs;                                                                          \
         }                                                                                                    \
         ant_solve_plan##suffix *plan = NULL;                                                                 \
-        a.status = ant_solve_plan_create##suffix(d, p->T, p->batch, o, &plan);                               \
+        a.status = p->plan##suffix != NULL ? p->plan##suffix(&p->layout, p->T, p->batch, o, &plan)           \
+                                           : ant_solve_plan_create##suffix(d, p->T, p->batch, o, &plan);     \
         if (a.status == ANTLER_OK && check)                                                                  \
             a.status = ant_solve_check##suffix(plan, theta, xs, d->K > 0 ? ss : NULL, p->alpha, g,           \
                                                &a.report, &a.agreement);                                     \

@@ -1,17 +1,17 @@
 /*
- * choose_tmpl.c - which solver, kernels and chunks a plan gets.
+ * choose_tmpl.c - the choice of solver, kernels and segments of a plan.
  *
- * The cost of a step is estimated in vector operations from the measurements in docs/solvers.md; only the
- * ratios matter.  Everything is decided from the sizes, so equal plans behave alike.
+ * The cost of a step is estimated in vector operations from the measurements in docs/notebook/cpu-kernels.md;
+ * only the ratios matter.  The choice depends on the sizes alone, so equal plans are solved alike.
  */
 #include "solve/plan.h"
 
 #include <stdio.h>
 
-typedef ANT_FN(ant_forced_plan) forced_plan;
+typedef ANT_FN(ant_cell_plan) cell_plan;
 typedef ANT_FN(ant_kernels) kernels;
 
-enum { SHORTEST_CHUNK = 256 }; /* steps; below, too little of a chunk is left once it has merged */
+enum { SHORTEST_SEGMENT = 256 }; /* steps; shorter segments would be repeated nearly whole */
 
 static size_t ceiling(size_t a, size_t b)
 {
@@ -19,14 +19,14 @@ static size_t ceiling(size_t a, size_t b)
 }
 
 /* Vector operations of one step of one group, forward and backward. */
-static double step_cost(const forced_plan *plan, const kernels *k)
+static double step_cost(const cell_plan *plan, const kernels *k)
 {
     const ant_model_dims *d = &plan->layout.dims;
-    const size_t widest = ANT_FN(ant_kernels_lane)(ant_cpu_level_best())->lanes;
+    const size_t widest = plan->cell->kernels->lane(ant_cpu_level_best())->lanes;
     const double M = (double)d->M, L = (double)d->L, N = (double)d->N;
     if (k->mask_words != NULL) /* when few units switch */
         return 10.0 * M * (double)ceiling(d->L, 4 * widest) + 80.0;
-    if (k->lanes > 1) { /* a narrower vector costs nearly as much less as it holds less */
+    if (k->lanes > 1) { /* the cost of a vector is nearly proportional to its width */
         const double narrow = k->lanes == widest ? 1.0 : 1.15 * (double)k->lanes / (double)widest;
         return (7.5 * M * L + 8.0 * M * N + 100.0) * narrow;
     }
@@ -34,118 +34,135 @@ static double step_cost(const forced_plan *plan, const kernels *k)
            300.0;
 }
 
-/* Time of a whole gradient call with `chunks` per sequence, if nothing has to be run again. */
-static double call_cost(const forced_plan *plan, const kernels *k, size_t chunks)
+/* Time of a whole gradient call with `segments` per sequence, without repeated steps. */
+static double call_cost(const cell_plan *plan, const kernels *k, size_t segments)
 {
-    const size_t groups = ceiling(plan->batch * chunks, k->lanes);
+    const size_t groups = ceiling(plan->batch * segments, k->lanes);
     const size_t turns = ceiling(groups, (size_t)plan->options.threads);
-    return step_cost(plan, k) * (double)turns * (double)ceiling(plan->T, chunks);
+    return step_cost(plan, k) * (double)turns * (double)ceiling(plan->T, segments);
 }
 
-/* The kernels that take whole sequences fastest. */
-static const kernels *for_sequences(const forced_plan *plan)
+/* The fastest kernels for whole sequences. */
+static const kernels *for_sequences(const cell_plan *plan)
 {
-    const kernels *best = ANT_FN(ant_kernels_line)(ant_cpu_level_best());
+    const kernels *best = plan->cell->kernels->line(ant_cpu_level_best());
     const ant_cpu_level top = ant_cpu_level_best(), low = top > ANT_CPU_AVX2 ? ANT_CPU_AVX2 : top;
-    for (ant_cpu_level level = low; level <= top; level++) { /* without FMA, the base level is no match */
-        const kernels *lane = ANT_FN(ant_kernels_lane)(level);
+    for (ant_cpu_level level = low; level <= top; level++) { /* the base level has no FMA and is slower */
+        const kernels *lane = plan->cell->kernels->lane(level);
         if (call_cost(plan, lane, 1) < call_cost(plan, best, 1))
             best = lane;
     }
     return best;
 }
 
-static ANT_FN(ant_engine) engine_for(const forced_plan *plan, const kernels *k, size_t chunks)
+static ANT_FN(ant_shooting) shooting_for(const cell_plan *plan, const kernels *k, size_t segments)
 {
-    return (ANT_FN(ant_engine)){.kernels = k,
-                                .layout = &plan->layout,
-                                .T = plan->T,
-                                .batch = plan->batch,
-                                .warmup = plan->options.warmup,
-                                .chunks = chunks < plan->T ? chunks : plan->T,
-                                .threads = plan->options.threads};
+    return (ANT_FN(ant_shooting)){.kernels = k,
+                                  .layout = &plan->layout,
+                                  .T = plan->T,
+                                  .batch = plan->batch,
+                                  .warmup = plan->options.warmup,
+                                  .segments = segments < plan->T ? segments : plan->T,
+                                  .threads = plan->options.threads};
 }
 
-/* Chunks over threads, in lanes where the caller asked for that many; and lanes to be tried first. */
-static void choose_shooting(forced_plan *plan)
+/* Segments over threads, or over lanes where the options give that many; and a trial with one per lane. */
+static void choose_shooting(cell_plan *plan)
 {
     const ant_solve_options *o = &plan->options;
-    const kernels *lane = ANT_FN(ant_kernels_lane)(ant_cpu_level_best());
-    const kernels *line = ANT_FN(ant_kernels_line)(ant_cpu_level_best());
-    if (o->chunks > 0) {
-        plan->engine = engine_for(plan, o->chunks >= lane->lanes ? lane : line, o->chunks);
+    const kernels *lane = plan->cell->kernels->lane(ant_cpu_level_best());
+    const kernels *line = plan->cell->kernels->line(ant_cpu_level_best());
+    if (o->segments > 0) {
+        plan->shooting = shooting_for(plan, o->segments >= lane->lanes ? lane : line, o->segments);
         return;
     }
     const size_t few = ceiling((size_t)o->threads, plan->batch);
-    plan->engine = few > 1 ? engine_for(plan, line, few) : engine_for(plan, for_sequences(plan), 1);
+    plan->shooting = few > 1 ? shooting_for(plan, line, few) : shooting_for(plan, for_sequences(plan), 1);
     const size_t many = ceiling(lane->lanes * (size_t)o->threads, plan->batch);
     const double gain =
-        call_cost(plan, plan->engine.kernels, plan->engine.chunks) / call_cost(plan, lane, many);
-    if (many > 1 && plan->T / many >= SHORTEST_CHUNK && gain >= 2.5)
-        plan->trial = engine_for(plan, lane, many);
+        call_cost(plan, plan->shooting.kernels, plan->shooting.segments) / call_cost(plan, lane, many);
+    if (many > 1 && plan->T / many >= SHORTEST_SEGMENT && gain >= 2.5)
+        plan->trial = shooting_for(plan, lane, many);
 }
 
-/* Whether the piece kernels can take this model, with its sums in the cache. */
-static bool pieces_fit(const forced_plan *plan, const kernels *piece)
+/* Whether the piece kernels fit this model, with its sums in the cache. */
+static bool pieces_fit(const cell_plan *plan, const kernels *piece)
 {
     const ant_model_dims *d = &plan->layout.dims;
-    const size_t widest = ANT_FN(ant_kernels_lane)(ant_cpu_level_best())->lanes;
+    const size_t widest = plan->cell->kernels->lane(ant_cpu_level_best())->lanes;
     return plan->options.pieces != ANT_PIECES_NEVER && piece->mask_words(d) <= ANT_MASK_WORDS &&
            ceiling(d->L, widest) >= 2 * ceiling(d->M + 1, widest) &&
            piece->scratch_count(d) * sizeof(real) <= (size_t)1 << 20;
 }
 
-/* Put the piece kernels in front of what was chosen if they promise more; if told so, in its place. */
-static void choose_pieces(forced_plan *plan)
+/* Try the piece kernels first where their estimate is better; with ANT_PIECES_ALWAYS use nothing else. */
+static void choose_pieces(cell_plan *plan)
 {
-    const kernels *piece = ANT_FN(ant_kernels_piece)(ant_cpu_level_best());
+    const kernels *piece = plan->cell->kernels->piece(ant_cpu_level_best());
     const ant_solve_options *o = &plan->options;
     const size_t few = ceiling((size_t)o->threads, plan->batch);
-    const size_t own = plan->T / few >= SHORTEST_CHUNK ? few : 1;
-    const size_t chunks = o->solver == ANT_SOLVER_SEQUENTIAL ? 1 : o->chunks > 0 ? o->chunks : own;
-    const ANT_FN(ant_engine) pieces = engine_for(plan, piece, chunks);
+    const size_t own = plan->T / few >= SHORTEST_SEGMENT ? few : 1;
+    const size_t segments = o->solver == ANT_SOLVER_SEQUENTIAL ? 1 : o->segments > 0 ? o->segments : own;
+    const ANT_FN(ant_shooting) pieces = shooting_for(plan, piece, segments);
     if (o->pieces == ANT_PIECES_ALWAYS) {
-        plan->engine = pieces;
-        plan->trial = (ANT_FN(ant_engine)){0};
+        plan->shooting = pieces;
+        plan->trial = (ANT_FN(ant_shooting)){0};
         return;
     }
-    const ANT_FN(ant_engine) *now = plan->trial.kernels != NULL ? &plan->trial : &plan->engine;
-    const double merging = now == &plan->trial ? 1.3 : 1.0; /* chunks in lanes repeat many steps */
+    const ANT_FN(ant_shooting) *now = plan->trial.kernels != NULL ? &plan->trial : &plan->shooting;
+    const double merging = now == &plan->trial ? 1.3 : 1.0; /* segments in lanes repeat many steps */
     if (pieces_fit(plan, piece) &&
-        call_cost(plan, piece, chunks) < merging * call_cost(plan, now->kernels, now->chunks))
+        call_cost(plan, piece, segments) < merging * call_cost(plan, now->kernels, now->segments))
         plan->trial = pieces;
 }
 
-void ANT_FN(ant_plan_choose)(forced_plan *plan)
+/* Say in plan->choice what was chosen. */
+static void describe(cell_plan *plan, bool automatic)
 {
-    ant_solve_options *o = &plan->options;
-    const bool automatic = o->solver == ANT_SOLVER_AUTO;
-    if (automatic || o->solver == ANT_SOLVER_SHOOTING) {
-        choose_shooting(plan);
-        if (automatic) {
-            const bool chunked = plan->trial.kernels != NULL ||
-                                 (plan->engine.chunks > 1 && plan->T / plan->engine.chunks >= SHORTEST_CHUNK);
-            o->solver = chunked ? ANT_SOLVER_SHOOTING : ANT_SOLVER_SEQUENTIAL;
-        }
-    }
-    if (o->solver == ANT_SOLVER_SEQUENTIAL)
-        plan->engine = engine_for(plan, for_sequences(plan), 1);
-    if (ANT_FN(ant_plan_uses_engine)(plan))
-        choose_pieces(plan);
+    const ant_solve_options *o = &plan->options;
     const char *chosen = automatic ? "auto chose " : "";
-    const ANT_FN(ant_engine) *e = &plan->engine, *t = &plan->trial;
-    if (!ANT_FN(ant_plan_uses_engine)(plan))
+    const ANT_FN(ant_shooting) *e = &plan->shooting, *t = &plan->trial;
+    if (!ANT_FN(ant_plan_uses_kernels)(plan))
         snprintf(plan->choice, sizeof plan->choice, "%s%s", chosen, ant_solver_name(o->solver));
     else if (t->kernels != NULL)
         snprintf(plan->choice, sizeof plan->choice,
-                 "%s%s: batch %zu, T %zu, M %zu, L %zu, %d threads; %zu chunk%s per sequence (%s), "
+                 "%s%s: batch %zu, T %zu, M %zu, L %zu, %d threads; %zu segment%s per sequence (%s), "
                  "or %zu (%s) where that does not pay",
                  chosen, ant_solver_name(o->solver), plan->batch, plan->T, plan->layout.dims.M,
-                 plan->layout.dims.L, o->threads, t->chunks, t->chunks > 1 ? "s" : "", t->kernels->name,
-                 e->chunks, e->kernels->name);
+                 plan->layout.dims.L, o->threads, t->segments, t->segments > 1 ? "s" : "", t->kernels->name,
+                 e->segments, e->kernels->name);
     else
         snprintf(plan->choice, sizeof plan->choice,
-                 "%s%s: batch %zu, T %zu, M %zu, L %zu, %d threads; %zu chunk%s per sequence (%s)", chosen,
+                 "%s%s: batch %zu, T %zu, M %zu, L %zu, %d threads; %zu segment%s per sequence (%s)", chosen,
                  ant_solver_name(o->solver), plan->batch, plan->T, plan->layout.dims.M, plan->layout.dims.L,
-                 o->threads, e->chunks, e->chunks > 1 ? "s" : "", e->kernels->name);
+                 o->threads, e->segments, e->segments > 1 ? "s" : "", e->kernels->name);
+}
+
+/* A solver for `auto`, then its kernels and segments. */
+static void choose_kernels(cell_plan *plan, bool automatic)
+{
+    ant_solve_options *o = &plan->options;
+    if (automatic || o->solver == ANT_SOLVER_SHOOTING) {
+        choose_shooting(plan);
+        if (automatic) {
+            const bool cut =
+                plan->trial.kernels != NULL ||
+                (plan->shooting.segments > 1 && plan->T / plan->shooting.segments >= SHORTEST_SEGMENT);
+            o->solver = cut ? ANT_SOLVER_SHOOTING : ANT_SOLVER_SEQUENTIAL;
+        }
+    }
+    if (o->solver == ANT_SOLVER_SEQUENTIAL)
+        plan->shooting = shooting_for(plan, for_sequences(plan), 1);
+    if (ANT_FN(ant_plan_uses_kernels)(plan))
+        choose_pieces(plan);
+}
+
+void ANT_FN(ant_plan_choose)(cell_plan *plan)
+{
+    const bool automatic = plan->options.solver == ANT_SOLVER_AUTO;
+    if (plan->cell->kernels != NULL)
+        choose_kernels(plan, automatic);
+    else if (automatic)
+        plan->options.solver = ANT_SOLVER_SEQUENTIAL;
+    describe(plan, automatic);
 }

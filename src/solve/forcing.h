@@ -1,5 +1,5 @@
 /*
- * forcing.h - the observation side of the problem: B, its pseudo-inverse, and the gradient through it.
+ * forcing.h - the observation matrix B, its pseudo-inverse, and the gradient through it.
  * Internal to solve; for templates only.
  */
 #ifndef ANT_SOLVE_FORCING_H
@@ -23,7 +23,7 @@ void ANT_FN(ant_forcing_carve)(ANT_FN(ant_forcing) * forcing, ant_arena *arena, 
 antler_status ANT_FN(ant_forcing_set)(ANT_FN(ant_forcing) * forcing, const real *B);
 
 /*
- * Add to dB what flows through the pseudo-inverse, given G = dloss/dB+ (M, N):
+ * Add to dB the gradient through the pseudo-inverse, given G = dloss/dB+ (M, N):
  *     dB += -B+^T G B+^T + (I - B B+) G^T B+ B+^T + B+^T B+ G^T (I - B+ B)
  * the transpose of the differential of B+ at full rank (Golub and Pereyra 1973).  The second term
  * vanishes for M >= N, the third for M <= N.  dB: (N, M).

@@ -1,4 +1,4 @@
-/* forcing_tmpl.c - see forcing.h.  All of this is small and done once per gradient call, in double. */
+/* forcing_tmpl.c - B+ and the gradient through it (forcing.h), once per gradient call and in double. */
 #include "solve/forcing.h"
 
 #include "model/svd.h"
@@ -38,7 +38,7 @@ antler_status ANT_FN(ant_forcing_set)(ANT_FN(ant_forcing) * f, const real *B)
     return ANTLER_OK;
 }
 
-/* out = a b for strided operands: a is (rows, inner), b is (inner, cols).  The strides transpose. */
+/* out = a b for strided operands: a is (rows, inner), b is (inner, cols).  Strides allow transposes. */
 static void multiply(size_t rows, size_t inner, size_t cols, const double *a, size_t a_row, size_t a_col,
                      const double *b, size_t b_row, size_t b_col, double *out)
 {

@@ -1,38 +1,36 @@
 /* gradient_tmpl.c - the gradient call: from parameters and windows to loss, gradient and report. */
 #include "base/random.h"
-#include "model/decay.h"
 #include "solve/plan.h"
 
 #include <string.h>
 
-typedef ANT_FN(ant_forced_plan) forced_plan;
-typedef ANT_FN(ant_problem) solve_problem;
+typedef ANT_FN(ant_cell_plan) cell_plan;
 
-antler_status ANT_FN(ant_plan_problem)(forced_plan *plan, const real *parameters, double alpha,
-                                       solve_problem *problem)
+antler_status ANT_FN(ant_plan_call)(cell_plan *plan, const real *parameters, double alpha, solve_call *call)
 {
     const ant_model_dims *d = &plan->layout.dims;
     ANT_CHECK(alpha >= 0.0 && alpha <= 1.0, ANTLER_ERROR_ARGUMENT,
               "the forcing strength alpha must lie in [0, 1], not %g", alpha);
-    for (size_t m = 0; m < d->M; m++)
-        plan->A1[m] = (real)ant_decay_less_one((double)parameters[plan->layout.Abar + m]);
+    if (plan->cell->derive != NULL)
+        plan->cell->derive(&plan->layout, parameters, ANT_FN(ant_plan_uses_newton)(plan), plan->derived);
     const size_t warmup = plan->options.warmup;
-    *problem = (solve_problem){
+    *call = (solve_call){
         .layout = &plan->layout,
         .parameters = parameters,
-        .A1 = plan->A1,
+        .derived = plan->derived,
         .forcing = &plan->forcing,
         .T = plan->T,
         .warmup = warmup,
         .alpha = alpha,
         .weight = (real)(2.0 / ((double)d->N * (double)(plan->T - warmup) * (double)plan->batch)),
         .teacher = plan->options.teacher,
+        .cell = plan->cell,
     };
     return ANT_FN(ant_forcing_set)(&plan->forcing, parameters + plan->layout.B);
 }
 
 /* The first guess of Newton: z_0 = B+ x_0 always, the rest by options->start. */
-static void guess(const forced_plan *plan, const solve_problem *p, const real *x, size_t sequence, real *z)
+static void guess(const cell_plan *plan, const solve_call *p, const real *x, size_t sequence, real *z)
 {
     const size_t M = plan->layout.dims.M, N = plan->layout.dims.N;
     ant_stream stream = ant_stream_open(plan->options.seed, (uint32_t)sequence, 0, ANT_PURPOSE_NEWTON_START);
@@ -51,19 +49,19 @@ static void guess(const forced_plan *plan, const solve_problem *p, const real *x
 }
 
 /* Exact steps in plain loops for one sequence; adds to sums unless NULL; returns the sum of squares. */
-static double solve_plain(const solve_problem *p, const real *x, const real *s, ANT_FN(ant_trajectory) * y,
+static double solve_plain(const solve_call *p, const real *x, const real *s, ANT_FN(ant_trajectory) * y,
                           double *sums)
 {
     ANT_FN(ant_reference_forward)(p, x, s, y);
     if (sums != NULL) {
-        ANT_FN(ant_reference_adjoint)(p, y);
+        ANT_FN(ant_reference_adjoint)(p, s, y);
         ANT_FN(ant_reference_accumulate)(p, x, s, y, 0, p->T, y->scratch, sums);
     }
     return ANT_FN(ant_reference_square)(p, y);
 }
 
 /* One sequence by Newton, with its part of the report; returns the sum of squares. */
-static double solve_newton(forced_plan *plan, const solve_problem *p, const real *x, const real *s,
+static double solve_newton(cell_plan *plan, const solve_call *p, const real *x, const real *s,
                            size_t sequence, double *sums, ant_solve_report *report)
 {
     int iterations;
@@ -88,14 +86,12 @@ static double solve_newton(forced_plan *plan, const solve_problem *p, const real
     return ANT_FN(ant_reference_square)(p, &plan->one);
 }
 
-static double solve_by_sequence(forced_plan *plan, const solve_problem *p, const real *const *x,
+static double solve_by_sequence(cell_plan *plan, const solve_call *p, const real *const *x,
                                 const real *const *s, double *sums, ant_solve_report *report)
 {
     const size_t row = (plan->T + 1) * plan->layout.dims.M;
-    const bool newton = report->solver == ANT_SOLVER_DEER || report->solver == ANT_SOLVER_QUASI_DEER;
+    const bool newton = ANT_FN(ant_plan_uses_newton)(plan);
     double square = 0.0;
-    if (newton)
-        ANT_FN(ant_newton_begin)(&plan->newton, p);
     for (size_t i = 0; i < plan->batch; i++) {
         const real *inputs = s == NULL ? NULL : s[i];
         plan->one.z = plan->states + i * row;
@@ -105,31 +101,31 @@ static double solve_by_sequence(forced_plan *plan, const solve_problem *p, const
     return square;
 }
 
-/* Exact steps by the fast kernels: chunks in lanes if they merge, else the plan's own engine. */
-static double solve_by_engine(forced_plan *plan, const solve_problem *p, const real *const *x,
-                              const real *const *s, double *sums, ant_solve_report *report)
+/* Exact steps by the fast kernels: the trial if its segments merge, else the plan's own choice. */
+static double solve_by_kernels(cell_plan *plan, const solve_call *p, const real *const *x,
+                               const real *const *s, double *sums, ant_solve_report *report)
 {
-    ANT_FN(ant_engine) *engine = &plan->engine, *trial = &plan->trial;
+    ANT_FN(ant_shooting) *used = &plan->shooting, *trial = &plan->trial;
     if (trial->kernels != NULL) {
         ant_solve_report attempt = *report;
-        if (ANT_FN(ant_engine_forward)(trial, p, x, s, &plan->options, true, &attempt)) {
+        if (ANT_FN(ant_shooting_forward)(trial, p, x, s, &plan->options, true, &attempt)) {
             *report = attempt;
-            engine = trial;
+            used = trial;
         }
     }
-    if (engine == &plan->engine)
-        ANT_FN(ant_engine_forward)(engine, p, x, s, &plan->options, false, report);
-    plan->solved = engine;
-    report->kernels = engine->kernels->name;
-    report->chunks = engine->chunks;
-    const double square = ANT_FN(ant_engine_square)(engine, p);
+    if (used == &plan->shooting)
+        ANT_FN(ant_shooting_forward)(used, p, x, s, &plan->options, false, report);
+    plan->solved = used;
+    report->kernels = used->kernels->name;
+    report->segments = used->segments;
+    const double square = ANT_FN(ant_shooting_square)(used, p);
     if (sums != NULL)
-        ANT_FN(ant_engine_gradient)(engine, p, x, sums, report);
+        ANT_FN(ant_shooting_gradient)(used, p, x, sums, report);
     return square;
 }
 
-/* Whether the call as a whole succeeded; the loss and gradient are in place. */
-static antler_status judge(const forced_plan *plan, const real *gradient, const ant_solve_report *report)
+/* The status of the call; loss and gradient are known. */
+static antler_status judge(const cell_plan *plan, const real *gradient, const ant_solve_report *report)
 {
     bool finite = isfinite(report->loss);
     for (size_t i = 0; i < plan->layout.total && gradient != NULL; i++)
@@ -143,42 +139,42 @@ static antler_status judge(const forced_plan *plan, const real *gradient, const 
     return ANTLER_OK;
 }
 
-antler_status ANT_FN(ant_forced_gradient)(void *opaque, const real *parameters, const real *const *x,
-                                          const real *const *s, double alpha, real *gradient,
-                                          ant_solve_report *report)
+antler_status ANT_FN(ant_cell_plan_gradient)(void *opaque, const real *parameters, const real *const *x,
+                                             const real *const *s, double alpha, real *gradient,
+                                             ant_solve_report *report)
 {
-    forced_plan *plan = opaque;
+    cell_plan *plan = opaque;
     const ant_model_dims *d = &plan->layout.dims;
     *report =
-        (ant_solve_report){.loss = NAN, .solver = plan->options.solver, .kernels = "plain", .chunks = 1};
-    solve_problem problem;
-    ANT_TRY(ANT_FN(ant_plan_problem)(plan, parameters, alpha, &problem));
+        (ant_solve_report){.loss = NAN, .solver = plan->options.solver, .kernels = "plain", .segments = 1};
+    solve_call call;
+    ANT_TRY(ANT_FN(ant_plan_call)(plan, parameters, alpha, &call));
     double *sums = gradient == NULL ? NULL : plan->sums;
     if (sums != NULL)
         memset(sums, 0, ANT_FN(ant_sums_count)(&plan->layout) * sizeof *sums);
     double square;
-    if (ANT_FN(ant_plan_uses_engine)(plan)) {
-        square = solve_by_engine(plan, &problem, x, s, sums, report);
+    if (ANT_FN(ant_plan_uses_kernels)(plan)) {
+        square = solve_by_kernels(plan, &call, x, s, sums, report);
     } else {
-        square = solve_by_sequence(plan, &problem, x, s, sums, report);
+        square = solve_by_sequence(plan, &call, x, s, sums, report);
     }
     report->loss = square / ((double)d->N * (double)(plan->T - plan->options.warmup) * (double)plan->batch);
     if (sums != NULL)
-        ANT_FN(ant_sums_finish)(&problem, sums, gradient);
+        ANT_FN(ant_sums_finish)(&call, sums, gradient);
     return judge(plan, gradient, report);
 }
 
-antler_status ANT_FN(ant_forced_reference)(void *opaque, const real *parameters, const real *const *x,
-                                           const real *const *s, double alpha,
-                                           void (*seen)(void *cookie, size_t sequence, const real *z),
-                                           void *cookie, real *gradient, double *loss)
+antler_status ANT_FN(ant_cell_plan_reference)(void *opaque, const real *parameters, const real *const *x,
+                                              const real *const *s, double alpha,
+                                              void (*seen)(void *cookie, size_t sequence, const real *z),
+                                              void *cookie, real *gradient, double *loss)
 {
-    forced_plan *plan = opaque;
+    cell_plan *plan = opaque;
     const ant_model_dims *d = &plan->layout.dims;
     const size_t count = ANT_FN(ant_sums_count)(&plan->layout);
     double *sums = plan->sums + count, square = 0.0;
-    solve_problem p;
-    ANT_TRY(ANT_FN(ant_plan_problem)(plan, parameters, alpha, &p));
+    solve_call p;
+    ANT_TRY(ANT_FN(ant_plan_call)(plan, parameters, alpha, &p));
     memset(sums, 0, count * sizeof *sums);
     for (size_t i = 0; i < plan->batch; i++) {
         plan->one.z = plan->own_z;
@@ -190,26 +186,26 @@ antler_status ANT_FN(ant_forced_reference)(void *opaque, const real *parameters,
     return ANTLER_OK;
 }
 
-antler_status ANT_FN(ant_forced_adjoint)(void *opaque, const real *parameters, const real *x, const real *s,
-                                         double alpha, real *v)
+antler_status ANT_FN(ant_cell_plan_adjoint)(void *opaque, const real *parameters, const real *x,
+                                            const real *s, double alpha, real *v)
 {
-    forced_plan *plan = opaque;
+    cell_plan *plan = opaque;
     const size_t M = plan->layout.dims.M;
-    solve_problem p;
-    ANT_TRY(ANT_FN(ant_plan_problem)(plan, parameters, alpha, &p));
+    solve_call p;
+    ANT_TRY(ANT_FN(ant_plan_call)(plan, parameters, alpha, &p));
     plan->one.z = plan->own_z;
     ANT_FN(ant_reference_forward)(&p, x, s, &plan->one);
-    ANT_FN(ant_reference_adjoint)(&p, &plan->one);
+    ANT_FN(ant_reference_adjoint)(&p, s, &plan->one);
     memcpy(v, plan->one.adjoint + M, plan->T * M * sizeof *v);
     return ANTLER_OK;
 }
 
-void ANT_FN(ant_forced_states)(const void *opaque, size_t sequence, real *z)
+void ANT_FN(ant_cell_plan_states)(const void *opaque, size_t sequence, real *z)
 {
-    const forced_plan *plan = opaque;
+    const cell_plan *plan = opaque;
     const size_t M = plan->layout.dims.M;
-    if (ANT_FN(ant_plan_uses_engine)(plan))
-        ANT_FN(ant_engine_states)(plan->solved, sequence, z);
+    if (ANT_FN(ant_plan_uses_kernels)(plan))
+        ANT_FN(ant_shooting_states)(plan->solved, sequence, z);
     else
         memcpy(z, plan->states + (sequence * (plan->T + 1) + 1) * M, plan->T * M * sizeof *z);
 }

@@ -1,9 +1,9 @@
 /*
  * kernel.h - the fast kernels: exact steps forward and backward through a group of segments.
  *
- * A segment is a stretch of one sequence in time.  A group holds `lanes` segments of equal length side by
- * side, with the lane as the last index of every array, so one vector instruction advances all of them:
- *   lane kernels   lanes = SIMD width; for batches, or for chunks of one sequence
+ * A segment is an interval of steps of one sequence.  A group holds `lanes` segments of equal length side by
+ * side, with the lane as the last index of every array, so that one vector instruction advances all of them:
+ *   lane kernels   lanes = SIMD width; for batches, or for segments of one sequence
  *   line kernels   lanes = 1; vectors run over hidden and latent units; dense products
  *   piece kernels  lanes = 1; from linear piece to linear piece, as long as few hidden units switch
  * Internal to solve; for templates only.
@@ -16,7 +16,7 @@
 
 #include <stdint.h>
 
-enum { ANT_MASK_WORDS = 64 }; /* words of hidden units that kernels which keep masks can have */
+enum { ANT_MASK_WORDS = 64 }; /* the most words of masks per step */
 
 typedef struct ANT_FN(ant_group) {
     size_t begin;        /* time of row 0, where there is one lane */
@@ -26,33 +26,37 @@ typedef struct ANT_FN(ant_group) {
     real *error;         /* (length+1, N, lanes): e = x - B z; NULL for `advance`: not wanted */
     const real *x;       /* (length+1, N, lanes) */
     const real *s;       /* (length, K, lanes) */
-    real *own_x, *own_s; /* where both lie when there are several lanes, else NULL */
+    real *own_x, *own_s; /* memory of both when there are several lanes, else NULL */
     real *strength;      /* (length, lanes): a_t; it and weight are empty for kernels that know the time */
     real *weight;        /* (length+1, lanes): c_t; 0 at index 0, whose time belongs to the segment before */
-    uint64_t *masks;     /* (length, mask_words): which hidden units are on, for kernels that keep it */
+    uint64_t *masks;     /* (length, mask_words): which hidden units are on, for kernels that store it */
     real *v, *w;       /* (length, M): v after each step and a w before it, between `adjoint` and `gather` */
     real *inject;      /* (M, lanes): dloss/dz at the segment's end from what follows it */
     real *inject_last; /* (M, lanes): the same for segments that are one step shorter */
     real *border;      /* (M, lanes): out, dloss/dz at the segment's start */
 } ANT_FN(ant_group);
 
-/* How a forward run went. */
-typedef struct ANT_FN(ant_run) {
-    size_t steps;    /* that were run; of `advance`: the step at which it ended */
-    bool merged;     /* ended early because it met the stored trajectory */
+typedef ANT_FN(ant_group) group; /* its short name in templates */
+
+/* What a pass over a group gives. */
+typedef struct ANT_FN(ant_pass_result) {
+    size_t steps;    /* that were computed; of `advance`: the step at which it ended */
+    bool merged;     /* ended early: it met the stored trajectory, or the adjoint has vanished */
     bool refused;    /* gave up: another kernel is faster here */
     size_t switches; /* of hidden units, for kernels that count them */
     double gap;      /* max|new - stored| where it merged */
-    double size;     /* max|z| or max|v| of this run; NaN or infinity when not finite */
-} ANT_FN(ant_run);
+    double size;     /* max|z| or max|v| of this pass; NaN or infinity when not finite */
+} ANT_FN(ant_pass_result);
+
+typedef ANT_FN(ant_pass_result) pass_result;
 
 typedef struct ANT_FN(ant_kernels) {
     const char *name; /* "lane avx512" */
     size_t lanes;
-    bool knows_time; /* takes strengths and weights from `begin` and the problem */
+    bool knows_time; /* takes strengths and weights from `begin` and the call */
     /* Reals that `pack` writes: all weights in the order in which the kernels read them. */
     size_t (*packed_count)(const ant_model_dims *dims);
-    void (*pack)(const ANT_FN(ant_problem) * p, real *packed);
+    void (*pack)(const solve_call *p, real *packed);
     /* Reals of scratch per thread. */
     size_t (*scratch_count)(const ant_model_dims *dims);
     /* Words of ant_group.masks per step; NULL: none. */
@@ -64,54 +68,63 @@ typedef struct ANT_FN(ant_kernels) {
      * Run all steps from z row 0.  With merge >= 0, compare with the stored z and stop at the first
      * step where no lane differs by more than `merge`.  With `trial` the kernel may refuse.
      */
-    ANT_FN(ant_run)
-    (*forward)(const ANT_FN(ant_problem) * p, const real *packed, ANT_FN(ant_group) * group, double merge,
-               bool trial, real *scratch);
-    /* Before the first and after the last backward run of a slot, with its own scratch; NULL: nothing. */
+    pass_result (*forward)(const solve_call *p, const real *packed, group *group, double merge, bool trial,
+                           real *scratch);
+    /* Before the first and after the last backward pass of a slot, with its own scratch; NULL: nothing. */
     void (*open)(const ant_model_dims *dims, real *scratch);
-    void (*close)(const ANT_FN(ant_problem) * p, const real *packed, real *scratch, double *sums);
+    void (*close)(const solve_call *p, const real *packed, real *scratch, double *sums);
     /*
      * Run the adjoint from the end and add the parameter gradients to sums (ant_sums_count).  The loss
      * enters through `weight` when `loss` is set, what follows the segment through `inject`.  Without
-     * `loss` stop, and set the border to 0, as soon as max|v| <= floor: the rest would not be seen.  With it,
+     * `loss` stop, and set the border to 0, as soon as max|v| <= floor: the rest is below rounding.  With it,
      * a kernel may do the same in the warm-up, where no loss enters, at the rounding of the largest |v|.
      */
-    ANT_FN(ant_run)
-    (*backward)(const ANT_FN(ant_problem) * p, const real *packed, ANT_FN(ant_group) * group, bool loss,
-                double floor, real *scratch, double *sums);
+    pass_result (*backward)(const solve_call *p, const real *packed, group *group, bool loss, double floor,
+                            real *scratch, double *sums);
     /*
-     * The same in stretches of `stretch` steps, so that two threads can share a group (two_threads_tmpl.c);
-     * NULL: not offered.  `advance` runs steps first .. last-1 from the row `from`, which need not be the
-     * stored one; `observe` sets the errors of rows first .. last-1.  After `lengthen` the weights are those
-     * of the model z~ + factor (F(z~) - z~).
+     * The same tile by tile, `tile_steps` steps each, so that two threads can share a group
+     * (two_threads_tmpl.c); NULL: not offered.  `advance` runs steps first .. last-1 from the row `from`,
+     * which need not be the stored one; `observe` sets the errors of rows first .. last-1.  After `lengthen`
+     * the weights are those of the model z~ + factor (F(z~) - z~).
      */
-    size_t stretch;
+    size_t tile_steps;
     void (*lengthen)(const ant_model_dims *dims, real *packed, double factor);
-    void (*observe)(const ANT_FN(ant_problem) * p, const real *packed, ANT_FN(ant_group) * group,
-                    size_t first, size_t last);
-    ANT_FN(ant_run)
-    (*advance)(const ANT_FN(ant_problem) * p, const real *packed, ANT_FN(ant_group) * group, const real *from,
-               size_t first, size_t last, double merge, bool trial, real *scratch);
+    void (*observe)(const solve_call *p, const real *packed, group *group, size_t first, size_t last);
+    pass_result (*advance)(const solve_call *p, const real *packed, group *group, const real *from,
+                           size_t first, size_t last, double merge, bool trial, real *scratch);
     /*
-     * `backward` with the loss in two halves, for one stretch: the adjoint from row `end` to `first`, which
-     * goes on in the scratch and sets the border when it has come to row 0 or to nothing (run->merged; `run`
-     * starts from zeros), and the parameter gradients that follow from it, summed in another scratch.
+     * `backward` with the loss in two halves, for one tile: the adjoint from row `end` to `first`, which
+     * continues from the scratch and sets the border at row 0, or where v has vanished (result->merged;
+     * `result` starts from zeros), and the parameter gradients that follow from it, summed in another
+     * scratch.
      */
-    void (*adjoint)(const ANT_FN(ant_problem) * p, const real *packed, ANT_FN(ant_group) * group,
-                    size_t first, size_t end, real *scratch, ANT_FN(ant_run) * run);
-    void (*gather)(const ANT_FN(ant_problem) * p, const real *packed, ANT_FN(ant_group) * group, size_t first,
-                   size_t end, real *scratch);
+    void (*adjoint)(const solve_call *p, const real *packed, group *group, size_t first, size_t end,
+                    real *scratch, pass_result *result);
+    void (*gather)(const solve_call *p, const real *packed, group *group, size_t first, size_t end,
+                   real *scratch);
     /* Sum of e^2 where the weight is not 0. */
-    double (*square)(const ANT_FN(ant_problem) * p, const ANT_FN(ant_group) * group);
+    double (*square)(const solve_call *p, const group *group);
 } ANT_FN(ant_kernels);
 
 const ANT_FN(ant_kernels) * ANT_FN(ant_kernels_lane)(ant_cpu_level level);
 const ANT_FN(ant_kernels) * ANT_FN(ant_kernels_line)(ant_cpu_level level);
 const ANT_FN(ant_kernels) * ANT_FN(ant_kernels_piece)(ant_cpu_level level);
 
+/* The fast kernels of a cell. */
+struct ANT_FN(ant_cell_kernels) {
+    const ANT_FN(ant_kernels) * (*lane)(ant_cpu_level level);
+    const ANT_FN(ant_kernels) * (*line)(ant_cpu_level level);
+    const ANT_FN(ant_kernels) * (*piece)(ant_cpu_level level);
+};
+
 /* Names of per-level objects: ANT_LEVEL(ant_lane) is ant_lane_f32_avx2 and so on. */
 #define ANT_LEVEL_PASTE(name, level)  name##_##level
 #define ANT_LEVEL_EXPAND(name, level) ANT_LEVEL_PASTE(name, level)
 #define ANT_LEVEL(name)               ANT_LEVEL_EXPAND(ANT_FN(name), ANT_SIMD)
+
+/* The level as text: "avx2". */
+#define ANT_LEVEL_QUOTE(level)  #level
+#define ANT_LEVEL_STRING(level) ANT_LEVEL_QUOTE(level)
+#define ANT_LEVEL_TEXT          ANT_LEVEL_STRING(ANT_SIMD)
 
 #endif

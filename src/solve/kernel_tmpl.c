@@ -1,4 +1,4 @@
-/* kernel_tmpl.c - which kernels this CPU gets. */
+/* kernel_tmpl.c - the kernels for the instruction set of this CPU. */
 #include "solve/kernel.h"
 
 typedef ANT_FN(ant_kernels) kernels;

@@ -1,7 +1,7 @@
 /*
  * lane_products.h - the two products of the lane kernels: packed matrix times a column of vectors, and sums
- * of outer products over time.  Both keep a block in registers; block sizes are constants after inlining. For
- * lane_simd_tmpl.c only.
+ * of outer products over time.  Both keep a tile in registers; tile sizes are constants after inlining.
+ * For lane_simd_tmpl.c only.
  */
 #ifndef ANT_SOLVE_LANE_PRODUCTS_H
 #define ANT_SOLVE_LANE_PRODUCTS_H
@@ -10,23 +10,24 @@
 
 #include <stddef.h>
 
-enum { BLOCK = 8 };     /* rows of a product that are kept in registers */
-enum { SUM_BLOCK = 4 }; /* rows and columns of a gradient that are kept in registers */
+enum { TILE_ROWS = 8 }; /* rows of a product that are kept in registers */
+enum { SUM_TILE = 4 };  /* rows and columns of a gradient that are kept in registers */
 
-/* Rows are cut into blocks of at most BLOCK, as equal as can be. */
-static size_t block_end(size_t rows, size_t begin)
+/* Where the tile that begins at row `begin` ends: tiles have at most TILE_ROWS rows and nearly equal sizes.
+ */
+static size_t tile_end(size_t rows, size_t begin)
 {
-    const size_t blocks = (rows + BLOCK - 1) / BLOCK, each = rows / blocks, larger = rows % blocks;
+    const size_t tiles = (rows + TILE_ROWS - 1) / TILE_ROWS, each = rows / tiles, larger = rows % tiles;
     return begin + each + (begin < larger * (each + 1) ? 1 : 0);
 }
 
-/* acc_r += sum_k w[k, r] x_k for a block of `rows` (a constant after inlining) rows. */
-static ALWAYS_INLINE void block_multiply(const size_t rows, size_t depth, const real *w, const vector *x,
-                                         vector *acc)
+/* acc_r += sum_k w[k, r] x_k for a tile of `rows` (a constant after inlining) rows. */
+static ALWAYS_INLINE void tile_multiply(const size_t rows, size_t depth, const real *w, const vector *x,
+                                        vector *acc)
 {
     size_t k = 0;
-    if (rows < 4) { /* two chains, or the additions would wait for each other */
-        vector odd[BLOCK];
+    if (rows < 4) { /* two sums, as each addition depends on the one before */
+        vector odd[TILE_ROWS];
         for (size_t r = 0; r < rows; r++)
             odd[r] = (vector){0};
         for (; k + 2 <= depth; k += 2) {
@@ -47,10 +48,10 @@ static ALWAYS_INLINE void block_multiply(const size_t rows, size_t depth, const 
 static ALWAYS_INLINE void add_rows(const size_t rows, size_t depth, const real *w, const vector *x,
                                    vector *out)
 {
-    vector acc[BLOCK];
+    vector acc[TILE_ROWS];
     for (size_t r = 0; r < rows; r++)
         acc[r] = out[r];
-    block_multiply(rows, depth, w, x, acc);
+    tile_multiply(rows, depth, w, x, acc);
     for (size_t r = 0; r < rows; r++)
         out[r] = acc[r];
 }
@@ -88,17 +89,17 @@ static ALWAYS_INLINE void add_rows(const size_t rows, size_t depth, const real *
 static void add_product(size_t rows, size_t depth, const real *w, const vector *x, vector *out)
 {
     for (size_t begin = 0, end; begin < rows; begin = end) {
-        end = block_end(rows, begin);
+        end = tile_end(rows, begin);
         WITH_ROWS(end - begin, add_rows, depth, w + begin * depth, x, out + begin)
     }
 }
 
-/* sums[r, c] += sum over `count` steps of left_r right_c, for a block. */
-static ALWAYS_INLINE void sum_block(const size_t rows, const size_t cols, size_t count, const vector *left,
-                                    size_t left_stride, const vector *right, size_t right_stride,
-                                    vector *sums, size_t sums_stride)
+/* sums[r, c] += sum over `count` steps of left_r right_c, for a tile. */
+static ALWAYS_INLINE void sum_tile(const size_t rows, const size_t cols, size_t count, const vector *left,
+                                   size_t left_stride, const vector *right, size_t right_stride, vector *sums,
+                                   size_t sums_stride)
 {
-    vector acc[SUM_BLOCK][SUM_BLOCK];
+    vector acc[SUM_TILE][SUM_TILE];
     for (size_t r = 0; r < rows; r++) {
         for (size_t c = 0; c < cols; c++)
             acc[r][c] = sums[r * sums_stride + c];
@@ -120,16 +121,16 @@ static ALWAYS_INLINE void sum_rows(const size_t rows, size_t count, const vector
 {
     size_t c = 0;
     for (; c + 4 <= cols; c += 4)
-        sum_block(rows, 4, count, left, left_stride, right + c, cols, sums + c, cols);
+        sum_tile(rows, 4, count, left, left_stride, right + c, cols, sums + c, cols);
     switch (cols - c) {
     case 3:
-        sum_block(rows, 3, count, left, left_stride, right + c, cols, sums + c, cols);
+        sum_tile(rows, 3, count, left, left_stride, right + c, cols, sums + c, cols);
         break;
     case 2:
-        sum_block(rows, 2, count, left, left_stride, right + c, cols, sums + c, cols);
+        sum_tile(rows, 2, count, left, left_stride, right + c, cols, sums + c, cols);
         break;
     case 1:
-        sum_block(rows, 1, count, left, left_stride, right + c, cols, sums + c, cols);
+        sum_tile(rows, 1, count, left, left_stride, right + c, cols, sums + c, cols);
         break;
     default:
         break;

@@ -1,24 +1,19 @@
 /*
  * lane_simd_tmpl.c - kernels in which every SIMD lane is a segment of its own.
  *
- * All products are matrix times a column of vectors; there are no horizontal sums and no latency to wait
- * for.  A weight is read once as a broadcast and used by all lanes.  Backward, the hidden activity is
- * computed again from z~ (cheaper than keeping T x L numbers in memory); the rank-1 updates of the
- * parameter gradients wait in a tile of time steps and are then done as register-blocked products, with
- * one partial sum per lane.
+ * All products are a matrix times a column of vectors, without horizontal sums.  A weight is read once as a
+ * broadcast and used by all lanes.  Backward, the hidden activity is computed again from z~, which is cheaper
+ * than storing T x L numbers.  The rank-1 updates of the parameter gradients are collected over a tile of
+ * steps and then computed as matrix products in registers, with one partial sum per lane.
  */
 #include "solve/kernel.h"
 #include "solve/lane_products.h"
 
 #include <string.h>
 
-typedef ANT_FN(ant_problem) lane_problem;
-typedef ANT_FN(ant_group) lane_group;
-typedef ANT_FN(ant_run) lane_run;
-
 enum { TILE = 16 }; /* time steps whose gradients are taken together */
 
-/* Packed matrices: block after block, within a block column after column. */
+/* Packed matrices: tile after tile, within a tile column after column. */
 typedef struct lane_weights {
     const real *A1, *h, *b;
     const real *V, *V_transposed;          /* (L, M), (M, L) */
@@ -69,7 +64,7 @@ static real *pack_matrix(real *out, size_t rows, size_t cols, const real *source
                          real sign)
 {
     for (size_t begin = 0, end; begin < rows; begin = end) {
-        end = block_end(rows, begin);
+        end = tile_end(rows, begin);
         for (size_t j = 0; j < cols; j++) {
             for (size_t i = begin; i < end; i++)
                 *out++ = sign * source[i * row + j * col];
@@ -78,14 +73,14 @@ static real *pack_matrix(real *out, size_t rows, size_t cols, const real *source
     return out;
 }
 
-static void lane_pack(const lane_problem *p, real *packed)
+static void lane_pack(const solve_call *p, real *packed)
 {
     const ant_model_layout *layout = p->layout;
     const ant_model_dims *d = &layout->dims;
     const real *theta = p->parameters, *right = theta + (d->rank > 0 ? layout->WR : layout->W);
     const size_t M = d->M, N = d->N, L = d->L, inner = d->rank > 0 ? d->rank : M;
-    real *out = packed; /* in the order of weights_place */
-    out = pack_matrix(out, 1, M, p->A1, 0, 1, 1);
+    real *out = packed;                                /* in the order of weights_place */
+    out = pack_matrix(out, 1, M, p->derived, 0, 1, 1); /* A - 1 */
     out = pack_matrix(out, 1, M, theta + layout->h, 0, 1, 1);
     out = pack_matrix(out, 1, L, theta + layout->b, 0, 1, 1);
     out = pack_matrix(out, L, M, theta + layout->V, M, 1, 1);
@@ -115,10 +110,10 @@ static ALWAYS_INLINE vector activity(bool clipped, vector sum, real b)
 static ALWAYS_INLINE void hidden_rows(const size_t rows, size_t depth, const real *w, const real *b,
                                       bool clipped, const vector *x, vector *phi)
 {
-    vector acc[BLOCK];
+    vector acc[TILE_ROWS];
     for (size_t r = 0; r < rows; r++)
         acc[r] = clipped ? (vector){0} : splat(b[r]);
-    block_multiply(rows, depth, w, x, acc);
+    tile_multiply(rows, depth, w, x, acc);
     for (size_t r = 0; r < rows; r++)
         phi[r] = activity(clipped, acc[r], b[r]);
 }
@@ -127,7 +122,7 @@ static ALWAYS_INLINE void hidden_rows(const size_t rows, size_t depth, const rea
 static void hidden(const ant_model_dims *d, const lane_weights *w, const vector *forced, vector *phi)
 {
     for (size_t begin = 0, end; begin < d->L; begin = end) {
-        end = block_end(d->L, begin);
+        end = tile_end(d->L, begin);
         const real *V = w->V + begin * d->M, *b = w->b + begin;
         if (d->clipped) {
             WITH_ROWS(end - begin, hidden_rows, d->M, V, b, true, forced, phi + begin)
@@ -173,8 +168,8 @@ static void observe(const ant_model_dims *d, const lane_weights *w, const vector
         forced[m] = z[m] + a * pull[m];
 }
 
-static lane_run lane_forward(const lane_problem *p, const real *packed, lane_group *g, double merge,
-                             bool trial, real *scratch)
+static pass_result lane_forward(const solve_call *p, const real *packed, group *g, double merge, bool trial,
+                                real *scratch)
 {
     (void)trial; /* never refuses */
     const ant_model_dims *d = &p->layout->dims;
@@ -185,7 +180,7 @@ static lane_run lane_forward(const lane_problem *p, const real *packed, lane_gro
     const vector *x = (const vector *)g->x, *s = (const vector *)g->s, *a = (const vector *)g->strength;
     vector *next = (vector *)scratch, *rest = next + M;
     vector size = {0};
-    lane_run run = {.steps = g->length};
+    pass_result result = {.steps = g->length};
     for (size_t i = 0; i < g->length; i++) {
         observe(d, &w, x + i * N, z + i * M, a[i], error + i * N, forced + i * M, rest);
         step(d, &w, forced + i * M, s + i * d->K, next, rest);
@@ -193,10 +188,10 @@ static lane_run lane_forward(const lane_problem *p, const real *packed, lane_gro
         if (merge >= 0.0) {
             for (size_t m = 0; m < M; m++)
                 gap = grow(gap, next[m] - stored[m]);
-            run.gap = vector_largest(gap);
-            if (run.gap <= merge) {
-                run.merged = true;
-                run.steps = i + 1;
+            result.gap = vector_largest(gap);
+            if (result.gap <= merge) {
+                result.merged = true;
+                result.steps = i + 1;
                 break;
             }
         }
@@ -205,13 +200,13 @@ static lane_run lane_forward(const lane_problem *p, const real *packed, lane_gro
             size = grow(size, next[m]);
         }
     }
-    if (!run.merged)
+    if (!result.merged)
         observe(d, &w, x + g->length * N, z + g->length * M, (vector){0}, error + g->length * N, NULL, NULL);
-    run.size = vector_largest(size);
-    return run;
+    result.size = vector_largest(size);
+    return result;
 }
 
-static double lane_square(const lane_problem *p, const lane_group *g)
+static double lane_square(const solve_call *p, const group *g)
 {
     const size_t N = p->layout->dims.N;
     const vector *error = (const vector *)g->error, *weight = (const vector *)g->weight;
@@ -221,14 +216,14 @@ static double lane_square(const lane_problem *p, const lane_group *g)
         vector sum = {0};
         for (size_t i = begin; i < end; i++) {
             for (size_t n = 0; n < N; n++)
-                sum += select(weight[i] > 0, error[i * N + n] * error[i * N + n]);
+                sum += masked(weight[i] > 0, error[i * N + n] * error[i * N + n]);
         }
         total += vector_sum(sum);
     }
     return total;
 }
 
-/* What a tile of the backward run remembers for the gradient products. */
+/* What a tile of the backward pass stores for the gradient products. */
 typedef struct lane_tile {
     vector *v;         /* (TILE, M): gradient at F(z~) */
     vector *phi;       /* (TILE, L) */
@@ -282,20 +277,20 @@ static ALWAYS_INLINE void hidden_back_rows(const size_t rows, size_t M, const re
                                            size_t inner, const real *W, bool clipped, const vector *forced,
                                            const vector *v, vector *phi, vector *u, vector *u_bias)
 {
-    vector acc[BLOCK], back[BLOCK];
+    vector acc[TILE_ROWS], back[TILE_ROWS];
     for (size_t r = 0; r < rows; r++) {
         acc[r] = clipped ? (vector){0} : splat(b[r]);
         back[r] = (vector){0};
     }
-    block_multiply(rows, M, V, forced, acc);
-    block_multiply(rows, inner, W, v, back);
+    tile_multiply(rows, M, V, forced, acc);
+    tile_multiply(rows, inner, W, v, back);
     for (size_t r = 0; r < rows; r++) {
         phi[r] = activity(clipped, acc[r], b[r]);
         if (clipped) {
-            u_bias[r] = select(acc[r] + b[r] > 0, back[r]);
-            u[r] = u_bias[r] - select(acc[r] > 0, back[r]);
+            u_bias[r] = masked(acc[r] + b[r] > 0, back[r]);
+            u[r] = u_bias[r] - masked(acc[r] > 0, back[r]);
         } else {
-            u[r] = select(acc[r] > 0, back[r]);
+            u[r] = masked(acc[r] > 0, back[r]);
         }
     }
 }
@@ -306,7 +301,7 @@ static void hidden_back(const ant_model_dims *d, const lane_weights *w, const ve
 {
     const size_t inner = d->rank > 0 ? d->rank : d->M;
     for (size_t begin = 0, end; begin < d->L; begin = end) {
-        end = block_end(d->L, begin);
+        end = tile_end(d->L, begin);
         const real *V = w->V + begin * d->M, *W = w->W_transposed + begin * inner;
         if (d->clipped) {
             WITH_ROWS(end - begin, hidden_back_rows, d->M, V, w->b + begin, inner, W, true, forced, v,
@@ -319,8 +314,7 @@ static void hidden_back(const ant_model_dims *d, const lane_weights *w, const ve
 }
 
 /* The gradient products of `count` steps from index `first`. */
-static void tile_sum(const lane_problem *p, const lane_group *g, const lane_tile *tile, size_t first,
-                     size_t count)
+static void tile_sum(const solve_call *p, const group *g, const lane_tile *tile, size_t first, size_t count)
 {
     const ant_model_layout *layout = p->layout;
     const ant_model_dims *d = &layout->dims;
@@ -344,9 +338,9 @@ static void tile_sum(const lane_problem *p, const lane_group *g, const lane_tile
         add_outer(count, tile->pulled, d->M, error, d->N, sums + layout->total);
 }
 
-/* v_now <- dloss/dz_i given w = dloss/dz~_i, and what the tile keeps of it in slot k. */
-static void observe_back(const lane_problem *p, const lane_weights *w, vector a, vector c,
-                         const vector *error, size_t k, lane_tile *tile)
+/* v_now <- dloss/dz_i given w = dloss/dz~_i, and what row k of the tile stores of it. */
+static void observe_back(const solve_call *p, const lane_weights *w, vector a, vector c, const vector *error,
+                         size_t k, lane_tile *tile)
 {
     const ant_model_dims *d = &p->layout->dims;
     vector *y = tile->y + k * d->N, *pulled = tile->pulled + k * d->M;
@@ -364,7 +358,7 @@ static void observe_back(const lane_problem *p, const lane_weights *w, vector a,
         y[n] = -c * error[n];
 }
 
-/* w = J_F(z~)^T v for one step, keeping in slot k what the products need. */
+/* w = J_F(z~)^T v for one step, storing in row k what the products need. */
 static void step_back(const ant_model_dims *d, const lane_weights *w, const vector *forced, size_t k,
                       lane_tile *tile)
 {
@@ -388,8 +382,7 @@ static void step_back(const ant_model_dims *d, const lane_weights *w, const vect
 }
 
 /* v at the last index: the loss there and what is injected. */
-static void begin_back(const lane_problem *p, const lane_weights *w, const lane_group *g, bool loss,
-                       lane_tile *tile)
+static void begin_back(const solve_call *p, const lane_weights *w, const group *g, bool loss, lane_tile *tile)
 {
     const ant_model_dims *d = &p->layout->dims;
     const vector *inject = (const vector *)g->inject, *weight = (const vector *)g->weight;
@@ -401,8 +394,8 @@ static void begin_back(const lane_problem *p, const lane_weights *w, const lane_
         tile->v_now[m] += inject[m];
 }
 
-static lane_run lane_backward(const lane_problem *p, const real *packed, lane_group *g, bool loss,
-                              double floor, real *scratch, double *sums)
+static pass_result lane_backward(const solve_call *p, const real *packed, group *g, bool loss, double floor,
+                                 real *scratch, double *sums)
 {
     const ant_model_dims *d = &p->layout->dims;
     const size_t M = d->M, N = d->N, count = ANT_FN(ant_sums_count)(p->layout);
@@ -416,8 +409,8 @@ static lane_run lane_backward(const lane_problem *p, const real *packed, lane_gr
     memset(tile.sums, 0, count * sizeof *tile.sums);
     begin_back(p, &w, g, loss, &tile);
     vector size = {0};
-    lane_run run = {0};
-    for (size_t end = g->length; end > 0 && !run.merged;) {
+    pass_result result = {0};
+    for (size_t end = g->length; end > 0 && !result.merged;) {
         const size_t steps = end < TILE ? end : TILE, first = end - steps;
         for (size_t i = end; i-- > first;) {
             step_back(d, &w, forced + i * M, i - first, &tile);
@@ -430,26 +423,24 @@ static lane_run lane_backward(const lane_problem *p, const real *packed, lane_gr
         for (size_t m = 0; m < M; m++)
             now = grow(now, tile.v_now[m]);
         size = grow(size, now);
-        run.steps += steps;
-        run.gap = vector_largest(now);
-        run.merged = !loss && run.gap <= floor;
+        result.steps += steps;
+        result.gap = vector_largest(now);
+        result.merged = !loss && result.gap <= floor;
         end = first;
     }
-    run.size = vector_largest(size);
-    if (run.merged)
+    result.size = vector_largest(size);
+    if (result.merged)
         memset(g->border, 0, M * LANES * sizeof *g->border);
     else
         memcpy(g->border, tile.v_now, M * sizeof *tile.v_now);
     for (size_t i = 0; i < count; i++)
         sums[i] += vector_sum(tile.sums[i]);
-    return run;
+    return result;
 }
 
 const ANT_FN(ant_kernels) ANT_LEVEL(ant_lane);
-#define LANE_TEXT(level)   #level
-#define LANE_STRING(level) LANE_TEXT(level)
 const ANT_FN(ant_kernels) ANT_LEVEL(ant_lane) = {
-    .name = "lane " LANE_STRING(ANT_SIMD),
+    .name = "lane " ANT_LEVEL_TEXT,
     .lanes = LANES,
     .packed_count = lane_packed_count,
     .pack = lane_pack,

@@ -10,8 +10,8 @@
 #include "solve/line_weights.h"
 
 /* acc_c += sum_k x_k w[k, c]; `chains` independent sums hide the latency of the additions. */
-static ALWAYS_INLINE void NAME(block)(const size_t count, const size_t chains, size_t stride, size_t depth,
-                                      const SMALL *w, const real *x, SMALL *acc)
+static ALWAYS_INLINE void NAME(add_columns)(const size_t count, const size_t chains, size_t stride,
+                                            size_t depth, const SMALL *w, const real *x, SMALL *acc)
 {
     SMALL part[8][4];
     size_t k = 0;
@@ -45,21 +45,21 @@ static ALWAYS_INLINE void NAME(product)(size_t count, size_t depth, const SMALL 
     const size_t stride = count;
     if (count == 1) {
         if (depth >= 24)
-            NAME(block)(1, 8, 1, depth, w, x, out);
+            NAME(add_columns)(1, 8, 1, depth, w, x, out);
         else if (depth >= 8)
-            NAME(block)(1, 4, 1, depth, w, x, out);
+            NAME(add_columns)(1, 4, 1, depth, w, x, out);
         else
-            NAME(block)(1, 2, 1, depth, w, x, out);
+            NAME(add_columns)(1, 2, 1, depth, w, x, out);
         return;
     }
     for (; count >= 4; count -= 4, w += 4, out += 4)
-        NAME(block)(4, 2, stride, depth, w, x, out);
+        NAME(add_columns)(4, 2, stride, depth, w, x, out);
     if (count == 3)
-        NAME(block)(3, 2, stride, depth, w, x, out);
+        NAME(add_columns)(3, 2, stride, depth, w, x, out);
     else if (count == 2)
-        NAME(block)(2, 4, stride, depth, w, x, out);
+        NAME(add_columns)(2, 4, stride, depth, w, x, out);
     else if (count == 1)
-        NAME(block)(1, 8, stride, depth, w, x, out);
+        NAME(add_columns)(1, 8, stride, depth, w, x, out);
 }
 
 /* Buffers of one step, each padded to whole vectors. */
@@ -191,10 +191,9 @@ static ALWAYS_INLINE void NAME(step)(const ant_model_dims *d, const NAME(weights
         t->next[c] += t->forced[c];
 }
 
-/* `dims` are those of the problem, with what is known at compile time put in as constants. */
-static ALWAYS_INLINE line_run NAME(forward_for)(const ant_model_dims dims, const line_problem *p,
-                                                const real *packed, line_group *g, double merge,
-                                                real *scratch)
+/* `dims` are those of the call, with those that are known at compile time as constants. */
+static ALWAYS_INLINE pass_result NAME(forward_for)(const ant_model_dims dims, const solve_call *p,
+                                                   const real *packed, group *g, double merge, real *scratch)
 {
     const ant_model_dims *d = &dims;
     const size_t M = d->M, N = d->N;
@@ -205,30 +204,30 @@ static ALWAYS_INLINE line_run NAME(forward_for)(const ant_model_dims dims, const
     w.mv = vectors(M, SMALL_WIDTH);
     memset(t.z, 0, w.mv * sizeof *t.z);
     memcpy(t.z, g->z, M * sizeof(real));
-    line_run run = {.steps = g->length};
+    pass_result result = {.steps = g->length};
     for (size_t i = 0; i < g->length; i++) {
         NAME(observe)(d, &w, g->x + i * N, t.z, t.error, g->error + i * N);
         NAME(step)(d, &w, &t, g->strength[i], g->x + i * N, g->s + i * d->K);
-        copy(g->forced + i * M, (const real *)t.forced, M);
+        copy_reals(g->forced + i * M, (const real *)t.forced, M);
         real *stored = g->z + (i + 1) * M;
         if (merge >= 0.0) {
-            run.gap = largest_gap((const real *)t.next, stored, M);
-            if (run.gap <= merge) {
-                run.merged = true;
-                run.steps = i + 1;
-                return run;
+            result.gap = largest_gap((const real *)t.next, stored, M);
+            if (result.gap <= merge) {
+                result.merged = true;
+                result.steps = i + 1;
+                return result;
             }
         }
-        copy(stored, (const real *)t.next, M);
+        copy_reals(stored, (const real *)t.next, M);
         for (size_t c = 0; c < w.mv; c++)
             t.z[c] = t.next[c];
     }
     NAME(observe)(d, &w, g->x + g->length * N, t.z, t.error, g->error + g->length * N);
-    run.size = largest_of(g->z, (g->length + 1) * M);
-    return run;
+    result.size = largest_of(g->z, (g->length + 1) * M);
+    return result;
 }
 
-/* sums[j, :] += sum over `count` steps of left_j right, for a block of rows.  right: small vectors */
+/* sums[j, :] += sum over `count` steps of left_j right, for a tile of rows.  right: small vectors */
 static ALWAYS_INLINE void NAME(outer)(size_t count, const real *left, size_t rows, size_t left_stride,
                                       const real *right, size_t right_stride, size_t vectors_each,
                                       SMALL *sums)
@@ -245,7 +244,7 @@ static ALWAYS_INLINE void NAME(outer)(size_t count, const real *left, size_t row
 }
 
 /* The gradient products of `count` steps from index `first`. */
-static void NAME(tile_sum)(const line_problem *p, const NAME(weights) * w, const line_group *g,
+static void NAME(tile_sum)(const solve_call *p, const NAME(weights) * w, const group *g,
                            const NAME(buffers) * t, size_t first, size_t count)
 {
     const ant_model_dims *d = &p->layout->dims;
@@ -275,7 +274,7 @@ static void NAME(tile_sum)(const line_problem *p, const NAME(weights) * w, const
         NAME(outer)(count, g->error + first * N, N, N, (const real *)t->tile_pulled, ms, w->mv, t->G);
 }
 
-/* t->w = J_F(z~)^T v for one step; keeps v, u and the rank's factors in slot k of the tile. */
+/* t->w = J_F(z~)^T v for one step; stores v, u and the rank's factors in row k of the tile. */
 static ALWAYS_INLINE void NAME(step_back)(const ant_model_dims *d, const NAME(weights) * w,
                                           const NAME(buffers) * t, size_t k)
 {
@@ -299,7 +298,7 @@ static ALWAYS_INLINE void NAME(step_back)(const ant_model_dims *d, const NAME(we
         t->w[c] += t->v[c];
 }
 
-/* t->v = P_a w - c B^T e, and what dB and G need of it in slot k. */
+/* t->v = P_a w - c B^T e, and in row k what dB and G need of it. */
 static ALWAYS_INLINE void NAME(observe_back)(const ant_model_dims *d, bool flow, const NAME(weights) * w,
                                              const NAME(buffers) * t, real a, real c, const real *error,
                                              size_t k)
@@ -330,9 +329,9 @@ static ALWAYS_INLINE void NAME(observe_back)(const ant_model_dims *d, bool flow,
         row[n] = -(row[n] + c * error[n]);
 }
 
-/* Add the running sums to the caller's and start them again. */
-static void NAME(flush)(const line_problem *p, const NAME(weights) * w, const NAME(buffers) * t,
-                        real *scratch, double *sums)
+/* Add the running sums to those of the caller and set them to zero. */
+static void NAME(flush)(const solve_call *p, const NAME(weights) * w, const NAME(buffers) * t, real *scratch,
+                        double *sums)
 {
     const ant_model_layout *y = p->layout;
     const ant_model_dims *d = &y->dims;
@@ -352,8 +351,9 @@ static void NAME(flush)(const line_problem *p, const NAME(weights) * w, const NA
     memset(scratch + t->sums_begin, 0, (t->sums_end - t->sums_begin) * sizeof *scratch);
 }
 
-/* Hidden activity, and WR of it, of `count` steps from `first`: needs no adjoint, so it is done ahead. */
-static void NAME(tile_hidden)(const ant_model_dims *d, const NAME(weights) * w, const line_group *g,
+/* Hidden activity, and WR of it, of `count` steps from `first`: does not depend on the adjoint, so it is
+ * computed first. */
+static void NAME(tile_hidden)(const ant_model_dims *d, const NAME(weights) * w, const group *g,
                               const NAME(buffers) * t, size_t first, size_t count)
 {
     wide_hidden_tile(d, count, w->lv, w->V_wide, w->b, g->forced + first * d->M, t->tile_phi, t->tile_sum);
@@ -365,9 +365,9 @@ static void NAME(tile_hidden)(const ant_model_dims *d, const NAME(weights) * w, 
     }
 }
 
-static ALWAYS_INLINE line_run NAME(backward_for)(const ant_model_dims dims, const line_problem *p,
-                                                 const real *packed, line_group *g, bool loss, double floor,
-                                                 real *scratch, double *sums)
+static ALWAYS_INLINE pass_result NAME(backward_for)(const ant_model_dims dims, const solve_call *p,
+                                                    const real *packed, group *g, bool loss, double floor,
+                                                    real *scratch, double *sums)
 {
     const ant_model_dims *d = &dims;
     const size_t M = d->M, N = d->N;
@@ -383,8 +383,8 @@ static ALWAYS_INLINE line_run NAME(backward_for)(const ant_model_dims dims, cons
     NAME(outer)(1, (const real *)t.tile_y, N, 0, g->z + g->length * M, M, w.mv, t.B);
     for (size_t m = 0; m < M; m++)
         ((real *)t.v)[m] += g->inject[m];
-    line_run run = {0};
-    for (size_t end = g->length, tiles = 1; end > 0 && !run.merged; tiles++) {
+    pass_result result = {0};
+    for (size_t end = g->length, tiles = 1; end > 0 && !result.merged; tiles++) {
         const size_t count = end < TILE ? end : TILE, first = end - count;
         NAME(tile_hidden)(d, &w, g, &t, first, count);
         for (size_t i = end; i-- > first;) {
@@ -397,19 +397,19 @@ static ALWAYS_INLINE line_run NAME(backward_for)(const ant_model_dims dims, cons
         NAME(tile_sum)(p, &w, g, &t, first, count);
         if (tiles % FLUSH == 0)
             NAME(flush)(p, &w, &t, scratch, sums);
-        run.steps += count;
-        run.gap = largest_of((const real *)t.v, M);
-        run.size = run.gap <= run.size ? run.size : run.gap;
-        run.merged = !loss && run.gap <= floor;
+        result.steps += count;
+        result.gap = largest_of((const real *)t.v, M);
+        result.size = result.gap <= result.size ? result.size : result.gap;
+        result.merged = !loss && result.gap <= floor;
         end = first;
     }
     NAME(flush)(p, &w, &t, scratch, sums);
     for (size_t m = 0; m < M; m++)
-        g->border[m] = run.merged ? 0 : ((const real *)t.v)[m];
-    return run;
+        g->border[m] = result.merged ? 0 : ((const real *)t.v)[m];
+    return result;
 }
 
-/* Common sizes of a plain model (full W, not clipped, no inputs) get code of their own. */
+/* Code with constant sizes for common plain models (full W, not clipped, no inputs). */
 #define PLAIN_MODEL(m)                                                                                       \
     ((ant_model_dims){.M = (m), .N = p->layout->dims.N, .L = p->layout->dims.L, .K = 0, .rank = 0})
 
@@ -418,8 +418,8 @@ static bool NAME(plain)(const ant_model_dims *d)
     return d->K == 0 && d->rank == 0 && !d->clipped;
 }
 
-static line_run NAME(forward)(const line_problem *p, const real *packed, line_group *g, double merge,
-                              real *scratch)
+static pass_result NAME(forward)(const solve_call *p, const real *packed, group *g, double merge,
+                                 real *scratch)
 {
     switch (NAME(plain)(&p->layout->dims) ? p->layout->dims.M : 0) {
 #define CASE(m)                                                                                              \
@@ -432,8 +432,8 @@ static line_run NAME(forward)(const line_problem *p, const real *packed, line_gr
     }
 }
 
-static line_run NAME(backward)(const line_problem *p, const real *packed, line_group *g, bool loss,
-                               double floor, real *scratch, double *sums)
+static pass_result NAME(backward)(const solve_call *p, const real *packed, group *g, bool loss, double floor,
+                                  real *scratch, double *sums)
 {
     switch (NAME(plain)(&p->layout->dims) ? p->layout->dims.M : 0) {
 #define CASE(m)                                                                                              \

@@ -1,28 +1,19 @@
 /*
  * line_simd_tmpl.c - kernels for one segment at a time, with vectors over hidden and latent units.
  *
- * What matters here is the chain of one step: P_a z, V z~, W phi and back.  Everything off that chain
- * (errors, teacher, the hidden activity on the way back, all parameter gradients) is taken out of it;
- * the gradients of a tile of steps are done as register-blocked products.
+ * The time of a step is the latency of its chain: P_a z, V z~, W phi and back.  Everything else (errors,
+ * teacher, the hidden activity of the backward pass, all parameter gradients) is computed outside of this
+ * chain; the gradients of a tile of steps are matrix products in registers.
  */
 #include "solve/kernel.h"
 #include "solve/vector.h"
 
 #include <string.h>
 
-typedef ANT_FN(ant_problem) line_problem;
-typedef ANT_FN(ant_group) line_group;
-typedef ANT_FN(ant_run) line_run;
-
 enum { TILE = 16 };   /* time steps whose gradients are taken together */
 enum { FLUSH = 128 }; /* tiles between two additions of the running sums into double */
 enum { OUTER_COLS = LANES * sizeof(real) == 64 ? 4 : 2 }; /* wide vectors of a gradient in registers */
 enum { PULL = 8 };                                        /* observed variables scaled at a time */
-
-static size_t vectors(size_t count, size_t width)
-{
-    return (count + width - 1) / width;
-}
 
 /* For each j < columns: the numbers source[j * next + i * step], i < rows, padded to whole vectors. */
 static real *pack_columns(real *out, size_t columns, size_t rows, size_t width, const real *source,
@@ -37,7 +28,7 @@ static real *pack_columns(real *out, size_t columns, size_t rows, size_t width, 
 }
 
 /* The columns of P_a - I = -a B+ B. */
-static real *pack_projector(real *out, const line_problem *p, size_t width, double a)
+static real *pack_projector(real *out, const solve_call *p, size_t width, double a)
 {
     const size_t M = p->layout->dims.M, N = p->layout->dims.N, padded = vectors(M, width) * width;
     for (size_t j = 0; j < M; j++) {
@@ -51,36 +42,7 @@ static real *pack_projector(real *out, const line_problem *p, size_t width, doub
     return out;
 }
 
-static ALWAYS_INLINE void copy(real *to, const real *from, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        to[i] = from[i];
-}
-
-/* Both let NaN through. */
-static double largest_gap(const real *a, const real *b, size_t count)
-{
-    double top = 0.0;
-    for (size_t i = 0; i < count; i++) {
-        const double gap = fabs((double)a[i] - (double)b[i]);
-        top = gap <= top ? top : gap;
-    }
-    return top;
-}
-
-typedef real vector_loose __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(real))));
-
-static double largest_of(const real *a, size_t count)
-{
-    vector top = {0};
-    size_t i = 0;
-    for (; i + LANES <= count; i += LANES)
-        top = grow(top, *(const vector_loose *)(a + i));
-    double size = vector_largest(top);
-    for (; i < count; i++)
-        size = fabs((double)a[i]) <= size ? size : fabs((double)a[i]);
-    return size;
-}
+#include "solve/largest.h"
 
 /* sums[i * row + j * col] += a[i, j].  a: (rows, stride) with `cols` in use */
 static void add_matrix(const real *a, size_t rows, size_t cols, size_t stride, double *sums, size_t row,
@@ -92,8 +54,8 @@ static void add_matrix(const real *a, size_t rows, size_t cols, size_t stride, d
     }
 }
 
-/* Run `function(count, offset, ...)` over `total` wide vectors in blocks of at most 8, as constants. */
-#define WIDE_BLOCKS(total, function, ...)                                                                    \
+/* Run `function(count, offset, ...)` over `total` wide vectors in tiles of at most 8, as constants. */
+#define WIDE_TILES(total, function, ...)                                                                     \
     do {                                                                                                     \
         size_t wide_at = 0;                                                                                  \
         for (; wide_at + 8 <= (total); wide_at += 8)                                                         \
@@ -110,8 +72,8 @@ static void add_matrix(const real *a, size_t rows, size_t cols, size_t stride, d
             function(1, wide_at, __VA_ARGS__);                                                               \
     } while (0)
 
-static ALWAYS_INLINE void wide_block(const size_t count, size_t stride, size_t depth, const vector *w,
-                                     const real *x, vector *acc)
+static ALWAYS_INLINE void wide_tile(const size_t count, size_t stride, size_t depth, const vector *w,
+                                    const real *x, vector *acc)
 {
     for (size_t k = 0; k < depth; k++) {
         for (size_t c = 0; c < count; c++)
@@ -119,7 +81,7 @@ static ALWAYS_INLINE void wide_block(const size_t count, size_t stride, size_t d
     }
 }
 
-/* 16 bytes of reals: what several horizontal sums are collected in. */
+/* 16 bytes of reals, which hold several horizontal sums. */
 typedef real quad __attribute__((vector_size(16)));
 enum { QUAD = 16 / sizeof(real) };
 #if VECTOR_BYTES == 64
@@ -159,8 +121,7 @@ static ALWAYS_INLINE quad sums_of(const vector *acc)
 #endif
 }
 
-static ALWAYS_INLINE void dots_block(const size_t rows, size_t lv, const vector *w, const vector *x,
-                                     real *out)
+static ALWAYS_INLINE void dots_tile(const size_t rows, size_t lv, const vector *w, const vector *x, real *out)
 {
     vector acc[QUAD];
     for (size_t r = 0; r < QUAD; r++)
@@ -176,23 +137,23 @@ static ALWAYS_INLINE void dots_block(const size_t rows, size_t lv, const vector 
 static ALWAYS_INLINE void wide_dots(size_t rows, size_t lv, const vector *w, const vector *x, real *out)
 {
     for (; rows >= QUAD; rows -= QUAD, w += QUAD * lv, out += QUAD)
-        dots_block(QUAD, lv, w, x, out);
+        dots_tile(QUAD, lv, w, x, out);
     if (rows == 1)
-        dots_block(1, lv, w, x, out);
+        dots_tile(1, lv, w, x, out);
     else if (rows == 2)
-        dots_block(2, lv, w, x, out);
+        dots_tile(2, lv, w, x, out);
     else if (rows == 3)
-        dots_block(QUAD > 2 ? 3 : 2, lv, w, x, out);
+        dots_tile(QUAD > 2 ? 3 : 2, lv, w, x, out);
 }
 
-static ALWAYS_INLINE void hidden_block(const size_t count, size_t at, bool clipped, size_t lv, size_t M,
-                                       const vector *V, const vector *b, const real *forced, vector *phi,
-                                       vector *sum)
+static ALWAYS_INLINE void hidden_tile(const size_t count, size_t at, bool clipped, size_t lv, size_t M,
+                                      const vector *V, const vector *b, const real *forced, vector *phi,
+                                      vector *sum)
 {
     vector acc[8];
     for (size_t c = 0; c < count; c++)
         acc[c] = clipped ? (vector){0} : b[at + c];
-    wide_block(count, lv, M, V + at, forced, acc);
+    wide_tile(count, lv, M, V + at, forced, acc);
     for (size_t c = 0; c < count; c++) {
         if (clipped && sum != NULL)
             sum[at + c] = acc[c];
@@ -205,12 +166,12 @@ static ALWAYS_INLINE void wide_hidden(const ant_model_dims *d, size_t lv, const 
                                       const real *forced, vector *phi, vector *sum)
 {
     if (d->clipped)
-        WIDE_BLOCKS(lv, hidden_block, true, lv, d->M, V, b, forced, phi, sum);
+        WIDE_TILES(lv, hidden_tile, true, lv, d->M, V, b, forced, phi, sum);
     else
-        WIDE_BLOCKS(lv, hidden_block, false, lv, d->M, V, b, forced, phi, sum);
+        WIDE_TILES(lv, hidden_tile, false, lv, d->M, V, b, forced, phi, sum);
 }
 
-enum { STEPS = 4 }; /* time steps that share one read of V on the way back */
+enum { STEPS = 4 }; /* time steps that share one read of V in the backward pass */
 
 static ALWAYS_INLINE void hidden_steps(const size_t count, size_t at, bool clipped, size_t lv, size_t M,
                                        const vector *V, const vector *b, const real *forced, vector *phi,
@@ -257,20 +218,20 @@ static void wide_hidden_tile(const ant_model_dims *d, size_t count, size_t lv, c
         wide_hidden(d, lv, V, b, forced, phi, d->clipped ? sum : NULL);
 }
 
-static ALWAYS_INLINE void back_block(const size_t count, size_t at, bool clipped, size_t lv, size_t depth,
-                                     const vector *W, const vector *b, const real *v, const vector *sum,
-                                     vector *u, vector *u_bias)
+static ALWAYS_INLINE void back_tile(const size_t count, size_t at, bool clipped, size_t lv, size_t depth,
+                                    const vector *W, const vector *b, const real *v, const vector *sum,
+                                    vector *u, vector *u_bias)
 {
     vector acc[8];
     for (size_t c = 0; c < count; c++)
         acc[c] = (vector){0};
-    wide_block(count, lv, depth, W + at, v, acc);
+    wide_tile(count, lv, depth, W + at, v, acc);
     for (size_t c = 0; c < count; c++) {
         if (clipped) {
-            u_bias[at + c] = select(sum[at + c] + b[at + c] > 0, acc[c]);
-            u[at + c] = u_bias[at + c] - select(sum[at + c] > 0, acc[c]);
+            u_bias[at + c] = masked(sum[at + c] + b[at + c] > 0, acc[c]);
+            u[at + c] = u_bias[at + c] - masked(sum[at + c] > 0, acc[c]);
         } else {
-            u[at + c] = select(sum[at + c] > 0, acc[c]);
+            u[at + c] = masked(sum[at + c] > 0, acc[c]);
         }
     }
 }
@@ -281,13 +242,13 @@ static ALWAYS_INLINE void wide_back(const ant_model_dims *d, size_t lv, size_t d
                                     vector *u_bias)
 {
     if (d->clipped)
-        WIDE_BLOCKS(lv, back_block, true, lv, depth, W, b, v, sum, u, u_bias);
+        WIDE_TILES(lv, back_tile, true, lv, depth, W, b, v, sum, u, u_bias);
     else
-        WIDE_BLOCKS(lv, back_block, false, lv, depth, W, b, v, sum, u, u_bias);
+        WIDE_TILES(lv, back_tile, false, lv, depth, W, b, v, sum, u, u_bias);
 }
 
-static ALWAYS_INLINE void outer_block(const size_t rows, const size_t cols, size_t count, const real *left,
-                                      size_t left_stride, const vector *right, size_t lv, vector *sums)
+static ALWAYS_INLINE void outer_tile(const size_t rows, const size_t cols, size_t count, const real *left,
+                                     size_t left_stride, const vector *right, size_t lv, vector *sums)
 {
     vector acc[5][4];
     for (size_t r = 0; r < rows; r++) {
@@ -311,9 +272,9 @@ static ALWAYS_INLINE void outer_rows(const size_t rows, size_t count, const real
 {
     size_t c = 0;
     for (; c + OUTER_COLS <= lv; c += OUTER_COLS)
-        outer_block(rows, OUTER_COLS, count, left, left_stride, right + c, lv, sums + c);
+        outer_tile(rows, OUTER_COLS, count, left, left_stride, right + c, lv, sums + c);
     for (; c < lv; c++)
-        outer_block(rows, 1, count, left, left_stride, right + c, lv, sums + c);
+        outer_tile(rows, 1, count, left, left_stride, right + c, lv, sums + c);
 }
 
 /* sums (rows, lv) += left^T right over `count` steps.  left: (count, left_stride); right: (count, lv) */
@@ -341,7 +302,7 @@ static void wide_outer(size_t count, const real *left, size_t rows, size_t left_
     }
 }
 
-static double line_square(const line_problem *p, const line_group *g)
+static double line_square(const solve_call *p, const group *g)
 {
     const size_t N = p->layout->dims.N;
     double total = 0.0;
@@ -394,8 +355,8 @@ SMALL_TYPES(64)
 #undef NAME
 #endif
 
-/* Latent states of up to 64 bytes are kept in 16-byte vectors, which meet the sums of wide_dots without a
-   detour through memory; larger ones in the widest vectors. */
+/* Latent states of up to 64 bytes are held in 16-byte vectors, to which the sums of wide_dots are added
+   without a store and a load; larger ones in the widest vectors. */
 #if VECTOR_BYTES == 64
 #define BY_WIDTH(dims, call) ((dims)->M * sizeof(real) <= 64 ? call(16) : call(64))
 #elif VECTOR_BYTES == 32
@@ -418,15 +379,15 @@ static size_t line_scratch_count(const ant_model_dims *d)
 #undef CALL
 }
 
-static void line_pack(const line_problem *p, real *packed)
+static void line_pack(const solve_call *p, real *packed)
 {
 #define CALL(bytes) pack##bytes(p, packed)
     BY_WIDTH(&p->layout->dims, CALL);
 #undef CALL
 }
 
-static line_run line_forward(const line_problem *p, const real *packed, line_group *g, double merge,
-                             bool trial, real *scratch)
+static pass_result line_forward(const solve_call *p, const real *packed, group *g, double merge, bool trial,
+                                real *scratch)
 {
     (void)trial; /* never refuses */
 #define CALL(bytes) forward##bytes(p, packed, g, merge, scratch)
@@ -434,8 +395,8 @@ static line_run line_forward(const line_problem *p, const real *packed, line_gro
 #undef CALL
 }
 
-static line_run line_backward(const line_problem *p, const real *packed, line_group *g, bool loss,
-                              double floor, real *scratch, double *sums)
+static pass_result line_backward(const solve_call *p, const real *packed, group *g, bool loss, double floor,
+                                 real *scratch, double *sums)
 {
 #define CALL(bytes) backward##bytes(p, packed, g, loss, floor, scratch, sums)
     return BY_WIDTH(&p->layout->dims, CALL);
@@ -443,10 +404,8 @@ static line_run line_backward(const line_problem *p, const real *packed, line_gr
 }
 
 const ANT_FN(ant_kernels) ANT_LEVEL(ant_line);
-#define LINE_TEXT(level)   #level
-#define LINE_STRING(level) LINE_TEXT(level)
 const ANT_FN(ant_kernels) ANT_LEVEL(ant_line) = {
-    .name = "line " LINE_STRING(ANT_SIMD),
+    .name = "line " ANT_LEVEL_TEXT,
     .lanes = 1,
     .packed_count = line_packed_count,
     .pack = line_pack,

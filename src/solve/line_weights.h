@@ -60,7 +60,7 @@ static size_t NAME(packed_count)(const ant_model_dims *d)
     return NAME(place)(d, NULL, &w);
 }
 
-static void NAME(pack)(const line_problem *p, real *packed)
+static void NAME(pack)(const solve_call *p, real *packed)
 {
     const ant_model_layout *layout = p->layout;
     const ant_model_dims *d = &layout->dims;
@@ -71,7 +71,7 @@ static void NAME(pack)(const line_problem *p, real *packed)
     out = pack_columns(out, 1, L, LANES, theta + layout->b, 0, 1);
     out = pack_columns(out, M, L, LANES, V, 1, M);
     out = pack_columns(out, inner, L, LANES, W, L, 1);
-    out = pack_columns(out, 1, M, s, p->A1, 0, 1);
+    out = pack_columns(out, 1, M, s, p->derived, 0, 1); /* A - 1 */
     out = pack_columns(out, 1, M, s, theta + layout->h, 0, 1);
     out = pack_columns(out, r, M, s, r > 0 ? theta + layout->WL : NULL, 1, r);
     out = pack_columns(out, r > 0 ? M : 0, r, s, r > 0 ? theta + layout->WL : NULL, r, 1);

@@ -1,19 +1,20 @@
 /*
  * linear.h - training of models that are linear in their state: lssm and mamba2.
  *
- * Each sequence is cut into blocks of ANT_BLOCK steps.  Seen from outside, a block maps the state before it
- * to the state after it by state -> decay o state + offset, with decay and offset known from the data
- * alone; so all blocks are worked on in parallel, and one affine scan (scan.h) joins them:
+ * Each sequence is cut into tiles of ANT_TILE steps.  A tile maps the state before it to the state after it
+ * by state -> decay o state + offset.  Decay and offset depend on the data alone, so all tiles are computed
+ * in parallel, and one affine scan (scan.h) joins them:
  *
- *     before    features of every block, and its map                          in parallel
- *     scan      the state entering every block
- *     between   states, predictions, loss, the gradients that stay within a block, and the reverse map
+ *     before    features of every tile, and its map                          in parallel
+ *     scan      the state entering every tile
+ *     between   states, predictions, loss, the gradients that stay within a tile, and the reverse map
  *               adjoint -> decay o adjoint + offset'                          in parallel
- *     scan      the adjoint leaving every block, in reverse
+ *     scan      the adjoint leaving every tile, in reverse
  *     after     what needs that adjoint                                       in parallel
  *
- * Blocks belong to tiles; tile and scan borders follow from the sizes alone, so the answer does not depend
- * on the number of threads.  Internal to solve; for templates only.
+ * Each slot (scratch and sums of one worker) has a fixed range of tiles.  These ranges and the segments of
+ * the scan follow from the sizes alone, so the result does not depend on the number of threads.  Internal to
+ * solve; for templates only.
  */
 #ifndef ANT_SOLVE_LINEAR_H
 #define ANT_SOLVE_LINEAR_H
@@ -24,12 +25,12 @@
 
 typedef struct ANT_FN(ant_linear) ANT_FN(ant_linear);
 
-/* One block of one sequence: steps t = first+1 .. first+count. */
+/* One tile of one sequence: steps t = first+1 .. first+count. */
 typedef struct ANT_FN(ant_item) {
-    size_t index;           /* of all items */
-    size_t sequence, block; /* block of its sequence */
+    size_t index;          /* of all items */
+    size_t sequence, tile; /* tile of its sequence */
     size_t first, count;
-    size_t tile;
+    size_t slot;
     const real *x, *s; /* (count+1, N) from x_first on; (count, K) from s_{first+1} on, or NULL */
 } ANT_FN(ant_item);
 
@@ -37,14 +38,14 @@ typedef void (*ANT_FN(ant_phase))(const ANT_FN(ant_linear) * plan, const ANT_FN(
 
 enum { ANT_PHASES_MAX = 2 };
 
-/* What a model says of itself. */
+/* Sizes and functions of a model. */
 typedef struct ANT_FN(ant_linear_model) {
     const char *name;
-    size_t (*state)(const ant_model_dims *dims);       /* numbers of the state */
-    size_t (*decays)(const ant_model_dims *dims);      /* decays; each serves state / decays numbers */
-    size_t (*kept)(const ant_model_dims *dims);        /* reals of an item kept between phases */
-    size_t (*scratch)(const ant_model_dims *dims);     /* reals of scratch of a tile */
-    size_t (*derived)(const ant_model_layout *layout); /* reals derived from the parameters */
+    size_t (*state)(const ant_model_dims *dims);   /* numbers of the state */
+    size_t (*decays)(const ant_model_dims *dims);  /* decays; each is a factor of state / decays numbers */
+    size_t (*kept)(const ant_model_dims *dims);    /* reals of an item stored between phases */
+    size_t (*scratch)(const ant_model_dims *dims); /* reals of scratch of a slot */
+    size_t (*derived)(const ant_model_layout *layout);              /* reals derived from the parameters */
     size_t (*reference_work)(const ant_model_dims *dims, size_t T); /* reals of the plain reference */
     void (*derive)(const ant_model_layout *layout, const real *parameters, real *derived);
     ANT_FN(ant_phase) before[ANT_PHASES_MAX], between[ANT_PHASES_MAX], after[ANT_PHASES_MAX];
@@ -59,7 +60,7 @@ typedef struct ANT_FN(ant_linear_model) {
 
 struct ANT_FN(ant_linear) {
     const ANT_FN(ant_linear_model) * model;
-    const ANT_FN(ant_block_kernels) * kernels;
+    const ANT_FN(ant_tile_kernels) * kernels;
     ant_model_layout layout;
     ant_solver solver; /* scan or reference */
     size_t T, batch, warmup;
@@ -67,23 +68,23 @@ struct ANT_FN(ant_linear) {
     char choice[192];
     ant_arena arena;
 
-    size_t blocks, items, tiles;  /* blocks of a sequence; batch * blocks; tiles of items */
+    size_t tiles, items, slots;   /* tiles of a sequence; batch * tiles; of all items */
     size_t n, decays, kept_count; /* see the model's functions */
     real *kept;                   /* (items, kept) */
     real *decay;                  /* (items, decays) */
     real *offset;                 /* (items, n): of the forward map, then of the reverse one */
-    real *entering;               /* (items, n): the state before the block */
-    real *leaving;                /* (items, n): dloss / dstate after the block, from what follows */
-    real *lane_sums;              /* (tiles, total, lanes) */
-    double *square;               /* (tiles) */
-    real *scratch;                /* (tiles, scratch) */
+    real *entering;               /* (items, n): the state before the tile */
+    real *leaving;                /* (items, n): dloss / dstate after the tile, from what follows */
+    real *lane_sums;              /* (slots, total, lanes) */
+    double *square;               /* (slots) */
+    real *scratch;                /* (slots, scratch) */
     size_t scratch_count;
     real *derived;
     real *states;         /* (batch, T, M) */
     real *one;            /* (T, M), of the reference in checks */
     real *reference_work; /* of the reference */
     double *sums;         /* (total) */
-    size_t scan_tiles;
+    size_t scan_segments;
     real *totals, *borders; /* of the scan */
 
     /* Of the call in progress. */
@@ -92,7 +93,7 @@ struct ANT_FN(ant_linear) {
     real weight; /* 2 / (N (T - T_w) batch): dloss / dxhat = weight (xhat - x) */
 };
 
-/* Of the model's `reference` and phases: the step t = first+1+j counts in the loss. */
+/* Whether step t counts in the loss. */
 static inline bool ANT_FN(ant_linear_counts)(const ANT_FN(ant_linear) * plan, size_t t)
 {
     return t > plan->warmup;
@@ -103,48 +104,24 @@ static inline real *ANT_FN(ant_linear_kept)(const ANT_FN(ant_linear) * plan, siz
     return plan->kept + index * plan->kept_count;
 }
 
-static inline real *ANT_FN(ant_linear_scratch)(const ANT_FN(ant_linear) * plan, size_t tile)
+static inline real *ANT_FN(ant_linear_scratch)(const ANT_FN(ant_linear) * plan, size_t slot)
 {
-    return plan->scratch + tile * plan->scratch_count;
+    return plan->scratch + slot * plan->scratch_count;
 }
 
-/* Partial sums of the gradient of the parameter at `offset`, for this tile.  (., lanes) */
-static inline real *ANT_FN(ant_linear_sums)(const ANT_FN(ant_linear) * plan, size_t tile, size_t offset)
+/* Partial sums of the gradient of the parameter at `offset`, for this slot.  (., lanes) */
+static inline real *ANT_FN(ant_linear_sums)(const ANT_FN(ant_linear) * plan, size_t slot, size_t offset)
 {
-    return plan->lane_sums + (tile * plan->layout.total + offset) * plan->kernels->lanes;
+    return plan->lane_sums + (slot * plan->layout.total + offset) * plan->kernels->lanes;
 }
 
 /*
  * The loss of an item: error = weight (xhat - x) where the step counts, else 0; adds to the square of the
- * tile.  xhat, error: (N, ANT_BLOCK).
+ * slot.  xhat, error: (N, ANT_TILE).
  */
 void ANT_FN(ant_linear_loss)(const ANT_FN(ant_linear) * plan, const ANT_FN(ant_item) * item, const real *xhat,
                              real *error);
 
-/* Functions of a method that are the same for all of these models; `create` needs the model. */
-antler_status ANT_FN(ant_linear_create)(const ANT_FN(ant_linear_model) * model,
-                                        const ant_model_layout *layout, size_t T, size_t batch,
-                                        const ant_solve_options *options, void **plan);
-void ANT_FN(ant_linear_free)(void *plan);
-ant_solver ANT_FN(ant_linear_solver)(const void *plan);
-const char *ANT_FN(ant_linear_choice)(const void *plan);
-size_t ANT_FN(ant_linear_bytes)(const void *plan);
-antler_status ANT_FN(ant_linear_gradient)(void *plan, const real *parameters, const real *const *x,
-                                          const real *const *s, double alpha, real *gradient,
-                                          ant_solve_report *report);
-void ANT_FN(ant_linear_states)(const void *plan, size_t sequence, real *z);
-antler_status ANT_FN(ant_linear_reference)(void *plan, const real *parameters, const real *const *x,
-                                           const real *const *s, double alpha,
-                                           void (*seen)(void *cookie, size_t sequence, const real *z),
-                                           void *cookie, real *gradient, double *loss);
-
-/* The table of a method, given its `create`. */
-#define ANT_LINEAR_METHOD(create_function)                                                                   \
-    {                                                                                                        \
-        .create = create_function, .free = ANT_FN(ant_linear_free), .solver = ANT_FN(ant_linear_solver),     \
-        .choice = ANT_FN(ant_linear_choice), .bytes = ANT_FN(ant_linear_bytes),                              \
-        .gradient = ANT_FN(ant_linear_gradient), .states = ANT_FN(ant_linear_states),                        \
-        .reference = ANT_FN(ant_linear_reference)                                                            \
-    }
+extern const ANT_FN(ant_linear_model) ANT_FN(ant_linear_lssm), ANT_FN(ant_linear_mamba2);
 
 #endif

@@ -1,4 +1,4 @@
-/* linear_tmpl.c - blocks in parallel, joined by the affine scan: the gradient call of linear.h. */
+/* linear_tmpl.c - tiles in parallel, joined by the affine scan: the gradient call of linear.h. */
 #include "solve/linear.h"
 
 #include "solve/scan.h"
@@ -11,8 +11,8 @@ typedef ANT_FN(ant_linear) linear;
 typedef ANT_FN(ant_item) item;
 typedef ANT_FN(ant_phase) phase;
 
-/* Tiles are a matter of the sizes, so that sums are the same on any number of threads. */
-enum { TILES_MAX = 32, BLOCKS_PER_SCAN_TILE = 64 };
+/* The number of slots depends on the sizes alone, so that sums do not depend on the number of threads. */
+enum { SLOTS_MAX = 32, TILES_PER_SCAN_SEGMENT = 64 };
 
 /* ---- the plan ------------------------------------------------------------------------------------- */
 
@@ -20,17 +20,17 @@ static void carve(linear *p, ant_arena *arena)
 {
     const ant_model_dims *d = &p->layout.dims;
     const bool scan = p->solver == ANT_SOLVER_SCAN;
-    const size_t items = scan ? p->items : 0, tiles = scan ? p->tiles : 0, total = p->layout.total;
+    const size_t items = scan ? p->items : 0, slots = scan ? p->slots : 0, total = p->layout.total;
     p->kept = ant_arena_take(arena, items * p->kept_count, sizeof(real));
     p->decay = ant_arena_take(arena, items * p->decays, sizeof(real));
     p->offset = ant_arena_take(arena, items * p->n, sizeof(real));
     p->entering = ant_arena_take(arena, items * p->n, sizeof(real));
     p->leaving = ant_arena_take(arena, items * p->n, sizeof(real));
-    p->lane_sums = ant_arena_take(arena, tiles * total * p->kernels->lanes, sizeof(real));
-    p->square = ant_arena_take(arena, tiles, sizeof(double));
-    p->scratch = ant_arena_take(arena, tiles * p->scratch_count, sizeof(real));
-    p->totals = ant_arena_take(arena, p->scan_tiles * (p->decays + p->n), sizeof(real));
-    p->borders = ant_arena_take(arena, p->scan_tiles * p->n, sizeof(real));
+    p->lane_sums = ant_arena_take(arena, slots * total * p->kernels->lanes, sizeof(real));
+    p->square = ant_arena_take(arena, slots, sizeof(double));
+    p->scratch = ant_arena_take(arena, slots * p->scratch_count, sizeof(real));
+    p->totals = ant_arena_take(arena, p->scan_segments * (p->decays + p->n), sizeof(real));
+    p->borders = ant_arena_take(arena, p->scan_segments * p->n, sizeof(real));
     p->derived = ant_arena_take(arena, p->model->derived(&p->layout), sizeof(real));
     p->states = ant_arena_take(arena, p->batch * p->T * d->M, sizeof(real));
     p->one = ant_arena_take(arena, p->T * d->M, sizeof(real));
@@ -51,33 +51,42 @@ static antler_status choose(linear *p, const ant_solve_options *options)
     else
         snprintf(
             p->choice, sizeof p->choice,
-            "%sscan: the %s is linear in its state; batch %zu, T %zu, %zu blocks of %d steps per sequence "
+            "%sscan: the %s is linear in its state; batch %zu, T %zu, %zu tiles of %d steps per sequence "
             "(%s), %d threads",
-            asked == ANT_SOLVER_AUTO ? "auto chose " : "", p->model->name, p->batch, p->T, p->blocks,
-            ANT_BLOCK, p->kernels->name, p->threads);
+            asked == ANT_SOLVER_AUTO ? "auto chose " : "", p->model->name, p->batch, p->T, p->tiles, ANT_TILE,
+            p->kernels->name, p->threads);
     return ANTLER_OK;
 }
 
-antler_status ANT_FN(ant_linear_create)(const ANT_FN(ant_linear_model) * model,
-                                        const ant_model_layout *layout, size_t T, size_t batch,
-                                        const ant_solve_options *options, void **result)
+static void release(void *opaque)
 {
+    linear *p = opaque;
+    if (p == NULL)
+        return;
+    ant_arena_destroy(&p->arena);
+    free(p);
+}
+
+static antler_status create(const void *linear_model, const ant_model_layout *layout, size_t T, size_t batch,
+                            const ant_solve_options *options, void **result)
+{
+    const ANT_FN(ant_linear_model) *model = linear_model;
     linear *p = calloc(1, sizeof *p);
     if (p == NULL)
         return ant_fail_memory(sizeof *p, "a solver plan");
     const ant_model_dims *d = &layout->dims;
-    const size_t blocks = (T + ANT_BLOCK - 1) / ANT_BLOCK, scan_tiles = blocks / BLOCKS_PER_SCAN_TILE + 1;
+    const size_t tiles = (T + ANT_TILE - 1) / ANT_TILE, scan_segments = tiles / TILES_PER_SCAN_SEGMENT + 1;
     *p = (linear){.model = model,
-                  .kernels = ANT_FN(ant_block_kernels_of)(ant_cpu_level_best()),
+                  .kernels = ANT_FN(ant_tile_kernels_of)(ant_cpu_level_best()),
                   .layout = *layout,
                   .T = T,
                   .batch = batch,
                   .warmup = options->warmup,
                   .threads = options->threads,
-                  .blocks = blocks,
-                  .items = batch * blocks,
-                  .tiles = batch * blocks < TILES_MAX ? batch * blocks : TILES_MAX,
-                  .scan_tiles = scan_tiles < TILES_MAX ? scan_tiles : TILES_MAX,
+                  .tiles = tiles,
+                  .items = batch * tiles,
+                  .slots = batch * tiles < SLOTS_MAX ? batch * tiles : SLOTS_MAX,
+                  .scan_segments = scan_segments < SLOTS_MAX ? scan_segments : SLOTS_MAX,
                   .n = model->state(d),
                   .decays = model->decays(d),
                   .kept_count = model->kept(d),
@@ -91,7 +100,7 @@ antler_status ANT_FN(ant_linear_create)(const ANT_FN(ant_linear_model) * model,
                                   : ant_arena_create(&p->arena, counter.used);
     }
     if (status != ANTLER_OK) {
-        ANT_FN(ant_linear_free)(p);
+        release(p);
         return status;
     }
     carve(p, &p->arena);
@@ -99,42 +108,33 @@ antler_status ANT_FN(ant_linear_create)(const ANT_FN(ant_linear_model) * model,
     return ANTLER_OK;
 }
 
-void ANT_FN(ant_linear_free)(void *opaque)
-{
-    linear *p = opaque;
-    if (p == NULL)
-        return;
-    ant_arena_destroy(&p->arena);
-    free(p);
-}
-
-ant_solver ANT_FN(ant_linear_solver)(const void *plan)
+static ant_solver solver(const void *plan)
 {
     return ((const linear *)plan)->solver;
 }
 
-const char *ANT_FN(ant_linear_choice)(const void *plan)
+static const char *choice(const void *plan)
 {
     return ((const linear *)plan)->choice;
 }
 
-size_t ANT_FN(ant_linear_bytes)(const void *plan)
+static size_t bytes(const void *plan)
 {
     return sizeof(linear) + ((const linear *)plan)->arena.capacity;
 }
 
 /* ---- phases --------------------------------------------------------------------------------------- */
 
-static item item_at(const linear *p, size_t index, size_t tile)
+static item item_at(const linear *p, size_t index, size_t slot)
 {
     const ant_model_dims *d = &p->layout.dims;
-    const size_t sequence = index / p->blocks, block = index % p->blocks, first = block * ANT_BLOCK;
+    const size_t sequence = index / p->tiles, tile = index % p->tiles, first = tile * ANT_TILE;
     return (item){.index = index,
                   .sequence = sequence,
-                  .block = block,
-                  .first = first,
-                  .count = p->T - first < ANT_BLOCK ? p->T - first : ANT_BLOCK,
                   .tile = tile,
+                  .first = first,
+                  .count = p->T - first < ANT_TILE ? p->T - first : ANT_TILE,
+                  .slot = slot,
                   .x = p->x[sequence] + first * d->N,
                   .s = d->K == 0 ? NULL : p->s[sequence] + first * d->K};
 }
@@ -143,10 +143,10 @@ static void run_phases(const linear *p, const phase *phases)
 {
     for (int k = 0; k < ANT_PHASES_MAX && phases[k] != NULL; k++) {
 #pragma omp parallel for schedule(static, 1) num_threads(p->threads)
-        for (size_t tile = 0; tile < p->tiles; tile++) {
-            const size_t last = ant_scan_border(p->items, p->tiles, tile + 1);
-            for (size_t i = ant_scan_border(p->items, p->tiles, tile); i < last; i++) {
-                const item now = item_at(p, i, tile);
+        for (size_t slot = 0; slot < p->slots; slot++) {
+            const size_t last = ant_scan_border(p->items, p->slots, slot + 1);
+            for (size_t i = ant_scan_border(p->items, p->slots, slot); i < last; i++) {
+                const item now = item_at(p, i, slot);
                 phases[k](p, &now);
             }
         }
@@ -158,19 +158,19 @@ void ANT_FN(ant_linear_loss)(const linear *p, const item *i, const real *xhat, r
     const size_t N = p->layout.dims.N;
     double square = 0.0;
     for (size_t n = 0; n < N; n++) {
-        for (size_t t = 0; t < ANT_BLOCK; t++) {
+        for (size_t t = 0; t < ANT_TILE; t++) {
             const bool counts = t < i->count && ANT_FN(ant_linear_counts)(p, i->first + 1 + t);
-            const real gap = counts ? xhat[n * ANT_BLOCK + t] - i->x[(t + 1) * N + n] : 0;
+            const real gap = counts ? xhat[n * ANT_TILE + t] - i->x[(t + 1) * N + n] : 0;
             square += (double)gap * (double)gap;
-            error[n * ANT_BLOCK + t] = p->weight * gap;
+            error[n * ANT_TILE + t] = p->weight * gap;
         }
     }
-    p->square[i->tile] += square;
+    p->square[i->slot] += square;
 }
 
-/* ---- the scan over the blocks of a sequence ------------------------------------------------------- */
+/* ---- the scan over the tiles of a sequence ------------------------------------------------------- */
 
-/* Element i is block i, or block blocks-1-i in reverse; a total is decays, then offsets. */
+/* Element i is tile i, or tile tiles-1-i in reverse; a total is decays, then offsets. */
 typedef struct chain {
     const linear *plan;
     size_t sequence;
@@ -179,7 +179,7 @@ typedef struct chain {
 
 static size_t chain_item(const chain *c, size_t i)
 {
-    return c->sequence * c->plan->blocks + (c->reverse ? c->plan->blocks - 1 - i : i);
+    return c->sequence * c->plan->tiles + (c->reverse ? c->plan->tiles - 1 - i : i);
 }
 
 /* out = decay o in + offset.  decay: (decays); in, offset, out: (n) */
@@ -228,15 +228,15 @@ static void chain_sweep(void *context, size_t first, size_t last, const void *fr
     }
 }
 
-/* From the state 0 before the first block, or the adjoint 0 after the last. */
-static void join_blocks(const linear *p, bool reverse)
+/* From the state 0 before the first tile, or the adjoint 0 after the last. */
+static void join_tiles(const linear *p, bool reverse)
 {
     for (size_t i = 0; i < p->batch; i++) {
         chain c = {p, i, reverse};
         memset((reverse ? p->leaving : p->entering) + chain_item(&c, 0) * p->n, 0, p->n * sizeof(real));
         memset(p->borders, 0, p->n * sizeof(real));
-        const ant_scan scan = {.count = p->blocks - 1,
-                               .tiles = p->scan_tiles,
+        const ant_scan scan = {.count = p->tiles - 1,
+                               .segments = p->scan_segments,
                                .context = &c,
                                .compose = chain_compose,
                                .act = chain_act,
@@ -265,20 +265,20 @@ static void begin(linear *p, const real *parameters, const real *const *x, const
 static double solve_by_scan(linear *p, bool with_gradient)
 {
     const size_t lanes = p->kernels->lanes, total = p->layout.total;
-    memset(p->square, 0, p->tiles * sizeof *p->square);
-    memset(p->lane_sums, 0, p->tiles * total * lanes * sizeof *p->lane_sums);
+    memset(p->square, 0, p->slots * sizeof *p->square);
+    memset(p->lane_sums, 0, p->slots * total * lanes * sizeof *p->lane_sums);
     run_phases(p, p->model->before);
-    join_blocks(p, false);
+    join_tiles(p, false);
     run_phases(p, p->model->between);
     if (with_gradient) {
-        join_blocks(p, true);
+        join_tiles(p, true);
         run_phases(p, p->model->after);
-        for (size_t tile = 0; tile < p->tiles; tile++)
-            p->kernels->collapse(p->lane_sums + tile * total * lanes, total, p->sums);
+        for (size_t slot = 0; slot < p->slots; slot++)
+            p->kernels->collapse(p->lane_sums + slot * total * lanes, total, p->sums);
     }
     double square = 0.0;
-    for (size_t tile = 0; tile < p->tiles; tile++)
-        square += p->square[tile];
+    for (size_t slot = 0; slot < p->slots; slot++)
+        square += p->square[slot];
     return square;
 }
 
@@ -305,9 +305,8 @@ static double loss_of(const linear *p, double square)
     return square / ((double)p->layout.dims.N * (double)(p->T - p->warmup) * (double)p->batch);
 }
 
-antler_status ANT_FN(ant_linear_gradient)(void *opaque, const real *parameters, const real *const *x,
-                                          const real *const *s, double alpha, real *gradient,
-                                          ant_solve_report *report)
+static antler_status gradient_of(void *opaque, const real *parameters, const real *const *x,
+                                 const real *const *s, double alpha, real *gradient, ant_solve_report *report)
 {
     linear *p = opaque;
     const bool scan = p->solver == ANT_SOLVER_SCAN;
@@ -317,7 +316,7 @@ antler_status ANT_FN(ant_linear_gradient)(void *opaque, const real *parameters, 
     *report = (ant_solve_report){.loss = loss_of(p, square),
                                  .solver = p->solver,
                                  .kernels = scan ? p->kernels->name : "plain",
-                                 .chunks = scan ? p->blocks : 1};
+                                 .segments = scan ? p->tiles : 1};
     if (gradient != NULL)
         finish(p, gradient);
     bool finite = isfinite(report->loss);
@@ -328,17 +327,17 @@ antler_status ANT_FN(ant_linear_gradient)(void *opaque, const real *parameters, 
     return ANTLER_OK;
 }
 
-void ANT_FN(ant_linear_states)(const void *opaque, size_t sequence, real *z)
+static void copy_states(const void *opaque, size_t sequence, real *z)
 {
     const linear *p = opaque;
     const size_t rows = p->T * p->layout.dims.M;
     memcpy(z, p->states + sequence * rows, rows * sizeof *z);
 }
 
-antler_status ANT_FN(ant_linear_reference)(void *opaque, const real *parameters, const real *const *x,
-                                           const real *const *s, double alpha,
-                                           void (*seen)(void *cookie, size_t sequence, const real *z),
-                                           void *cookie, real *gradient, double *loss)
+static antler_status reference(void *opaque, const real *parameters, const real *const *x,
+                               const real *const *s, double alpha,
+                               void (*seen)(void *cookie, size_t sequence, const real *z), void *cookie,
+                               real *gradient, double *loss)
 {
     linear *p = opaque;
     double square = 0.0;
@@ -352,3 +351,14 @@ antler_status ANT_FN(ant_linear_reference)(void *opaque, const real *parameters,
     finish(p, gradient);
     return ANTLER_OK;
 }
+
+const ANT_FN(ant_method) ANT_FN(ant_method_linear) = {
+    .create = create,
+    .free = release,
+    .solver = solver,
+    .choice = choice,
+    .bytes = bytes,
+    .gradient = gradient_of,
+    .states = copy_states,
+    .reference = reference,
+};

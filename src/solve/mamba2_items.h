@@ -1,9 +1,9 @@
 /*
- * mamba2_items.h - what the phases of Mamba-2's training by blocks (linear.h) share: the chunked form of its
- * recurrence.
+ * mamba2_items.h - what the phases of Mamba-2's training by tiles (linear.h) share: its recurrence as
+ * products of matrices.
  *
- * Within a block let E_t be the product of the decays up to t, D_tr that over r < k <= t, S_r that after r,
- * and w_r = Delta_r x_r.  A head that enters with state H gives (SSD, Dao and Gu 2024)
+ * Within a tile let E_t be the product of the decays up to t, D_tr that over r < k <= t, S_r that after r,
+ * and w_r = Delta_r x_r.  A head with state H before the tile gives (SSD, Dao and Gu 2024)
  *
  *     y_t   = E_t H C_t + sum_{r<=t} D_tr (C_t . B_r) w_r + D x_t
  *     H_out = E_last H + sum_r S_r w_r B_r^T
@@ -16,7 +16,8 @@
  *     dB_r  = sum_t dK_tr C_t + S_r G^T w_r
  *     dlog a_t = sum_{k>=t} [dy_k . (y_k - D x_k) - w_k . dw_k] + <G, H_out>
  *
- * The last one collects all that grows with the decay of step t.  For the templates of Mamba-2 only.
+ * The last one is the sum over all terms that contain the decay of step t.  For the templates of Mamba-2
+ * only.
  */
 #ifndef ANT_SOLVE_MAMBA2_ITEMS_H
 #define ANT_SOLVE_MAMBA2_ITEMS_H
@@ -27,22 +28,22 @@
 
 typedef ANT_FN(ant_linear) linear;
 typedef ANT_FN(ant_item) item;
-typedef ANT_FN(ant_block_kernels) kernels;
+typedef ANT_FN(ant_tile_kernels) kernels;
 
 enum { STATE = ANT_MAMBA2_STATE, HEADS = ANT_MAMBA2_HEADS, PAST = ANT_MAMBA2_PAST, TAPS = ANT_MAMBA2_TAPS };
 
-/* What an item keeps; each array has ANT_BLOCK columns. */
+/* What is stored of an item between phases; each array has ANT_TILE columns. */
 typedef struct kept {
     ant_mamba2 m;
     real *x;      /* (N): x_{t-1} */
     real *s;      /* (K) */
-    real *u;      /* (D): on the way back du */
+    real *u;      /* (D): in the backward pass du */
     real *hat;    /* (D): u without mean, at variance 1 */
     real *normed; /* (D) */
     real *rstd;   /* (1) */
     real *q;      /* (proj) */
     real *dq;     /* (proj) */
-    real *conv;   /* (conv): before silu; on the way back its gradient */
+    real *conv;   /* (conv): before silu; in the backward pass its gradient */
     real *act;    /* (conv): after it */
     real *delta;  /* (HEADS) */
     real *decay;  /* (HEADS) */
@@ -50,11 +51,11 @@ typedef struct kept {
     real *along;  /* (HEADS): dy . (y - D x) */
 } kept;
 
-/* Take `rows` off the front. */
+/* The next `rows` rows of the memory at *from. */
 static inline real *take(real **from, size_t rows)
 {
     real *taken = *from;
-    *from += rows * ANT_BLOCK;
+    *from += rows * ANT_TILE;
     return taken;
 }
 
@@ -82,34 +83,35 @@ static inline kept kept_of(const linear *p, size_t index)
 /* Partial sums of the parameter at `offset`. */
 static inline real *sums_of(const linear *p, const item *i, size_t offset)
 {
-    return ANT_FN(ant_linear_sums)(p, i->tile, offset);
+    return ANT_FN(ant_linear_sums)(p, i->slot, offset);
 }
 
-/* What the blocks before and after keep; nothing at the ends of the sequence. */
+/* The same of the tiles before and after; empty at the ends of the sequence. */
 static inline kept kept_before(const linear *p, const item *i)
 {
-    return i->block == 0 ? (kept){.q = NULL} : kept_of(p, i->index - 1);
+    return i->tile == 0 ? (kept){.q = NULL} : kept_of(p, i->index - 1);
 }
 
 static inline kept kept_after(const linear *p, const item *i)
 {
-    return i->block + 1 == p->blocks ? (kept){.conv = NULL} : kept_of(p, i->index + 1);
+    return i->tile + 1 == p->tiles ? (kept){.conv = NULL} : kept_of(p, i->index + 1);
 }
 
-/* A channel's inputs of the convolution with those of the last steps before.  line: (PAST + ANT_BLOCK) */
+/* A channel's inputs of the convolution, after those of the last PAST steps before the tile.  line: (PAST +
+ * ANT_TILE) */
 static inline void line_of(const kept *k, const kept *before, size_t channel, real *line)
 {
-    const size_t row = (k->m.inner + channel) * ANT_BLOCK; /* behind the gate */
+    const size_t row = (k->m.inner + channel) * ANT_TILE; /* behind the gate */
     for (size_t t = 0; t < PAST; t++)
-        line[t] = before->q == NULL ? 0 : before->q[row + ANT_BLOCK - PAST + t];
-    memcpy(line + PAST, k->q + row, ANT_BLOCK * sizeof *line);
+        line[t] = before->q == NULL ? 0 : before->q[row + ANT_TILE - PAST + t];
+    memcpy(line + PAST, k->q + row, ANT_TILE * sizeof *line);
 }
 
-/* S_r: the product of the decays after r.  decay, out: (ANT_BLOCK) */
+/* S_r: the product of the decays after r.  decay, out: (ANT_TILE) */
 static inline void decay_after(const real *decay, real *out)
 {
-    out[ANT_BLOCK - 1] = 1;
-    for (size_t t = ANT_BLOCK - 1; t-- > 0;)
+    out[ANT_TILE - 1] = 1;
+    for (size_t t = ANT_TILE - 1; t-- > 0;)
         out[t] = out[t + 1] * decay[t + 1];
 }
 
@@ -117,17 +119,17 @@ static inline void decay_after(const real *decay, real *out)
 static inline void decay_until(const real *decay, real *out)
 {
     out[0] = decay[0];
-    for (size_t t = 1; t < ANT_BLOCK; t++)
+    for (size_t t = 1; t < ANT_TILE; t++)
         out[t] = out[t - 1] * decay[t];
 }
 
-/* out_i = weight_head o in_i for every channel.  weight: (HEADS, ANT_BLOCK); in, out: (inner, ANT_BLOCK) */
+/* out_i = weight_head o in_i for every channel.  weight: (HEADS, ANT_TILE); in, out: (inner, ANT_TILE) */
 static inline void weigh(const ant_mamba2 *m, const real *weight, const real *in, real *out)
 {
     for (size_t c = 0; c < m->inner; c++) {
-        const real *w = weight + c / m->head * ANT_BLOCK;
-        for (size_t t = 0; t < ANT_BLOCK; t++)
-            out[c * ANT_BLOCK + t] = w[t] * in[c * ANT_BLOCK + t];
+        const real *w = weight + c / m->head * ANT_TILE;
+        for (size_t t = 0; t < ANT_TILE; t++)
+            out[c * ANT_TILE + t] = w[t] * in[c * ANT_TILE + t];
     }
 }
 

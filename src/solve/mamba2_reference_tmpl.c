@@ -1,9 +1,9 @@
 /*
- * mamba2_reference_tmpl.c - the Mamba-2 baseline in plain steps, and back one by one: the oracle.
+ * mamba2_reference_tmpl.c - the Mamba-2 baseline in plain steps, forward and backward: the oracle.
  *
- * States H are kept at the starts of segments only; on the way back each segment is run again, with a tape
- * per step.  dH is the adjoint of the state after a step, `pending` what later convolutions owe to the
- * inputs of the last three steps.
+ * States H are stored at the starts of tiles only; the backward pass computes each tile again, with a tape
+ * per step.  dH is the adjoint of the state after a step, `pending` the gradient that later convolutions add
+ * to the inputs of the last three steps.
  */
 #include "solve/mamba2_method.h"
 
@@ -12,14 +12,14 @@
 typedef ANT_FN(ant_linear) linear;
 typedef ANT_FN(ant_mamba2_tape) tape;
 
-enum { SEGMENT = ANT_BLOCK, STATE = ANT_MAMBA2_STATE, HEADS = ANT_MAMBA2_HEADS, PAST = ANT_MAMBA2_PAST };
+enum { TILE = ANT_TILE, STATE = ANT_MAMBA2_STATE, HEADS = ANT_MAMBA2_HEADS, PAST = ANT_MAMBA2_PAST };
 
-/* Where everything lies in the work space. */
+/* The arrays of the work space. */
 typedef struct work {
     size_t tape_count;
-    real *tapes;   /* (SEGMENT, tape_count) */
-    real *H;       /* (SEGMENT + 1, inner, STATE) */
-    real *starts;  /* (segments + 1, PAST * conv + inner * STATE): past and H before each, and after all */
+    real *tapes;   /* (TILE, tape_count) */
+    real *H;       /* (TILE + 1, inner, STATE) */
+    real *starts;  /* (tiles + 1, PAST * conv + inner * STATE): past and H before each, and after all */
     real *dH;      /* (inner, STATE) */
     real *pending; /* (PAST, conv) */
     real *error;   /* (N) */
@@ -35,9 +35,9 @@ static size_t start_count(const ant_mamba2 *m)
     return PAST * m->conv + m->inner * STATE;
 }
 
-static size_t segments_of(size_t T)
+static size_t tiles_of(size_t T)
 {
-    return (T + SEGMENT - 1) / SEGMENT;
+    return (T + TILE - 1) / TILE;
 }
 
 size_t ANT_FN(ant_mamba2_reference_work)(const ant_model_dims *dims, size_t T)
@@ -46,17 +46,16 @@ size_t ANT_FN(ant_mamba2_reference_work)(const ant_model_dims *dims, size_t T)
     if (ant_model_layout_make(dims, &layout) != ANTLER_OK)
         return 0;
     const ant_mamba2 m = ant_mamba2_of(&layout);
-    return SEGMENT * ANT_FN(ant_mamba2_tape_count)(&m) + (SEGMENT + 2) * m.inner * STATE +
-           (segments_of(T) + 1) * start_count(&m) + (PAST + 1) * m.conv + m.N + 4 * m.D + m.L + m.inner +
-           m.proj;
+    return TILE * ANT_FN(ant_mamba2_tape_count)(&m) + (TILE + 2) * m.inner * STATE +
+           (tiles_of(T) + 1) * start_count(&m) + (PAST + 1) * m.conv + m.N + 4 * m.D + m.L + m.inner + m.proj;
 }
 
 static work work_on(const ant_mamba2 *m, size_t T, real *reals)
 {
     work w = {.tape_count = ANT_FN(ant_mamba2_tape_count)(m), .tapes = reals};
-    w.H = w.tapes + SEGMENT * w.tape_count;
-    w.starts = w.H + (SEGMENT + 1) * m->inner * STATE;
-    w.dH = w.starts + (segments_of(T) + 1) * start_count(m);
+    w.H = w.tapes + TILE * w.tape_count;
+    w.starts = w.H + (TILE + 1) * m->inner * STATE;
+    w.dH = w.starts + (tiles_of(T) + 1) * start_count(m);
     w.pending = w.dH + m->inner * STATE;
     w.error = w.pending + PAST * m->conv;
     w.dr = w.error + m->N;
@@ -166,7 +165,7 @@ static void recurrence_back(const ant_mamba2 *m, const real *p, const tape *t, c
     }
 }
 
-/* From dact to the convolution's part of dq, and to what is owed to the steps before. */
+/* From dact to the convolution's part of dq, and to `pending` of the steps before. */
 static void convolution_back(const ant_mamba2 *m, const real *p, const tape *t, const work *w, double *sums)
 {
     for (size_t c = 0; c < m->conv; c++) {
@@ -178,14 +177,14 @@ static void convolution_back(const ant_mamba2 *m, const real *p, const tape *t, 
             dW[k] += (double)slope * (double)t->past[k * m->conv + c];
         dW[PAST] += (double)slope * (double)t->q[m->inner + c];
         w->dq[m->inner + c] = w->pending[c] + W[PAST] * slope;
-        for (size_t k = 0; k < PAST; k++) { /* row k is owed to the step k + 1 before this one */
+        for (size_t k = 0; k < PAST; k++) { /* row k is for the step k + 1 before this one */
             const real later = k + 1 < PAST ? w->pending[(k + 1) * m->conv + c] : 0;
             w->pending[k * m->conv + c] = later + W[PAST - 1 - k] * slope;
         }
     }
 }
 
-/* From dq, and dv past the block, to the parameters before it. */
+/* From dq, and dv through the residual connection, to the parameters of the embedding. */
 static void projection_back(const ant_mamba2 *m, const real *p, const tape *t, const real *x, const real *s,
                             const work *w, double *sums)
 {
@@ -205,11 +204,12 @@ static void projection_back(const ant_mamba2 *m, const real *p, const tape *t, c
         layer_back(p, m->C, SIZE_MAX, m->D, m->K, w->du, s, NULL, sums);
 }
 
-/* ---- segments ------------------------------------------------------------------------------------- */
+/* ---- tiles ------------------------------------------------------------------------------------- */
 
-/* Steps first .. last-1 from a start (past, then H), which ends after them; tapes and H are kept. */
-static void run_segment(const linear *p, const ant_mamba2 *m, const work *w, const real *x, const real *s,
-                        size_t first, size_t last, real *start)
+/* Steps first .. last-1 from a start (past, then H), which becomes the state after them; fills tapes and H.
+ */
+static void run_tile(const linear *p, const ant_mamba2 *m, const work *w, const real *x, const real *s,
+                     size_t first, size_t last, real *start)
 {
     const size_t past = PAST * m->conv, states = m->inner * STATE;
     memcpy(w->H, start + past, states * sizeof *w->H);
@@ -226,18 +226,18 @@ static void run_segment(const linear *p, const ant_mamba2 *m, const work *w, con
     memcpy(start + past, w->H + (last - first) * states, states * sizeof *start);
 }
 
-/* All segments forward: keeps their starts, fills z, and returns the sum of squares. */
+/* All tiles forward: stores their starts, fills z, and returns the sum of squares. */
 static double forward(const linear *p, const ant_mamba2 *m, const work *w, const real *x, const real *s,
                       real *z)
 {
     const size_t count = start_count(m);
     double square = 0.0;
     memset(w->starts, 0, count * sizeof *w->starts);
-    for (size_t first = 0, k = 0; first < p->T; first += SEGMENT, k++) {
-        const size_t last = first + SEGMENT < p->T ? first + SEGMENT : p->T;
+    for (size_t first = 0, k = 0; first < p->T; first += TILE, k++) {
+        const size_t last = first + TILE < p->T ? first + TILE : p->T;
         real *start = w->starts + k * count;
         memcpy(start + count, start, count * sizeof *start);
-        run_segment(p, m, w, x, s, first, last, start + count);
+        run_tile(p, m, w, x, s, first, last, start + count);
         for (size_t t = first; t < last; t++) {
             const tape now = ANT_FN(ant_mamba2_tape_on)(m, w->tapes + (t - first) * w->tape_count);
             memcpy(z + t * m->D, now.v, m->D * sizeof *z);
@@ -276,9 +276,9 @@ double ANT_FN(ant_mamba2_reference)(const linear *p, const real *x, const real *
         return square;
     memset(w.dH, 0, m.inner * STATE * sizeof *w.dH);
     memset(w.pending, 0, PAST * m.conv * sizeof *w.pending);
-    for (size_t k = segments_of(p->T); k-- > 0;) {
-        const size_t first = k * SEGMENT, last = first + SEGMENT < p->T ? first + SEGMENT : p->T;
-        run_segment(p, &m, &w, x, s, first, last, w.starts + k * start_count(&m));
+    for (size_t k = tiles_of(p->T); k-- > 0;) {
+        const size_t first = k * TILE, last = first + TILE < p->T ? first + TILE : p->T;
+        run_tile(p, &m, &w, x, s, first, last, w.starts + k * start_count(&m));
         for (size_t t = last; t-- > first;)
             step_back(p, &m, &w, x, s, t, t - first, sums);
     }

@@ -1,6 +1,7 @@
 /*
- * method.h - how one kind of model is trained: the functions behind solve.h.  A kind has one of these per
- * precision, and a row in the table of method_tmpl.c.  Internal to solve; for templates only.
+ * method.h - how models are trained: the functions behind solve.h.  There is one table for cells (cell.h),
+ * which are forced, and one for models that are linear in their state (linear.h); method_tmpl.c has a row for
+ * each kind of model.  Internal to solve; for templates only.
  */
 #ifndef ANT_SOLVE_METHOD_H
 #define ANT_SOLVE_METHOD_H
@@ -8,10 +9,11 @@
 #include "base/real.h"
 #include "solve/solve.h"
 
-/* `plan` is the method's own; the contracts are those of the functions of the same names in solve_real.h. */
+/* `plan` is what `create` made; the contracts are those of the functions of the same names in solve_real.h.
+ */
 typedef struct ANT_FN(ant_method) {
-    /* The sizes have been checked; options->threads is resolved. */
-    antler_status (*create)(const ant_model_layout *layout, size_t T, size_t batch,
+    /* model: a cell or a linear model.  The sizes have been checked; options->threads is resolved. */
+    antler_status (*create)(const void *model, const ant_model_layout *layout, size_t T, size_t batch,
                             const ant_solve_options *options, void **plan);
     void (*free)(void *plan);
     ant_solver (*solver)(const void *plan);
@@ -32,7 +34,6 @@ typedef struct ANT_FN(ant_method) {
                              real *v);
 } ANT_FN(ant_method);
 
-extern const ANT_FN(ant_method) ANT_FN(ant_method_shplrnn), ANT_FN(ant_method_lssm),
-    ANT_FN(ant_method_mamba2);
+extern const ANT_FN(ant_method) ANT_FN(ant_method_cell), ANT_FN(ant_method_linear);
 
 #endif

@@ -1,18 +1,24 @@
-/* method_tmpl.c - solve.h for every kind of model: the table of methods, and the check against the reference.
- */
+/* method_tmpl.c - the functions of solve.h: the table of methods, and the comparison with the reference. */
 #include "solve/method.h"
 
 #include "base/arena.h"
+#include "base/difference.h"
 #include "base/machine.h"
+#include "solve/cell.h"
+#include "solve/linear.h"
 
 #include <stdlib.h>
 
 typedef ANT_FN(ant_solve_plan) solve_plan;
 
-static const ANT_FN(ant_method) *const methods[] = {
-    [ANT_MODEL_SHPLRNN] = &ANT_FN(ant_method_shplrnn),
-    [ANT_MODEL_LSSM] = &ANT_FN(ant_method_lssm),
-    [ANT_MODEL_MAMBA2] = &ANT_FN(ant_method_mamba2),
+/* How each kind of model is trained. */
+static const struct {
+    const ANT_FN(ant_method) * method;
+    const void *model; /* the cell or the linear model */
+} kinds[] = {
+    [ANT_MODEL_SHPLRNN] = {&ANT_FN(ant_method_cell), &ANT_FN(ant_cell_shplrnn)},
+    [ANT_MODEL_LSSM] = {&ANT_FN(ant_method_linear), &ANT_FN(ant_linear_lssm)},
+    [ANT_MODEL_MAMBA2] = {&ANT_FN(ant_method_linear), &ANT_FN(ant_linear_mamba2)},
 };
 
 struct ANT_FN(ant_solve_plan) {
@@ -50,16 +56,15 @@ static void carve(solve_plan *plan, ant_arena *arena)
     plan->own_gradient = ant_arena_take(arena, plan->layout.total, sizeof(real));
 }
 
-antler_status ANT_FN(ant_solve_plan_create)(const ant_model_dims *dims, size_t T, size_t batch,
-                                            const ant_solve_options *options, solve_plan **result)
+static antler_status create(const ANT_FN(ant_method) * method, const void *model,
+                            const ant_model_layout *layout, size_t T, size_t batch,
+                            const ant_solve_options *options, solve_plan **result)
 {
-    ant_model_layout layout;
-    ANT_TRY(ant_model_layout_make(dims, &layout));
-    ANT_TRY(check_options(dims, options, T, batch));
+    ANT_TRY(check_options(&layout->dims, options, T, batch));
     solve_plan *plan = calloc(1, sizeof *plan);
     if (plan == NULL)
         return ant_fail_memory(sizeof *plan, "a solver plan");
-    *plan = (solve_plan){.method = methods[dims->kind], .layout = layout, .T = T, .batch = batch};
+    *plan = (solve_plan){.method = method, .layout = *layout, .T = T, .batch = batch};
     ant_solve_options resolved = *options;
     resolved.threads = ant_threads_resolve(options->threads);
     ant_arena counter;
@@ -68,7 +73,7 @@ antler_status ANT_FN(ant_solve_plan_create)(const ant_model_dims *dims, size_t T
     antler_status status = counter.overflow ? ant_fail_memory(SIZE_MAX, "a solver plan of this size")
                                             : ant_arena_create(&plan->arena, counter.used);
     if (status == ANTLER_OK)
-        status = plan->method->create(&plan->layout, T, batch, &resolved, &plan->self);
+        status = method->create(model, &plan->layout, T, batch, &resolved, &plan->self);
     if (status != ANTLER_OK) {
         ANT_FN(ant_solve_plan_free)(plan);
         return status;
@@ -76,6 +81,21 @@ antler_status ANT_FN(ant_solve_plan_create)(const ant_model_dims *dims, size_t T
     carve(plan, &plan->arena);
     *result = plan;
     return ANTLER_OK;
+}
+
+antler_status ANT_FN(ant_solve_plan_create)(const ant_model_dims *dims, size_t T, size_t batch,
+                                            const ant_solve_options *options, solve_plan **plan)
+{
+    ant_model_layout layout;
+    ANT_TRY(ant_model_layout_make(dims, &layout));
+    return create(kinds[dims->kind].method, kinds[dims->kind].model, &layout, T, batch, options, plan);
+}
+
+antler_status ANT_FN(ant_cell_plan_create)(const ANT_FN(ant_cell) * cell, const ant_model_layout *layout,
+                                           size_t T, size_t batch, const ant_solve_options *options,
+                                           solve_plan **plan)
+{
+    return create(&ANT_FN(ant_method_cell), cell, layout, T, batch, options, plan);
 }
 
 void ANT_FN(ant_solve_plan_free)(solve_plan *plan)
@@ -122,29 +142,12 @@ antler_status ANT_FN(ant_solve_adjoint)(solve_plan *plan, const real *parameters
     return plan->method->adjoint(plan->self, parameters, x, s, alpha, v);
 }
 
-/* ---- the proof that goes into every log ----------------------------------------------------------- */
+/* ---- comparison with the reference --------------------------------------------------------------- */
 
-/* Keeps the running maxima of |a - b| and |b|. */
-typedef struct difference {
-    double largest, scale;
-} difference;
-
-static void compare(difference *d, double a, double b)
-{
-    const double gap = fabs(a - b);
-    d->largest = gap <= d->largest ? d->largest : gap; /* lets NaN through */
-    d->scale = fmax(d->scale, fabs(b));
-}
-
-static double relative(const difference *d)
-{
-    return d->scale > 0.0 ? d->largest / d->scale : d->largest;
-}
-
-/* What the reference is compared with. */
+/* The plan whose states are compared, and the result. */
 typedef struct comparison {
     const solve_plan *plan;
-    difference states;
+    ant_difference states;
 } comparison;
 
 static void compare_states(void *cookie, size_t sequence, const real *z)
@@ -153,7 +156,7 @@ static void compare_states(void *cookie, size_t sequence, const real *z)
     const solve_plan *plan = c->plan;
     ANT_FN(ant_solve_states)(plan, sequence, plan->own_states);
     for (size_t k = 0; k < plan->T * plan->layout.dims.M; k++)
-        compare(&c->states, (double)plan->own_states[k], (double)z[k]);
+        ant_difference_add(&c->states, (double)plan->own_states[k], (double)z[k]);
 }
 
 antler_status ANT_FN(ant_solve_check)(solve_plan *plan, const real *parameters, const real *const *x,
@@ -161,15 +164,15 @@ antler_status ANT_FN(ant_solve_check)(solve_plan *plan, const real *parameters, 
                                       ant_solve_report *report, ant_solve_agreement *agreement)
 {
     comparison c = {.plan = plan};
-    difference slopes = {0};
+    ant_difference slopes = {0};
     double loss;
     ANT_TRY(ANT_FN(ant_solve_gradient)(plan, parameters, x, s, alpha, gradient, report));
     ANT_TRY(plan->method->reference(plan->self, parameters, x, s, alpha, compare_states, &c,
                                     plan->own_gradient, &loss));
     for (size_t k = 0; k < plan->layout.total; k++)
-        compare(&slopes, (double)gradient[k], (double)plan->own_gradient[k]);
-    *agreement = (ant_solve_agreement){.states = relative(&c.states),
-                                       .gradient = relative(&slopes),
+        ant_difference_add(&slopes, (double)gradient[k], (double)plan->own_gradient[k]);
+    *agreement = (ant_solve_agreement){.states = ant_difference_relative(&c.states),
+                                       .gradient = ant_difference_relative(&slopes),
                                        .loss = fabs(report->loss - loss) / (loss > 0.0 ? loss : 1.0)};
     return ANTLER_OK;
 }

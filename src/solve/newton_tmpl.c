@@ -1,8 +1,8 @@
 /*
- * newton_tmpl.c - DEER and quasi-DEER.  Each iteration linearises every step at the current guess,
- *     dz_{t+1} = J_t dz_t - r_{t+1},   J_t = J_F(z~_t) P_{a_t},   r_{t+1} = z_{t+1} - F(z~_t)
- * and solves for all dz by one affine scan (Eq. GTF_DEER_update).  The adjoint is the reverse scan with
- * J_t^T.  Memory is O(T M^2) for full Jacobians, as published.
+ * newton_tmpl.c - DEER and quasi-DEER for any cell (spec 3).  Each iteration linearises every step at the
+ * current guess, dz_{t+1} = J_t dz_t - r_{t+1},   J_t = J_F(z~_t) P_{a_t},   r_{t+1} = z_{t+1} - F(z~_t) and
+ * solves for all dz by one affine scan (scan.h).  The adjoint is the reverse scan with J_t^T.  Memory is O(T
+ * M^2) for full Jacobians.
  */
 #include "solve/newton.h"
 #include "solve/scan.h"
@@ -11,76 +11,27 @@
 
 static size_t total_count(size_t M)
 {
-    return 2 * (M * M + M); /* a map and room to build the next */
+    return 2 * (M * M + M); /* a map and memory to build the next */
 }
 
-void ANT_FN(ant_newton_carve)(ANT_FN(ant_newton) * n, ant_arena *arena, const ant_model_layout *layout,
-                              size_t T)
+void ANT_FN(ant_newton_carve)(ANT_FN(ant_newton) * n, ant_arena *arena, const ANT_FN(ant_cell) * cell,
+                              const ant_model_layout *layout, size_t T)
 {
     const ant_model_dims *d = &layout->dims;
     const bool full = !n->diagonal || !n->adjoint_diagonal, diagonal = n->diagonal || n->adjoint_diagonal;
-    n->scratch_count = ANT_FN(ant_reference_scratch)(d) + d->M * d->M + d->M * d->N;
+    n->scratch_count = ANT_FN(ant_reference_scratch)(cell, layout) + d->M * d->M + d->M * d->N;
     n->jacobian = full ? ant_arena_take(arena, T * d->M * d->M, sizeof(real)) : NULL;
     n->diagonals = diagonal ? ant_arena_take(arena, T * d->M, sizeof(real)) : NULL;
     n->offset = ant_arena_take(arena, (T + 1) * d->M, sizeof(real));
     n->delta = ant_arena_take(arena, (T + 1) * d->M, sizeof(real));
-    n->mixing = ant_arena_take(arena, d->L * d->M, sizeof(real));
-    n->scratch = ant_arena_take(arena, n->tiles * n->scratch_count, sizeof(real));
-    n->sums = ant_arena_take(arena, n->tiles * ANT_FN(ant_sums_count)(layout), sizeof(double));
-    n->totals = ant_arena_take(arena, n->tiles * total_count(d->M), sizeof(real));
-    n->borders = ant_arena_take(arena, n->tiles * d->M, sizeof(real));
-}
-
-void ANT_FN(ant_newton_begin)(ANT_FN(ant_newton) * n, const ANT_FN(ant_problem) * p)
-{
-    const ant_model_layout *layout = p->layout;
-    const ant_model_dims *d = &layout->dims;
-    for (size_t l = 0; l < d->L; l++) {
-        for (size_t m = 0; m < d->M; m++) {
-            real sum = d->rank == 0 ? p->parameters[layout->W + m * d->L + l] : 0;
-            for (size_t k = 0; k < d->rank; k++)
-                sum += p->parameters[layout->WL + m * d->rank + k] * p->parameters[layout->WR + k * d->L + l];
-            n->mixing[l * d->M + m] = sum;
-        }
-    }
-}
-
-/* next = F(z~) and jacobian = J_F(z~) in one pass over the hidden units; s may be NULL. */
-static void step_with_jacobian(const ANT_FN(ant_newton) * n, const ANT_FN(ant_problem) * p,
-                               const real *forced, const real *s, real *next, real *jacobian)
-{
-    const ant_model_layout *layout = p->layout;
-    const ant_model_dims *d = &layout->dims;
-    const size_t M = d->M;
-    memset(jacobian, 0, M * M * sizeof *jacobian);
-    for (size_t m = 0; m < M; m++) {
-        next[m] = p->A1[m] * forced[m] + p->parameters[layout->h + m];
-        for (size_t k = 0; k < d->K; k++)
-            next[m] += p->parameters[layout->C + m * d->K + k] * s[k];
-        jacobian[m * M + m] = 1 + p->A1[m];
-    }
-    for (size_t l = 0; l < d->L; l++) {
-        const real *V = p->parameters + layout->V + l * M, *W = n->mixing + l * M;
-        real sum = 0;
-        for (size_t m = 0; m < M; m++)
-            sum += V[m] * forced[m];
-        const real with = sum + p->parameters[layout->b + l], without = d->clipped ? sum : 0;
-        const real phi = (with > 0 ? with : 0) - (without > 0 ? without : 0);
-        const real slope = (real)(with > 0) - (real)(without > 0);
-        for (size_t i = 0; i < M && phi != 0; i++)
-            next[i] += W[i] * phi;
-        for (size_t i = 0; i < M && slope != 0; i++) {
-            const real factor = W[i] * slope;
-            for (size_t j = 0; j < M; j++)
-                jacobian[i * M + j] += factor * V[j];
-        }
-    }
-    for (size_t m = 0; m < M; m++)
-        next[m] += forced[m];
+    n->scratch = ant_arena_take(arena, n->segments * n->scratch_count, sizeof(real));
+    n->sums = ant_arena_take(arena, n->segments * ANT_FN(ant_sums_count)(layout), sizeof(double));
+    n->totals = ant_arena_take(arena, n->segments * total_count(d->M), sizeof(real));
+    n->borders = ant_arena_take(arena, n->segments * d->M, sizeof(real));
 }
 
 /* J_F -> J_F P_a = J_F - a (J_F B+) B.  product: (M, N) scratch */
-static void force_jacobian(const ANT_FN(ant_problem) * p, real a, real *jacobian, real *product)
+static void force_jacobian(const solve_call *p, real a, real *jacobian, real *product)
 {
     const size_t M = p->layout->dims.M, N = p->layout->dims.N;
     for (size_t i = 0; i < M && a != 0; i++) {
@@ -96,21 +47,22 @@ static void force_jacobian(const ANT_FN(ant_problem) * p, real a, real *jacobian
     }
 }
 
-/* Fill forced, error, J_t and the negative residuals for the steps of every tile. */
-static void linearise(ANT_FN(ant_newton) * n, const ANT_FN(ant_problem) * p, const real *x, const real *s,
+/* Fill forced, error, J_t and the negative residuals for the steps of every segment. */
+static void linearise(ANT_FN(ant_newton) * n, const solve_call *p, const real *x, const real *s,
                       ANT_FN(ant_trajectory) * y)
 {
     const ant_model_dims *d = &p->layout->dims;
     const size_t M = d->M;
 #pragma omp parallel for schedule(static, 1) num_threads(n->threads)
-    for (size_t k = 0; k < n->tiles; k++) {
-        real *next = n->scratch + k * n->scratch_count, *product = next + M, *own = product + M * d->N;
-        const size_t last = ant_scan_border(p->T, n->tiles, k + 1);
-        for (size_t t = ant_scan_border(p->T, n->tiles, k); t < last; t++) {
+    for (size_t k = 0; k < n->segments; k++) {
+        real *next = n->scratch + k * n->scratch_count, *product = next + M, *own = product + M * d->N,
+             *rest = own + M * M;
+        const size_t last = ant_scan_border(p->T, n->segments, k + 1);
+        for (size_t t = ant_scan_border(p->T, n->segments, k); t < last; t++) {
             real *jacobian = n->jacobian != NULL ? n->jacobian + t * M * M : own;
             ANT_FN(ant_reference_force)
             (p, t, x + t * d->N, y->z + t * M, y->error + t * d->N, y->forced + t * M);
-            step_with_jacobian(n, p, y->forced + t * M, s == NULL ? NULL : s + t * d->K, next, jacobian);
+            p->cell->linearise(p, y->forced + t * M, s == NULL ? NULL : s + t * d->K, next, jacobian, rest);
             force_jacobian(p, (real)ant_forcing_strength(t, p->warmup, p->alpha), jacobian, product);
             for (size_t m = 0; m < M; m++) {
                 n->offset[t * M + m] = next[m] - y->z[(t + 1) * M + m];
@@ -160,7 +112,8 @@ static void affine_multiply(const affine *a, size_t t, const real *in, size_t co
     }
 }
 
-/* A total is a matrix, a vector, and room for the next of each.  A diagonal matrix is kept in one column. */
+/* A total is a matrix, a vector, and memory for the next of each.  A diagonal matrix is stored in one column.
+ */
 static void affine_compose(void *context, size_t first, size_t last, void *total)
 {
     const affine *a = context;
@@ -211,7 +164,7 @@ static void affine_scan(const ANT_FN(ant_newton) * n, affine *a, size_t count, c
 {
     memcpy(n->borders, first, a->M * sizeof *first);
     const ant_scan scan = {.count = count,
-                           .tiles = n->tiles,
+                           .segments = n->segments,
                            .context = a,
                            .compose = affine_compose,
                            .act = affine_act,
@@ -223,7 +176,7 @@ static void affine_scan(const ANT_FN(ant_newton) * n, affine *a, size_t count, c
     ant_scan_run(&scan, n->threads);
 }
 
-antler_status ANT_FN(ant_newton_solve)(ANT_FN(ant_newton) * n, const ANT_FN(ant_problem) * p, const real *x,
+antler_status ANT_FN(ant_newton_solve)(ANT_FN(ant_newton) * n, const solve_call *p, const real *x,
                                        const real *s, double tolerance, int max_iterations,
                                        ANT_FN(ant_trajectory) * y, int *iterations, double *last_change)
 {
@@ -253,8 +206,8 @@ antler_status ANT_FN(ant_newton_solve)(ANT_FN(ant_newton) * n, const ANT_FN(ant_
     return outcome;
 }
 
-void ANT_FN(ant_newton_gradient)(ANT_FN(ant_newton) * n, const ANT_FN(ant_problem) * p, const real *x,
-                                 const real *s, ANT_FN(ant_trajectory) * y, double *sums)
+void ANT_FN(ant_newton_gradient)(ANT_FN(ant_newton) * n, const solve_call *p, const real *x, const real *s,
+                                 ANT_FN(ant_trajectory) * y, double *sums)
 {
     const ant_model_dims *d = &p->layout->dims;
     const size_t count = ANT_FN(ant_sums_count)(p->layout);
@@ -270,14 +223,14 @@ void ANT_FN(ant_newton_gradient)(ANT_FN(ant_newton) * n, const ANT_FN(ant_proble
     affine a = {d->M, p->T, true, n->adjoint_diagonal, n->jacobian, n->diagonals, n->offset, y->adjoint};
     memcpy(y->adjoint + p->T * d->M, n->offset + p->T * d->M, d->M * sizeof(real));
     affine_scan(n, &a, p->T - 1, y->adjoint + p->T * d->M);
-    memset(n->sums, 0, n->tiles * count * sizeof *n->sums);
+    memset(n->sums, 0, n->segments * count * sizeof *n->sums);
 #pragma omp parallel for schedule(static, 1) num_threads(n->threads)
-    for (size_t k = 0; k < n->tiles; k++) {
+    for (size_t k = 0; k < n->segments; k++) {
         ANT_FN(ant_reference_accumulate)
-        (p, x, s, y, ant_scan_border(p->T, n->tiles, k), ant_scan_border(p->T, n->tiles, k + 1),
+        (p, x, s, y, ant_scan_border(p->T, n->segments, k), ant_scan_border(p->T, n->segments, k + 1),
          n->scratch + k * n->scratch_count, n->sums + k * count);
     }
-    for (size_t k = 0; k < n->tiles; k++) {
+    for (size_t k = 0; k < n->segments; k++) {
         for (size_t i = 0; i < count; i++)
             sums[i] += n->sums[k * count + i];
     }

@@ -1,40 +1,36 @@
 /*
- * piece_simd_tmpl.c - kernels for one segment at a time that walk from linear piece to linear piece.
+ * piece_simd_tmpl.c - kernels for one segment at a time that follow the linear pieces of the model.
  *
- * phi is a ReLU, so as long as no hidden unit switches, a step is affine: with D the units that are on,
+ * phi is a ReLU, so a step is affine while no hidden unit switches: with D the units that are on,
  *     F(z) = J z + c,    J = diag(A) + W D V,    c = W D b + h.
  * From one step to the next few units switch (one or two of 128 in a trained model), and each changes
- * J and c by one outer product.  So a step forward costs V z~ + b, whose signs are D, and J z~; a step back
- * costs J^T v.  With S_l the sum of v [z~ 1]^T over the steps in which unit l is on,
- *     dW_l = S_l [V_l b_l]^T,    d[V_l b_l] = W_l^T S_l,
- * and S_l is touched only when l switches: it gains or loses the running sum of all steps.
+ * J and c by one outer product.  So a forward step costs V z~ + b, whose signs are D, and J z~; a backward
+ * step costs J^T v.  With S_l the sum of v [z~ 1]^T over the steps in which unit l is on, dW_l = S_l [V_l
+ * b_l]^T,    d[V_l b_l] = W_l^T S_l, and S_l changes only when l switches: the running sum of all steps is
+ * added or subtracted.
  *
- * Kept is J - I, whose rounding errors are small beside 1 - A, the rate at which slow units forget.  Against
- * more rounding it is built anew at the begin of every stretch of PIECE steps, and the running sum starts
- * again there.  Where many units switch, this is slower than dense products; then the kernel gives up.
+ * J is stored as J - I, whose rounding errors are small beside 1 - A, the rate at which slow units forget. To
+ * limit rounding it is built again at the start of every tile of TILE steps, and the running sum starts from
+ * zero there.  Where many units switch, this is slower than dense products; then the kernel refuses.
  */
 #include "solve/kernel.h"
 #include "solve/vector.h"
 
 #include <string.h>
 
-typedef ANT_FN(ant_problem) piece_problem;
-typedef ANT_FN(ant_group) piece_group;
-typedef ANT_FN(ant_run) piece_run;
-
-enum { PIECE = 128 };               /* steps between two fresh starts of J and of the running sum */
-enum { FLUSH = 512 };               /* stretches between two additions of the sums into double */
-enum { SMALL = 66, SMALL_ROW = 6 }; /* vectors of a Jacobian and a state with code of its own: M <= 10 */
+enum { TILE = 128 };  /* steps for which J and the running sum are updated before they start again */
+enum { FLUSH = 512 }; /* tiles between two additions of the sums into double */
+enum { SMALL = 66, SMALL_ROW = 6 }; /* vectors of a Jacobian and of a state of constant size: M <= 10 */
 
 #include "solve/piece_weights.h"
 
-/* What one thread needs: a stretch of time, and the sums of all segments of its slot. */
+/* Scratch of one slot: a tile of time, and the sums of all its segments. */
 typedef struct piece_buffers {
     vector *z, *row, *state;       /* (mv) */
     vector *before_relu;           /* (units): |V zeta~ + b|, then |V zeta~| when clipped */
     vector *jacobian, *running;    /* (M + 1, mv): J - I; (M, mv) */
-    vector *tile_v, *tile_w;       /* (PIECE, mv): v after each step, a w before it */
-    vector *tile_teacher;          /* (PIECE, mv): a Q^T B+ x, and 1 at place M */
+    vector *tile_v, *tile_w;       /* (TILE, mv): v after each step, a w before it */
+    vector *tile_teacher;          /* (TILE, mv): a Q^T B+ x, and 1 at place M */
     vector *sums;                  /* (units, M, mv): S_l */
     vector *all;                   /* (M, mv): the running sum of all steps */
     vector *loss, *forcing, *pinv; /* (N, mv): e zeta^T; (M, mv): a w zeta^T; (N, mv): a e w^T */
@@ -54,9 +50,9 @@ static size_t buffers_place(const piece_weights *w, real *scratch, piece_buffers
                 {&t->before_relu, w->units / LANES},
                 {&t->jacobian, (M + 1) * mv},
                 {&t->running, M * mv},
-                {&t->tile_v, PIECE * mv},
-                {&t->tile_w, PIECE * mv},
-                {&t->tile_teacher, PIECE * mv},
+                {&t->tile_v, TILE * mv},
+                {&t->tile_w, TILE * mv},
+                {&t->tile_teacher, TILE * mv},
                 {&t->sums, w->units * M * mv},
                 {&t->all, M * mv},
                 {&t->loss, w->N * mv},
@@ -101,21 +97,13 @@ static void piece_open(const ant_model_dims *d, real *scratch)
 
 #include "solve/piece_sums.h"
 
-typedef real vector_loose __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(real))));
-
-/* A row of M reals as vectors; what lies beyond M is whatever follows it in memory. */
+/* A row of M reals as vectors; beyond M it reads what follows in memory. */
 static ALWAYS_INLINE vector row_vector(const real *row, size_t c)
 {
     return *(const vector_loose *)(row + c * LANES);
 }
 
-static ALWAYS_INLINE void copy(real *to, const real *from, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        to[i] = from[i];
-}
-
-/* out += sum_k x_k w[k, :]; several sums side by side hide the latency of the additions. */
+/* out += sum_k x_k w[k, :]; independent sums hide the latency of the additions. */
 static ALWAYS_INLINE void mix(const size_t depth, const size_t mv, const vector *w, const real *x,
                               vector *out)
 {
@@ -135,7 +123,7 @@ static ALWAYS_INLINE void mix(const size_t depth, const size_t mv, const vector 
     }
 }
 
-/* The hidden layer as a kernel sees it: constants where it has code of its own. */
+/* Sizes of the hidden layer; constants after inlining where they are common. */
 typedef struct shape {
     size_t lv, words;
     bool clipped;
@@ -148,16 +136,16 @@ static ALWAYS_INLINE void hidden(const size_t M, const shape k, const piece_weig
     const size_t half = k.words / 2, second = k.words * WORD / 2 / LANES;
     for (size_t q = 0; q < k.words; q++)
         now[q] = 0;
-    for (size_t at = 0; at < k.lv; at += BLOCK) {
-        vector acc[BLOCK];
+    for (size_t at = 0; at < k.lv; at += WIDE_TILE) {
+        vector acc[WIDE_TILE];
         const size_t word = at * LANES / WORD, shift = at * LANES % WORD;
-        for (size_t c = 0; c < BLOCK; c++)
+        for (size_t c = 0; c < WIDE_TILE; c++)
             acc[c] = k.clipped ? (vector){0} : w->b[at + c];
         for (size_t i = 0; i < M; i++) {
-            for (size_t c = 0; c < BLOCK; c++)
+            for (size_t c = 0; c < WIDE_TILE; c++)
                 acc[c] += forced[i] * w->V[i * k.lv + at + c];
         }
-        for (size_t c = 0; c < BLOCK; c++) {
+        for (size_t c = 0; c < WIDE_TILE; c++) {
             if (k.clipped) {
                 now[half + word] |= positive_bits(acc[c]) << (shift + c * LANES);
                 sums[second + at + c] = magnitude(acc[c]);
@@ -171,7 +159,7 @@ static ALWAYS_INLINE void hidden(const size_t M, const shape k, const piece_weig
 
 /* The hidden units that differ between two steps, two words at a time. */
 typedef struct switched {
-    uint64_t low, high; /* bits still to be visited */
+    uint64_t low, high; /* bits still to be processed */
     size_t first;       /* unit of the lowest bit of `low` */
 } switched;
 
@@ -205,41 +193,21 @@ static ALWAYS_INLINE real sign_of(const uint64_t *now, size_t unit)
 }
 
 /* keep_a and the columns that pull, for the step from time t. */
-static ALWAYS_INLINE const vector *keep_at(const piece_problem *p, const piece_weights *w, size_t t)
+static ALWAYS_INLINE const vector *keep_at(const solve_call *p, const piece_weights *w, size_t t)
 {
     return t == 0 ? w->keep_none : t <= p->warmup ? w->keep_full : w->keep;
 }
 
-static ALWAYS_INLINE real strength_at(const piece_problem *p, size_t t)
+static ALWAYS_INLINE real strength_at(const solve_call *p, size_t t)
 {
     return t == 0 ? 0 : t <= p->warmup ? 1 : (real)p->alpha;
 }
 
-static double largest_gap(const real *a, const real *b, size_t count)
-{
-    double top = 0.0;
-    for (size_t i = 0; i < count; i++) {
-        const double gap = fabs((double)a[i] - (double)b[i]);
-        top = gap <= top ? top : gap; /* NaN passes */
-    }
-    return top;
-}
+#include "solve/largest.h"
 
-static double largest_of(const real *a, size_t count)
-{
-    vector top = {0};
-    size_t i = 0;
-    for (; i + LANES <= count; i += LANES)
-        top = grow(top, row_vector(a + i, 0));
-    double size = vector_largest(top);
-    for (; i < count; i++)
-        size = fabs((double)a[i]) <= size ? size : fabs((double)a[i]);
-    return size;
-}
-
-/* e = x - B z for rows first .. last-1 of the segment, as far as anyone will look at them. */
-static ALWAYS_INLINE void observe(const size_t M, const piece_problem *p, const piece_weights *w,
-                                  piece_group *g, size_t first, size_t last)
+/* e = x - B z for rows first .. last-1 of the segment, without those that no gradient uses. */
+static ALWAYS_INLINE void observe(const size_t M, const solve_call *p, const piece_weights *w, group *g,
+                                  size_t first, size_t last)
 {
     const size_t N = w->N;
     const bool fixed = __builtin_constant_p(M);
@@ -251,7 +219,7 @@ static ALWAYS_INLINE void observe(const size_t M, const piece_problem *p, const 
         for (size_t k = 0; k < M && fixed; k++)
             local[k] = w->read_columns[k * w->nv + c];
         for (size_t i = first; i < last; i++) {
-            vector part[2] = {{0}, {0}}; /* an addition waits for the one before it */
+            vector part[2] = {{0}, {0}}; /* each addition depends on the one before */
             for (size_t k = 0; k < M; k++)
                 part[k % 2] += g->z[i * M + k] * (fixed ? local[k] : w->read_columns[k * w->nv + c]);
             store_lanes(g->error + i * N + at, load_lanes(g->x + i * N + at, count) - (part[0] + part[1]),
@@ -262,18 +230,18 @@ static ALWAYS_INLINE void observe(const size_t M, const piece_problem *p, const 
 
 /*
  * How many units may have switched in `steps` steps before dense products are faster: the vector operations
- * of a dense step over those of a switch, from the measurements in docs/solvers.md.
+ * of a dense step over those of a switch, from the measurements in docs/notebook/cpu-kernels.md.
  */
 static size_t most_switches(const piece_weights *w, size_t steps)
 {
     const size_t dense = 6 * w->M * w->lv + 150, each = 3 * w->M * w->mv + 10;
-    const size_t fresh = (steps / PIECE + 1) * w->units;
+    const size_t fresh = (steps / TILE + 1) * w->units;
     return steps * dense / each + fresh;
 }
 
 /* What the teacher adds to the forced states of steps first .. last-1. */
-static ALWAYS_INLINE void tile_teach(const size_t mv, const piece_problem *p, const piece_weights *w,
-                                     const piece_buffers *t, const piece_group *g, size_t first, size_t last)
+static ALWAYS_INLINE void tile_teach(const size_t mv, const solve_call *p, const piece_weights *w,
+                                     const piece_buffers *t, const group *g, size_t first, size_t last)
 {
     for (size_t i = first; i < last; i++) {
         const vector *pull = g->begin + i <= p->warmup ? w->pull_full : w->pull;
@@ -293,7 +261,7 @@ static ALWAYS_INLINE void store_row(const size_t M, const vector *row, real *to)
         store_lanes(to + c * LANES, row[c], M - c * LANES < LANES ? M - c * LANES : LANES);
 }
 
-/* Units that have switched change J and, by what the J of before has left out, the state. */
+/* Units that have switched change J and, by what the earlier J has left out, the state. */
 static ALWAYS_INLINE size_t switch_forward(const size_t M, const size_t mv, const shape k,
                                            const piece_weights *w, const uint64_t *before,
                                            const uint64_t *now, const real *sums, vector *J, vector *next)
@@ -305,7 +273,7 @@ static ALWAYS_INLINE size_t switch_forward(const size_t M, const size_t mv, cons
             const real sign = sign_of(now, unit), *row = (const real *)(w->rows + unit * mv);
             for (size_t c = 0; c < mv; c++) {
                 const vector column = w->columns[unit * mv + c], change = sign * column;
-                next[c] += sums[unit] * column; /* a unit gone off takes its negative sum with it */
+                next[c] += sums[unit] * column; /* J z~ lacks it, or has -it, of a unit that has switched */
                 for (size_t j = 0; j <= M; j++)
                     J[j * mv + c] += row[j] * change;
             }
@@ -326,10 +294,10 @@ static ALWAYS_INLINE bool row_met(const size_t M, const vector *z, const real *s
     return apart == 0;
 }
 
-/* Steps first .. last-1 from t->z; false when it has met the stored trajectory, run->steps says where. */
-static ALWAYS_INLINE bool tile_forward(const size_t M, const shape k, const piece_problem *p,
-                                       const piece_weights *w, const piece_buffers *t, piece_group *g,
-                                       double merge, size_t first, size_t last, piece_run *run)
+/* Steps first .. last-1 from t->z; false when it has met the stored trajectory, after result->steps steps. */
+static ALWAYS_INLINE bool tile_forward(const size_t M, const shape k, const solve_call *p,
+                                       const piece_weights *w, const piece_buffers *t, group *g, double merge,
+                                       size_t first, size_t last, pass_result *result)
 {
     uint64_t before[ANT_MASK_WORDS] = {0}, now[ANT_MASK_WORDS];
     const size_t mv = vectors(M + 1, LANES);
@@ -351,7 +319,7 @@ static ALWAYS_INLINE bool tile_forward(const size_t M, const shape k, const piec
         const real *forced = (const real *)t->row;
         hidden(M, k, w, forced, t->before_relu, now);
         mix(M + 1, mv, J, forced, z);
-        run->switches += switch_forward(M, mv, k, w, before, now, (const real *)t->before_relu, J, z);
+        result->switches += switch_forward(M, mv, k, w, before, now, (const real *)t->before_relu, J, z);
         if (w->K > 0)
             mix(w->K, mv, w->inputs, g->s + i * w->K, z);
         for (size_t q = 0; q < k.words; q++)
@@ -359,9 +327,9 @@ static ALWAYS_INLINE bool tile_forward(const size_t M, const shape k, const piec
         if (merge >= 0.0 && row_met(M, z, g->z + (i + 1) * M, (real)merge)) {
             for (size_t c = 0; c < mv; c++)
                 t->row[c] = z[c];
-            run->gap = largest_gap((const real *)t->row, g->z + (i + 1) * M, M);
-            run->merged = true;
-            run->steps = i + 1;
+            result->gap = largest_gap((const real *)t->row, g->z + (i + 1) * M, M);
+            result->merged = true;
+            result->steps = i + 1;
             return false;
         }
         store_row(M, z, g->z + (i + 1) * M);
@@ -371,30 +339,30 @@ static ALWAYS_INLINE bool tile_forward(const size_t M, const shape k, const piec
     return true;
 }
 
-/* Steps first .. last-1 from the row `from`; run->steps is the step at which it ended. */
-static ALWAYS_INLINE piece_run advance_for(const size_t M, const shape k, const piece_problem *p,
-                                           const real *packed, piece_group *g, const real *from, size_t first,
-                                           size_t last, double merge, bool trial, real *scratch)
+/* Steps first .. last-1 from the row `from`; result->steps is the step at which it ended. */
+static ALWAYS_INLINE pass_result advance_for(const size_t M, const shape k, const solve_call *p,
+                                             const real *packed, group *g, const real *from, size_t first,
+                                             size_t last, double merge, bool trial, real *scratch)
 {
     piece_weights w;
     piece_buffers t;
     piece_place(&p->layout->dims, packed, &w);
     buffers_place(&w, scratch, &t);
     memset(t.z, 0, w.mv * sizeof *t.z);
-    copy((real *)t.z, from, M);
-    piece_run run = {.steps = first};
-    while (run.steps < last && !run.merged && !run.refused) {
-        const size_t begin = run.steps, end = (begin / PIECE + 1) * PIECE;
+    copy_reals((real *)t.z, from, M);
+    pass_result result = {.steps = first};
+    while (result.steps < last && !result.merged && !result.refused) {
+        const size_t begin = result.steps, end = (begin / TILE + 1) * TILE;
         const size_t stop = end < last ? end : last;
-        run.steps = stop;
-        tile_forward(M, k, p, &w, &t, g, merge, begin, stop, &run);
+        result.steps = stop;
+        tile_forward(M, k, p, &w, &t, g, merge, begin, stop, &result);
         if (g->error != NULL)
-            observe(M, p, &w, g, begin == 0 ? 0 : begin + 1, run.merged ? run.steps : stop + 1);
-        run.refused = trial && run.switches > most_switches(&w, run.steps - first);
+            observe(M, p, &w, g, begin == 0 ? 0 : begin + 1, result.merged ? result.steps : stop + 1);
+        result.refused = trial && result.switches > most_switches(&w, result.steps - first);
     }
-    if (!run.merged)
-        run.size = largest_of(g->z + first * M, (run.steps + 1 - first) * M);
-    return run;
+    if (!result.merged)
+        result.size = largest_of(g->z + first * M, (result.steps + 1 - first) * M);
+    return result;
 }
 
 /* sums[j, :] += sum over `count` steps of left_j right.  left: (count, left_stride); right: reals, too */
@@ -431,9 +399,8 @@ static void outer(size_t rows, size_t count, const real *left, size_t left_strid
  * The sums of steps first .. first+count-1 that need no more than v, w, z and e.
  * v, w: rows of these steps, `stride` apart
  */
-static void tile_sums(const piece_problem *p, const piece_weights *w, const piece_buffers *t,
-                      const piece_group *g, bool loss, size_t first, size_t count, const real *v,
-                      const real *pulled, size_t stride)
+static void tile_sums(const solve_call *p, const piece_weights *w, const piece_buffers *t, const group *g,
+                      bool loss, size_t first, size_t count, const real *v, const real *pulled, size_t stride)
 {
     const size_t M = w->M, N = w->N, mv = w->mv;
     const size_t rows = first + count == g->length ? count + 1 : count; /* the last row has no step */
@@ -460,7 +427,7 @@ static ALWAYS_INLINE void add_running(const size_t begin, const size_t end, real
 }
 
 /* v += c dloss/dz at row i: -c B^T e */
-static ALWAYS_INLINE void add_loss(const piece_problem *p, const piece_weights *w, const size_t mv,
+static ALWAYS_INLINE void add_loss(const solve_call *p, const piece_weights *w, const size_t mv,
                                    const real *error, vector *v)
 {
     for (size_t c = 0; c < mv; c++) {
@@ -480,7 +447,7 @@ static void add_injection(const piece_weights *w, const real *inject, vector *v)
     }
 }
 
-/* Rows `low` and up of J gain or lose a unit that has switched. */
+/* Add a unit that went on to rows `low` and up of J, or subtract one that went off. */
 static ALWAYS_INLINE void turn_unit(const size_t M, const size_t low, const size_t mv, const piece_weights *w,
                                     const uint64_t *now, size_t unit, vector *J)
 {
@@ -492,7 +459,8 @@ static ALWAYS_INLINE void turn_unit(const size_t M, const size_t low, const size
     }
 }
 
-/* Going back from `before` to `now`: J, where wanted, gains or loses the units that have switched, S the sum.
+/* From the later step `before` to `now`: add the units that switched to J, if `whole`, and C to their S, with
+ * signs.
  */
 static ALWAYS_INLINE void switch_back(const size_t M, const size_t low, const size_t mv, const bool whole,
                                       const piece_weights *w, const uint64_t *before, const uint64_t *now,
@@ -512,19 +480,19 @@ static ALWAYS_INLINE void switch_back(const size_t M, const size_t low, const si
 
 /* C += v [z~ 1]^T of step i. */
 static ALWAYS_INLINE void gather_step(const size_t M, const size_t low, const size_t mv,
-                                      const piece_weights *w, const piece_group *g, size_t i, const real *v,
+                                      const piece_weights *w, const group *g, size_t i, const real *v,
                                       vector *C)
 {
     for (size_t c = 0; c < mv; c++) {
-        const vector row = select((vector_mask)w->inside[c], row_vector(g->forced + i * M, c)) + w->one[c];
+        const vector row = masked((vector_mask)w->inside[c], row_vector(g->forced + i * M, c)) + w->one[c];
         for (size_t m = low; m < M; m++)
             C[m * mv + c] += v[m] * row;
     }
 }
 
 /* state: v after step i, then before it; pulled = a w. */
-static ALWAYS_INLINE void adjoint_step(const size_t M, const size_t mv, const piece_problem *p,
-                                       const piece_weights *w, const piece_group *g, bool loss, size_t i,
+static ALWAYS_INLINE void adjoint_step(const size_t M, const size_t mv, const solve_call *p,
+                                       const piece_weights *w, const group *g, bool loss, size_t i,
                                        const vector *J, const real *v, vector *state, vector *pulled)
 {
     mix(M, mv, J, v, state);
@@ -546,9 +514,9 @@ static ALWAYS_INLINE void adjoint_step(const size_t M, const size_t mv, const pi
  * Steps end-1 .. first: v from t->state and back to it, and the sums of S; or the sums by themselves, from
  * the v of the group.
  */
-static ALWAYS_INLINE void tile_back(const size_t M, const size_t low, const bool whole,
-                                    const piece_problem *p, const piece_weights *w, const piece_buffers *t,
-                                    const piece_group *g, bool loss, size_t first, size_t end)
+static ALWAYS_INLINE void tile_back(const size_t M, const size_t low, const bool whole, const solve_call *p,
+                                    const piece_weights *w, const piece_buffers *t, const group *g, bool loss,
+                                    size_t first, size_t end)
 {
     const size_t mv = vectors(M + 1, LANES);
     const bool fixed = __builtin_constant_p(M);
@@ -583,8 +551,8 @@ static ALWAYS_INLINE void tile_back(const size_t M, const size_t low, const bool
 }
 
 /* What the loss adds to v at rows first .. end-1 of a whole sequence, to t->tile_teacher. */
-static ALWAYS_INLINE void tile_loss(const size_t mv, const piece_problem *p, const piece_weights *w,
-                                    const piece_buffers *t, const piece_group *g, size_t first, size_t end)
+static ALWAYS_INLINE void tile_loss(const size_t mv, const solve_call *p, const piece_weights *w,
+                                    const piece_buffers *t, const group *g, size_t first, size_t end)
 {
     for (size_t i = first; i < end; i++) {
         vector *row = t->tile_teacher + (i - first) * mv;
@@ -596,12 +564,12 @@ static ALWAYS_INLINE void tile_loss(const size_t mv, const piece_problem *p, con
 }
 
 /*
- * Steps end-1 .. first of a whole sequence: v from t->state and back to it, v and a w to the group.  Apart
- * from the sums there is little to hide the waiting of v for J^T v, so nothing else stands in the way.
+ * Steps end-1 .. first of a whole sequence: v from t->state and back to it, v and a w to the group.  Without
+ * the sums there is little work to hide the latency of J^T v, so the loop holds nothing else.
  */
 static ALWAYS_INLINE void tile_adjoint(const size_t M, const size_t low, const size_t words,
-                                       const piece_problem *p, const piece_weights *w, const piece_buffers *t,
-                                       const piece_group *g, size_t first, size_t end)
+                                       const solve_call *p, const piece_weights *w, const piece_buffers *t,
+                                       const group *g, size_t first, size_t end)
 {
     static const uint64_t none[ANT_MASK_WORDS];
     const size_t mv = vectors(M + 1, LANES);
@@ -636,8 +604,8 @@ static ALWAYS_INLINE void tile_adjoint(const size_t M, const size_t low, const s
 }
 
 /* v at the end of the segment, to t->state. */
-static ALWAYS_INLINE void begin_back(const size_t mv, const piece_problem *p, const piece_weights *w,
-                                     const piece_buffers *t, const piece_group *g, bool loss)
+static ALWAYS_INLINE void begin_back(const size_t mv, const solve_call *p, const piece_weights *w,
+                                     const piece_buffers *t, const group *g, bool loss)
 {
     memset(t->state, 0, mv * sizeof *t->state);
     add_injection(w, g->inject, t->state);
@@ -645,26 +613,25 @@ static ALWAYS_INLINE void begin_back(const size_t mv, const piece_problem *p, co
         add_loss(p, w, mv, g->error + g->length * w->N, t->state);
 }
 
-/* Enter a tile that v has gone through; the border when v has come to the begin or to nothing. */
-static ALWAYS_INLINE void note_back(const size_t M, const piece_problem *p, const real *packed,
-                                    const piece_buffers *t, piece_group *g, bool loss, double floor,
-                                    size_t first, size_t end, piece_run *run)
+/* Account for a tile; set the border when v has reached row 0 or has vanished. */
+static ALWAYS_INLINE void note_back(const size_t M, const solve_call *p, const real *packed,
+                                    const piece_buffers *t, group *g, bool loss, double floor, size_t first,
+                                    size_t end, pass_result *result)
 {
-    run->steps += end - first;
-    run->gap = largest_of((const real *)t->state, M);
-    run->size = run->gap <= run->size ? run->size : run->gap;
+    result->steps += end - first;
+    result->gap = largest_of((const real *)t->state, M);
+    result->size = result->gap <= result->size ? result->size : result->gap;
     const bool lossless = !loss || g->begin + first <= p->warmup + 1;
-    run->merged = lossless && run->gap <= (loss ? (double)REAL_EPSILON * run->size : floor);
-    if (first > 0 && !run->merged)
+    result->merged = lossless && result->gap <= (loss ? (double)REAL_EPSILON * result->size : floor);
+    if (first > 0 && !result->merged)
         return;
     piece_leave(&p->layout->dims, packed, (const real *)t->state, g->border);
-    for (size_t m = 0; m < M && run->merged; m++)
+    for (size_t m = 0; m < M && result->merged; m++)
         g->border[m] = 0;
 }
 
-static ALWAYS_INLINE piece_run backward_for(const size_t M, const piece_problem *p, const real *packed,
-                                            piece_group *g, bool loss, double floor, real *scratch,
-                                            double *sums)
+static ALWAYS_INLINE pass_result backward_for(const size_t M, const solve_call *p, const real *packed,
+                                              group *g, bool loss, double floor, real *scratch, double *sums)
 {
     const size_t mv = vectors(M + 1, LANES);
     piece_weights w;
@@ -672,44 +639,44 @@ static ALWAYS_INLINE piece_run backward_for(const size_t M, const piece_problem 
     piece_place(&p->layout->dims, packed, &w);
     buffers_place(&w, scratch, &t);
     begin_back(mv, p, &w, &t, g, loss);
-    piece_run run = {0};
-    for (size_t end = g->length, tiles = 1; end > 0 && !run.merged; tiles++) {
-        const size_t first = (end - 1) / PIECE * PIECE;
+    pass_result result = {0};
+    for (size_t end = g->length, tiles = 1; end > 0 && !result.merged; tiles++) {
+        const size_t first = (end - 1) / TILE * TILE;
         tile_back(M, 0, true, p, &w, &t, g, loss, first, end);
         tile_sums(p, &w, &t, g, loss, first, end - first, (const real *)t.tile_v, (const real *)t.tile_w,
                   mv * LANES);
-        note_back(M, p, packed, &t, g, loss, floor, first, end, &run);
+        note_back(M, p, packed, &t, g, loss, floor, first, end, &result);
         end = first;
         if (tiles % FLUSH == 0) {
             piece_close(p, packed, scratch, sums);
             piece_open(&p->layout->dims, scratch);
         }
     }
-    return run;
+    return result;
 }
 
-/* Rows of v that are left out where they are known to be zero: as many as N of M in common systems. */
+/* Rows of v that are skipped where they are zero: about N of M in common systems. */
 static ALWAYS_INLINE size_t seen_rows(const size_t M)
 {
     return 3 * M / 5;
 }
 
 /*
- * Whether these rows of v are zero in a tile of a whole sequence: under full forcing nothing gets through the
- * coordinates that B sees, which come first.
+ * Whether these rows of v are zero in a tile of a whole sequence: under full forcing the gradient through the
+ * coordinates that B observes, which come first, is zero.
  */
-static bool seen_is_zero(const piece_problem *p, const piece_weights *w, size_t first, size_t end)
+static bool seen_is_zero(const solve_call *p, const piece_weights *w, size_t first, size_t end)
 {
-    bool forced = true; /* B may see fewer directions than it has rows */
+    bool forced = true; /* the rank of B may be below N */
     for (size_t m = 0; m < seen_rows(w->M); m++)
         forced = forced && ((const real *)w->keep_full)[m] == 0;
     return forced && first > 0 && end <= p->warmup;
 }
 
-/* The two halves of a tile; v and a w go from one to the other through the group. */
-static ALWAYS_INLINE void adjoint_for(const size_t M, const size_t words, const piece_problem *p,
-                                      const real *packed, piece_group *g, size_t first, size_t end,
-                                      real *scratch, piece_run *run)
+/* The two halves of a tile; the group passes v and a w from one to the other. */
+static ALWAYS_INLINE void adjoint_for(const size_t M, const size_t words, const solve_call *p,
+                                      const real *packed, group *g, size_t first, size_t end, real *scratch,
+                                      pass_result *result)
 {
     piece_weights w;
     piece_buffers t;
@@ -721,11 +688,11 @@ static ALWAYS_INLINE void adjoint_for(const size_t M, const size_t words, const 
         tile_adjoint(M, seen_rows(M), words, p, &w, &t, g, first, end);
     else
         tile_adjoint(M, 0, words, p, &w, &t, g, first, end);
-    note_back(M, p, packed, &t, g, true, 0.0, first, end, run);
+    note_back(M, p, packed, &t, g, true, 0.0, first, end, result);
 }
 
-static ALWAYS_INLINE void gather_for(const size_t M, const piece_problem *p, const real *packed,
-                                     piece_group *g, size_t first, size_t end, real *scratch)
+static ALWAYS_INLINE void gather_for(const size_t M, const solve_call *p, const real *packed, group *g,
+                                     size_t first, size_t end, real *scratch)
 {
     piece_weights w;
     piece_buffers t;
@@ -738,17 +705,17 @@ static ALWAYS_INLINE void gather_for(const size_t M, const piece_problem *p, con
     tile_sums(p, &w, &t, g, true, first, end - first, g->v + first * M, g->w + first * M, M);
 }
 
-/* Common sizes get code of their own. */
+/* Code with constant sizes for common M. */
 #define PIECE_SIZES(CASE) CASE(3) CASE(4) CASE(5) CASE(6) CASE(10)
 
-static piece_run piece_advance(const piece_problem *p, const real *packed, piece_group *g, const real *from,
-                               size_t first, size_t last, double merge, bool trial, real *scratch)
+static pass_result piece_advance(const solve_call *p, const real *packed, group *g, const real *from,
+                                 size_t first, size_t last, double merge, bool trial, real *scratch)
 {
     piece_weights w;
     piece_place(&p->layout->dims, packed, &w);
     const shape any = {.lv = w.lv, .words = w.words, .clipped = w.clipped};
-    const shape one = {.lv = BLOCK, .words = 1},
-                two = {.lv = 2 * BLOCK, .words = vectors(2 * BLOCK * LANES, WORD)};
+    const shape one = {.lv = WIDE_TILE, .words = 1},
+                two = {.lv = 2 * WIDE_TILE, .words = vectors(2 * WIDE_TILE * LANES, WORD)};
     switch (w.M) {
 #define CASE(m)                                                                                              \
     case m:                                                                                                  \
@@ -764,8 +731,7 @@ static piece_run piece_advance(const piece_problem *p, const real *packed, piece
     }
 }
 
-static void piece_observe(const piece_problem *p, const real *packed, piece_group *g, size_t first,
-                          size_t last)
+static void piece_observe(const solve_call *p, const real *packed, group *g, size_t first, size_t last)
 {
     piece_weights w;
     piece_place(&p->layout->dims, packed, &w);
@@ -781,14 +747,14 @@ static void piece_observe(const piece_problem *p, const real *packed, piece_grou
     }
 }
 
-static piece_run piece_forward(const piece_problem *p, const real *packed, piece_group *g, double merge,
-                               bool trial, real *scratch)
+static pass_result piece_forward(const solve_call *p, const real *packed, group *g, double merge, bool trial,
+                                 real *scratch)
 {
     return piece_advance(p, packed, g, g->z, 0, g->length, merge, trial, scratch);
 }
 
-static piece_run piece_backward(const piece_problem *p, const real *packed, piece_group *g, bool loss,
-                                double floor, real *scratch, double *sums)
+static pass_result piece_backward(const solve_call *p, const real *packed, group *g, bool loss, double floor,
+                                  real *scratch, double *sums)
 {
     switch (p->layout->dims.M) {
 #define CASE(m)                                                                                              \
@@ -801,26 +767,26 @@ static piece_run piece_backward(const piece_problem *p, const real *packed, piec
     }
 }
 
-static void piece_adjoint(const piece_problem *p, const real *packed, piece_group *g, size_t first,
-                          size_t end, real *scratch, piece_run *run)
+static void piece_adjoint(const solve_call *p, const real *packed, group *g, size_t first, size_t end,
+                          real *scratch, pass_result *result)
 {
     const size_t words = piece_mask_words(&p->layout->dims);
     switch (p->layout->dims.M) {
 #define CASE(m)                                                                                              \
     case m:                                                                                                  \
         if (words == 2)                                                                                      \
-            adjoint_for(m, 2, p, packed, g, first, end, scratch, run);                                       \
+            adjoint_for(m, 2, p, packed, g, first, end, scratch, result);                                    \
         else                                                                                                 \
-            adjoint_for(m, words, p, packed, g, first, end, scratch, run);                                   \
+            adjoint_for(m, words, p, packed, g, first, end, scratch, result);                                \
         break;
         PIECE_SIZES(CASE)
 #undef CASE
     default:
-        adjoint_for(p->layout->dims.M, words, p, packed, g, first, end, scratch, run);
+        adjoint_for(p->layout->dims.M, words, p, packed, g, first, end, scratch, result);
     }
 }
 
-static void piece_gather(const piece_problem *p, const real *packed, piece_group *g, size_t first, size_t end,
+static void piece_gather(const solve_call *p, const real *packed, group *g, size_t first, size_t end,
                          real *scratch)
 {
     switch (p->layout->dims.M) {
@@ -835,8 +801,8 @@ static void piece_gather(const piece_problem *p, const real *packed, piece_group
     }
 }
 
-/* The rows with a weight are the last ones: a plain sum over what lies there. */
-static double piece_square(const piece_problem *p, const piece_group *g)
+/* The rows with a weight are the last ones, so this is one sum without weights. */
+static double piece_square(const solve_call *p, const group *g)
 {
     const size_t N = p->layout->dims.N, last = (g->length + 1) * N;
     const size_t unseen = g->begin > p->warmup ? 1 : p->warmup + 1 - g->begin;
@@ -854,10 +820,8 @@ static double piece_square(const piece_problem *p, const piece_group *g)
 }
 
 const ANT_FN(ant_kernels) ANT_LEVEL(ant_piece);
-#define PIECE_TEXT(level)   #level
-#define PIECE_STRING(level) PIECE_TEXT(level)
 const ANT_FN(ant_kernels) ANT_LEVEL(ant_piece) = {
-    .name = "piece " PIECE_STRING(ANT_SIMD),
+    .name = "piece " ANT_LEVEL_TEXT,
     .lanes = 1,
     .knows_time = true,
     .packed_count = piece_packed_count,
@@ -869,7 +833,7 @@ const ANT_FN(ant_kernels) ANT_LEVEL(ant_piece) = {
     .forward = piece_forward,
     .open = piece_open,
     .backward = piece_backward,
-    .stretch = PIECE,
+    .tile_steps = TILE,
     .lengthen = piece_lengthen,
     .observe = piece_observe,
     .advance = piece_advance,

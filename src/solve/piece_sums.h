@@ -12,7 +12,7 @@ static void leave_add(const piece_weights *w, const real *x, double scale, vecto
         out[m * step] += scale * (double)((const real *)turned)[m];
 }
 
-/* dW_u and d[V_u b_u] of one unit, as they follow from S_u. */
+/* dW_u and d[V_u b_u] of one unit, from S_u. */
 static void unit_gradient(const piece_weights *w, const vector *sums, size_t u, real *column, vector *row)
 {
     const size_t mv = w->mv;
@@ -26,7 +26,7 @@ static void unit_gradient(const piece_weights *w, const vector *sums, size_t u, 
 }
 
 /* Add dW_l, in the model's coordinates, to dW or to dWL and dWR. */
-static void add_column(const piece_problem *p, const piece_weights *w, size_t l, const real *dW, double *sums)
+static void add_column(const solve_call *p, const piece_weights *w, size_t l, const real *dW, double *sums)
 {
     const ant_model_layout *y = p->layout;
     const real *theta = p->parameters;
@@ -40,7 +40,7 @@ static void add_column(const piece_problem *p, const piece_weights *w, size_t l,
     }
 }
 
-static void close_units(const piece_problem *p, const piece_weights *w, const piece_buffers *t, double *sums)
+static void close_units(const solve_call *p, const piece_weights *w, const piece_buffers *t, double *sums)
 {
     const ant_model_layout *y = p->layout;
     const size_t M = w->M, mv = w->mv;
@@ -64,7 +64,7 @@ static void close_units(const piece_problem *p, const piece_weights *w, const pi
 }
 
 /* dA_m = (Q D Q^T)_mm and dh = Q D_M with D the sum of v [z~ 1]^T over all steps. */
-static void close_affine(const piece_problem *p, const piece_weights *w, const piece_buffers *t, double *sums)
+static void close_affine(const solve_call *p, const piece_weights *w, const piece_buffers *t, double *sums)
 {
     const size_t M = w->M, ms = w->mv * LANES;
     const real *D = (const real *)t->all, *Q = (const real *)w->basis_rows;
@@ -79,8 +79,8 @@ static void close_affine(const piece_problem *p, const piece_weights *w, const p
     }
 }
 
-/* Add what a slot has gathered since piece_open to `sums` (ant_sums_count). */
-static void piece_close(const piece_problem *p, const real *packed, real *scratch, double *sums)
+/* Add the sums of a slot since piece_open to `sums` (ant_sums_count). */
+static void piece_close(const solve_call *p, const real *packed, real *scratch, double *sums)
 {
     const ant_model_layout *y = p->layout;
     piece_weights w;

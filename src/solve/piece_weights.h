@@ -7,12 +7,12 @@
  * The clipped model W [phi(V z + b) - phi(V z)] is a plain one with twice the units: -W, V, 0 come second.
  */
 
-/* Wide vectors whose sums are in registers together; hidden units are padded to whole blocks. */
-enum { BLOCK = 4, WORD = 64 };
+/* Wide vectors whose sums are held in registers; hidden units are padded to whole tiles of them. */
+enum { WIDE_TILE = 4, WORD = 64 };
 
 typedef struct piece_weights {
     size_t M, N, K, L, rank;
-    size_t mv, nv, lv;   /* vectors per M + 1, N and L; lv is a multiple of BLOCK */
+    size_t mv, nv, lv;   /* vectors per M + 1, N and L; lv is a multiple of WIDE_TILE */
     size_t units, words; /* hidden units with padding, twice when clipped; words of bits for them */
     bool clipped;
     vector *V, *b;                        /* (M, lv): column i of V Q; (lv) */
@@ -29,15 +29,10 @@ typedef struct piece_weights {
     vector *one, *inside;                 /* (mv): 1 at place M; all bits set in places below M */
 } piece_weights;
 
-static size_t vectors(size_t count, size_t width)
-{
-    return (count + width - 1) / width;
-}
-
 static size_t piece_place(const ant_model_dims *d, const real *packed, piece_weights *w)
 {
     const size_t mv = vectors(d->M + 1, LANES), nv = vectors(d->N, LANES);
-    const size_t lv = vectors(d->L, BLOCK * LANES) * BLOCK, parts = d->clipped ? 2 : 1;
+    const size_t lv = vectors(d->L, WIDE_TILE * LANES) * WIDE_TILE, parts = d->clipped ? 2 : 1;
     *w = (piece_weights){.M = d->M, .N = d->N, .K = d->K, .L = d->L, .rank = d->rank, .clipped = d->clipped};
     w->mv = mv;
     w->nv = nv;
@@ -96,7 +91,7 @@ static void combine(size_t depth, size_t mv, const vector *w, const real *x, siz
     }
 }
 
-/* Complete `known` orthonormal rows to a basis: each time the axis that is least in their span joins. */
+/* Complete `known` orthonormal rows to a basis, each time with the axis that is farthest from their span. */
 static void complete_basis(size_t M, size_t known, double *q)
 {
     for (size_t k = known; k < M; k++) {
@@ -132,7 +127,7 @@ static void complete_basis(size_t M, size_t known, double *q)
 }
 
 /* Q and what forcing does in its coordinates. */
-static void pack_basis(const piece_problem *p, const piece_weights *w)
+static void pack_basis(const solve_call *p, const piece_weights *w)
 {
     const ANT_FN(ant_forcing) *f = p->forcing;
     const size_t M = w->M, N = w->N, ms = w->mv * LANES, known = M < N ? M : N;
@@ -163,7 +158,7 @@ static void pack_basis(const piece_problem *p, const piece_weights *w)
 }
 
 /* Hidden unit l: its column of Q^T W, its row of V Q and b, and its lane among the wide vectors. */
-static void pack_unit(const piece_problem *p, const piece_weights *w, size_t l)
+static void pack_unit(const solve_call *p, const piece_weights *w, size_t l)
 {
     const ant_model_layout *y = p->layout;
     const real *theta = p->parameters;
@@ -187,7 +182,7 @@ static void pack_unit(const piece_problem *p, const piece_weights *w, size_t l)
     ((real *)w->b)[l] = theta[y->b + l];
 }
 
-static void piece_pack(const piece_problem *p, real *packed)
+static void piece_pack(const solve_call *p, real *packed)
 {
     const ant_model_layout *y = p->layout;
     const real *theta = p->parameters;
@@ -197,7 +192,7 @@ static void piece_pack(const piece_problem *p, real *packed)
     pack_basis(p, &w);
     for (size_t i = 0; i < M; i++) {
         for (size_t m = 0; m < M; m++) {
-            const real part = p->A1[m] * ((const real *)w.basis)[i * ms + m];
+            const real part = p->derived[m] /* A - 1 */ * ((const real *)w.basis)[i * ms + m];
             for (size_t c = 0; c < mv; c++)
                 w.affine[i * mv + c] += part * w.basis_rows[m * mv + c];
         }
@@ -239,7 +234,7 @@ static void piece_leave(const ant_model_dims *d, const real *packed, const real 
     }
 }
 
-/* J - I and c, and what a unit adds to them, times `factor`. */
+/* Multiply J - I, c and the contribution of each unit to them by `factor`. */
 static void piece_lengthen(const ant_model_dims *d, real *packed, double factor)
 {
     piece_weights w;

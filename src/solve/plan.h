@@ -1,4 +1,4 @@
-/* plan.h - what a plan for forced shPLRNNs holds.  Internal to solve; for templates only. */
+/* plan.h - what a plan for a cell holds.  Internal to solve; for templates only. */
 #ifndef ANT_SOLVE_PLAN_H
 #define ANT_SOLVE_PLAN_H
 
@@ -6,7 +6,8 @@
 #include "solve/newton.h"
 #include "solve/shooting.h"
 
-typedef struct ANT_FN(ant_forced_plan) {
+typedef struct ANT_FN(ant_cell_plan) {
+    const ANT_FN(ant_cell) * cell;
     ant_model_layout layout;
     ant_solve_options options; /* with tolerance, threads and solver resolved */
     size_t T, batch;
@@ -14,40 +15,46 @@ typedef struct ANT_FN(ant_forced_plan) {
     ant_arena arena;
 
     ANT_FN(ant_forcing) forcing;
-    real *A1;     /* (M) */
-    double *sums; /* (ant_sums_count) */
+    real *derived; /* (cell->derived_count) */
+    double *sums;  /* (ant_sums_count) */
 
-    real *states;               /* (batch, T+1, M), for reference and Newton */
+    real *states;               /* (batch, T+1, M), where no kernels are used */
     ANT_FN(ant_trajectory) one; /* of one sequence; z belongs to `states` or to `own_z` */
     real *own_z;                /* (T+1, M), for checks */
     ANT_FN(ant_newton) newton;
-    ANT_FN(ant_engine) engine; /* for sequential and shooting */
-    ANT_FN(ant_engine) trial;  /* shooting with a chunk per SIMD lane, tried first; kernels NULL: none */
-    const ANT_FN(ant_engine) * solved; /* the one that holds the states of the last call */
-} ANT_FN(ant_forced_plan);
+    ANT_FN(ant_shooting) shooting;       /* for sequential and shooting */
+    ANT_FN(ant_shooting) trial;          /* tried first; kernels NULL: none */
+    const ANT_FN(ant_shooting) * solved; /* the one that holds the states of the last call */
+} ANT_FN(ant_cell_plan);
 
-static inline bool ANT_FN(ant_plan_uses_engine)(const ANT_FN(ant_forced_plan) * plan)
+static inline bool ANT_FN(ant_plan_uses_kernels)(const ANT_FN(ant_cell_plan) * plan)
 {
-    return plan->options.solver == ANT_SOLVER_SEQUENTIAL || plan->options.solver == ANT_SOLVER_SHOOTING;
+    const ant_solver solver = plan->options.solver;
+    return plan->cell->kernels != NULL && (solver == ANT_SOLVER_SEQUENTIAL || solver == ANT_SOLVER_SHOOTING);
 }
 
-/* Choose solver, kernels and chunks for the plan's sizes, and say so in plan->choice. */
-void ANT_FN(ant_plan_choose)(ANT_FN(ant_forced_plan) * plan);
+static inline bool ANT_FN(ant_plan_uses_newton)(const ANT_FN(ant_cell_plan) * plan)
+{
+    return plan->options.solver == ANT_SOLVER_DEER || plan->options.solver == ANT_SOLVER_QUASI_DEER;
+}
 
-/* Collect the pieces of one call; NON_FINITE when B is not finite. */
-antler_status ANT_FN(ant_plan_problem)(ANT_FN(ant_forced_plan) * plan, const real *parameters, double alpha,
-                                       ANT_FN(ant_problem) * problem);
+/* Choose solver, kernels and segments for the plan's sizes; the reasons go to plan->choice. */
+void ANT_FN(ant_plan_choose)(ANT_FN(ant_cell_plan) * plan);
+
+/* Collect what one call needs; NON_FINITE when B is not finite. */
+antler_status ANT_FN(ant_plan_call)(ANT_FN(ant_cell_plan) * plan, const real *parameters, double alpha,
+                                    solve_call *call);
 
 /* The functions of its method (method.h). */
-antler_status ANT_FN(ant_forced_gradient)(void *plan, const real *parameters, const real *const *x,
-                                          const real *const *s, double alpha, real *gradient,
-                                          ant_solve_report *report);
-void ANT_FN(ant_forced_states)(const void *plan, size_t sequence, real *z);
-antler_status ANT_FN(ant_forced_reference)(void *plan, const real *parameters, const real *const *x,
-                                           const real *const *s, double alpha,
-                                           void (*seen)(void *cookie, size_t sequence, const real *z),
-                                           void *cookie, real *gradient, double *loss);
-antler_status ANT_FN(ant_forced_adjoint)(void *plan, const real *parameters, const real *x, const real *s,
-                                         double alpha, real *v);
+antler_status ANT_FN(ant_cell_plan_gradient)(void *plan, const real *parameters, const real *const *x,
+                                             const real *const *s, double alpha, real *gradient,
+                                             ant_solve_report *report);
+void ANT_FN(ant_cell_plan_states)(const void *plan, size_t sequence, real *z);
+antler_status ANT_FN(ant_cell_plan_reference)(void *plan, const real *parameters, const real *const *x,
+                                              const real *const *s, double alpha,
+                                              void (*seen)(void *cookie, size_t sequence, const real *z),
+                                              void *cookie, real *gradient, double *loss);
+antler_status ANT_FN(ant_cell_plan_adjoint)(void *plan, const real *parameters, const real *x, const real *s,
+                                            double alpha, real *v);
 
 #endif

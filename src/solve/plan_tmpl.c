@@ -1,42 +1,54 @@
-/* plan_tmpl.c - making a plan for the shPLRNN: the choice of solver, memory; and its table of functions. */
+/* plan_tmpl.c - making a plan for a cell: the choice of solver, memory; and its table of functions. */
 #include "solve/plan.h"
 
 #include <stdlib.h>
 
-typedef ANT_FN(ant_forced_plan) forced_plan;
+typedef ANT_FN(ant_cell_plan) cell_plan;
 
-static void carve(forced_plan *plan, ant_arena *arena)
+static size_t derived_count(const cell_plan *plan)
+{
+    const bool jacobian = ANT_FN(ant_plan_uses_newton)(plan);
+    return plan->cell->derive == NULL ? 0 : plan->cell->derived_count(&plan->layout, jacobian);
+}
+
+static void carve(cell_plan *plan, ant_arena *arena)
 {
     const ant_model_layout *layout = &plan->layout;
     const ant_model_dims *d = &layout->dims;
     const size_t rows = plan->T + 1;
     ANT_FN(ant_forcing_carve)(&plan->forcing, arena, d->M, d->N);
-    plan->A1 = ant_arena_take(arena, d->M, sizeof *plan->A1);
+    plan->derived = ant_arena_take(arena, derived_count(plan), sizeof *plan->derived);
     plan->sums = ant_arena_take(arena, 2 * ANT_FN(ant_sums_count)(layout), sizeof *plan->sums);
     plan->own_z = ant_arena_take(arena, rows * d->M, sizeof(real));
     plan->one.forced = ant_arena_take(arena, plan->T * d->M, sizeof(real));
     plan->one.error = ant_arena_take(arena, rows * d->N, sizeof(real));
     plan->one.adjoint = ant_arena_take(arena, rows * d->M, sizeof(real));
-    plan->one.scratch = ant_arena_take(arena, ANT_FN(ant_reference_scratch)(d), sizeof(real));
-    if (ANT_FN(ant_plan_uses_engine)(plan)) {
-        ANT_FN(ant_engine_carve)(&plan->engine, arena);
+    plan->one.scratch =
+        ant_arena_take(arena, ANT_FN(ant_reference_scratch)(plan->cell, layout), sizeof(real));
+    if (ANT_FN(ant_plan_uses_kernels)(plan)) {
+        ANT_FN(ant_shooting_carve)(&plan->shooting, arena);
         if (plan->trial.kernels != NULL)
-            ANT_FN(ant_engine_carve)(&plan->trial, arena);
+            ANT_FN(ant_shooting_carve)(&plan->trial, arena);
         return;
     }
     plan->states = ant_arena_take(arena, plan->batch * rows * d->M, sizeof(real));
-    if (plan->options.solver != ANT_SOLVER_REFERENCE)
-        ANT_FN(ant_newton_carve)(&plan->newton, arena, layout, plan->T);
+    if (ANT_FN(ant_plan_uses_newton)(plan))
+        ANT_FN(ant_newton_carve)(&plan->newton, arena, plan->cell, layout, plan->T);
 }
 
-static antler_status create(const ant_model_layout *layout, size_t T, size_t batch,
+static antler_status create(const void *model, const ant_model_layout *layout, size_t T, size_t batch,
                             const ant_solve_options *options, void **result)
 {
+    const ANT_FN(ant_cell) *cell = model;
     ANT_CHECK(options->solver != ANT_SOLVER_SCAN, ANTLER_ERROR_ARGUMENT,
-              "solver: scan solves models that are linear in their state, and a shplrnn is not; take auto");
-    forced_plan *plan = calloc(1, sizeof *plan);
+              "solver: scan solves models that are linear in their state, and a %s is not; take auto",
+              cell->name);
+    ANT_CHECK(options->solver != ANT_SOLVER_SHOOTING || cell->kernels != NULL, ANTLER_ERROR_ARGUMENT,
+              "solver: shooting is not offered for a %s; take auto", cell->name);
+    cell_plan *plan = calloc(1, sizeof *plan);
     if (plan == NULL)
         return ant_fail_memory(sizeof *plan, "a solver plan");
+    plan->cell = cell;
     plan->layout = *layout;
     plan->options = *options;
     plan->T = T;
@@ -44,10 +56,10 @@ static antler_status create(const ant_model_layout *layout, size_t T, size_t bat
     if (plan->options.tolerance == 0.0)
         plan->options.tolerance = sizeof(real) == sizeof(float) ? 1e-4 : 1e-10;
     ANT_FN(ant_plan_choose)(plan);
-    plan->solved = &plan->engine;
+    plan->solved = &plan->shooting;
     ANT_FN(ant_newton) *newton = &plan->newton;
     newton->threads = plan->options.threads;
-    newton->tiles = (size_t)newton->threads < T ? (size_t)newton->threads : T;
+    newton->segments = (size_t)newton->threads < T ? (size_t)newton->threads : T;
     newton->diagonal = plan->options.solver == ANT_SOLVER_QUASI_DEER;
     newton->adjoint_diagonal = newton->diagonal && plan->options.adjoint == ANT_ADJOINT_DIAGONAL;
 
@@ -70,7 +82,7 @@ static antler_status create(const ant_model_layout *layout, size_t T, size_t bat
 
 static void release(void *opaque)
 {
-    forced_plan *plan = opaque;
+    cell_plan *plan = opaque;
     if (plan == NULL)
         return;
     ant_arena_destroy(&plan->arena);
@@ -79,27 +91,27 @@ static void release(void *opaque)
 
 static ant_solver solver(const void *plan)
 {
-    return ((const forced_plan *)plan)->options.solver;
+    return ((const cell_plan *)plan)->options.solver;
 }
 
 static const char *choice(const void *plan)
 {
-    return ((const forced_plan *)plan)->choice;
+    return ((const cell_plan *)plan)->choice;
 }
 
 static size_t bytes(const void *plan)
 {
-    return sizeof(forced_plan) + ((const forced_plan *)plan)->arena.capacity;
+    return sizeof(cell_plan) + ((const cell_plan *)plan)->arena.capacity;
 }
 
-const ANT_FN(ant_method) ANT_FN(ant_method_shplrnn) = {
+const ANT_FN(ant_method) ANT_FN(ant_method_cell) = {
     .create = create,
     .free = release,
     .solver = solver,
     .choice = choice,
     .bytes = bytes,
-    .gradient = ANT_FN(ant_forced_gradient),
-    .states = ANT_FN(ant_forced_states),
-    .reference = ANT_FN(ant_forced_reference),
-    .adjoint = ANT_FN(ant_forced_adjoint),
+    .gradient = ANT_FN(ant_cell_plan_gradient),
+    .states = ANT_FN(ant_cell_plan_states),
+    .reference = ANT_FN(ant_cell_plan_reference),
+    .adjoint = ANT_FN(ant_cell_plan_adjoint),
 };

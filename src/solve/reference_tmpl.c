@@ -1,5 +1,6 @@
 /*
- * reference_tmpl.c - the forced trajectory, its adjoint and the gradient in plain loops: the oracle.
+ * reference_tmpl.c - the forced trajectory of any cell, its adjoint and the gradient in plain loops: the
+ * oracle.
  *
  * With e_t = x_t - B z_t the forced state is z~_t = z_t + a_t B+ e_t, the same as P_a z_t + a_t z_bar_t.
  * Backwards, with w_t = J_F(z~_t)^T v_{t+1} the gradient at z~_t, c_t the loss weight (0 for t <= T_w) and
@@ -12,12 +13,12 @@
 
 #include <string.h>
 
-size_t ANT_FN(ant_reference_scratch)(const ant_model_dims *d)
+size_t ANT_FN(ant_reference_scratch)(const ANT_FN(ant_cell) * cell, const ant_model_layout *layout)
 {
-    return 3 * d->L + 2 * d->rank + 2 * d->M + d->N;
+    return cell->scratch_count(layout) + 2 * layout->dims.M + layout->dims.N;
 }
 
-void ANT_FN(ant_reference_teacher)(const ANT_FN(ant_problem) * p, const real *x, real *out)
+void ANT_FN(ant_reference_teacher)(const solve_call *p, const real *x, real *out)
 {
     const size_t M = p->layout->dims.M, N = p->layout->dims.N;
     for (size_t m = 0; m < M; m++) {
@@ -27,8 +28,8 @@ void ANT_FN(ant_reference_teacher)(const ANT_FN(ant_problem) * p, const real *x,
     }
 }
 
-void ANT_FN(ant_reference_force)(const ANT_FN(ant_problem) * p, size_t t, const real *x, const real *z,
-                                 real *error, real *forced)
+void ANT_FN(ant_reference_force)(const solve_call *p, size_t t, const real *x, const real *z, real *error,
+                                 real *forced)
 {
     const size_t M = p->layout->dims.M, N = p->layout->dims.N;
     const real a = (real)ant_forcing_strength(t, p->warmup, p->alpha);
@@ -45,7 +46,7 @@ void ANT_FN(ant_reference_force)(const ANT_FN(ant_problem) * p, size_t t, const 
     }
 }
 
-void ANT_FN(ant_reference_forward)(const ANT_FN(ant_problem) * p, const real *x, const real *s,
+void ANT_FN(ant_reference_forward)(const solve_call *p, const real *x, const real *s,
                                    ANT_FN(ant_trajectory) * y)
 {
     const ant_model_dims *d = &p->layout->dims;
@@ -53,14 +54,13 @@ void ANT_FN(ant_reference_forward)(const ANT_FN(ant_problem) * p, const real *x,
     for (size_t t = 0; t < p->T; t++) {
         real *z = y->z + t * d->M, *forced = y->forced + t * d->M;
         ANT_FN(ant_reference_force)(p, t, x + t * d->N, z, y->error + t * d->N, forced);
-        ANT_FN(ant_shplrnn_step)
-        (p->layout, p->parameters, forced, s == NULL ? NULL : s + t * d->K, z + d->M, y->scratch);
+        p->cell->step(p, forced, s == NULL ? NULL : s + t * d->K, z + d->M, y->scratch);
     }
     ANT_FN(ant_reference_force)
     (p, p->T, x + p->T * d->N, y->z + p->T * d->M, y->error + p->T * d->N, y->scratch);
 }
 
-double ANT_FN(ant_reference_square)(const ANT_FN(ant_problem) * p, const ANT_FN(ant_trajectory) * y)
+double ANT_FN(ant_reference_square)(const solve_call *p, const ANT_FN(ant_trajectory) * y)
 {
     const size_t N = p->layout->dims.N;
     double sum = 0.0;
@@ -69,107 +69,8 @@ double ANT_FN(ant_reference_square)(const ANT_FN(ant_problem) * p, const ANT_FN(
     return sum;
 }
 
-/* phi and phi' of one step, and the factors between v and them. */
-typedef struct step {
-    real *phi;   /* (L) */
-    real *slope; /* (L): phi'(V z~ + b), minus phi'(V z~) when clipped */
-    real *bias;  /* (L): phi'(V z~ + b), what b sees */
-    real *inner; /* (rank): WR phi */
-    real *back;  /* (rank): WL^T v */
-} step;
-
-static step step_activate(const ANT_FN(ant_problem) * p, const real *forced, real *scratch)
-{
-    const ant_model_dims *d = &p->layout->dims;
-    const real *V = p->parameters + p->layout->V, *b = p->parameters + p->layout->b;
-    step a = {scratch, scratch + d->L, scratch + 2 * d->L, scratch + 3 * d->L, scratch + 3 * d->L + d->rank};
-    for (size_t l = 0; l < d->L; l++) {
-        real sum = 0;
-        for (size_t m = 0; m < d->M; m++)
-            sum += V[l * d->M + m] * forced[m];
-        const real with = sum + b[l], without = d->clipped ? sum : 0;
-        a.phi[l] = (with > 0 ? with : 0) - (without > 0 ? without : 0);
-        a.bias[l] = (real)(with > 0);
-        a.slope[l] = (real)(with > 0) - (real)(without > 0);
-    }
-    for (size_t k = 0; k < d->rank; k++) {
-        a.inner[k] = 0;
-        for (size_t l = 0; l < d->L; l++)
-            a.inner[k] += p->parameters[p->layout->WR + k * d->L + l] * a.phi[l];
-    }
-    return a;
-}
-
-/* (W^T v)_l, through both factors when the rank is given; needs a->back. */
-static real hidden_gradient(const ANT_FN(ant_problem) * p, const step *a, const real *v, size_t l)
-{
-    const ant_model_dims *d = &p->layout->dims;
-    real sum = 0;
-    if (d->rank == 0) {
-        for (size_t m = 0; m < d->M; m++)
-            sum += p->parameters[p->layout->W + m * d->L + l] * v[m];
-    }
-    for (size_t k = 0; k < d->rank; k++)
-        sum += p->parameters[p->layout->WR + k * d->L + l] * a->back[k];
-    return sum;
-}
-
-/* Add the gradients of W, or WL and WR, for one step. */
-static void add_weights(const ANT_FN(ant_problem) * p, const step *a, const real *v, double *sums)
-{
-    const ant_model_layout *layout = p->layout;
-    const ant_model_dims *d = &layout->dims;
-    for (size_t m = 0; m < d->M && d->rank == 0; m++) {
-        for (size_t l = 0; l < d->L; l++)
-            sums[layout->W + m * d->L + l] += (double)v[m] * (double)a->phi[l];
-    }
-    for (size_t k = 0; k < d->rank; k++) {
-        for (size_t m = 0; m < d->M; m++)
-            sums[layout->WL + m * d->rank + k] += (double)v[m] * (double)a->inner[k];
-        for (size_t l = 0; l < d->L; l++)
-            sums[layout->WR + k * d->L + l] += (double)a->back[k] * (double)a->phi[l];
-    }
-}
-
-/* w = J_F(z~)^T v; adds the gradients of A, W, V, b, h and C to `sums` unless it is NULL. */
-static void pull_back(const ANT_FN(ant_problem) * p, const real *forced, const real *s, const real *v,
-                      real *w, real *scratch, double *sums)
-{
-    const ant_model_layout *layout = p->layout;
-    const ant_model_dims *d = &layout->dims;
-    step a = step_activate(p, forced, scratch);
-    for (size_t k = 0; k < d->rank; k++) {
-        a.back[k] = 0;
-        for (size_t m = 0; m < d->M; m++)
-            a.back[k] += p->parameters[layout->WL + m * d->rank + k] * v[m];
-    }
-    for (size_t m = 0; m < d->M; m++)
-        w[m] = p->A1[m] * v[m];
-    for (size_t l = 0; l < d->L; l++) {
-        const real g = hidden_gradient(p, &a, v, l), u = g * a.slope[l];
-        for (size_t m = 0; m < d->M; m++) {
-            w[m] += p->parameters[layout->V + l * d->M + m] * u;
-            if (sums != NULL)
-                sums[layout->V + l * d->M + m] += (double)u * (double)forced[m];
-        }
-        if (sums != NULL)
-            sums[layout->b + l] += (double)(g * a.bias[l]);
-    }
-    for (size_t m = 0; m < d->M; m++)
-        w[m] += v[m];
-    if (sums == NULL)
-        return;
-    add_weights(p, &a, v, sums);
-    for (size_t m = 0; m < d->M; m++) {
-        sums[layout->Abar + m] += (double)v[m] * (double)forced[m];
-        sums[layout->h + m] += (double)v[m];
-        for (size_t k = 0; k < d->K; k++)
-            sums[layout->C + m * d->K + k] += (double)v[m] * (double)s[k];
-    }
-}
-
 /* y_t = a_t B+^T w_t + c_t e_t.  w: (M) or NULL for t = T; y: (N). */
-static void observe_back(const ANT_FN(ant_problem) * p, size_t t, const real *w, const real *error, real *y)
+static void observe_back(const solve_call *p, size_t t, const real *w, const real *error, real *y)
 {
     const size_t M = p->layout->dims.M, N = p->layout->dims.N;
     const real a = (real)ant_forcing_strength(t, p->warmup, p->alpha);
@@ -182,14 +83,15 @@ static void observe_back(const ANT_FN(ant_problem) * p, size_t t, const real *w,
     }
 }
 
-void ANT_FN(ant_reference_adjoint)(const ANT_FN(ant_problem) * p, ANT_FN(ant_trajectory) * q)
+void ANT_FN(ant_reference_adjoint)(const solve_call *p, const real *s, ANT_FN(ant_trajectory) * q)
 {
     const ant_model_dims *d = &p->layout->dims;
     real *w = q->scratch, *y = w + d->M, *rest = y + d->N;
     for (size_t t = p->T + 1; t-- > 0;) {
         real *v = q->adjoint + t * d->M;
         if (t < p->T)
-            pull_back(p, q->forced + t * d->M, NULL, v + d->M, w, rest, NULL);
+            p->cell->pull_back(p, q->forced + t * d->M, s == NULL ? NULL : s + t * d->K, v + d->M, w, rest,
+                               NULL);
         else
             memset(w, 0, d->M * sizeof *w);
         observe_back(p, t, t < p->T ? w : NULL, q->error + t * d->N, y);
@@ -202,8 +104,8 @@ void ANT_FN(ant_reference_adjoint)(const ANT_FN(ant_problem) * p, ANT_FN(ant_tra
 }
 
 /* Add what one time t gives to dB and G.  w: (M), NULL for t = T. */
-static void add_observation(const ANT_FN(ant_problem) * p, size_t t, const real *x, const real *z,
-                            const real *error, const real *w, real *y, double *sums)
+static void add_observation(const solve_call *p, size_t t, const real *x, const real *z, const real *error,
+                            const real *w, real *y, double *sums)
 {
     const ant_model_layout *layout = p->layout;
     const size_t M = layout->dims.M, N = layout->dims.N;
@@ -220,28 +122,26 @@ static void add_observation(const ANT_FN(ant_problem) * p, size_t t, const real 
     }
 }
 
-void ANT_FN(ant_reference_accumulate)(const ANT_FN(ant_problem) * p, const real *x, const real *s,
+void ANT_FN(ant_reference_accumulate)(const solve_call *p, const real *x, const real *s,
                                       const ANT_FN(ant_trajectory) * q, size_t first, size_t last,
                                       real *scratch, double *sums)
 {
     const ant_model_dims *d = &p->layout->dims;
     real *w = scratch, *y = w + d->M, *rest = y + d->N;
     for (size_t t = first; t < last; t++) {
-        pull_back(p, q->forced + t * d->M, s == NULL ? NULL : s + t * d->K, q->adjoint + (t + 1) * d->M, w,
-                  rest, sums);
+        p->cell->pull_back(p, q->forced + t * d->M, s == NULL ? NULL : s + t * d->K,
+                           q->adjoint + (t + 1) * d->M, w, rest, sums);
         add_observation(p, t, x + t * d->N, q->z + t * d->M, q->error + t * d->N, w, y, sums);
     }
     if (last == p->T)
         add_observation(p, last, NULL, q->z + last * d->M, q->error + last * d->N, NULL, y, sums);
 }
 
-void ANT_FN(ant_sums_finish)(const ANT_FN(ant_problem) * p, double *sums, real *gradient)
+void ANT_FN(ant_sums_finish)(const solve_call *p, double *sums, real *gradient)
 {
     const ant_model_layout *layout = p->layout;
-    for (size_t m = 0; m < layout->dims.M; m++) {
-        const double a = tanh((double)p->parameters[layout->Abar + m]);
-        sums[layout->Abar + m] *= 1.0 - a * a;
-    }
+    if (p->cell->finish != NULL)
+        p->cell->finish(layout, p->parameters, sums);
     if (p->teacher == ANT_TEACHER_FLOW)
         ANT_FN(ant_forcing_pinv_gradient)(p->forcing, sums + layout->total, sums + layout->B);
     for (size_t i = 0; i < layout->total; i++)

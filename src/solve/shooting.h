@@ -1,74 +1,75 @@
 /*
  * shooting.h - exact steps by the fast kernels: `sequential` (one segment per sequence) and `shooting`
- * (several chunks of time per sequence, joined at their borders).  Internal; for templates only.
+ * (several segments of time per sequence, joined at their borders).  Internal; for templates only.
  */
-#ifndef ANT_SOLVE_ENGINE_H
-#define ANT_SOLVE_ENGINE_H
+#ifndef ANT_SOLVE_SHOOTING_H
+#define ANT_SOLVE_SHOOTING_H
 
 #include "solve/kernel.h"
 
 /* What two threads on one sequence need (two_threads_tmpl.c). */
-typedef struct ANT_FN(ant_relay) {
-    ANT_FN(ant_group) whole;  /* the sequence; the engine's groups are stretches of it */
-    ANT_FN(ant_group) coarse; /* a run in long steps towards the start of the second thread */
+typedef struct ANT_FN(ant_two_threads) {
+    ANT_FN(ant_group) whole;  /* the sequence; the groups are segments of it */
+    ANT_FN(ant_group) coarse; /* a pass in long steps towards the start of the second thread */
     real *packed;             /* the weights of its steps */
     real *start;              /* (2, M) */
     size_t again;             /* steps that the first thread ran again in the last call */
-} ANT_FN(ant_relay);
+} ANT_FN(ant_two_threads);
 
-typedef struct ANT_FN(ant_engine) {
+typedef struct ANT_FN(ant_shooting) {
     const ANT_FN(ant_kernels) * kernels;
     const ant_model_layout *layout;
     size_t T, batch, warmup;
-    size_t chunks;   /* per sequence, <= T */
-    size_t segments; /* batch * chunks; segment i is chunk i % chunks of sequence i / chunks */
+    size_t segments; /* per sequence, <= T */
+    size_t total;    /* batch * segments; number i is segment i % segments of sequence i / segments */
     size_t groups;   /* of kernels->lanes segments */
     size_t slots;    /* one per thread: group g belongs to slot g % slots, with its scratch and sums */
     int threads;
     ANT_FN(ant_group) * group;
-    ANT_FN(ant_run) * run; /* (groups): of the last round */
-    bool *dirty;           /* (groups) */
+    pass_result *result; /* (groups): of the last iteration */
+    bool *dirty;         /* (groups) */
     real *packed;
     real *scratch; /* (slots, scratch_count) */
     size_t scratch_count;
     double *sums; /* (slots, ant_sums_count) */
-    bool relays;  /* two threads share the one sequence of the batch; else `relay` is empty */
-    ANT_FN(ant_relay) relay;
-} ANT_FN(ant_engine);
+    bool paired;  /* two threads share the one sequence of the batch; else `two` is empty */
+    ANT_FN(ant_two_threads) two;
+} ANT_FN(ant_shooting);
 
-/* kernels, layout, T, batch, warmup, chunks and threads are set by the caller before. */
-void ANT_FN(ant_engine_carve)(ANT_FN(ant_engine) * engine, ant_arena *arena);
+typedef ANT_FN(ant_shooting) shooting; /* its short name in templates */
+
+/* kernels, layout, T, batch, warmup, segments and threads are set by the caller before. */
+void ANT_FN(ant_shooting_carve)(shooting *sh, ant_arena *arena);
 
 /*
  * Solve forward; fills the report's outcome, iterations, last_change, fallbacks and repeated_steps.  With
- * `trial` give up and return false as soon as a kernel refuses or a whole chunk has run again without
- * merging.
+ * `trial` return false as soon as a kernel refuses or a segment in a lane was repeated whole without merging.
  */
-bool ANT_FN(ant_engine_forward)(ANT_FN(ant_engine) * engine, const ANT_FN(ant_problem) * p,
-                                const real *const *x, const real *const *s, const ant_solve_options *options,
-                                bool trial, ant_solve_report *report);
+bool ANT_FN(ant_shooting_forward)(shooting *sh, const solve_call *p, const real *const *x,
+                                  const real *const *s, const ant_solve_options *options, bool trial,
+                                  ant_solve_report *report);
 
 /* Sum of e^2 over t > T_w and the batch. */
-double ANT_FN(ant_engine_square)(const ANT_FN(ant_engine) * engine, const ANT_FN(ant_problem) * p);
+double ANT_FN(ant_shooting_square)(const shooting *sh, const solve_call *p);
 
 /* The adjoint and parameter gradients: overwrites sums (ant_sums_count). */
-void ANT_FN(ant_engine_gradient)(ANT_FN(ant_engine) * engine, const ANT_FN(ant_problem) * p,
-                                 const real *const *x, double *sums, ant_solve_report *report);
+void ANT_FN(ant_shooting_gradient)(shooting *sh, const solve_call *p, const real *const *x, double *sums,
+                                   ant_solve_report *report);
 
-/* Whether two threads can share the sequence, what they need for it, and the two ways of the call above. */
-bool ANT_FN(ant_relay_fits)(const ANT_FN(ant_engine) * engine);
-void ANT_FN(ant_relay_carve)(ANT_FN(ant_engine) * engine, ant_arena *arena);
-bool ANT_FN(ant_relay_forward)(ANT_FN(ant_engine) * engine, const ANT_FN(ant_problem) * p, const real *x,
-                               const real *s, double tolerance, bool trial, ant_solve_report *report);
-void ANT_FN(ant_relay_gradient)(ANT_FN(ant_engine) * engine, const ANT_FN(ant_problem) * p); /* also opens */
+/* Two threads on one sequence (two_threads_tmpl.c): whether they can share it, their memory, both passes. */
+bool ANT_FN(ant_two_threads_fit)(const shooting *sh);
+void ANT_FN(ant_two_threads_carve)(shooting *sh, ant_arena *arena);
+bool ANT_FN(ant_two_threads_forward)(shooting *sh, const solve_call *p, const real *x, const real *s,
+                                     double tolerance, bool trial, ant_solve_report *report);
+void ANT_FN(ant_two_threads_gradient)(shooting *sh, const solve_call *p); /* calls kernels->open itself */
 
 /* The memory of one group of segments of `length` steps; x and s of the caller where there is one lane. */
-ANT_FN(ant_group) ANT_FN(ant_group_carve)(const ANT_FN(ant_engine) * engine, ant_arena *arena, size_t length);
+ANT_FN(ant_group) ANT_FN(ant_group_carve)(const shooting *sh, ant_arena *arena, size_t length);
 
-/* The jump that may stay where states of this size merge: well below the tolerance, not below rounding. */
+/* The largest gap at which states of this size merge: well below the tolerance, not below rounding. */
 double ANT_FN(ant_merge_tolerance)(double size, double tolerance);
 
 /* z_1 .. z_T of one sequence. */
-void ANT_FN(ant_engine_states)(const ANT_FN(ant_engine) * engine, size_t sequence, real *z);
+void ANT_FN(ant_shooting_states)(const shooting *sh, size_t sequence, real *z);
 
 #endif

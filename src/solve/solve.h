@@ -1,6 +1,6 @@
 /*
  * solve.h - trajectories of a model along its data, their loss and its exact gradient: a shPLRNN is forced
- * (SPEC 2 and 3), models that are linear in their state take the data in and are solved by a scan.
+ * (spec 2 and 3), models that are linear in their state take the data in and are solved by a scan.
  *
  * A plan is made once for a model, a sequence length T and a batch; it owns all memory.  Each gradient
  * call then allocates nothing:
@@ -17,9 +17,9 @@
  * Sequences are borrowed: x[i] points to rows x_0 .. x_T (T+1, N) of sequence i, s[i] to rows
  * s_1 .. s_T (T, K), so a window of a longer series needs no copy.
  *
- * Promise: the same inputs, options, number of threads and instruction set give the same bits, whatever
- * ran before.  With another number of threads a sequence may be cut into other chunks and sums be taken in
- * another order; `reference` alone does not depend on it.
+ * The same inputs, options, number of threads and instruction set give the same bits, whatever was computed
+ * before.  With another number of threads a sequence may be cut into other segments, and sums may be taken in
+ * another order.  Only `reference` does not depend on the number of threads.
  */
 #ifndef ANT_SOLVE_SOLVE_H
 #define ANT_SOLVE_SOLVE_H
@@ -27,13 +27,13 @@
 #include "model/model.h"
 
 typedef enum ant_solver {
-    ANT_SOLVER_AUTO,       /* sequential or shooting, by (batch, T, M, L, threads); scan where it can be */
+    ANT_SOLVER_AUTO,       /* sequential or shooting, by (batch, T, M, L, threads); scan for linear models */
     ANT_SOLVER_REFERENCE,  /* plain loops, one thread: the oracle */
     ANT_SOLVER_SEQUENTIAL, /* exact steps in time order; threads and SIMD lanes over the batch */
     ANT_SOLVER_DEER,       /* Newton over all time steps at once, by affine scan */
     ANT_SOLVER_QUASI_DEER, /* the same with the diagonal of the Jacobian */
-    ANT_SOLVER_SHOOTING,   /* exact steps in chunks of time, chunk borders joined until they merge */
-    ANT_SOLVER_SCAN,       /* of models that are linear in their state: blocks of time, one affine scan */
+    ANT_SOLVER_SHOOTING,   /* exact steps in segments of time, segment borders joined until they merge */
+    ANT_SOLVER_SCAN,       /* for models that are linear in their state: tiles of time, one affine scan */
 } ant_solver;
 
 typedef enum ant_start { ANT_START_PINV, ANT_START_ZERO, ANT_START_NORMAL } ant_start;
@@ -43,7 +43,7 @@ typedef enum ant_adjoint { ANT_ADJOINT_FULL, ANT_ADJOINT_DIAGONAL } ant_adjoint;
 /* "auto", "reference", "sequential", "deer", "quasi-deer", "shooting", "scan". */
 const char *ant_solver_name(ant_solver solver);
 
-/* Whether `sequential` and `shooting` walk from linear piece to linear piece of the model. */
+/* Whether `sequential` and `shooting` use the piece kernels: J is updated where hidden units switch. */
 typedef enum ant_pieces {
     ANT_PIECES_AUTO, /* as long as few hidden units switch from step to step */
     ANT_PIECES_NEVER,
@@ -58,36 +58,36 @@ typedef struct ant_solve_options {
     ant_pieces pieces;   /* default auto; the others are for tests and measurements */
     size_t warmup;       /* T_w < T: steps forced with strength 1 and left out of the loss.  Default 0 */
     double tolerance;    /* Newton stops when max|dz| is below.  0: 1e-4 in float, 1e-10 in double */
-    int max_iterations;  /* of Newton, and of the rounds of shooting.  Default 100 */
-    bool fallback;       /* solve again by `sequential` what did not converge.  Default true */
-    size_t chunks;       /* per sequence, of shooting; 0: chosen by the plan.  Default 0 */
+    int max_iterations;  /* of Newton and of shooting.  Default 100 */
+    bool fallback;       /* solve sequences that did not converge again by `sequential`.  Default true */
+    size_t segments;     /* per sequence, of shooting; 0: chosen by the plan.  Default 0 */
     int threads;         /* 0: as many as OpenMP offers.  Default 0 */
     uint64_t seed;       /* of the start `normal`.  Default 1 */
 } ant_solve_options;
 
 void ant_solve_options_default(ant_solve_options *options);
 
-/* What a gradient call found. */
+/* What a gradient call returns besides the gradient. */
 typedef struct ant_solve_report {
     double loss;           /* mean squared error over t > T_w, variables and batch */
     ant_solver solver;     /* that was used */
     antler_status outcome; /* of the parallel solve before any fallback: OK, NOT_CONVERGED, NON_FINITE */
-    int iterations;     /* Newton iterations, the most of any sequence; rounds of shooting; 0: sequential */
-    double last_change; /* max|dz| of the last iteration; the largest jump left at a merge */
-    size_t fallbacks;   /* sequences that were solved again */
-    size_t repeated_steps; /* of shooting: steps run more than once, forward and backward, per chunk */
+    int iterations;        /* of Newton, the most of any sequence; of shooting; 0: sequential */
+    double last_change;    /* max|dz| of the last iteration; the largest jump left at a merge */
+    size_t fallbacks;      /* sequences that were solved again */
+    size_t repeated_steps; /* of shooting: steps run more than once, forward and backward, per segment */
     const char *kernels;   /* static: "lane avx512", "line avx2", "plain" */
-    size_t chunks;         /* per sequence */
+    size_t segments;       /* per sequence */
 } ant_solve_report;
 
-/* How a plan's answer differs from the reference: max|a - b| / max|b|. */
+/* How the results of a plan differ from the reference: max|a - b| / max|b|. */
 typedef struct ant_solve_agreement {
     double states;
     double gradient;
     double loss;
 } ant_solve_agreement;
 
-/* a_t of SPEC 2: 0 at t = 0, 1 during warm-up, alpha after. */
+/* a_t of spec 2: 0 at t = 0, 1 during warm-up, alpha after. */
 static inline double ant_forcing_strength(size_t t, size_t warmup, double alpha)
 {
     return t == 0 ? 0.0 : t <= warmup ? 1.0 : alpha;

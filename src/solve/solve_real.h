@@ -19,7 +19,7 @@ size_t ANT_N(ant_solve_plan_bytes)(const ANT_N(ant_solve_plan) * plan);
  * Solve, and differentiate the loss.  parameters: (total); x: (batch) pointers to (T+1, N); s: (batch)
  * pointers to (T, K), NULL when K = 0; gradient: (total), overwritten, or NULL for the loss alone.
  *
- * ANTLER_NON_FINITE: states or gradient are not finite, also by `sequential`; the gradient is not to be
+ * ANTLER_NON_FINITE: states or gradient are not finite, also by `sequential`; the gradient must not be
  * used.  ANTLER_NOT_CONVERGED only without fallback.  The report is filled in all three cases.
  */
 antler_status ANT_N(ant_solve_gradient)(ANT_N(ant_solve_plan) * plan, const ANT_T *parameters,
@@ -30,7 +30,7 @@ antler_status ANT_N(ant_solve_gradient)(ANT_N(ant_solve_plan) * plan, const ANT_
 void ANT_N(ant_solve_states)(const ANT_N(ant_solve_plan) * plan, size_t sequence, ANT_T *z);
 
 /*
- * The adjoint states of one sequence, dloss/dz_t for t = 1 .. T (SPEC 3), along the exact trajectory and in
+ * The adjoint states of one sequence, dloss/dz_t for t = 1 .. T (spec 3), along the exact trajectory and in
  * plain loops.  x: (T+1, N); s: (T, K) or NULL; v: (T, M).
  */
 antler_status ANT_N(ant_solve_adjoint)(ANT_N(ant_solve_plan) * plan, const ANT_T *parameters, const ANT_T *x,

@@ -1,8 +1,8 @@
 /*
- * tile_simd_tmpl.c - products on blocks of time (tile.h), once per instruction set.
+ * tile_simd_tmpl.c - products on tiles of steps (tile.h), once per instruction set.
  *
- * A product keeps a tile of ROWS x GROUP vectors in registers: every vector of x that is loaded serves ROWS
- * outputs, every weight GROUP vectors.
+ * A product keeps ROWS x GROUP vectors in registers: every vector of x that is loaded is used for ROWS
+ * outputs, every weight for GROUP vectors.
  */
 #include "solve/tile.h"
 #include "solve/vector.h"
@@ -13,7 +13,7 @@
 #define TEXT_OF(level)      TEXT(level)
 
 enum {
-    VECTORS = ANT_BLOCK / LANES,        /* of a row */
+    VECTORS = ANT_TILE / LANES,         /* of a row */
     ROWS = 4,                           /* outputs at a time */
     GROUP = VECTOR_BYTES == 64 ? 4 : 2, /* vectors at a time; 16 registers in use, or 8 */
 };
@@ -26,10 +26,10 @@ static ALWAYS_INLINE void multiply_rows(int rows, const real *W, size_t row_step
         vector sum[ROWS][GROUP];
         for (int r = 0; r < rows; r++) {
             for (int g = 0; g < GROUP; g++)
-                sum[r][g] = ((const vector *)(y + r * ANT_BLOCK))[v + g];
+                sum[r][g] = ((const vector *)(y + r * ANT_TILE))[v + g];
         }
         for (size_t k = 0; k < count; k++) {
-            const vector *in = (const vector *)(x + k * ANT_BLOCK) + v;
+            const vector *in = (const vector *)(x + k * ANT_TILE) + v;
             for (int r = 0; r < rows; r++) {
                 const vector weight = splat(W[(size_t)r * row_step + k * step]);
                 for (int g = 0; g < GROUP; g++)
@@ -38,7 +38,7 @@ static ALWAYS_INLINE void multiply_rows(int rows, const real *W, size_t row_step
         }
         for (int r = 0; r < rows; r++) {
             for (int g = 0; g < GROUP; g++)
-                ((vector *)(y + r * ANT_BLOCK))[v + g] = sum[r][g];
+                ((vector *)(y + r * ANT_TILE))[v + g] = sum[r][g];
         }
     }
 }
@@ -48,9 +48,9 @@ static void multiply_by(const real *W, size_t row_step, size_t step, size_t outp
 {
     size_t r = 0;
     for (; r + ROWS <= outputs; r += ROWS)
-        multiply_rows(ROWS, W + r * row_step, row_step, step, inputs, x, y + r * ANT_BLOCK);
+        multiply_rows(ROWS, W + r * row_step, row_step, step, inputs, x, y + r * ANT_TILE);
     for (; r < outputs; r++)
-        multiply_rows(1, W + r * row_step, row_step, step, inputs, x, y + r * ANT_BLOCK);
+        multiply_rows(1, W + r * row_step, row_step, step, inputs, x, y + r * ANT_TILE);
 }
 
 static void multiply(const real *W, size_t rows, size_t cols, const real *x, real *y)
@@ -63,7 +63,7 @@ static void multiply_back(const real *W, size_t rows, size_t cols, const real *d
     multiply_by(W, 1, cols, cols, rows, dy, dx);
 }
 
-/* A tile of rows x cols sums, kept in registers over the whole block. */
+/* rows x cols sums, held in registers over the whole tile of steps. */
 static ALWAYS_INLINE void outer_tile(int rows, int cols, const real *dy, const real *x, size_t stride,
                                      real *dW)
 {
@@ -74,9 +74,9 @@ static ALWAYS_INLINE void outer_tile(int rows, int cols, const real *dy, const r
     }
     for (int v = 0; v < VECTORS; v++) {
         for (int i = 0; i < rows; i++) {
-            const vector left = ((const vector *)(dy + i * ANT_BLOCK))[v];
+            const vector left = ((const vector *)(dy + i * ANT_TILE))[v];
             for (int j = 0; j < cols; j++)
-                sum[i][j] += left * ((const vector *)(x + j * ANT_BLOCK))[v];
+                sum[i][j] += left * ((const vector *)(x + j * ANT_TILE))[v];
         }
     }
     for (int i = 0; i < rows; i++) {
@@ -89,18 +89,18 @@ static ALWAYS_INLINE void outer_rows(int rows, const real *dy, const real *x, si
 {
     size_t j = 0;
     for (; j + ROWS <= cols; j += ROWS)
-        outer_tile(rows, ROWS, dy, x + j * ANT_BLOCK, cols, dW + j * LANES);
+        outer_tile(rows, ROWS, dy, x + j * ANT_TILE, cols, dW + j * LANES);
     for (; j < cols; j++)
-        outer_tile(rows, 1, dy, x + j * ANT_BLOCK, cols, dW + j * LANES);
+        outer_tile(rows, 1, dy, x + j * ANT_TILE, cols, dW + j * LANES);
 }
 
 static void outer(const real *dy, size_t rows, const real *x, size_t cols, real *dW)
 {
     size_t i = 0;
     for (; i + ROWS <= rows; i += ROWS)
-        outer_rows(ROWS, dy + i * ANT_BLOCK, x, cols, dW + i * cols * LANES);
+        outer_rows(ROWS, dy + i * ANT_TILE, x, cols, dW + i * cols * LANES);
     for (; i < rows; i++)
-        outer_rows(1, dy + i * ANT_BLOCK, x, cols, dW + i * cols * LANES);
+        outer_rows(1, dy + i * ANT_TILE, x, cols, dW + i * cols * LANES);
 }
 
 static void sum_rows(const real *dy, size_t rows, real *db)
@@ -108,7 +108,7 @@ static void sum_rows(const real *dy, size_t rows, real *db)
     for (size_t i = 0; i < rows; i++) {
         vector sum = *(const vector *)(db + i * LANES);
         for (int v = 0; v < VECTORS; v++)
-            sum += ((const vector *)(dy + i * ANT_BLOCK))[v];
+            sum += ((const vector *)(dy + i * ANT_TILE))[v];
         *(vector *)(db + i * LANES) = sum;
     }
 }
@@ -122,7 +122,7 @@ static void relu_all(size_t rows, real *y)
 static void relu_back(size_t rows, const real *y, real *dy)
 {
     for (size_t i = 0; i < rows * VECTORS; i++)
-        ((vector *)dy)[i] = select(((const vector *)y)[i] > 0, ((vector *)dy)[i]);
+        ((vector *)dy)[i] = masked(((const vector *)y)[i] > 0, ((vector *)dy)[i]);
 }
 
 static ALWAYS_INLINE void dots_tile(int rows, int cols, const real *a, const real *b, size_t stride,
@@ -131,9 +131,9 @@ static ALWAYS_INLINE void dots_tile(int rows, int cols, const real *a, const rea
     vector sum[ROWS][ROWS] = {{{0}}};
     for (int v = 0; v < VECTORS; v++) {
         for (int i = 0; i < rows; i++) {
-            const vector left = ((const vector *)(a + i * ANT_BLOCK))[v];
+            const vector left = ((const vector *)(a + i * ANT_TILE))[v];
             for (int j = 0; j < cols; j++)
-                sum[i][j] += left * ((const vector *)(b + j * ANT_BLOCK))[v];
+                sum[i][j] += left * ((const vector *)(b + j * ANT_TILE))[v];
         }
     }
     for (int i = 0; i < rows; i++) {
@@ -146,14 +146,14 @@ static void dots(const real *a, size_t rows, const real *b, size_t cols, real *o
 {
     for (size_t i = 0; i < rows; i += ROWS) {
         for (size_t j = 0; j < cols; j += ROWS) {
-            const real *left = a + i * ANT_BLOCK, *right = b + j * ANT_BLOCK;
+            const real *left = a + i * ANT_TILE, *right = b + j * ANT_TILE;
             if (i + ROWS <= rows && j + ROWS <= cols) {
                 dots_tile(ROWS, ROWS, left, right, cols, out + i * cols + j);
                 continue;
             }
             for (size_t k = i; k < rows && k < i + ROWS; k++) {
                 for (size_t l = j; l < cols && l < j + ROWS; l++)
-                    dots_tile(1, 1, a + k * ANT_BLOCK, b + l * ANT_BLOCK, cols, out + k * cols + l);
+                    dots_tile(1, 1, a + k * ANT_TILE, b + l * ANT_TILE, cols, out + k * cols + l);
             }
         }
     }
@@ -237,16 +237,16 @@ static ALWAYS_INLINE void decay_row(real factor, size_t place, const real *kerne
 static void decay_later(const real *decay, const real *kernel, real *out)
 {
     vector weights[VECTORS] = {{0}};
-    for (size_t t = 0; t < ANT_BLOCK; t++)
-        decay_row(decay[t], t, kernel + t * ANT_BLOCK, (real *)weights, out + t * ANT_BLOCK);
+    for (size_t t = 0; t < ANT_TILE; t++)
+        decay_row(decay[t], t, kernel + t * ANT_TILE, (real *)weights, out + t * ANT_TILE);
 }
 
 static void decay_earlier(const real *decay, const real *kernel, real *out)
 {
     vector weights[VECTORS] = {{0}};
-    for (size_t r = ANT_BLOCK; r-- > 0;)
-        decay_row(r + 1 < ANT_BLOCK ? decay[r + 1] : 0, r, kernel + r * ANT_BLOCK, (real *)weights,
-                  out + r * ANT_BLOCK);
+    for (size_t r = ANT_TILE; r-- > 0;)
+        decay_row(r + 1 < ANT_TILE ? decay[r + 1] : 0, r, kernel + r * ANT_TILE, (real *)weights,
+                  out + r * ANT_TILE);
 }
 
 static void collapse(const real *sums, size_t count, double *out)
@@ -255,8 +255,8 @@ static void collapse(const real *sums, size_t count, double *out)
         out[i] += vector_sum(((const vector *)sums)[i]);
 }
 
-const ANT_FN(ant_block_kernels) EXPAND(ANT_FN(ant_block), ANT_SIMD) = {
-    .name = "block " TEXT_OF(ANT_SIMD),
+const ANT_FN(ant_tile_kernels) EXPAND(ANT_FN(ant_tile), ANT_SIMD) = {
+    .name = "tile " TEXT_OF(ANT_SIMD),
     .lanes = LANES,
     .multiply = multiply,
     .multiply_back = multiply_back,

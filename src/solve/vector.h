@@ -1,6 +1,6 @@
 /*
  * vector.h - one SIMD vector of reals, as wide as the instruction set of the translation unit offers.
- * The only place of this room that uses compiler extensions (vector types of GCC and clang).
+ * Vector types are extensions of GCC and clang.
  */
 #ifndef ANT_SOLVE_VECTOR_H
 #define ANT_SOLVE_VECTOR_H
@@ -21,6 +21,8 @@
 #endif
 
 typedef real vector __attribute__((vector_size(VECTOR_BYTES)));
+/* A vector in memory of any alignment. */
+typedef real vector_loose __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(real))));
 #if ANT_REAL == 32
 #define MAGNITUDE_BITS INT32_MAX
 typedef int32_t vector_mask __attribute__((vector_size(VECTOR_BYTES)));
@@ -43,14 +45,14 @@ static ALWAYS_INLINE vector splat(real x)
 }
 
 /* x where the mask is set, else 0. */
-static ALWAYS_INLINE vector select(vector_mask mask, vector x)
+static ALWAYS_INLINE vector masked(vector_mask mask, vector x)
 {
     return (vector)((vector_mask)x & mask);
 }
 
 static ALWAYS_INLINE vector relu(vector x)
 {
-    return select(x > 0, x);
+    return masked(x > 0, x);
 }
 
 /* max(size, |x|) of a size that is not negative; NaN stays once it is there, as its bits are the largest. */
@@ -119,12 +121,18 @@ static ALWAYS_INLINE uint64_t positive_bits(vector x)
 
 static inline double vector_sum(vector x)
 {
-    double even = 0.0, odd = 0.0; /* an addition waits for the one before it */
+    double even = 0.0, odd = 0.0; /* two sums: each addition depends on the one before */
     for (int i = 0; i < LANES; i += 2) {
         even += (double)x[i];
         odd += (double)x[i + 1];
     }
     return even + odd;
+}
+
+/* Vectors of `width` numbers that hold `count` of them. */
+static inline size_t vectors(size_t count, size_t width)
+{
+    return (count + width - 1) / width;
 }
 
 /* The largest element of a vector of magnitudes; NaN when one is. */
@@ -134,6 +142,12 @@ static inline double vector_largest(vector x)
     for (int i = 0; i < LANES; i++)
         top = (double)x[i] <= top ? top : (double)x[i];
     return top;
+}
+
+static ALWAYS_INLINE void copy_reals(real *to, const real *from, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        to[i] = from[i];
 }
 
 #endif

@@ -5,8 +5,8 @@
 #include "base/machine.h"
 #include "model/kind.h"
 
-/* Block length of the scan; tests go around its multiples. */
-enum { BLOCK = 64 };
+/* Steps of a tile of the scan; tests go around its multiples. */
+enum { TILE = 64 };
 
 static ant_solve_options options_of(ant_solver solver, const problem *p)
 {
@@ -48,7 +48,7 @@ static void compare_with_reference(const problem *p, const char *what)
 static void test_scan_equals_plain_steps(void **state)
 {
     (void)state;
-    static const size_t lengths[] = {1, 2, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK - 5, 300, 70 * BLOCK + 9};
+    static const size_t lengths[] = {1, 2, TILE - 1, TILE, TILE + 1, 3 * TILE - 5, 300, 70 * TILE + 9};
     for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
         for (size_t variant = 0; variant < 4; variant++) {
             const size_t T = lengths[i], batch = T > 1000 ? 1 : 1 + 2 * (variant % 2);
@@ -104,7 +104,7 @@ static void test_every_instruction_set(void **state)
     const ant_model_dims dims[] = {{.kind = ANT_MODEL_LSSM, .M = 7, .N = 3, .L = 21, .K = 1},
                                    {.kind = ANT_MODEL_MAMBA2, .M = 8, .N = 3, .L = 21, .K = 1}};
     for (size_t i = 0; i < 12; i++) {
-        problem p = random_problem(dims[i % 2], 2 * BLOCK + 22, 2, 30, 0.0, 40 + i);
+        problem p = random_problem(dims[i % 2], 2 * TILE + 22, 2, 30, 0.0, 40 + i);
         for (size_t k = 0; k < p.layout.total && i >= 6 && p.layout.dims.kind == ANT_MODEL_MAMBA2; k++)
             p.parameters[k] *= 6.0;
         assert_int_equal(setenv("ANTLER_CPU", levels[i / 2 % 3], 1), 0);
@@ -202,7 +202,7 @@ static void test_steps_predict_what_the_scan_predicts(void **state)
                                    {.kind = ANT_MODEL_MAMBA2, .M = 8, .N = 3, .L = 9, .K = 2},
                                    {.kind = ANT_MODEL_MAMBA2, .M = 4, .N = 2, .L = 30}};
     for (size_t i = 0; i < sizeof dims / sizeof dims[0]; i++) {
-        const size_t T = 2 * BLOCK + 17, N = dims[i].N, K = dims[i].K;
+        const size_t T = 2 * TILE + 17, N = dims[i].N, K = dims[i].K;
         problem p = random_problem(dims[i], T, 1, 20, 0.0, 3 + i);
         antler_model *model = model_of(&p);
         ant_runner *runner = NULL;
@@ -431,7 +431,7 @@ static void test_mamba2_has_the_papers_sizes(void **state)
 }
 
 /* Initial values are in the ranges that initialise() names, and another run draws others. */
-static void test_mamba2_begins_as_its_block_does(void **state)
+static void test_mamba2_begins_as_its_layer_does(void **state)
 {
     (void)state;
     const ant_model_dims dims = {.kind = ANT_MODEL_MAMBA2, .M = 16, .N = 6, .L = 128};
@@ -529,7 +529,7 @@ int main(void)
         cmocka_unit_test(test_tangents_are_differences_of_steps),
         cmocka_unit_test(test_lssm_runs_as_a_low_rank_shplrnn),
         cmocka_unit_test(test_mamba2_has_the_papers_sizes),
-        cmocka_unit_test(test_mamba2_begins_as_its_block_does),
+        cmocka_unit_test(test_mamba2_begins_as_its_layer_does),
         cmocka_unit_test(test_leading_exponents),
         cmocka_unit_test(test_solvers_of_other_models_are_refused),
     };

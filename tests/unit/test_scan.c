@@ -59,11 +59,11 @@ static void sweep(void *context, size_t first, size_t last, const void *from)
         s->states[i] = x = apply(&s->maps[i], x);
 }
 
-static void check_scan(size_t count, size_t tiles, int threads, uint64_t seed)
+static void check_scan(size_t count, size_t segments, int threads, uint64_t seed)
 {
-    map *maps = get(count, sizeof *maps), *totals = get(tiles, sizeof *totals);
+    map *maps = get(count, sizeof *maps), *totals = get(segments, sizeof *totals);
     pair *expected = get(count, sizeof *expected), *found = get(count, sizeof *found);
-    pair *borders = get(tiles, sizeof *borders);
+    pair *borders = get(segments, sizeof *borders);
     ant_stream stream = ant_stream_open(seed, 0, 0, ANT_PURPOSE_INITIAL_STATE);
     for (size_t i = 0; i < count; i++) {
         for (int k = 0; k < 4; k++)
@@ -77,7 +77,7 @@ static void check_scan(size_t count, size_t tiles, int threads, uint64_t seed)
         expected[i] = x = apply(&maps[i], x);
     chain s = {maps, found};
     const ant_scan scan = {.count = count,
-                           .tiles = tiles,
+                           .segments = segments,
                            .context = &s,
                            .compose = compose,
                            .act = act,
@@ -98,13 +98,14 @@ static void check_scan(size_t count, size_t tiles, int threads, uint64_t seed)
 static void test_awkward_lengths(void **state)
 {
     (void)state;
-    const size_t tile = 16, tile_counts[] = {1, 2, 3, 7, 64};
-    for (size_t k = 0; k < sizeof tile_counts / sizeof *tile_counts; k++) {
-        const size_t tiles = tile_counts[k], whole = tile * tiles;
-        const size_t counts[] = {0, 1, 2, tile - 1, tile, tile + 1, whole - 1, whole, whole + 1, 1009};
+    const size_t segment = 16, segment_counts[] = {1, 2, 3, 7, 64};
+    for (size_t k = 0; k < sizeof segment_counts / sizeof *segment_counts; k++) {
+        const size_t segments = segment_counts[k], whole = segment * segments;
+        const size_t counts[] = {0,           1,         2,     segment - 1, segment,
+                                 segment + 1, whole - 1, whole, whole + 1,   1009};
         for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
             for (int threads = 1; threads <= 4; threads++)
-                check_scan(counts[i], tiles, threads, 17 * i + k);
+                check_scan(counts[i], segments, threads, 17 * i + k);
         }
     }
 }
@@ -122,12 +123,13 @@ static void test_borders_cover(void **state)
 {
     (void)state;
     for (size_t count = 0; count < 40; count++) {
-        for (size_t tiles = 1; tiles < 12; tiles++) {
-            assert_int_equal(ant_scan_border(count, tiles, 0), 0);
-            assert_int_equal(ant_scan_border(count, tiles, tiles), count);
-            for (size_t k = 0; k < tiles; k++) {
-                const size_t length = ant_scan_border(count, tiles, k + 1) - ant_scan_border(count, tiles, k);
-                assert_true(length == count / tiles || length == count / tiles + 1);
+        for (size_t segments = 1; segments < 12; segments++) {
+            assert_int_equal(ant_scan_border(count, segments, 0), 0);
+            assert_int_equal(ant_scan_border(count, segments, segments), count);
+            for (size_t k = 0; k < segments; k++) {
+                const size_t length =
+                    ant_scan_border(count, segments, k + 1) - ant_scan_border(count, segments, k);
+                assert_true(length == count / segments || length == count / segments + 1);
             }
         }
     }

@@ -43,15 +43,15 @@ static void check_shapes(int bits, double tolerance)
         o.tolerance = bits == 64 ? 1e-12 : 1e-4;
         o.pieces = (ant_pieces)(i / 7 % 3);
         if (o.solver == ANT_SOLVER_SHOOTING)
-            o.chunks = draw(&stream, 0, 1) ? draw(&stream, 1, 40) : 0;
+            o.segments = draw(&stream, 0, 1) ? draw(&stream, 1, 40) : 0;
         answer a = solve(&p, &o, bits, true);
         const ant_model_dims *d = &p.layout.dims;
         if (a.status != ANTLER_OK || !(a.agreement.states <= tolerance) ||
             !(a.agreement.gradient <= tolerance) || !(a.agreement.loss <= tolerance))
             fail_msg("shape %zu: %s, M %zu N %zu L %zu K %zu rank %zu clipped %d, T %zu batch %zu warmup %zu "
-                     "alpha %g threads %d chunks %zu kernels %s: %s, states %g gradient %g loss %g",
+                     "alpha %g threads %d segments %zu kernels %s: %s, states %g gradient %g loss %g",
                      i, ant_solver_name(o.solver), d->M, d->N, d->L, d->K, d->rank, d->clipped, p.T, p.batch,
-                     p.warmup, p.alpha, o.threads, o.chunks, a.report.kernels, antler_status_name(a.status),
+                     p.warmup, p.alpha, o.threads, o.segments, a.report.kernels, antler_status_name(a.status),
                      a.agreement.states, a.agreement.gradient, a.agreement.loss);
         answer_free(&a);
         problem_free(&p);
@@ -70,7 +70,7 @@ static void test_shapes_single(void **state)
     check_shapes(32, 1e-3);
 }
 
-/* Long sequences, where chunks in lanes are tried, on models that forget fast and on one that does not. */
+/* Long sequences, where segments in lanes are tried, on models that forget fast and on one that does not. */
 static void test_long_sequences(void **state)
 {
     (void)state;
@@ -128,7 +128,7 @@ static void check_shared(const problem *p, const ant_solve_options *o, int bits,
     const double tolerance = bits == 64 ? 1e-9 : 1e-3;
     answer a = solve(p, o, bits, true), b = solve_nested(p, o, bits);
     assert_int_equal(a.status, ANTLER_OK);
-    assert_int_equal(a.report.chunks, 2);
+    assert_int_equal(a.report.segments, 2);
     assert_true(a.agreement.states <= tolerance);
     assert_true(a.agreement.gradient <= tolerance);
     assert_true(a.agreement.loss <= tolerance);
