@@ -9,7 +9,6 @@
 emulated_dim3 threadIdx, blockIdx, blockDim, gridDim;
 const emulated_kernel *emulated_kernels;
 const emulated_variable *emulated_variables;
-double emulated_dynamic_shared[32768];
 
 /* Shared memory begins with what somebody left there: as a number huge, as a count far from any that is due. */
 enum { RUBBISH = 0x7f };
@@ -242,7 +241,6 @@ extern "C" bool emulate(const char *source, const char *options, const char *nam
         for (unsigned w = 0; w < warps; w++)
             b.warp[w].count = std::min(32u, threads - 32 * w);
     }
-    std::memset(emulated_dynamic_shared, RUBBISH, sizeof emulated_dynamic_shared);
     const char *late = std::getenv("FAKE_CUDA_LATE");
     fibers_delay(late == nullptr ? 0 : threads * (unsigned)std::atoi(late), late == nullptr || teams == 1 ? 0 : threads);
     fibers_run(teams * threads, run_thread, &s);

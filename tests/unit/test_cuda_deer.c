@@ -31,18 +31,18 @@ typedef struct shape {
 
 static const shape shapes[] = {
     {1, 1, 3, 0, 0, false, 1, 1, 0, DEER, F64, "whole sequences"},
-    {1, 1, 3, 0, 0, false, 50, 2, 0, DEER, F64, "12 chunks"},
+    {1, 1, 3, 0, 0, false, 50, 2, 0, DEER, F64, "12 segments"},
     {3, 2, 8, 0, 0, false, 2, 21, 0, DEER, F64, "whole sequences"},
-    {3, 2, 8, 0, 0, false, 163, 1, 0, DEER, F64, "40 chunks of time per sequence joined with full matrices"},
-    {3, 2, 8, 0, 0, false, 77, 3, 30, DEER, F64, "13 chunks"},       /* sequences begin inside blocks */
+    {3, 2, 8, 0, 0, false, 163, 1, 0, DEER, F64, "40 segments per sequence joined with full matrices"},
+    {3, 2, 8, 0, 0, false, 77, 3, 30, DEER, F64, "13 segments"},     /* sequences begin inside blocks */
     {3, 2, 8, 0, 0, false, 13, 50, 2, DEER, F64, "whole sequences"}, /* more sequences than chunks fit */
-    {3, 2, 8, 0, 0, false, 97, 1, 0, QUASI, F64, "24 chunks of time per sequence joined with diagonals"},
-    {3, 2, 8, 0, 0, false, 29, 3, 5, QUASI, F64, "7 chunks"},
-    {3, 2, 8, 0, 0, false, 83, 2, 30, DEER, F32, "20 chunks"},
-    {2, 3, 6, 1, 2, true, 61, 3, 10, DEER, F64, "13 chunks"},
-    {7, 2, 40, 1, 0, true, 61, 1, 11, DEER, F64, "15 chunks"},
-    {7, 2, 40, 1, 0, true, 61, 2, 11, QUASI, F64, "15 chunks"},
-    {33, 2, 8, 0, 0, false, 43, 1, 7, DEER, F64, "5 chunks"},
+    {3, 2, 8, 0, 0, false, 97, 1, 0, QUASI, F64, "24 segments per sequence joined with diagonals"},
+    {3, 2, 8, 0, 0, false, 29, 3, 5, QUASI, F64, "7 segments"},
+    {3, 2, 8, 0, 0, false, 83, 2, 30, DEER, F32, "20 segments"},
+    {2, 3, 6, 1, 2, true, 61, 3, 10, DEER, F64, "13 segments"},
+    {7, 2, 40, 1, 0, true, 61, 1, 11, DEER, F64, "15 segments"},
+    {7, 2, 40, 1, 0, true, 61, 2, 11, QUASI, F64, "15 segments"},
+    {33, 2, 8, 0, 0, false, 43, 1, 7, DEER, F64, "5 segments"},
 };
 
 static antler_settings settings_of(const shape *c)

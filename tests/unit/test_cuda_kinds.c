@@ -63,19 +63,19 @@ static void lssm_short(void **state)
 {
     (void)state;
     antler_settings s = lssm_settings(1, 5, 0);
-    lssm_compare(lssm_settings(12, 3, 0), 90, "1 chunks of 32 steps");
+    lssm_compare(lssm_settings(12, 3, 0), 90, "1 segments of 32 steps");
     s.runs = 1;
-    lssm_compare(s, 90, "1 chunks of 32 steps");
+    lssm_compare(s, 90, "1 segments of 32 steps");
 }
 
 /* The warm-up ends inside a chunk; the last chunk is short. */
 static void lssm_chunks(void **state)
 {
     (void)state;
-    lssm_compare(lssm_settings(85, 2, 40), 90, "3 chunks of 32 steps");
+    lssm_compare(lssm_settings(85, 2, 40), 90, "3 segments of 32 steps");
     antler_settings s = lssm_settings(79, 1, 0);
     s.runs = 1;
-    lssm_compare(s, 90, "3 chunks of 32 steps per sequence, 3 blocks per run");
+    lssm_compare(s, 90, "3 segments of 32 steps per sequence, 3 blocks per run");
 }
 
 /* Chunks of several tiles, and blocks that have several chunks. */
@@ -84,14 +84,14 @@ static void lssm_tiles(void **state)
     (void)state;
     antler_settings s = lssm_settings(900, 4, 0);
     s.runs = 1;
-    lssm_compare(s, 1000, "2 chunks of 512 steps");
-    lssm_compare(lssm_settings(33, 9, 5), 90, "1 chunks of 64 steps per sequence, 8 blocks per run");
+    lssm_compare(s, 1000, "2 segments of 512 steps");
+    lssm_compare(lssm_settings(33, 9, 5), 90, "1 segments of 64 steps per sequence, 8 blocks per run");
 }
 
 static void lssm_in_float(void **state)
 {
     (void)state;
-    lssm_compare(rich_settings(), 90, "3 chunks of 32 steps");
+    lssm_compare(rich_settings(), 90, "3 segments of 32 steps");
 }
 
 /* M 4, N 1, L 5, K 1 in double: run_mamba2_small_double.cpp; chunks have 28 steps. */
@@ -122,7 +122,7 @@ static void mamba2_training(void **state)
                                   .run = 2,
                                   .tolerance = 1e-10,
                                   .agreement = 1e-11,
-                                  .choice = "2 chunks of 28 steps per sequence, 2 blocks per run"});
+                                  .choice = "2 segments of 28 steps per sequence, 2 blocks per run"});
 }
 
 static void same_bytes(antler_settings s, size_t dim, size_t inputs)

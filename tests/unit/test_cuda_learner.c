@@ -67,7 +67,7 @@ static void same_as_cpu_in_stretches(void **state)
                                   .run = 1,
                                   .tolerance = 1e-8,
                                   .agreement = 1e-11,
-                                  .choice = "shooting on the GPU, 4 stretches",
+                                  .choice = "shooting on the GPU, 4 segments",
                                   .passes = 3});
 }
 
@@ -92,7 +92,7 @@ static void same_as_cpu_in_stretches_of_a_larger_model(void **state)
                                   .run = 1,
                                   .tolerance = 1e-8,
                                   .agreement = 1e-11,
-                                  .choice = "shooting on the GPU, 8 stretches",
+                                  .choice = "shooting on the GPU, 8 segments",
                                   .passes = 3});
 }
 
@@ -114,7 +114,7 @@ static void same_as_cpu_in_float(void **state)
                                   .run = 1,
                                   .tolerance = 1e-3,
                                   .agreement = 1e-5,
-                                  .choice = "shooting on the GPU, 8 stretches",
+                                  .choice = "shooting on the GPU, 8 segments",
                                   .passes = 3});
 }
 
@@ -142,7 +142,7 @@ static void same_as_cpu_by_tensor_cores(void **state)
                                   .run = 1,
                                   .tolerance = 1e-3,
                                   .agreement = 1e-5,
-                                  .choice = "shooting on the GPU, 8 stretches",
+                                  .choice = "shooting on the GPU, 8 segments",
                                   .passes = 3});
 }
 

@@ -5,7 +5,7 @@
 #ifndef ANT_ENGINE_CUDA_DEER_H
 #define ANT_ENGINE_CUDA_DEER_H
 
-#include "engine/cuda/solve_problem.h"
+#include "engine/cuda/solve_args.h"
 
 typedef struct ant_cuda_deer {
     ant_cuda_program *program; /* NULL: the solver is another */
@@ -13,10 +13,10 @@ typedef struct ant_cuda_deer {
     ant_cuda_grid grid;
     int groups, map; /* deer_facts of deer.cu: chunks of a block, reals of a map */
     int blocks;      /* of one run */
-    int chunks;      /* of a sequence */
+    int segments;    /* of a sequence */
     ant_cuda_buffer maps, changes;
     char choice[320];
-    _Alignas(16) unsigned char problem[320]; /* deer_problem of deer.cu */
+    _Alignas(16) unsigned char args[320]; /* deer_args of deer.cu */
 } ant_cuda_deer;
 
 /* Whether the settings ask for it. */
@@ -27,8 +27,8 @@ bool ant_cuda_deer_wanted(const antler_settings *settings);
  * solve.cu, in double, with its buffers in place; stretches: those of a sequence there.  Clear it also after
  * a failure.
  */
-antler_status ant_cuda_deer_create(ant_cuda_pass *pass, const ant_cuda_problem_f64 *problem, int stretches,
-                                   ant_cuda_deer *deer);
+antler_status ant_cuda_deer_create(ant_cuda_pass *pass, const ant_cuda_solve_args_f64 *args,
+                                   int solve_segments, ant_cuda_deer *deer);
 void ant_cuda_deer_clear(ant_cuda_device *device, ant_cuda_deer *deer);
 
 antler_status ant_cuda_deer_launch(ant_cuda_device *device, ant_cuda_deer *deer);

@@ -1,6 +1,6 @@
 /*
  * learner_cuda.c - all runs of a training on the GPU, whatever the kind of model: its pass (pass.h), then
- * everything else (kernels/step.cuh).
+ * everything else (kernels/update_kernels.cuh).
  *
  * Twenty updates are one graph, so that nothing waits
  * for the host, which only looks when it wants to.
@@ -19,8 +19,8 @@ enum {
     WINDOW_EACH = 8,    /* values that a thread copies at a time: EACH of kernels/windows.cuh */
 };
 
-/* learn_problem of kernels/learn.cuh. */
-typedef struct learn_problem {
+/* update_args of kernels/update_args.cuh. */
+typedef struct update_args {
     int T, batch, replicas, trajectories;
     int parity, draws, steps;
     int flow, adam, schedule;
@@ -30,9 +30,9 @@ typedef struct learn_problem {
     double mar, readout, singular, alpha;
     ant_cu_pointer parameters, good, gradient, raw, m, v, kept, work, weights, sums, facts, arrived, update,
         outcome, tally, runs, x, s, row, start, window_x, window_s;
-} learn_problem;
+} update_args;
 
-_Static_assert(sizeof(ant_engine_tally) == 10 * sizeof(double), "TALLY of learn.cuh");
+_Static_assert(sizeof(ant_engine_tally) == 10 * sizeof(double), "TALLY of update_args.cuh");
 
 typedef struct learner {
     ant_engine_learning work;
@@ -42,7 +42,7 @@ typedef struct learner {
     ant_cuda_program *program; /* update.cu; NULL: it is the pass's */
     ant_cuda_kernel prepare, update;
     ant_cuda_grid grid;
-    learn_problem problem;
+    update_args args;
     ant_cuda_store store;
     bool prepared;                         /* weights and windows belong to the parameters */
     ant_cu_graph_exec one[2], many, whole; /* an update from either parity, many, and a solve */
@@ -55,7 +55,7 @@ static void describe(learner *l)
     const ant_engine_learning *w = &l->work;
     const antler_settings *s = w->settings;
     const ant_cuda_store *store = &l->store;
-    l->problem = (learn_problem){
+    l->args = (update_args){
         .T = (int)s->sequence_length,
         .batch = (int)s->batch_size,
         .replicas = (int)w->replicas,
@@ -116,7 +116,7 @@ typedef struct update_options {
 static void name_options(const ant_engine_learning *work, update_options *options)
 {
     snprintf(options->rank, sizeof options->rank, "-DRANK=%zu", work->rank);
-    snprintf(options->threads, sizeof options->threads, "-DLEARN_THREADS=%u", ant_cuda_update_threads(work));
+    snprintf(options->threads, sizeof options->threads, "-DUPDATE_THREADS=%u", ant_cuda_update_threads(work));
     options->more[0] = options->rank;
     options->more[1] = options->threads;
 }
@@ -143,7 +143,7 @@ static antler_status create_pass(learner *l)
     antler_status status = l->kind->compile == NULL ? ANTLER_OK : l->kind->compile(&l->pass);
     if (status == ANTLER_OK)
         status = ant_cuda_store_runs(&l->store, &l->work);
-    l->pass.place = ant_cuda_store_place(&l->store);
+    l->pass.buffers = ant_cuda_store_buffers(&l->store);
     if (status == ANTLER_OK)
         status = l->kind->create(&l->pass);
     if (started)
@@ -164,17 +164,17 @@ static size_t drawing_blocks(const learner *l)
     return items < most ? items : most;
 }
 
-/* The kernels of step.cuh, and what they need. */
+/* The kernels of update_kernels.cuh, and what they need. */
 static antler_status load_update(learner *l)
 {
     enum {
         FACT_SHARED,
-        FACT_WORK,
+        FACT_SCRATCH,
         FACT_KEPT,
         FACT_TOTAL,
-        FACT_PROBLEM,
+        FACT_ARGS,
         FACTS
-    }; /* update_facts of step.cuh */
+    }; /* update_facts of update_kernels.cuh */
     const ant_engine_learning *w = &l->work;
     int facts[FACTS] = {0};
     if (l->kind->update != NULL) {
@@ -188,10 +188,9 @@ static antler_status load_update(learner *l)
     ANT_TRY(ant_cuda_pass_facts(l->device, program, "update_facts", facts, FACTS));
     ANT_CHECK((size_t)facts[FACT_TOTAL] == w->total, ANTLER_ERROR_INTERNAL,
               "the kernels have %d parameters, not %zu", facts[FACT_TOTAL], w->total);
-    ANT_CHECK((size_t)facts[FACT_PROBLEM] == sizeof l->problem, ANTLER_ERROR_INTERNAL,
-              "learn_problem has %d bytes in the kernels and %zu here", facts[FACT_PROBLEM],
-              sizeof l->problem);
-    ANT_TRY(ant_cuda_store_update(&l->store, w, (size_t)facts[FACT_KEPT], (size_t)facts[FACT_WORK]));
+    ANT_CHECK((size_t)facts[FACT_ARGS] == sizeof l->args, ANTLER_ERROR_INTERNAL,
+              "update_args has %d bytes in the kernels and %zu here", facts[FACT_ARGS], sizeof l->args);
+    ANT_TRY(ant_cuda_store_update(&l->store, w, (size_t)facts[FACT_KEPT], (size_t)facts[FACT_SCRATCH]));
     l->grid = ant_cuda_grid_1d((unsigned)(w->replicas + drawing_blocks(l)), ant_cuda_update_threads(w));
     l->grid.shared = (size_t)facts[FACT_SHARED];
     ANT_TRY(ant_cuda_kernel_allow_shared(l->device, &l->prepare, l->grid.shared));
@@ -291,7 +290,7 @@ static antler_status put_state(learner *l, size_t replica, size_t update, const 
     ANT_TRY(
         ant_cuda_upload(l->device, l->store.outcomes.address + replica * sizeof fresh, fresh, sizeof fresh));
     l->prepared = false;
-    const size_t at = (size_t)l->problem.parity * l->work.replicas + replica;
+    const size_t at = (size_t)l->args.parity * l->work.replicas + replica;
     return ant_cuda_upload(l->device, l->store.counters.address + at * sizeof done, &done, sizeof done);
 }
 
@@ -309,7 +308,7 @@ static antler_status get_state(learner *l, size_t replica, double *parameters, d
 static antler_status prepare(learner *l)
 {
     if (!l->prepared)
-        ANT_TRY(ant_cuda_launch(l->device, &l->prepare, l->grid, ANT_CUDA_ARGS(&l->problem)));
+        ANT_TRY(ant_cuda_launch(l->device, &l->prepare, l->grid, ANT_CUDA_ARGS(&l->args)));
     l->prepared = true;
     return ANTLER_OK;
 }
@@ -317,31 +316,31 @@ static antler_status prepare(learner *l)
 static antler_status launch_update(learner *l)
 {
     ANT_TRY(l->kind->launch(&l->pass));
-    ANT_TRY(ant_cuda_launch(l->device, &l->update, l->grid, ANT_CUDA_ARGS(&l->problem)));
-    l->problem.parity = 1 - l->problem.parity;
+    ANT_TRY(ant_cuda_launch(l->device, &l->update, l->grid, ANT_CUDA_ARGS(&l->args)));
+    l->args.parity = 1 - l->args.parity;
     return ANTLER_OK;
 }
 
 /* Record `updates` updates that begin at the present parity, which stays as it is. */
 static antler_status record(learner *l, int updates, ant_cu_graph_exec *graph)
 {
-    const int parity = l->problem.parity;
+    const int parity = l->args.parity;
     ANT_TRY(ant_cuda_graph_begin(l->device));
     antler_status status = ANTLER_OK;
     for (int i = 0; i < updates && status == ANTLER_OK; i++)
         status = launch_update(l);
-    l->problem.parity = parity;
+    l->args.parity = parity;
     const antler_status ended = ant_cuda_graph_end(l->device, graph);
     return status == ANTLER_OK ? ended : status;
 }
 
 static antler_status launch_graph(learner *l, int updates)
 {
-    ant_cu_graph_exec *graph = updates == 1 ? &l->one[l->problem.parity] : &l->many;
+    ant_cu_graph_exec *graph = updates == 1 ? &l->one[l->args.parity] : &l->many;
     if (*graph == NULL)
         ANT_TRY(record(l, updates, graph));
     ANT_TRY(ant_cuda_graph_launch(l->device, *graph));
-    l->problem.parity ^= updates & 1;
+    l->args.parity ^= updates & 1;
     return ANTLER_OK;
 }
 
@@ -356,7 +355,7 @@ static antler_status read_outcomes(learner *l, ant_engine_outcome *outcomes)
             : ant_cuda_download(l->device, fates, l->store.outcomes.address, R * 2 * sizeof *fates);
     if (status == ANTLER_OK)
         status = ant_cuda_download(l->device, done,
-                                   l->store.counters.address + (size_t)l->problem.parity * R * sizeof *done,
+                                   l->store.counters.address + (size_t)l->args.parity * R * sizeof *done,
                                    R * sizeof *done);
     for (size_t i = 0; i < R && status == ANTLER_OK; i++)
         outcomes[i] = (ant_engine_outcome){
@@ -370,11 +369,11 @@ static antler_status run_updates(learner *l, size_t updates, ant_engine_tally *t
                                  ant_engine_outcome *outcomes)
 {
     const size_t bytes = l->work.replicas * sizeof *tallies;
-    l->problem.steps = 1;
+    l->args.steps = 1;
     ANT_TRY(ant_cuda_upload(l->device, l->store.tallies.address, tallies, bytes));
     ANT_TRY(prepare(l));
     while (updates > 0) {
-        const int count = updates >= GRAPH_UPDATES && l->problem.parity == 0 ? GRAPH_UPDATES : 1;
+        const int count = updates >= GRAPH_UPDATES && l->args.parity == 0 ? GRAPH_UPDATES : 1;
         ANT_TRY(launch_graph(l, count));
         updates -= (size_t)count;
     }
@@ -408,11 +407,11 @@ static antler_status put_windows(learner *l, size_t replica, const double *x, co
 static antler_status record_solve(learner *l)
 {
     ANT_TRY(ant_cuda_graph_begin(l->device));
-    antler_status status = ant_cuda_launch(l->device, &l->prepare, l->grid, ANT_CUDA_ARGS(&l->problem));
+    antler_status status = ant_cuda_launch(l->device, &l->prepare, l->grid, ANT_CUDA_ARGS(&l->args));
     if (status == ANTLER_OK)
         status = l->kind->launch(&l->pass);
     if (status == ANTLER_OK)
-        status = ant_cuda_launch(l->device, &l->update, l->grid, ANT_CUDA_ARGS(&l->problem));
+        status = ant_cuda_launch(l->device, &l->update, l->grid, ANT_CUDA_ARGS(&l->args));
     const antler_status ended = ant_cuda_graph_end(l->device, &l->whole);
     return status == ANTLER_OK ? ended : status;
 }
@@ -420,7 +419,7 @@ static antler_status record_solve(learner *l)
 static antler_status solve_once(learner *l, ant_engine_solved *solved)
 {
     double facts[ANT_CUDA_FACTS], milliseconds = 0.0;
-    l->problem.steps = 0;
+    l->args.steps = 0;
     if (l->whole == NULL)
         ANT_TRY(record_solve(l));
     ANT_TRY(

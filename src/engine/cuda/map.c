@@ -15,7 +15,7 @@ static const ant_cuda_form *const forms[ANT_FORMS] = {
 enum { COMMON_MACROS = 6 };
 
 /* orbit_facts of kernels/orbit.cuh. */
-enum { FACT_PARAMETERS, FACT_ROOM, FACT_WORK, FACTS };
+enum { FACT_PARAMETERS, FACT_SHARED, FACT_SCRATCH, FACTS };
 
 double *ant_cuda_append(double *to, const double *from, size_t count)
 {
@@ -80,10 +80,10 @@ antler_status ant_cuda_map_open(ant_cuda_device *device, const ant_engine_map *m
     *made = (ant_cuda_map){.device = device, .threads = forms[map->form]->threads(map, count)};
     ANT_TRY(compile(made, map, count));
     ANT_TRY(ant_cuda_pass_facts(device, made->program, "orbit_facts", facts, FACTS));
-    made->room = (size_t)facts[FACT_ROOM];
-    made->work = (size_t)facts[FACT_WORK];
+    made->shared_bytes = (size_t)facts[FACT_SHARED];
+    made->work = (size_t)facts[FACT_SCRATCH];
     ANT_CHECK(
-        facts[FACT_ROOM] <= device->shared_per_block, ANTLER_ERROR_DEVICE,
+        facts[FACT_SHARED] <= device->shared_per_block, ANTLER_ERROR_DEVICE,
         "a model with M = %zu, L = %zu and N = %zu is too large for the GPU's kernel; compute on the CPU",
         map->M, map->L, map->N);
     return upload(made, map, (size_t)facts[FACT_PARAMETERS]);

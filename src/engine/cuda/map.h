@@ -12,8 +12,9 @@ typedef struct ant_cuda_map {
     ant_cuda_device *device; /* borrowed */
     ant_cuda_program *program;
     ant_cuda_buffer parameters;
-    unsigned threads;  /* of a block */
-    size_t room, work; /* bytes: what a block keeps in shared memory, and the work of its tangent vectors */
+    unsigned threads; /* of a block */
+    size_t shared_bytes,
+        work; /* bytes: what a block keeps in shared memory, and the work of its tangent vectors */
 } ant_cuda_map;
 
 /* Compile for its sizes and `count` tangent vectors (0: for orbits), upload the parameters.  Clear it also

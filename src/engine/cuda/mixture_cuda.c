@@ -56,8 +56,8 @@ typedef struct sums {
 /* The rows of mixture.cu. */
 static size_t packed_rows(size_t dim)
 {
-    const size_t chunks = dim <= 24 ? 1 : (dim + 15) / 16;
-    return chunks * ((dim + chunks - 1) / chunks) + 1;
+    const size_t slices = dim <= 24 ? 1 : (dim + 15) / 16;
+    return slices * ((dim + slices - 1) / slices) + 1;
 }
 
 static size_t tiles_for(size_t count)

@@ -1,9 +1,11 @@
 /*
  * pass.h - forward and backward pass of all runs on the GPU, for every kind of model: what differs between
- * kinds is a row of the table in pass.c, everything else of an update is learner_cuda.c and kernels/step.cuh.
+ * kinds is a row of the table in pass.c, everything else of an update is learner_cuda.c and
+ * kernels/update_kernels.cuh.
  *
  * A pass reads parameters or the weights made of them, and the windows; it leaves the loss, in `facts`, and
- * the gradient of the loss: in `raw`, or as sums from which the kind's gradient_at (step.cuh) makes it.
+ * the gradient of the loss: in `raw`, or as sums from which the kind's gradient_at (update_kernels.cuh) makes
+ * it.
  */
 #ifndef ANT_ENGINE_CUDA_PASS_H
 #define ANT_ENGINE_CUDA_PASS_H
@@ -20,30 +22,31 @@ enum {
     ANT_CUDA_FACT_FALLBACKS
 };
 enum { ANT_CUDA_FACTS = 8 };
-enum { ANT_CUDA_MEETING_WORDS = 64 };
+enum { ANT_CUDA_BARRIER_WORDS = 64 };
 
 /* What the learner owns and every pass sees, on the device. */
-typedef struct ant_cuda_place {
+typedef struct ant_cuda_learner_buffers {
     ant_cu_pointer parameters; /* (replicas, total) */
     ant_cu_pointer x, s;       /* (replicas, batch, T+1, N), (replicas, batch, T, K) */
     ant_cu_pointer raw;        /* (replicas, total) */
     ant_cu_pointer facts;      /* (replicas, ANT_CUDA_FACTS) doubles */
-    ant_cu_pointer arrived;    /* (replicas, ANT_CUDA_MEETING_WORDS) unsigned: zero before every pass */
-} ant_cuda_place;
+    ant_cu_pointer arrived;    /* (replicas, ANT_CUDA_BARRIER_WORDS) unsigned: zero before every pass */
+} ant_cuda_learner_buffers;
 
 typedef struct ant_cuda_pass {
     /* Set by the learner. */
     ant_cuda_device *device;
     const ant_engine_learning *work;
-    ant_cuda_place place;
+    ant_cuda_learner_buffers buffers;
     size_t real_bytes; /* of the precision */
 
     /* Set by `compile` or `create` of the kind. */
-    void *own;                      /* its own struct */
-    const char *solver, *choice;    /* of ant_engine_learner_ops */
-    const ant_cuda_program *update; /* with the kernels of step.cuh; NULL: the kind's `update` has them */
-    ant_cu_pointer weights, sums;   /* of learn_problem (learn.cuh); 0: the kind has none */
-    ant_cu_pointer states;          /* (replicas, batch, T+1, row): z_t is at the head of row t */
+    void *own;                   /* its own struct */
+    const char *solver, *choice; /* of ant_engine_learner_ops */
+    const ant_cuda_program
+        *update; /* with the kernels of update_kernels.cuh; NULL: the kind's `update` has them */
+    ant_cu_pointer weights, sums; /* of update_args (update_args.cuh); 0: the kind has none */
+    ant_cu_pointer states;        /* (replicas, batch, T+1, row): z_t is at the head of row t */
     size_t row;
     size_t bytes; /* of its buffers */
 } ant_cuda_pass;
@@ -68,7 +71,7 @@ extern const ant_cuda_kind ant_cuda_kind_shplrnn, ant_cuda_kind_lssm, ant_cuda_k
 antler_status ant_cuda_pass_take(ant_cuda_pass *pass, size_t bytes, const char *purpose,
                                  ant_cuda_buffer *buffer);
 
-/* Threads of the kernels of step.cuh: their macro is LEARN_THREADS. */
+/* Threads of the kernels of update_kernels.cuh: their macro is UPDATE_THREADS. */
 unsigned ant_cuda_update_threads(const ant_engine_learning *work);
 
 /* Sources that both sides read: `facts` (count) is the int array of that name in the program. */

@@ -3,8 +3,8 @@
  *
  * The states of the runs, their windows and the training data have the precision of the training there; the
  * host gives and takes doubles.  The parts come one after the other as the learner is built: `runs` before
- * the pass, which finds its place in them, `update` when the kernels of step.cuh have said what they need,
- * `data` last.  Every call is made by who has borrowed the device.
+ * the pass, which finds its place in them, `update` when the kernels of update_kernels.cuh have said what
+ * they need, `data` last.  Every call is made by who has borrowed the device.
  */
 #ifndef ANT_ENGINE_CUDA_STORE_H
 #define ANT_ENGINE_CUDA_STORE_H
@@ -20,12 +20,12 @@ typedef struct ant_cuda_store {
     ant_cuda_buffer gradient, raw;      /* (replicas, total): with regularisers, and of the loss alone */
     ant_cuda_buffer m, v;               /* (replicas, total) doubles: the optimiser's moments */
     ant_cuda_buffer window_x, window_s; /* (replicas, batch, T+1, N), (replicas, batch, T, K) */
-    ant_cuda_buffer facts, arrived;     /* ant_cuda_place */
+    ant_cuda_buffer facts, arrived;     /* ant_cuda_learner_buffers */
     ant_cuda_buffer counters;           /* (2, replicas) unsigned: updates done, in turn */
     ant_cuda_buffer outcomes, tallies;  /* (replicas, 2) ints; (replicas) ant_engine_tally */
     ant_cuda_buffer runs;               /* (replicas) uint32_t: names of random streams */
-    ant_cuda_buffer kept, scratch;      /* doubles of the kernels of step.cuh, as many as they say */
-    ant_cuda_buffer x, s, row, start;   /* the training data as in ant_engine_learning; empty: none */
+    ant_cuda_buffer kept, scratch;    /* doubles of the kernels of update_kernels.cuh, as many as they say */
+    ant_cuda_buffer x, s, row, start; /* the training data as in ant_engine_learning; empty: none */
 
     void *host; /* for conversions */
 } ant_cuda_store;
@@ -42,7 +42,7 @@ antler_status ant_cuda_store_host(ant_cuda_store *store, size_t count);
 void ant_cuda_store_free(ant_cuda_store *store);
 
 /* What every pass sees of it. */
-ant_cuda_place ant_cuda_store_place(const ant_cuda_store *store);
+ant_cuda_learner_buffers ant_cuda_store_buffers(const ant_cuda_store *store);
 
 /* `count` numbers from the `first` of an array in the precision of the training, as doubles. */
 antler_status ant_cuda_store_write(ant_cuda_store *store, ant_cu_pointer to, size_t first, const double *from,

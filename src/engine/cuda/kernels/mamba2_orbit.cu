@@ -36,7 +36,7 @@ struct parameters {
     double read[N * L], read_b[N];                // (N, L): out_W W2, and out_W b2 + out_b
 };
 
-struct room {
+struct orbit_shared {
     double state[NUMBERS]; // the past (PAST, CONV), oldest first; H (INNER, STATE); x (N)
     double before[STATES]; // H before the step
     double u[M], hat[M], normed[M];
@@ -91,7 +91,7 @@ static __device__ __forceinline__ double state_sum(double a)
 }
 
 // u = in_W x + C s + in_b and its LayerNorm, by one warp.
-static __device__ void embed(const parameters *__restrict__ p, room &r, const double *s)
+static __device__ void embed(const parameters *__restrict__ p, orbit_shared &r, const double *s)
 {
     const int lane = threadIdx.x % 32;
     double sum = 0.0, square = 0.0;
@@ -115,7 +115,8 @@ static __device__ void embed(const parameters *__restrict__ p, room &r, const do
 }
 
 // Channel c of the convolution, and its past one step on.
-static __device__ __forceinline__ void convolve(const parameters *__restrict__ p, room &r, int c, double now)
+static __device__ __forceinline__ void convolve(const parameters *__restrict__ p, orbit_shared &r, int c,
+                                                double now)
 {
     double sum = fma(p->conv_Wt[PAST * CONV + c], now, p->conv_b[c]);
 #pragma unroll
@@ -130,7 +131,7 @@ static __device__ __forceinline__ void convolve(const parameters *__restrict__ p
 }
 
 // q = proj_in LayerNorm(u): gate, what goes through the convolution, and the time constants.
-static __device__ void project(const parameters *__restrict__ p, room &r)
+static __device__ void project(const parameters *__restrict__ p, orbit_shared &r)
 {
     for (int row = threadIdx.x; row < PROJ; row += THREADS) {
         const double q = row_of<PROJ, M>(p->proj_in_t, r.normed, row);
@@ -150,7 +151,7 @@ static __device__ void project(const parameters *__restrict__ p, room &r)
 
 // H = a H + Delta x B^T, y = H C + D x, and the gate.  A thread has a number of H; whole warps are busy, or
 // none of their lanes.
-static __device__ void recur(const parameters *__restrict__ p, room &r)
+static __device__ void recur(const parameters *__restrict__ p, orbit_shared &r)
 {
     const double *B = r.act + INNER, *C = B + STATE;
     for (int j = threadIdx.x; j < STATES; j += THREADS) {
@@ -168,7 +169,7 @@ static __device__ void recur(const parameters *__restrict__ p, room &r)
 }
 
 // v = u + proj_out RMSNorm(gated): a warp for each row.
-static __device__ void leave_block(const parameters *__restrict__ p, room &r)
+static __device__ void project_out(const parameters *__restrict__ p, orbit_shared &r)
 {
     const double scale = 1.0 / sqrt(shared_row<INNER>(r.gated, r.gated) / INNER + NORM_EPSILON);
     for (int d = threadIdx.x / 32; d < M; d += WARPS) {
@@ -180,7 +181,7 @@ static __device__ void leave_block(const parameters *__restrict__ p, room &r)
         r.rms_scale = scale;
 }
 
-static __device__ void step(const parameters *__restrict__ p, room &r, const double *s)
+static __device__ void step(const parameters *__restrict__ p, orbit_shared &r, const double *s)
 {
     if (threadIdx.x < 32)
         embed(p, r, s);
@@ -189,7 +190,7 @@ static __device__ void step(const parameters *__restrict__ p, room &r, const dou
     __syncthreads();
     recur(p, r);
     __syncthreads();
-    leave_block(p, r);
+    project_out(p, r);
     __syncthreads();
     for (int l = threadIdx.x; l < L; l += THREADS)
         r.hidden[l] = fmax(p->b1[l] + row_of<L, M>(p->W1t, r.v, l), 0.0);
@@ -202,13 +203,13 @@ static __device__ void step(const parameters *__restrict__ p, room &r, const dou
     __syncthreads();
 }
 
-static __device__ __forceinline__ double observe(const parameters *__restrict__, const room &r, int n)
+static __device__ __forceinline__ double observe(const parameters *__restrict__, const orbit_shared &r, int n)
 {
     return r.state[AT_X + n];
 }
 
 // The next step takes the row in instead of what the model predicted.
-static __device__ void force(const parameters *__restrict__, room &r, const double *x)
+static __device__ void force(const parameters *__restrict__, orbit_shared &r, const double *x)
 {
     for (int n = threadIdx.x; n < N; n += THREADS)
         r.state[AT_X + n] = x[n];
@@ -223,13 +224,13 @@ struct slopes {
     double gated[INNER];
     double v[M], hidden[L];
 };
-#define WORK (WARPS * (sizeof(slopes) / sizeof(double)))
+#define SCRATCH (WARPS * (sizeof(slopes) / sizeof(double)))
 
 #if COUNT > 0
 
 // Through in_W and the LayerNorm.
-static __device__ void push_embedding(const parameters *__restrict__ p, const room &r, const double *vector,
-                                      slopes &d)
+static __device__ void push_embedding(const parameters *__restrict__ p, const orbit_shared &r,
+                                      const double *vector, slopes &d)
 {
     const int lane = threadIdx.x % 32;
     double mean = 0.0, along = 0.0;
@@ -246,8 +247,8 @@ static __device__ void push_embedding(const parameters *__restrict__ p, const ro
 }
 
 // Through proj_in and the convolution; the past of the vector one step on, time constants to d Delta.
-static __device__ void push_projection(const parameters *__restrict__ p, const room &r, double *vector,
-                                       slopes &d)
+static __device__ void push_projection(const parameters *__restrict__ p, const orbit_shared &r,
+                                       double *vector, slopes &d)
 {
     for (int row = threadIdx.x % 32; row < PROJ; row += 32) {
         const double q = row_of<PROJ, M>(p->proj_in_t, d.normed, row);
@@ -270,8 +271,8 @@ static __device__ void push_projection(const parameters *__restrict__ p, const r
 }
 
 // Through the recurrence and the gate: H of the vector one step on.
-static __device__ void push_recurrence(const parameters *__restrict__ p, const room &r, double *vector,
-                                       slopes &d)
+static __device__ void push_recurrence(const parameters *__restrict__ p, const orbit_shared &r,
+                                       double *vector, slopes &d)
 {
     const int k = threadIdx.x % STATE; // of every number that this lane has
     const double B = r.act[INNER + k], C = r.act[INNER + STATE + k], dB = d.act[INNER + k],
@@ -292,7 +293,7 @@ static __device__ void push_recurrence(const parameters *__restrict__ p, const r
 }
 
 // Through the RMSNorm, proj_out and the readout: x of the vector one step on.
-static __device__ void push_readout(const parameters *__restrict__ p, const room &r, double *vector,
+static __device__ void push_readout(const parameters *__restrict__ p, const orbit_shared &r, double *vector,
                                     slopes &d)
 {
     const int lane = threadIdx.x % 32;
@@ -318,10 +319,11 @@ static __device__ void push_readout(const parameters *__restrict__ p, const room
     __syncwarp();
 }
 
-static __device__ void push(const parameters *__restrict__ p, const room &r, double *work, double *vectors)
+static __device__ void push_tangents(const parameters *__restrict__ p, const orbit_shared &r, double *scratch,
+                                     double *vectors)
 {
     const int warp = threadIdx.x / 32;
-    slopes &d = reinterpret_cast<slopes *>(work)[warp];
+    slopes &d = reinterpret_cast<slopes *>(scratch)[warp];
     for (int k = warp; k < COUNT; k += WARPS) {
         double *vector = vectors + (size_t)k * NUMBERS;
         push_embedding(p, r, vector, d);

@@ -2,8 +2,8 @@
 // block divides time.
 //
 // Macros from the host: REAL_BITS; M (the width D), N, L, K (SPEC 1); COLUMNS (64 or 32: steps that a block
-// has in shared memory, with the halo); ROOM (bytes of shared memory that a block may have); LEARN_THREADS
-// (learn.cuh).
+// has in shared memory, with the halo); SHARED_LIMIT (bytes of shared memory that a block may have);
+// UPDATE_THREADS (update_args.cuh).
 //
 // Time is cut into chunks of STEPS steps.  A block lays one out as rows of COLUMNS columns: a row per
 // feature, a column per step, led by HALO steps of the chunk before, which the convolution sees.  Step t
@@ -14,22 +14,22 @@
 #if !defined(REAL_BITS) || !defined(M) || !defined(N) || !defined(L) || !defined(K)
 #error "REAL_BITS, M, N, L or K is not defined"
 #endif
-#if !defined(COLUMNS) || !defined(ROOM)
+#if !defined(COLUMNS) || !defined(SHARED_LIMIT)
 #error "COLUMNS or ROOM is not defined"
 #endif
 #include "common.cuh"
 #include "mamba2_sizes.cuh"
 
-#define HALO     4
-#define STEPS    (COLUMNS - HALO)
-#define OWN      8 // columns that one warp owns where columns are apart
-#define WARPS    (COLUMNS / OWN)
-#define THREADS  (32 * WARPS)
-#define STRIDE   (COLUMNS + 4)       // of rows: neighbouring rows begin in different banks
-#define PER_LANE (COLUMNS / 32)      // columns of a lane where rows are apart
-#define CHANNELS ((INNER + 31) / 32) // channels of a lane in the recurrence
+#define HALO         4
+#define STEPS        (COLUMNS - HALO)
+#define WARP_COLUMNS 8 // columns that one warp owns where columns are apart
+#define WARPS        (COLUMNS / WARP_COLUMNS)
+#define THREADS      (32 * WARPS)
+#define STRIDE       (COLUMNS + 4)       // of rows: neighbouring rows begin in different banks
+#define PER_LANE     (COLUMNS / 32)      // columns of a lane where rows are apart
+#define CHANNELS     ((INNER + 31) / 32) // channels of a lane in the recurrence
 
-typedef real line[STRIDE]; // a row
+typedef real feature_row[STRIDE]; // a row
 
 // Parameters of one replica, in the order of the model's layout.
 #define THETA_in_W     0
@@ -84,9 +84,9 @@ typedef real line[STRIDE]; // a row
 #define SLOPE_dv   (2 * INNER) // (M)
 #define SLOPES     (2 * INNER + M)
 
-struct mamba2_problem { // mirrored in mamba2_pass.c
+struct mamba2_args { // mirrored in mamba2_pass.c
     int T, batch, warmup, replicas;
-    int chunks;          // of one sequence
+    int segments;        // of one sequence
     int blocks;          // of one replica
     double weight;       // 2 / (N (T - T_w) batch): dloss / dxhat = weight (xhat - x)
     const real *x, *s;   // (replicas, batch, T+1, N), (replicas, batch, T, K)
@@ -115,7 +115,7 @@ INLINE int head_of_state(int element)
 }
 
 // A chunk and a thread's place in it.
-struct place {
+struct thread_context {
     int warp, lane;
     int column, part; // where columns are apart: the thread's column, and which of its 4 threads this is
     size_t item;      // chunk of all of the replica's
@@ -123,28 +123,28 @@ struct place {
     int first;        // step of column 0; the halo of a sequence's first chunk is before time
 };
 
-INLINE place find_place(const mamba2_problem &p, int replica, int item)
+INLINE thread_context make_thread_context(const mamba2_args &p, int replica, int item)
 {
-    place at;
+    thread_context at;
     at.warp = threadIdx.x / 32;
     at.lane = threadIdx.x % 32;
-    at.column = OWN * at.warp + at.lane % OWN;
-    at.part = at.lane / OWN;
-    at.item = (size_t)replica * p.batch * p.chunks + item;
-    at.sequence = (size_t)replica * p.batch + item / p.chunks;
-    at.first = item % p.chunks * STEPS - HALO;
+    at.column = WARP_COLUMNS * at.warp + at.lane % WARP_COLUMNS;
+    at.part = at.lane / WARP_COLUMNS;
+    at.item = (size_t)replica * p.batch * p.segments + item;
+    at.sequence = (size_t)replica * p.batch + item / p.segments;
+    at.first = item % p.segments * STEPS - HALO;
     return at;
 }
 
 // Whether a column's step belongs to this chunk.
-INLINE bool owns(const mamba2_problem &p, const place &at, int column)
+INLINE bool owns(const mamba2_args &p, const thread_context &at, int column)
 {
     return column >= HALO && at.first + column < p.T;
 }
 
 // Where columns are apart, a thread has rows row_of_part(0), row_of_part(1), ... of its column: four threads
 // then reach four different groups of banks.
-INLINE int row_of_part(const place &at, int i)
+INLINE int row_of_part(const thread_context &at, int i)
 {
     return i / 2 * 8 + 2 * at.part + i % 2;
 }
@@ -153,8 +153,8 @@ INLINE int row_of_part(const place &at, int i)
 // Sum over the four threads of a column.
 INLINE real column_sum(real a)
 {
-    a += __shfl_xor_sync(ALL_LANES, a, OWN);
-    return a + __shfl_xor_sync(ALL_LANES, a, 2 * OWN);
+    a += __shfl_xor_sync(ALL_LANES, a, WARP_COLUMNS);
+    return a + __shfl_xor_sync(ALL_LANES, a, 2 * WARP_COLUMNS);
 }
 
 #if REAL_BITS == 64

@@ -26,7 +26,7 @@
 
 #define WARPS   (THREADS / 32)
 #define NUMBERS M
-#define WORK    (M * M + WARPS * M) // the transposed Jacobian, and a vector for every warp
+#define SCRATCH (M * M + WARPS * M) // the transposed Jacobian, and a vector for every warp
 
 // The parameters lie one after the other; the transposed ones are there so that neighbours read neighbours.
 struct parameters {
@@ -39,7 +39,7 @@ struct parameters {
     double pinv[M * N];            // (M, N)
 };
 
-struct room {
+struct orbit_shared {
     double state[M];
     double u[L], slope[L]; // hidden units and their derivatives
     double error[N];
@@ -51,7 +51,7 @@ static __device__ __forceinline__ double positive(double a)
 }
 
 // u = phi(V z + E s + b), minus phi(V z) when clipped; slope: its derivative, phi'(0) = 0.
-static __device__ void find_hidden(const parameters *__restrict__ p, room &r, const double *s)
+static __device__ void find_hidden(const parameters *__restrict__ p, orbit_shared &r, const double *s)
 {
     for (int l = threadIdx.x; l < L; l += THREADS) {
         double sum = 0.0, bias = p->b[l];
@@ -66,7 +66,7 @@ static __device__ void find_hidden(const parameters *__restrict__ p, room &r, co
 }
 
 // z <- A z + W u + C s + h
-static __device__ void advance(const parameters *__restrict__ p, room &r, const double *s)
+static __device__ void advance(const parameters *__restrict__ p, orbit_shared &r, const double *s)
 {
     const int part = threadIdx.x % PARTS;
     for (int first = 0; first < M; first += THREADS / PARTS) { // every thread takes every turn: they shuffle
@@ -86,7 +86,7 @@ static __device__ void advance(const parameters *__restrict__ p, room &r, const 
     }
 }
 
-static __device__ void step(const parameters *__restrict__ p, room &r, const double *s)
+static __device__ void step(const parameters *__restrict__ p, orbit_shared &r, const double *s)
 {
     find_hidden(p, r, s);
     __syncthreads();
@@ -94,7 +94,8 @@ static __device__ void step(const parameters *__restrict__ p, room &r, const dou
     __syncthreads();
 }
 
-static __device__ __forceinline__ double observe(const parameters *__restrict__ p, const room &r, int n)
+static __device__ __forceinline__ double observe(const parameters *__restrict__ p, const orbit_shared &r,
+                                                 int n)
 {
     double sum = 0.0;
     for (int m = 0; m < M; m++)
@@ -103,7 +104,7 @@ static __device__ __forceinline__ double observe(const parameters *__restrict__ 
 }
 
 // z += B+ (x - B z): forcing with strength 1 (SPEC 2).
-static __device__ void force(const parameters *__restrict__ p, room &r, const double *x)
+static __device__ void force(const parameters *__restrict__ p, orbit_shared &r, const double *x)
 {
     for (int n = threadIdx.x; n < N; n += THREADS)
         r.error[n] = x[n] - observe(p, r, n);
@@ -128,18 +129,19 @@ static __device__ void find_jacobian(const parameters *__restrict__ p, const dou
     }
 }
 
-static __device__ void push(const parameters *__restrict__ p, const room &r, double *work, double *vectors)
+static __device__ void push_tangents(const parameters *__restrict__ p, const orbit_shared &r, double *scratch,
+                                     double *vectors)
 {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    double *next = work + M * M + warp * M;
-    find_jacobian(p, r.slope, work);
+    double *next = scratch + M * M + warp * M;
+    find_jacobian(p, r.slope, scratch);
     __syncthreads();
     for (int k = warp; k < COUNT; k += WARPS) {
         double *vector = vectors + k * M;
         for (int m = lane; m < M; m += 32) {
             double sum = 0.0;
             for (int j = 0; j < M; j++)
-                sum = fma(work[j * M + m], vector[j], sum);
+                sum = fma(scratch[j * M + m], vector[j], sum);
             next[m] = sum;
         }
         __syncwarp();

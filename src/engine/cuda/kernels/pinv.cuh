@@ -34,10 +34,10 @@ struct pinv_work {
     double *line;   // (SMALL)
 };
 
-INLINE pinv_work pinv_place(double *work)
+INLINE pinv_work pinv_place(double *scratch)
 {
     pinv_work w;
-    w.B = work;
+    w.B = scratch;
     w.tall = w.B + N * M;
     w.square = w.tall + N * M;
     w.other = w.square + SMALL * SMALL;
@@ -69,7 +69,7 @@ INLINE void invert(pinv_work &w)
 }
 
 // pinv (M, N), from w.B; memory.flag becomes 1 where B is too near to losing rank.
-INLINE void pinv_direct(pinv_work w, learn_memory &memory, double *pinv)
+INLINE void pinv_direct(pinv_work w, update_shared &memory, double *pinv)
 {
     const int thread = side_thread();
 #pragma unroll 1
@@ -132,15 +132,15 @@ INLINE bool rotate(const pinv_work &w, int a, int b)
 
 // All pairs of columns once, disjoint ones at the same time: a tournament of `players`, one of whom may be
 // absent.
-INLINE void sweep(const pinv_work &w, learn_memory &memory)
+INLINE void sweep(const pinv_work &w, update_shared &memory)
 {
-    constexpr int players = SMALL + SMALL % 2;
+    constexpr int columns = SMALL + SMALL % 2;
 #pragma unroll 1
-    for (int round = 0; round < players - 1; round++) {
+    for (int turn = 0; turn < columns - 1; turn++) {
 #pragma unroll 1
-        for (int game = threadIdx.x / 32; game < players / 2; game += LEARN_WARPS) {
-            const int a = game == 0 ? players - 1 : (round + game) % (players - 1);
-            const int b = (round + players - 1 - game) % (players - 1);
+        for (int pair = threadIdx.x / 32; pair < columns / 2; pair += UPDATE_WARPS) {
+            const int a = pair == 0 ? columns - 1 : (turn + pair) % (columns - 1);
+            const int b = (turn + columns - 1 - pair) % (columns - 1);
             if (a < SMALL && b < SMALL && rotate(w, a, b) && threadIdx.x % 32 == 0)
                 atomicMax(&memory.flag, 1);
         }
@@ -150,13 +150,13 @@ INLINE void sweep(const pinv_work &w, learn_memory &memory)
 
 // B = sum sigma_k u_k v_k^T: w.tall holds sigma_k u_k (or v_k, for M >= N), w.square the other side, w.line
 // sigma.
-INLINE void jacobi(const pinv_work &w, learn_memory &memory)
+INLINE void jacobi(const pinv_work &w, update_shared &memory)
 {
 #pragma unroll 1
-    for (int i = threadIdx.x; i < SMALL * TALL; i += LEARN_THREADS)
+    for (int i = threadIdx.x; i < SMALL * TALL; i += UPDATE_THREADS)
         w.tall[i] = w.B[i];
 #pragma unroll 1
-    for (int i = threadIdx.x; i < SMALL * SMALL; i += LEARN_THREADS)
+    for (int i = threadIdx.x; i < SMALL * SMALL; i += UPDATE_THREADS)
         w.square[i] = i / SMALL == i % SMALL ? 1 : 0;
     bool again = true;
     for (int count = 0; count < SWEEPS && again; count++) {
@@ -168,7 +168,7 @@ INLINE void jacobi(const pinv_work &w, learn_memory &memory)
         __syncthreads();
     }
 #pragma unroll 1
-    for (int k = threadIdx.x; k < SMALL; k += LEARN_THREADS) {
+    for (int k = threadIdx.x; k < SMALL; k += UPDATE_THREADS) {
         double square = 0;
         for (int i = 0; i < TALL; i++)
             square += w.tall[k * TALL + i] * w.tall[k * TALL + i];
@@ -191,7 +191,7 @@ INLINE void pinv_by_values(const pinv_work &w, double *pinv)
         largest = w.line[k] > largest || w.line[k] != w.line[k] ? w.line[k] : largest;
     const double least = largest * EPSILON_64 * TALL;
 #pragma unroll 1
-    for (int i = threadIdx.x; i < M * N; i += LEARN_THREADS) {
+    for (int i = threadIdx.x; i < M * N; i += UPDATE_THREADS) {
         double sum = largest - largest; // NaN where B is not finite
 #pragma unroll 2
         for (int k = 0; k < SMALL; k++)
@@ -202,31 +202,31 @@ INLINE void pinv_by_values(const pinv_work &w, double *pinv)
 }
 
 // lambda / SMALL sum (sigma - 1)^2: pull (N, M), then the value.  d sigma / dB = u v^T.
-INLINE void singular_pull(const pinv_work &w, double lambda, double *pull)
+INLINE void singular_gradient(const pinv_work &w, double lambda, double *gradient)
 {
     const double scale = lambda / SMALL;
 #pragma unroll 1
-    for (int i = threadIdx.x; i < N * M; i += LEARN_THREADS) {
+    for (int i = threadIdx.x; i < N * M; i += UPDATE_THREADS) {
         double sum = 0;
 #pragma unroll 2
         for (int k = 0; k < SMALL; k++)
             if (w.line[k] > 0)
                 sum += 2 * scale * (w.line[k] - 1) * outer(w, k, i / M, i % M) / w.line[k];
-        pull[i] = sum;
+        gradient[i] = sum;
     }
     if (threadIdx.x == 0) {
         double value = 0;
 #pragma unroll 2
         for (int k = 0; k < SMALL; k++)
             value += scale * (w.line[k] - 1) * (w.line[k] - 1);
-        pull[N * M] = value;
+        gradient[N * M] = value;
     }
 }
 
 // By the side.  B: (N, M) in the parameters.  memory.flag becomes 1 where Jacobi has to follow.
-INLINE void find_pinv(const real *B, double lambda, double *work, learn_memory &memory, double *pinv)
+INLINE void find_pinv(const real *B, double lambda, double *scratch, update_shared &memory, double *pinv)
 {
-    const pinv_work w = pinv_place(work);
+    const pinv_work w = pinv_place(scratch);
 #pragma unroll 1
     for (int i = side_thread(); i < N * M; i += SIDE_THREADS)
         w.B[i] = (double)B[at_B(i / TALL, i % TALL)];
@@ -238,14 +238,15 @@ INLINE void find_pinv(const real *B, double lambda, double *work, learn_memory &
 }
 
 // The same by all threads, with what else the singular values give; all wait.
-ONCE void pinv_by_jacobi(double lambda, double *work, learn_memory &memory, double *pinv, double *pull)
+NOINLINE void pinv_by_jacobi(double lambda, double *scratch, update_shared &memory, double *pinv,
+                             double *gradient)
 {
-    const pinv_work w = pinv_place(work);
+    const pinv_work w = pinv_place(scratch);
     __syncthreads();
     jacobi(w, memory);
     pinv_by_values(w, pinv);
     if (lambda > 0)
-        singular_pull(w, lambda, pull);
+        singular_gradient(w, lambda, gradient);
     __syncthreads();
 }
 

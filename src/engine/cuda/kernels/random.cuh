@@ -3,11 +3,11 @@
 #ifndef ANT_RANDOM_CUH
 #define ANT_RANDOM_CUH
 
-struct philox_block {
+struct philox_words {
     unsigned word[4];
 };
 
-__device__ __forceinline__ philox_block philox4x32_10(unsigned c0, unsigned c1, unsigned c2, unsigned c3,
+__device__ __forceinline__ philox_words philox4x32_10(unsigned c0, unsigned c1, unsigned c2, unsigned c3,
                                                       unsigned k0, unsigned k1)
 {
 #pragma unroll
@@ -25,7 +25,7 @@ __device__ __forceinline__ philox_block philox4x32_10(unsigned c0, unsigned c1, 
 }
 
 // Block `block` of the stream.
-__device__ __forceinline__ philox_block stream_block(unsigned long long seed, unsigned replica,
+__device__ __forceinline__ philox_words stream_words(unsigned long long seed, unsigned replica,
                                                      unsigned update, unsigned purpose,
                                                      unsigned long long block)
 {
@@ -34,7 +34,7 @@ __device__ __forceinline__ philox_block stream_block(unsigned long long seed, un
 }
 
 // The 64-bit number `which` (0 or 1) of a block.
-__device__ __forceinline__ unsigned long long block_u64(const philox_block &block, int which)
+__device__ __forceinline__ unsigned long long word_pair(const philox_words &block, int which)
 {
     return (unsigned long long)block.word[2 * which + 1] << 32 | block.word[2 * which];
 }

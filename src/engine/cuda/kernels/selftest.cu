@@ -25,9 +25,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
     const unsigned i = blockIdx.x * BLOCK + threadIdx.x;
     if (i >= blocks)
         return;
-    const philox_block block = stream_block(seed, replica, update, purpose, i);
+    const philox_words block = stream_words(seed, replica, update, purpose, i);
     for (int which = 0; which < 2; which++) {
-        const unsigned long long word = block_u64(block, which);
+        const unsigned long long word = word_pair(block, which);
         words[2 * i + which] = word;
         uniforms[2 * i + which] = uniform_of(word);
         below[2 * i + which] = below_of(word, n);
@@ -37,11 +37,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
 // Every block adds its right neighbour's number of the round before to its own: wrong unless all blocks meet.
 // numbers: (2, gridDim.x), begun in row 0; the last round is in row rounds % 2.
 extern "C" __global__ void __launch_bounds__(BLOCK)
-    meet(unsigned *barrier, unsigned *numbers, unsigned rounds)
+    exchange(unsigned *barrier, unsigned *numbers, unsigned iterations)
 {
-    for (unsigned round = 0; round < rounds; round++) {
-        const unsigned *from = numbers + round % 2 * gridDim.x;
-        unsigned *to = numbers + (round + 1) % 2 * gridDim.x;
+    for (unsigned iteration = 0; iteration < iterations; iteration++) {
+        const unsigned *from = numbers + iteration % 2 * gridDim.x;
+        unsigned *to = numbers + (iteration + 1) % 2 * gridDim.x;
         if (threadIdx.x == 0)
             to[blockIdx.x] = __ldcg(from + blockIdx.x) + __ldcg(from + (blockIdx.x + 1) % gridDim.x);
         grid_barrier(barrier);

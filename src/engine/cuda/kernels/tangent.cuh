@@ -14,7 +14,7 @@
                                 // in different banks
 
 // Three ways, each of which has struct tangent and tangent_begin, _fill, _switch, _advance, _end; and
-// tangent_keep, _recall, which keep J of a moment in START_J numbers: all of J in the registers of every
+// tangent_save, _recall, which keep J of a moment in START_J numbers: all of J in the registers of every
 // lane;
 #define WHOLE_J (M <= 16 && M * M * REGISTERS_PER_REAL <= 64)
 // by tensor cores, a warp for every stretch, where the weights of a step leave room for so many warps; not on
@@ -27,8 +27,9 @@
 // in tiles, one per lane.
 #define TILES (!WHOLE_J && !TENSOR)
 
-#define PER_SHADOW    (TENSOR ? 1 : 2) // stretches whose derivatives one warp carries, each by a group of lanes
-#define TANGENT_LANES (32 / PER_SHADOW)
+#define TANGENT_SEGMENTS                                                                                     \
+    (TENSOR ? 1 : 2) // stretches whose derivatives one warp carries, each by a group of lanes
+#define TANGENT_LANES (32 / TANGENT_SEGMENTS)
 
 // One product or switch of a large tile is work enough for a warp, and code for several takes the compiler
 // long.
@@ -46,14 +47,14 @@
 #endif
 
 // Where V (1 - a B+ B) stands.
-INLINE int pulled_place(real strength)
+INLINE int projected_offset(real strength)
 {
     return strength == 0 ? PACK_V : strength == 1 ? PACK_V1 : PACK_VA;
 }
 
 INLINE void tangent_reset(tangent &t, const real *pack, real strength)
 {
-    t.pulled = pulled_place(strength);
+    t.projected = projected_offset(strength);
 #pragma unroll
     for (int k = 0; k < MASKS_HELD; k++)
         t.masks[k] = 0;
@@ -69,29 +70,29 @@ INLINE real switch_sign(int word, bool on)
 #if LARGE_TILES
 
 // Bring J to the masks and the strength of this step, by the whole warp for its groups that act.
-INLINE void tangent_turn(tangent &t, const real *pack, int lane, const unsigned (&masks)[MASKS_HELD],
-                         real strength, bool acts)
+INLINE void tangent_update(tangent &t, const real *pack, int lane, const unsigned (&masks)[MASKS_HELD],
+                           real strength, bool active)
 {
-    if (acts && t.pulled != pulled_place(strength))
+    if (active && t.projected != projected_offset(strength))
         tangent_reset(t, pack, strength);
 #pragma unroll
-    for (int round = 0; round < MASKS_HELD; round++) {
-        const unsigned changed = acts ? masks[round] ^ t.masks[round] : 0u,
+    for (int held = 0; held < MASKS_HELD; held++) {
+        const unsigned changed = active ? masks[held] ^ t.masks[held] : 0u,
                        lanes = __ballot_sync(ALL_LANES, changed != 0);
         unsigned seats = lanes >> lane / TANGENT_LANES * TANGENT_LANES &
                          ~0u >> (32 - TANGENT_LANES); // of this group, with words that changed
         while (__any_sync(ALL_LANES, seats != 0)) {
-            const int seat = seats ? __ffs(seats) - 1 : 0, word = round * TANGENT_LANES + seat;
-            const unsigned mask = __shfl_sync(ALL_LANES, masks[round], seat, TANGENT_LANES);
-            const unsigned all = __shfl_sync(ALL_LANES, changed, seat, TANGENT_LANES);
+            const int group_lane = seats ? __ffs(seats) - 1 : 0, word = held * TANGENT_LANES + group_lane;
+            const unsigned mask = __shfl_sync(ALL_LANES, masks[held], group_lane, TANGENT_LANES);
+            const unsigned all = __shfl_sync(ALL_LANES, changed, group_lane, TANGENT_LANES);
             for (unsigned switched = seats ? all : 0u; switched; switched &= switched - 1) {
                 const int bit = __ffs(switched) - 1;
                 tangent_switch(t, pack, word % UNITS * 32 + bit, switch_sign(word, mask >> bit & 1));
             }
             seats &= seats - 1;
         }
-        if (acts)
-            t.masks[round] = masks[round];
+        if (active)
+            t.masks[held] = masks[held];
     }
 }
 
@@ -99,7 +100,8 @@ INLINE void tangent_turn(tangent &t, const real *pack, int lane, const unsigned 
 
 // All units that differ between the masks and those that J stands for.  One of each of WIDE words at a time,
 // so that their loads do not wait for each other.
-template <int WIDE> INLINE void tangent_catch_up(tangent &t, const real *pack, const unsigned (&masks)[MASKS])
+template <int WIDE>
+INLINE void tangent_apply_switches(tangent &t, const real *pack, const unsigned (&masks)[MASKS])
 {
 #pragma unroll
     for (int first = 0; first < MASKS; first += WIDE) {
@@ -129,45 +131,45 @@ template <int WIDE> INLINE void tangent_catch_up(tangent &t, const real *pack, c
 }
 
 // Bring J to the masks and the strength of this step, for a group that acts.
-INLINE void tangent_turn(tangent &t, const real *pack, int, const unsigned (&masks)[MASKS], real strength,
-                         bool)
+INLINE void tangent_update(tangent &t, const real *pack, int, const unsigned (&masks)[MASKS], real strength,
+                           bool)
 {
     constexpr int many = MASKS < 4 ? MASKS : 4,
                   few = TENSOR ? 1 : many; // groups of lanes that share a warp switch side by side
-    if (t.pulled != pulled_place(strength)) {
+    if (t.projected != projected_offset(strength)) {
         tangent_reset(t, pack, strength);
         if (few < many)
-            tangent_catch_up<many>(t, pack, masks);
+            tangent_apply_switches<many>(t, pack, masks);
     }
-    tangent_catch_up<few>(t, pack, masks);
+    tangent_apply_switches<few>(t, pack, masks);
 }
 
 #endif
 
 // Half of all units are on, so that J of a stretch's first step takes as long as that of many later ones.  It
 // is kept for the next pass, whose trajectory is nearly the same, where that takes little memory.
-#define KEEPS_START (!LARGE_TILES)
-#define START_LASTS 8 // passes, after which it is found anew, because every switch leaves its rounding
-#if KEEPS_START
+#define SAVES_START  (!LARGE_TILES)
+#define START_PASSES 8 // passes, after which it is found anew, because every switch leaves its rounding
+#if SAVES_START
 struct alignas(16) tangent_start {
     real J[START_J];
     unsigned masks[MASKS];
 };
 
 // seat: this lane's number in its group.
-INLINE void tangent_keep_start(const tangent &t, tangent_start &start, int seat)
+INLINE void tangent_save_start(const tangent &t, tangent_start &start, int group_lane)
 {
-    tangent_keep(t, start.J, seat);
-    if (seat == 0)
+    tangent_save(t, start.J, group_lane);
+    if (group_lane == 0)
 #pragma unroll
         for (int k = 0; k < MASKS; k++)
             start.masks[k] = t.masks[k];
 }
 
-INLINE void tangent_recall_start(tangent &t, const tangent_start &start, int seat, real strength)
+INLINE void tangent_restore_start(tangent &t, const tangent_start &start, int group_lane, real strength)
 {
-    tangent_recall(t, start.J, seat);
-    t.pulled = pulled_place(strength);
+    tangent_restore(t, start.J, group_lane);
+    t.projected = projected_offset(strength);
 #pragma unroll
     for (int k = 0; k < MASKS; k++)
         t.masks[k] = start.masks[k];

@@ -16,7 +16,7 @@
 struct tensor_place {
     int lane;
     const real *row[EIGHTS], *column[EIGHTS];
-    real alive[EIGHTS]; // 0: there is no such row
+    real exists[EIGHTS]; // 0: there is no such row
 };
 
 struct tangent {
@@ -24,7 +24,7 @@ struct tangent {
     real J[EIGHTS][EIGHTS][2]; // [j][t][k]: J of row 8 j + g and column 8 t + 2 q + k
     real X[EIGHTS][4];         // [t][2 h + k]: X of row 8 t + 2 q + k and column g + 8 h
     unsigned masks[MASKS];     // that J stands for
-    int pulled;                // where V (1 - a B+ B) stands, for the a that it stands for
+    int projected;             // where V (1 - a B+ B) stands, for the a that it stands for
 };
 
 INLINE tensor_place find_place(int lane, const real *pack)
@@ -39,7 +39,7 @@ INLINE tensor_place find_place(int lane, const real *pack)
                                  : 0; // what stands in columns beyond M meets rows of X that are zero
         at.row[j] = pack + 4 * (r / 4 * LS) + r % 4;
         at.column[j] = pack + 4 * (c / 4 * LS) + c % 4;
-        at.alive[j] = row < M ? 1 : 0;
+        at.exists[j] = row < M ? 1 : 0;
     }
     return at;
 }
@@ -47,7 +47,7 @@ INLINE tensor_place find_place(int lane, const real *pack)
 INLINE void tangent_begin(tangent &t, int lane, const real *pack, real *, real *)
 {
     t.at = find_place(lane, pack);
-    t.pulled = -1; // of no step: the first one resets
+    t.projected = -1; // of no step: the first one resets
 #pragma unroll
     for (int i = 0; i < 4 * EIGHTS; i++) {
         const int row = 8 * (i / 4) + lane % 4 * 2 + i % 2, column = lane / 4 + 8 * (i / 2 % 2);
@@ -76,10 +76,10 @@ INLINE void tangent_switch(tangent &t, const real *, int unit, real sign)
     real2 row[EIGHTS];
 #pragma unroll
     for (int k = 0; k < EIGHTS; k++)
-        row[k] = load2(at.column[k] + t.pulled + 4 * unit);
+        row[k] = load2(at.column[k] + t.projected + 4 * unit);
 #pragma unroll
     for (int j = 0; j < EIGHTS; j++) {
-        const real w = sign * at.alive[j] * at.row[j][4 * unit + PACK_W];
+        const real w = sign * at.exists[j] * at.row[j][4 * unit + PACK_W];
 #pragma unroll
         for (int k = 0; k < EIGHTS; k++) {
             t.J[j][k][0] += w * row[k].a[0];
@@ -90,18 +90,18 @@ INLINE void tangent_switch(tangent &t, const real *, int unit, real sign)
 
 #define START_J (32 * 2 * EIGHTS * EIGHTS)
 
-INLINE void tangent_keep(const tangent &t, real *J, int seat)
+INLINE void tangent_save(const tangent &t, real *J, int group_lane)
 {
 #pragma unroll
     for (int i = 0; i < 2 * EIGHTS * EIGHTS; i++)
-        J[32 * i + seat] = t.J[i / 2 / EIGHTS][i / 2 % EIGHTS][i % 2];
+        J[32 * i + group_lane] = t.J[i / 2 / EIGHTS][i / 2 % EIGHTS][i % 2];
 }
 
-INLINE void tangent_recall(tangent &t, const real *J, int seat)
+INLINE void tangent_restore(tangent &t, const real *J, int group_lane)
 {
 #pragma unroll
     for (int i = 0; i < 2 * EIGHTS * EIGHTS; i++)
-        t.J[i / 2 / EIGHTS][i / 2 % EIGHTS][i % 2] = J[32 * i + seat];
+        t.J[i / 2 / EIGHTS][i / 2 % EIGHTS][i % 2] = J[32 * i + group_lane];
 }
 
 // The nearest number of 11 digits.
@@ -126,9 +126,9 @@ INLINE void split(const real (&from)[COUNT], unsigned (&high)[COUNT], unsigned (
 }
 
 // X <- J X.
-INLINE void tangent_advance(tangent &t, bool acts)
+INLINE void tangent_advance(tangent &t, bool active)
 {
-    if (!acts) // the same on all lanes
+    if (!active) // the same on all lanes
         return;
     unsigned high[EIGHTS][4], low[EIGHTS][4];
     real next[EIGHTS][4];

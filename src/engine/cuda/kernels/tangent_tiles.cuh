@@ -99,13 +99,13 @@ struct tangent {
     const real *columns,
         *rows[ROW_PLACES];      // unit 0 of what W D V has in this lane's columns, and of W in its rows
     unsigned masks[MASKS_HELD]; // that the Jacobian stands for
-    int pulled;                 // where V (1 - a B+ B) stands, for the a that it stands for
+    int projected;              // where V (1 - a B+ B) stands, for the a that it stands for
 };
 
 INLINE void tangent_begin(tangent &t, int lane, const real *pack, real *J, real *X)
 {
     t.at = find_tile(lane);
-    t.pulled = -1; // of no step: the first one resets
+    t.projected = -1; // of no step: the first one resets
     t.columns = pack + 4 * t.at.quad * LS;
 #pragma unroll
     for (int r = 0; r < ROW_PLACES; r++) {
@@ -135,7 +135,7 @@ INLINE void tangent_fill(tangent &t, const real *pack, real strength)
 // Add `sign` times the rank-one matrix of hidden unit `unit`.
 INLINE void tangent_switch(tangent &t, const real *, int unit, real sign)
 {
-    const real4 row = load4(t.columns + t.pulled + 4 * unit);
+    const real4 row = load4(t.columns + t.projected + 4 * unit);
 #pragma unroll
     for (int r = 0; r < TILE_ROWS; r++) {
         const real w =
@@ -149,19 +149,19 @@ INLINE void tangent_switch(tangent &t, const real *, int unit, real sign)
 
 #define START_J (TANGENT_LANES * 4 * TILE_ROWS)
 
-INLINE void tangent_keep(const tangent &t, real *J, int seat)
+INLINE void tangent_save(const tangent &t, real *J, int group_lane)
 {
 #pragma unroll
     for (int r = 0; r < TILE_ROWS; r++)
-        store4(J + 4 * (r * TANGENT_LANES + seat),
+        store4(J + 4 * (r * TANGENT_LANES + group_lane),
                real4{t.jacobian.a[r][0], t.jacobian.a[r][1], t.jacobian.a[r][2], t.jacobian.a[r][3]});
 }
 
-INLINE void tangent_recall(tangent &t, const real *J, int seat)
+INLINE void tangent_restore(tangent &t, const real *J, int group_lane)
 {
 #pragma unroll
     for (int r = 0; r < TILE_ROWS; r++) {
-        const real4 four = load4(J + 4 * (r * TANGENT_LANES + seat));
+        const real4 four = load4(J + 4 * (r * TANGENT_LANES + group_lane));
 #pragma unroll
         for (int k = 0; k < 4; k++)
             t.jacobian.a[r][k] = four.a[k];
@@ -169,14 +169,14 @@ INLINE void tangent_recall(tangent &t, const real *J, int seat)
 }
 
 // X <- J X.
-INLINE void tangent_advance(tangent &t, bool acts)
+INLINE void tangent_advance(tangent &t, bool active)
 {
-    if (acts)
+    if (active)
         store_tile(t.J, t.jacobian, t.at);
     __syncwarp(); // J and the last X are there
     const tile next = multiply(t.J, t.X, t.at);
     __syncwarp(); // everybody has read them
-    if (acts)
+    if (active)
         store_tile(t.X, next, t.at);
 }
 

@@ -1,11 +1,11 @@
-// update.cu - everything of a shPLRNN's update but the solve (step.cuh): its gradient from the sums that
-// solve.cu leaves, its regularisers (SPEC 5), and its weights (pack.cuh).
+// update.cu - everything of a shPLRNN's update but the solve (update_kernels.cuh): its gradient from the sums
+// that solve.cu leaves, its regularisers (SPEC 5), and its weights (pack.cuh).
 //
-// variant: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DRANK=0 -DLEARN_THREADS=544
-// variant: -DREAL_BITS=32 -DM=10 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DRANK=0 -DLEARN_THREADS=768
-// variant: -DREAL_BITS=32 -DM=128 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DRANK=0 -DLEARN_THREADS=768
-// variant: -DREAL_BITS=64 -DM=5 -DN=3 -DL=50 -DK=2 -DCLIPPED=1 -DRANK=2 -DLEARN_THREADS=512
-// variant: -DREAL_BITS=64 -DM=3 -DN=128 -DL=20 -DK=0 -DCLIPPED=0 -DRANK=0 -DLEARN_THREADS=608
+// variant: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DRANK=0 -DUPDATE_THREADS=544
+// variant: -DREAL_BITS=32 -DM=10 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DRANK=0 -DUPDATE_THREADS=768
+// variant: -DREAL_BITS=32 -DM=128 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DRANK=0 -DUPDATE_THREADS=768
+// variant: -DREAL_BITS=64 -DM=5 -DN=3 -DL=50 -DK=2 -DCLIPPED=1 -DRANK=2 -DUPDATE_THREADS=512
+// variant: -DREAL_BITS=64 -DM=3 -DN=128 -DL=20 -DK=0 -DCLIPPED=0 -DRANK=0 -DUPDATE_THREADS=608
 // spills: prepare update (the arguments of functions that are compiled once)
 #include "pack.cuh"
 
@@ -17,7 +17,7 @@ struct penalties {         // scale of each kind of term
 };
 
 // A lane for each of the four.
-INLINE void find_scales(const learn_problem &p, double *scale)
+INLINE void find_scales(const update_args &p, double *scale)
 {
     const int lane = threadIdx.x % 32;
     const double W = L * (p.initial_scale ? 3.0 * L : 1.0), V = L * (p.initial_scale ? 3.0 * M : 1.0);
@@ -26,7 +26,7 @@ INLINE void find_scales(const learn_problem &p, double *scale)
         scale[lane] = p.units > 0 ? (lane == 3 ? p.readout : p.mar) / (terms * p.units) : 0;
 }
 
-INLINE penalties take_scales(const learn_problem &p, const double *scale)
+INLINE penalties read_scales(const update_args &p, const double *scale)
 {
     return {scale[0], scale[1], scale[2], scale[3], p.power, M - p.units};
 }
@@ -69,9 +69,9 @@ struct model_gradient {
 };
 
 // Slope of all terms at parameter i; adds its values to `sum`.
-INLINE double penalty_at(const learn_problem &p, const model_gradient &g, int i, terms &sum)
+INLINE double penalty_at(const update_args &p, const model_gradient &g, int i, terms &sum)
 {
-    const penalties c = take_scales(p, g.scale);
+    const penalties c = read_scales(p, g.scale);
     const double x = (double)g.theta[i];
     double slope = 0;
     if (p.mar > 0 && p.units > 0) {
@@ -98,24 +98,24 @@ INLINE double penalty_at(const learn_problem &p, const model_gradient &g, int i,
         if (p.readout > 0 && p.units > 0 && (i - THETA_B) % M >= c.first)
             slope += penalty(x, c.B, c.p, sum.readout);
         if (p.singular > 0)
-            slope += g.kept[KEPT_PULL + i - THETA_B];
+            slope += g.kept[KEPT_SINGULAR_GRADIENT + i - THETA_B];
     }
     return slope;
 }
 
 // Terms that belong to no one parameter.
-INLINE void penalise_more(const learn_problem &p, const model_gradient &g, terms &sum)
+INLINE void penalise_more(const update_args &p, const model_gradient &g, terms &sum)
 {
 #if RANK > 0
-    const penalties c = take_scales(p, g.scale);
+    const penalties c = read_scales(p, g.scale);
     if (p.mar > 0)
 #pragma unroll 1
-        for (int i = threadIdx.x; i < p.units * L; i += LEARN_THREADS)
+        for (int i = threadIdx.x; i < p.units * L; i += UPDATE_THREADS)
             sum.mar += c.W * power_of(full_W(g.theta, c.first + i / L, i % L), c.p);
 #endif
 }
 
-INLINE double singular_term(const learn_problem &p, const model_gradient &g)
+INLINE double singular_term(const update_args &p, const model_gradient &g)
 {
     return p.singular > 0 ? g.kept[KEPT_VALUE] : 0;
 }
@@ -154,30 +154,31 @@ INLINE void flow_back(const real *theta, const double *P, const double *G, doubl
 }
 
 // Where all that it needs will be, asked for by all threads.
-INLINE model_gradient open_gradient(const learn_problem &p, int replica, double *work, learn_memory &memory)
+INLINE model_gradient begin_gradient(const update_args &p, int replica, double *scratch,
+                                     update_shared &memory)
 {
     const double *sums = p.sums + (size_t)replica * SUMS, *kept = p.kept + (size_t)replica * KEPT;
-    fetch<SUMS>(memory.own, sums);
-    fetch<KEPT>(memory.own + SUMS, kept);
+    prefetch<SUMS>(memory.own, sums);
+    prefetch<KEPT>(memory.own + SUMS, kept);
     model_gradient g;
-    g.theta = near_theta(p, replica, memory);
-    g.sums = HELD ? memory.own : sums;
-    g.kept = HELD ? memory.own + SUMS : kept;
-    g.through = work;
+    g.theta = block_theta(p, replica, memory);
+    g.sums = PREFETCHED ? memory.own : sums;
+    g.kept = PREFETCHED ? memory.own + SUMS : kept;
+    g.through = scratch;
     g.scale = memory.scale;
     return g;
 }
 
-#define LATE (SIDE ? THETA_B : TOTAL)
+#define LATE_PARAMETERS (SIDE_WARP ? THETA_B : TOTAL)
 
-INLINE void find_late(const learn_problem &p, const model_gradient &g)
+INLINE void find_late_gradient(const update_args &p, const model_gradient &g)
 {
     if (p.flow)
         flow_back(g.theta, g.kept + KEPT_PINV, g.sums + SUM_P, g.through);
 }
 
 // dloss / d parameter i.
-INLINE double gradient_at(const learn_problem &p, const model_gradient &g, int i)
+INLINE double gradient_at(const update_args &p, const model_gradient &g, int i)
 {
     const double *sums = g.sums;
     if (i < THETA_W) {
@@ -209,4 +210,4 @@ INLINE double gradient_at(const learn_problem &p, const model_gradient &g, int i
     return (p.flow ? g.through[i - THETA_B] : 0) - sums[SUM_B + i - THETA_B];
 }
 
-#include "step.cuh"
+#include "update_kernels.cuh"

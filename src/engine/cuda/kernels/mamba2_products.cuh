@@ -1,4 +1,4 @@
-// mamba2_block.cuh - products of weights and rows of a chunk by a block, and their gradients.
+// mamba2_products.cuh - products of weights and rows of a chunk by a block, and their gradients.
 //
 // Towards many rows: every warp has rows of its own and every lane PER_LANE columns, with the M inputs of
 // those in registers, so that a weight is read once for all columns.  Towards M rows: the warps share the sum
@@ -12,17 +12,17 @@ struct alignas(PER_LANE * sizeof(real)) lane_columns {
     real a[PER_LANE];
 };
 
-INLINE lane_columns load_columns(const line &row, int lane)
+INLINE lane_columns load_columns(const feature_row &row, int lane)
 {
     return *reinterpret_cast<const lane_columns *>(row + PER_LANE * lane);
 }
 
-INLINE void store_columns(line &row, int lane, const lane_columns &value)
+INLINE void store_columns(feature_row &row, int lane, const lane_columns &value)
 {
     *reinterpret_cast<lane_columns *>(row + PER_LANE * lane) = value;
 }
 
-INLINE void load_inputs(const line *rows, int lane, lane_columns (&to)[M])
+INLINE void load_inputs(const feature_row *rows, int lane, lane_columns (&to)[M])
 {
 #pragma unroll
     for (int d = 0; d < M; d++)
@@ -71,29 +71,30 @@ INLINE void clear(lane_columns (&sum)[M])
             sum[d].a[j] = 0;
 }
 
-// Add up what the warps have: use(d, sum) on the threads of each column.  room: (JOINED) reals of shared
-// memory that nobody uses any more; half of the rows at a time.
-#define JOIN_ROWS   (M / 2)
-#define JOIN_STRIDE (COLUMNS + 8)
-#define JOINED      (WARPS * JOIN_ROWS * JOIN_STRIDE)
+// Add up what the warps have: use(d, sum) on the threads of each column.  room: (WARP_SUM_SCRATCH) reals of
+// shared memory that nobody uses any more; half of the rows at a time.
+#define WARP_SUM_ROWS    (M / 2)
+#define WARP_SUM_STRIDE  (COLUMNS + 8)
+#define WARP_SUM_SCRATCH (WARPS * WARP_SUM_ROWS * WARP_SUM_STRIDE)
 
 template <class function>
-INLINE void join(const place &at, const lane_columns (&part)[M], real *room, const function &use)
+INLINE void sum_over_warps(const thread_context &at, const lane_columns (&part)[M], real *scratch,
+                           const function &use)
 {
 #pragma unroll
     for (int half = 0; half < 2; half++) {
         __syncthreads();
 #pragma unroll
-        for (int i = 0; i < JOIN_ROWS; i++)
-            *reinterpret_cast<lane_columns *>(room + (at.warp * JOIN_ROWS + i) * JOIN_STRIDE +
-                                              PER_LANE * at.lane) = part[half * JOIN_ROWS + i];
+        for (int i = 0; i < WARP_SUM_ROWS; i++)
+            *reinterpret_cast<lane_columns *>(scratch + (at.warp * WARP_SUM_ROWS + i) * WARP_SUM_STRIDE +
+                                              PER_LANE * at.lane) = part[half * WARP_SUM_ROWS + i];
         __syncthreads();
-        for (int i = at.part; i < JOIN_ROWS; i += 4) {
+        for (int i = at.part; i < WARP_SUM_ROWS; i += 4) {
             real sum = 0;
 #pragma unroll
             for (int w = 0; w < WARPS; w++)
-                sum += room[(w * JOIN_ROWS + i) * JOIN_STRIDE + at.column];
-            use(half * JOIN_ROWS + i, sum);
+                sum += scratch[(w * WARP_SUM_ROWS + i) * WARP_SUM_STRIDE + at.column];
+            use(half * WARP_SUM_ROWS + i, sum);
         }
     }
 }
@@ -131,14 +132,15 @@ INLINE constexpr int share_of_time(int tiles) // threads that share the columns 
 
 // A gradient: to[r * row_stride + c * col_stride] += sum over columns of a[r] b[c], for rows below `limit`.
 struct product {
-    const line *a, *b;
+    const feature_row *a, *b;
     real *to;
     int row_stride, col_stride, limit;
 };
 
 // Of one or two gradients of (ROWS, COLS).  A thread has 4 rows and 4 cols of one of them, and a share of the
 // columns; what it adds to is on its way while it sums.
-template <int ROWS, int COLS, int COUNT> INLINE void add_products(const place &at, const product (&of)[COUNT])
+template <int ROWS, int COLS, int COUNT>
+INLINE void add_products(const thread_context &at, const product (&of)[COUNT])
 {
     constexpr int row_groups = (ROWS + 3) / 4, col_groups = (COLS + 3) / 4, each = row_groups * col_groups,
                   tiles = COUNT * each;
@@ -214,7 +216,8 @@ INLINE real warp_total(real a)
 }
 
 // to[r] += sum of row r * every over all columns, for rows below `limit`.
-template <int ROWS> INLINE void add_rows(const place &at, const line *rows, int every, int limit, real *to)
+template <int ROWS>
+INLINE void add_rows(const thread_context &at, const feature_row *rows, int every, int limit, real *to)
 {
 #pragma unroll 1
     for (int base = at.warp; base < ROWS; base += 4 * WARPS) {
@@ -244,14 +247,14 @@ INLINE void fill_zero(real *to, int count)
 }
 
 // The first `count` weights of a replica, in shared memory where there is room.
-template <bool STAGED> INLINE const real *stage_weights(const real *from, real *room, int count)
+template <bool STAGED> INLINE const real *stage_weights(const real *from, real *scratch, int count)
 {
     if constexpr (!STAGED)
         return from;
     for (int i = 4 * threadIdx.x; i < count; i += 4 * THREADS)
-        store4(room + i, load4(from + i));
+        store4(scratch + i, load4(from + i));
     __syncthreads();
-    return room;
+    return scratch;
 }
 
 #endif

@@ -1,32 +1,43 @@
-// learn.cuh - what an update of any kind of model knows: the buffers of all replicas, and a block's sums.
+// update_args.cuh - what an update of any kind of model knows: the buffers of all replicas, and a block's
+// sums.
 //
-// Macros from the host: N, K, REAL_BITS; LEARN_THREADS (of one block, a multiple of 32, at least 96).  Macros
-// from the kind's file, before it includes this: TOTAL (parameters of a replica), WORK (doubles of scratch
+// Macros from the host: N, K, REAL_BITS; UPDATE_THREADS (of one block, a multiple of 32, at least 96). Macros
+// from the kind's file, before it includes this: TOTAL (parameters of a replica), SCRATCH (doubles of scratch
 // that its block needs, at least 1), KEPT (doubles that a replica keeps from make_weights to the gradient, at
-// least 1), HELD_OWN (doubles of its own that it brings into shared memory, at least 1), SIDE (1: the block's
-// last warp works apart, beside all others).
+// least 1), PREFETCHED_OWN (doubles of its own that it brings into shared memory, at least 1), SIDE_WARP (1:
+// the block's last warp works apart, beside all others).
 #ifndef ANT_LEARN_CUH
 #define ANT_LEARN_CUH
 
 #include "common.cuh"
 
-#if !defined(LEARN_THREADS) || !defined(N) || !defined(K) || !defined(TOTAL) || !defined(WORK) ||            \
-    !defined(KEPT) || !defined(HELD_OWN) || !defined(SIDE)
+#if !defined(UPDATE_THREADS) || !defined(N) || !defined(K) || !defined(TOTAL) || !defined(SCRATCH) ||        \
+    !defined(KEPT) || !defined(PREFETCHED_OWN) || !defined(SIDE_WARP)
 #error "the host and the kind's file give the macros named above"
 #endif
 
-#define LEARN_WARPS (LEARN_THREADS / 32)
-#define WORK_SHARED (WORK <= 24000) // scratch is in shared memory where it fits, else in p.work
+#define UPDATE_WARPS   (UPDATE_THREADS / 32)
+#define SCRATCH_SHARED (SCRATCH <= 24000) // scratch is in shared memory where it fits, else in p.work
 
 // One block waits for memory more than it computes.  So all that an update reads is asked for at once, into
 // shared memory, where it fits on every GPU beside the scratch; otherwise it is read where it lies.
-#ifndef HELD_ROOM
-#define HELD_ROOM 100000 // bytes
+#ifndef PREFETCH_LIMIT
+#define PREFETCH_LIMIT 100000 // bytes
 #endif
-#define HELD (8 * (WORK + HELD_OWN + 2 * TOTAL) + REAL_BITS / 8 * 2 * TOTAL + 2048 <= HELD_ROOM)
+#define PREFETCHED                                                                                           \
+    (8 * (SCRATCH + PREFETCHED_OWN + 2 * TOTAL) + REAL_BITS / 8 * 2 * TOTAL + 2048 <= PREFETCH_LIMIT)
 
-// What happened to a replica; all but RUNNING are final.
-enum { RUNNING, LOST_LOSS, LOST_GRADIENT, LOST_MAR, LOST_READOUT, LOST_SINGULAR, LOST_NORM, LOST_PARAMETER };
+// What happened to a replica; all but OUTCOME_RUNNING are final.
+enum {
+    OUTCOME_RUNNING,
+    OUTCOME_LOSS,
+    OUTCOME_GRADIENT,
+    OUTCOME_MAR,
+    OUTCOME_READOUT,
+    OUTCOME_SINGULAR,
+    OUTCOME_NORM,
+    OUTCOME_PARAMETER
+};
 
 // Sums since the host last looked, and the last update's facts.
 enum {
@@ -42,7 +53,7 @@ enum {
     TALLY = 10
 };
 
-struct learn_problem { // mirrored in learner_cuda.c
+struct update_args { // mirrored in learner_cuda.c
     int T, batch, replicas, trajectories;
     int parity; // which half of `update` counts: the other is written, so that blocks of one launch agree
     int draws;  // 0: the windows were given by the host
@@ -58,11 +69,11 @@ struct learn_problem { // mirrored in learner_cuda.c
     real *gradient, *raw;    // (replicas, TOTAL): with regularisers, and without
     double *m, *v;           // (replicas, TOTAL)
     double *kept;            // (replicas, KEPT)
-    double *work;            // (replicas, WORK) unless WORK_SHARED
+    double *scratch;         // (replicas, SCRATCH) unless SCRATCH_SHARED
     real *weights;           // (replicas, ...): what make_weights makes of the parameters; the kind's own
     const double *sums;      // (replicas, ...): what the pass leaves to the gradient where that is not p.raw
     double *facts;           // (replicas, FACTS)
-    unsigned *arrived;       // (replicas, MEETING_WORDS)
+    unsigned *arrived;       // (replicas, BARRIER_WORDS)
     unsigned *update;        // (2, replicas): updates done
     int *outcome;            // (replicas, 2): of the enum above, and which parameter
     double *tally;           // (replicas, TALLY)
@@ -72,62 +83,62 @@ struct learn_problem { // mirrored in learner_cuda.c
     real *window_x, *window_s;             // (replicas, batch, T+1, N), (replicas, batch, T, K)
 };
 
-struct learn_memory { // shared
-    double sum[4][LEARN_WARPS];
+struct update_shared { // shared
+    double sum[4][UPDATE_WARPS];
     double step[5], scale[4];
     int flag, worst, outcome;
-    double work[WORK_SHARED ? WORK : 1];
-    double own[HELD ? HELD_OWN : 1];
-    double m[HELD ? TOTAL : 1], v[HELD ? TOTAL : 1];
-    real theta[HELD ? TOTAL : 1], gradient[HELD ? TOTAL : 1];
+    double scratch[SCRATCH_SHARED ? SCRATCH : 1];
+    double own[PREFETCHED ? PREFETCHED_OWN : 1];
+    double m[PREFETCHED ? TOTAL : 1], v[PREFETCHED ? TOTAL : 1];
+    real theta[PREFETCHED ? TOTAL : 1], gradient[PREFETCHED ? TOTAL : 1];
 };
 
 // Ask for COUNT numbers; copy_wait and a barrier, and they are there.
-template <int COUNT, class number> INLINE void fetch(number *to, const number *from)
+template <int COUNT, class number> INLINE void prefetch(number *to, const number *from)
 {
-#if HELD
+#if PREFETCHED
 #pragma unroll
-    for (int k = 0; k < (COUNT + LEARN_THREADS - 1) / LEARN_THREADS; k++) {
-        const int i = threadIdx.x + k * LEARN_THREADS;
-        if ((k + 1) * LEARN_THREADS <= COUNT || i < COUNT)
-            copy_ahead(to + i, from + i);
+    for (int k = 0; k < (COUNT + UPDATE_THREADS - 1) / UPDATE_THREADS; k++) {
+        const int i = threadIdx.x + k * UPDATE_THREADS;
+        if ((k + 1) * UPDATE_THREADS <= COUNT || i < COUNT)
+            copy_async(to + i, from + i);
     }
 #endif
 }
 
 // The parameters of a replica as its block sees them.
-INLINE real *near_theta(const learn_problem &p, int replica, learn_memory &memory)
+INLINE real *block_theta(const update_args &p, int replica, update_shared &memory)
 {
-    return HELD ? memory.theta : p.parameters + (size_t)replica * TOTAL;
+    return PREFETCHED ? memory.theta : p.parameters + (size_t)replica * TOTAL;
 }
 
-INLINE double *find_work(const learn_problem &p, int replica, learn_memory &memory)
+INLINE double *block_scratch(const update_args &p, int replica, update_shared &memory)
 {
-#if WORK_SHARED
-    return memory.work;
+#if SCRATCH_SHARED
+    return memory.scratch;
 #else
-    return p.work + (size_t)replica * WORK;
+    return p.scratch + (size_t)replica * SCRATCH;
 #endif
 }
 
 // ---- the side: the block's last warp, or all of it
 // ---------------------------------------------------------
 
-#define SIDE_THREADS (SIDE ? 32 : LEARN_THREADS)
+#define SIDE_THREADS (SIDE_WARP ? 32 : UPDATE_THREADS)
 
-INLINE bool on_side()
+INLINE bool in_side_warp()
 {
-    return !SIDE || threadIdx.x >= LEARN_THREADS - 32;
+    return !SIDE_WARP || threadIdx.x >= UPDATE_THREADS - 32;
 }
 
 INLINE int side_thread()
 {
-    return SIDE ? threadIdx.x % 32 : threadIdx.x;
+    return SIDE_WARP ? threadIdx.x % 32 : threadIdx.x;
 }
 
 INLINE void side_barrier()
 {
-    if (SIDE)
+    if (SIDE_WARP)
         __syncwarp();
     else
         __syncthreads();
@@ -138,7 +149,7 @@ INLINE void side_barrier()
 
 // Sums of four values over the block, in fixed order: every warp leaves its own, and after a barrier one warp
 // adds them up.  In two exchanges of halves a lane is left with one of the four.
-INLINE void leave_sums(learn_memory &memory, const double (&value)[4])
+INLINE void store_warp_sums(update_shared &memory, const double (&value)[4])
 {
     const int lane = threadIdx.x % 32;
     const bool upper = lane & 16, odd = lane & 8;
@@ -154,13 +165,13 @@ INLINE void leave_sums(learn_memory &memory, const double (&value)[4])
         memory.sum[lane / 8][threadIdx.x / 32] = sum;
 }
 
-INLINE void take_sums(const learn_memory &memory, double (&value)[4])
+INLINE void read_sums(const update_shared &memory, double (&value)[4])
 {
     const int lane = threadIdx.x % 32;
     double sum = 0;
 #pragma unroll
-    for (int k = 0; k < LEARN_WARPS; k += 8)
-        sum += k + lane % 8 < LEARN_WARPS ? memory.sum[lane / 8][k + lane % 8] : 0;
+    for (int k = 0; k < UPDATE_WARPS; k += 8)
+        sum += k + lane % 8 < UPDATE_WARPS ? memory.sum[lane / 8][k + lane % 8] : 0;
 #pragma unroll
     for (int offset = 4; offset > 0; offset >>= 1)
         sum += __shfl_xor_sync(ALL_LANES, sum, offset);
@@ -217,6 +228,6 @@ INLINE double penalty_decay(double a, double scale, int p, double &sum)
 
 // Compiled once: what is called from several places and is not worth the compiler's time in each of them. For
 // the same reason loops over threads are not unrolled: the first update has to come soon.
-#define ONCE static __device__ __noinline__
+#define NOINLINE static __device__ __noinline__
 
 #endif

@@ -1,26 +1,26 @@
-// step.cuh - the kernels `prepare` and `update` of every kind of model (SPEC 6): regularised gradient,
-// clipping, step, divergence, counters, and then the weights and windows of the next update.
+// update_kernels.cuh - the kernels `prepare` and `update` of every kind of model (SPEC 6): regularised
+// gradient, clipping, step, divergence, counters, and then the weights and windows of the next update.
 //
 // The first p.replicas blocks have one replica each; the blocks beyond them draw windows.  Replicas never
 // meet, so a run does the same alone and among others.  Orders of summation are fixed: the same seed gives
 // the same bytes.
 //
-// One block is all latency.  What it needs is asked for at once (HELD), and its warps have roles: the last
-// one, with SIDE, has the parameters from LATE on, whose gradient takes longer to find; the one before it,
-// the clerk, plans the step, judges the gradient and keeps the books; all others, the crowd, have the
-// parameters before LATE.
+// One block is all latency.  What it needs is asked for at once (PREFETCHED), and its warps have roles: the
+// last one, with SIDE_WARP, has the parameters from LATE_PARAMETERS on, whose gradient takes longer to find;
+// the one before it, the clerk, plans the step, judges the gradient and keeps the books; all others, the
+// crowd, have the parameters before LATE_PARAMETERS.
 //
-// The kind's file includes this last.  It gives the macros of learn.cuh, LATE (TOTAL without SIDE) and,
-// called by all threads of the block but for two:
-//     make_weights(p, replica, memory)         what its pass reads, from near_theta: p.weights, p.kept
+// The kind's file includes this last.  It gives the macros of update_args.cuh, LATE_PARAMETERS (TOTAL without
+// SIDE_WARP) and, called by all threads of the block but for two:
+//     make_weights(p, replica, memory)         what its pass reads, from block_theta: p.weights, p.kept
 //     model_gradient                           a struct with what the next ones need, the same on all threads
-//     open_gradient(p, replica, work, memory)  makes it, and fetches what it names; `work` is its own until
+//     begin_gradient(p, replica, work, memory)  makes it, and fetches what it names; `work` is its own until
 //     the gradient is found find_scales(p, scale)                    by the clerk: memory.scale, at most four
-//     numbers for the regularisers find_late(p, gradient)                   by the side: what the gradient
-//     from LATE on needs; waits for the side gradient_at(p, gradient, i)              dloss / d parameter i
-//     penalty_at(p, gradient, i, sum)          slope of the regularisers at parameter i; adds their values to
-//     `sum` penalise_more(p, gradient, sum)          adds terms that belong to no one parameter, each on one
-//     thread singular_term(p, gradient)               the term on the singular values
+//     numbers for the regularisers find_late_gradient(p, gradient)                   by the side: what the
+//     gradient from LATE_PARAMETERS on needs; waits for the side gradient_at(p, gradient, i) dloss / d
+//     parameter i penalty_at(p, gradient, i, sum)          slope of the regularisers at parameter i; adds
+//     their values to `sum` penalise_more(p, gradient, sum)          adds terms that belong to no one
+//     parameter, each on one thread singular_term(p, gradient)               the term on the singular values
 #ifndef ANT_STEP_CUH
 #define ANT_STEP_CUH
 
@@ -28,16 +28,16 @@
 
 enum { STEP_FIRST, STEP_SECOND, STEP_ADAPTIVE, STEP_LR, STEP_SHORTEN };
 
-#define CROWD (LEARN_THREADS - 32 - 32 * SIDE)
+#define PARAMETER_THREADS (UPDATE_THREADS - 32 - 32 * SIDE_WARP)
 
-INLINE bool is_clerk()
+INLINE bool is_control_warp()
 {
-    return threadIdx.x / 32 == CROWD / 32;
+    return threadIdx.x / 32 == PARAMETER_THREADS / 32;
 }
 
 // As ant_step_make of train/optimiser.c, without the clipping, by the clerk: lanes have divisions and powers
 // side by side.  First what needs no count of updates, so that it is done when that arrives.
-INLINE double plan_ahead(const learn_problem &p)
+INLINE double prepare_step(const update_args &p)
 {
     const int lane = threadIdx.x % 32;
     const double more = p.updates > 1 ? (double)p.updates - 1 : 1;
@@ -49,11 +49,11 @@ INLINE double plan_ahead(const learn_problem &p)
                         : p.start_lr);
 }
 
-INLINE void plan_step(const learn_problem &p, double number, double ahead, double *step)
+INLINE void plan_step(const update_args &p, double number, double quotients, double *step)
 {
     const int lane = threadIdx.x % 32;
-    const double done = (number - 1) * __shfl_sync(ALL_LANES, ahead, 0);
-    const double power = pow(lane == 0 ? p.beta1 : lane == 1 ? p.beta2 : ahead, lane < 2 ? number : done);
+    const double done = (number - 1) * __shfl_sync(ALL_LANES, quotients, 0);
+    const double power = pow(lane == 0 ? p.beta1 : lane == 1 ? p.beta2 : quotients, lane < 2 ? number : done);
     const double lr = p.schedule == 0   ? p.end_lr + 0.5 * (p.start_lr - p.end_lr) * (1 + cospi(done))
                       : p.schedule == 1 ? p.start_lr * __shfl_sync(ALL_LANES, power, 2)
                                         : p.start_lr;
@@ -65,7 +65,7 @@ INLINE void plan_step(const learn_problem &p, double number, double ahead, doubl
     double first = __shfl_sync(ALL_LANES, quotient, 0);
     bool adaptive = true;
     if (!p.adam) {
-        const double limit = __shfl_sync(ALL_LANES, ahead, 1) - 1,
+        const double limit = __shfl_sync(ALL_LANES, quotients, 1) - 1,
                      length = limit - __shfl_sync(ALL_LANES, quotient, 2);
         adaptive = length > 5;
         if (adaptive)
@@ -91,19 +91,20 @@ struct share { // of the parameters: first, first + step, ... below last
 INLINE share own_share()
 {
     const int thread = threadIdx.x;
-    if (thread < CROWD)
-        return {thread, LATE, CROWD};
-    return thread < CROWD + 32 ? share{TOTAL, TOTAL, 32} : share{LATE + thread % 32, TOTAL, 32};
+    if (thread < PARAMETER_THREADS)
+        return {thread, LATE_PARAMETERS, PARAMETER_THREADS};
+    return thread < PARAMETER_THREADS + 32 ? share{TOTAL, TOTAL, 32}
+                                           : share{LATE_PARAMETERS + thread % 32, TOTAL, 32};
 }
 
 // Gradient and regularisers: p.raw and p.gradient; the sums of `found` are left in memory.sum.
-INLINE void find_gradient(const learn_problem &p, size_t base, const model_gradient &g, learn_memory &memory)
+INLINE void find_gradient(const update_args &p, size_t base, const model_gradient &g, update_shared &memory)
 {
-    real *gradient = HELD ? memory.gradient : p.gradient + base;
+    real *gradient = PREFETCHED ? memory.gradient : p.gradient + base;
     double squares = 0, unusable = 0;
     terms sum = {0, 0};
-    if (on_side())
-        find_late(p, g);
+    if (in_side_warp())
+        find_late_gradient(p, g);
     const share own = own_share();
 #pragma unroll 1
     for (int i = own.first; i < own.last; i += own.step) {
@@ -117,27 +118,27 @@ INLINE void find_gradient(const learn_problem &p, size_t base, const model_gradi
     }
     penalise_more(p, g, sum);
     const double value[4] = {squares, sum.mar, sum.readout, unusable};
-    leave_sums(memory, value);
+    store_warp_sums(memory, value);
 }
 
-struct found { // on the clerk's lanes
+struct update_result { // on the clerk's lanes
     double loss, mar, readout, singular, norm;
 };
 
 // Judge what was found: memory.outcome, and how much the gradient is shortened.
-INLINE found settle(const learn_problem &p, double loss, double singular, learn_memory &memory)
+INLINE update_result check_gradient(const update_args &p, double loss, double singular, update_shared &memory)
 {
     double sum[4];
-    take_sums(memory, sum);
+    read_sums(memory, sum);
     const double norm = sqrt(sum[0]);
     if (threadIdx.x % 32 == 0) {
-        memory.outcome = !finite_64(loss)       ? LOST_LOSS
-                         : sum[3] > 0           ? LOST_GRADIENT
-                         : !finite_64(sum[1])   ? LOST_MAR
-                         : !finite_64(sum[2])   ? LOST_READOUT
-                         : !finite_64(singular) ? LOST_SINGULAR
-                         : !finite_64(norm)     ? LOST_NORM
-                                                : RUNNING;
+        memory.outcome = !finite_64(loss)       ? OUTCOME_LOSS
+                         : sum[3] > 0           ? OUTCOME_GRADIENT
+                         : !finite_64(sum[1])   ? OUTCOME_MAR
+                         : !finite_64(sum[2])   ? OUTCOME_READOUT
+                         : !finite_64(singular) ? OUTCOME_SINGULAR
+                         : !finite_64(norm)     ? OUTCOME_NORM
+                                                : OUTCOME_RUNNING;
         memory.step[STEP_SHORTEN] =
             p.gradient_clip > 0 && norm > p.gradient_clip ? p.gradient_clip / norm : 1;
     }
@@ -145,10 +146,11 @@ INLINE found settle(const learn_problem &p, double loss, double singular, learn_
 }
 
 // Move the parameters; memory.worst becomes the first that is beyond the limit, if any.
-INLINE void move(const learn_problem &p, size_t base, real *theta, learn_memory &memory)
+INLINE void step_parameters(const update_args &p, size_t base, real *theta, update_shared &memory)
 {
-    const real *gradient = HELD ? memory.gradient : p.gradient + base;
-    const double *m_before = HELD ? memory.m : p.m + base, *v_before = HELD ? memory.v : p.v + base;
+    const real *gradient = PREFETCHED ? memory.gradient : p.gradient + base;
+    const double *m_before = PREFETCHED ? memory.m : p.m + base,
+                 *v_before = PREFETCHED ? memory.v : p.v + base;
     const double first = memory.step[STEP_FIRST], second = memory.step[STEP_SECOND],
                  shorten = memory.step[STEP_SHORTEN];
     const bool adaptive = memory.step[STEP_ADAPTIVE] != 0;
@@ -172,13 +174,13 @@ INLINE void move(const learn_problem &p, size_t base, real *theta, learn_memory 
 }
 
 // The books of one update, by one thread.
-INLINE void record(const learn_problem &p, int replica, unsigned done, int outcome, const found &f,
-                   const learn_memory &memory)
+INLINE void store_counters(const update_args &p, int replica, unsigned done, int outcome,
+                           const update_result &f, const update_shared &memory)
 {
     p.outcome[2 * replica] = outcome;
     p.outcome[2 * replica + 1] = memory.worst;
-    p.update[(1 - p.parity) * p.replicas + replica] = outcome == RUNNING ? done + 1 : done;
-    if (outcome != RUNNING)
+    p.update[(1 - p.parity) * p.replicas + replica] = outcome == OUTCOME_RUNNING ? done + 1 : done;
+    if (outcome != OUTCOME_RUNNING)
         return;
     double *tally = p.tally + (size_t)replica * TALLY;
     const double *facts = p.facts + (size_t)replica * FACTS;
@@ -196,38 +198,38 @@ INLINE void record(const learn_problem &p, int replica, unsigned done, int outco
 }
 
 // The step of one replica, after its gradient.
-INLINE void advance(const learn_problem &p, int replica, unsigned done, double loss,
-                    const model_gradient &gradient, learn_memory &memory)
+INLINE void step_replica(const update_args &p, int replica, unsigned done, double loss,
+                         const model_gradient &gradient, update_shared &memory)
 {
     const size_t base = (size_t)replica * TOTAL;
-    real *theta = near_theta(p, replica, memory);
+    real *theta = block_theta(p, replica, memory);
     copy_wait<0>(); // m and v
     __syncthreads();
-    found f = {};
-    if (is_clerk())
-        f = settle(p, loss, singular_term(p, gradient), memory);
+    update_result f = {};
+    if (is_control_warp())
+        f = check_gradient(p, loss, singular_term(p, gradient), memory);
     __syncthreads();
     int outcome = memory.outcome;
-    if (outcome == RUNNING)
-        move(p, base, theta, memory);
+    if (outcome == OUTCOME_RUNNING)
+        step_parameters(p, base, theta, memory);
     __syncthreads();
     if (memory.worst < TOTAL)
-        outcome = LOST_PARAMETER;
-    if (outcome != RUNNING) {
+        outcome = OUTCOME_PARAMETER;
+    if (outcome != OUTCOME_RUNNING) {
 #pragma unroll 1
-        for (int i = threadIdx.x; i < TOTAL; i += LEARN_THREADS)
+        for (int i = threadIdx.x; i < TOTAL; i += UPDATE_THREADS)
             p.parameters[base + i] = theta[i] = p.good[base + i];
         __syncthreads();
     }
-    if (threadIdx.x == CROWD) // the clerk's first lane, beside the weights
-        record(p, replica, done, outcome, f, memory);
+    if (threadIdx.x == PARAMETER_THREADS) // the clerk's first lane, beside the weights
+        store_counters(p, replica, done, outcome, f, memory);
 }
 
 // After parameters, counters and data were set: weights and windows of the next update.
-extern "C" __global__ void __launch_bounds__(LEARN_THREADS) prepare(const __grid_constant__ learn_problem p)
+extern "C" __global__ void __launch_bounds__(UPDATE_THREADS) prepare(const __grid_constant__ update_args p)
 {
     DYNAMIC_BYTES;
-    learn_memory &memory = *reinterpret_cast<learn_memory *>(bytes);
+    update_shared &memory = *reinterpret_cast<update_shared *>(bytes);
     const int replica = blockIdx.x;
     if (replica >= p.replicas) {
         if (p.draws)
@@ -236,9 +238,9 @@ extern "C" __global__ void __launch_bounds__(LEARN_THREADS) prepare(const __grid
     }
     if (threadIdx.x < FACTS) // those that the sequential solver does not write
         p.facts[(size_t)replica * FACTS + threadIdx.x] = threadIdx.x == FACT_CONVERGED ? 1 : 0;
-    if (threadIdx.x < MEETING_WORDS)
-        p.arrived[replica * MEETING_WORDS + threadIdx.x] = 0;
-    fetch<TOTAL>(memory.theta, p.parameters + (size_t)replica * TOTAL);
+    if (threadIdx.x < BARRIER_WORDS)
+        p.arrived[replica * BARRIER_WORDS + threadIdx.x] = 0;
+    prefetch<TOTAL>(memory.theta, p.parameters + (size_t)replica * TOTAL);
     copy_commit();
     copy_wait<0>();
     __syncthreads();
@@ -246,21 +248,21 @@ extern "C" __global__ void __launch_bounds__(LEARN_THREADS) prepare(const __grid
 }
 
 // The parameters, with what was asked for before them, and then what only the step needs.
-INLINE void fetch_state(const learn_problem &p, size_t base, learn_memory &memory)
+INLINE void prefetch_state(const update_args &p, size_t base, update_shared &memory)
 {
-    fetch<TOTAL>(memory.theta, p.parameters + base);
+    prefetch<TOTAL>(memory.theta, p.parameters + base);
     copy_commit();
     if (p.steps) {
-        fetch<TOTAL>(memory.m, p.m + base);
-        fetch<TOTAL>(memory.v, p.v + base);
+        prefetch<TOTAL>(memory.m, p.m + base);
+        prefetch<TOTAL>(memory.v, p.v + base);
     }
     copy_commit();
 }
 
-extern "C" __global__ void __launch_bounds__(LEARN_THREADS) update(const __grid_constant__ learn_problem p)
+extern "C" __global__ void __launch_bounds__(UPDATE_THREADS) update(const __grid_constant__ update_args p)
 {
     DYNAMIC_BYTES;
-    learn_memory &memory = *reinterpret_cast<learn_memory *>(bytes);
+    update_shared &memory = *reinterpret_cast<update_shared *>(bytes);
     const int replica = blockIdx.x;
     if (replica >= p.replicas) {
         if (p.draws)
@@ -271,38 +273,38 @@ extern "C" __global__ void __launch_bounds__(LEARN_THREADS) update(const __grid_
     const unsigned done = p.update[p.parity * p.replicas + replica];
     const int before = p.outcome[2 * replica];
     const double loss = p.facts[(size_t)replica * FACTS + FACT_LOSS];
-    const model_gradient gradient = open_gradient(p, replica, find_work(p, replica, memory), memory);
-    fetch_state(p, base, memory);
-    if (threadIdx.x < MEETING_WORDS)
-        p.arrived[replica * MEETING_WORDS + threadIdx.x] = 0;
+    const model_gradient gradient = begin_gradient(p, replica, block_scratch(p, replica, memory), memory);
+    prefetch_state(p, base, memory);
+    if (threadIdx.x < BARRIER_WORDS)
+        p.arrived[replica * BARRIER_WORDS + threadIdx.x] = 0;
     if (threadIdx.x == 0)
         memory.worst = TOTAL;
-    double ahead = 0;
-    if (is_clerk()) {
+    double quotients = 0;
+    if (is_control_warp()) {
         find_scales(p, memory.scale);
-        ahead = plan_ahead(p);
+        quotients = prepare_step(p);
     }
     copy_wait<1>();
     __syncthreads();
-    const bool idle = before != RUNNING || done >= p.updates;
+    const bool idle = before != OUTCOME_RUNNING || done >= p.updates;
     if (idle && p.steps) {
         copy_wait<0>();
         if (threadIdx.x == 0)
             p.update[(1 - p.parity) * p.replicas + replica] = done;
         return;
     }
-    if (is_clerk() && p.steps) // beside the gradient
-        plan_step(p, (double)done + 1, ahead, memory.step);
+    if (is_control_warp() && p.steps) // beside the gradient
+        plan_step(p, (double)done + 1, quotients, memory.step);
     find_gradient(p, base, gradient, memory);
     if (p.steps) {
-        advance(p, replica, done, loss, gradient, memory);
+        step_replica(p, replica, done, loss, gradient, memory);
         make_weights(p, replica, memory);
     }
 }
 
 // What the host has to know of this variant: bytes of shared memory, doubles of p.work and p.kept; and what
 // it compares with its own: parameters, bytes of the problem.
-extern "C" __device__ const int update_facts[] = {(int)sizeof(learn_memory), WORK_SHARED ? 0 : WORK, KEPT,
-                                                  TOTAL, (int)sizeof(learn_problem)};
+extern "C" __device__ const int update_facts[] = {(int)sizeof(update_shared), SCRATCH_SHARED ? 0 : SCRATCH,
+                                                  KEPT, TOTAL, (int)sizeof(update_args)};
 
 #endif

@@ -1,4 +1,5 @@
-// problem.cuh - what solve.cu, sums.cu and deer.cu are given by the host, and what they keep of every moment.
+// solve_args.cuh - what solve.cu, sums.cu and deer.cu are given by the host, and what they keep of every
+// moment.
 #ifndef ANT_PROBLEM_CUH
 #define ANT_PROBLEM_CUH
 
@@ -20,16 +21,16 @@
 #define AT_Y     (5 * MP + NP) // dloss / de_t
 #define ROW      (5 * MP + 2 * NP)
 
-struct solve_problem {            // mirrored in solve_problem.h
-    int T, batch, warmup, chunks; // chunks: stretches of one sequence
-    int blocks;                   // of one team
+struct solve_args {                 // mirrored in solve_args.h
+    int T, batch, warmup, segments; // chunks: stretches of one sequence
+    int blocks;                     // of one team
     int max_iterations;
     int flow; // teacher: 1 flow, 0 stop
     int replicas;
     int group;  // blocks of a group of the team
     int staged; // 1: one record and those of a group and of all groups fit into shared memory behind the rest
-    int parts;  // blocks of the team of sums.cu
-    int fallback; // passes after max_iterations, in which ends are handed on as they are
+    int sum_blocks; // blocks of the team of sums.cu
+    int fallback;   // passes after max_iterations, in which ends are handed on as they are
     real alpha, tolerance;
     real freeze;                // jump below which border matrices are not renewed
     double weight;              // 2 / (N (T - T_w) batch)
@@ -44,7 +45,7 @@ struct solve_problem {            // mirrored in solve_problem.h
     real *partial;              // (replicas, parts, SUMS)
     double *squares;            // (replicas, blocks)
     double *sums;               // (replicas, SUMS)
-    unsigned *arrived;          // (replicas, MEETING_WORDS), zero at launch: the barrier's count, then gaps
+    unsigned *arrived;          // (replicas, BARRIER_WORDS), zero at launch: the barrier's count, then gaps
     double *facts; // (replicas, FACTS): iterations, jump, rounds back, jump back, converged, loss
 };
 
@@ -57,7 +58,7 @@ struct forcing { // a_t of SPEC 2
     }
 };
 
-INLINE real strength(const solve_problem &p, int t)
+INLINE real strength(const solve_args &p, int t)
 {
     return forcing{p.warmup, p.alpha}.at(t);
 }

@@ -1,0 +1,208 @@
+// warp_context.cuh - which stretches of time a block and its warps have, and what they share in memory.
+#ifndef ANT_WALK_CUH
+#define ANT_WALK_CUH
+
+#include "border.cuh"
+#include "solve_args.cuh"
+
+struct alignas(16) segment {
+    int first, last; // steps first -> last; it makes z_{first+1} .. z_last
+    int sequence;
+    bool active; // false: this warp has none
+};
+
+struct block_context { // which stretches a block has
+    int stride, items; // warps of the team; stretches of all sequences
+    int first;         // number of the block's first warp
+    int replica;
+};
+
+INLINE segment find_segment(const solve_args &p, int item, int items)
+{
+    segment s;
+    s.active = item < items;
+    const unsigned segments = (unsigned)p.segments, number = s.active ? (unsigned)item : 0;
+    const unsigned index = number % segments, steps = (unsigned)p.T / segments,
+                   over = (unsigned)p.T % segments;
+    s.sequence = (int)(number / segments);
+    s.first = (int)(steps * index +
+                    over * index / segments); // T index / chunks, where T index may be too large for 32 bits
+    s.last = (int)(steps * (index + 1) + over * (index + 1) / segments);
+    return s;
+}
+
+// The stretch's sequence among those of all replicas.
+INLINE size_t find_sequence(const solve_args &p, const block_context &work, const segment &here)
+{
+    return (size_t)work.replica * p.batch + here.sequence;
+}
+
+// The part of a stretch that falls to this warp in work that shadows share.
+INLINE segment share_of(const segment &whole, bool is_tangent)
+{
+    segment share = whole;
+#if TANGENT_WARPS
+    (is_tangent ? share.first : share.last) =
+        whole.first + (whole.last - whole.first) * TANGENT_SEGMENTS / (TANGENT_SEGMENTS + 1);
+#endif
+    return share;
+}
+
+// Loads run PREFETCH steps before their use: a trip to the second-level cache.
+#define PREFETCH      3
+#define PREFETCH_RING 4 // a power of two above PREFETCH
+
+// Masks of the last MASK_RING steps, for the warp that follows with X.  Steps count from 1 over all passes
+// that were followed.
+#define MASK_RING (MASKS <= 8 ? 64 : 16)
+struct alignas(16) mask_ring {
+    unsigned long long masks[MASK_RING][MASKS]; // tagged with the step
+    unsigned long long read;                    // the step up to which there is room again, as the tag
+};
+
+struct alignas(16) warp_shared {
+    real vector[2][MP];
+    real unit[COVERED_UNITS > LP ? COVERED_UNITS : LP];
+    real prefetched[PREFETCH_RING][MP];   // teachers, or direct parts of the adjoint, of the steps to come
+    unsigned masks[PREFETCH_RING][MASKS]; // of the steps to come, backward
+#if TANGENT_WARPS
+    mask_ring ring;
+#endif
+};
+
+struct progress {                   // of the passes forward; the first thread keeps it
+    int iterations, tangent_passes; // followed: those with shadows
+    real before, jump;              // of the comparison before the last, 0: none, and of the last
+    real allowed;
+    bool converged;      // the last comparison
+    float largest_entry; // of the maps, see border_gap
+    bool unchecked;      // nobody has looked at the last comparison yet
+};
+
+// What lasts from one pass to the next.
+struct alignas(16) pass_shared {
+    border_shared border[2];     // forward, backward
+    real tangent[WARPS][MATRIX]; // X of each warp's stretch
+    double squares[BLOCK_WARPS];
+    border_count count;
+    progress forward;
+#if SEGMENTED
+    segment segments[WARPS];
+#endif
+};
+
+struct alignas(16) phase_shared {
+    warp_shared warp[WARPS];
+    chain_shared chain;
+#if TANGENT_WARPS && SAVES_START
+    tangent_start start[WARPS + 1]; // of each warp's stretch; the last one: of lanes without a stretch
+#endif
+#if TANGENT_WARPS && TILES
+    real jacobian[WARPS + 1][MATRIX]; // the last one: of lanes without a stretch
+#endif
+};
+
+// A block's shared memory: the weights that every step reads, where they fit, then the room of the phase that
+// it is in.
+#define STAGED_BYTES (STAGED_PACK ? STAGE_COUNT * (REAL_BITS / 8) : 0)
+
+INLINE pass_shared &pass_memory()
+{
+    return *reinterpret_cast<pass_shared *>(block_bytes() + STAGED_BYTES);
+}
+
+// The stretches of a block, in the order of its warps and then of its rounds, of which there is one when time
+// is cut.
+INLINE segment segment_of(const solve_args &p, const block_context &work, int number)
+{
+#if SEGMENTED
+    const segment s = pass_memory().segments[number % WARPS];
+    __builtin_assume(s.first >= 0 && s.first < s.last);
+    return s;
+#else
+    return find_segment(p, work.first + number / WARPS * work.stride + number % WARPS, work.items);
+#endif
+}
+
+INLINE unsigned char *phase_bytes()
+{
+    return block_bytes() + STAGED_BYTES + sizeof(pass_shared);
+}
+
+INLINE phase_shared &phase_memory()
+{
+    return *reinterpret_cast<phase_shared *>(phase_bytes());
+}
+
+INLINE const real *staged_weights(const real *pack)
+{
+#if STAGED_PACK
+    return reinterpret_cast<const real *>(block_bytes());
+#else
+    return pack;
+#endif
+}
+
+struct warp_context { // one warp's view
+    int lane, warp;   // warp: its stretch of the block, or the first of those that it shadows
+    bool is_tangent;  // it carries X along and has no rows
+    int row[ROWS_PER_LANE];
+    int first_row;      // of its first row, or any
+    int kept;           // see row_owners
+    const real *pack;   // in global memory
+    const real *staged; // its first STAGE_COUNT numbers in shared memory, if they fit
+    warp_shared *memory;
+};
+
+// Weights from PACK_... = FIRST on: in shared memory where they are there, else where nobody writes during
+// the launch.
+#define STAGED(first) (STAGED_PACK && (first) < STAGE_COUNT)
+
+template <int FIRST> INLINE real weight(const warp_context &ctx, int i)
+{
+    if constexpr (STAGED(FIRST))
+        return ctx.staged[FIRST + i];
+    else
+        return __ldg(ctx.pack + FIRST + i);
+}
+
+template <int FIRST> INLINE real4 four_weights_at(const warp_context &ctx, int i)
+{
+    if constexpr (STAGED(FIRST))
+        return load4(ctx.staged + FIRST + i);
+    else
+        return load4_constant(ctx.pack + FIRST + i);
+}
+
+// Asked for in every phase anew, so that nothing of it stays in registers meanwhile.
+INLINE warp_context make_warp_context(const solve_args &p, const block_context &work)
+{
+    const int warp = warp_index();
+    warp_context ctx;
+    ctx.lane = thread_index() % 32;
+    ctx.is_tangent = warp >= WARPS;
+    ctx.warp = ctx.is_tangent ? (warp - WARPS) * TANGENT_SEGMENTS : warp;
+    ctx.pack = p.pack + (size_t)work.replica * PACK;
+    ctx.staged = staged_weights(ctx.pack);
+    ctx.memory = &phase_memory().warp[ctx.warp];
+    find_rows(ctx.row, ctx.is_tangent ? M + 32 : ctx.lane);
+    ctx.first_row = ROWS_PER_LANE > 1 ? ctx.lane : ctx.row[0] < 0 ? 0 : ctx.row[0];
+#if WEIGHTS_IN_REGISTERS
+    ctx.kept = look_up_owner<true>(ctx.lane);
+#endif
+    return ctx;
+}
+
+// What passes read and never write.
+INLINE void clear_padding(const warp_context &ctx)
+{
+    if (ctx.is_tangent)
+        return;
+    if (ctx.lane < 2 * MP - 2 * M)
+        ctx.memory->vector[ctx.lane % 2][M + ctx.lane / 2] = 0;
+    for (int i = LP + ctx.lane; i < COVERED_UNITS; i += 32)
+        ctx.memory->unit[i] = 0;
+    __syncwarp();
+}
+
+#endif
