@@ -1,67 +1,39 @@
-/* lssm_pass.c - the pass of a LSSM (kernels/lssm.cu): chunks of time, four launches. */
+/* lssm_pass.c - the pass of a LSSM (kernels/lssm.cu): segments, four launches. */
 #include "engine/cuda/pass.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 enum {
-    LEAST_SEGMENT = 32,  /* steps, below which a block has too little to do */
-    MEASURED_PER_MP = 2, /* chunks with a loss for every multiprocessor */
+    LEAST_SEGMENT = 32,  /* steps; below, a block has too little work */
+    MEASURED_PER_MP = 2, /* segments with a loss for every multiprocessor */
     WORKERS_PER_MP = 4,  /* blocks of all runs together */
     SEGMENT_UNIT = 16,   /* steps */
 };
 
-/* lssm_args of kernels/lssm.cu. */
-typedef struct lssm_args {
-    int T, batch, warmup, replicas;
-    int segment_steps, segments, workers, padding;
-    double weight;
-    ant_cu_pointer parameters, weights, x, s, states, adjoint, errors, ends, adjoint_ends, partial, squares,
-        raw, facts;
-} lssm_args;
-
-/* lssm_facts of kernels/lssm.cu. */
-enum {
-    FACT_THREADS,
-    FACT_TILE,
-    FACT_PACK,
-    FACT_LATENT,
-    FACT_OBSERVED,
-    FACT_ROLES,
-    FACT_REDUCE_THREADS,
-    FACT_FORWARD_SHARED,
-    FACT_READOUT_SHARED,
-    FACT_BACKWARD_SHARED,
-    FACT_REDUCE_SHARED,
-    FACT_ARGS,
-    FACTS
-};
-
-enum { FORWARD, READOUT, BACKWARD, REDUCE, KERNELS };
-
 typedef struct lssm {
     ant_cuda_program *program;
-    ant_cuda_kernel kernel[KERNELS];
-    ant_cuda_grid grid[KERNELS];
-    int facts[FACTS];
+    ant_cuda_kernel kernel[LSSM_KERNELS];
+    ant_cuda_grid grid[LSSM_KERNELS];
+    struct lssm_variant facts;
     ant_cuda_buffer weights, states, adjoint, errors, ends, adjoint_ends, partial, squares;
-    lssm_args args;
+    struct lssm_args args;
     char choice[320];
 } lssm;
 
 static antler_status compile(lssm *l, const ant_cuda_pass *pass)
 {
-    static const char *const names[KERNELS] = {"forward_segments", "readout_segments", "backward_segments",
-                                               "reduce_blocks"};
+    static const char *const names[LSSM_KERNELS] = {"forward_segments", "readout_segments",
+                                                    "backward_segments", "reduce_blocks"};
     char threads[32];
     const char *const more[] = {threads};
     snprintf(threads, sizeof threads, "-DUPDATE_THREADS=%u", ant_cuda_update_threads(pass->work));
     ANT_TRY(ant_cuda_compile_shape(pass->device, "lssm.cu", pass->work, more, 1, &l->program));
-    for (int i = 0; i < KERNELS; i++)
+    for (int i = 0; i < LSSM_KERNELS; i++)
         ANT_TRY(ant_cuda_program_kernel(l->program, names[i], &l->kernel[i]));
-    ANT_TRY(ant_cuda_pass_facts(pass->device, l->program, "lssm_facts", l->facts, FACTS));
-    ANT_CHECK((size_t)l->facts[FACT_ARGS] == sizeof l->args, ANTLER_ERROR_INTERNAL,
-              "lssm_args has %d bytes in the kernels and %zu here", l->facts[FACT_ARGS], sizeof l->args);
+    ANT_TRY(ant_cuda_read_facts(pass->device, l->program, "lssm_facts", &l->facts, sizeof l->facts));
+    ANT_CHECK((size_t)l->facts.args_bytes == sizeof l->args, ANTLER_ERROR_INTERNAL,
+              "lssm_args has %d bytes in the kernels and %zu here", l->facts.args_bytes, sizeof l->args);
     return ANTLER_OK;
 }
 
@@ -70,11 +42,11 @@ static size_t divided(size_t a, size_t b)
     return (a + b - 1) / b;
 }
 
-/* Chunks and blocks follow from the settings and the GPU alone, never from how many runs are there. */
+/* Segments and blocks depend on the settings and the GPU alone, never on how many runs there are. */
 static void divide(lssm *l, const ant_cuda_pass *pass)
 {
     const antler_settings *s = pass->work->settings;
-    const size_t processors = (size_t)pass->device->multiprocessors, tile = (size_t)l->facts[FACT_TILE];
+    const size_t processors = (size_t)pass->device->multiprocessors, tile = (size_t)l->facts.tile;
     const size_t T = s->sequence_length, measured = (T - s->warmup) * s->batch_size * s->runs;
     size_t segment_steps = divided(measured, MEASURED_PER_MP * processors);
     segment_steps = segment_steps < LEAST_SEGMENT ? LEAST_SEGMENT : segment_steps;
@@ -96,7 +68,7 @@ static antler_status allocate(lssm *l, ant_cuda_pass *pass)
     const ant_engine_learning *work = pass->work;
     const size_t R = work->replicas, sequences = R * work->settings->batch_size,
                  T = work->settings->sequence_length, real = pass->real_bytes;
-    const size_t latent = (size_t)l->facts[FACT_LATENT], observed = (size_t)l->facts[FACT_OBSERVED];
+    const size_t latent = (size_t)l->facts.latent, observed = (size_t)l->facts.observed;
     const size_t records = sequences * (size_t)l->args.segments * latent,
                  workers = R * (size_t)l->args.workers;
     const struct {
@@ -104,7 +76,7 @@ static antler_status allocate(lssm *l, ant_cuda_pass *pass)
         size_t bytes;
         const char *purpose;
     } wanted[] = {
-        {&l->weights, R * (size_t)l->facts[FACT_PACK] * real, "the weights"},
+        {&l->weights, R * (size_t)l->facts.pack * real, "the weights"},
         {&l->states, sequences * (T + 1) * latent * real, "the states of all steps"},
         {&l->adjoint, sequences * T * latent * real, "the adjoint of all steps"},
         {&l->errors, sequences * T * observed * real, "the errors of all steps"},
@@ -121,7 +93,7 @@ static antler_status allocate(lssm *l, ant_cuda_pass *pass)
 static void describe(lssm *l, const ant_cuda_pass *pass)
 {
     const antler_settings *s = pass->work->settings;
-    lssm_args *p = &l->args;
+    struct lssm_args *p = &l->args;
     p->T = (int)s->sequence_length;
     p->batch = (int)s->batch_size;
     p->warmup = (int)s->warmup;
@@ -146,12 +118,12 @@ static void describe(lssm *l, const ant_cuda_pass *pass)
 static antler_status set_grids(lssm *l, const ant_cuda_pass *pass)
 {
     const size_t R = pass->work->replicas, workers = R * (size_t)l->args.workers;
-    const size_t blocks[KERNELS] = {workers, workers, workers * (size_t)l->facts[FACT_ROLES],
-                                    R * divided(pass->work->total, 32)};
-    for (int i = 0; i < KERNELS; i++) {
-        const int threads = l->facts[i == REDUCE ? FACT_REDUCE_THREADS : FACT_THREADS];
+    const size_t blocks[LSSM_KERNELS] = {workers, workers, workers * (size_t)l->facts.roles,
+                                         R * divided(pass->work->total, REDUCE_SIDE)};
+    for (int i = 0; i < LSSM_KERNELS; i++) {
+        const int threads = i == LSSM_REDUCE ? l->facts.reduce_threads : l->facts.threads;
         l->grid[i] = ant_cuda_grid_1d((unsigned)blocks[i], (unsigned)threads);
-        l->grid[i].shared = (size_t)l->facts[FACT_FORWARD_SHARED + i];
+        l->grid[i].shared = (size_t)l->facts.shared_bytes[i];
         ANT_TRY(ant_cuda_kernel_allow_shared(pass->device, &l->kernel[i], l->grid[i].shared));
     }
     return ANTLER_OK;
@@ -174,7 +146,7 @@ static antler_status create(ant_cuda_pass *pass)
     pass->update = l->program;
     pass->weights = l->weights.address;
     pass->states = l->states.address;
-    pass->row = (size_t)l->facts[FACT_LATENT];
+    pass->row = (size_t)l->facts.latent;
     return set_grids(l, pass);
 }
 
@@ -194,7 +166,7 @@ static void destroy(ant_cuda_pass *pass)
 static antler_status launch(ant_cuda_pass *pass)
 {
     lssm *l = pass->own;
-    for (int i = 0; i < KERNELS; i++)
+    for (int i = 0; i < LSSM_KERNELS; i++)
         ANT_TRY(ant_cuda_launch(pass->device, &l->kernel[i], l->grid[i], ANT_CUDA_ARGS(&l->args)));
     return ANTLER_OK;
 }

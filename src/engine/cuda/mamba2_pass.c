@@ -1,32 +1,8 @@
-/* mamba2_pass.c - the pass of a Mamba-2 (kernels/mamba2.cu): time in chunks, six launches. */
+/* mamba2_pass.c - the pass of a Mamba-2 (kernels/mamba2.cu): segments, six launches. */
 #include "engine/cuda/pass.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-/* mamba2_args of kernels/mamba2_shape.cuh. */
-typedef struct mamba2_args {
-    int T, batch, warmup, replicas, segments, blocks;
-    double weight;
-    ant_cu_pointer x, s, weights, states, adjoints, decays, slopes, v, partial, squares, raw, facts;
-} mamba2_args;
-
-/* mamba2_facts of kernels/mamba2.cu. */
-enum {
-    FACT_WEIGHTS,
-    FACT_STATES,
-    FACT_SLOPES,
-    FACT_STEPS,
-    FACT_FORWARD,
-    FACT_SCAN,
-    FACT_READOUT,
-    FACT_BACKWARD,
-    FACT_REDUCE,
-    FACT_ARGS,
-    FACTS
-};
-
-enum { HEADS = 8, SCAN_THREADS = 1024, SCAN_SIDE = 32, REDUCE_THREADS = 256, REDUCE_SIDE = 32 };
 
 /* A kernel and its launch. */
 typedef struct launch_plan {
@@ -36,11 +12,11 @@ typedef struct launch_plan {
 
 typedef struct mamba2 {
     ant_cuda_program *program;
-    int facts[FACTS];
+    struct mamba2_variant facts;
     unsigned columns; /* steps that a block has in shared memory, with the halo */
     launch_plan forward, scan, readout, backward, reduce;
     ant_cuda_buffer weights, states, adjoints, decays, slopes, v, partial, squares;
-    mamba2_args args;
+    struct mamba2_args args;
     char choice[160];
 } mamba2;
 
@@ -55,21 +31,21 @@ static antler_status compile(ant_cuda_pass *pass, mamba2 *m, unsigned columns)
     m->program = NULL;
     m->columns = columns;
     ANT_TRY(ant_cuda_compile_shape(pass->device, "mamba2.cu", pass->work, more, 3, &m->program));
-    ANT_TRY(ant_cuda_pass_facts(pass->device, m->program, "mamba2_facts", m->facts, FACTS));
-    ANT_CHECK((size_t)m->facts[FACT_ARGS] == sizeof m->args, ANTLER_ERROR_INTERNAL,
-              "mamba2_args has %d bytes in the kernels and %zu here", m->facts[FACT_ARGS], sizeof m->args);
+    ANT_TRY(ant_cuda_read_facts(pass->device, m->program, "mamba2_facts", &m->facts, sizeof m->facts));
+    ANT_CHECK((size_t)m->facts.args_bytes == sizeof m->args, ANTLER_ERROR_INTERNAL,
+              "mamba2_args has %d bytes in the kernels and %zu here", m->facts.args_bytes, sizeof m->args);
     return ANTLER_OK;
 }
 
 static bool fits(const ant_cuda_pass *pass, const mamba2 *m)
 {
     const int limit = pass->device->shared_per_block;
-    return m->facts[FACT_FORWARD] <= limit && m->facts[FACT_READOUT] <= limit &&
-           m->facts[FACT_BACKWARD] <= limit;
+    return m->facts.forward_bytes <= limit && m->facts.readout_bytes <= limit &&
+           m->facts.backward_bytes <= limit;
 }
 
-/* The widest blocks whose shared memory there is.  In double most time goes into arithmetic, and narrow
-   blocks leave more of it to run beside each other. */
+/* The widest blocks for which there is enough shared memory.  In double, arithmetic dominates, and more
+   narrow blocks run at the same time. */
 static antler_status choose_columns(ant_cuda_pass *pass, mamba2 *m)
 {
     if (pass->real_bytes == sizeof(float))
@@ -79,14 +55,13 @@ static antler_status choose_columns(ant_cuda_pass *pass, mamba2 *m)
     ANT_CHECK(fits(pass, m), ANTLER_ERROR_DEVICE,
               "a mamba2 of latent_dim %zu needs %d bytes of shared memory, and %s has %d; use device: cpu",
               pass->work->M,
-              m->facts[FACT_READOUT] > m->facts[FACT_BACKWARD] ? m->facts[FACT_READOUT]
-                                                               : m->facts[FACT_BACKWARD],
+              m->facts.readout_bytes > m->facts.backward_bytes ? m->facts.readout_bytes
+                                                               : m->facts.backward_bytes,
               pass->device->name, pass->device->shared_per_block);
     return ANTLER_OK;
 }
 
-/* One of the three kernels that walk through chunks: as many blocks of a run as find room beside those of
-   the other runs. */
+/* One of the three kernels over segments: as many blocks of a run as fit beside those of the other runs. */
 static antler_status plan_segments(const ant_cuda_pass *pass, const mamba2 *m, const char *name, int shared,
                                    size_t segments, launch_plan *to)
 {
@@ -110,26 +85,27 @@ static antler_status plan(ant_cuda_pass *pass, mamba2 *m)
 {
     const ant_engine_learning *w = pass->work;
     const size_t T = w->settings->sequence_length, batch = w->settings->batch_size;
-    const size_t steps = (size_t)m->facts[FACT_STEPS], segments = (T + steps - 1) / steps;
+    const size_t steps = (size_t)m->facts.steps, segments = (T + steps - 1) / steps;
     ANT_TRY(
-        plan_segments(pass, m, "forward_segments", m->facts[FACT_FORWARD], batch * segments, &m->forward));
+        plan_segments(pass, m, "forward_segments", m->facts.forward_bytes, batch * segments, &m->forward));
     ANT_TRY(
-        plan_segments(pass, m, "readout_segments", m->facts[FACT_READOUT], batch * segments, &m->readout));
+        plan_segments(pass, m, "readout_segments", m->facts.readout_bytes, batch * segments, &m->readout));
     ANT_TRY(
-        plan_segments(pass, m, "backward_segments", m->facts[FACT_BACKWARD], batch * segments, &m->backward));
+        plan_segments(pass, m, "backward_segments", m->facts.backward_bytes, batch * segments, &m->backward));
     if (m->backward.grid.grid[0] < m->readout.grid.grid[0]) /* they add to the same sums */
         m->readout.grid.grid[0] = m->backward.grid.grid[0];
     m->backward.grid.grid[0] = m->readout.grid.grid[0];
     ANT_TRY(ant_cuda_program_kernel(m->program, "scan", &m->scan.kernel));
     ANT_TRY(ant_cuda_program_kernel(m->program, "reduce_blocks", &m->reduce.kernel));
     m->scan.grid =
-        ant_cuda_grid_1d((unsigned)(m->facts[FACT_STATES] + SCAN_SIDE - 1) / SCAN_SIDE, SCAN_THREADS);
+        ant_cuda_grid_1d((unsigned)(m->facts.states + SCAN_SIDE - 1) / SCAN_SIDE, SCAN_SIDE * SCAN_SIDE);
     m->scan.grid.grid[1] = (unsigned)(w->replicas * batch);
-    m->reduce.grid = ant_cuda_grid_1d((unsigned)(w->total + REDUCE_SIDE - 1) / REDUCE_SIDE, REDUCE_THREADS);
+    m->reduce.grid =
+        ant_cuda_grid_1d((unsigned)(w->total + REDUCE_SIDE - 1) / REDUCE_SIDE, 32 * REDUCE_WARPS);
     m->reduce.grid.grid[1] = (unsigned)w->replicas;
-    m->scan.grid.shared = (size_t)m->facts[FACT_SCAN];
-    m->reduce.grid.shared = (size_t)m->facts[FACT_REDUCE];
-    m->args = (mamba2_args){
+    m->scan.grid.shared = (size_t)m->facts.scan_bytes;
+    m->reduce.grid.shared = (size_t)m->facts.reduce_bytes;
+    m->args = (struct mamba2_args){
         .T = (int)T,
         .batch = (int)batch,
         .warmup = (int)w->settings->warmup,
@@ -150,12 +126,13 @@ static antler_status allocate(ant_cuda_pass *pass, mamba2 *m)
     const ant_engine_learning *w = pass->work;
     const size_t R = w->replicas, real = pass->real_bytes, T = w->settings->sequence_length;
     const size_t sequences = R * w->settings->batch_size, segments = sequences * (size_t)m->args.segments;
-    const size_t states = (size_t)m->facts[FACT_STATES], blocks = R * (size_t)m->args.blocks;
-    ANT_TRY(ant_cuda_pass_take(pass, R * (size_t)m->facts[FACT_WEIGHTS] * real, "the weights", &m->weights));
+    const size_t states = (size_t)m->facts.states, blocks = R * (size_t)m->args.blocks;
+    ANT_TRY(ant_cuda_pass_take(pass, R * (size_t)m->facts.pack * real, "the weights", &m->weights));
     ANT_TRY(ant_cuda_pass_take(pass, segments * states * real, "the states between segments", &m->states));
     ANT_TRY(ant_cuda_pass_take(pass, segments * states * real, "the states between segments", &m->adjoints));
-    ANT_TRY(ant_cuda_pass_take(pass, segments * HEADS * real, "the states between segments", &m->decays));
-    ANT_TRY(ant_cuda_pass_take(pass, segments * (size_t)m->facts[FACT_SLOPES] * m->columns * real,
+    ANT_TRY(
+        ant_cuda_pass_take(pass, segments * MAMBA2_HEADS * real, "the states between segments", &m->decays));
+    ANT_TRY(ant_cuda_pass_take(pass, segments * (size_t)m->facts.slopes * m->columns * real,
                                "the slopes of all steps", &m->slopes));
     ANT_TRY(ant_cuda_pass_take(pass, sequences * (T + 1) * w->M * real, "the outputs of all steps", &m->v));
     ANT_TRY(ant_cuda_pass_take(pass, blocks * w->total * real, "sums over time", &m->partial));
@@ -164,7 +141,7 @@ static antler_status allocate(ant_cuda_pass *pass, mamba2 *m)
 
 static void describe(ant_cuda_pass *pass, mamba2 *m)
 {
-    mamba2_args *p = &m->args;
+    struct mamba2_args *p = &m->args;
     p->x = pass->buffers.x;
     p->s = pass->buffers.s;
     p->weights = m->weights.address;

@@ -1,4 +1,4 @@
-/* orbits.c - many orbits of one model at once, in pieces that fit into memory and report progress. */
+/* orbits.c - many orbits of one model at once, in tiles of steps that fit into memory and report progress. */
 #include "base/machine.h"
 #include "engine/cuda/engine_cuda.h"
 #include "engine/cuda/map.h"
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of one launch: about so many numbers that it writes, and at most so many steps. */
+/* Of one launch: about so many numbers written, and at most so many steps. */
 enum { TILE_NUMBERS = 1 << 24, TILE_STEPS = 1 << 16 };
 
 typedef struct orbit_tiles {
@@ -14,8 +14,8 @@ typedef struct orbit_tiles {
     ant_cuda_map map;
     ant_cuda_kernel kernel;
     ant_cuda_buffer x, s, last, xhat, states, finite;
-    double *inputs;       /* (count, rows + piece, K): of one launch */
-    double *some, *other; /* (count, piece, N), (count, piece, latent): as the GPU writes them */
+    double *inputs;       /* (count, rows + tile, K): of one launch */
+    double *some, *other; /* (count, tile, N), (count, tile, latent): as the GPU writes them */
     unsigned *good;       /* (count): steps of the launch before the first whose state is not finite */
     size_t tile;          /* steps of one launch */
     double last_report;
@@ -69,7 +69,7 @@ static antler_status upload_inputs(orbit_tiles *p, size_t rows, size_t first, si
     return ant_cuda_upload(p->map.device, p->s.address, p->inputs, w->count * taken * K * sizeof *p->inputs);
 }
 
-/* Bring back what a launch of steps first .. first+steps-1 wrote. */
+/* Copy back the results of steps first .. first+steps-1. */
 static antler_status collect(orbit_tiles *p, size_t first, size_t steps)
 {
     const ant_engine_orbits *w = p->work;

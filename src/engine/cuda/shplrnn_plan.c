@@ -1,13 +1,13 @@
-/* shplrnn_plan.c - how the GPU's work is divided: one small function, to be tuned. */
+/* shplrnn_plan.c - how the work of a shPLRNN is divided on the GPU. */
 #include "engine/cuda/shplrnn_pass.h"
 
 #include <stdio.h>
 
 enum {
-    LONG = 1024,         /* steps from which cutting a sequence pays */
-    MANY = 132,          /* sequences from which there is enough to do without */
-    SHORT_CHAIN = 16,    /* blocks that need no groups: these cost a barrier */
-    NEWTON_LARGEST = 32, /* latent units up to which a border matrix fits into a warp */
+    LONG = 1024,         /* steps from which segments pay */
+    MANY = 132,          /* sequences from which there is enough work without segments */
+    SHORT_CHAIN = 16,    /* blocks up to which groups, which cost a barrier, do not pay */
+    NEWTON_LARGEST = 32, /* latent units up to which border matrices are full */
 };
 
 static int least(size_t a, size_t b)
@@ -15,7 +15,7 @@ static int least(size_t a, size_t b)
     return (int)(a < b ? a : b);
 }
 
-/* A warp per sequence; as few warps in a block as still give every run its own multiprocessors. */
+/* One warp per sequence; as few warps in a block as still give every run its own multiprocessors. */
 static void choose_sequential(const ant_engine_learning *work, int multiprocessors, int most_warps,
                               ant_cuda_plan *plan)
 {
@@ -39,7 +39,7 @@ static void choose_shooting(const ant_engine_learning *work, int multiprocessors
     plan->solver = "shooting";
 }
 
-/* As many groups as blocks in a group, where that is shorter than one chain over all. */
+/* As many groups as blocks in a group, where that is shorter than one chain over all blocks. */
 static int choose_group(int blocks)
 {
     int group = 1;

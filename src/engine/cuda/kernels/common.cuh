@@ -1,36 +1,13 @@
-// common.cuh - number types, vectors of four, warps and team barriers: what every kernel needs.
+// common.cuh - what every kernel of a model needs: vectors of two and four numbers, magnitudes, sums over a
+// warp.
 //
-// Compile-time macros, set by the host: REAL_BITS (32 or 64).
+// Macro from the host: REAL_BITS (32 or 64).
+// alone: -DREAL_BITS=32
 #ifndef ANT_COMMON_CUH
 #define ANT_COMMON_CUH
 
 #include "ptx.cuh"
-
-#if REAL_BITS == 64
-typedef double real;
-#define EPSILON 2.220446049250313e-16
-#else
-typedef float real;
-#define EPSILON 1.1920929e-7f
-#endif
-
-// What a pass leaves of every replica, beside the gradient: FACTS doubles.  Those that it does not write are
-// as `prepare` left them: converged, and 0.  FACT_FALLBACKS: sequences that did not converge, where they are
-// counted.
-enum {
-    FACT_ITERATIONS,
-    FACT_LAST_JUMP,
-    FACT_ITERATIONS_BACK,
-    FACT_JUMP_BACK,
-    FACT_CONVERGED,
-    FACT_LOSS,
-    FACT_FALLBACKS,
-    FACTS = 8
-};
-
-// Words by which the blocks of a replica's team meet: the count of their barrier, then what border.cuh keeps
-// there.
-#define BARRIER_WORDS 64
+#include "real.cuh"
 
 struct alignas(16) real4 {
     real a[4];
@@ -50,7 +27,7 @@ INLINE real4 load4(const real *from)
     return *reinterpret_cast<const real4 *>(from);
 }
 
-// What nobody writes during the launch.
+// Through the read-only cache: for memory that no thread writes during the launch.
 INLINE real4 load4_constant(const real *from)
 {
     real4 value;
@@ -72,8 +49,7 @@ INLINE bool is_finite(real a)
     return a - a == 0;
 }
 
-// Magnitudes as bits, rounded up to float: their order is that of the numbers, and a NaN is the largest of
-// all.
+// Magnitudes as bits, rounded up to float: they have the order of the numbers, and NaN is the largest.
 INLINE unsigned magnitude_bits(double a)
 {
     return __float_as_uint(__double2float_ru(fabs(a))) & 0x7fffffffu;

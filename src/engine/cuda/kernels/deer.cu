@@ -1,22 +1,23 @@
-// deer.cu - forced trajectories by DEER: Newton's method on all steps of time at once (SPEC 3), for many
-// replicas at once.
+// deer.cu - forced trajectories by DEER: Newton's method on all steps at once (spec 3), for many replicas at
+// once.
 //
 // An iteration linearises every step at the present guess,
+//
 //     dz_{t+1} = J_t dz_t + r_{t+1},    J_t = J_F(z~_t) P_{a_t},    r_{t+1} = F(z~_t) - z_{t+1}
-// and solves for all dz by one scan of affine maps: time is cut into chunks, every chunk composes its maps
-// into one, (X, shift); these are joined, which gives dz where each chunk starts; a second run along the
-// chunk gives all dz in it.  It ends when max|dz| is below the tolerance, for every sequence by itself.  With
-// DIAGONAL (quasi-DEER) only the diagonal of J_t is used.
 //
-// J_t is not formed: F's derivative is a sum of rank-one matrices, one for every hidden unit that is on, so a
-// column of X goes along the chunk by itself, in the registers of its lanes, and nothing has to wait for
-// anything else.
+// and solves for all dz by one scan of affine maps.  Time is cut into segments; the maps of a segment are
+// composed into one, (X, shift); a scan over these gives dz at the start of each segment; a second pass over
+// the segment gives all dz in it.  Iterations end when max|dz| is below the tolerance, for every sequence by
+// itself.  With DIAGONAL (quasi-DEER) only the diagonal of J_t is used.
 //
-// The trajectory is left as the guess from which solve.cu starts its stretches; loss, adjoint and sums are
-// found there.
+// J_t is not formed.  The derivative of F is a sum of rank-one matrices, one for every hidden unit that is
+// on; so each column of X goes through the segment by itself, in the registers of its lanes, without
+// synchronisation.
+//
+// solve.cu then starts its segments at this trajectory and finds loss, adjoint and sums.
 //
 // Macros from the host: REAL_BITS, M, N, L, K, CLIPPED; DIAGONAL (0 or 1); SHARED_LIMIT (bytes of shared
-// memory that a block may have).
+// memory that a block may use).
 // variant: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DDIAGONAL=0 -DSHARED_LIMIT=232448
 // variant: -DREAL_BITS=32 -DM=10 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DDIAGONAL=0 -DSHARED_LIMIT=232448
 // variant: -DREAL_BITS=32 -DM=128 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DDIAGONAL=0 -DSHARED_LIMIT=232448
@@ -28,7 +29,7 @@
 #error "the host gives the macros named above"
 #endif
 
-// A column of X lies in the registers of COLUMN_LANES lanes, COLUMN_QUADS quads of rows in each.
+// A column of X is in the registers of COLUMN_LANES lanes, COLUMN_QUADS quads of rows in each.
 #define COLUMN_QUADS_MOST (REAL_BITS == 64 || M > 64 ? 4 : 8)
 #define COLUMN_LANES                                                                                         \
     (QUADS <= COLUMN_QUADS_MOST       ? 1                                                                    \
@@ -43,8 +44,8 @@
     (DIAGONAL             ? 1                                                                                \
      : COLUMN_WARPS <= 12 ? COLUMN_WARPS                                                                     \
      : REAL_BITS == 64    ? 8                                                                                \
-                          : 12) // warps of a chunk; more columns take turns
-#define BLOCK_SEGMENTS (SEGMENT_WARPS > 4 ? 1 : 8 / SEGMENT_WARPS) // chunks of a block
+                          : 12) // warps of a segment; further columns follow in turns
+#define BLOCK_SEGMENTS (SEGMENT_WARPS > 4 ? 1 : 8 / SEGMENT_WARPS) // segments of a block
 #define WARPS          (SEGMENT_WARPS * BLOCK_SEGMENTS)
 #define NEWTON         0
 #define SEGMENTED      0
@@ -54,31 +55,20 @@
 #define AT_RESIDUAL AT_W                               // r_t
 #define MAP         (DIAGONAL ? 2 * MP : COLUMNS * MP) // X by columns, or its diagonal; then the shift
 #define UNITS_AT_ONCE                                                                                        \
-    (COLUMN_QUADS * REGISTERS_PER_REAL > 3 ? 2 : 4) // hidden units that a column meets at once
+    (COLUMN_QUADS * REGISTERS_PER_REAL > 3 ? 2 : 4) // hidden units that a column takes at once
 
-#define LOADS_EARLY (ROWS_PER_LANE == 1) // registers are left for what a step needs at its end
-
-enum { START_PINV, START_ZERO, START_NORMAL }; // ant_start of solve.h
-enum { PURPOSE_NEWTON_START = 5 };             // of base/random.h
-
-struct deer_args {    // mirrored in deer.c
-    solve_args solve; // chunks, blocks, tolerance and fallback are this launch's; the rest is solve.cu's
-    unsigned long long seed;
-    long long start;   // START_...: the first guess
-    real *maps;        // (replicas, chunks of all sequences + blocks, MAP)
-    unsigned *changes; // (replicas, 3, batch): the largest |dz| of an iteration, in turns; magnitude bits
-};
+#define LOADS_EARLY (ROWS_PER_LANE == 1) // there are registers for what a step needs at its end
 
 // Threads that share the columns of a row when a vector goes through a map, and the columns of each.
 #define APPLY_SHARES     (THREADS / MP)
 #define APPLY_COLUMNS    (DIAGONAL ? 1 : (M + APPLY_SHARES - 1) / APPLY_SHARES)
-#define APPLY_PREFETCHED (APPLY_COLUMNS < 4 ? APPLY_COLUMNS : 4) // those that are fetched ahead
+#define APPLY_PREFETCHED (APPLY_COLUMNS < 4 ? APPLY_COLUMNS : 4) // those that are loaded in advance
 static_assert(MP <= THREADS, "a thread for every latent unit");
 
-struct deer_context {  // which chunks a block has; in shared memory, so that nothing of it stays in registers
-                       // meanwhile
-    int stride, items; // groups of the team; chunks of all sequences
-    int first;         // number of the block's first group
+// The segments of a block; in shared memory, so that it occupies no registers in between.
+struct deer_context {
+    int stride, items; // from one segment of a group of warps to its next; segments of all sequences
+    int first;         // number of the block's first segment
     int replica, block;
     int iteration;
 };
@@ -86,12 +76,12 @@ struct deer_context {  // which chunks a block has; in shared memory, so that no
 struct alignas(16) deer_shared {
     warp_shared warp[WARPS];
     real vector[MP];
-    real start[BLOCK_SEGMENTS][MP]; // dz where every chunk starts
+    real start[BLOCK_SEGMENTS][MP]; // dz at the start of every segment
     real partial[DIAGONAL ? 1 : APPLY_SHARES][MP];
     real product[BLOCK_SEGMENTS > 1 ? MAP : 1];
     deer_context work;
     unsigned phase;                 // barriers passed
-    unsigned unconverged, diverged; // sequences that have not converged; that are not finite, ever
+    unsigned unconverged, diverged; // sequences that have not converged; that have diverged, in any iteration
     unsigned last;                  // the largest last |dz| of a sequence
 };
 
@@ -119,7 +109,7 @@ INLINE warp_context make_deer_context(const solve_args &p, int replica)
     return ctx;
 }
 
-// ---- who is still at work ---------------------------------------------------------------------------------
+// ---- which sequences still iterate ------------------------------------------------------------------------
 
 INLINE unsigned *changes_of(const deer_args &d, const deer_context &work, int iteration)
 {
@@ -136,15 +126,15 @@ INLINE bool is_unconverged(const solve_args &p, unsigned change)
     return !is_diverged(change) && !(real(__uint_as_float(change)) < p.tolerance);
 }
 
-// Whether a sequence takes part in this iteration; one that has ended leaves no change any more.
+// Whether a sequence takes part in this iteration; a converged one reports no change any more.
 INLINE bool is_running(const deer_args &d, const deer_context &work, int sequence)
 {
     return work.iteration == 0 ||
            is_unconverged(d.solve, __ldcg(changes_of(d, work, work.iteration - 1) + sequence));
 }
 
-// Call `act` for every chunk of this warp's group: with its number, the warp's view, the chunk, and its
-// sequence among those of all replicas.
+// Call `act` for every segment of this warp's group: with its number, the warp's context, the segment, and
+// its sequence counted over all replicas.
 template <class action> INLINE void for_segments(const deer_args &d, const deer_context &work, action act)
 {
     const solve_args &p = d.solve;
@@ -156,7 +146,7 @@ template <class action> INLINE void for_segments(const deer_args &d, const deer_
     }
 }
 
-// What is kept of moment t of a sequence, and which hidden units are on in the step from there.
+// The row of time t of a sequence, and which hidden units are on in the step from there.
 INLINE real *row_of(const solve_args &p, size_t sequence, int t)
 {
     return p.rows + (sequence * (p.T + 1) + t) * ROW;
@@ -175,14 +165,14 @@ INLINE real guess_at(const deer_args &d, int sequence, int t, int m, real teache
         return teacher;
     if (d.start == START_ZERO)
         return 0;
-    const philox_words block =
+    const philox_words words =
         stream_words(d.seed, sequence, 0, PURPOSE_NEWTON_START, (unsigned long long)(t - 1) * M + m);
     double sine, cosine;
-    sincospi(2 * uniform_of(word_pair(block, 1)), &sine, &cosine);
-    return (real)(sqrt(-2.0 * log(uniform_of(word_pair(block, 0)))) * cosine);
+    sincospi(2 * uniform_of(word_pair(words, 1)), &sine, &cosine);
+    return (real)(sqrt(-2.0 * log(uniform_of(word_pair(words, 0)))) * cosine);
 }
 
-// Teachers and guess of a chunk; the last one of a sequence has the moment T, too.
+// Teachers and guess of a segment; the last segment of a sequence has time T as well.
 INLINE void guess(const deer_args &d, const warp_context &ctx, const segment &here, size_t sequence)
 {
     const solve_args &p = d.solve;
@@ -199,7 +189,7 @@ INLINE void guess(const deer_args &d, const warp_context &ctx, const segment &he
     }
 }
 
-// The teacher instead of what did not converge: solve.cu begins there.
+// Replace what did not converge by the teacher, where solve.cu then starts.
 INLINE void reset_to_teacher(const solve_args &p, const warp_context &ctx, const segment &here,
                              size_t sequence)
 {
@@ -212,7 +202,7 @@ INLINE void reset_to_teacher(const solve_args &p, const warp_context &ctx, const
 
 // ---- linearise --------------------------------------------------------------------------------------------
 
-// Which hidden units are on at every step of a chunk, and r_{t+1}.  Steps are independent: the warps of a
+// Which hidden units are on at every step of a segment, and r_{t+1}.  Steps are independent: the warps of a
 // group take turns.
 INLINE void linearise(const solve_args &p, const warp_context &ctx, const segment &here, size_t sequence)
 {
@@ -252,7 +242,7 @@ INLINE void linearise(const solve_args &p, const warp_context &ctx, const segmen
     }
 }
 
-// ---- a chunk as one map -----------------------------------------------------------------------------------
+// ---- the map of a segment ---------------------------------------------------------------------------------
 
 // phi' of 32 hidden units: 1 for those of `above`, 0, and when clipped -1 for those of `below`.
 struct slopes {
@@ -275,12 +265,12 @@ INLINE real slope_of(const slopes &of, int bit)
 }
 
 #if !DIAGONAL
-struct column { // this lane's part of one
+struct column { // this lane's part of a column
     real4 a[COLUMN_QUADS];
 };
 
-// Quads of a column from `first` on, of the weights at FIRST from place i on, `step` apart; zero where the
-// column has ended.
+// Quad q, counted from `first`, of the weights at offset FIRST + i, `step` apart; zero beyond the end of the
+// column.
 template <int FIRST> INLINE real4 quad_of(const warp_context &ctx, int first, int q, int i, int step)
 {
     const bool there = COLUMN_QUADS * COLUMN_LANES == QUADS || first + q < QUADS;
@@ -313,7 +303,7 @@ INLINE void add(const warp_context &ctx, column &y, int first, int i, int step, 
     }
 }
 
-// Over the lanes of a column.
+// The sum over the lanes of a column.
 INLINE real column_sum(real sum)
 {
 #pragma unroll
@@ -367,14 +357,14 @@ INLINE void step_column(const warp_context &ctx, column &x, int first, const uns
     x = y;
 }
 
-// The map of a chunk: every column goes along by itself.
+// The map of a segment: every column goes through it by itself.
 INLINE void compose(const solve_args &p, const warp_context &ctx, const segment &here, size_t sequence,
                     real *map)
 {
     const int member = thread_index() % (32 * SEGMENT_WARPS), first = member % COLUMN_LANES * COLUMN_QUADS;
 #pragma unroll 1
     for (int turn = 0; turn < COLUMNS; turn += 32 * SEGMENT_WARPS / COLUMN_LANES) {
-        const int c = turn + member / COLUMN_LANES; // M: the shift; above: none, but its lanes go along
+        const int c = turn + member / COLUMN_LANES; // M: the shift; above: none, but its lanes take part
         column x;
 #pragma unroll
         for (int q = 0; q < COLUMN_QUADS; q++)
@@ -440,14 +430,14 @@ INLINE void compose(const solve_args &p, const warp_context &ctx, const segment 
 }
 #endif
 
-// ---- chunks are joined ------------------------------------------------------------------------------------
+// ---- dz at the start of every segment ---------------------------------------------------------------------
 
 INLINE real *map_of_segment(const deer_args &d, const deer_context &work, int item)
 {
     return d.maps + ((size_t)work.replica * (work.items + d.solve.blocks) + item) * MAP;
 }
 
-// Of all chunks of a block, from where its last sequence begins.
+// The composed map of a block's segments, from the start of its last sequence on.
 INLINE real *map_of_block(const deer_args &d, const deer_context &work, int block)
 {
     return map_of_segment(d, work, BLOCK_SEGMENTS == 1 ? block : work.items + block);
@@ -469,7 +459,7 @@ INLINE real entry_of(const real *map, int k)
 #endif
 }
 
-// What a thread fetches of a map before the vector comes.
+// What a thread loads of a map in advance.
 struct map_part {
     const real *map;
     real a[APPLY_PREFETCHED], shift;
@@ -525,7 +515,7 @@ INLINE void set_vector(deer_shared &memory, real value)
 }
 
 #if BLOCK_SEGMENTS > 1
-// Entry i of the product of a later map with an earlier one, both laid out as maps.
+// Entry i of the product of a later map and an earlier one, in the layout of maps.
 INLINE real product_at(const real *later, const real *earlier, int i)
 {
     const int c = i / MP, row = i % MP;
@@ -540,7 +530,7 @@ INLINE real product_at(const real *later, const real *earlier, int i)
 #endif
 }
 
-// The chunks of a block as one map.
+// Compose the maps of a block's segments.
 INLINE void compose_block(const deer_args &d, const deer_context &work, deer_shared &memory)
 {
     constexpr int each = (MAP + THREADS - 1) / THREADS;
@@ -571,8 +561,8 @@ INLINE void compose_block(const deer_args &d, const deer_context &work, deer_sha
 }
 #endif
 
-// dz where every chunk of this block starts: through the blocks before it since the sequence began, then
-// through its own chunks.
+// dz at the start of every segment of this block: through the blocks before it since the start of the
+// sequence, then through its own segments.
 INLINE void find_segment_starts(const deer_args &d, const deer_context &work, deer_shared &memory)
 {
     const solve_args &p = d.solve;
@@ -583,7 +573,7 @@ INLINE void find_segment_starts(const deer_args &d, const deer_context &work, de
     if (begin < work.first) {
         int block = begin / BLOCK_SEGMENTS;
         map_part part = load_map_part(map_of_block(d, work, block));
-        set_vector(memory, part.shift); // dz is zero where the sequence begins, whatever X is
+        set_vector(memory, part.shift); // dz is zero at the start of the sequence, whatever X is
         part = load_map_part(map_of_block(d, work, block + 1 < work.block ? block + 1 : block));
         for (block++; block < work.block; block++) {
             const map_part next =
@@ -634,7 +624,7 @@ INLINE void step_change(const solve_args &p, const warp_context &ctx, const pass
 #endif
 }
 
-// Move a chunk's guess by dz; `change`: dz at its start.  Returns the largest |dz|, as magnitude bits.
+// Add dz to a segment's guess; change: dz at its start.  Returns the largest |dz|, as magnitude bits.
 INLINE unsigned apply_changes(const solve_args &p, const warp_context &ctx, const segment &here,
                               size_t sequence, real (&change)[ROWS_PER_LANE])
 {
@@ -665,7 +655,7 @@ INLINE unsigned apply_changes(const solve_args &p, const warp_context &ctx, cons
 
 // ---- iterations -------------------------------------------------------------------------------------------
 
-// The maps of all chunks, and of blocks.
+// The maps of all segments and blocks.
 INLINE void make_maps(const deer_args &d, const deer_context &work, deer_shared &memory)
 {
     for_segments(d, work, [&](int, const warp_context &ctx, const segment &here, size_t sequence) {
@@ -683,14 +673,14 @@ INLINE void make_maps(const deer_args &d, const deer_context &work, deer_shared 
 #endif
 }
 
-// All dz from them; one warp of a group has its chunk.
+// All dz from them; one warp of a group takes the segment.
 INLINE void move_all(const deer_args &d, const deer_context &work, deer_shared &memory)
 {
     const solve_args &p = d.solve;
     if (work.block == 0)
         for (int i = thread_index(); i < p.batch; i += THREADS)
             __stcg(changes_of(d, work, work.iteration + 1) + i,
-                   0u); // the iteration that last looked at it is over
+                   0u); // the iteration that read it last is over
     if (p.segments > 1)
         find_segment_starts(d, work, memory);
     for_segments(d, work, [&](int, const warp_context &ctx, const segment &here, size_t sequence) {
@@ -707,7 +697,7 @@ INLINE void move_all(const deer_args &d, const deer_context &work, deer_shared &
     });
 }
 
-// What has become of all sequences in this iteration; all blocks see the same.
+// How all sequences fared in this iteration; the same on all blocks.
 INLINE void check_changes(const deer_args &d, const deer_context &work, deer_shared &memory)
 {
     if (thread_index() == 0)
@@ -725,7 +715,7 @@ INLINE void check_changes(const deer_args &d, const deer_context &work, deer_sha
     __syncthreads();
 }
 
-// Where a sequence was lost, or is still open at the end, begin again at the teacher.
+// Set sequences that have diverged, or at the end have not converged, back to the teacher.
 INLINE void reset_failed(const deer_args &d, const deer_context &work, bool ended)
 {
     for_segments(d, work, [&](int, const warp_context &ctx, const segment &here, size_t sequence) {
@@ -738,8 +728,8 @@ INLINE void reset_failed(const deer_args &d, const deer_context &work, bool ende
 INLINE void iterate(const deer_args &d, const deer_context &work, deer_shared &memory)
 {
     const solve_args &p = d.solve;
-    unsigned *arrived =
-        p.arrived + (size_t)work.replica * BARRIER_WORDS + BARRIER_WORDS - 1; // border.cuh leaves this one
+    unsigned *arrived = p.arrived + (size_t)work.replica * BARRIER_WORDS + BARRIER_WORDS -
+                        1; // the last word is not used by border.cuh
     for_segments(d, work, [&](int, const warp_context &ctx, const segment &here, size_t sequence) {
         guess(d, ctx, here, sequence);
     });
@@ -796,6 +786,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) deer(const __grid_const
     }
 }
 
-// What the host has to know of this variant; and the bytes of the problem, which it compares with its own.
-extern "C" __device__ const int deer_facts[] = {SHARED_BYTES, THREADS, BLOCK_SEGMENTS, MAP,
-                                                (int)sizeof(deer_args)};
+// For the host: abi.h.
+extern "C" __device__ const deer_variant deer_facts = {SHARED_BYTES, THREADS, BLOCK_SEGMENTS, MAP,
+                                                       (int)sizeof(deer_args)};

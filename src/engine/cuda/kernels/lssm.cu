@@ -1,35 +1,36 @@
-// lssm.cu - training of the LSSM (SPEC 1, 5): forward and backward pass, and what update_kernels.cuh asks
-// for.
+// lssm.cu - training of the LSSM (spec 1, 5): forward and backward pass, and what update_kernels.cuh needs.
 //
-//     z_t = A o z_{t-1} + U x_{t-1} + C s_t + h,  z_0 = 0        xhat_t = B phi(V z_t + b)        A =
-//     tanh(Abar)
+//     z_t = A o z_{t-1} + U x_{t-1} + C s_t + h,  z_0 = 0,  A = tanh(Abar)        xhat_t = B phi(V z_t + b)
 //
 // With e_t = weight (xhat_t - x_t) and d_t = phi' o B^T e_t, the adjoint is v_t = V^T d_t + A o v_{t+1}, and
+//
 //     dB = sum e_t phi_t^T, dV = sum d_t z_t^T, db = sum d_t, dA = sum v_t o z_{t-1}, dU = sum v_t x_{t-1}^T,
 //     dC = sum v_t s_t^T, dh = sum v_t.
 //
-// Time is cut into chunks, a block each, and chunks into tiles that fit into shared memory.  Both recurrences
-// are linear with a diagonal: every chunk runs from 0, and what enters it is folded from the ends of the
-// others.  Four kernels, one after the other, so that blocks never wait for each other:
-//     enter    states from 0 and their ends
-//     cross    states; by one thread per step the prediction, its error and V^T d; adjoint from 0 and its
-//     ends leave    sums over time: by one block those of A, U, h, C with the adjoint, by others those of V,
-//     b, B gather   sums over all blocks: the gradient
-// The decay is kept as 1 - A: A z is z - (1 - A) z, which loses nothing where A is near 1.
+// Time is cut into segments, a block each, and segments into tiles that fit into shared memory.  Both
+// recurrences are linear with a diagonal: every segment runs from 0, and the state that enters it is combined
+// from the ends of the others.  Four kernels follow each other, so that blocks never wait for other blocks:
+//
+//     forward_segments    states from 0, and their ends
+//     readout_segments    states; one thread per step: prediction, error and V^T d; adjoint from 0, and its
+//     ends backward_segments   sums over time: one block those of A, U, h, C with the adjoint, others those
+//     of V, b, B reduce_blocks       sums over all blocks: the gradient
+//
+// The leak 1 - A is stored instead of A: A z is z - (1 - A) z, which loses no digits where A is near 1.
 //
 // Macros from the host: REAL_BITS, M, N, L, K; UPDATE_THREADS (update_args.cuh).
 // variant: -DREAL_BITS=32 -DM=10 -DN=6 -DL=128 -DK=0 -DUPDATE_THREADS=256
 // variant: -DREAL_BITS=64 -DM=10 -DN=6 -DL=128 -DK=0 -DUPDATE_THREADS=256
 // variant: -DREAL_BITS=32 -DM=5 -DN=3 -DL=50 -DK=2 -DUPDATE_THREADS=256
 // variant: -DREAL_BITS=32 -DM=64 -DN=20 -DL=300 -DK=1 -DUPDATE_THREADS=512
-// spills: cross leave enter (where a step or a unit has more numbers than there are registers) prepare update (as update.cu)
+// spills: readout_segments backward_segments forward_segments (where a step or a unit has more numbers than there are registers) prepare update (as update.cu)
 #if !defined REAL_BITS || !defined M || !defined N || !defined L || !defined K
 #error "the host gives the macros named above"
 #endif
 
 #include "lssm_scan.cuh"
 
-// Hidden units of one thread of `leave`, and how its threads share units and steps.
+// Hidden units of one thread of backward_segments, and how its threads share units and steps.
 #define UNITS_PER_THREAD (M + N <= 24 ? 2 : 1)
 #define WIDTH                                                                                                \
     ((L + UNITS_PER_THREAD - 1) / UNITS_PER_THREAD < THREADS ? (L + UNITS_PER_THREAD - 1) / UNITS_PER_THREAD \
@@ -38,14 +39,14 @@
 #define UNIT_BLOCKS                                                                                          \
     ((L + UNITS_PER_THREAD * WIDTH - 1) / (UNITS_PER_THREAD * WIDTH)) // blocks that share the units
 #define PER_UNIT     (M + 1 + N)                                      // sums of a unit
-#define SCRATCH_ROWS 8 // of them at a time through shared memory
+#define SCRATCH_ROWS 8 // of these at a time through shared memory
 
 // Sums over time with the adjoint: of latent unit m times column 0: z_{t-1}, 1: one, then x_{t-1}, then s_t.
 #define COLUMNS (2 + N + K)
 #define LATENT  (M * COLUMNS)
 #define ENTRIES ((LATENT + THREADS - 1) / THREADS)
 
-// ---- enter ------------------------------------------------------------------------------------------------
+// ---- forward_segments -------------------------------------------------------------------------------------
 
 struct forward_shared {
     alignas(16) real z[TILE][ZS];
@@ -99,14 +100,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, 3) forward_segments(const 
             scan<false>(memory.scan, memory.z, count);
             store_rows(p.states + (here.sequence * (p.T + 1) + t + 1) * MP, memory.z, count);
         }
-        real *end = p.ends + (here.sequence * p.segments + here.chunk) * MP;
+        real *end = p.ends + (here.sequence * p.segments + here.index) * MP;
         for (int m = threadIdx.x; m < M; m += THREADS)
             end[m] = memory.scan.carry[m];
         __syncthreads();
     }
 }
 
-// ---- cross ------------------------------------------------------------------------------------------------
+// ---- readout_segments -------------------------------------------------------------------------------------
 
 struct readout_shared {
     alignas(16) real z[TILE][ZS], v[TILE][ZS];
@@ -213,8 +214,8 @@ INLINE void backpropagate(const readout_shared &memory, const real *units, step_
     }
 }
 
-// From the states of a tile that begins with step t to errors and V^T d in memory.v.  Steps of the warm-up do
-// not count.
+// From the states of a tile that starts with step t to errors and V^T d in memory.v.  Warm-up steps do not
+// count.
 INLINE double readout_tile(const lssm_args &p, readout_shared &memory, const real *units, const segment &here,
                            int t, int count)
 {
@@ -272,7 +273,7 @@ INLINE double readout_segment(const lssm_args &p, readout_shared &memory, const 
 {
     const size_t records = here.sequence * p.segments * MP;
     double squares = 0;
-    combine_ends(memory.scan, p.ends + records, here.chunk, MP, p.chunk);
+    combine_ends(memory.scan, p.ends + records, here.index, MP, p.segment_steps);
     for (int m = threadIdx.x; m < M; m += THREADS)
         memory.entering[m] = memory.scan.carry[m];
     __syncthreads();
@@ -284,7 +285,7 @@ INLINE double readout_segment(const lssm_args &p, readout_shared &memory, const 
         __syncthreads();
         load_rows(memory.z, rows, count);
         __syncthreads();
-        if (here.chunk > 0) {
+        if (here.index > 0) {
             add_entering<false>(memory.scan, memory.entering, memory.z, count, t - here.first);
             store_rows(rows, memory.z, count);
         }
@@ -292,8 +293,7 @@ INLINE double readout_segment(const lssm_args &p, readout_shared &memory, const 
         scan<true>(memory.scan, memory.v, count);
         store_rows(p.adjoint + (here.sequence * p.T + t) * MP, memory.v, count);
     }
-    real *end =
-        p.adjoint_ends + records + (size_t)here.chunk * MP; // what it gives to the chunk before it: A v
+    real *end = p.adjoint_ends + records + (size_t)here.index * MP; // for the segment before it: A v
     for (int m = threadIdx.x; m < M; m += THREADS)
         end[m] = decayed(memory.scan.carry[m], memory.scan.leak[m], 0);
     __syncthreads();
@@ -327,7 +327,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 3) readout_segments(const 
     }
 }
 
-// ---- leave ------------------------------------------------------------------------------------------------
+// ---- backward_segments ------------------------------------------------------------------------------------
 
 struct latent_shared {
     alignas(16) real z[TILE][ZS], v[TILE][ZS]; // z_{t-1} beside v_t
@@ -346,7 +346,7 @@ union alignas(16) backward_shared {
     real scratch[SCRATCH_ROWS][THREADS];
 };
 
-// The sums of one tile, each entry by its own thread.
+// The sums of one tile, one thread per entry.
 INLINE void add_latent(const latent_shared &memory, int count, real (&sum)[ENTRIES])
 {
     constexpr int unroll = ENTRIES <= 4 ? ENTRIES : 1;
@@ -374,7 +374,7 @@ INLINE void add_latent(const latent_shared &memory, int count, real (&sum)[ENTRI
     }
 }
 
-// Where an entry belongs among the parameters.
+// The offset of an entry among the parameters.
 INLINE int latent_place(int entry)
 {
     const int m = entry / COLUMNS, column = entry % COLUMNS;
@@ -398,7 +398,7 @@ INLINE void sum_latent(const lssm_args &p, latent_shared &memory, int replica, i
     for (int item = worker; item < p.batch * p.segments; item += p.workers) {
         const segment here = find_segment(p, replica, item);
         const real *last = p.adjoint_ends + (here.sequence * p.segments + p.segments - 1) * MP;
-        combine_ends(memory.scan, last, p.segments - 1 - here.chunk, -MP, p.chunk);
+        combine_ends(memory.scan, last, p.segments - 1 - here.index, -MP, p.segment_steps);
         for (int t = here.first; t < here.last; t += TILE) {
             const int count = here.last - t < TILE ? here.last - t : TILE;
             __syncthreads();
@@ -455,7 +455,7 @@ INLINE void add_tile(const hidden_shared &memory, int first, int count,
     }
 }
 
-// What slices of threads found for the units of a group, added up.
+// Add the sums of all slices of threads for the units of a block.
 INLINE void store_hidden(backward_shared &memory, int unit_block, int member, int slice,
                          const real (&sum)[UNITS_PER_THREAD][PER_UNIT], real *partial)
 {
@@ -515,7 +515,7 @@ INLINE void sum_hidden(const lssm_args &p, backward_shared &memory, int replica,
     store_hidden(memory, unit_block, member, slice, sum, partial);
 }
 
-// A worker is UNIT_BLOCKS blocks for the hidden units and one for the rest.
+// A worker is UNIT_BLOCKS blocks for the hidden units and one block for the rest.
 extern "C" __global__ void __launch_bounds__(THREADS, 3)
     backward_segments(const __grid_constant__ lssm_args p)
 {
@@ -530,9 +530,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 3)
         sum_latent(p, memory.latent, replica, worker, partial);
 }
 
-// ---- gather -----------------------------------------------------------------------------------------------
-
-#define REDUCE_WARPS 8
+// ---- reduce_blocks ----------------------------------------------------------------------------------------
 
 // One block has 32 parameters of a replica.
 extern "C" __global__ void __launch_bounds__(32 * REDUCE_WARPS)
@@ -545,7 +543,7 @@ extern "C" __global__ void __launch_bounds__(32 * REDUCE_WARPS)
     const size_t base = (size_t)replica * TOTAL;
     double sum = sum_column<REDUCE_WARPS>(p.partial + base * p.workers, p.workers, TOTAL, i, scratch);
     if (warp == 0 && i < TOTAL) {
-        if (i < M) { // the sums are by A; Abar is behind a tanh
+        if (i < M) { // the sums are with respect to A = tanh(Abar)
             const double a = tanh((double)p.parameters[base + THETA_ABAR + i]);
             sum *= 1 - a * a;
         }
@@ -558,8 +556,7 @@ extern "C" __global__ void __launch_bounds__(32 * REDUCE_WARPS)
     }
 }
 
-// ---- what update_kernels.cuh asks for
-// -------------------------------------------------------------------------------
+// ---- for update_kernels.cuh -------------------------------------------------------------------------------
 
 INLINE void make_weights(const update_args &p, int replica, update_shared &memory)
 {
@@ -580,7 +577,7 @@ INLINE void make_weights(const update_args &p, int replica, update_shared &memor
 
 struct model_gradient {
     const real *theta, *raw;
-    const double *scale; // of MAR; then for an entry of U
+    const double *scale; // of MAR; then of an entry of U
     int first;           // regularised units are first .. M-1
 };
 
@@ -607,7 +604,7 @@ INLINE double gradient_at(const update_args &, const model_gradient &g, int i)
     return (double)g.raw[i];
 }
 
-// LSSM MAR of SPEC 5.
+// MAR of the LSSM: spec 5.
 INLINE double penalty_at(const update_args &p, const model_gradient &g, int i, terms &sum)
 {
     const double x = (double)g.theta[i], scale = g.scale[0];
@@ -631,16 +628,15 @@ INLINE double singular_term(const update_args &, const model_gradient &)
 
 #include "update_kernels.cuh"
 
-// What the host has to know of this variant, and what it compares with its own.
-extern "C" __device__ const int lssm_facts[] = {THREADS,
-                                                TILE,
-                                                PACK,
-                                                MP,
-                                                NP,
-                                                UNIT_BLOCKS + 1,
-                                                32 * REDUCE_WARPS,
-                                                (int)sizeof(forward_shared),
-                                                (int)sizeof(readout_shared),
-                                                (int)sizeof(backward_shared),
-                                                (int)sizeof(double[REDUCE_WARPS][32]),
-                                                (int)sizeof(lssm_args)};
+// For the host: abi.h.
+extern "C" __device__ const lssm_variant lssm_facts = {
+    THREADS,
+    TILE,
+    PACK,
+    MP,
+    NP,
+    UNIT_BLOCKS + 1,
+    32 * REDUCE_WARPS,
+    {(int)sizeof(forward_shared), (int)sizeof(readout_shared), (int)sizeof(backward_shared),
+     (int)sizeof(double[REDUCE_WARPS][32])},
+    (int)sizeof(lssm_args)};

@@ -1,26 +1,27 @@
-// lssm_scan.cuh - chunks of time of an LSSM, and the scan of a recurrence z <- A o z + u over one of them, in
+// lssm_scan.cuh - the segments of an LSSM, and the scan of a recurrence z <- A o z + u over one of them, in
 // either direction.
+// alone: -DREAL_BITS=32 -DM=5 -DN=3 -DL=50 -DK=2 -DUPDATE_THREADS=256
 #ifndef ANT_LSSM_SCAN_CUH
 #define ANT_LSSM_SCAN_CUH
 
 #include "lssm_shape.cuh"
 
-struct segment {     // a chunk of one sequence
-    size_t sequence; // among those of all replicas
-    int chunk, first, last;
+struct segment {     // of one sequence
+    size_t sequence; // counted over all replicas
+    int index, first, last;
 };
 
 INLINE segment find_segment(const lssm_args &p, int replica, int item)
 {
     segment here;
     here.sequence = (size_t)replica * p.batch + item / p.segments;
-    here.chunk = item % p.segments;
-    here.first = here.chunk * p.chunk;
-    here.last = here.first + p.chunk < p.T ? here.first + p.chunk : p.T;
+    here.index = item % p.segments;
+    here.first = here.index * p.segment_steps;
+    here.last = here.first + p.segment_steps < p.T ? here.first + p.segment_steps : p.T;
     return here;
 }
 
-// (1 - fall)^n.
+// (1 - leak)^n.
 INLINE real power(real leak, int n)
 {
     double a = 1.0 - (double)leak, product = 1;
@@ -40,20 +41,20 @@ struct scan_shared {
     real parts[TILE_PARTS][MP], carry[MP], leak[MP];
 };
 
-// Latent unit and part of every task of the block's threads.
+// Every thread of the block takes tasks; a task is a latent unit and a part of the tile.
 #define FOR_EACH_TASK(m, sub)                                                                                \
     for (int task = threadIdx.x, m = task % M, sub = task / M; task < TILE_PARTS * M;                        \
          task += THREADS, m = task % M, sub = task / M)
 
-// carry[m] <- state after `count` records that lie `stride` apart, each the end of a whole chunk.  All
-// threads.
-INLINE void combine_ends(scan_shared &memory, const real *records, int count, long long stride, int chunk)
+// carry[m] <- state after `count` ends of whole segments that lie `stride` apart.  All threads.
+INLINE void combine_ends(scan_shared &memory, const real *records, int count, long long stride,
+                         int segment_steps)
 {
     const int each = (count + TILE_PARTS - 1) / TILE_PARTS;
     FOR_EACH_TASK(m, sub)
     {
         const int first = sub * each, last = first + each < count ? first + each : count;
-        const real decay = power(memory.leak[m], chunk);
+        const real decay = power(memory.leak[m], segment_steps);
         real sum = 0;
 #pragma unroll 8
         for (int i = first; i < last; i++)
@@ -62,19 +63,19 @@ INLINE void combine_ends(scan_shared &memory, const real *records, int count, lo
     }
     __syncthreads();
     for (int m = threadIdx.x; m < M; m += THREADS) {
-        const real whole = power(memory.leak[m], each * chunk);
+        const real whole = power(memory.leak[m], each * segment_steps);
         real sum = 0;
         for (int sub = 0; sub < TILE_PARTS && sub * each < count; sub++) {
             const int own = count - sub * each < each ? count - sub * each : each;
-            sum = (own == each ? whole : power(memory.leak[m], own * chunk)) * sum + memory.parts[sub][m];
+            sum = (own == each ? whole : power(memory.leak[m], own * segment_steps)) * sum +
+                  memory.parts[sub][m];
         }
         memory.carry[m] = sum;
     }
     __syncthreads();
 }
 
-// tile[t] <- tile[t] + A tile[t - 1], in place, from carry before the tile; REVERSE: with t + 1.  All
-// threads.
+// tile[t] <- tile[t] + A tile[t - 1], in place, beginning with carry; REVERSE: with t + 1.  All threads.
 template <bool REVERSE> INLINE void scan(scan_shared &memory, real (*tile)[ZS], int count)
 {
     const int each = (count + TILE_PARTS - 1) / TILE_PARTS;
@@ -110,8 +111,8 @@ template <bool REVERSE> INLINE void scan(scan_shared &memory, real (*tile)[ZS], 
     __syncthreads();
 }
 
-// tile[t] += A^(n + 1) from, where n counts steps from `offset` at the tile's begin; REVERSE: A^n from, from
-// its end.  All threads.
+// tile[t] += A^(n + 1) from, where n counts steps from `offset` at the tile's start; REVERSE: A^n from,
+// counted from its end.  All threads.
 template <bool REVERSE>
 INLINE void add_entering(const scan_shared &memory, const real *from, real (*tile)[ZS], int count, int offset)
 {

@@ -1,32 +1,34 @@
-// mamba2.cu - loss and gradient of a Mamba-2 (SPEC 1) in chunks of time: model/mamba2.h has the model,
+// mamba2.cu - loss and gradient of a Mamba-2 (spec 1) in segments of time.  model/mamba2.h has the model,
 // mamba2_shape.cuh the division of work, mamba2_recurrence.cuh the recurrence.  Launches, in this order:
 //
-//     enter     what each chunk adds to the state that enters it
-//     scan      the states that do enter
-//     cross     outputs, loss, and back to the recurrence; what each chunk adds to the adjoint that leaves it
-//     scan      the adjoints that do
-//     leave     back through recurrence, convolution and projection
-//     gather    the gradient, from the sums of all blocks
-//     update    everything else (update_kernels.cuh)
+//     forward_segments    what each segment adds to the state that enters it
+//     scan                the states that enter
+//     readout_segments    outputs, loss, and back to the recurrence; what each segment adds to the adjoint
+//     scan                the adjoints of the states that leave
+//     backward_segments   back through recurrence, convolution and projection
+//     reduce_blocks       the gradient, from the sums of all blocks
+//     update              everything else (update_kernels.cuh)
 //
-// Features are found anew by every kernel: that is cheaper than to keep them.  What a chunk owes to the three
-// steps before it by the convolution it carries through the projection itself, in its halo: gradients are
-// linear, so that the parts add up. Sums have a fixed order, and replicas never meet.
+// Every kernel recomputes the features, which is cheaper than storing them.  Through the convolution a
+// segment has gradients with respect to the three steps before it; it takes these through the projection
+// itself, in its halo: gradients are linear, so the parts add up.  Sums have a fixed order, and replicas are
+// independent.
 //
 // variant: -DREAL_BITS=32 -DM=16 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DCOLUMNS=64 -DSHARED_LIMIT=232448 -DUPDATE_THREADS=512
 // variant: -DREAL_BITS=32 -DM=32 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DCOLUMNS=64 -DSHARED_LIMIT=232448 -DUPDATE_THREADS=512
 // variant: -DREAL_BITS=64 -DM=16 -DN=6 -DL=128 -DK=2 -DCLIPPED=0 -DCOLUMNS=32 -DSHARED_LIMIT=232448 -DUPDATE_THREADS=512
 // variant: -DREAL_BITS=64 -DM=32 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DCOLUMNS=32 -DSHARED_LIMIT=101376 -DUPDATE_THREADS=512
 // variant: -DREAL_BITS=32 -DM=4 -DN=1 -DL=5 -DK=1 -DCLIPPED=0 -DCOLUMNS=64 -DSHARED_LIMIT=101376 -DUPDATE_THREADS=512
-// spills: cross leave (addresses, outside of the innermost loops) prepare update (as update.cu)
+// spills: readout_segments backward_segments (addresses, outside of the innermost loops) prepare update (as update.cu)
 #include "mamba2_recurrence.cuh"
 #include "reduce.cuh"
 
-// A block has every gridDim.x-th chunk of its replica, so that warm-ups, which cost less, are shared out.
+// A block has every gridDim.x-th segment of its replica, so that segments of the warm-up, which cost less,
+// are spread evenly.
 #define LARGER(a, b)  ((a) > (b) ? (a) : (b))
 #define BLOCKS_PER_SM (REAL_BITS == 32 && M <= 16 ? 2 : 1) // blocks of a multiprocessor
 
-// ---- enter ------------------------------------------------------------------------------------------------
+// ---- forward_segments -------------------------------------------------------------------------------------
 
 struct alignas(16) forward_shared {
     feature_row x[N + K], normed[M], act[INNER + STATE], delta[HEADS], decay[HEADS];
@@ -71,15 +73,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
 
 // ---- scan -------------------------------------------------------------------------------------------------
 
-#define SCAN_SIDE     32 // numbers of a block, and pieces of the sequence
-#define SCAN_PREFETCH 8  // chunks that are loaded at once
+#define SCAN_PREFETCH 8 // segments that are loaded at once
 
 struct scan_shared {
     real ends[SCAN_SIDE][SCAN_SIDE + 1], products[SCAN_SIDE][SCAN_SIDE + 1];
 };
 
-// Replace what each chunk adds by what enters it (or, backwards, leaves it).  A warp has one piece of the
-// sequence, a lane one number: each piece alone, then from what enters it.
+// Replace what each segment adds by the state that enters it (backward: by the adjoint of the state that
+// leaves it).  A warp has one group of segments, a lane one number: first each group from zero, then from its
+// exclusive prefix.
 extern "C" __global__ void __launch_bounds__(SCAN_SIDE *SCAN_SIDE)
     scan(const __grid_constant__ mamba2_args p, int back)
 {
@@ -125,7 +127,7 @@ extern "C" __global__ void __launch_bounds__(SCAN_SIDE *SCAN_SIDE)
     }
 }
 
-// ---- cross ------------------------------------------------------------------------------------------------
+// ---- readout_segments -------------------------------------------------------------------------------------
 
 #define UNIT_TILE       (4 * WARPS) // hidden units that are kept at a time
 #define READOUT_SCRATCH LARGER(LARGER(WARP_SUM_SCRATCH, WARPS *STATES), LARGER(2 * UNIT_TILE, INNER) * STRIDE)
@@ -141,7 +143,7 @@ struct alignas(16) readout_shared {
 #define READOUT_STAGED (sizeof(readout_shared) + PACK * sizeof(real) <= SHARED_LIMIT)
 #define READOUT_BYTES  (sizeof(readout_shared) + (READOUT_STAGED ? PACK * sizeof(real) : 0))
 
-// v = u + proj_out (norm_w o gated / rms(gated)), gated = y o silu(gate); v takes the place of u.
+// v = u + proj_out (norm_w o gated / rms(gated)), gated = y o silu(gate); v replaces u.
 INLINE void find_v(const mamba2_args &p, const thread_context &at, const real *w, readout_shared &m)
 {
     constexpr int count = ROWS_OF_PART(INNER), outputs = ROWS_OF_PART(M);
@@ -271,8 +273,8 @@ INLINE void readout_back(const thread_context &at, const real *w, readout_shared
     sum_over_warps(at, dv, m.scratch, [&](int d, real total) { m.dv[d][at.column] = total; });
 }
 
-// From dv to dy, in the place of y, and the slopes of the gate, in its place; norms: (INNER), what norm_w's
-// gradient adds up.
+// From dv to dy, which replaces y, and the slopes of the gate, which replace it; norms: (INNER), the terms of
+// norm_w's gradient.
 INLINE void gate_back(const thread_context &at, const real *w, readout_shared &m, feature_row *norms)
 {
     constexpr int count = ROWS_OF_PART(INNER);
@@ -310,7 +312,7 @@ INLINE void gate_back(const thread_context &at, const real *w, readout_shared &m
     }
 }
 
-// Rows for `leave`.
+// Rows for backward_segments.
 INLINE void store_slopes(const mamba2_args &p, const thread_context &at, const readout_shared &m)
 {
     real *to = p.slopes + at.item * SLOPES * COLUMNS;
@@ -333,7 +335,7 @@ INLINE void clear_slopes(readout_shared &m)
     }
 }
 
-// y of the chunk, from the state that enters it.
+// y of the segment, from the state that enters it.
 INLINE void find_y(const mamba2_args &p, const thread_context &at, const features &f, readout_shared &m)
 {
     real h[CHANNELS][STATE];
@@ -350,7 +352,7 @@ INLINE void find_y(const mamba2_args &p, const thread_context &at, const feature
     __syncwarp();
 }
 
-// What the chunk adds to the adjoint of the state that enters it.
+// What the segment adds to the adjoint of the state that enters it.
 INLINE void find_adjoint(const mamba2_args &p, const thread_context &at, const features &f, readout_shared &m)
 {
     real g[CHANNELS][STATE], unused[CHANNELS];
@@ -414,18 +416,17 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     }
 }
 
-// ---- leave ------------------------------------------------------------------------------------------------
+// ---- backward_segments ------------------------------------------------------------------------------------
 
 #define ACT_ROWS LARGER(CONV + INNER, (WARP_SUM_SCRATCH + STRIDE - 1) / STRIDE)
 
 struct alignas(16) backward_shared {
     feature_row x[N + K], hat[M], normed[M];
     feature_row
-        dq[PROJ]; // as proj_in: gate, q, Delta; the gate's slopes from the start, the others' in the end
+        dq[PROJ]; // as proj_in: gate, q, Delta; slopes of the gate from the start, of the others at the end
     feature_row decay[HEADS], dC[STATE];
-    feature_row act[ACT_ROWS]; // act (CONV), dy (INNER); then room of the join
-    feature_row
-        out[2 * INNER]; // H C and then dw (INNER), dlog (INNER); before that room of the states that enter
+    feature_row act[ACT_ROWS];  // act (CONV), dy (INNER); then scratch of sum_over_warps
+    feature_row out[2 * INNER]; // H C and then dw (INNER), dlog (INNER); before that the entering states
     real own[WARPS * STATES], rstd[COLUMNS], warp_decay[WARPS][HEADS];
     __device__ __forceinline__ feature_row *gate()
     {
@@ -450,7 +451,7 @@ struct alignas(16) backward_shared {
 };
 #define BACKWARD_STAGED (sizeof(backward_shared) + PACK_FEATURES * sizeof(real) <= SHARED_LIMIT)
 #define BACKWARD_BYTES  (sizeof(backward_shared) + (BACKWARD_STAGED ? PACK_FEATURES * sizeof(real) : 0))
-static_assert(WARPS * STATES <= 2 * INNER * STRIDE, "room of the states");
+static_assert(WARPS * STATES <= 2 * INNER * STRIDE, "the entering states fit into out");
 
 INLINE void load_slopes(const mamba2_args &p, const thread_context &at, backward_shared &m)
 {
@@ -496,8 +497,8 @@ INLINE void recur_back(const mamba2_args &p, const thread_context &at, const fea
     __syncwarp();
 }
 
-// Per head, from dw and dlog a: the slopes of x in the place of act, of dt in that of Delta; what A_log's
-// gradient adds up in the place of the decay, what the skip's does in that of a head's first dlog.
+// Per head, from dw and dlog a: the slopes of x replace act, those of dt replace Delta; the terms of A_log's
+// gradient replace the decay, those of the skip's gradient a head's first dlog.
 INLINE void heads_back(const mamba2_args &p, const thread_context &at, const real *w, backward_shared &m)
 {
     const int t = at.column;
@@ -519,7 +520,7 @@ INLINE void heads_back(const mamba2_args &p, const thread_context &at, const rea
     }
 }
 
-// From a lane's columns on: those and TAPS - 1 after them.
+// A lane's columns and the TAPS - 1 after them.
 INLINE history load_future(const feature_row &row, int lane)
 {
     history h;
@@ -534,7 +535,7 @@ INLINE history load_future(const feature_row &row, int lane)
     return h;
 }
 
-// Back through silu and convolution: the slopes of q in its place, and the gradients of the weights.  Three
+// Back through silu and convolution: the slopes of q replace q, and the gradients of the weights.  Three
 // channels at a time: 15 sums over the warp.
 INLINE void convolution_back(const mamba2_args &p, const thread_context &at, const real *w,
                              backward_shared &m, real *sums)
@@ -594,7 +595,7 @@ INLINE void convolution_back(const mamba2_args &p, const thread_context &at, con
     }
 }
 
-// From the slopes of q to du, and the gradients before it.
+// From the slopes of q to du, and the gradients of the layers before it.
 INLINE void projection_back(const mamba2_args &p, const thread_context &at, const real *w, backward_shared &m,
                             real *sums)
 {
@@ -677,9 +678,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     }
 }
 
-// ---- gather -----------------------------------------------------------------------------------------------
-
-#define REDUCE_WARPS 8
+// ---- reduce_blocks ----------------------------------------------------------------------------------------
 
 struct reduce_shared {
     double parts[REDUCE_WARPS][32];
@@ -704,9 +703,9 @@ extern "C" __global__ void __launch_bounds__(32 * REDUCE_WARPS)
         p.facts[replica * FACTS + FACT_LOSS] = 0.5 * p.weight * square;
 }
 
-// ---- the step ---------------------------------------------------------------------------------------------
+// ---- for update_kernels.cuh -------------------------------------------------------------------------------
 
-// The weight at place i of the pack.
+// The packed weight with index i.
 INLINE real weight_at(const real *theta, int i)
 {
     if (i < PACK_conv_W)
@@ -778,7 +777,7 @@ INLINE double gradient_at(const update_args &, const model_gradient &g, int i)
     return (double)g.raw[i];
 }
 
-// It has no regularisers.
+// There are no regularisers.
 INLINE double penalty_at(const update_args &, const model_gradient &, int, terms &)
 {
     return 0;
@@ -793,15 +792,14 @@ INLINE double singular_term(const update_args &, const model_gradient &)
 
 #include "update_kernels.cuh"
 
-// What the host has to know of this variant: sizes of arrays, bytes of shared memory of enter, scan, cross,
-// leave and gather; and what it compares with its own: bytes of the problem.
-extern "C" __device__ const int mamba2_facts[] = {PACK,
-                                                  STATES,
-                                                  SLOPES,
-                                                  STEPS,
-                                                  (int)FORWARD_BYTES,
-                                                  (int)sizeof(scan_shared),
-                                                  (int)READOUT_BYTES,
-                                                  (int)BACKWARD_BYTES,
-                                                  (int)sizeof(reduce_shared),
-                                                  (int)sizeof(mamba2_args)};
+// For the host: abi.h.
+extern "C" __device__ const mamba2_variant mamba2_facts = {PACK,
+                                                           STATES,
+                                                           SLOPES,
+                                                           STEPS,
+                                                           (int)FORWARD_BYTES,
+                                                           (int)sizeof(scan_shared),
+                                                           (int)READOUT_BYTES,
+                                                           (int)BACKWARD_BYTES,
+                                                           (int)sizeof(reduce_shared),
+                                                           (int)sizeof(mamba2_args)};

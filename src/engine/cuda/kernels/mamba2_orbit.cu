@@ -1,7 +1,7 @@
 // mamba2_orbit.cu - the Mamba-2 in double, for orbits and Lyapunov exponents (orbit.cuh); model/mamba2.h has
 // the model.
 //
-// M (the width D), N, L, K: SPEC 1; THREADS, COUNT: orbit.cuh.
+// M (the width D), N, L, K: spec 1; THREADS, COUNT: orbit.cuh.
 // variant: -DM=16 -DN=6 -DL=128 -DK=0 -DTHREADS=256 -DCOUNT=0
 // variant: -DM=16 -DN=6 -DL=128 -DK=0 -DTHREADS=512 -DCOUNT=32
 // variant: -DM=32 -DN=6 -DL=128 -DK=0 -DTHREADS=256 -DCOUNT=0
@@ -17,12 +17,12 @@
 #endif
 
 #define WARPS   (THREADS / 32)
-#define PAST    (TAPS - 1)    // inputs of the convolution that are remembered
-#define AT_H    (PAST * CONV) // where H and x lie in the state
+#define PAST    (TAPS - 1)    // earlier inputs of the convolution in the state
+#define AT_H    (PAST * CONV) // offsets of H and x in the state
 #define AT_X    (AT_H + STATES)
 #define NUMBERS (AT_X + N)
 
-// Matrices whose rows have a thread each are transposed, so that neighbours read neighbours.
+// Matrices with one thread per row are transposed, so that neighbouring threads read neighbouring numbers.
 struct parameters {
     double in_Wt[N * M], in_b[M]; // (N, M)
     double Ct[K * M + 1];         // (K, M)
@@ -41,7 +41,7 @@ struct orbit_shared {
     double before[STATES]; // H before the step
     double u[M], hat[M], normed[M];
     double gate[INNER], gate_slope[INNER]; // silu and its derivative
-    double act[CONV], act_slope[CONV];     // x, B, C behind the convolution
+    double act[CONV], act_slope[CONV];     // x, B, C after the convolution
     double delta[HEADS], delta_slope[HEADS], decay[HEADS];
     double y[INNER], gated[INNER];
     double v[M], hidden[L];
@@ -72,7 +72,7 @@ static __device__ __forceinline__ double row_of(const double *Wt, const double *
     return sum;
 }
 
-// One row of a product, by one warp; all lanes get it.  row: (COLS)
+// One row of a product, by one warp; valid on all lanes.  row: (COLS)
 template <int COLS> static __device__ __forceinline__ double shared_row(const double *row, const double *in)
 {
     double sum = 0.0;
@@ -114,7 +114,7 @@ static __device__ void embed(const parameters *__restrict__ p, orbit_shared &r, 
         r.layer_scale = scale;
 }
 
-// Channel c of the convolution, and its past one step on.
+// Channel c of the convolution; shifts its past by one step.
 static __device__ __forceinline__ void convolve(const parameters *__restrict__ p, orbit_shared &r, int c,
                                                 double now)
 {
@@ -130,7 +130,7 @@ static __device__ __forceinline__ void convolve(const parameters *__restrict__ p
     silu(sum, &r.act[c], &r.act_slope[c]);
 }
 
-// q = proj_in LayerNorm(u): gate, what goes through the convolution, and the time constants.
+// q = proj_in LayerNorm(u): gate, inputs of the convolution, time constants.
 static __device__ void project(const parameters *__restrict__ p, orbit_shared &r)
 {
     for (int row = threadIdx.x; row < PROJ; row += THREADS) {
@@ -149,8 +149,8 @@ static __device__ void project(const parameters *__restrict__ p, orbit_shared &r
     }
 }
 
-// H = a H + Delta x B^T, y = H C + D x, and the gate.  A thread has a number of H; whole warps are busy, or
-// none of their lanes.
+// H = a H + Delta x B^T, y = H C + D x, and the gate.  A thread has one number of H; a warp is busy on all
+// lanes or on none.
 static __device__ void recur(const parameters *__restrict__ p, orbit_shared &r)
 {
     const double *B = r.act + INNER, *C = B + STATE;
@@ -168,7 +168,7 @@ static __device__ void recur(const parameters *__restrict__ p, orbit_shared &r)
     }
 }
 
-// v = u + proj_out RMSNorm(gated): a warp for each row.
+// v = u + proj_out RMSNorm(gated): one warp per row.
 static __device__ void project_out(const parameters *__restrict__ p, orbit_shared &r)
 {
     const double scale = 1.0 / sqrt(shared_row<INNER>(r.gated, r.gated) / INNER + NORM_EPSILON);
@@ -208,7 +208,7 @@ static __device__ __forceinline__ double observe(const parameters *__restrict__,
     return r.state[AT_X + n];
 }
 
-// The next step takes the row in instead of what the model predicted.
+// The next step reads this row instead of the prediction.
 static __device__ void force(const parameters *__restrict__, orbit_shared &r, const double *x)
 {
     for (int n = threadIdx.x; n < N; n += THREADS)
@@ -216,7 +216,7 @@ static __device__ void force(const parameters *__restrict__, orbit_shared &r, co
     __syncthreads();
 }
 
-// Derivatives on the way of one tangent vector through a step, by one warp.
+// Derivatives along one tangent vector within a step, by one warp.
 struct slopes {
     double u[M], normed[M];
     double q[INNER + CONV + HEADS];
@@ -246,7 +246,7 @@ static __device__ void push_embedding(const parameters *__restrict__ p, const or
     __syncwarp();
 }
 
-// Through proj_in and the convolution; the past of the vector one step on, time constants to d Delta.
+// Through proj_in and the convolution; shifts the past of the vector by one step; gives dDelta.
 static __device__ void push_projection(const parameters *__restrict__ p, const orbit_shared &r,
                                        double *vector, slopes &d)
 {
@@ -270,7 +270,7 @@ static __device__ void push_projection(const parameters *__restrict__ p, const o
     __syncwarp();
 }
 
-// Through the recurrence and the gate: H of the vector one step on.
+// Through the recurrence and the gate: the new H of the vector.
 static __device__ void push_recurrence(const parameters *__restrict__ p, const orbit_shared &r,
                                        double *vector, slopes &d)
 {
@@ -292,7 +292,7 @@ static __device__ void push_recurrence(const parameters *__restrict__ p, const o
     __syncwarp();
 }
 
-// Through the RMSNorm, proj_out and the readout: x of the vector one step on.
+// Through the RMSNorm, proj_out and the readout: the new x of the vector.
 static __device__ void push_readout(const parameters *__restrict__ p, const orbit_shared &r, double *vector,
                                     slopes &d)
 {

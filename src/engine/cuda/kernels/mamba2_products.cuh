@@ -1,8 +1,9 @@
-// mamba2_products.cuh - products of weights and rows of a chunk by a block, and their gradients.
+// mamba2_products.cuh - products of weights and rows of a segment, by a block, and their gradients.
 //
-// Towards many rows: every warp has rows of its own and every lane PER_LANE columns, with the M inputs of
-// those in registers, so that a weight is read once for all columns.  Towards M rows: the warps share the sum
-// and join their parts.
+// Towards many rows: every warp has its own rows and every lane PER_LANE columns, with the M inputs of these
+// in registers, so that a weight is read once for all columns.  Towards M rows: every warp has a part of the
+// sum, and the parts are added through shared memory.
+// alone: -DREAL_BITS=32 -DM=16 -DN=6 -DL=128 -DK=0 -DCOLUMNS=64 -DSHARED_LIMIT=232448
 #ifndef ANT_MAMBA2_BLOCK_CUH
 #define ANT_MAMBA2_BLOCK_CUH
 
@@ -71,8 +72,8 @@ INLINE void clear(lane_columns (&sum)[M])
             sum[d].a[j] = 0;
 }
 
-// Add up what the warps have: use(d, sum) on the threads of each column.  room: (WARP_SUM_SCRATCH) reals of
-// shared memory that nobody uses any more; half of the rows at a time.
+// Sum over the warps: use(d, sum) on the threads of each column.  scratch: (WARP_SUM_SCRATCH) reals of shared
+// memory that are free; half of the rows at a time.
 #define WARP_SUM_ROWS    (M / 2)
 #define WARP_SUM_STRIDE  (COLUMNS + 8)
 #define WARP_SUM_SCRATCH (WARPS * WARP_SUM_ROWS * WARP_SUM_STRIDE)
@@ -99,8 +100,8 @@ INLINE void sum_over_warps(const thread_context &at, const lane_columns (&part)[
     }
 }
 
-// Two lanes `offset` apart share the sums of their values: the lower one keeps the first COUNT, the upper one
-// the others.
+// Two lanes `offset` apart add their values: the lower one keeps the first COUNT sums, the upper one the
+// others.
 template <int COUNT> INLINE void halve(real (&value)[16], int lane, int offset)
 {
     const bool upper = (lane & offset) != 0;
@@ -137,8 +138,8 @@ struct product {
     int row_stride, col_stride, limit;
 };
 
-// Of one or two gradients of (ROWS, COLS).  A thread has 4 rows and 4 cols of one of them, and a share of the
-// columns; what it adds to is on its way while it sums.
+// Add one or two gradients of (ROWS, COLS).  A thread has 4 rows and 4 cols of one of them, and a share of
+// the columns; the old values are loaded while it sums.
 template <int ROWS, int COLS, int COUNT>
 INLINE void add_products(const thread_context &at, const product (&of)[COUNT])
 {
@@ -147,7 +148,7 @@ INLINE void add_products(const thread_context &at, const product (&of)[COUNT])
     constexpr int split = share_of_time(tiles), side = 32 / split,
                   mine = 16 / split; // tiles of a warp, sums of a thread
     const int share = at.lane / side;
-    int begin = 0; // of the sums that this thread ends up with
+    int begin = 0; // index of the first sum that this thread ends up with
 #pragma unroll
     for (int step = 1; step < split; step *= 2)
         begin += (at.lane & side * step) != 0 ? 8 / step : 0;
@@ -246,7 +247,7 @@ INLINE void fill_zero(real *to, int count)
         to[i] = 0;
 }
 
-// The first `count` weights of a replica, in shared memory where there is room.
+// The first `count` weights of a replica, staged in shared memory where they fit.
 template <bool STAGED> INLINE const real *stage_weights(const real *from, real *scratch, int count)
 {
     if constexpr (!STAGED)

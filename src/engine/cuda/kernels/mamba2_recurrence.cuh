@@ -1,21 +1,22 @@
-// mamba2_recurrence.cuh - the features of a chunk, and its recurrence.
+// mamba2_recurrence.cuh - the features of a segment, and its recurrence.
 //
 //     H_t = a_t H_{t-1} + w_t B_t^T,  w = Delta x,  y_t = H_t C_t + D x_t         per head (model/mamba2.h)
 //
-// In the recurrence a warp owns WARP_COLUMNS columns, a lane a channel (or more) with its STATE numbers in
-// registers. First every warp finds what its columns add to a state that enters as zero; `scan_columns` turns
-// that into the states that do enter, and then the warps walk their columns once more.  The way back is the
-// same in the other direction:
+// In the recurrence a warp has WARP_COLUMNS columns, a lane one channel (or more) with its STATE numbers in
+// registers.  First every warp finds what its columns add to a state that enters as zero; `scan_columns`
+// turns that into the states that enter, and then the warps run their columns once more.  The adjoint is
+// computed the same way backward:
 //
 //     lambda_t = g_t + dy_t C_t^T,  g_{t-1} = a_t lambda_t                        lambda: adjoint of H_t
 //     dw_t = lambda_t B_t,  dB_t = lambda_t^T w_t,  dC_t = H_t^T dy_t
 //     dlog a_t = dlog a_{t+1} + dy_t . H_t C_t - w_t . dw_t,  after the last step <g, H>
+// alone: -DREAL_BITS=32 -DM=16 -DN=6 -DL=128 -DK=0 -DCOLUMNS=64 -DSHARED_LIMIT=232448
 #ifndef ANT_MAMBA2_RECUR_CUH
 #define ANT_MAMBA2_RECUR_CUH
 
 #include "mamba2_products.cuh"
 
-// Rows of a chunk in shared memory; those that a kernel does not need are null.
+// Rows of a segment in shared memory; those that a kernel does not need are null.
 struct features {
     feature_row *x, *s;  // (N), (K)
     feature_row *u;      // (M)
@@ -25,11 +26,11 @@ struct features {
     feature_row *gate;   // (INNER): rows of q
     feature_row *q;      // (CONV): rows of q
     feature_row *act;    // (CONV): after convolution and silu; may be q
-    feature_row *delta;  // (HEADS): Delta, 0 outside of the chunk's own steps
+    feature_row *delta;  // (HEADS): Delta, 0 outside the segment's own steps
     feature_row *decay;  // (HEADS): a, 1 outside
 };
 
-// x, s: zero outside of the sequence.  All threads wait.
+// x, s: zero outside the sequence.  Ends with a barrier.
 INLINE void load_window(const mamba2_args &p, const thread_context &at, const features &f)
 {
     const real *x = p.x + at.sequence * (p.T + 1) * N;
@@ -88,7 +89,7 @@ INLINE void embed(const thread_context &at, const real *w, const features &f)
 #define LANES_BACK ((TAPS - 1 + PER_LANE - 1) / PER_LANE)
 struct history {
     real a[(LANES_BACK + 1) * PER_LANE];
-    __device__ __forceinline__ real before(int j, int steps) const // column j of the lane, so many steps ago
+    __device__ __forceinline__ real before(int j, int steps) const // column j of the lane, `steps` steps ago
     {
         return a[LANES_BACK * PER_LANE + j - steps];
     }
@@ -134,8 +135,8 @@ INLINE void discretise(const mamba2_args &p, const thread_context &at, const rea
     store_columns(f.decay[head], at.lane, decay);
 }
 
-// q = proj_in normed, convolution and silu of the first `CHANNELS_NEEDED` of its channels, Delta and decay;
-// the gate where there are rows for it.  A row's convolution is its warp's own.
+// q = proj_in normed; convolution and silu of the first CHANNELS_NEEDED of its channels; Delta and decay; the
+// gate where f has rows for it.  The convolution of a row is done by the warp that made the row.
 template <int CHANNELS_NEEDED>
 INLINE void project(const mamba2_args &p, const thread_context &at, const real *w, const features &f)
 {
@@ -173,7 +174,7 @@ INLINE void project(const mamba2_args &p, const thread_context &at, const real *
 
 // ---- recurrence -------------------------------------------------------------------------------------------
 
-// The channels of a lane; those beyond the last stand still.
+// The channels of a lane; those beyond the last are computed and not stored.
 INLINE int channel_of(const thread_context &at, int slot)
 {
     return at.lane + 32 * slot < INNER ? at.lane + 32 * slot : INNER - 1;
@@ -236,13 +237,11 @@ INLINE void clear(real (&h)[CHANNELS][STATE])
             h[c][k] = 0;
 }
 
-enum recurrence_output {
-    ENDS,
-    OUTPUTS,
-    SLOPES_TOO
-}; // what a walk leaves: the state at its end; y, too; dC or dw, dB, dlog, too
+// What recur_forward and recur_backward give: the state at the end; also y; also dC, or dw, dB and dlog.
+enum recurrence_output { ENDS, OUTPUTS, SLOPES_TOO };
 
-// Through the warp's columns from state h.  out: (INNER), H C; dy: (INNER) and dC: (STATE) of SLOPES_TOO
+// Forward through the warp's columns from state h.  out: (INNER), H C; with SLOPES_TOO dy: (INNER) and dC:
+// (STATE).
 template <recurrence_output WHAT>
 INLINE void recur_forward(const thread_context &at, const features &f, real (&h)[CHANNELS][STATE],
                           feature_row *out, const feature_row *dy, feature_row *dC)
@@ -295,9 +294,9 @@ INLINE void recur_forward(const thread_context &at, const features &f, real (&h)
     }
 }
 
-// Back through the warp's columns from adjoint g of the state after them.  SLOPES_TOO: out holds H C and
-// becomes dw, dB takes the place of B, and dlog: (INNER) receives each channel's share of dlog a; `last`: <g,
-// H> of the lane's channels.
+// Backward through the warp's columns from the adjoint g of the state after them.  SLOPES_TOO: out holds H C
+// and becomes dw, dB replaces B, and dlog: (INNER) receives each channel's share of dlog a; last: <g, H> of
+// the lane's channels.
 template <recurrence_output WHAT>
 INLINE void recur_backward(const thread_context &at, const features &f, real (&g)[CHANNELS][STATE],
                            const feature_row *dy, feature_row *out, feature_row *dlog, real (&last)[CHANNELS])
@@ -339,7 +338,7 @@ INLINE void recur_backward(const thread_context &at, const features &f, real (&g
             if constexpr (WHAT == SLOPES_TOO)
                 if (k % 4 == 3) {
                     const real sum = sum_sixteen(products, at.lane);
-                    __syncwarp(); // all have read B
+                    __syncwarp(); // all lanes have read B
                     if (at.lane % 2 == 0)
                         f.act[INNER + k - 3 + at.lane / 8][column + at.lane / 2 % 4] = sum;
                 }
@@ -365,7 +364,7 @@ INLINE void recur_backward(const thread_context &at, const features &f, real (&g
     }
 }
 
-// Each warp's product of decays.  passed: (WARPS, HEADS)
+// Each warp's product of decays.  warp_decay: (WARPS, HEADS)
 INLINE void find_warp_decays(const thread_context &at, const features &f, real (*warp_decay)[HEADS])
 {
     if (at.lane < HEADS) {
@@ -376,8 +375,9 @@ INLINE void find_warp_decays(const thread_context &at, const features &f, real (
     }
 }
 
-// From what each warp's columns add to the state that enters them; returns what leaves the chunk.  own:
-// (WARPS, STATES) at this number of it; forward: warp 0 is first.
+// An exclusive scan over the warps, for one number of the state: own (WARPS, STATES) holds what each warp's
+// columns add, and becomes the state that enters them.  Returns the state that leaves the segment.  forward:
+// warp 0 is first.
 INLINE real scan_columns(const real (*warp_decay)[HEADS], real *own, int element, real state, bool forward)
 {
     const int head = head_of_state(element);
@@ -391,8 +391,7 @@ INLINE real scan_columns(const real (*warp_decay)[HEADS], real *own, int element
     return state;
 }
 
-// A thread's share of the numbers of a chunk's state, on their way from global memory while something else is
-// done.
+// A thread's share of the numbers of a segment's state, loaded from global memory in advance.
 struct state_share {
     real a[(STATES + THREADS - 1) / THREADS];
 };

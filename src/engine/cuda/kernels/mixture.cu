@@ -1,9 +1,11 @@
-// mixture.cu - sums of Gaussian kernels, the work behind D_stsp (docs/measures.md, docs/gpu.md).
+// mixture.cu - sums of Gaussian kernels, for D_stsp (docs/measures.md, docs/gpu.md).
 //
 // With coordinates centred on the orbit and scaled by sqrt(log2(e) / variance), a kernel is 2^t with
+//
 //     t = -|x - y|^2 / 2 = (x . y - |y|^2 / 2) - |x|^2 / 2.
-// near_sums does that in float, as a matrix product of samples and points whose entries go through 2^t and
-// are summed at once; nothing of size samples x points is ever stored.  far_sums takes the few samples for
+//
+// near_sums computes this in float, as a matrix product of samples and points whose entries go through 2^t
+// and are summed at once; nothing of size samples x points is stored.  far_sums takes the few samples for
 // which this loses digits or underflows, in double, from differences, relative to the nearest point.
 //
 // D: dimension of the points.
@@ -13,23 +15,20 @@
 // variant: -DD=24
 // variant: -DD=25
 // variant: -DD=100
+#define REAL_BITS 32
+#include "abi.h"
 #include "ptx.cuh"
 
 #ifndef D
 #error "D, the dimension of the points, is not defined"
 #endif
 
-#define TILE    128 // samples and points of a tile
-#define THREADS 256 // of near_sums: 8 warps of 32 samples x 64 points; a thread has 8 x 8 of them
-
-// Up to 24 coordinates a tile lies in shared memory as a whole, beyond that it goes through in equal slices.
-#if D <= 24
-#define SLICES 1
-#else
-#define SLICES ((D + 15) / 16)
-#endif
-#define SLICE   ((D + SLICES - 1) / SLICES)
-#define ROWS    (SLICES * SLICE + 1) // of a packed tile: one constant, then the coordinates, padded with zeros
+#define TILE MIXTURE_TILE
+#define THREADS                                                                                              \
+    MIXTURE_NEAR_THREADS // of near_sums: 8 warps of 32 samples x 64 points; a thread has 8 x 8 of them
+#define SLICES  MIXTURE_SLICES(D)
+#define SLICE   MIXTURE_SLICE(D)
+#define ROWS    MIXTURE_ROWS(D) // of a packed tile: one constant, then the coordinates, padded with zeros
 #define XSTAGES (SLICES == 1 ? 1 : 2)
 
 typedef float row[TILE];
@@ -40,7 +39,7 @@ static __device__ __forceinline__ void copy_rows(row *to, const float *from, int
         copy_async_16(&to[0][0] + 4 * i, from + 4 * i);
 }
 
-// (high, low) += value, without losing what does not fit into `high` (Knuth's two-sum).
+// (high, low) += value; `low` collects what does not fit into `high` (Knuth's two-sum).
 static __device__ __forceinline__ void add_exactly(float &high, float &low, float value)
 {
     const float sum = high + value;
@@ -50,8 +49,8 @@ static __device__ __forceinline__ void add_exactly(float &high, float &low, floa
 }
 
 // points: (tiles, ROWS, TILE): row 0 holds -|y|^2/2; samples: (gridDim.x, ROWS, TILE): row 0 holds the
-// exponent to be subtracted; sums: (gridDim.x TILE): sum over the points of 2^(x . y - |y|^2/2 - shift). A
-// sample's sum depends on nothing but that sample, the points and their order.
+// exponent to subtract; sums: (gridDim.x TILE): sum over the points of 2^(x . y - |y|^2/2 - shift).  A
+// sample's sum depends only on that sample, the points and their order.
 extern "C" __global__ void __launch_bounds__(THREADS, 2)
     near_sums(const float *points, unsigned tiles, const float *samples, double *sums)
 {
@@ -127,7 +126,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
                             ((p[0] + p[1]) + (p[2] + p[3])) + ((p[4] + p[5]) + (p[6] + p[7])));
             }
         }
-        __syncthreads(); // the buffer is filled again next time round
+        __syncthreads(); // the next iteration refills the buffer
     }
 
     double total[8];
@@ -152,7 +151,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
         }
 }
 
-#define FAR_THREADS 128
+#define FAR_THREADS MIXTURE_FAR_THREADS
 #define FAR_POINTS  (D <= 64 ? 64 : D <= 4096 ? 4096 / D : 1) // of a tile in shared memory
 
 // In double: least = min_t q_t and sum = sum_t 2^(least - q_t), q_t = |x - y_t|^2 / 2, over the points of

@@ -1,11 +1,12 @@
-// observation.cuh - what is found per moment, before and after the passes over a stretch: the teacher, the
-// errors.  A lane has a step of the stretch.
+// observation.cuh - between states and observations, for each time t of a segment: the teacher before the
+// passes, the errors after them.  A lane has one time t.
+// alone: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=1 -DSEGMENTED=1 -DSHARED_LIMIT=232448
 #ifndef ANT_MOMENTS_CUH
 #define ANT_MOMENTS_CUH
 
 #include "segment_pass.cuh"
 
-// z-bar of a stretch, from its start to the moment before its end.
+// z-bar of a segment, from its start to the time before its end.
 INLINE void find_teachers(const solve_args &p, const warp_context &ctx, const segment &here, size_t sequence)
 {
     const size_t base = sequence * (p.T + 1);
@@ -44,15 +45,16 @@ INLINE real predict(const warp_context &ctx, int n, const real *z)
     return even + odd;
 }
 
-// e_t = x_t - B z_t, the squares, and the direct part of the adjoint, -weight B^T e_t; t = first+1 .. last.
-// The latter stands with moment t - 1: with t it would overwrite the teacher of the stretch after this one,
-// which may belong to another block and be under way.
+// e_t = x_t - B z_t, the squares, and the direct part of the adjoint, -weight B^T e_t, for t = first+1 ..
+// last.  The latter is stored in the row of t - 1: in that of t it would overwrite the teacher of the next
+// segment, which another block may still need.
 INLINE double find_errors(const solve_args &p, const warp_context &ctx, const segment &here, size_t sequence)
 {
     const size_t base = sequence * (p.T + 1);
-    constexpr int BATCH = N < 8 ? N : 8; // errors between two writes
+    constexpr int BATCH = N < 8 ? N : 8; // errors between two stores
     double squares = 0;
-    if (here.first == 0) // z_0 = B+ x_0: x_0 stands where the gradient of B+ looks for e_0
+    // z_0 = B+ x_0: the gradient of B+ needs x_0 in the place of e_0.
+    if (here.first == 0)
 #pragma unroll 1
         for (int n = ctx.lane; n < N; n += 32)
             p.rows[base * ROW + AT_E + n] = p.x[base * N + n];

@@ -1,12 +1,12 @@
 // orbit.cu - the shPLRNN in double, for orbits and Lyapunov exponents (orbit.cuh).
 //
-//     z_t = A o z_{t-1} + W phi(V z_{t-1} + E s_t + b) + C s_t + h        xhat_t = B z_t        (SPEC 1)
+//     z_t = A o z_{t-1} + W phi(V z_{t-1} + E s_t + b) + C s_t + h        xhat_t = B z_t        (spec 1)
 //
-// E is there for the LSSM, which runs as a shPLRNN (model/lssm.c).
+// E is for the LSSM, which runs as a shPLRNN (model/lssm.c).
 //
-// M, N, L, K: latent, observed, hidden and input dimension; THREADS, COUNT: orbit.cuh; CLIPPED: 1 for
-// W [phi(V z + b) - phi(V z)]; DRIVEN: 1 when there is E; PARTS: threads that share one latent unit's sum
-// over the hidden ones, a power of two up to 32.
+// M, N, L, K: latent, observed, hidden and input dimension; THREADS, COUNT: orbit.cuh; CLIPPED: 1 for W
+// [phi(V z + b) - phi(V z)]; DRIVEN: 1 with E; PARTS: threads that share one latent unit's sum over the
+// hidden ones, a power of two up to 32.
 // variant: -DM=3 -DN=3 -DL=8 -DK=2 -DTHREADS=32 -DCOUNT=0 -DCLIPPED=1 -DDRIVEN=0 -DPARTS=8
 // variant: -DM=3 -DN=3 -DL=8 -DK=2 -DTHREADS=32 -DCOUNT=3 -DCLIPPED=1 -DDRIVEN=0 -DPARTS=8
 // variant: -DM=10 -DN=6 -DL=128 -DK=0 -DTHREADS=128 -DCOUNT=0 -DCLIPPED=0 -DDRIVEN=0 -DPARTS=8
@@ -28,7 +28,8 @@
 #define NUMBERS M
 #define SCRATCH (M * M + WARPS * M) // the transposed Jacobian, and a vector for every warp
 
-// The parameters lie one after the other; the transposed ones are there so that neighbours read neighbours.
+// The parameters, one after the other.  Matrices also stand transposed, so that neighbouring threads read
+// neighbouring numbers.
 struct parameters {
     double A[M], h[M], b[L];
     double Vt[M * L], W[M * L];    // (M, L)
@@ -69,7 +70,8 @@ static __device__ void find_hidden(const parameters *__restrict__ p, orbit_share
 static __device__ void advance(const parameters *__restrict__ p, orbit_shared &r, const double *s)
 {
     const int part = threadIdx.x % PARTS;
-    for (int first = 0; first < M; first += THREADS / PARTS) { // every thread takes every turn: they shuffle
+    for (int first = 0; first < M;
+         first += THREADS / PARTS) { // all threads must take every turn, because they shuffle
         const int m = first + threadIdx.x / PARTS;
         double sum = 0.0;
         for (int l = part; m < M && l < L; l += PARTS)
@@ -103,7 +105,7 @@ static __device__ __forceinline__ double observe(const parameters *__restrict__ 
     return sum;
 }
 
-// z += B+ (x - B z): forcing with strength 1 (SPEC 2).
+// z += B+ (x - B z): forcing with strength 1 (spec 2).
 static __device__ void force(const parameters *__restrict__ p, orbit_shared &r, const double *x)
 {
     for (int n = threadIdx.x; n < N; n += THREADS)

@@ -1,34 +1,39 @@
-// orbit.cuh - free runs of a model in double, one block per orbit, and tangent vectors along one: what all
-// kinds share.
+// orbit.cuh - the kernels `orbits` and `tangents`: free runs of a model in double, one block per orbit, and
+// tangent vectors along one orbit, for every kind.
 //
 // A kind's source (orbit.cu, mamba2_orbit.cu) includes this after it has defined
 //
-//     NUMBERS             numbers of the recurrent state, as in model/runner.h
-//     struct parameters   as its host file packs them
-//     struct room         what a block keeps in shared memory, doubles only; `state` (NUMBERS) is the
-//     recurrent state force(p, r, x)      the state takes a row of data in: warm-up (SPEC 2).  x: (N) step(p,
-//     r, s)       a free step of the state.  s: (K) observe(p, r, n)    observation n of the state, by one
-//     thread SCRATCH                doubles that `push` needs besides push(p, r, work, vectors)   the tangent
-//     vectors through the Jacobian of the step just taken: those of warp w are
-//                         w, w + WARPS, ...  vectors: (COUNT, NUMBERS), in place
+//     NUMBERS                              numbers of the recurrent state, as in model/runner.h
+//     struct parameters                    as packed by its host file
+//     struct orbit_shared                  a block's shared memory, doubles only; `state` (NUMBERS) is the
+//     recurrent state force(p, r, x)                       sets the state to a row of data: warm-up (spec 2).
+//     x: (N) step(p, r, s)                        a free step of the state.  s: (K) observe(p, r, n)
+//     observation n of the state, by one thread SCRATCH                              further doubles that
+//     push_tangents needs push_tangents(p, r, scratch, vectors)  multiplies the tangent vectors by the
+//     Jacobian of the step just taken, in
+//                                          place; warp w has vectors w, w + WARPS, ...  vectors: (COUNT,
+//                                          NUMBERS)
 //
-// All threads of a block call these; after force and step each of them may read what they left.
+// All threads of a block call these.  force and step end with a barrier.
 //
 // Macros from the host: N, K: observed variables and inputs; THREADS: of a block; COUNT: tangent vectors; 0:
 // a program for orbits.
+// alone: never (the including source defines the functions named above)
 #ifndef ANT_ORBIT_CUH
 #define ANT_ORBIT_CUH
 
-// For the host: bytes of the parameters, of the room, and of the work.
-extern "C" __device__ const int orbit_facts[] = {(int)sizeof(parameters), (int)sizeof(orbit_shared),
-                                                 (int)((SCRATCH) * sizeof(double))};
+#include "abi.h"
+
+// For the host: abi.h.
+extern "C" __device__ const orbit_variant orbit_facts = {(int)sizeof(parameters), (int)sizeof(orbit_shared),
+                                                         (int)((SCRATCH) * sizeof(double))};
 
 #if COUNT == 0
 
-// Orbit blockIdx.x: `rows` rows of warm-up, or from its state when rows is 0, then `steps` free steps.
-// x: (orbits, rows, N); s: (orbits, rows + steps, K); from: (orbits, NUMBERS); xhat: (orbits, steps, N);
-// states: (orbits, steps, width), the first numbers of each, or NULL; last: (orbits, NUMBERS); finite:
-// (orbits), the steps before the first whose state is not finite.  from and last may be the same.
+// Orbit blockIdx.x: `rows` rows of warm-up, or from its state when rows is 0, then `steps` free steps.  x:
+// (orbits, rows, N); s: (orbits, rows + steps, K); from: (orbits, NUMBERS); xhat: (orbits, steps, N); states:
+// (orbits, steps, width), the first numbers of each, or NULL; last: (orbits, NUMBERS); finite: (orbits), the
+// steps before the first whose state is not finite.  from and last may be the same.
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     orbits(const parameters *__restrict__ p, unsigned rows, unsigned steps, unsigned width, const double *x,
            const double *s, const double *from, double *xhat, double *states, double *last, unsigned *finite)
@@ -37,7 +42,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     __shared__ unsigned good;
     orbit_shared &r = *reinterpret_cast<orbit_shared *>(bytes);
     const size_t orbit = blockIdx.x;
-    unsigned own_good = steps; // of the numbers that this thread looks at
+    unsigned own_good = steps; // of the numbers that this thread checks
     x += orbit * rows * N;
     s += orbit * (rows + steps) * K;
     for (int i = threadIdx.x; i < NUMBERS; i += THREADS)
@@ -76,13 +81,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
 
 #include "qr.cuh"
 
-// Where a walk along the orbit stands, kept between launches.
-struct orbit_progress {
-    unsigned done, pending, events,
-        bad; // steps; since the last QR; logs written; first step that diverged, or 0
-};
-
-// Whether the state is beyond the limit, or not finite; the same for all threads.
+// Whether the state is beyond the limit, or not finite; the same on all threads.
 static __device__ bool diverged(const parameters *__restrict__ p, const orbit_shared &r, double limit)
 {
     bool bad = false;
@@ -93,10 +92,10 @@ static __device__ bool diverged(const parameters *__restrict__ p, const orbit_sh
     return __syncthreads_or(bad) != 0;
 }
 
-// `steps` more steps of an orbit with its tangent vectors.  One block.  state: (NUMBERS); vectors: (COUNT,
-// NUMBERS), both updated; s: (steps, K), of these steps; logs: (events after the transient, COUNT).  near:
-// shared memory has room for the vectors; work: SCRATCH doubles, or NULL: shared memory has room for them,
-// too. Steps are counted from the start of the transient.
+// `steps` more steps of an orbit with its tangent vectors, by one block.  state: (NUMBERS) and vectors:
+// (COUNT, NUMBERS), both updated; s: (steps, K), of these steps; logs: (events after the transient, COUNT).
+// vectors_shared: the vectors fit into shared memory; scratch: SCRATCH doubles, or NULL: they fit there as
+// well.  Steps are counted from the start of the transient.
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     tangents(const parameters *__restrict__ p, unsigned steps, unsigned transient, unsigned all,
              unsigned interval, double limit, const double *s, double *state, double *vectors,

@@ -1,4 +1,5 @@
-// pack.cuh - from the parameters of a replica to the weights as solve.cu reads them (PACK_* of shape.cuh).
+// pack.cuh - packs the parameters of a replica into the weights that solve.cu reads (PACK_* of shape.cuh).
+// alone: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DRANK=0 -DUPDATE_THREADS=544
 #ifndef ANT_PACK_CUH
 #define ANT_PACK_CUH
 
@@ -16,7 +17,7 @@ INLINE real weight_W(const real *theta, int m, int l)
 #endif
 }
 
-// What needs no B+, by the threads that are not on the side, or by all.
+// The weights that do not depend on B+, by all threads but the side warp.
 INLINE void pack_plain(const real *theta, real *pack, double *A)
 {
     constexpr int step = UPDATE_THREADS - 32 * SIDE_WARP;
@@ -51,7 +52,7 @@ INLINE void pack_plain(const real *theta, real *pack, double *A)
         pack[PACK_1 + threadIdx.x] = threadIdx.x == 0 ? 1 : 0;
 }
 
-// B, B+, B+ B, and V B+ (L, N) as product.
+// B, B+, B+ B, and product = V B+ (L, N).
 INLINE void pack_pinv(const real *theta, const double *pinv, double *product, real *pack)
 {
 #pragma unroll 1
@@ -79,7 +80,7 @@ INLINE void pack_pinv(const real *theta, const double *pinv, double *product, re
     }
 }
 
-// V (1 - a B+ B) for the strengths of forcing that there are.
+// V (1 - a B+ B) for both strengths of forcing, a = 1 and a = alpha.
 INLINE void pack_projected(const real *theta, const double *product, double alpha, real *pack)
 {
 #pragma unroll 1
@@ -97,7 +98,7 @@ INLINE void pack_projected(const real *theta, const double *product, double alph
     }
 }
 
-// All of it, for one replica by one block.
+// All weights of one replica, by one block.
 INLINE void make_weights(const update_args &p, int replica, update_shared &memory)
 {
     const real *theta = block_theta(p, replica, memory);

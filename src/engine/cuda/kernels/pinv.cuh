@@ -1,10 +1,10 @@
 // pinv.cuh - the pseudo-inverse of B (N, M) and its singular values, in double, by one block.
 //
 // Where B is well-conditioned, B+ = B^T (B B^T)^-1 (or (B^T B)^-1 B^T), corrected once by X <- X (2 - B X),
-// which squares the residual; the residual itself decides whether that is good enough.  Otherwise, and where
-// the singular values are wanted, by one-sided Jacobi rotations, whose small singular values are as good as
-// the large ones (Demmel and Veselic 1992).  Those below max(M, N) eps sigma_1 count as zero, as in
-// model/svd.c.
+// which squares the residual; the residual decides whether that is accurate enough.  Otherwise, and where
+// singular values are needed, one-sided Jacobi rotations, which give small singular values as accurately as
+// large ones (Demmel and Veselic 1992).  Those below max(M, N) eps sigma_1 count as zero, as in model/svd.c.
+// alone: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DRANK=0 -DUPDATE_THREADS=544
 #ifndef ANT_PINV_CUH
 #define ANT_PINV_CUH
 
@@ -14,8 +14,8 @@
 #define SWEEPS     30
 #define RESIDUAL   1e-8 // of the direct inverse; squared by the correction
 
-// A matrix with its rows along the smaller side, (SMALL, TALL): where (s, t) is in B (N, M), and in B+ (M,
-// N).
+// Matrices are stored with rows along the smaller side, (SMALL, TALL): the index of (s, t) in B (N, M), and
+// in B+ (M, N).
 static __device__ constexpr int at_B(int s, int t)
 {
     return N <= M ? s * M + t : t * M + s;
@@ -28,7 +28,7 @@ static __device__ constexpr int at_P(int s, int t)
 
 struct pinv_work {
     double *B;      // (SMALL, TALL)
-    double *tall;   // (SMALL, TALL): columns of B or B^T, one after the other; B+ of the direct way
+    double *tall;   // (SMALL, TALL): columns of B or B^T, one after the other; B+ of the direct method
     double *square; // (SMALL, SMALL)
     double *other;  // (SMALL, SMALL)
     double *line;   // (SMALL)
@@ -45,8 +45,8 @@ INLINE pinv_work pinv_place(double *scratch)
     return w;
 }
 
-// The inverse of w.square, symmetric and positive: Gauss and Jordan without pivots, from one of w.square and
-// w.other to the other.
+// The inverse of w.square, symmetric and positive: Gauss-Jordan elimination without pivots, from w.square to
+// w.other and back.
 INLINE void invert(pinv_work &w)
 {
 #pragma unroll 1
@@ -68,7 +68,7 @@ INLINE void invert(pinv_work &w)
     }
 }
 
-// pinv (M, N), from w.B; memory.flag becomes 1 where B is too near to losing rank.
+// pinv (M, N), from w.B; sets memory.flag to 1 where B is too close to losing rank.
 INLINE void pinv_direct(pinv_work w, update_shared &memory, double *pinv)
 {
     const int thread = side_thread();
@@ -96,7 +96,8 @@ INLINE void pinv_direct(pinv_work w, update_shared &memory, double *pinv)
     }
 }
 
-// Turn columns a and b of w.tall, and with them those of w.square, until they are orthogonal.  By one warp.
+// Rotate columns a and b of w.tall, and with them those of w.square, so that they become orthogonal.  By one
+// warp.
 INLINE bool rotate(const pinv_work &w, int a, int b)
 {
     const int lane = threadIdx.x % 32;
@@ -130,8 +131,8 @@ INLINE bool rotate(const pinv_work &w, int a, int b)
     return true;
 }
 
-// All pairs of columns once, disjoint ones at the same time: a tournament of `players`, one of whom may be
-// absent.
+// One sweep: all pairs of columns in round-robin order, disjoint pairs at the same time.  An odd number is
+// padded by one column, which has no partner.
 INLINE void sweep(const pinv_work &w, update_shared &memory)
 {
     constexpr int columns = SMALL + SMALL % 2;
@@ -148,8 +149,8 @@ INLINE void sweep(const pinv_work &w, update_shared &memory)
     }
 }
 
-// B = sum sigma_k u_k v_k^T: w.tall holds sigma_k u_k (or v_k, for M >= N), w.square the other side, w.line
-// sigma.
+// B = sum sigma_k u_k v_k^T: w.tall holds sigma_k u_k (sigma_k v_k for M >= N), w.square the other side,
+// w.line sigma.
 INLINE void jacobi(const pinv_work &w, update_shared &memory)
 {
 #pragma unroll 1
@@ -201,7 +202,7 @@ INLINE void pinv_by_values(const pinv_work &w, double *pinv)
     }
 }
 
-// lambda / SMALL sum (sigma - 1)^2: pull (N, M), then the value.  d sigma / dB = u v^T.
+// The term lambda / SMALL sum (sigma - 1)^2: its gradient (N, M), then its value.  d sigma / dB = u v^T.
 INLINE void singular_gradient(const pinv_work &w, double lambda, double *gradient)
 {
     const double scale = lambda / SMALL;
@@ -223,7 +224,7 @@ INLINE void singular_gradient(const pinv_work &w, double lambda, double *gradien
     }
 }
 
-// By the side.  B: (N, M) in the parameters.  memory.flag becomes 1 where Jacobi has to follow.
+// By the side warp.  B: (N, M) in the parameters.  Sets memory.flag to 1 where Jacobi has to follow.
 INLINE void find_pinv(const real *B, double lambda, double *scratch, update_shared &memory, double *pinv)
 {
     const pinv_work w = pinv_place(scratch);
@@ -237,7 +238,7 @@ INLINE void find_pinv(const real *B, double lambda, double *scratch, update_shar
         pinv_direct(w, memory, pinv);
 }
 
-// The same by all threads, with what else the singular values give; all wait.
+// By all threads: B+ and the gradient of the singular term, from the singular values.  Ends with a barrier.
 NOINLINE void pinv_by_jacobi(double lambda, double *scratch, update_shared &memory, double *pinv,
                              double *gradient)
 {

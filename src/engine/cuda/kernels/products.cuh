@@ -1,10 +1,11 @@
-// products.cuh - the weights of a shPLRNN as a warp sees them, and its two products: towards hidden units,
+// products.cuh - the weights of a shPLRNN in a warp, and the two products of a step: towards hidden units,
 // towards latent rows.
 //
 // A product towards hidden units gives lane l the units u * 32 + l.  A product towards latent rows, with
-// weights in registers, exchanges sums between lanes until each row has an owner (row_owners).  Otherwise
-// lane l has row l % ROW_LANES and a share of the units, so that ROW_SHARES lanes add up to a row; for M > 32
-// it has the rows l + 32 k.
+// weights in registers, exchanges sums between lanes until each row has one owner (row_owners).  Otherwise
+// lane l has row l % ROW_LANES and a share of the units, and ROW_SHARES lanes together give a row; for M > 32
+// a lane has the rows l + 32 k.
+// alone: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=1 -DSEGMENTED=1 -DSHARED_LIMIT=232448
 #ifndef ANT_PRODUCTS_CUH
 #define ANT_PRODUCTS_CUH
 
@@ -18,10 +19,10 @@
     (M <= 32 ? 4 * ROW_SHARES * SHARE_QUADS                                                                  \
              : LP) // hidden units that the shares cover; those beyond LP are zero
 
-// What every step reads is copied into shared memory: V and W, B+ B where a lane has one row, and with border
-// matrices everything.
+// What every step reads is staged in shared memory: V and W, B+ B where a lane has one row, and with border
+// matrices all weights.
 #define STAGE_COUNT (NEWTON ? PACK : M <= 32 ? PACK_V1 : PACK_b)
-// What else a block has takes three eighths of its room or more.
+// The rest of a block's shared memory takes three eighths of the limit or more.
 #define STAGED_PACK (STAGE_COUNT * (REAL_BITS / 8) <= SHARED_LIMIT / 8 * 5)
 
 // Weights stay in registers where they fit beside the rest: those towards units and those towards rows.
@@ -64,14 +65,14 @@ INLINE void load_unit_weights(unit_weights &to, const real *quads, int lane)
 #endif
 }
 
-// ---- sums over all lanes, a row for each -----------------------------------------------------------------
+// ---- sums over all lanes, one row per lane ----------------------------------------------------------------
 //
-// Every lane has a share of each of M rows.  In each of five exchanges a lane keeps half of the rows that it
-// has and hands the other half to its partner; a row that is left over when their number is odd goes both
-// ways.  So M + 4 numbers are exchanged at most, where sums of all rows on all lanes would take 5 M.  Lanes
-// hold rows in orders of their own, so that what they keep is at the same place.
+// Every lane has a share of each of M rows.  In each of five exchanges a lane keeps half of its rows and
+// sends the other half to its partner; with an odd number, the row left over goes both ways.  At most M + 4
+// numbers are exchanged; sums of all rows on all lanes would take 5 M.  Each lane has its own order of rows,
+// chosen so that the rows it keeps are always the first half.
 
-// The row at place i of a lane.
+// The row at position i of a lane.
 template <int STAGE, int COUNT> INLINE int row_at(int lane, int i)
 {
     if constexpr (STAGE == 5 || COUNT <= 1) {
@@ -85,7 +86,7 @@ template <int STAGE, int COUNT> INLINE int row_at(int lane, int i)
     }
 }
 
-// row[]: the rows that this lane keeps; odd[]: those that were left over.
+// row[]: the rows that this lane keeps; odd[]: those left over.
 template <int STAGE, int COUNT, int ODD> INLINE void exchange_rows(real (&row)[M], real (&odd)[6])
 {
     if constexpr (STAGE == 5) {
@@ -106,7 +107,7 @@ template <int STAGE, int COUNT, int ODD> INLINE void exchange_rows(real (&row)[M
 }
 
 #if WEIGHTS_IN_REGISTERS
-// Which lane owns which row at the end, and as which of those that it has.
+// Which lane owns which row at the end, and where: kept is the index in odd[].
 struct row_owners {
     signed char row[32], kept[32]; // row: -1: none
 };
@@ -121,8 +122,8 @@ static __device__ constexpr row_owners find_owners()
         count[k + 1] = count[k] / 2;
         odd[k + 1] = odd[k] + count[k] % 2;
     }
-    for (int k = 5; k >= 0;
-         k--) // a row left over at stage k is the same on the 2^(5-k) lanes that agree in the bits before
+    // A row left over at stage k is the same on the 2^(5-k) lanes whose first k bits agree.
+    for (int k = 5; k >= 0; k--)
         for (int bits = 0; bits < 1 << k && count[k] % 2 == 1; bits++) {
             int row = k < 5 ? count[k] - 1 : 0, lane = bits << (5 - k);
             for (int i = 0; i < k; i++)
@@ -135,7 +136,8 @@ static __device__ constexpr row_owners find_owners()
     return owners;
 }
 
-// An entry of a table of row_owners, found among constants: memory would be far at the start of every pass.
+// An entry of row_owners, selected from constants: a table in memory would cost latency at the start of every
+// pass.
 template <bool KEPT> INLINE int look_up_owner(int lane)
 {
     unsigned word = 0;
@@ -224,7 +226,7 @@ INLINE void to_units(const unit_weights &weights, const real *vector, real (&out
 }
 
 #if WEIGHTS_IN_REGISTERS
-// This lane's row of (matrix times units).  kept: see row_owners.
+// This lane's row of (matrix times units).  kept: row_owners.
 INLINE real to_row(const row_weights &weights, const real (&units)[UNITS], int kept)
 {
     real row[M], odd[6];
@@ -251,8 +253,9 @@ INLINE void to_rows(const row_weights &weights, const real *units, int lane, rea
 #if M <= 32
     const int part = lane / ROW_LANES < ROW_SHARES ? lane / ROW_LANES : ROW_SHARES - 1,
               first = part * SHARE_QUADS;
-    real4 chain = {0, 0, 0, 0}; // four short sums instead of a long one
-#pragma unroll(M > 16 ? 8 : SHARE_QUADS) // all of a large model gains nothing, and the compiler takes long
+    real4 chain = {0, 0, 0, 0}; // four short sums instead of one long
+#pragma unroll(                                                                                              \
+    M > 16 ? 8 : SHARE_QUADS) // unrolling more of a large model gains nothing and takes long to compile
     for (int q = 0; q < SHARE_QUADS; q++) {
         const real4 w = (LP / 4) % ROW_SHARES == 0 || first + q < LP / 4
                             ? load4(weights.quads + 4 * ((first + q) * MP + lane % ROW_LANES % MP))
@@ -268,7 +271,7 @@ INLINE void to_rows(const row_weights &weights, const real *units, int lane, rea
 #pragma unroll
         for (int offset = ROW_LANES; offset < 32; offset *= 2)
             total += __shfl_xor_sync(ALL_LANES, total, offset);
-    } else { // rows fill the lanes unevenly; what lanes beyond the last share take is of no use
+    } else { // lanes beyond the last share compute unused values
 #pragma unroll
         for (int other = 1; other < ROW_SHARES; other++)
             total += __shfl_sync(ALL_LANES, share, (lane + other * ROW_LANES) % 32);

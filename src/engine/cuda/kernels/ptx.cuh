@@ -1,18 +1,19 @@
-// ptx.cuh - every use of inline PTX but grid.cuh's: thread numbers, asynchronous copies, tensor cores, tagged
-// words, barriers.
+// ptx.cuh - inline PTX, all of it but the barrier of grid.cuh: thread numbers, asynchronous copies, tensor
+// cores, tagged words, the team's barrier.
 //
-// tests/fake/emulate.h takes its place when kernels run on the CPU.
+// When kernels run on the CPU, tests/fake/emulate.h replaces this file.
+// alone:
 #ifndef ANT_PTX_CUH
 #define ANT_PTX_CUH
 
-// The dynamic shared memory of a launch; tests/fake/emulate.h has its own.
+// The dynamic shared memory of a launch.
 #define DYNAMIC_BYTES extern __shared__ __align__(16) unsigned char bytes[]
 
 #define ALL_LANES 0xffffffffu
 #define INLINE    static __device__ __forceinline__
 
-// threadIdx.x, asked for anew: what follows from it is then computed where it is needed, and not kept in
-// registers from the start of the kernel on, where it would crowd out the weights.
+// threadIdx.x, read anew at every call.  What depends on it is then computed where it is needed and does not
+// occupy registers, which the weights need, during the whole kernel.
 INLINE int thread_index()
 {
     int thread;
@@ -20,14 +21,14 @@ INLINE int thread_index()
     return thread;
 }
 
-// The number of this warp, asked for by all of its lanes: the compiler then knows that they agree on it, and
-// that branches on it do not part them.
+// The number of this warp; all lanes must call it.  The shuffle tells the compiler that the value is the same
+// on all lanes, so that branches on it do not diverge.
 INLINE int warp_index()
 {
     return __shfl_sync(ALL_LANES, thread_index() / 32, 0);
 }
 
-// Copies from global to shared memory that run beside the work; each lane waits for its own.
+// Asynchronous copies from global to shared memory.  Each lane waits for its own.
 template <class number> INLINE void copy_async(number *to, const number *from)
 {
     const unsigned address = (unsigned)__cvta_generic_to_shared(to);
@@ -36,7 +37,7 @@ template <class number> INLINE void copy_async(number *to, const number *from)
 }
 
 template <class number>
-INLINE void copy_async_16(number *to, const number *from) // 16 bytes, past the first-level cache
+INLINE void copy_async_16(number *to, const number *from) // 16 bytes, without the first-level cache
 {
     const unsigned address = (unsigned)__cvta_generic_to_shared(to);
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(from) : "memory");
@@ -47,7 +48,7 @@ INLINE void copy_commit()
     asm volatile("cp.async.commit_group;" ::: "memory");
 }
 
-template <int PENDING> INLINE void copy_wait() // until all but the last PENDING groups are there
+template <int PENDING> INLINE void copy_wait() // until at most PENDING groups of copies are pending
 {
     asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
 }
@@ -60,9 +61,9 @@ INLINE float power_of_two(float t)
     return power;
 }
 
-// C (16, 8) += A (16, 8) B (8, 8) by the tensor cores, of numbers whose last 13 bits do not count.  Lane 4 g
-// + q has of A (g, q), (g + 8, q), (g, q + 4), (g + 8, q + 4), of B (q, g), (q + 4, g), of C (g, 2 q), (g, 2
-// q + 1), (g + 8, 2 q), (g + 8, 2 q + 1).
+// C (16, 8) += A (16, 8) B (8, 8) by the tensor cores, in tf32: the last 13 bits of A and B are ignored.
+// Lane 4 g + q holds of A (g, q), (g + 8, q), (g, q + 4), (g + 8, q + 4), of B (q, g), (q + 4, g), and of C
+// (g, 2 q), (g, 2 q + 1), (g + 8, 2 q), (g + 8, 2 q + 1).
 INLINE void multiply_tiles(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2])
 {
     asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
@@ -71,8 +72,9 @@ INLINE void multiply_tiles(float (&c)[4], const unsigned (&a)[4], const unsigned
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-// Words that carry a tag, so that who waits for one sees whether it is there, without a fence, which would
-// wait for everything else that the writer has under way.  In global memory between blocks:
+// Tagged words: 32 bits of data and a 32-bit tag in one 64-bit access.  A reader polls until the tag is the
+// expected one; no fence is needed, which would wait for all other writes of the sender.  In global memory,
+// between blocks:
 INLINE void store_tagged(unsigned long long *to, unsigned word, unsigned tag)
 {
     asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(to), "l"((unsigned long long)tag << 32 | word)
@@ -86,8 +88,8 @@ INLINE unsigned long long load_tagged(const unsigned long long *from)
     return value;
 }
 
-// In shared memory between the warps of a block; atomic operations, which compute-sanitizer's racecheck knows
-// as such.
+// In shared memory, between the warps of a block.  They are atomic operations because racecheck of
+// compute-sanitizer recognises these.
 INLINE void store_tagged_shared(unsigned long long *to, unsigned word, unsigned tag)
 {
     const unsigned address = (unsigned)__cvta_generic_to_shared(to);
@@ -104,9 +106,9 @@ INLINE unsigned long long load_tagged_shared(unsigned long long *from)
     return value;
 }
 
-// All blocks of a team wait for each other.  What a block wrote before its __syncthreads goes out with the
-// release of its first thread.  `arrived` starts at zero in every launch; `phase`, in shared memory, counts
-// the barriers passed.  What any thread of the team wrote before is visible to all after.
+// A barrier over all blocks of a team.  What a block wrote before its __syncthreads becomes visible with the
+// release by its first thread: after the barrier all threads of the team see all earlier writes.  `arrived`
+// is zero at the start of every launch; `phase`, in shared memory, counts the barriers passed.
 INLINE void team_barrier(unsigned *arrived, unsigned blocks, unsigned &phase)
 {
     __syncthreads();

@@ -1,4 +1,5 @@
-// segment_pass.cuh - what one warp does with its stretch of time: exact steps forward, the adjoint backward.
+// segment_pass.cuh - the passes of one warp over its segment: exact steps forward, the adjoint backward.
+// alone: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=1 -DSEGMENTED=1 -DSHARED_LIMIT=232448
 #ifndef ANT_STRETCH_CUH
 #define ANT_STRETCH_CUH
 
@@ -13,7 +14,7 @@ struct pass_weights { // what a pass holds in registers
 #endif
 };
 
-// Forward a step goes through V and then W, backward through W and then V.
+// A forward step multiplies by V and then W, a backward step by W and then V.
 INLINE void load_pass_weights(pass_weights &weights, const warp_context &ctx, bool forward)
 {
     load_unit_weights(weights.to_units, ctx.staged + (forward ? PACK_V : PACK_W), ctx.lane);
@@ -29,7 +30,7 @@ INLINE void load_pass_weights(pass_weights &weights, const warp_context &ctx, bo
 #endif
 }
 
-// Rows to a vector that all lanes can read.
+// Write rows to a vector in shared memory that all lanes can read.
 INLINE const real *broadcast(const warp_context &ctx, const real (&rows)[ROWS_PER_LANE], int buffer)
 {
     real *vector = ctx.memory->vector[buffer];
@@ -56,7 +57,7 @@ INLINE void gather_rows(const warp_context &ctx, const pass_weights &weights, co
 #endif
 }
 
-// rows -> rows + a (teacher - B+ B rows).  B+ B is symmetric, so that the way back is the same with teacher =
+// rows -> rows + a (teacher - B+ B rows).  B+ B is symmetric, so the backward step is the same with teacher =
 // 0.
 INLINE void force(const warp_context &ctx, const pass_weights &weights, real (&rows)[ROWS_PER_LANE],
                   const real (&teacher)[ROWS_PER_LANE], real a)
@@ -109,8 +110,8 @@ INLINE void load_rows(const warp_context &ctx, const real *from, real (&rows)[RO
         rows[k] = ctx.row[k] < 0 ? real(0) : from[ctx.row[k]];
 }
 
-// `to` and `from` below are this lane's own place among the rows, so that one pointer and constants reach all
-// of them.
+// `to` and `from` below already include this lane's first row, so that one pointer and constant offsets reach
+// all of its rows.
 INLINE void store_rows(const warp_context &ctx, real *to, const real (&rows)[ROWS_PER_LANE])
 {
 #pragma unroll
@@ -119,8 +120,8 @@ INLINE void store_rows(const warp_context &ctx, real *to, const real (&rows)[ROW
             to[32 * k] = rows[k];
 }
 
-// Have the rows of moment t copied into the ring, unless the moment lies beyond the stretch and another
-// warp's.
+// Prefetch the rows of time t into the ring buffer, unless t is beyond the segment: those rows belong to
+// another warp.
 INLINE void prefetch_rows(const warp_context &ctx, const real *from, int t, bool wanted)
 {
     real *to = ctx.memory->prefetched[t & (PREFETCH_RING - 1)] + ctx.first_row;
@@ -139,7 +140,7 @@ INLINE void prefetch_masks(const warp_context &ctx, const unsigned *from, int t,
             copy_async(ctx.memory->masks[t & (PREFETCH_RING - 1)] + k + ctx.lane, from + k + ctx.lane);
 }
 
-// Take them out; PREFETCH later moments are on their way.
+// Read them; the PREFETCH next ones are still pending.
 INLINE void wait_rows(const warp_context &ctx, int t, real (&rows)[ROWS_PER_LANE])
 {
     copy_wait<PREFETCH>();
@@ -164,7 +165,7 @@ INLINE void store_masks(unsigned *to, const unsigned (&masks)[MASKS])
     }
 }
 
-// phi of SPEC 1 and its derivative as bits.
+// phi of spec 1 and its derivative as bits.
 INLINE void activate(const real (&b)[UNITS], const real (&preactivation)[UNITS], real (&phi)[UNITS],
                      unsigned (&masks)[MASKS])
 {
@@ -180,8 +181,8 @@ INLINE void activate(const real (&b)[UNITS], const real (&preactivation)[UNITS],
     }
 }
 
-// One exact pass over a stretch.  z: rows at its start; on return, at its end.  diagonal: of the diagonals of
-// its Jacobians, without full matrices.  passes: those that a shadow followed before; -1: none follows this
+// One exact pass over a segment.  inout: rows at its start; on return, at its end.  slope: the product of the
+// diagonals of its Jacobians, without full matrices.  passes: earlier passes with tangents; -1: none in this
 // one.
 INLINE void run_forward(const solve_args &p, const warp_context &ctx, const segment &here, size_t sequence,
                         real (&inout)[ROWS_PER_LANE], real (&slope)[ROWS_PER_LANE], int passes)
@@ -237,7 +238,7 @@ INLINE void run_forward(const solve_args &p, const warp_context &ctx, const segm
         to_units(weights.to_units, vector, preactivation);
         activate(b, preactivation, phi, masks);
 #if TANGENT_WARPS
-        push_masks(ctx, ++step, limit, masks); // also when nobody follows: nobody looks then
+        push_masks(ctx, ++step, limit, masks); // without tangents no warp reads them
 #endif
         gather_rows(ctx, weights, phi, sum);
 #pragma unroll
@@ -259,7 +260,7 @@ INLINE void run_forward(const solve_args &p, const warp_context &ctx, const segm
                 diagonal[k] *= (1 + weights.A1[k]) *
                                (1 - strength.at(t) * weight<PACK_Q>(ctx, ctx.row[k] * MP + ctx.row[k]));
 #endif
-        wait_rows(ctx, t + 1, teacher); // at the end of the stretch there is none, and f is not used
+        wait_rows(ctx, t + 1, teacher); // at the segment's end it is undefined, and f is not used
 #pragma unroll
         for (int k = 0; k < ROWS_PER_LANE; k++)
             f[k] = z[k];
@@ -274,7 +275,7 @@ INLINE void run_forward(const solve_args &p, const warp_context &ctx, const segm
     }
 }
 
-// The adjoint of a stretch.  v: what comes from later steps, rows at its end; on return, rows at its start.
+// The adjoint of a segment.  inout: rows at its end, from later steps; on return, rows at its start.
 INLINE void run_backward(const solve_args &p, const warp_context &ctx, const segment &here, size_t sequence,
                          real (&inout)[ROWS_PER_LANE])
 {
@@ -305,7 +306,7 @@ INLINE void run_backward(const solve_args &p, const warp_context &ctx, const seg
         real back[UNITS], sum[ROWS_PER_LANE];
         to_units(weights.to_units, vector, back);
         const unsigned *masks =
-            ctx.memory->masks[t & (PREFETCH_RING - 1)]; // there since `receive`, seen since `broadcast`
+            ctx.memory->masks[t & (PREFETCH_RING - 1)]; // complete since wait_rows, visible since broadcast
 #if KEEP_HIDDEN
         real *arriving = p.delta + (sequence * p.T + t - 1) * LP;
 #pragma unroll
@@ -330,9 +331,8 @@ INLINE void run_backward(const solve_args &p, const warp_context &ctx, const seg
 #if ROWS_PER_LANE > 1
         __syncwarp();
 #endif
-        const bool wanted =
-            t - 1 - PREFETCH >
-            here.first; // all lanes are past reading this slot, since the barrier of `force` or here
+        // All lanes have read the entry that is overwritten: the barrier is in `force`, or above.
+        const bool wanted = t - 1 - PREFETCH > here.first;
         prefetch_masks(ctx, masks_in - (1 + PREFETCH) * MASKS, t - 1 - PREFETCH, wanted);
         prefetch_rows(ctx, lane_row - (2 + PREFETCH) * ROW + AT_TEACHER, t - 1 - PREFETCH, wanted);
     }

@@ -1,15 +1,15 @@
-// solve.cu - forced trajectories, their errors and the adjoint (SPEC 2, 3), for many replicas at once;
+// solve.cu - forced trajectories, their errors and the adjoint (spec 2, 3), for many replicas at once;
 // sums.cu follows.
 //
-// Time is cut into stretches, one per warp.  Inside a stretch steps are exact and the state never leaves the
-// warp; other warps, the shadows, follow with its derivative; border.cuh makes neighbouring stretches meet.
-// With one stretch per sequence this is the sequential solver.  The adjoint goes the same way backwards.  All
-// blocks of a replica form a team that meets at team_barrier, so one launch is a whole forward and backward
-// pass.
+// Time is cut into segments, one per step warp.  Within a segment steps are exact and the state stays in the
+// warp; tangent warps carry its derivative; border.cuh corrects the starts until neighbouring segments meet.
+// With one segment per sequence this is the sequential solver.  The adjoint is computed the same way
+// backward.  All blocks of a replica form a team, which waits at team_barrier, so one launch is a whole
+// forward and backward pass.
 //
-// Macros from the host: those of shape.cuh; WARPS (stretches of one block at a time); SEGMENTED (0: one
-// stretch per sequence, p.chunks = 1; 1: p.chunks > 1); NEWTON (1: full border matrices, M <= 32);
-// SHARED_LIMIT (bytes of shared memory that a block may have); GUESSED (1: after deer.cu).
+// Macros from the host: those of shape.cuh; WARPS (step warps of a block, each with a segment at a time);
+// SEGMENTED (0: one segment per sequence, p.segments = 1; 1: p.segments > 1); NEWTON (1: full border
+// matrices, M <= 32); SHARED_LIMIT (bytes of shared memory that a block may use); GUESSED (1: after deer.cu).
 // variant: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=1 -DSEGMENTED=1 -DSHARED_LIMIT=232448
 // variant: -DREAL_BITS=32 -DM=10 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=1 -DSEGMENTED=1 -DSHARED_LIMIT=232448
 // variant: -DREAL_BITS=32 -DM=16 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=1 -DSEGMENTED=1 -DSHARED_LIMIT=232448
@@ -22,21 +22,21 @@
 #endif
 #include "observation.cuh"
 
-// A hasty solver leaves every comparison open and distrusts the adjoint's second pass, so that tests see it
-// go back.
+// For tests: leave every comparison unchecked and do not trust the second pass of the adjoint, so that the
+// solver has to go back.
 #ifndef HASTY
 #define HASTY 0
 #endif
 
-// Where stretches start in the first pass: 0: at the teacher, 1: where deer.cu, which tells of itself in
-// p.facts, has left them.
+// Where segments start in the first pass: 0: at the teacher; 1: at the trajectory of deer.cu, which also
+// writes its own p.facts.
 #ifndef GUESSED
 #define GUESSED 0
 #endif
 
 #define SHARED_BYTES (STAGED_BYTES + (int)sizeof(pass_shared) + (int)sizeof(phase_shared))
 
-// The team of this block; asked for where it is needed, so that nothing of it stays in registers meanwhile.
+// The team of this block; made where it is needed, so that it occupies no registers in between.
 INLINE border_team team_of(const solve_args &p, const block_context &work)
 {
     const size_t replica = work.replica;
@@ -64,7 +64,7 @@ INLINE void store_warp_squares(const warp_context &ctx, double squares)
         pass_memory().squares[thread_index() / 32] = squares;
 }
 
-// The squares of this block's errors, of those that its warps have left.
+// The sum of squares of this block's errors, from those of its warps.
 INLINE void store_block_squares(const solve_args &p, const block_context &work)
 {
     __syncthreads();
@@ -77,7 +77,7 @@ INLINE void store_block_squares(const solve_args &p, const block_context &work)
 }
 
 #if !SEGMENTED
-// One warp after the other takes whole sequences: no borders.
+// Every warp takes whole sequences, one after the other: there are no borders.
 INLINE void solve_all(const solve_args &p, const block_context &work)
 {
     {
@@ -132,8 +132,8 @@ INLINE void set_starts(const solve_args &p, const block_context &work, bool back
     __syncthreads();
 }
 
-// One pass of this warp: the steps of its stretch, or X of the steps of some.  followed: passes that shadows
-// went along with before.
+// One pass of this warp: the steps of its segment or, in a tangent warp, X of its segments.  tangent_passes:
+// earlier passes with tangents.
 INLINE void pass_forward(const solve_args &p, const block_context &work, bool renew, int tangent_passes)
 {
     const warp_context ctx = make_warp_context(p, work);
@@ -175,17 +175,17 @@ INLINE void pass_backward(const solve_args &p, const block_context &work)
 
 // ---- passes -----------------------------------------------------------------------------------------------
 
-// One pass forward; whether neighbours should meet after it.
+// One pass forward.  Returns whether the segments are expected to meet after it, so that the check can wait.
 INLINE bool iterate_forward(const solve_args &p, const block_context &work)
 {
     progress &now = pass_memory().forward;
-    const bool renew = !(now.jump <= p.freeze); // X of nearly the same trajectory serves as well
+    const bool renew = !(now.jump <= p.freeze); // X of nearly the same trajectory is good enough
     pass_forward(p, work, renew, now.tangent_passes);
-    const real shrinks =
-        now.jump / now.before; // by Newton's method as the square of the gap, with diagonals by a factor
-    const bool sync_team = NEWTON ? now.jump <= p.freeze || now.jump * shrinks * shrinks <= now.allowed / 2
-                                  : now.jump * shrinks <= now.allowed / 2;
-    const bool unchecked = (sync_team || HASTY) && now.iterations < p.max_iterations;
+    // Newton's method squares the gap, diagonals reduce it by a factor.
+    const real shrinks = now.jump / now.previous;
+    const bool expected = NEWTON ? now.jump <= p.freeze || now.jump * shrinks * shrinks <= now.allowed / 2
+                                 : now.jump * shrinks <= now.allowed / 2;
+    const bool unchecked = (expected || HASTY) && now.iterations < p.max_iterations;
     __syncthreads();
     if (thread_index() == 0) {
         now.tangent_passes += !(now.jump <= p.freeze);
@@ -196,14 +196,14 @@ INLINE bool iterate_forward(const solve_args &p, const block_context &work)
     return unchecked;
 }
 
-// Whether a gap is small enough; a limit may be infinite where the gap is.
+// Whether a gap is small enough; the limit is infinite where the gap is.
 INLINE bool within(real jump, real limit)
 {
     return jump <= limit && is_finite(jump);
 }
 
-// Look at the last comparison, after a barrier; whether that was the last.  One that was left open and is
-// not, stays open.
+// Check the last comparison, after a barrier.  Returns whether this was the last pass.  A comparison whose
+// check was postponed, and that has not converged, stays unchecked.
 INLINE bool check_forward(const solve_args &p, const block_context &work)
 {
     progress &now = pass_memory().forward;
@@ -215,7 +215,7 @@ INLINE bool check_forward(const solve_args &p, const block_context &work)
         return false;
     __syncthreads();
     if (thread_index() == 0) {
-        now.before = now.iterations > 1 ? now.jump : real(0);
+        now.previous = now.iterations > 1 ? now.jump : real(0);
         now.jump = gap.jump;
         now.allowed = limit;
         now.converged = converged;
@@ -226,8 +226,8 @@ INLINE bool check_forward(const solve_args &p, const block_context &work)
     return done;
 }
 
-// Passes over all stretches until neighbours meet, or until they should: then the look at the last comparison
-// is left to the next barrier. Leaves X of every stretch.
+// Passes over all segments until neighbours meet, or are expected to: then the check waits for the next
+// barrier.  Leaves X of every segment in shared memory.
 INLINE void solve_forward(const solve_args &p, const block_context &work)
 {
     pass_shared &kept = pass_memory();
@@ -241,12 +241,13 @@ INLINE void solve_forward(const solve_args &p, const block_context &work)
         }
         looked = true;
         const int over =
-            kept.forward.iterations - p.max_iterations; // passes beyond what Newton's method may take
+            kept.forward.iterations - p.max_iterations; // passes beyond the limit for Newton's method
         publish<false>(side_of(p, work, false), over > 0);
         if (check_forward(p, work))
             return;
-        if (over == 1) // what it left may be anything: from the teacher again, then ends are handed on as
-                       // they are, which is exact after `chunks` passes
+        // Newton's result is unusable: start at the teacher again; from then on a segment starts where the
+        // one before it ended, which is exact after p.segments passes.
+        if (over == 1)
             set_starts(p, work, false);
         else
             correct_starts<false>(
@@ -262,7 +263,7 @@ INLINE void solve_forward(const solve_args &p, const block_context &work)
 
 // ---- forward and backward ---------------------------------------------------------------------------------
 
-// Call `act` for all that falls to this warp in work that shadows share.
+// Call `act` for each part that this warp takes where step warps and tangent warps share work.
 template <class action> INLINE void for_shares(const solve_args &p, const block_context &work, action act)
 {
     const warp_context ctx = make_warp_context(p, work);
@@ -273,7 +274,7 @@ template <class action> INLINE void for_shares(const solve_args &p, const block_
     }
 }
 
-// From the teacher to the errors; entered again when the last comparison was worse than expected.
+// From the teacher to the errors; called again when the last comparison was worse than expected.
 INLINE void forward_and_errors(const solve_args &p, const block_context &work)
 {
     for_shares(p, work, [&](const warp_context &ctx, const segment &share, size_t sequence) {
@@ -299,7 +300,7 @@ INLINE bool exact_backward(const solve_args &p, const block_context &work)
     return within(gap.jump, allowed(gap, 0, 10 * p.tolerance));
 }
 
-// What the first block tells of the solution.
+// Write p.facts, by the first block.
 INLINE void store_facts(const solve_args &p, const block_context &work, int iterations_back)
 {
     if (work.first > 0 || thread_index() > 0)
@@ -315,14 +316,14 @@ INLINE void store_facts(const solve_args &p, const block_context &work, int iter
     facts[FACT_JUMP_BACK] = gap_of(team_of(p, work), pass_memory().border[true].comparison).jump;
 }
 
-// Whether the adjoint is done after this round, as the last barrier shows.
+// Whether the adjoint is done after this iteration; after a barrier.
 INLINE bool done_backward(const solve_args &p, const block_context &work, int iterations_back)
 {
     return (exact_backward(p, work) && !(HASTY && iterations_back == 1)) || iterations_back > p.segments;
 }
 
-// Every warp takes one stretch of time, or the derivative of some.  The adjoint is linear: with full matrices
-// its second pass is exact, so a barrier alone follows it; with diagonals it takes more.
+// Each step warp takes one segment, each tangent warp the derivatives of some.  The adjoint is linear: with
+// full matrices its second pass is exact, so a barrier alone follows it; with diagonals it takes more.
 INLINE void solve_all(const solve_args &p, const block_context &work)
 {
     pass_shared &kept = pass_memory();
@@ -384,14 +385,14 @@ INLINE void solve_replicas(const solve_args &p)
     }
 }
 
-// Where a block needs more shared memory than there is, the host, which sees that in solve_facts, asks for
-// fewer warps: nothing to compile then.
+// Where a block would need more shared memory than SHARED_LIMIT, the kernel is empty: the host reads
+// shared_bytes and compiles a variant with fewer warps.
 extern "C" __global__ void __launch_bounds__(THREADS, 1) solve(const __grid_constant__ solve_args p)
 {
     if constexpr (SHARED_BYTES <= SHARED_LIMIT)
         solve_replicas(p);
 }
 
-// What the host has to know of this variant; and the bytes of the problem, which it compares with its own.
-extern "C" __device__ const int solve_facts[] = {
+// For the host: abi.h.
+extern "C" __device__ const solve_variant solve_facts = {
     SHARED_BYTES, PACK, ROW, MASKS, RECORD, SUMS, LP, MP, KEEP_HIDDEN, THREADS, (int)sizeof(solve_args)};

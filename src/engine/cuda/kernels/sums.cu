@@ -1,10 +1,10 @@
-// sums.cu - after solve.cu: the sums of the gradient over time, and the loss (SPEC 3), for many replicas at
+// sums.cu - after solve.cu: the sums of the gradient over time, and the loss (spec 3), for many replicas at
 // once.
 //
-// The steps of a replica's sequences are shared out among the blocks of its team, and those of a block among
-// its warps.  Blocks leave partial sums, meet, and add them up in double and in a fixed order.  A launch of
-// its own: the registers and the memory of the passes are free again, so that more warps hide each other's
-// latency, and the compiler has both kernels in hand at once.
+// The steps of a replica's sequences are divided among the blocks of its team, and those of a block among its
+// warps.  Blocks store partial sums, wait at the team's barrier, and add them in double and in a fixed order.
+// This is a launch of its own because registers and shared memory of the passes are then free: more warps
+// hide latency, and both kernels compile at the same time.
 //
 // Macros from the host: those of shape.cuh.
 // variant: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0
@@ -18,9 +18,9 @@
 #endif
 #include "solve_args.cuh"
 
-#define LATENT_ROW (ROW + 4 + (K + 3) / 4 * 4) // a row of moments with a one and the inputs behind it
+#define LATENT_ROW (ROW + 4 + (K + 3) / 4 * 4) // a row of p.rows, then a one and the inputs
 
-// As many threads as have room for what each gathers; more than 512 wait longer for each other than they
+// As many threads as registers or shared memory allow; more than 512 lose more to synchronisation than they
 // gain.
 #ifndef THREADS_MOST
 #define THREADS_MOST 512
@@ -39,8 +39,8 @@
 #define TILE   32 // steps that a slice of threads takes through shared memory at a time
 #define SLICES (THREADS / LP > 0 ? THREADS / LP : 1)
 
-// The small sums go through shared memory by rows, which are long where many variables are observed: then
-// fewer warps have some.
+// The small sums go through shared memory by rows.  Rows are long where many variables are observed; then
+// fewer warps take part.
 #ifndef LATENT_BYTES
 #define LATENT_BYTES (64 * 1024)
 #endif
@@ -60,11 +60,10 @@ static __device__ constexpr int latent_warps()
 #define LATENT_ENTRIES                                                                                       \
     ((SUMS - SUM_A + 31) / 32 < ENTRIES_MOST ? (SUMS - SUM_A + 31) / 32                                      \
                                              : ENTRIES_MOST) // of one lane at a time
-#define STORES_Y                                                                                             \
-    (SUMS - SUM_A > 32 * LATENT_ENTRIES) // there are several groups of entries: the first leaves y with the
-                                         // moments for the others
+// There are several groups of entries: the first stores y in p.rows for the others.
+#define STORES_Y (SUMS - SUM_A > 32 * LATENT_ENTRIES)
 
-// An entry of the small sums is a product of two numbers of one step; where they stand in the tile.
+// An entry of the small sums is a product of two numbers of one step: their offsets in the tile.
 struct factors {
     int left, right;
 };
@@ -81,7 +80,7 @@ struct alignas(16) sum_shared {
         real latent[LATENT_WARPS][32 * LATENT_ENTRIES];
         double totals[THREADS];
 #if !KEEP_HIDDEN
-        hidden_tile tile[2][SLICES]; // one is under way while the other is worked on
+        hidden_tile tile[2][SLICES]; // double buffer: one is filled while the other is used
 #endif
     };
     factors of[32 * LATENT_ENTRIES];
@@ -94,14 +93,14 @@ INLINE sum_shared &block_memory()
     return *reinterpret_cast<sum_shared *>(bytes);
 }
 
-// ---- which steps a block has ------------------------------------------------------------------------------
+// ---- the segments of a block ------------------------------------------------------------------------------
 
-struct segment { // of one sequence, of those of all replicas
+struct segment { // counted over all replicas
     size_t sequence;
     int first, last; // steps first -> last
 };
 
-// Call `act` for the pieces of sequences that fall to a block: nearly the same number of steps for each.
+// Call `act` for the segments of sequences of a block; blocks have nearly the same number of steps.
 template <class action> INLINE void for_segments(const solve_args &p, int replica, int block, action act)
 {
     const unsigned T = (unsigned)p.T, steps = T * (unsigned)p.batch, share = steps / (unsigned)p.sum_blocks,
@@ -137,7 +136,7 @@ INLINE void sum_hidden(const solve_args &p, const real *, int replica, int block
                 const real phi = p.hidden[step * LP + unit], back = p.delta[step * LP + unit];
                 const unsigned *masks = p.masks + step * MASKS + unit / 32;
                 real delta = masks[0] >> unit % 32 & 1 ? back : real(0);
-                db += delta; // b stands in the first term of a clipped unit alone
+                db += delta; // b occurs only in the first term of a clipped unit
 #if CLIPPED
                 delta -= masks[UNITS] >> unit % 32 & 1 ? back : real(0);
 #endif
@@ -166,8 +165,7 @@ INLINE void sum_hidden(const solve_args &p, const real *, int replica, int block
     }
 }
 #else
-// What one thread gathers for its hidden unit: dW, dV and db, as they follow each other in SUM_W, SUM_V and
-// SUM_b.
+// What one thread sums for its hidden unit: dW, dV and db, in the order of SUM_W, SUM_V and SUM_b.
 struct unit_sums {
     real row[2 * M + 1];
 };
@@ -195,7 +193,7 @@ INLINE unit_column load_unit_column(const real *pack, int unit)
     return to;
 }
 
-// One step: the unit's activity is found again from z~_t, what arrives at it from v_{t+1}.
+// One step: the unit's activity is recomputed from z~_t, its adjoint from v_{t+1}.
 INLINE void add_step(unit_sums &sums, const unit_column &weights, const real *z, const real *v,
                      const unsigned *masks, int bit)
 {
@@ -217,7 +215,7 @@ INLINE void add_step(unit_sums &sums, const unit_column &weights, const real *z,
     const bool on = masks[0] >> bit & 1;
     real phi = on ? preactivation + weights.b : real(0);
     const real direct = on ? back : real(0);
-    sums.row[2 * M] += direct; // b stands in the first term of a clipped unit alone
+    sums.row[2 * M] += direct; // b occurs only in the first term of a clipped unit
 #if CLIPPED
     const bool plain = masks[UNITS] >> bit & 1;
     phi -= plain ? preactivation : real(0);
@@ -232,7 +230,7 @@ INLINE void add_step(unit_sums &sums, const unit_column &weights, const real *z,
     }
 }
 
-// Send for `steps` steps from t on, by `width` threads; zeros up to the next multiple of four, which add
+// Prefetch `steps` steps from t on, by `width` threads; zeros up to the next multiple of four, which add
 // nothing.
 INLINE void prefetch_tile(const solve_args &p, hidden_tile &to, size_t sequence, int t, int steps, int member,
                           int width)
@@ -254,7 +252,7 @@ INLINE void prefetch_tile(const solve_args &p, hidden_tile &to, size_t sequence,
         (&to.z[0][0])[i] = (&to.v[0][0])[i] = 0;
 }
 
-// A slice of threads has a part of the piece, and takes it tile by tile.
+// A slice of threads has a part of the segment and takes it tile by tile.
 INLINE void add_segment(const solve_args &p, const segment &here, const unit_column &weights, int unit,
                         int slice, int member, int width, unit_sums &sums)
 {
@@ -289,7 +287,7 @@ INLINE void add_segment(const solve_args &p, const segment &here, const unit_col
     copy_wait<0>();
 }
 
-// Add up what SLICES threads found for each of `width` units, `used` of which count, and write it to the
+// Add the sums of SLICES threads for each of `width` units, `used` of which exist, and store them in the
 // block's partial sums.
 INLINE void add_slices(const unit_sums &sums, int member, int slice, int width, int used, real *to)
 {
@@ -355,7 +353,7 @@ INLINE factors find_factors(int entry)
     return {AT_W + (entry - SUM_P) / N, AT_E + (entry - SUM_P) % N};
 }
 
-// Rows t .. t+count of one sequence into the warp's tile, the last without its last `less` numbers.
+// Copy rows t .. t+count of one sequence to the warp's tile, the last one without its last `less` numbers.
 INLINE void copy_rows(const solve_args &p, real *tile, size_t sequence, int t, int count, int less, int lane)
 {
     const real *from = p.rows + (sequence * (p.T + 1) + t) * ROW;
@@ -398,8 +396,8 @@ INLINE void find_y(const solve_args &p, const real *pack, real *tile, size_t seq
     __syncwarp();
 }
 
-// All entries of one group over the rows of a piece that fall to this warp, some at a time through shared
-// memory; lanes share the entries.
+// One group of entries over this warp's rows of a segment, tile by tile through shared memory; lanes share
+// the entries.
 INLINE void add_rows(const solve_args &p, const real *pack, const segment &here, int first,
                      real (&sum)[LATENT_ENTRIES])
 {
@@ -412,9 +410,8 @@ INLINE void add_rows(const solve_args &p, const real *pack, const segment &here,
         of[k] = memory.of[32 * k + lane];
     for (int t = here.first + warp * LATENT_TILE; t < here.last; t += LATENT_WARPS * LATENT_TILE) {
         const int count = here.last - t < LATENT_TILE ? here.last - t : LATENT_TILE;
-        const bool with_y =
-            !STORES_Y ||
-            (first > SUM_A && t + count == p.T); // another warp may leave y of the last row meanwhile
+        // Where y is stored, another warp may be writing that of the last row.
+        const bool with_y = !STORES_Y || (first > SUM_A && t + count == p.T);
         copy_rows(p, tile, here.sequence, t, count, with_y ? 0 : ROW - AT_Y, lane);
         if (first == SUM_A)
             find_y(p, pack, tile, here.sequence, t, count + (t + count == p.T), lane);
@@ -426,7 +423,7 @@ INLINE void add_rows(const solve_args &p, const real *pack, const segment &here,
             for (int k = 0; k < LATENT_ENTRIES; k++)
                 sum[k] += (first + 32 * k + lane < SUM_P ? real(1) : a) * row[of[k].left] * row[of[k].right];
         }
-        if (t + count == p.T) // the last moment has an error, but no step
+        if (t + count == p.T) // time T has an error, but no step
 #pragma unroll
             for (int k = 0; k < LATENT_ENTRIES; k++) {
                 const int entry = first + 32 * k + lane;
@@ -495,8 +492,7 @@ INLINE void sum_blocks(const solve_args &p, int replica, int block)
     }
 }
 
-// The loss, from the squares that the blocks of solve.cu have left; by a warp of the block that has the
-// fewest entries.
+// The loss, from the squares of the blocks of solve.cu; by one warp of the block with the fewest entries.
 INLINE void find_loss(const solve_args &p, int replica)
 {
     const int lane = thread_index() % 32;
@@ -523,11 +519,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) sum_gradient(const __gr
         __syncthreads();
         sum_latent(p, pack, replica, block, partial);
         team_barrier(p.arrived + (size_t)replica * BARRIER_WORDS + BARRIER_WORDS - 2, (unsigned)p.sum_blocks,
-                     block_memory().phase); // border.cuh leaves this one
+                     block_memory().phase); // this word is not used by border.cuh
         sum_blocks(p, replica, block);
         __syncthreads();
     }
 }
 
-// What the host has to know of this variant; and the bytes of the problem, which it compares with its own.
-extern "C" __device__ const int sum_facts[] = {(int)sizeof(sum_shared), THREADS, (int)sizeof(solve_args)};
+// For the host: abi.h.
+extern "C" __device__ const sum_variant sum_facts = {(int)sizeof(sum_shared), THREADS,
+                                                     (int)sizeof(solve_args)};

@@ -1,9 +1,12 @@
-// tangent_tiles.cuh - X = dz_end / dz_start of stretches side by side: a group of lanes has one, a lane a
-// tile of J, and X goes through shared memory.  Matrices lie there by rows, (M, MS).
+// tangent_tiles.cuh - the tangents X of several segments at once: a group of lanes has one segment, a lane a
+// tile of J, and X is in shared memory.  Matrices lie there by rows, (M, MS).  Included by tangent.cuh.
+// alone: -DREAL_BITS=64 -DM=16 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=1 -DSEGMENTED=1 -DSHARED_LIMIT=232448
 #ifndef ANT_TANGENT_TILES_CUH
 #define ANT_TANGENT_TILES_CUH
 
-// Some rows and four columns.
+#include "tangent_shape.cuh"
+
+// A tile has some rows and four columns.
 static __device__ constexpr int tile_rows()
 {
     int rows = 1;
@@ -21,7 +24,7 @@ struct tile {
 
 struct tile_place {
     int row, quad;
-    bool here; // false: this lane has none
+    bool here; // false: this lane has no tile
 };
 
 INLINE tile_place find_tile(int lane)
@@ -51,7 +54,7 @@ INLINE tile identity_tile(tile_place at)
     return out;
 }
 
-// This lane's tile of left right.
+// This lane's tile of the product left right.
 INLINE tile multiply(const real *left, const real *right, tile_place at)
 {
     tile out;
@@ -82,8 +85,8 @@ INLINE tile multiply(const real *left, const real *right, tile_place at)
     return out;
 }
 
-// W stands in quads of rows, each by units: where quads are whole numbers of strides, the first row's place
-// gives all others.
+// W is stored in quads of rows, each by units.  Where a quad is a whole number of strides, the address of the
+// first row gives all others.
 #define WHOLE_STRIDES (4 % TILE_STRIDE == 0)
 #define ROW_PLACES    (WHOLE_STRIDES ? 1 : TILE_ROWS)
 
@@ -95,17 +98,16 @@ INLINE int place_in_quads(int row)
 struct tangent {
     tile jacobian;
     tile_place at;
-    real *J, *X; // of this lane's stretch, in shared memory
-    const real *columns,
-        *rows[ROW_PLACES];      // unit 0 of what W D V has in this lane's columns, and of W in its rows
-    unsigned masks[MASKS_HELD]; // that the Jacobian stands for
-    int projected;              // where V (1 - a B+ B) stands, for the a that it stands for
+    real *J, *X;                            // of this lane's segment, in shared memory
+    const real *columns, *rows[ROW_PLACES]; // unit 0 of V in this lane's columns, and of W in its rows
+    unsigned masks[MASKS_HELD];             // of J
+    int projected;                          // offset of V (1 - a B+ B), for the a of J
 };
 
 INLINE void tangent_begin(tangent &t, int lane, const real *pack, real *J, real *X)
 {
     t.at = find_tile(lane);
-    t.projected = -1; // of no step: the first one resets
+    t.projected = -1; // the first step resets
     t.columns = pack + 4 * t.at.quad * LS;
 #pragma unroll
     for (int r = 0; r < ROW_PLACES; r++) {
@@ -173,13 +175,13 @@ INLINE void tangent_advance(tangent &t, bool active)
 {
     if (active)
         store_tile(t.J, t.jacobian, t.at);
-    __syncwarp(); // J and the last X are there
+    __syncwarp(); // J and the last X are complete
     const tile next = multiply(t.J, t.X, t.at);
-    __syncwarp(); // everybody has read them
+    __syncwarp(); // all lanes have read them
     if (active)
         store_tile(t.X, next, t.at);
 }
 
-INLINE void tangent_end(const tangent &, real *) {} // X is there already
+INLINE void tangent_end(const tangent &, real *) {} // X is already in place
 
 #endif

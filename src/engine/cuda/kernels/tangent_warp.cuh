@@ -1,5 +1,6 @@
-// tangent_warp.cuh - the warps that carry X = dz_end / dz_start of other warps' stretches along, and the
-// words by which they learn of steps.
+// tangent_warp.cuh - the tangent warps: they carry X = dz_end / dz_start of the step warps' segments, and
+// read the masks of each step from a ring buffer.
+// alone: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=1 -DSEGMENTED=1 -DSHARED_LIMIT=232448
 #ifndef ANT_SHADOW_CUH
 #define ANT_SHADOW_CUH
 
@@ -17,7 +18,8 @@ INLINE void clear_mask_ring(const warp_context &ctx)
     __syncwarp();
 }
 
-// Tell the shadow of step `step`; limit: steps for which there is room.  The last lanes leave a word each.
+// Write the masks of step `step` to the ring buffer; limit: the last step for which it has space.  The last
+// lanes write a word each.
 INLINE void push_masks(const warp_context &ctx, unsigned step, unsigned &limit,
                        const unsigned (&masks)[MASKS])
 {
@@ -40,13 +42,13 @@ INLINE void push_masks(const warp_context &ctx, unsigned step, unsigned &limit,
     }
 }
 
-// A shadow looks at the words of several steps at once, a lane at one of them, or at some where a step has
+// A tangent warp polls the words of several steps at once: one word per lane, or several where a step has
 // more words than there are lanes.
 #define MASK_WORDS_PER_LANE ((MASKS + TANGENT_LANES - 1) / TANGENT_LANES)
 #define STEPS_PER_POLL      (MASK_WORDS_PER_LANE > 1 ? 1 : TANGENT_LANES / MASKS)
 
-// Look at this lane's words of the steps from `step` on.  Returns how many of them are there, of `left` that
-// will come, for all groups of the warp.
+// Poll this lane's words from step `step` on.  Returns how many steps are complete, of the `left` that will
+// come, the same for all groups of the warp.
 INLINE unsigned poll_masks(mask_ring &ring, unsigned step, unsigned left, int lane,
                            unsigned (&words)[MASK_WORDS_PER_LANE])
 {
@@ -69,7 +71,7 @@ INLINE unsigned poll_masks(mask_ring &ring, unsigned step, unsigned left, int la
     return TANGENT_SEGMENTS > 1 ? ~__reduce_max_sync(ALL_LANES, ~found) : found;
 }
 
-// The masks of the step that stands j after the first of those looked at.
+// The masks of step j of those polled.
 INLINE void read_masks(const unsigned (&words)[MASK_WORDS_PER_LANE], unsigned j, int lane,
                        unsigned (&masks)[MASKS_HELD])
 {
@@ -83,8 +85,8 @@ INLINE void read_masks(const unsigned (&words)[MASK_WORDS_PER_LANE], unsigned j,
     }
 }
 
-// X of some stretches, a group of lanes for each, step after step as soon as they are made.  passes: those
-// that were followed before.
+// X of TANGENT_SEGMENTS segments, a group of lanes for each, step by step as the masks arrive.  passes:
+// earlier passes with tangents.
 INLINE void carry_tangents(const solve_args &p, const warp_context &ctx, const block_context &work,
                            unsigned passes)
 {
@@ -94,7 +96,7 @@ INLINE void carry_tangents(const solve_args &p, const warp_context &ctx, const b
     const segment here = segment_of(p, work, warp);
     const unsigned steps = here.active ? (unsigned)(here.last - here.first) : 0;
     const unsigned longest =
-        __reduce_max_sync(ALL_LANES, steps); // lengths differ by one, and some groups have no stretch
+        __reduce_max_sync(ALL_LANES, steps); // lengths differ by one; a group may have no segment
     mask_ring &ring = memory.warp[warp].ring;
     tangent derivative;
 #if TILES
@@ -115,7 +117,7 @@ INLINE void carry_tangents(const solve_args &p, const warp_context &ctx, const b
         unsigned words[MASK_WORDS_PER_LANE] = {}, masks[MASKS_HELD], ready;
         while ((ready = poll_masks(ring, passes * steps + i + 1, i < steps ? steps - i : 0, ctx.lane,
                                    words)) == 0)
-            __nanosleep(40); // the walkers need the memory more than this question
+            __nanosleep(40); // polling must not slow down the step warps' shared memory
         for (unsigned j = 0; j < ready && i < longest; j++, i++) {
             const bool active = i < steps;
             read_masks(words, j, ctx.lane, masks);

@@ -1,20 +1,23 @@
-// tangent_whole.cuh - X = dz_end / dz_start of stretches side by side, where J fits into registers: every
-// lane of a group has all of it and a column of X, and lanes need nothing of each other.
+// tangent_whole.cuh - the tangents X of several segments at once, with J in registers: every lane of a group
+// holds all of J and one column of X, and lanes exchange nothing.  Included by tangent.cuh.
+// alone: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=1 -DSEGMENTED=1 -DSHARED_LIMIT=232448
 #ifndef ANT_TANGENT_WHOLE_CUH
 #define ANT_TANGENT_WHOLE_CUH
+
+#include "tangent_shape.cuh"
 
 struct tangent {
     int lane;
     real jacobian[M][M];
     real column[M];        // of X
-    unsigned masks[MASKS]; // that the Jacobian stands for
-    int projected;         // where V (1 - a B+ B) stands, for the a that it stands for
+    unsigned masks[MASKS]; // of J
+    int projected;         // offset of V (1 - a B+ B), for the a of J
 };
 
 INLINE void tangent_begin(tangent &t, int lane, const real *, real *, real *)
 {
     t.lane = lane;
-    t.projected = -1; // of no step: the first one resets
+    t.projected = -1; // the first step resets
 #pragma unroll
     for (int i = 0; i < M; i++)
         t.column[i] = i == lane % TANGENT_LANES ? 1 : 0;

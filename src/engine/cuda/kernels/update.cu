@@ -1,5 +1,5 @@
-// update.cu - everything of a shPLRNN's update but the solve (update_kernels.cuh): its gradient from the sums
-// that solve.cu leaves, its regularisers (SPEC 5), and its weights (pack.cuh).
+// update.cu - the update of a shPLRNN, for update_kernels.cuh: its gradient from the sums of sums.cu, its
+// regularisers (spec 5), and its weights (pack.cuh).
 //
 // variant: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DRANK=0 -DUPDATE_THREADS=544
 // variant: -DREAL_BITS=32 -DM=10 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DRANK=0 -DUPDATE_THREADS=768
@@ -9,14 +9,14 @@
 // spills: prepare update (the arguments of functions that are compiled once)
 #include "pack.cuh"
 
-// ---- regularisers (SPEC 5) --------------------------------------------------------------------------------
+// ---- regularisers (spec 5) --------------------------------------------------------------------------------
 
 struct penalties {         // scale of each kind of term
-    double decay, W, V, B; // decay: of h, too
+    double decay, W, V, B; // decay: also of h
     int p, first;          // regularised units are first .. M-1
 };
 
-// A lane for each of the four.
+// One lane for each of the four.
 INLINE void find_scales(const update_args &p, double *scale)
 {
     const int lane = threadIdx.x % 32;
@@ -40,7 +40,7 @@ INLINE double full_W(const real *theta, int m, int l)
     return sum;
 }
 
-// Terms of W = WL WR, whose slopes pass on to both factors.
+// Terms of W = WL WR: their slopes with respect to both factors.
 INLINE double slope_WL(const penalties &c, const real *theta, int m, int k)
 {
     double sum = 0;
@@ -60,15 +60,15 @@ INLINE double slope_WR(const penalties &c, const real *theta, int k, int l)
 
 // ---- gradient ---------------------------------------------------------------------------------------------
 
-// What the gradient of one replica is made from.
+// What the gradient of one replica is made of.
 struct model_gradient {
     const real *theta;
     const double *kept, *sums;
-    double *through;     // (N, M): what flows to B through B+
+    double *through;     // (N, M): the part of dB through B+
     const double *scale; // of the regularisers
 };
 
-// Slope of all terms at parameter i; adds its values to `sum`.
+// Slope of all terms at parameter i; adds their values to `sum`.
 INLINE double penalty_at(const update_args &p, const model_gradient &g, int i, terms &sum)
 {
     const penalties c = read_scales(p, g.scale);
@@ -103,7 +103,7 @@ INLINE double penalty_at(const update_args &p, const model_gradient &g, int i, t
     return slope;
 }
 
-// Terms that belong to no one parameter.
+// Terms that belong to no single parameter.
 INLINE void penalise_more(const update_args &p, const model_gradient &g, terms &sum)
 {
 #if RANK > 0
@@ -120,8 +120,10 @@ INLINE double singular_term(const update_args &p, const model_gradient &g)
     return p.singular > 0 ? g.kept[KEPT_VALUE] : 0;
 }
 
-// What flows to B through B+ = P, given G = dloss/dP (Golub and Pereyra 1973; solve/forcing.h), as (N, M):
+// The part of dB through B+ = P, given G = dloss/dP (Golub and Pereyra 1973; solve/forcing.h), as (N, M):
+//
 //     P^T P G^T (I - P B) - P^T G P^T  for M >= N,     (I - B P) G^T P P^T - P^T G P^T  for M < N.
+//
 // With rows along the smaller side, at_P and at_B, both are T G - U B - S P with T = P P^T, S = P G^T, U = T
 // S^T.
 INLINE void flow_back(const real *theta, const double *P, const double *G, double *out)
@@ -153,7 +155,7 @@ INLINE void flow_back(const real *theta, const double *P, const double *G, doubl
     side_barrier();
 }
 
-// Where all that it needs will be, asked for by all threads.
+// Prefetch what the gradient needs, by all threads.
 INLINE model_gradient begin_gradient(const update_args &p, int replica, double *scratch,
                                      update_shared &memory)
 {

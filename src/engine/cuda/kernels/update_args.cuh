@@ -1,14 +1,19 @@
-// update_args.cuh - what an update of any kind of model knows: the buffers of all replicas, and a block's
-// sums.
+// update_args.cuh - what the update of every kind of model needs: its shared memory, prefetches, the side
+// warp, sums over a block, terms of regularisers.
 //
-// Macros from the host: N, K, REAL_BITS; UPDATE_THREADS (of one block, a multiple of 32, at least 96). Macros
-// from the kind's file, before it includes this: TOTAL (parameters of a replica), SCRATCH (doubles of scratch
-// that its block needs, at least 1), KEPT (doubles that a replica keeps from make_weights to the gradient, at
-// least 1), PREFETCHED_OWN (doubles of its own that it brings into shared memory, at least 1), SIDE_WARP (1:
-// the block's last warp works apart, beside all others).
+// Macros from the host: N, K, REAL_BITS; UPDATE_THREADS (of one block, a multiple of 32, at least 96).
+// Macros that the kind's file defines before it includes this:
+//
+//     TOTAL            parameters of a replica
+//     SCRATCH          doubles of scratch that its block needs, at least 1
+//     KEPT             doubles that make_weights stores for the gradient, at least 1
+//     PREFETCHED_OWN   doubles of its own that it prefetches into shared memory, at least 1
+//     SIDE_WARP        1: the last warp of the block has work of its own, beside all others
+// alone: -DREAL_BITS=32 -DN=3 -DK=0 -DUPDATE_THREADS=256 -DTOTAL=10 -DSCRATCH=1 -DKEPT=1 -DPREFETCHED_OWN=1 -DSIDE_WARP=0
 #ifndef ANT_LEARN_CUH
 #define ANT_LEARN_CUH
 
+#include "abi.h"
 #include "common.cuh"
 
 #if !defined(UPDATE_THREADS) || !defined(N) || !defined(K) || !defined(TOTAL) || !defined(SCRATCH) ||        \
@@ -17,73 +22,17 @@
 #endif
 
 #define UPDATE_WARPS   (UPDATE_THREADS / 32)
-#define SCRATCH_SHARED (SCRATCH <= 24000) // scratch is in shared memory where it fits, else in p.work
+#define SCRATCH_SHARED (SCRATCH <= 24000) // scratch is in shared memory where it fits, else in p.scratch
 
-// One block waits for memory more than it computes.  So all that an update reads is asked for at once, into
-// shared memory, where it fits on every GPU beside the scratch; otherwise it is read where it lies.
+// One block waits for memory more than it computes.  So all that an update reads is prefetched into shared
+// memory at once, where it fits beside the scratch on every GPU; otherwise it is read from global memory.
 #ifndef PREFETCH_LIMIT
 #define PREFETCH_LIMIT 100000 // bytes
 #endif
 #define PREFETCHED                                                                                           \
     (8 * (SCRATCH + PREFETCHED_OWN + 2 * TOTAL) + REAL_BITS / 8 * 2 * TOTAL + 2048 <= PREFETCH_LIMIT)
 
-// What happened to a replica; all but OUTCOME_RUNNING are final.
-enum {
-    OUTCOME_RUNNING,
-    OUTCOME_LOSS,
-    OUTCOME_GRADIENT,
-    OUTCOME_MAR,
-    OUTCOME_READOUT,
-    OUTCOME_SINGULAR,
-    OUTCOME_NORM,
-    OUTCOME_PARAMETER
-};
-
-// Sums since the host last looked, and the last update's facts.
-enum {
-    TALLY_UPDATES,
-    TALLY_LOSS,
-    TALLY_MAR,
-    TALLY_READOUT,
-    TALLY_SINGULAR,
-    TALLY_ITERATIONS,
-    TALLY_FALLBACKS,
-    TALLY_LR,
-    TALLY_NORM,
-    TALLY = 10
-};
-
-struct update_args { // mirrored in learner_cuda.c
-    int T, batch, replicas, trajectories;
-    int parity; // which half of `update` counts: the other is written, so that blocks of one launch agree
-    int draws;  // 0: the windows were given by the host
-    int steps;  // 0: only find the gradient
-    int flow, adam, schedule;
-    int units, power, initial_scale; // of the regularisers
-    int padding;
-    unsigned long long seed, updates;
-    double noise, beta1, beta2, epsilon, start_lr, end_lr, gradient_clip, limit;
-    double mar, readout, singular;
-    double alpha;            // of a shPLRNN's forcing
-    real *parameters, *good; // (replicas, TOTAL)
-    real *gradient, *raw;    // (replicas, TOTAL): with regularisers, and without
-    double *m, *v;           // (replicas, TOTAL)
-    double *kept;            // (replicas, KEPT)
-    double *scratch;         // (replicas, SCRATCH) unless SCRATCH_SHARED
-    real *weights;           // (replicas, ...): what make_weights makes of the parameters; the kind's own
-    const double *sums;      // (replicas, ...): what the pass leaves to the gradient where that is not p.raw
-    double *facts;           // (replicas, FACTS)
-    unsigned *arrived;       // (replicas, BARRIER_WORDS)
-    unsigned *update;        // (2, replicas): updates done
-    int *outcome;            // (replicas, 2): of the enum above, and which parameter
-    double *tally;           // (replicas, TALLY)
-    const unsigned *runs;    // (replicas): names of their random streams
-    const real *x, *s;       // (rows, N), (rows, K): all data
-    const unsigned long long *row, *start; // (trajectories), (trajectories + 1): as in train/dataset.h
-    real *window_x, *window_s;             // (replicas, batch, T+1, N), (replicas, batch, T, K)
-};
-
-struct update_shared { // shared
+struct update_shared { // of a block
     double sum[4][UPDATE_WARPS];
     double step[5], scale[4];
     int flag, worst, outcome;
@@ -93,7 +42,7 @@ struct update_shared { // shared
     real theta[PREFETCHED ? TOTAL : 1], gradient[PREFETCHED ? TOTAL : 1];
 };
 
-// Ask for COUNT numbers; copy_wait and a barrier, and they are there.
+// Prefetch COUNT numbers: complete after copy_wait and a barrier.
 template <int COUNT, class number> INLINE void prefetch(number *to, const number *from)
 {
 #if PREFETCHED
@@ -106,7 +55,7 @@ template <int COUNT, class number> INLINE void prefetch(number *to, const number
 #endif
 }
 
-// The parameters of a replica as its block sees them.
+// The parameters of a replica: in shared memory where they are prefetched.
 INLINE real *block_theta(const update_args &p, int replica, update_shared &memory)
 {
     return PREFETCHED ? memory.theta : p.parameters + (size_t)replica * TOTAL;
@@ -121,8 +70,7 @@ INLINE double *block_scratch(const update_args &p, int replica, update_shared &m
 #endif
 }
 
-// ---- the side: the block's last warp, or all of it
-// ---------------------------------------------------------
+// ---- the side warp: the last warp of the block or, without SIDE_WARP, all of it ---------------------------
 
 #define SIDE_THREADS (SIDE_WARP ? 32 : UPDATE_THREADS)
 
@@ -144,11 +92,10 @@ INLINE void side_barrier()
         __syncthreads();
 }
 
-// ---- sums
-// ---------------------------------------------------------------------------------------------------
+// ---- sums over the block ----------------------------------------------------------------------------------
 
-// Sums of four values over the block, in fixed order: every warp leaves its own, and after a barrier one warp
-// adds them up.  In two exchanges of halves a lane is left with one of the four.
+// Sums of four values over the block, in fixed order: every warp stores its sums and, after a barrier, one
+// warp adds them.  Two exchanges of halves leave each lane with one of the four.
 INLINE void store_warp_sums(update_shared &memory, const double (&value)[4])
 {
     const int lane = threadIdx.x % 32;
@@ -180,7 +127,7 @@ INLINE void read_sums(const update_shared &memory, double (&value)[4])
         value[k] = __shfl_sync(ALL_LANES, sum, 8 * k);
 }
 
-// a . b with strides, in two chains.
+// a . b with strides, as two interleaved sums.
 template <int COUNT> INLINE double dot(const double *a, int a_step, const double *b, int b_step)
 {
     double even = 0, odd = 0;
@@ -194,8 +141,7 @@ template <int COUNT> INLINE double dot(const double *a, int a_step, const double
     return even + odd;
 }
 
-// ---- what regularisers are made of (SPEC 5): |x|^p for p = 1, 2 with its slope, 0 at 0
-// -------------------------------
+// ---- terms of regularisers (spec 5): |x|^p for p = 1, 2, and its slope, which is 0 at 0 -------------------
 
 INLINE double power_of(double x, int p)
 {
@@ -207,7 +153,7 @@ INLINE double power_slope(double x, int p)
     return p == 2 ? 2 * x : (double)(x > 0) - (double)(x < 0);
 }
 
-// Terms that belong to a parameter.
+// Sums of terms over parameters.
 struct terms {
     double mar, readout;
 };
@@ -219,15 +165,15 @@ INLINE double penalty(double x, double scale, int p, double &sum)
     return scale * power_slope(x, p);
 }
 
-// scale |1 - a|^p with a = tanh(x): what holds a decay near 1.  The slope is that of x.
+// scale |1 - a|^p with a = tanh(x): pulls a decay towards 1.  The slope is with respect to x.
 INLINE double penalty_decay(double a, double scale, int p, double &sum)
 {
     sum += scale * power_of(1 - a, p);
     return -scale * power_slope(1 - a, p) * (1 - a * a);
 }
 
-// Compiled once: what is called from several places and is not worth the compiler's time in each of them. For
-// the same reason loops over threads are not unrolled: the first update has to come soon.
+// Not inlined: called from several places, where inlining would only cost compile time.  For the same reason
+// loops over threads are not unrolled: the first update waits for the compiler.
 #define NOINLINE static __device__ __noinline__
 
 #endif

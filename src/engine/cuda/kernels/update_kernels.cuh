@@ -1,26 +1,29 @@
-// update_kernels.cuh - the kernels `prepare` and `update` of every kind of model (SPEC 6): regularised
+// update_kernels.cuh - the kernels `prepare` and `update` of every kind of model (spec 6): regularised
 // gradient, clipping, step, divergence, counters, and then the weights and windows of the next update.
 //
-// The first p.replicas blocks have one replica each; the blocks beyond them draw windows.  Replicas never
-// meet, so a run does the same alone and among others.  Orders of summation are fixed: the same seed gives
-// the same bytes.
+// The first p.replicas blocks have one replica each; the blocks beyond them draw windows.  Replicas are
+// independent, so a run gives the same result alone and among others.  Orders of summation are fixed: the
+// same seed gives the same bytes.
 //
-// One block is all latency.  What it needs is asked for at once (PREFETCHED), and its warps have roles: the
-// last one, with SIDE_WARP, has the parameters from LATE_PARAMETERS on, whose gradient takes longer to find;
-// the one before it, the clerk, plans the step, judges the gradient and keeps the books; all others, the
-// crowd, have the parameters before LATE_PARAMETERS.
+// The time of a block is latency.  So it prefetches all that it needs at once (PREFETCHED), and its warps
+// have roles.  The last warp, with SIDE_WARP, has the parameters from LATE_PARAMETERS on, whose gradient
+// takes longer.  The warp before it, the control warp, computes learning rate, norm, outcome and counters.
+// All others have the parameters before LATE_PARAMETERS.
 //
-// The kind's file includes this last.  It gives the macros of update_args.cuh, LATE_PARAMETERS (TOTAL without
-// SIDE_WARP) and, called by all threads of the block but for two:
-//     make_weights(p, replica, memory)         what its pass reads, from block_theta: p.weights, p.kept
-//     model_gradient                           a struct with what the next ones need, the same on all threads
-//     begin_gradient(p, replica, work, memory)  makes it, and fetches what it names; `work` is its own until
-//     the gradient is found find_scales(p, scale)                    by the clerk: memory.scale, at most four
-//     numbers for the regularisers find_late_gradient(p, gradient)                   by the side: what the
-//     gradient from LATE_PARAMETERS on needs; waits for the side gradient_at(p, gradient, i) dloss / d
-//     parameter i penalty_at(p, gradient, i, sum)          slope of the regularisers at parameter i; adds
-//     their values to `sum` penalise_more(p, gradient, sum)          adds terms that belong to no one
-//     parameter, each on one thread singular_term(p, gradient)               the term on the singular values
+// The kind's file includes this last.  It defines the macros of update_args.cuh, LATE_PARAMETERS (TOTAL
+// without SIDE_WARP) and these, called by all threads of the block unless another caller is named:
+//
+//     make_weights(p, replica, memory)              p.weights and p.kept, from block_theta
+//     model_gradient                                struct with what the next ones need, the same on all
+//     threads begin_gradient(p, replica, scratch, memory)   makes it and prefetches; may use `scratch` until
+//     the gradient is done find_scales(p, scale)                         control warp: memory.scale, up to
+//     four numbers for regularisers find_late_gradient(p, gradient)               side warp: what the
+//     gradient from LATE_PARAMETERS on needs gradient_at(p, gradient, i)                   dloss / d
+//     parameter i penalty_at(p, gradient, i, sum)               slope of the regularisers at parameter i;
+//     adds their values to sum penalise_more(p, gradient, sum)               adds terms of no single
+//     parameter, each on one thread singular_term(p, gradient)                    the term on the singular
+//     values
+// alone: never (the including source defines the functions named above)
 #ifndef ANT_STEP_CUH
 #define ANT_STEP_CUH
 
@@ -35,8 +38,8 @@ INLINE bool is_control_warp()
     return threadIdx.x / 32 == PARAMETER_THREADS / 32;
 }
 
-// As ant_step_make of train/optimiser.c, without the clipping, by the clerk: lanes have divisions and powers
-// side by side.  First what needs no count of updates, so that it is done when that arrives.
+// ant_step_make of train/optimiser.c without the clipping, by the control warp: lanes compute divisions and
+// powers side by side.  First what does not depend on the number of updates, which is still being loaded.
 INLINE double prepare_step(const update_args &p)
 {
     const int lane = threadIdx.x % 32;
@@ -54,9 +57,10 @@ INLINE void plan_step(const update_args &p, double number, double quotients, dou
     const int lane = threadIdx.x % 32;
     const double done = (number - 1) * __shfl_sync(ALL_LANES, quotients, 0);
     const double power = pow(lane == 0 ? p.beta1 : lane == 1 ? p.beta2 : quotients, lane < 2 ? number : done);
-    const double lr = p.schedule == 0   ? p.end_lr + 0.5 * (p.start_lr - p.end_lr) * (1 + cospi(done))
-                      : p.schedule == 1 ? p.start_lr * __shfl_sync(ALL_LANES, power, 2)
-                                        : p.start_lr;
+    const double lr = p.schedule == SCHEDULE_COSINE
+                          ? p.end_lr + 0.5 * (p.start_lr - p.end_lr) * (1 + cospi(done))
+                      : p.schedule == SCHEDULE_EXPONENTIAL ? p.start_lr * __shfl_sync(ALL_LANES, power, 2)
+                                                           : p.start_lr;
     const double power1 = __shfl_sync(ALL_LANES, power, 0), power2 = __shfl_sync(ALL_LANES, power, 1);
     const double quotient = (lane == 0   ? lr
                              : lane == 1 ? 1
@@ -97,7 +101,7 @@ INLINE share own_share()
                                            : share{LATE_PARAMETERS + thread % 32, TOTAL, 32};
 }
 
-// Gradient and regularisers: p.raw and p.gradient; the sums of `found` are left in memory.sum.
+// Gradient and regularisers: p.raw and p.gradient.  Leaves the warps' sums for update_result in memory.sum.
 INLINE void find_gradient(const update_args &p, size_t base, const model_gradient &g, update_shared &memory)
 {
     real *gradient = PREFETCHED ? memory.gradient : p.gradient + base;
@@ -121,11 +125,11 @@ INLINE void find_gradient(const update_args &p, size_t base, const model_gradien
     store_warp_sums(memory, value);
 }
 
-struct update_result { // on the clerk's lanes
+struct update_result { // on the lanes of the control warp
     double loss, mar, readout, singular, norm;
 };
 
-// Judge what was found: memory.outcome, and how much the gradient is shortened.
+// Norm and outcome of the gradient: memory.outcome, and the factor by which clipping shortens the gradient.
 INLINE update_result check_gradient(const update_args &p, double loss, double singular, update_shared &memory)
 {
     double sum[4];
@@ -145,7 +149,7 @@ INLINE update_result check_gradient(const update_args &p, double loss, double si
     return {loss, sum[1], sum[2], singular, norm};
 }
 
-// Move the parameters; memory.worst becomes the first that is beyond the limit, if any.
+// Step the parameters; memory.worst becomes the first one beyond the limit, if any.
 INLINE void step_parameters(const update_args &p, size_t base, real *theta, update_shared &memory)
 {
     const real *gradient = PREFETCHED ? memory.gradient : p.gradient + base;
@@ -173,7 +177,7 @@ INLINE void step_parameters(const update_args &p, size_t base, real *theta, upda
     }
 }
 
-// The books of one update, by one thread.
+// Outcome, counters and sums of one update, by one thread.
 INLINE void store_counters(const update_args &p, int replica, unsigned done, int outcome,
                            const update_result &f, const update_shared &memory)
 {
@@ -221,11 +225,11 @@ INLINE void step_replica(const update_args &p, int replica, unsigned done, doubl
             p.parameters[base + i] = theta[i] = p.good[base + i];
         __syncthreads();
     }
-    if (threadIdx.x == PARAMETER_THREADS) // the clerk's first lane, beside the weights
+    if (threadIdx.x == PARAMETER_THREADS) // first lane of the control warp; the others go on to the weights
         store_counters(p, replica, done, outcome, f, memory);
 }
 
-// After parameters, counters and data were set: weights and windows of the next update.
+// After the host has set parameters, counters and data: weights and windows of the next update.
 extern "C" __global__ void __launch_bounds__(UPDATE_THREADS) prepare(const __grid_constant__ update_args p)
 {
     DYNAMIC_BYTES;
@@ -236,7 +240,7 @@ extern "C" __global__ void __launch_bounds__(UPDATE_THREADS) prepare(const __gri
             draw_windows(p, replica - p.replicas, gridDim.x - p.replicas, 1);
         return;
     }
-    if (threadIdx.x < FACTS) // those that the sequential solver does not write
+    if (threadIdx.x < FACTS) // some passes do not write all of them
         p.facts[(size_t)replica * FACTS + threadIdx.x] = threadIdx.x == FACT_CONVERGED ? 1 : 0;
     if (threadIdx.x < BARRIER_WORDS)
         p.arrived[replica * BARRIER_WORDS + threadIdx.x] = 0;
@@ -247,7 +251,7 @@ extern "C" __global__ void __launch_bounds__(UPDATE_THREADS) prepare(const __gri
     make_weights(p, replica, memory);
 }
 
-// The parameters, with what was asked for before them, and then what only the step needs.
+// Prefetch the parameters, in one group with earlier prefetches, and then what only the step needs.
 INLINE void prefetch_state(const update_args &p, size_t base, update_shared &memory)
 {
     prefetch<TOTAL>(memory.theta, p.parameters + base);
@@ -293,7 +297,7 @@ extern "C" __global__ void __launch_bounds__(UPDATE_THREADS) update(const __grid
             p.update[(1 - p.parity) * p.replicas + replica] = done;
         return;
     }
-    if (is_control_warp() && p.steps) // beside the gradient
+    if (is_control_warp() && p.steps) // while the others find the gradient
         plan_step(p, (double)done + 1, quotients, memory.step);
     find_gradient(p, base, gradient, memory);
     if (p.steps) {
@@ -302,9 +306,8 @@ extern "C" __global__ void __launch_bounds__(UPDATE_THREADS) update(const __grid
     }
 }
 
-// What the host has to know of this variant: bytes of shared memory, doubles of p.work and p.kept; and what
-// it compares with its own: parameters, bytes of the problem.
-extern "C" __device__ const int update_facts[] = {(int)sizeof(update_shared), SCRATCH_SHARED ? 0 : SCRATCH,
-                                                  KEPT, TOTAL, (int)sizeof(update_args)};
+// For the host: abi.h.
+extern "C" __device__ const update_variant update_facts = {
+    (int)sizeof(update_shared), SCRATCH_SHARED ? 0 : SCRATCH, KEPT, TOTAL, (int)sizeof(update_args)};
 
 #endif

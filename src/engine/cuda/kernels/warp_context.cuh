@@ -1,4 +1,9 @@
-// warp_context.cuh - which stretches of time a block and its warps have, and what they share in memory.
+// warp_context.cuh - the segments of a block and its warps, the shared memory of a block, and the
+// role, rows and memory of a warp.
+//
+// Shared memory of a block, in this order: the staged weights, pass_shared, then what the current phase needs
+// (phase_shared; deer_shared in deer.cu), then staged records of borders (border.cuh).
+// alone: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=1 -DSEGMENTED=1 -DSHARED_LIMIT=232448
 #ifndef ANT_WALK_CUH
 #define ANT_WALK_CUH
 
@@ -8,12 +13,13 @@
 struct alignas(16) segment {
     int first, last; // steps first -> last; it makes z_{first+1} .. z_last
     int sequence;
-    bool active; // false: this warp has none
+    bool active; // false: this warp has no segment
 };
 
-struct block_context { // which stretches a block has
-    int stride, items; // warps of the team; stretches of all sequences
-    int first;         // number of the block's first warp
+struct block_context { // the segments of a block
+    int stride,
+        items; // step warps of the team: from one segment of a warp to its next; segments of all sequences
+    int first; // number of the block's first step warp in the team
     int replica;
 };
 
@@ -25,19 +31,19 @@ INLINE segment find_segment(const solve_args &p, int item, int items)
     const unsigned index = number % segments, steps = (unsigned)p.T / segments,
                    over = (unsigned)p.T % segments;
     s.sequence = (int)(number / segments);
-    s.first = (int)(steps * index +
-                    over * index / segments); // T index / chunks, where T index may be too large for 32 bits
+    s.first =
+        (int)(steps * index + over * index / segments); // T index / segments; T index may exceed 32 bits
     s.last = (int)(steps * (index + 1) + over * (index + 1) / segments);
     return s;
 }
 
-// The stretch's sequence among those of all replicas.
+// The segment's sequence, counted over all replicas.
 INLINE size_t find_sequence(const solve_args &p, const block_context &work, const segment &here)
 {
     return (size_t)work.replica * p.batch + here.sequence;
 }
 
-// The part of a stretch that falls to this warp in work that shadows share.
+// The part of a segment that this warp takes where step warps and tangent warps share work.
 INLINE segment share_of(const segment &whole, bool is_tangent)
 {
     segment share = whole;
@@ -48,41 +54,41 @@ INLINE segment share_of(const segment &whole, bool is_tangent)
     return share;
 }
 
-// Loads run PREFETCH steps before their use: a trip to the second-level cache.
+// Rows are prefetched PREFETCH steps before their use, which covers the latency of the second-level cache.
 #define PREFETCH      3
 #define PREFETCH_RING 4 // a power of two above PREFETCH
 
-// Masks of the last MASK_RING steps, for the warp that follows with X.  Steps count from 1 over all passes
-// that were followed.
+// Ring buffer with the masks of the last MASK_RING steps, from a step warp to its tangent warp.  Steps count
+// from 1 over all passes with tangents.
 #define MASK_RING (MASKS <= 8 ? 64 : 16)
 struct alignas(16) mask_ring {
     unsigned long long masks[MASK_RING][MASKS]; // tagged with the step
-    unsigned long long read;                    // the step up to which there is room again, as the tag
+    unsigned long long read;                    // in its tag: the last step that the tangent warp has read
 };
 
 struct alignas(16) warp_shared {
     real vector[2][MP];
     real unit[COVERED_UNITS > LP ? COVERED_UNITS : LP];
-    real prefetched[PREFETCH_RING][MP];   // teachers, or direct parts of the adjoint, of the steps to come
-    unsigned masks[PREFETCH_RING][MASKS]; // of the steps to come, backward
+    real prefetched[PREFETCH_RING][MP];   // teachers, or direct parts of the adjoint, of the next steps
+    unsigned masks[PREFETCH_RING][MASKS]; // of the next steps, backward
 #if TANGENT_WARPS
     mask_ring ring;
 #endif
 };
 
-struct progress {                   // of the passes forward; the first thread keeps it
-    int iterations, tangent_passes; // followed: those with shadows
-    real before, jump;              // of the comparison before the last, 0: none, and of the last
+struct progress {                   // of the forward passes; written by the first thread
+    int iterations, tangent_passes; // tangent_passes: those with tangent warps
+    real previous, jump;            // of the comparison before the last (0: none), and of the last
     real allowed;
-    bool converged;      // the last comparison
-    float largest_entry; // of the maps, see border_gap
-    bool unchecked;      // nobody has looked at the last comparison yet
+    bool converged;      // at the last comparison
+    float largest_entry; // of the maps: border_gap
+    bool unchecked;      // the last comparison has not been checked yet
 };
 
 // What lasts from one pass to the next.
 struct alignas(16) pass_shared {
     border_shared border[2];     // forward, backward
-    real tangent[WARPS][MATRIX]; // X of each warp's stretch
+    real tangent[WARPS][MATRIX]; // X of each step warp's segment
     double squares[BLOCK_WARPS];
     border_count count;
     progress forward;
@@ -95,15 +101,14 @@ struct alignas(16) phase_shared {
     warp_shared warp[WARPS];
     chain_shared chain;
 #if TANGENT_WARPS && SAVES_START
-    tangent_start start[WARPS + 1]; // of each warp's stretch; the last one: of lanes without a stretch
+    tangent_start start[WARPS + 1]; // of each segment; the last one: for lanes without a segment
 #endif
 #if TANGENT_WARPS && TILES
-    real jacobian[WARPS + 1][MATRIX]; // the last one: of lanes without a stretch
+    real jacobian[WARPS + 1][MATRIX]; // the last one: for lanes without a segment
 #endif
 };
 
-// A block's shared memory: the weights that every step reads, where they fit, then the room of the phase that
-// it is in.
+// The weights that every step reads are staged at the start of shared memory, where they fit.
 #define STAGED_BYTES (STAGED_PACK ? STAGE_COUNT * (REAL_BITS / 8) : 0)
 
 INLINE pass_shared &pass_memory()
@@ -111,8 +116,8 @@ INLINE pass_shared &pass_memory()
     return *reinterpret_cast<pass_shared *>(block_bytes() + STAGED_BYTES);
 }
 
-// The stretches of a block, in the order of its warps and then of its rounds, of which there is one when time
-// is cut.
+// Segment `number` of a block: warp by warp, then round by round where a warp has several; it has one where
+// SEGMENTED.
 INLINE segment segment_of(const solve_args &p, const block_context &work, int number)
 {
 #if SEGMENTED
@@ -143,19 +148,20 @@ INLINE const real *staged_weights(const real *pack)
 #endif
 }
 
-struct warp_context { // one warp's view
-    int lane, warp;   // warp: its stretch of the block, or the first of those that it shadows
-    bool is_tangent;  // it carries X along and has no rows
+struct warp_context { // the role, rows and memory of one warp
+    int lane,
+        warp; // warp: which segment of the block it runs, or the first of those whose tangents it carries
+    bool is_tangent; // this is a tangent warp: it carries X and owns no rows
     int row[ROWS_PER_LANE];
-    int first_row;      // of its first row, or any
-    int kept;           // see row_owners
+    int first_row;      // its first row; any row where it owns none
+    int kept;           // row_owners
     const real *pack;   // in global memory
-    const real *staged; // its first STAGE_COUNT numbers in shared memory, if they fit
+    const real *staged; // its first STAGE_COUNT numbers in shared memory, where they fit; else `pack`
     warp_shared *memory;
 };
 
-// Weights from PACK_... = FIRST on: in shared memory where they are there, else where nobody writes during
-// the launch.
+// Weights from offset PACK_... = FIRST on: from shared memory where they are staged, else through the
+// read-only cache, since no thread writes them during the launch.
 #define STAGED(first) (STAGED_PACK && (first) < STAGE_COUNT)
 
 template <int FIRST> INLINE real weight(const warp_context &ctx, int i)
@@ -174,7 +180,7 @@ template <int FIRST> INLINE real4 four_weights_at(const warp_context &ctx, int i
         return load4_constant(ctx.pack + FIRST + i);
 }
 
-// Asked for in every phase anew, so that nothing of it stays in registers meanwhile.
+// Made anew in every phase, so that it occupies no registers in between.
 INLINE warp_context make_warp_context(const solve_args &p, const block_context &work)
 {
     const int warp = warp_index();
@@ -193,7 +199,7 @@ INLINE warp_context make_warp_context(const solve_args &p, const block_context &
     return ctx;
 }
 
-// What passes read and never write.
+// Padding that passes read and never write.
 INLINE void clear_padding(const warp_context &ctx)
 {
     if (ctx.is_tangent)

@@ -1,24 +1,21 @@
-// windows.cuh - the windows of an update, drawn as train/dataset.c draws them: same seed, same windows.
+// windows.cuh - the windows of an update, drawn as in train/dataset.c: the same seed gives the same windows.
 //
-// Noise comes from the same stream as on the CPU; its last digit may differ, because logarithm and cosine are
-// others.
+// Noise comes from the same random stream as on the CPU.  Its last digit may differ, because logarithm and
+// cosine do.
+// alone: -DREAL_BITS=32 -DN=3 -DK=0 -DUPDATE_THREADS=256 -DTOTAL=10 -DSCRATCH=1 -DKEPT=1 -DPREFETCHED_OWN=1 -DSIDE_WARP=0
 #ifndef ANT_WINDOWS_CUH
 #define ANT_WINDOWS_CUH
 
 #include "random.cuh"
 #include "update_args.cuh"
 
-enum { PURPOSE_WINDOWS = 6, PURPOSE_NOISE = 7 }; // of base/random.h
-enum {
-    COPY_EACH = 8,
-    COPY_TILE = COPY_EACH * UPDATE_THREADS
-}; // values that a thread and a block copy at a time; COPY_EACH is known in learner_cuda.c, too
+#define COPY_TILE (COPY_EACH * UPDATE_THREADS) // values that a block copies at a time
 
 // The first row of window `index` of update `number`.
 INLINE unsigned long long draw_window(const update_args &p, unsigned run, unsigned number, int index)
 {
-    const philox_words block = stream_words(p.seed, run, number, PURPOSE_WINDOWS, index / 2);
-    const unsigned long long at = below_of(word_pair(block, index % 2), p.start[p.trajectories]);
+    const philox_words words = stream_words(p.seed, run, number, PURPOSE_WINDOWS, index / 2);
+    const unsigned long long at = below_of(word_pair(words, index % 2), p.start[p.trajectories]);
     int low = 0, high = p.trajectories; // start[low] <= at < start[high]
     while (high - low > 1) {
         const int middle = low + (high - low) / 2;
@@ -30,7 +27,7 @@ INLINE unsigned long long draw_window(const update_args &p, unsigned run, unsign
     return p.row[low] + (at - p.start[low]);
 }
 
-// Values first .. last-1, at most COPY_TILE: all are asked for before the first is stored.
+// Values first .. last-1, at most COPY_TILE: all loads are issued before the first store.
 INLINE void copy_tile(const real *from, real *to, size_t first, size_t last)
 {
     real value[COPY_EACH];
@@ -47,7 +44,7 @@ INLINE void copy_tile(const real *from, real *to, size_t first, size_t last)
     }
 }
 
-// Values first .. last-1 of a window with noise; both normals of a pair come from one block of the stream.
+// Values first .. last-1 of a window with noise; both normals of a pair come from the same four words.
 INLINE void copy_noisy(const update_args &p, unsigned run, unsigned number, int index, const real *from,
                        real *to, size_t first, size_t last)
 {
@@ -55,18 +52,18 @@ INLINE void copy_noisy(const update_args &p, unsigned run, unsigned number, int 
     const unsigned long long begin = (unsigned long long)index * ((values + 1) / 2);
 #pragma unroll 1
     for (size_t i = first + 2 * threadIdx.x; i < last; i += 2 * UPDATE_THREADS) {
-        const philox_words block = stream_words(p.seed, run, number, PURPOSE_NOISE, begin + i / 2);
-        const double radius = sqrt(-2.0 * log(uniform_of(word_pair(block, 0))));
+        const philox_words words = stream_words(p.seed, run, number, PURPOSE_NOISE, begin + i / 2);
+        const double radius = sqrt(-2.0 * log(uniform_of(word_pair(words, 0))));
         double sine, cosine;
-        sincospi(2 * uniform_of(word_pair(block, 1)), &sine, &cosine);
+        sincospi(2 * uniform_of(word_pair(words, 1)), &sine, &cosine);
         to[i] = (real)((double)from[i] + p.noise * (radius * cosine));
         if (i + 1 < values)
             to[i + 1] = (real)((double)from[i + 1] + p.noise * (radius * sine));
     }
 }
 
-// The windows of every replica for the update `ahead` of those it has done, by `blocks` blocks.  A replica
-// that is lost gets those of its last good update again.
+// The windows of every replica for update done + lead, by `blocks` blocks.  A replica that has diverged gets
+// those of its last good update again.
 INLINE void draw_windows(const update_args &p, int block, int blocks, unsigned lead)
 {
     const size_t values = (size_t)(p.T + 1) * N, inputs = (size_t)p.T * K;
@@ -86,7 +83,7 @@ INLINE void draw_windows(const update_args &p, int block, int blocks, unsigned l
         else
             copy_tile(from, to, first, last);
 #if K > 0
-        // The input of row t acts on the step that leads to row t.
+        // The input of row t acts on the step from row t-1 to t.
         copy_tile(p.s + (row + 1) * K, p.window_s + window * inputs, first,
                   first + COPY_TILE < inputs ? first + COPY_TILE : inputs);
 #endif
