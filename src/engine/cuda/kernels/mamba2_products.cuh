@@ -138,6 +138,31 @@ struct product {
     int row_stride, col_stride, limit;
 };
 
+// sum (4, 4) = a b^T over every split-th four columns from `share` on, for 4 rows a and 4 rows b.
+INLINE void multiply_rows(const real *const (&a)[4], const real *const (&b)[4], int share, int split,
+                          real (&sum)[16])
+{
+#pragma unroll
+    for (int i = 0; i < 16; i++)
+        sum[i] = 0;
+#pragma unroll 2
+    for (int q = share; q < COLUMNS / 4; q += split) {
+        real4 left[4], right[4];
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            left[i] = load4(a[i] + 4 * q);
+            right[i] = load4(b[i] + 4 * q);
+        }
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+#pragma unroll
+                for (int j = 0; j < 4; j++)
+                    sum[4 * i + j] += left[i].a[k] * right[j].a[k];
+    }
+}
+
 // Add one or two gradients of (ROWS, COLS).  A thread has 4 rows and 4 cols of one of them, and a share of
 // the columns; the old values are loaded while it sums.
 template <int ROWS, int COLS, int COUNT>
@@ -174,25 +199,7 @@ INLINE void add_products(const thread_context &at, const product (&of)[COUNT])
             rows[i] = job.a[first_row + i * row_groups < ROWS ? first_row + i * row_groups : ROWS - 1];
             cols[i] = job.b[first_col + i * col_groups < COLS ? first_col + i * col_groups : COLS - 1];
         }
-#pragma unroll
-        for (int i = 0; i < 16; i++)
-            sum[i] = 0;
-#pragma unroll 2
-        for (int q = share; q < COLUMNS / 4; q += split) {
-            real4 left[4], right[4];
-#pragma unroll
-            for (int i = 0; i < 4; i++) {
-                left[i] = load4(rows[i] + 4 * q);
-                right[i] = load4(cols[i] + 4 * q);
-            }
-#pragma unroll
-            for (int k = 0; k < 4; k++)
-#pragma unroll
-                for (int i = 0; i < 4; i++)
-#pragma unroll
-                    for (int j = 0; j < 4; j++)
-                        sum[4 * i + j] += left[i].a[k] * right[j].a[k];
-        }
+        multiply_rows(rows, cols, share, split, sum);
         if constexpr (split > 1)
             halve<8>(sum, at.lane, side);
         if constexpr (split > 2)

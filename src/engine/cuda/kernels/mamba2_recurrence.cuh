@@ -294,6 +294,29 @@ INLINE void recur_forward(const thread_context &at, const features &f, real (&h)
     }
 }
 
+// After four columns: store dw, and each channel's share of dlog a, which accumulates in `last`.
+INLINE void store_channels(const thread_context &at, int column, const four_steps &s,
+                           const real4 (&slope)[CHANNELS], const real4 (&dw)[CHANNELS], feature_row *out,
+                           feature_row *dlog, real (&last)[CHANNELS])
+{
+#pragma unroll
+    for (int c = 0; c < CHANNELS; c++) {
+        const int i = channel_of(at, c);
+        const real4 HC = load4(out[i] + column);
+        real4 share;
+#pragma unroll
+        for (int j = 3; j >= 0; j--) {
+            last[c] += slope[c].a[j] * HC.a[j] - s.drive[c].a[j] * dw[c].a[j];
+            share.a[j] = last[c];
+        }
+        __syncwarp();
+        if (has_channel(at, c)) {
+            store4(out[i] + column, dw[c]);
+            store4(dlog[i] + column, share);
+        }
+    }
+}
+
 // Backward through the warp's columns from the adjoint g of the state after them.  SLOPES_TOO: out holds H C
 // and becomes dw, dB replaces B, and dlog: (INNER) receives each channel's share of dlog a; last: <g, H> of
 // the lane's channels.
@@ -343,24 +366,8 @@ INLINE void recur_backward(const thread_context &at, const features &f, real (&g
                         f.act[INNER + k - 3 + at.lane / 8][column + at.lane / 2 % 4] = sum;
                 }
         }
-        if constexpr (WHAT == SLOPES_TOO) {
-#pragma unroll
-            for (int c = 0; c < CHANNELS; c++) {
-                const int i = channel_of(at, c);
-                const real4 HC = load4(out[i] + column);
-                real4 share;
-#pragma unroll
-                for (int j = 3; j >= 0; j--) {
-                    last[c] += slope[c].a[j] * HC.a[j] - s.drive[c].a[j] * dw[c].a[j];
-                    share.a[j] = last[c];
-                }
-                __syncwarp();
-                if (has_channel(at, c)) {
-                    store4(out[i] + column, dw[c]);
-                    store4(dlog[i] + column, share);
-                }
-            }
-        }
+        if constexpr (WHAT == SLOPES_TOO)
+            store_channels(at, column, s, slope, dw, out, dlog, last);
     }
 }
 

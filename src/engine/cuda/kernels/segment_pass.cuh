@@ -181,6 +181,79 @@ INLINE void activate(const real (&b)[UNITS], const real (&preactivation)[UNITS],
     }
 }
 
+// h + C s_t.
+INLINE void find_drive(const solve_args &p, const warp_context &ctx, size_t sequence, int t,
+                       const real (&h)[ROWS_PER_LANE], real (&drive)[ROWS_PER_LANE])
+{
+#pragma unroll
+    for (int k = 0; k < ROWS_PER_LANE; k++)
+        drive[k] = h[k];
+#if K > 0
+    const real *input = p.s + (sequence * p.T + t) * K;
+    for (int i = 0; i < K; i++)
+#pragma unroll
+        for (int k = 0; k < ROWS_PER_LANE; k++)
+            if (ctx.row[k] >= 0)
+                drive[k] += weight<PACK_C>(ctx, i * MP + ctx.row[k]) * input[i];
+#endif
+}
+
+INLINE void load_biases(const warp_context &ctx, real (&h)[ROWS_PER_LANE], real (&b)[UNITS])
+{
+#pragma unroll
+    for (int k = 0; k < ROWS_PER_LANE; k++)
+        h[k] = ctx.row[k] < 0 ? real(0) : weight<PACK_h>(ctx, ctx.row[k]);
+#pragma unroll
+    for (int u = 0; u < UNITS; u++)
+        b[u] = weight<PACK_b>(ctx, 32 * u + ctx.lane);
+}
+
+// Hidden units of one step, where they are stored for the gradient.  to: (LP)
+INLINE void store_units(const warp_context &ctx, real *to, const real (&units)[UNITS])
+{
+#pragma unroll
+    for (int u = 0; u < UNITS; u++)
+        to[32 * u + ctx.lane] = units[u];
+}
+
+// Multiply by the diagonal of the Jacobian of a step, without the part of W D V.
+INLINE void multiply_diagonal(const warp_context &ctx, const pass_weights &weights, real a,
+                              real (&diagonal)[ROWS_PER_LANE])
+{
+#pragma unroll
+    for (int k = 0; k < ROWS_PER_LANE; k++)
+        if (ctx.row[k] >= 0)
+            diagonal[k] *= (1 + weights.A1[k]) * (1 - a * weight<PACK_Q>(ctx, ctx.row[k] * MP + ctx.row[k]));
+}
+
+// Multiply by the derivative of phi.
+INLINE void apply_slopes(const warp_context &ctx, const unsigned *masks, real (&back)[UNITS])
+{
+#pragma unroll
+    for (int u = 0; u < UNITS; u++) {
+#if CLIPPED
+        const int slope = (int)(masks[u] >> ctx.lane & 1) - (int)(masks[UNITS + u] >> ctx.lane & 1);
+        back[u] = slope * back[u];
+#else
+        back[u] = masks[u] >> ctx.lane & 1 ? back[u] : real(0);
+#endif
+    }
+}
+
+INLINE void copy_rows(real (&to)[ROWS_PER_LANE], const real (&from)[ROWS_PER_LANE])
+{
+#pragma unroll
+    for (int k = 0; k < ROWS_PER_LANE; k++)
+        to[k] = from[k];
+}
+
+INLINE void fill_rows(real (&to)[ROWS_PER_LANE], real value)
+{
+#pragma unroll
+    for (int k = 0; k < ROWS_PER_LANE; k++)
+        to[k] = value;
+}
+
 // One exact pass over a segment.  inout: rows at its start; on return, at its end.  slope: the product of the
 // diagonals of its Jacobians, without full matrices.  passes: earlier passes with tangents; -1: none in this
 // one.
@@ -189,11 +262,8 @@ INLINE void run_forward(const solve_args &p, const warp_context &ctx, const segm
 {
     const forcing strength = {p.warmup, p.alpha};
     real z[ROWS_PER_LANE], diagonal[ROWS_PER_LANE];
-#pragma unroll
-    for (int k = 0; k < ROWS_PER_LANE; k++) {
-        z[k] = inout[k];
-        diagonal[k] = 1;
-    }
+    copy_rows(z, inout);
+    fill_rows(diagonal, 1);
 #if TANGENT_WARPS
     unsigned step = (unsigned)passes * (unsigned)(here.last - here.first), limit = passes < 0 ? ~0u : 0u;
 #endif
@@ -202,37 +272,20 @@ INLINE void run_forward(const solve_args &p, const warp_context &ctx, const segm
     real f[ROWS_PER_LANE], teacher[ROWS_PER_LANE], drive[ROWS_PER_LANE], h[ROWS_PER_LANE], b[UNITS];
     pass_weights weights;
     load_pass_weights(weights, ctx, true);
-#pragma unroll
-    for (int k = 0; k < ROWS_PER_LANE; k++)
-        h[k] = ctx.row[k] < 0 ? real(0) : weight<PACK_h>(ctx, ctx.row[k]);
-#pragma unroll
-    for (int u = 0; u < UNITS; u++)
-        b[u] = weight<PACK_b>(ctx, 32 * u + ctx.lane);
+    load_biases(ctx, h, b);
     load_rows(ctx, lane_row - ctx.first_row + AT_TEACHER, teacher);
     for (int i = 1; i <= PREFETCH; i++)
         prefetch_rows(ctx, lane_row + i * ROW + AT_TEACHER, here.first + i, here.first + i < here.last);
     if (here.first == 0)
         store_rows(ctx, lane_row + AT_Z, z);
-#pragma unroll
-    for (int k = 0; k < ROWS_PER_LANE; k++)
-        f[k] = z[k];
+    copy_rows(f, z);
     force(ctx, weights, f, teacher, strength.at(here.first));
     for (int t = here.first; t < here.last; t++, lane_row += ROW, masks_out += MASKS) {
         const real *vector = broadcast(ctx, f, 0);
         store_rows(ctx, lane_row + AT_FORCED, f);
         prefetch_rows(ctx, lane_row + (1 + PREFETCH) * ROW + AT_TEACHER, t + 1 + PREFETCH,
                       t + 1 + PREFETCH < here.last);
-#pragma unroll
-        for (int k = 0; k < ROWS_PER_LANE; k++)
-            drive[k] = h[k];
-#if K > 0
-        const real *input = p.s + (sequence * p.T + t) * K;
-        for (int i = 0; i < K; i++)
-#pragma unroll
-            for (int k = 0; k < ROWS_PER_LANE; k++)
-                if (ctx.row[k] >= 0)
-                    drive[k] += weight<PACK_C>(ctx, i * MP + ctx.row[k]) * input[i];
-#endif
+        find_drive(p, ctx, sequence, t, h, drive);
         real preactivation[UNITS], phi[UNITS], sum[ROWS_PER_LANE];
         unsigned masks[MASKS];
         to_units(weights.to_units, vector, preactivation);
@@ -248,31 +301,19 @@ INLINE void run_forward(const solve_args &p, const warp_context &ctx, const segm
         if (ctx.lane == 0)
             store_masks(masks_out, masks);
 #if KEEP_HIDDEN
-        real *hidden = p.hidden + (sequence * p.T + t) * LP;
-#pragma unroll
-        for (int u = 0; u < UNITS; u++)
-            hidden[32 * u + ctx.lane] = phi[u];
+        store_units(ctx, p.hidden + (sequence * p.T + t) * LP, phi);
 #endif
 #if !NEWTON
-#pragma unroll
-        for (int k = 0; k < ROWS_PER_LANE; k++)
-            if (ctx.row[k] >= 0)
-                diagonal[k] *= (1 + weights.A1[k]) *
-                               (1 - strength.at(t) * weight<PACK_Q>(ctx, ctx.row[k] * MP + ctx.row[k]));
+        multiply_diagonal(ctx, weights, strength.at(t), diagonal);
 #endif
         wait_rows(ctx, t + 1, teacher); // at the segment's end it is undefined, and f is not used
-#pragma unroll
-        for (int k = 0; k < ROWS_PER_LANE; k++)
-            f[k] = z[k];
+        copy_rows(f, z);
         force(ctx, weights, f, teacher, strength.at(t + 1));
     }
     copy_wait<0>();
     __syncwarp();
-#pragma unroll
-    for (int k = 0; k < ROWS_PER_LANE; k++) {
-        inout[k] = z[k];
-        slope[k] = diagonal[k];
-    }
+    copy_rows(inout, z);
+    copy_rows(slope, diagonal);
 }
 
 // The adjoint of a segment.  inout: rows at its end, from later steps; on return, rows at its start.
@@ -281,17 +322,13 @@ INLINE void run_backward(const solve_args &p, const warp_context &ctx, const seg
 {
     const forcing strength = {p.warmup, p.alpha};
     real v[ROWS_PER_LANE];
-#pragma unroll
-    for (int k = 0; k < ROWS_PER_LANE; k++)
-        v[k] = inout[k];
+    copy_rows(v, inout);
     real *lane_row = p.rows + (sequence * (p.T + 1) + here.last) * ROW + ctx.first_row;
     const unsigned *masks_in = p.masks + (sequence * p.T + here.last - 1) * MASKS;
     real next[ROWS_PER_LANE], none[ROWS_PER_LANE];
     pass_weights weights;
     load_pass_weights(weights, ctx, false);
-#pragma unroll
-    for (int k = 0; k < ROWS_PER_LANE; k++)
-        none[k] = 0;
+    fill_rows(none, 0);
     for (int i = 0; i <= PREFETCH; i++) {
         prefetch_masks(ctx, masks_in - i * MASKS, here.last - i, here.last - i > here.first);
         prefetch_rows(ctx, lane_row - (1 + i) * ROW + AT_TEACHER, here.last - i, here.last - i > here.first);
@@ -305,23 +342,12 @@ INLINE void run_backward(const solve_args &p, const warp_context &ctx, const seg
         store_rows(ctx, lane_row + AT_V, v);
         real back[UNITS], sum[ROWS_PER_LANE];
         to_units(weights.to_units, vector, back);
-        const unsigned *masks =
-            ctx.memory->masks[t & (PREFETCH_RING - 1)]; // complete since wait_rows, visible since broadcast
+        // Complete since wait_rows, visible since broadcast.
+        const unsigned *masks = ctx.memory->masks[t & (PREFETCH_RING - 1)];
 #if KEEP_HIDDEN
-        real *arriving = p.delta + (sequence * p.T + t - 1) * LP;
-#pragma unroll
-        for (int u = 0; u < UNITS; u++)
-            arriving[32 * u + ctx.lane] = back[u];
+        store_units(ctx, p.delta + (sequence * p.T + t - 1) * LP, back);
 #endif
-#pragma unroll
-        for (int u = 0; u < UNITS; u++) {
-#if CLIPPED
-            const int slope = (int)(masks[u] >> ctx.lane & 1) - (int)(masks[UNITS + u] >> ctx.lane & 1);
-            back[u] = slope * back[u];
-#else
-            back[u] = masks[u] >> ctx.lane & 1 ? back[u] : real(0);
-#endif
-        }
+        apply_slopes(ctx, masks, back);
         gather_rows(ctx, weights, back, sum);
 #pragma unroll
         for (int k = 0; k < ROWS_PER_LANE; k++)
@@ -338,9 +364,7 @@ INLINE void run_backward(const solve_args &p, const warp_context &ctx, const seg
     }
     copy_wait<0>();
     __syncwarp();
-#pragma unroll
-    for (int k = 0; k < ROWS_PER_LANE; k++)
-        inout[k] = v[k];
+    copy_rows(inout, v);
 }
 
 #endif
