@@ -45,7 +45,7 @@ kernel(deer single    single DIAGONAL=0)
 kernel(deer one       one    DIAGONAL=0)
 kernel(deer rich      rich   DIAGONAL=0)
 kernel(deer tiles     tiles  DIAGONAL=0)
-kernel(deer wide      wide   DIAGONAL=0) # columns that several lanes share, chunks that a whole block works on
+kernel(deer wide      wide   DIAGONAL=0) # columns that several lanes share, segments that a whole block works on
 kernel(deer diagonal  plain  DIAGONAL=1)
 kernel(deer scattered tiles  DIAGONAL=1)
 

@@ -54,7 +54,7 @@ static void same_as_cpu_with_square_readout(void **state)
                                   .choice = "sequential on the GPU"});
 }
 
-static void same_as_cpu_in_stretches(void **state)
+static void same_as_cpu_in_segments(void **state)
 {
     (void)state;
     antler_settings s = plain_settings();
@@ -73,7 +73,7 @@ static void same_as_cpu_in_stretches(void **state)
 
 /* More latent units than a lane has room for, several words of hidden ones, inputs; this variant goes back to
    a pass whose ends were left unseen (HASTY in solve.cu). */
-static void same_as_cpu_in_stretches_of_a_larger_model(void **state)
+static void same_as_cpu_in_segments_of_a_larger_model(void **state)
 {
     (void)state;
     antler_settings s = plain_settings();
@@ -268,7 +268,7 @@ static void problem(void **state)
     antler_problem_free(p);
 }
 
-/* An orbit that overflows: stretches later in time begin at their teachers again, but the loss must not hide
+/* An orbit that overflows: segments later in time begin at their teachers again, but the loss must not hide
    what was before. */
 static void overflows_like_the_cpu(void **state)
 {
@@ -370,8 +370,8 @@ int main(void)
         cmocka_unit_test(no_room_goes_to_the_cpu),
         cmocka_unit_test(same_as_cpu),
         cmocka_unit_test(same_as_cpu_with_square_readout),
-        cmocka_unit_test(same_as_cpu_in_stretches),
-        cmocka_unit_test(same_as_cpu_in_stretches_of_a_larger_model),
+        cmocka_unit_test(same_as_cpu_in_segments),
+        cmocka_unit_test(same_as_cpu_in_segments_of_a_larger_model),
         cmocka_unit_test(same_as_cpu_in_float),
         cmocka_unit_test(same_as_cpu_by_tensor_cores),
         cmocka_unit_test(same_as_cpu_with_diagonals),

@@ -1,6 +1,6 @@
 /*
  * Training on the fake GPU with seventeen multiprocessors: the blocks of a team wait for each other and join
- * their stretches of time, first in groups of five.
+ * their segments, first in groups of five.
  */
 #include "unit/training.h"
 

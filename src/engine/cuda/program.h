@@ -7,8 +7,8 @@
  *
  * Rules for a source:
  *   - kernels are `extern "C" __global__`; every macro is checked at the top (#ifndef M / #error);
- *   - it may include the headers of its folder and nothing else: NVRTC alone brings no CUDA headers, such as
- *     cooperative_groups.h, cuda_fp16.h or stdint.h;
+ *   - it may include the headers of its folder and nothing else: NVRTC alone brings no CUDA headers, no
+ *     cooperative groups and no standard headers;
  *   - lines `// variant: -DM=4 -DN=3` say for which macros `make check-kernels` compiles it, one line each;
  *   - no -use_fast_math: NaN must stay NaN.
  *
