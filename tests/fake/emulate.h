@@ -1,11 +1,11 @@
 /*
- * emulate.h - run CUDA kernels on the CPU, a fiber for each of their threads: slow, and enough to test them
+ * emulate.h - runs CUDA kernels on the CPU, a fiber for each of their threads: slow, but enough to test them
  * without a GPU.
  *
  * kernels.cmake lists the kernels with their macros; a header run_*.h includes this and then the .cu, and
- * names its kernels. The fake driver finds them by the source and the options of the "machine code" that the
- * fake compiler made. Blocks run one after the other, those of a cooperative launch at the same time, and so
- * do the threads of a block: ThreadSanitizer sees their races.
+ * names its kernels.  The fake driver finds them by the source and the options of the "machine code" of the
+ * fake compiler.  Blocks run one after the other, those of a cooperative launch at the same time, as the
+ * threads of a block do: ThreadSanitizer sees their races.
  */
 #ifndef ANT_TESTS_EMULATE_H
 #define ANT_TESTS_EMULATE_H
@@ -37,17 +37,17 @@ struct alignas(16) float4 {
 
 extern emulated_dim3 threadIdx, blockIdx, blockDim, gridDim;
 
-/* Let other threads go on: whoever asks again and again for what another has to do. */
+/* Let other threads continue; called in every loop that polls. */
 void emulated_yield();
 
 /* Wait for all threads of the block, or of the warp. */
 void __syncthreads();
 void __syncwarp();
 
-/* Wait for all threads of the block; whether any of them said yes. */
+/* Wait for all threads of the block; returns whether any argument was true. */
 int __syncthreads_or(int yes);
 
-/* The bytes that lane `from` of this warp offers.  At most 16 bytes. */
+/* The bytes of lane `from` of this warp.  At most 16 bytes. */
 void emulated_exchange(const void *mine, void *theirs, size_t bytes, unsigned from);
 
 template <class T> T __shfl_xor_sync(unsigned, T value, int mask, int = 32)
@@ -84,7 +84,7 @@ template <class T> T __ldg(const T *from)
     return *from;
 }
 
-/* What solve.cu and update.cu need besides. */
+/* For kernels with warps that exchange data, atomics and random numbers. */
 #define __noinline__ __attribute__((noinline))
 #define __grid_constant__
 struct alignas(8) uint2 {
@@ -195,7 +195,7 @@ using std::min;
 #define INLINE        static __device__ __forceinline__
 #define DYNAMIC_BYTES unsigned char *const bytes = emulated_bytes()
 
-unsigned char *emulated_bytes(); /* dynamic shared memory, of the block of the thread that runs */
+unsigned char *emulated_bytes(); /* dynamic shared memory of the present thread's block */
 void emulated_copy(void *to, const void *from, unsigned bytes);
 void emulated_copy_commit();
 void emulated_copy_wait(unsigned groups); /* until at most so many groups of copies are pending */
