@@ -12,9 +12,9 @@
 // from the ends of the others.  Four kernels follow each other, so that blocks never wait for other blocks:
 //
 //     forward_segments    states from 0, and their ends
-//     readout_segments    states; one thread per step: prediction, error and V^T d; adjoint from 0, and its
-//     ends backward_segments   sums over time: one block those of A, U, h, C with the adjoint, others those
-//     of V, b, B reduce_blocks       sums over all blocks: the gradient
+//     readout_segments    states; one thread per step: prediction, error, V^T d; adjoint from 0, and its ends
+//     backward_segments   sums over time: one block those of A, U, h, C with the adjoint, others the rest
+//     reduce_blocks       sums over all blocks: the gradient
 //
 // The leak 1 - A is stored instead of A: A z is z - (1 - A) z, which loses no digits where A is near 1.
 //

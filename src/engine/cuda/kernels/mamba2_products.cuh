@@ -4,8 +4,8 @@
 // in registers, so that a weight is read once for all columns.  Towards M rows: every warp has a part of the
 // sum, and the parts are added through shared memory.
 // alone: -DREAL_BITS=32 -DM=16 -DN=6 -DL=128 -DK=0 -DCOLUMNS=64 -DSHARED_LIMIT=232448
-#ifndef ANT_MAMBA2_BLOCK_CUH
-#define ANT_MAMBA2_BLOCK_CUH
+#ifndef ANT_MAMBA2_PRODUCTS_CUH
+#define ANT_MAMBA2_PRODUCTS_CUH
 
 #include "mamba2_shape.cuh"
 

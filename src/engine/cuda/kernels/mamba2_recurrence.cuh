@@ -11,8 +11,8 @@
 //     dw_t = lambda_t B_t,  dB_t = lambda_t^T w_t,  dC_t = H_t^T dy_t
 //     dlog a_t = dlog a_{t+1} + dy_t . H_t C_t - w_t . dw_t,  after the last step <g, H>
 // alone: -DREAL_BITS=32 -DM=16 -DN=6 -DL=128 -DK=0 -DCOLUMNS=64 -DSHARED_LIMIT=232448
-#ifndef ANT_MAMBA2_RECUR_CUH
-#define ANT_MAMBA2_RECUR_CUH
+#ifndef ANT_MAMBA2_RECURRENCE_CUH
+#define ANT_MAMBA2_RECURRENCE_CUH
 
 #include "mamba2_products.cuh"
 

@@ -1,8 +1,8 @@
 // observation.cuh - between states and observations, for each time t of a segment: the teacher before the
 // passes, the errors after them.  A lane has one time t.
 // alone: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=1 -DSEGMENTED=1 -DSHARED_LIMIT=232448
-#ifndef ANT_MOMENTS_CUH
-#define ANT_MOMENTS_CUH
+#ifndef ANT_OBSERVATION_CUH
+#define ANT_OBSERVATION_CUH
 
 #include "segment_pass.cuh"
 

@@ -3,16 +3,16 @@
 //
 // A kind's source (orbit.cu, mamba2_orbit.cu) includes this after it has defined
 //
-//     NUMBERS                              numbers of the recurrent state, as in model/runner.h
-//     struct parameters                    as packed by its host file
-//     struct orbit_shared                  a block's shared memory, doubles only; `state` (NUMBERS) is the
-//     recurrent state force(p, r, x)                       sets the state to a row of data: warm-up (spec 2).
-//     x: (N) step(p, r, s)                        a free step of the state.  s: (K) observe(p, r, n)
-//     observation n of the state, by one thread SCRATCH                              further doubles that
-//     push_tangents needs push_tangents(p, r, scratch, vectors)  multiplies the tangent vectors by the
-//     Jacobian of the step just taken, in
-//                                          place; warp w has vectors w, w + WARPS, ...  vectors: (COUNT,
-//                                          NUMBERS)
+//     NUMBERS               numbers of the recurrent state, as in model/runner.h
+//     struct parameters     as packed by its host file
+//     struct orbit_shared   a block's shared memory, doubles only; `state` (NUMBERS): the recurrent state
+//     force(p, r, x)        sets the state to a row of data: warm-up (spec 2).  x: (N)
+//     step(p, r, s)         a free step of the state.  s: (K)
+//     observe(p, r, n)      observation n of the state, by one thread
+//     SCRATCH               further doubles that push_tangents needs
+//     push_tangents(p, r, scratch, vectors)
+//                           multiplies the tangent vectors by the Jacobian of the step just taken, in place;
+//                           warp w has vectors w, w + WARPS, ...  vectors: (COUNT, NUMBERS)
 //
 // All threads of a block call these.  force and step end with a barrier.
 //

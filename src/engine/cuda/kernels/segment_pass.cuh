@@ -1,7 +1,7 @@
 // segment_pass.cuh - the passes of one warp over its segment: exact steps forward, the adjoint backward.
 // alone: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=1 -DSEGMENTED=1 -DSHARED_LIMIT=232448
-#ifndef ANT_STRETCH_CUH
-#define ANT_STRETCH_CUH
+#ifndef ANT_SEGMENT_PASS_CUH
+#define ANT_SEGMENT_PASS_CUH
 
 #include "tangent_warp.cuh"
 

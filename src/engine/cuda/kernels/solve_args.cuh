@@ -1,8 +1,8 @@
 // solve_args.cuh - the arguments of solve.cu, sums.cu and deer.cu (abi_solve.h), and what they store of every
 // time t.
 // alone: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0
-#ifndef ANT_PROBLEM_CUH
-#define ANT_PROBLEM_CUH
+#ifndef ANT_SOLVE_ARGS_CUH
+#define ANT_SOLVE_ARGS_CUH
 
 #include "shape.cuh"
 

@@ -1,8 +1,8 @@
 // tangent_warp.cuh - the tangent warps: they carry X = dz_end / dz_start of the step warps' segments, and
 // read the masks of each step from a ring buffer.
 // alone: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=1 -DSEGMENTED=1 -DSHARED_LIMIT=232448
-#ifndef ANT_SHADOW_CUH
-#define ANT_SHADOW_CUH
+#ifndef ANT_TANGENT_WARP_CUH
+#define ANT_TANGENT_WARP_CUH
 
 #include "warp_context.cuh"
 

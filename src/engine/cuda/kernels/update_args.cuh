@@ -10,8 +10,8 @@
 //     PREFETCHED_OWN   doubles of its own that it prefetches into shared memory, at least 1
 //     SIDE_WARP        1: the last warp of the block has work of its own, beside all others
 // alone: -DREAL_BITS=32 -DN=3 -DK=0 -DUPDATE_THREADS=256 -DTOTAL=10 -DSCRATCH=1 -DKEPT=1 -DPREFETCHED_OWN=1 -DSIDE_WARP=0
-#ifndef ANT_LEARN_CUH
-#define ANT_LEARN_CUH
+#ifndef ANT_UPDATE_ARGS_CUH
+#define ANT_UPDATE_ARGS_CUH
 
 #include "abi.h"
 #include "common.cuh"

@@ -13,19 +13,21 @@
 // The kind's file includes this last.  It defines the macros of update_args.cuh, LATE_PARAMETERS (TOTAL
 // without SIDE_WARP) and these, called by all threads of the block unless another caller is named:
 //
-//     make_weights(p, replica, memory)              p.weights and p.kept, from block_theta
-//     model_gradient                                struct with what the next ones need, the same on all
-//     threads begin_gradient(p, replica, scratch, memory)   makes it and prefetches; may use `scratch` until
-//     the gradient is done find_scales(p, scale)                         control warp: memory.scale, up to
-//     four numbers for regularisers find_late_gradient(p, gradient)               side warp: what the
-//     gradient from LATE_PARAMETERS on needs gradient_at(p, gradient, i)                   dloss / d
-//     parameter i penalty_at(p, gradient, i, sum)               slope of the regularisers at parameter i;
-//     adds their values to sum penalise_more(p, gradient, sum)               adds terms of no single
-//     parameter, each on one thread singular_term(p, gradient)                    the term on the singular
-//     values
+//     make_weights(p, replica, memory)      p.weights and p.kept, from block_theta
+//     model_gradient                        struct with what the next ones need, the same on all threads
+//     begin_gradient(p, replica, scratch, memory)
+//                                           makes it and prefetches; it may use `scratch` until the gradient
+//                                           is found
+//     find_scales(p, scale)                 control warp: memory.scale, up to four numbers for regularisers
+//     find_late_gradient(p, gradient)       side warp: what the gradient from LATE_PARAMETERS on needs
+//     gradient_at(p, gradient, i)           dloss / d parameter i
+//     penalty_at(p, gradient, i, sum)       slope of the regularisers at parameter i; their values are added
+//                                           to sum
+//     penalise_more(p, gradient, sum)       adds terms of no single parameter, each on one thread
+//     singular_term(p, gradient)            the term on the singular values
 // alone: never (the including source defines the functions named above)
-#ifndef ANT_STEP_CUH
-#define ANT_STEP_CUH
+#ifndef ANT_UPDATE_KERNELS_CUH
+#define ANT_UPDATE_KERNELS_CUH
 
 #include "windows.cuh"
 

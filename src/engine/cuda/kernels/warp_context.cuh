@@ -4,8 +4,8 @@
 // Shared memory of a block, in this order: the staged weights, pass_shared, then what the current phase needs
 // (phase_shared; deer_shared in deer.cu), then staged records of borders (border.cuh).
 // alone: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=1 -DSEGMENTED=1 -DSHARED_LIMIT=232448
-#ifndef ANT_WALK_CUH
-#define ANT_WALK_CUH
+#ifndef ANT_WARP_CONTEXT_CUH
+#define ANT_WARP_CONTEXT_CUH
 
 #include "border.cuh"
 #include "solve_args.cuh"
