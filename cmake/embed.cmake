@@ -1,5 +1,5 @@
-# cmake -DOUTPUT=file.c -DFOLDER=kernels -P embed.cmake: every .cu and .cuh of a folder as zero-terminated bytes.
-file(GLOB sources ${FOLDER}/*.cu ${FOLDER}/*.cuh)
+# cmake -DOUTPUT=file.c -DFOLDER=kernels -P embed.cmake: every .cu, .cuh and .h of a folder as zero-terminated bytes.
+file(GLOB sources ${FOLDER}/*.cu ${FOLDER}/*.cuh ${FOLDER}/*.h)
 list(SORT sources)
 set(arrays "")
 set(rows "")

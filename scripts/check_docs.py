@@ -7,7 +7,7 @@ are faults.  --only runs a rule alone and may be repeated.  --counts prints numb
 sections   "spec 3", "spec 1, 5", "spec 2 and 3" or "SPEC section 8" in a comment or page: docs/spec.md must have the
            heading "## 3 ...".
 files      A source file, script or page named in a comment, in docs/, README.md or CONTRIBUTING.md must exist:
-           `scan.c`, `src/solve/scan.c`, `kernels/step.cuh`, `scripts/build.sh`, `gpu.md`.  A pattern such as
+           `scan.c`, `src/solve/scan.c`, `kernels/update_kernels.cuh`, `scripts/build.sh`, `gpu.md`.  A pattern such as
            `*_tmpl.c` must match a file.  Words in capitals (`NAME.cu`, `run_FILE.h`) stand for others.
 defaults   docs/settings.md has one row per setting, with its default.  On other pages a default is checked when it is
            written in one of two forms: `kappa` (default 0.9995), or `teacher: flow` (the default).  Other numbers

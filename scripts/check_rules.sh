@@ -56,6 +56,17 @@ while read -r file; do
     if grep -qE '#include [<"]mpi\.h' "$file" && [ "$room" != comm ]; then fail "$file names MPI"; fi
 done <<<"$sources"
 
+# Kernels include what their reading guide lists.
+guide=src/engine/cuda/kernels/README.md
+while read -r file; do
+    name=$(basename "$file")
+    grep -q "^| $name |" "$guide" || { fail "$guide does not list $name"; continue; }
+    may=$(sed -nE "s/^\| ${name//./\\.} \|(.*)\|$/\1/p" "$guide")
+    while read -r included; do
+        [[ " $may " == *" $included "* ]] || fail "$file includes \"$included\", which $guide does not list"
+    done < <(sed -nE 's/^ *# *include "([^"]+)".*/\1/p' "$file")
+done < <(grep '^src/engine/cuda/kernels/' <<<"$sources")
+
 # A file name says which file is meant.
 while read -r name; do
     fail "several files are called $name: $(find src -name "$name" | sort | paste -sd' ')"

@@ -6,7 +6,9 @@
  * Each source is compiled once per architecture and per line `// variant: -DM=4 -DN=3` that it holds.  Prints
  * registers, shared memory and spills of every kernel, one line each, and fails when a source does not
  * compile, has no variant, or uses local memory without saying so with a line `// spills: KERNEL...`.
- * Exit code 77: there is no NVRTC on this machine.
+ * Without names, each header is also compiled alone, once, with the macros of its line `// alone: -DM=4
+ * -DN=3`, so that it includes what it uses; `// alone: never (why)` leaves out one that needs the including
+ * source. Exit code 77: there is no NVRTC on this machine.
  */
 #include "engine/cuda/nvrtc.h"
 #include "engine/cuda/sources.h"
@@ -18,9 +20,11 @@
 enum { MAX_OPTIONS = 64, MAX_JOBS = 4096, SKIPPED = 77 };
 
 static const int architectures[] = {80, 90, 120};
+static const char ANY_SOURCE[] = "selftest.cu"; /* whose headers are those of every source */
 
 typedef struct job {
     const char *name;
+    char text[128]; /* the source; "": the one with that name */
     char variant[512];
     int sm;
     bool failed;
@@ -50,7 +54,9 @@ static void compile(job *one)
     memcpy(line, one->variant, sizeof line);
     const size_t count = split(line, options);
     one->failed = true;
-    if (ant_sources_get(one->name, &sources) == ANTLER_OK) {
+    if (ant_sources_get(one->text[0] == '\0' ? one->name : ANY_SOURCE, &sources) == ANTLER_OK) {
+        if (one->text[0] != '\0')
+            sources.source.text = one->text;
         one->failed = ant_nvrtc_compile(&sources.source, one->sm, options, count, &image) != ANTLER_OK;
         ant_sources_clear(&sources);
     }
@@ -74,6 +80,45 @@ static size_t add_jobs(const ant_embedded_source *source, size_t count)
         }
     }
     return count - before;
+}
+
+static bool ends_with(const char *name, const char *end)
+{
+    const size_t length = strlen(name), tail = strlen(end);
+    return length > tail && strcmp(name + length - tail, end) == 0;
+}
+
+/* A header alone, on one architecture.  Returns the number of jobs, or -1 when it has no line `// alone:`. */
+static int add_header(const ant_embedded_source *header, size_t count)
+{
+    static const char mark[] = "// alone:";
+    const char *text = strstr(header->text, mark);
+    if (text == NULL || count == MAX_JOBS)
+        return -1;
+    text += sizeof mark - 1;
+    if (strncmp(text, " never (", 8) == 0)
+        return 0;
+    job *one = &jobs[count];
+    *one = (job){.name = header->name, .sm = 90};
+    snprintf(one->text, sizeof one->text, "#include \"%s\"\n", header->name);
+    snprintf(one->variant, sizeof one->variant, "%.*s", (int)strcspn(text, "\n"), text);
+    return 1;
+}
+
+/* All headers; returns how many do not say how they compile. */
+static size_t add_headers(size_t *count)
+{
+    size_t silent = 0;
+    for (const ant_embedded_source *s = ant_embedded_sources; s->name != NULL; s++) {
+        if (ends_with(s->name, ".cu"))
+            continue;
+        const int added = add_header(s, *count);
+        if (added < 0)
+            printf("%s: does not say how it compiles alone; add a line '// alone: -D...'\n", s->name);
+        silent += added < 0;
+        *count += added > 0;
+    }
+    return silent;
 }
 
 /* Whether the source says that this kernel may use local memory. */
@@ -146,7 +191,7 @@ static bool wanted(const char *name, int argc, char **argv)
     bool want = argc <= 1;
     for (int i = 1; i < argc; i++)
         want = want || strcmp(argv[i], name) == 0;
-    return want && strlen(name) > 3 && strcmp(name + strlen(name) - 3, ".cu") == 0;
+    return want && ends_with(name, ".cu");
 }
 
 int main(int argc, char **argv)
@@ -167,6 +212,9 @@ int main(int argc, char **argv)
         failed += added == 0;
         count += added;
     }
+    const size_t sources = count;
+    if (argc <= 1)
+        failed += add_headers(&count);
 #pragma omp parallel for schedule(dynamic)
     for (size_t i = 0; i < count; i++)
         compile(&jobs[i]);
@@ -180,6 +228,7 @@ int main(int argc, char **argv)
         free(jobs[i].log);
         free(jobs[i].message);
     }
-    printf("%zu compilations, %zu failed, %zu kernels spill registers\n", count, failed, spilling);
+    printf("%zu compilations, %zu of them headers alone, %zu failed, %zu kernels spill registers\n", count,
+           count - sources, failed, spilling);
     return failed + spilling == 0 && count > 0 ? 0 : 1;
 }

@@ -1,12 +1,12 @@
 /*
  * cuda.c - a driver without a GPU: the functions of engine/cuda/driver.h on ordinary memory.
  *
- * FAKE_CUDA_MULTIPROCESSORS says how many there are (1), FAKE_CUDA_SHARED how many bytes of shared memory a
- * block may have, FAKE_CUDA_LATE which block of a team goes on only when all others wait for it (none).
- * FAKE_CUDA, read at every call, chooses what goes wrong: "none" (no GPU), "mismatch", "stub", "unnamed" (an
- * error at the start), "old" (a GPU of capability 6.1), "full" (no memory), "lost" (the first wait fails).
- * Kernels run on the CPU where tests/fake/run_*.cpp has them for the options in question (emulate.h);
- * launching others fails.
+ * FAKE_CUDA_MULTIPROCESSORS is their number (1), FAKE_CUDA_SHARED the bytes of shared memory that a block may
+ * use, FAKE_CUDA_LATE the block of a team that continues only when all others wait for it (none).  FAKE_CUDA,
+ * read at every call, chooses a failure: "none" (no GPU), "mismatch", "stub", "unnamed" (an error at the
+ * start), "old" (a GPU of capability 6.1), "full" (no memory), "lost" (the first wait fails).  Kernels run on
+ * the CPU where tests/fake/kernels.cmake has them for the options in question (emulate.h); launching others
+ * fails.
  */
 #include "engine/cuda/driver.h"
 
@@ -171,7 +171,7 @@ ant_cu_result cuMemAlloc_v2(ant_cu_pointer *address, size_t bytes)
     void *memory = mode("full") ? NULL : malloc(bytes);
     *address = (ant_cu_pointer)(uintptr_t)memory;
     if (memory != NULL)
-        memset(memory, 0x7f, bytes); /* what somebody left there */
+        memset(memory, 0x7f, bytes); /* arbitrary contents */
     return memory == NULL ? 2 : 0;
 }
 

@@ -9,9 +9,8 @@
 emulated_dim3 threadIdx, blockIdx, blockDim, gridDim;
 const emulated_kernel *emulated_kernels;
 const emulated_variable *emulated_variables;
-double emulated_dynamic_shared[32768];
 
-/* Shared memory begins with what somebody left there: as a number huge, as a count far from any that is due. */
+/* Shared memory starts with arbitrary contents: a huge number, a count far from any valid one. */
 enum { RUBBISH = 0x7f };
 
 /* Asynchronous copies of one thread that it has not waited for; `groups` of them are committed. */
@@ -52,7 +51,7 @@ void emulated_copy_commit()
     own->copies[threadIdx.x].groups++;
 }
 
-/* Copies are made as late as they may be, so that a test sees who reads before. */
+/* Copies are executed as late as allowed, so that a test finds code that reads too early. */
 void emulated_copy_wait(unsigned groups)
 {
     emulated_copies &mine = own->copies[threadIdx.x];
@@ -60,7 +59,7 @@ void emulated_copy_wait(unsigned groups)
     for (const emulated_copies::copy &c : mine.pending)
         if (c.group + groups < mine.groups) {
             const volatile unsigned *const from = static_cast<const unsigned *>(c.from);
-            volatile unsigned *const to = static_cast<unsigned *>(c.to); /* not by memcpy, which ThreadSanitizer may leave alone */
+            volatile unsigned *const to = static_cast<unsigned *>(c.to); /* not by memcpy, which ThreadSanitizer may ignore */
             for (unsigned i = 0; i < c.bytes / sizeof *to; i++)
                 to[i] = from[i];
         } else
@@ -68,7 +67,7 @@ void emulated_copy_wait(unsigned groups)
     mine.pending.resize(kept);
 }
 
-/* Let other threads go on, and be this one again afterwards.  nullptr: without waiting for them. */
+/* Let other threads continue, and restore this one afterwards.  nullptr: without waiting for them. */
 UNSEEN static void pause(fiber_barrier *barrier)
 {
     const emulated_dim3 thread = threadIdx, block = blockIdx;
@@ -110,7 +109,7 @@ int __syncthreads_or(int yes)
     return any;
 }
 
-/* What lanes exchange: mostly numbers, without the call that sanitizers would look into. */
+/* What lanes exchange: mostly numbers, without a call that sanitizers would intercept. */
 UNSEEN static void copy(void *to, const void *from, size_t bytes)
 {
     if (bytes == 8)
@@ -121,8 +120,9 @@ UNSEEN static void copy(void *to, const void *from, size_t bytes)
         std::memcpy(to, from, bytes);
 }
 
-/* Offer bytes to the warp; returns what all threads of the block offer.  Halves take turns: nobody can offer
-   in a half again before all of the warp have passed the exchange in between, and so have read this one. */
+/* Publish bytes to the warp; returns what all threads of the block publish.  Two halves take turns: a half
+   is written again only after all threads of the warp have passed the exchange in between, and so have read
+   it. */
 UNSEEN static const unsigned char (*offer(const void *mine, size_t bytes))[16]
 {
     unsigned char(*half)[16] = own->offered[exchanges++ % 2];
@@ -157,7 +157,7 @@ unsigned emulated_max(unsigned value)
     return largest;
 }
 
-/* A number that a lane offers to the tensor cores, without the bits at which they do not look. */
+/* A number that a lane gives to the tensor cores, without the bits that they ignore. */
 static double tensor_number(const unsigned char (&offered)[16], unsigned which)
 {
     unsigned bits;
@@ -188,7 +188,7 @@ struct start {
     std::vector<emulated_block> blocks; /* that run at the same time */
 };
 
-/* One thread runs its place in one block, or in all that follow each other, in step with the others. */
+/* One thread runs its part of one block, or of all blocks one after the other, in step with the others. */
 UNSEEN static void run_thread(void *cookie, unsigned index)
 {
     start *s = static_cast<start *>(cookie);
@@ -242,7 +242,6 @@ extern "C" bool emulate(const char *source, const char *options, const char *nam
         for (unsigned w = 0; w < warps; w++)
             b.warp[w].count = std::min(32u, threads - 32 * w);
     }
-    std::memset(emulated_dynamic_shared, RUBBISH, sizeof emulated_dynamic_shared);
     const char *late = std::getenv("FAKE_CUDA_LATE");
     fibers_delay(late == nullptr ? 0 : threads * (unsigned)std::atoi(late), late == nullptr || teams == 1 ? 0 : threads);
     fibers_run(teams * threads, run_thread, &s);

@@ -1,11 +1,11 @@
 /*
- * emulate.h - run CUDA kernels on the CPU, a fiber for each of their threads: slow, and enough to test them
+ * emulate.h - runs CUDA kernels on the CPU, a fiber for each of their threads: slow, but enough to test them
  * without a GPU.
  *
  * kernels.cmake lists the kernels with their macros; a header run_*.h includes this and then the .cu, and
- * names its kernels. The fake driver finds them by the source and the options of the "machine code" that the
- * fake compiler made. Blocks run one after the other, those of a cooperative launch at the same time, and so
- * do the threads of a block: ThreadSanitizer sees their races.
+ * names its kernels.  The fake driver finds them by the source and the options of the "machine code" of the
+ * fake compiler.  Blocks run one after the other, those of a cooperative launch at the same time, as the
+ * threads of a block do: ThreadSanitizer sees their races.
  */
 #ifndef ANT_TESTS_EMULATE_H
 #define ANT_TESTS_EMULATE_H
@@ -37,17 +37,17 @@ struct alignas(16) float4 {
 
 extern emulated_dim3 threadIdx, blockIdx, blockDim, gridDim;
 
-/* Let other threads go on: whoever asks again and again for what another has to do. */
+/* Let other threads continue; called in every loop that polls. */
 void emulated_yield();
 
 /* Wait for all threads of the block, or of the warp. */
 void __syncthreads();
 void __syncwarp();
 
-/* Wait for all threads of the block; whether any of them said yes. */
+/* Wait for all threads of the block; returns whether any argument was true. */
 int __syncthreads_or(int yes);
 
-/* The bytes that lane `from` of this warp offers.  At most 16 bytes. */
+/* The bytes of lane `from` of this warp.  At most 16 bytes. */
 void emulated_exchange(const void *mine, void *theirs, size_t bytes, unsigned from);
 
 template <class T> T __shfl_xor_sync(unsigned, T value, int mask, int = 32)
@@ -84,15 +84,25 @@ template <class T> T __ldg(const T *from)
     return *from;
 }
 
-/* What solve.cu and update.cu need besides. */
+/* For kernels with warps that exchange data, atomics and random numbers. */
 #define __noinline__ __attribute__((noinline))
 #define __grid_constant__
+struct alignas(8) uint2 {
+    unsigned x, y;
+};
 struct alignas(16) uint4 {
     unsigned x, y, z, w;
 };
+static inline uint2 make_uint2(unsigned x, unsigned y)
+{
+    return {x, y};
+}
+static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w)
+{
+    return {x, y, z, w};
+}
 unsigned emulated_max(unsigned value); /* over the warp */
 unsigned emulated_ballot(bool value);
-void emulated_multiply_tiles(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]); /* common.cuh */
 
 static inline unsigned __reduce_max_sync(unsigned, unsigned value)
 {
@@ -181,27 +191,80 @@ using std::min;
 
 /* In place of ptx.cuh. */
 #define ANT_PTX_CUH
-extern double emulated_dynamic_shared[32768];
-#define DYNAMIC_SHARED(type, name) type *name = reinterpret_cast<type *>(emulated_dynamic_shared)
+#define ALL_LANES     0xffffffffu
+#define INLINE        static __device__ __forceinline__
+#define DYNAMIC_BYTES unsigned char *const bytes = emulated_bytes()
+
+unsigned char *emulated_bytes(); /* dynamic shared memory of the present thread's block */
 void emulated_copy(void *to, const void *from, unsigned bytes);
 void emulated_copy_commit();
-void emulated_copy_wait(unsigned groups); /* until all but so many of the last are there */
-static inline void copy_async(float *to, const float *from)
+void emulated_copy_wait(unsigned groups); /* until at most so many groups of copies are pending */
+void emulated_multiply_tiles(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]);
+
+template <class number> INLINE void copy_async(number *to, const number *from)
+{
+    emulated_copy(to, from, sizeof *to);
+}
+template <class number> INLINE void copy_async_16(number *to, const number *from)
 {
     emulated_copy(to, from, 16);
 }
-static inline void copy_commit()
+INLINE void copy_commit()
 {
     emulated_copy_commit();
 }
-static inline void copy_wait_but_one()
+template <int PENDING> INLINE void copy_wait()
 {
-    emulated_copy_wait(1);
+    emulated_copy_wait(PENDING);
 }
-static inline float power_of_two(float t)
+INLINE float power_of_two(float t)
 {
     const float power = exp2f(t);
     return power < 0x1p-126f ? 0.0f : power;
+}
+INLINE void multiply_tiles(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2])
+{
+    emulated_multiply_tiles(c, a, b);
+}
+INLINE void store_tagged(unsigned long long *to, unsigned word, unsigned tag)
+{
+    __atomic_store_n(to, (unsigned long long)tag << 32 | word, __ATOMIC_RELAXED);
+}
+INLINE unsigned long long load_tagged(const unsigned long long *from)
+{
+    emulated_yield();
+    return __atomic_load_n(from, __ATOMIC_RELAXED);
+}
+INLINE void store_tagged_shared(unsigned long long *to, unsigned word, unsigned tag)
+{
+    store_tagged(to, word, tag);
+}
+INLINE unsigned long long load_tagged_shared(unsigned long long *from)
+{
+    return load_tagged(from);
+}
+static inline void __nanosleep(unsigned)
+{
+    emulated_yield();
+}
+INLINE int thread_index()
+{
+    return (int)threadIdx.x;
+}
+INLINE int warp_index()
+{
+    return __shfl_sync(ALL_LANES, thread_index() / 32, 0); /* hangs unless all lanes call it */
+}
+INLINE void team_barrier(unsigned *arrived, unsigned blocks, unsigned &phase)
+{
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        const unsigned target = ++phase * blocks;
+        __atomic_fetch_add(arrived, 1, __ATOMIC_RELEASE);
+        while (__atomic_load_n(arrived, __ATOMIC_ACQUIRE) < target)
+            emulated_yield();
+    }
+    __syncthreads();
 }
 
 /* A kernel that can be launched: `source` and `options` as the fake compiler writes them. */

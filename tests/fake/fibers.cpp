@@ -37,7 +37,7 @@ enum {
     MOST = 8192,
     STACK = 256 * 1024,
     STRIDE = STACK +
-             17 * 64, /* between stacks: at a power of two all of them would want the same lines of a cache */
+             17 * 64, /* between stacks: at a power of two all of them would use the same lines of a cache */
 };
 
 #ifdef __x86_64__
@@ -96,7 +96,7 @@ static fiber fibers[MOST], host;
 static unsigned fiber_count, running, current;
 static void (*fiber_body)(void *, unsigned);
 static void *fiber_cookie;
-static char began, finished; /* what ThreadSanitizer knows of the ring's begin and end */
+static char began, finished; /* ThreadSanitizer's state at the start and end of the ring */
 
 /* Sets of fibers, a bit for each: rings are long, and mostly wait. */
 enum { BITS = 64, WORDS = MOST / BITS };
@@ -104,9 +104,9 @@ typedef unsigned long long word;
 struct fiber_set {
     word bits[WORDS];
 };
-static fiber_set able;    /* they can go on */
+static fiber_set able;    /* they can continue */
 static fiber_set late;    /* fibers_delay */
-static fiber_set yielded; /* where some are late: and nothing has happened since that they may wait for */
+static fiber_set yielded; /* where some are late: nothing has happened since that they may wait for */
 static bool any_late;
 
 UNSEEN static void add(fiber_set &set, unsigned i)
@@ -125,8 +125,8 @@ UNSEEN static void clear(fiber_set &set)
         bits = 0;
 }
 
-/* The next fiber in the ring that can go on and is late, or else is not and has not yielded; the current one
- * last. fiber_count: there is none. */
+/* The next fiber in the ring that can continue: of_late: one that is late; else one that is neither late nor has
+   yielded.  The current one comes last.  fiber_count: there is none. */
 UNSEEN static unsigned next_of(bool of_late)
 {
     const unsigned first = current + 1 < fiber_count ? current + 1 : 0,
@@ -144,7 +144,7 @@ UNSEEN static unsigned next_of(bool of_late)
     return fiber_count;
 }
 
-/* Whose turn it is. */
+/* The number of the fiber that runs next. */
 UNSEEN static unsigned next_fiber()
 {
     const unsigned next = next_of(false);
@@ -155,7 +155,7 @@ UNSEEN static unsigned next_fiber()
     return one < fiber_count ? one : next_of(false);
 }
 
-/* From one stack to another; returns when somebody switches back. */
+/* From one stack to another; returns when another fiber switches back. */
 UNSEEN static void switch_stacks(fiber &from, fiber &to)
 {
 #ifdef WITH_ASAN
@@ -240,7 +240,7 @@ UNSEEN void fibers_run(unsigned count, void (*body)(void *, unsigned), void *coo
 #endif
         fiber_prepare(&f.context, f.stack, run_fiber);
 #ifdef WITH_TSAN
-        if (f.sanitizer == nullptr) /* one for all runs: it is the dearest part of a fiber */
+        if (f.sanitizer == nullptr) /* one for all runs: it is the most expensive part of a fiber */
             f.sanitizer = __tsan_create_fiber(0);
 #endif
     }

@@ -45,33 +45,33 @@ kernel(deer single    single DIAGONAL=0)
 kernel(deer one       one    DIAGONAL=0)
 kernel(deer rich      rich   DIAGONAL=0)
 kernel(deer tiles     tiles  DIAGONAL=0)
-kernel(deer wide      wide   DIAGONAL=0) # columns that several lanes share, chunks that a whole block works on
+kernel(deer wide      wide   DIAGONAL=0) # columns that several lanes share, segments that a whole block works on
 kernel(deer diagonal  plain  DIAGONAL=1)
 kernel(deer scattered tiles  DIAGONAL=1)
 
 # whole sequences
-kernel(solve plain     plain  WARPS=8 NEWTON=0 CHUNKED=0)
-kernel(solve one       one    WARPS=4 NEWTON=0 CHUNKED=0)
-kernel(solve square    square WARPS=8 NEWTON=0 CHUNKED=0)
-kernel(solve rich      rich   WARPS=4 NEWTON=0 CHUNKED=0)
+kernel(solve plain     plain  WARPS=8 NEWTON=0 SEGMENTED=0)
+kernel(solve one       one    WARPS=4 NEWTON=0 SEGMENTED=0)
+kernel(solve square    square WARPS=8 NEWTON=0 SEGMENTED=0)
+kernel(solve rich      rich   WARPS=4 NEWTON=0 SEGMENTED=0)
 # in segments
-kernel(solve shooting  plain  WARPS=8 NEWTON=1 CHUNKED=1)
-kernel(solve single    single WARPS=8 NEWTON=1 CHUNKED=1)
-kernel(solve tiles     tiles  WARPS=8 NEWTON=1 CHUNKED=1 HASTY=1) # it goes back often
-kernel(solve tensor    tensor WARPS=8 NEWTON=1 CHUNKED=1)
-kernel(solve large     large  WARPS=4 NEWTON=1 CHUNKED=1)
-kernel(solve small     large  WARPS=4 NEWTON=1 CHUNKED=1 ROOM=101376) # the weights stay in global memory
-kernel(solve diagonal  wide   WARPS=8 NEWTON=0 CHUNKED=1)             # joined with diagonals
+kernel(solve shooting  plain  WARPS=8 NEWTON=1 SEGMENTED=1)
+kernel(solve single    single WARPS=8 NEWTON=1 SEGMENTED=1)
+kernel(solve tiles     tiles  WARPS=8 NEWTON=1 SEGMENTED=1 HASTY=1) # it goes back often
+kernel(solve tensor    tensor WARPS=8 NEWTON=1 SEGMENTED=1)
+kernel(solve large     large  WARPS=4 NEWTON=1 SEGMENTED=1)
+kernel(solve small     large  WARPS=4 NEWTON=1 SEGMENTED=1 SHARED_LIMIT=101376) # the weights stay in global memory
+kernel(solve diagonal  wide   WARPS=8 NEWTON=0 SEGMENTED=1)             # joined with diagonals
 # more warps than shared memory is for: nothing but their facts is used
-kernel(solve too_large large  WARPS=8 NEWTON=1 CHUNKED=1)
-kernel(solve too_small large  WARPS=8 NEWTON=1 CHUNKED=1 ROOM=101376)
+kernel(solve too_large large  WARPS=8 NEWTON=1 SEGMENTED=1)
+kernel(solve too_small large  WARPS=8 NEWTON=1 SEGMENTED=1 SHARED_LIMIT=101376)
 # after deer.cu
-kernel(solve guessed_plain  plain  WARPS=8 NEWTON=1 CHUNKED=1 GUESSED=1)
-kernel(solve guessed_single single WARPS=8 NEWTON=1 CHUNKED=1 GUESSED=1)
-kernel(solve guessed_one    one    WARPS=8 NEWTON=1 CHUNKED=1 GUESSED=1)
-kernel(solve guessed_rich   rich   WARPS=8 NEWTON=1 CHUNKED=1 GUESSED=1)
-kernel(solve guessed_tiles  tiles  WARPS=8 NEWTON=1 CHUNKED=1 GUESSED=1)
-kernel(solve guessed_wide   wide   WARPS=8 NEWTON=0 CHUNKED=1 GUESSED=1)
+kernel(solve guessed_plain  plain  WARPS=8 NEWTON=1 SEGMENTED=1 GUESSED=1)
+kernel(solve guessed_single single WARPS=8 NEWTON=1 SEGMENTED=1 GUESSED=1)
+kernel(solve guessed_one    one    WARPS=8 NEWTON=1 SEGMENTED=1 GUESSED=1)
+kernel(solve guessed_rich   rich   WARPS=8 NEWTON=1 SEGMENTED=1 GUESSED=1)
+kernel(solve guessed_tiles  tiles  WARPS=8 NEWTON=1 SEGMENTED=1 GUESSED=1)
+kernel(solve guessed_wide   wide   WARPS=8 NEWTON=0 SEGMENTED=1 GUESSED=1)
 
 kernel(sums plain  plain)
 kernel(sums single single)
@@ -89,11 +89,11 @@ kernel(update single single RANK=0)
 kernel(update one    one    RANK=0)
 kernel(update square square RANK=0)
 kernel(update rich   rich   RANK=2) # a W of two factors
-kernel(update tiles  tiles  RANK=0 LEARN_THREADS=704 HELD_ROOM=0 SIDE_MOST=0) # as if neither shared memory nor one
+kernel(update tiles  tiles  RANK=0 UPDATE_THREADS=704 PREFETCH_LIMIT=0 SIDE_WARP_MOST=0) # as if neither shared memory nor one
                                                                               # warp were enough
-kernel(update tensor tensor RANK=0 LEARN_THREADS=768)
-kernel(update large  large  RANK=0 LEARN_THREADS=768)
-kernel(update wide   wide   RANK=0 LEARN_THREADS=736)
+kernel(update tensor tensor RANK=0 UPDATE_THREADS=768)
+kernel(update large  large  RANK=0 UPDATE_THREADS=768)
+kernel(update wide   wide   RANK=0 UPDATE_THREADS=736)
 
 # ---- LSSMs: lssm.cu ------------------------------------------------------------------------------------------------
 kernel(lssm golden_32 - REAL_BITS=32 M=6 N=3 L=16 K=0) # the golden vectors lssm
@@ -102,15 +102,15 @@ kernel(lssm inputs_32 - REAL_BITS=32 M=5 N=2 L=9  K=3) # the golden vectors lssm
 kernel(lssm inputs_64 - REAL_BITS=64 M=5 N=2 L=9  K=3)
 kernel(lssm plain     - REAL_BITS=64 M=3 N=2 L=8  K=0)
 # fewer latent units than variables, hidden units in more than one word; as if shared memory had no room for the step
-kernel(lssm wide      - REAL_BITS=32 M=2 N=3 L=37 K=1 LEARN_THREADS=320 HELD_ROOM=0)
+kernel(lssm wide      - REAL_BITS=32 M=2 N=3 L=37 K=1 UPDATE_THREADS=320 PREFETCH_LIMIT=0)
 
 # ---- Mamba-2: mamba2.cu ----------------------------------------------------------------------------------------------
-kernel(mamba2 7k_float     - REAL_BITS=32 M=16 N=6 L=128 K=0 COLUMNS=64 LEARN_THREADS=768) # 7,038 parameters
-kernel(mamba2 7k_double    - REAL_BITS=64 M=16 N=6 L=128 K=0 COLUMNS=32 LEARN_THREADS=768)
-kernel(mamba2 17k_float    - REAL_BITS=32 M=32 N=6 L=128 K=0 COLUMNS=64 LEARN_THREADS=768) # 16,830 parameters
-kernel(mamba2 17k_double   - REAL_BITS=64 M=32 N=6 L=128 K=0 COLUMNS=32 LEARN_THREADS=768)
-kernel(mamba2 odd_float    - REAL_BITS=32 M=12 N=3 L=37  K=2 COLUMNS=64 LEARN_THREADS=768) # odd sizes, inputs
-kernel(mamba2 small_double - REAL_BITS=64 M=4  N=1 L=5   K=1 COLUMNS=32 LEARN_THREADS=640) # narrow, inputs
+kernel(mamba2 7k_float     - REAL_BITS=32 M=16 N=6 L=128 K=0 COLUMNS=64 UPDATE_THREADS=768) # 7,038 parameters
+kernel(mamba2 7k_double    - REAL_BITS=64 M=16 N=6 L=128 K=0 COLUMNS=32 UPDATE_THREADS=768)
+kernel(mamba2 17k_float    - REAL_BITS=32 M=32 N=6 L=128 K=0 COLUMNS=64 UPDATE_THREADS=768) # 16,830 parameters
+kernel(mamba2 17k_double   - REAL_BITS=64 M=32 N=6 L=128 K=0 COLUMNS=32 UPDATE_THREADS=768)
+kernel(mamba2 odd_float    - REAL_BITS=32 M=12 N=3 L=37  K=2 COLUMNS=64 UPDATE_THREADS=768) # odd sizes, inputs
+kernel(mamba2 small_double - REAL_BITS=64 M=4  N=1 L=5   K=1 COLUMNS=32 UPDATE_THREADS=640) # narrow, inputs
 
 # ---- free runs and their tangent vectors: orbit.cu and, with MAMBA2, mamba2_orbit.cu -----------------------------------
 sizes(orbit_small       M=3  N=2 L=8   K=1 CLIPPED=1 DRIVEN=0 PARTS=8) # inputs

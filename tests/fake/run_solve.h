@@ -1,12 +1,12 @@
-/* run_solve.h - solve.cu for the sizes, WARPS, NEWTON, CHUNKED and the VARIANT (a name) that the including
+/* run_solve.h - solve.cu for the sizes, WARPS, NEWTON, SEGMENTED and the VARIANT (a name) that the including
  * file defines; with GUESSED it follows deer.cu. */
 #include "variant.h"
 
-#define solve         JOIN(solve, VARIANT)
-#define solve_problem JOIN(solve_problem, VARIANT)
-#define solve_facts   JOIN(solve_facts, VARIANT)
-#ifndef ROOM
-#define ROOM 232448 /* as the fake driver says */
+#define solve       JOIN(solve, VARIANT)
+#define solve_args  JOIN(solve_args, VARIANT)
+#define solve_facts JOIN(solve_facts, VARIANT)
+#ifndef SHARED_LIMIT
+#define SHARED_LIMIT 232448 /* as the fake driver says */
 #endif
 #ifdef GUESSED
 #define AFTER " -DGUESSED=1"
@@ -16,8 +16,9 @@
 
 /* As the fake compiler writes them. */
 #define SHAPE "-DREAL_BITS=" TEXT(REAL_BITS) " -DM=" TEXT(M) " -DN=" TEXT(N) " -DL=" TEXT(L) " -DK=" TEXT(K)
-#define PLAN  " -DWARPS=" TEXT(WARPS) " -DNEWTON=" TEXT(NEWTON) " -DCHUNKED=" TEXT(CHUNKED)
-static const char options[] = SHAPE " -DCLIPPED=" TEXT(CLIPPED) PLAN " -DROOM=" TEXT(ROOM) AFTER;
+#define PLAN  " -DWARPS=" TEXT(WARPS) " -DNEWTON=" TEXT(NEWTON) " -DSEGMENTED=" TEXT(SEGMENTED)
+static const char options[] =
+    SHAPE " -DCLIPPED=" TEXT(CLIPPED) PLAN " -DSHARED_LIMIT=" TEXT(SHARED_LIMIT) AFTER;
 
 #include "emulate_dynamic.h"
 

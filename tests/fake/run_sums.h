@@ -4,9 +4,9 @@
 #ifndef THREADS_MOST
 #define THREADS_MOST 128 /* seventeen blocks of them run side by side */
 #endif
-#define add_up        JOIN(add_up, VARIANT)
-#define solve_problem JOIN(solve_problem, VARIANT)
-#define sum_facts     JOIN(sum_facts, VARIANT)
+#define sum_gradient JOIN(sum_gradient, VARIANT)
+#define solve_args   JOIN(solve_args, VARIANT)
+#define sum_facts    JOIN(sum_facts, VARIANT)
 
 /* As the fake compiler writes them. */
 static const char options[] = "-DREAL_BITS=" TEXT(REAL_BITS) " -DM=" TEXT(M) " -DN=" TEXT(N) " -DL=" TEXT(
@@ -16,5 +16,5 @@ static const char options[] = "-DREAL_BITS=" TEXT(REAL_BITS) " -DM=" TEXT(M) " -
 
 #include "../../src/engine/cuda/kernels/sums.cu"
 
-EMULATE("sums.cu", options, add_up, "add_up")
+EMULATE("sums.cu", options, sum_gradient, "sum_gradient")
 EMULATE_VARIABLE("sums.cu", options, sum_facts, "sum_facts")

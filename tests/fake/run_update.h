@@ -1,18 +1,18 @@
 /* run_update.h - update.cu for the sizes and the VARIANT (a name) that the including file defines. */
 #include "variant.h"
 
-#ifndef LEARN_THREADS
-#define LEARN_THREADS 256
+#ifndef UPDATE_THREADS
+#define UPDATE_THREADS 256
 #endif
-#define prepare       JOIN(prepare, VARIANT)
-#define update        JOIN(update, VARIANT)
-#define learn_problem JOIN(learn_problem, VARIANT)
-#define update_facts  JOIN(update_facts, VARIANT)
+#define prepare      JOIN(prepare, VARIANT)
+#define update       JOIN(update, VARIANT)
+#define update_args  JOIN(update_args, VARIANT)
+#define update_facts JOIN(update_facts, VARIANT)
 
 /* As the fake compiler writes them. */
 static const char options[] =
     "-DREAL_BITS=" TEXT(REAL_BITS) " -DM=" TEXT(M) " -DN=" TEXT(N) " -DL=" TEXT(L) " -DK=" TEXT(
-        K) " -DCLIPPED=" TEXT(CLIPPED) " -DRANK=" TEXT(RANK) " -DLEARN_THREADS=" TEXT(LEARN_THREADS);
+        K) " -DCLIPPED=" TEXT(CLIPPED) " -DRANK=" TEXT(RANK) " -DUPDATE_THREADS=" TEXT(UPDATE_THREADS);
 
 #include "emulate_dynamic.h"
 

@@ -130,7 +130,7 @@ static const shape shapes[] = {
 
 /* Under a sanitizer: a short one for every path of the kernels, of sizes that are in the cache already.  Full
  * matrices as a whole, in tiles, in large ones and by tensor cores, inputs and low rank, N > M, diagonals, no
- * stretches. */
+ * segments. */
 static const shape few_shapes[] = {
     {1, 1, 3, 0, 0, false, 2, 1, 0, ANTLER_SOLVER_SHOOTING, 0.2, ANTLER_MODEL_SHPLRNN},
     {4, 3, 50, 0, 0, false, 300, 1, 0, ANTLER_SOLVER_SHOOTING, 0.15, ANTLER_MODEL_SHPLRNN},
@@ -192,7 +192,7 @@ static const shape linear_shapes[] = {
     {150, 20, 600, 1, 0, false, 70, 1, 0, ANTLER_SOLVER_AUTO, 0, ANTLER_MODEL_LSSM},
 };
 
-/* One chunk of time and several; a model wider than a warp. */
+/* One segment and several; a model wider than a warp. */
 static const shape few_linear_shapes[] = {
     {1, 1, 1, 0, 0, false, 1, 1, 0, ANTLER_SOLVER_AUTO, 0, ANTLER_MODEL_LSSM},
     {2, 3, 37, 1, 0, false, 33, 3, 5, ANTLER_SOLVER_AUTO, 0, ANTLER_MODEL_LSSM},
@@ -200,7 +200,7 @@ static const shape few_linear_shapes[] = {
     {33, 7, 300, 0, 0, false, 40, 1, 0, ANTLER_SOLVER_AUTO, 0, ANTLER_MODEL_LSSM},
 };
 
-/* Around the lengths of chunks, 28 steps in double and 60 in float. */
+/* Around the lengths of segments, 28 steps in double and 60 in float. */
 static const shape mamba2_shapes[] = {
     {4, 1, 5, 1, 0, false, 1, 1, 0, ANTLER_SOLVER_AUTO, 0, ANTLER_MODEL_MAMBA2},
     {12, 3, 37, 2, 0, false, 61, 3, 20, ANTLER_SOLVER_AUTO, 0, ANTLER_MODEL_MAMBA2},

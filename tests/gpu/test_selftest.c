@@ -95,10 +95,10 @@ static void meet_on_host(unsigned *numbers, unsigned blocks, unsigned rounds)
 
 static void check_meet(ant_cuda_program *program)
 {
-    ant_cuda_kernel meet;
+    ant_cuda_kernel exchange;
     int per_multiprocessor = 0;
-    REQUIRE_OK(ant_cuda_program_kernel(program, "meet", &meet));
-    REQUIRE_OK(ant_cuda_kernel_occupancy(gpu, &meet, 256, 0, &per_multiprocessor));
+    REQUIRE_OK(ant_cuda_program_kernel(program, "exchange", &exchange));
+    REQUIRE_OK(ant_cuda_kernel_occupancy(gpu, &exchange, 256, 0, &per_multiprocessor));
     EXPECT(per_multiprocessor > 0, "no block fits");
     const unsigned blocks = (unsigned)(per_multiprocessor * gpu->multiprocessors);
     unsigned rounds = 101;
@@ -111,7 +111,8 @@ static void check_meet(ant_cuda_program *program)
     REQUIRE_OK(ant_cuda_fill_async(gpu, barrier.address, 0, barrier.bytes));
     ant_cuda_grid grid = ant_cuda_grid_1d(blocks, 256);
     grid.cooperative = true;
-    REQUIRE_OK(ant_cuda_launch(gpu, &meet, grid, ANT_CUDA_ARGS(&barrier.address, &numbers.address, &rounds)));
+    REQUIRE_OK(
+        ant_cuda_launch(gpu, &exchange, grid, ANT_CUDA_ARGS(&barrier.address, &numbers.address, &rounds)));
     REQUIRE_OK(ant_cuda_download(gpu, host, numbers.address, 2 * blocks * sizeof *host));
     meet_on_host(want, blocks, rounds);
     int wrong = 0;

@@ -7,7 +7,7 @@
 
 #include "base/random.h"
 
-/* Five blocks, so that chunks of time are joined within blocks and between them. */
+/* Five blocks, so that segments are joined within blocks and between them. */
 static int use_five(void **state)
 {
     setenv("FAKE_CUDA_MULTIPROCESSORS", "5", 1);
@@ -31,18 +31,18 @@ typedef struct shape {
 
 static const shape shapes[] = {
     {1, 1, 3, 0, 0, false, 1, 1, 0, DEER, F64, "whole sequences"},
-    {1, 1, 3, 0, 0, false, 50, 2, 0, DEER, F64, "12 chunks"},
+    {1, 1, 3, 0, 0, false, 50, 2, 0, DEER, F64, "12 segments"},
     {3, 2, 8, 0, 0, false, 2, 21, 0, DEER, F64, "whole sequences"},
-    {3, 2, 8, 0, 0, false, 163, 1, 0, DEER, F64, "40 chunks of time per sequence joined with full matrices"},
-    {3, 2, 8, 0, 0, false, 77, 3, 30, DEER, F64, "13 chunks"},       /* sequences begin inside blocks */
-    {3, 2, 8, 0, 0, false, 13, 50, 2, DEER, F64, "whole sequences"}, /* more sequences than chunks fit */
-    {3, 2, 8, 0, 0, false, 97, 1, 0, QUASI, F64, "24 chunks of time per sequence joined with diagonals"},
-    {3, 2, 8, 0, 0, false, 29, 3, 5, QUASI, F64, "7 chunks"},
-    {3, 2, 8, 0, 0, false, 83, 2, 30, DEER, F32, "20 chunks"},
-    {2, 3, 6, 1, 2, true, 61, 3, 10, DEER, F64, "13 chunks"},
-    {7, 2, 40, 1, 0, true, 61, 1, 11, DEER, F64, "15 chunks"},
-    {7, 2, 40, 1, 0, true, 61, 2, 11, QUASI, F64, "15 chunks"},
-    {33, 2, 8, 0, 0, false, 43, 1, 7, DEER, F64, "5 chunks"},
+    {3, 2, 8, 0, 0, false, 163, 1, 0, DEER, F64, "40 segments per sequence joined with full matrices"},
+    {3, 2, 8, 0, 0, false, 77, 3, 30, DEER, F64, "13 segments"},     /* sequences begin inside blocks */
+    {3, 2, 8, 0, 0, false, 13, 50, 2, DEER, F64, "whole sequences"}, /* more sequences than segments fit */
+    {3, 2, 8, 0, 0, false, 97, 1, 0, QUASI, F64, "24 segments per sequence joined with diagonals"},
+    {3, 2, 8, 0, 0, false, 29, 3, 5, QUASI, F64, "7 segments"},
+    {3, 2, 8, 0, 0, false, 83, 2, 30, DEER, F32, "20 segments"},
+    {2, 3, 6, 1, 2, true, 61, 3, 10, DEER, F64, "13 segments"},
+    {7, 2, 40, 1, 0, true, 61, 1, 11, DEER, F64, "15 segments"},
+    {7, 2, 40, 1, 0, true, 61, 2, 11, QUASI, F64, "15 segments"},
+    {33, 2, 8, 0, 0, false, 43, 1, 7, DEER, F64, "5 segments"},
 };
 
 static antler_settings settings_of(const shape *c)
@@ -157,7 +157,7 @@ static void gives_up_like_the_cpu(void **state)
     static const size_t cases[] = {4, 7, 9, 12};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         shape c = shapes[cases[i]];
-        c.T = 29; /* exact steps take a pass for every chunk */
+        c.T = 29; /* exact steps take a pass for every segment */
         c.warmup = 5;
         antler_settings s = settings_of(&c);
         s.max_iterations = 1;
@@ -195,7 +195,7 @@ static void is_lost_like_the_cpu(void **state)
     compare(&s, &c, scale);
 }
 
-/* The same without deer.cu before it: stretches whose corrections overflow. */
+/* The same without deer.cu before it: segments whose corrections overflow. */
 static void shooting_is_lost_and_recovers(void **state)
 {
     (void)state;
@@ -210,7 +210,7 @@ static void shooting_is_lost_and_recovers(void **state)
     CHECK_NEAR(f.gradient, 0.0, 1e-9);
 }
 
-/* An orbit that explodes: gaps are judged by the size of their own stretch, not of what comes later. */
+/* An orbit that explodes: gaps are judged by the size of their own segment, not of what comes later. */
 static void early_gaps_do_not_hide(void **state)
 {
     (void)state;

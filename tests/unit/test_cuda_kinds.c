@@ -1,20 +1,20 @@
 /*
  * Training of the kinds of models that are linear in their state on the GPU engine, with the fake driver,
- * which runs their kernels on the CPU: the same updates and rows as the CPU's own path, over chunks and tiles
- * of all lengths.
+ * which runs their kernels on the CPU: the same updates and rows as the CPU's own path, over segments and
+ * tiles of all lengths.
  */
 #include "unit/training.h"
 
 #include <unistd.h>
 
-/* Enough multiprocessors that time is cut into several chunks. */
+/* Enough multiprocessors that time is cut into several segments. */
 static int use_wide_fake(void **state)
 {
     setenv("FAKE_CUDA_MULTIPROCESSORS", "4", 1);
     return use_fake(state);
 }
 
-/* M 3, N 2, L 8 in double: run_lssm_plain.cpp. */
+/* M 3, N 2, L 8 in double: `lssm plain` of tests/fake/kernels.cmake. */
 static antler_settings lssm_settings(size_t T, size_t batch, size_t warmup)
 {
     antler_settings s = plain_settings();
@@ -30,7 +30,7 @@ static antler_settings lssm_settings(size_t T, size_t batch, size_t warmup)
     return s;
 }
 
-/* M 2, N 3, L 37, K 1 in float: run_lssm_wide.cpp. */
+/* M 2, N 3, L 37, K 1 in float: `lssm wide` there. */
 static antler_settings rich_settings(void)
 {
     antler_settings s = lssm_settings(70, 2, 10);
@@ -63,38 +63,38 @@ static void lssm_short(void **state)
 {
     (void)state;
     antler_settings s = lssm_settings(1, 5, 0);
-    lssm_compare(lssm_settings(12, 3, 0), 90, "1 chunks of 32 steps");
+    lssm_compare(lssm_settings(12, 3, 0), 90, "1 segments of 32 steps");
     s.runs = 1;
-    lssm_compare(s, 90, "1 chunks of 32 steps");
+    lssm_compare(s, 90, "1 segments of 32 steps");
 }
 
-/* The warm-up ends inside a chunk; the last chunk is short. */
-static void lssm_chunks(void **state)
+/* The warm-up ends inside a segment; the last segment is short. */
+static void lssm_segments(void **state)
 {
     (void)state;
-    lssm_compare(lssm_settings(85, 2, 40), 90, "3 chunks of 32 steps");
+    lssm_compare(lssm_settings(85, 2, 40), 90, "3 segments of 32 steps");
     antler_settings s = lssm_settings(79, 1, 0);
     s.runs = 1;
-    lssm_compare(s, 90, "3 chunks of 32 steps per sequence, 3 blocks per run");
+    lssm_compare(s, 90, "3 segments of 32 steps per sequence, 3 blocks per run");
 }
 
-/* Chunks of several tiles, and blocks that have several chunks. */
+/* Segments of several tiles, and blocks that have several segments. */
 static void lssm_tiles(void **state)
 {
     (void)state;
     antler_settings s = lssm_settings(900, 4, 0);
     s.runs = 1;
-    lssm_compare(s, 1000, "2 chunks of 512 steps");
-    lssm_compare(lssm_settings(33, 9, 5), 90, "1 chunks of 64 steps per sequence, 8 blocks per run");
+    lssm_compare(s, 1000, "2 segments of 512 steps");
+    lssm_compare(lssm_settings(33, 9, 5), 90, "1 segments of 64 steps per sequence, 8 blocks per run");
 }
 
 static void lssm_in_float(void **state)
 {
     (void)state;
-    lssm_compare(rich_settings(), 90, "3 chunks of 32 steps");
+    lssm_compare(rich_settings(), 90, "3 segments of 32 steps");
 }
 
-/* M 4, N 1, L 5, K 1 in double: run_mamba2_small_double.cpp; chunks have 28 steps. */
+/* M 4, N 1, L 5, K 1 in double: `mamba2 small_double` there; segments have 28 steps. */
 static antler_settings mamba2_settings(size_t T, size_t batch, size_t warmup)
 {
     antler_settings s = plain_settings();
@@ -122,7 +122,7 @@ static void mamba2_training(void **state)
                                   .run = 2,
                                   .tolerance = 1e-10,
                                   .agreement = 1e-11,
-                                  .choice = "2 chunks of 28 steps per sequence, 2 blocks per run"});
+                                  .choice = "2 segments of 28 steps per sequence, 2 blocks per run"});
 }
 
 static void same_bytes(antler_settings s, size_t dim, size_t inputs)
@@ -257,7 +257,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lssm_short),
-        cmocka_unit_test(lssm_chunks),
+        cmocka_unit_test(lssm_segments),
         cmocka_unit_test(lssm_tiles),
         cmocka_unit_test(lssm_in_float),
         cmocka_unit_test(lssm_same_bytes),

@@ -54,7 +54,7 @@ static void same_as_cpu_with_square_readout(void **state)
                                   .choice = "sequential on the GPU"});
 }
 
-static void same_as_cpu_in_stretches(void **state)
+static void same_as_cpu_in_segments(void **state)
 {
     (void)state;
     antler_settings s = plain_settings();
@@ -67,13 +67,13 @@ static void same_as_cpu_in_stretches(void **state)
                                   .run = 1,
                                   .tolerance = 1e-8,
                                   .agreement = 1e-11,
-                                  .choice = "shooting on the GPU, 4 stretches",
+                                  .choice = "shooting on the GPU, 4 segments",
                                   .passes = 3});
 }
 
 /* More latent units than a lane has room for, several words of hidden ones, inputs; this variant goes back to
    a pass whose ends were left unseen (HASTY in solve.cu). */
-static void same_as_cpu_in_stretches_of_a_larger_model(void **state)
+static void same_as_cpu_in_segments_of_a_larger_model(void **state)
 {
     (void)state;
     antler_settings s = plain_settings();
@@ -92,7 +92,7 @@ static void same_as_cpu_in_stretches_of_a_larger_model(void **state)
                                   .run = 1,
                                   .tolerance = 1e-8,
                                   .agreement = 1e-11,
-                                  .choice = "shooting on the GPU, 8 stretches",
+                                  .choice = "shooting on the GPU, 8 segments",
                                   .passes = 3});
 }
 
@@ -114,7 +114,7 @@ static void same_as_cpu_in_float(void **state)
                                   .run = 1,
                                   .tolerance = 1e-3,
                                   .agreement = 1e-5,
-                                  .choice = "shooting on the GPU, 8 stretches",
+                                  .choice = "shooting on the GPU, 8 segments",
                                   .passes = 3});
 }
 
@@ -142,7 +142,7 @@ static void same_as_cpu_by_tensor_cores(void **state)
                                   .run = 1,
                                   .tolerance = 1e-3,
                                   .agreement = 1e-5,
-                                  .choice = "shooting on the GPU, 8 stretches",
+                                  .choice = "shooting on the GPU, 8 segments",
                                   .passes = 3});
 }
 
@@ -268,7 +268,7 @@ static void problem(void **state)
     antler_problem_free(p);
 }
 
-/* An orbit that overflows: stretches later in time begin at their teachers again, but the loss must not hide
+/* An orbit that overflows: segments later in time begin at their teachers again, but the loss must not hide
    what was before. */
 static void overflows_like_the_cpu(void **state)
 {
@@ -370,8 +370,8 @@ int main(void)
         cmocka_unit_test(no_room_goes_to_the_cpu),
         cmocka_unit_test(same_as_cpu),
         cmocka_unit_test(same_as_cpu_with_square_readout),
-        cmocka_unit_test(same_as_cpu_in_stretches),
-        cmocka_unit_test(same_as_cpu_in_stretches_of_a_larger_model),
+        cmocka_unit_test(same_as_cpu_in_segments),
+        cmocka_unit_test(same_as_cpu_in_segments_of_a_larger_model),
         cmocka_unit_test(same_as_cpu_in_float),
         cmocka_unit_test(same_as_cpu_by_tensor_cores),
         cmocka_unit_test(same_as_cpu_with_diagonals),

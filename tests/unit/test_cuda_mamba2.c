@@ -1,6 +1,6 @@
 /*
  * Mamba-2 on the GPU engine with the fake driver, which runs the kernels of mamba2.cu on the CPU: loss and
- * gradient against plain steps around the lengths of chunks.
+ * gradient against plain steps around the lengths of segments.
  */
 #include "solve_support.h"
 #include "unit/training.h"
@@ -79,7 +79,7 @@ static void check_lengths(ant_model_dims dims, int bits, const length *lengths, 
 static void same_as_plain_steps_in_double(void **state)
 {
     (void)state;
-    /* the last one has more chunks than there is room for blocks */
+    /* the last one has more segments than blocks that fit */
     static const length lengths[] = {{1, 1, 0}, {27, 1, 26}, {28, 2, 10}, {29, 1, 0}, {60, 6, 10}};
     static const length more[] = {{57, 1, 30}};
     check_lengths((ant_model_dims){.M = 4, .N = 1, .L = 5, .K = 1}, 64, lengths, 5);

@@ -20,7 +20,7 @@ static void same_as_cpu(void **state)
                                   .run = 1,
                                   .tolerance = 1e-8,
                                   .agreement = 1e-11,
-                                  .choice = "shooting on the GPU, 8 stretches",
+                                  .choice = "shooting on the GPU, 8 segments",
                                   .passes = 4});
 }
 

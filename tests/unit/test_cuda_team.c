@@ -1,6 +1,6 @@
 /*
  * Training on the fake GPU with seventeen multiprocessors: the blocks of a team wait for each other and join
- * their stretches of time, first in groups of five.
+ * their segments, first in groups of five.
  */
 #include "unit/training.h"
 
@@ -31,7 +31,7 @@ static void same_as_cpu(void **state)
                                   .run = 1,
                                   .tolerance = 1e-8,
                                   .agreement = 1e-11,
-                                  .choice = "shooting on the GPU, 136 stretches",
+                                  .choice = "shooting on the GPU, 136 segments",
                                   .passes = 4});
 }
 
@@ -47,7 +47,7 @@ static void long_memory(void **state)
                                   .run = 1,
                                   .tolerance = 1e-8,
                                   .agreement = 1e-11,
-                                  .choice = "shooting on the GPU, 136 stretches",
+                                  .choice = "shooting on the GPU, 136 segments",
                                   .passes = 3});
 }
 
@@ -64,7 +64,7 @@ static void same_as_cpu_with_two_sequences(void **state)
                                   .run = 1,
                                   .tolerance = 1e-8,
                                   .agreement = 1e-11,
-                                  .choice = "shooting on the GPU, 68 stretches"});
+                                  .choice = "shooting on the GPU, 68 segments"});
 }
 
 /* Large tiles of J, three words of hidden units, hidden activity that is kept, and small sums in groups.
@@ -80,7 +80,7 @@ static void same_as_cpu_with_a_large_model(void **state)
                                   .run = 1,
                                   .tolerance = 1e-8,
                                   .agreement = 1e-11,
-                                  .choice = "shooting on the GPU, 9 stretches",
+                                  .choice = "shooting on the GPU, 9 segments",
                                   .passes = 4});
 }
 

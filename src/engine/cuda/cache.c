@@ -1,3 +1,4 @@
+/* cache.c - compiled kernels on disk: names by hash, checked contents, atomic writes. */
 #include "engine/cuda/cache.h"
 
 #include "base/output.h"
@@ -50,7 +51,7 @@ static bool folder_name(char path[PATH_BYTES])
     int length = -1;
     if (own != NULL && own[0] != '\0')
         length = snprintf(path, PATH_BYTES, "%s", own);
-    else if (shared != NULL && shared[0] == '/') /* the standard has relative names ignored */
+    else if (shared != NULL && shared[0] == '/') /* the standard ignores relative names */
         length = snprintf(path, PATH_BYTES, "%s/antler", shared);
     else if (home != NULL && home[0] != '\0')
         length = snprintf(path, PATH_BYTES, "%s/.cache/antler", home);
@@ -67,7 +68,7 @@ static bool file_name(ant_hash key, char path[PATH_BYTES])
     return length > 0 && (size_t)length < PATH_BYTES - used;
 }
 
-/* The folder and all above it, private to the user: what lies in it is run. */
+/* Create the folder and its parents, private to the user: its contents are executed. */
 static bool make_folder(void)
 {
     char path[PATH_BYTES];

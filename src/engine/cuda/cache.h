@@ -1,10 +1,10 @@
 /*
- * cache.h - compiled kernels on disk, so that only the first use of a shape pays for the compiler.
+ * cache.h - compiled kernels on disk, so that a variant is compiled only at its first use.
  *
- * The folder is ANTLER_CACHE, else XDG_CACHE_HOME/antler, else ~/.cache/antler.  A file's name is the hash of
- * everything that its contents depend on (the key); it begins with a magic word, the length and a checksum,
- * and appears whole or not at all.  A file that does not hold what it should is ignored and written anew.  No
- * failure of the cache is a failure of the caller: without a folder, it merely remembers nothing.
+ * The folder is ANTLER_CACHE, else XDG_CACHE_HOME/antler, else ~/.cache/antler.  The name of a file is the
+ * hash of everything that its contents depend on (the key).  A file begins with a magic word, the length and
+ * a checksum, and is written atomically.  An invalid file is ignored and written again.  A failure of the
+ * cache is never a failure of the caller: without a folder nothing is cached.
  */
 #ifndef ANT_ENGINE_CUDA_CACHE_H
 #define ANT_ENGINE_CUDA_CACHE_H
@@ -25,7 +25,7 @@ ant_hash ant_hash_add_text(ant_hash hash, const char *text);
 /* True, and the bytes in *bytes (the caller frees them), when the cache has the key. */
 bool ant_cache_load(ant_hash key, void **bytes, size_t *size);
 
-/* Remember.  Nothing happens where that is not possible; antler_message() is as before. */
+/* Store.  Where that is not possible nothing happens, and antler_message() does not change. */
 void ant_cache_store(ant_hash key, const void *bytes, size_t size);
 
 #endif

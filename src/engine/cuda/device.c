@@ -1,10 +1,11 @@
+/* device.c - one GPU for host code, on top of the driver's table. */
 #include "engine/cuda/device.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Return with the sentence unless the driver's call succeeded. */
+/* Return with a message unless the driver's call succeeded. */
 #define TRY_CU(device, call, what)                                                                           \
     do {                                                                                                     \
         const ant_cu_result try_result = (device)->driver->call;                                             \
@@ -77,7 +78,7 @@ static antler_status ask(ant_cuda_device *device)
     return ANTLER_OK;
 }
 
-/* Leaves its failure in the device: a sentence belongs to the thread that makes it. */
+/* Stores its failure in the device: a message belongs to the thread that makes it. */
 static void *start(void *opaque)
 {
     ant_cuda_device *device = opaque;

@@ -33,7 +33,7 @@
 #include <pthread.h>
 
 typedef struct ant_cuda_device {
-    const ant_driver *driver; /* the bare table, for what is not below */
+    const ant_driver *driver; /* the driver's table, for what is not below */
     int ordinal;
     ant_cu_device handle;
     ant_cu_context context;
@@ -42,7 +42,7 @@ typedef struct ant_cuda_device {
     char name[128];                 /* "NVIDIA H200" */
     int sm;                         /* 90 is compute capability 9.0 */
     int multiprocessors;            /* 132 on an H200 */
-    int shared_per_block;           /* bytes that a block may ask for */
+    int shared_per_block;           /* bytes that a block may use */
     int shared_per_multiprocessor;  /* bytes */
     int threads_per_multiprocessor; /* resident at most */
     int l2_bytes;                   /* of the cache */
@@ -53,7 +53,7 @@ typedef struct ant_cuda_device {
     pthread_t starter;
     bool starting; /* by `starter`, which writes what is below and the context, stream and events */
     ant_cu_result start_result; /* other than 0: the context failed */
-    const char *start_step;     /* at this */
+    const char *start_step;     /* in this step */
 } ant_cuda_device;
 
 /* How many GPUs there are.  ANTLER_ERROR_DEVICE: no driver, or none that can be used. */
@@ -61,8 +61,8 @@ antler_status ant_cuda_device_count(int *count);
 
 antler_status ant_cuda_device_open(int ordinal, ant_cuda_device **device);
 
-/* The same, but its context, which takes long, starts beside what the caller does next; the first call that
-   needs it waits, and tells when it failed. */
+/* The same, but the context, which takes long, starts in a thread of its own; the first call that needs it
+   waits and reports a failure. */
 antler_status ant_cuda_device_begin(int ordinal, ant_cuda_device **device);
 
 /* Wait for the context and make it this thread's. */
@@ -77,7 +77,7 @@ typedef struct ant_cuda_buffer {
     size_t bytes;
 } ant_cuda_buffer;
 
-/* `purpose` completes "... for the purpose" in the sentence of a failure, which says what is free. */
+/* `purpose` completes "... for the purpose" in the message of a failure, which also says how much is free. */
 antler_status ant_cuda_alloc(ant_cuda_device *device, size_t bytes, const char *purpose,
                              ant_cuda_buffer *buffer);
 void ant_cuda_free(ant_cuda_device *device, ant_cuda_buffer *buffer); /* accepts an empty one */
@@ -86,7 +86,7 @@ void ant_cuda_free(ant_cuda_device *device, ant_cuda_buffer *buffer); /* accepts
 antler_status ant_cuda_alloc_host(ant_cuda_device *device, size_t bytes, void **memory);
 void ant_cuda_free_host(ant_cuda_device *device, void *memory);
 
-/* Bytes that are free and in all. */
+/* Free and total bytes. */
 antler_status ant_cuda_memory(ant_cuda_device *device, size_t *available, size_t *total);
 
 antler_status ant_cuda_upload(ant_cuda_device *device, ant_cu_pointer to, const void *from, size_t bytes);
@@ -116,11 +116,11 @@ typedef struct ant_cuda_kernel {
 typedef struct ant_cuda_grid {
     unsigned grid[3], block[3];
     size_t shared; /* bytes of dynamic shared memory; above 48 kB call ant_cuda_kernel_allow_shared first */
-    bool cooperative; /* all blocks are resident at once, so that they may wait for each other */
+    bool cooperative; /* all blocks are resident at once, so that barriers between them are possible */
     unsigned cluster; /* blocks per cluster along x; 0 or 1: none */
 } ant_cuda_grid;
 
-/* `blocks` blocks of `threads` threads, nothing else. */
+/* `blocks` blocks of `threads` threads, without shared memory or barriers between blocks. */
 ant_cuda_grid ant_cuda_grid_1d(unsigned blocks, unsigned threads);
 
 /* Pointers to the kernel's arguments, in order, each of exactly its parameter's type. */
@@ -134,7 +134,7 @@ antler_status ant_cuda_kernel_allow_shared(ant_cuda_device *device, const ant_cu
                                            size_t bytes);
 
 /* How many blocks of it fit on one multiprocessor at once; times multiprocessors: the largest cooperative
- * grid. */
+   grid. */
 antler_status ant_cuda_kernel_occupancy(ant_cuda_device *device, const ant_cuda_kernel *kernel,
                                         unsigned threads, size_t shared, int *blocks);
 
@@ -147,11 +147,9 @@ antler_status ant_cuda_timer_stop(ant_cuda_device *device, double *milliseconds)
 
 /* Graphs.  ------------------------------------------------------------------------------------------ */
 
-/*
- * What is launched (fills and _async copies included) between begin and end is recorded instead of run, and
- * can then be run again and again for less than a launch each.  Argument values are those at recording.
- * Nothing that waits may be called in between.
- */
+/* Launches, fills and _async copies between begin and end are recorded instead of executed; the graph can
+   then be launched many times for less than one launch each.  Argument values are those at recording.  No
+   function that waits may be called in between. */
 antler_status ant_cuda_graph_begin(ant_cuda_device *device);
 antler_status ant_cuda_graph_end(ant_cuda_device *device, ant_cu_graph_exec *graph);
 antler_status ant_cuda_graph_launch(ant_cuda_device *device, ant_cu_graph_exec graph);

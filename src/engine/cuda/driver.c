@@ -1,3 +1,4 @@
+/* driver.c - opens libcuda.so.1 and fills the table of its functions; messages for its results. */
 #include "engine/cuda/driver.h"
 
 #include "engine/cuda/library.h"

@@ -1,9 +1,9 @@
 /*
  * driver.h - NVIDIA's driver, opened at run time.
  *
- * Nothing of CUDA is needed to build Antler: the few types and functions of the driver interface that it
- * uses are declared here, and libcuda.so.1 is opened when somebody asks for a GPU.  Everything else in this
- * room goes through the table below; what host code wants is in device.h.
+ * Building Antler needs nothing of CUDA: the types and functions of the driver interface that it uses are
+ * declared here, and libcuda.so.1 is opened at the first use of a GPU.  All other files of this folder use
+ * the table below; device.h is the interface for host code.
  *
  * ANTLER_CUDA_DRIVER names the library where the loader does not find it.
  */
@@ -24,7 +24,7 @@ typedef struct CUgraph_st *ant_cu_graph;
 typedef struct CUgraphExec_st *ant_cu_graph_exec;
 typedef struct CUgraphNode_st *ant_cu_graph_node;
 
-/* Results that are told apart. */
+/* Results that are handled separately. */
 enum {
     ANT_CU_OUT_OF_MEMORY = 2,
     ANT_CU_STUB_LIBRARY = 34,
@@ -160,7 +160,7 @@ typedef struct ant_driver {
 #define ANT_DRIVER_FIELD(field, symbol, parameters) ant_cu_result(*field) parameters;
     ANT_DRIVER_LIST(ANT_DRIVER_FIELD)
 #undef ANT_DRIVER_FIELD
-    int version; /* newest CUDA that the driver knows: 12080 is 12.8 */
+    int version; /* newest CUDA version that the driver supports: 12080 is 12.8 */
 } ant_driver;
 
 /*
@@ -169,7 +169,7 @@ typedef struct ant_driver {
  */
 antler_status ant_driver_open(const ant_driver **driver);
 
-/* ANTLER_ERROR_DEVICE with the sentence for a result: what was done, what happened, what to do. */
+/* ANTLER_ERROR_DEVICE with a message for a result: what was attempted, what happened, what to do. */
 antler_status ant_driver_fail(const ant_driver *driver, ant_cu_result result, const char *what);
 
 #endif

@@ -1,3 +1,4 @@
+/* engine_cuda.c - the one GPU that all calls of the process share, and the table of the engine. */
 #include "engine/cuda/engine_cuda.h"
 
 #include "engine/cuda/nvrtc.h"
@@ -8,7 +9,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static ant_cuda_device *shared; /* under the lock; NULL until it is opened */
 
-/* The driver's own end must not find a context that is still starting. */
+/* The driver must not shut down while a context is still starting. */
 static void await_start(void)
 {
     if (pthread_mutex_trylock(&lock) != 0)

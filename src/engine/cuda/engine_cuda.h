@@ -1,8 +1,8 @@
 /*
  * engine_cuda.h - the GPU as an engine.
  *
- * The first GPU that CUDA_VISIBLE_DEVICES leaves is opened by the first call and stays open until the process
- * ends, because starting its context takes longer than most work.  Calls from several threads take turns.
+ * The first call opens the first GPU of CUDA_VISIBLE_DEVICES.  It stays open until the process ends, because
+ * starting its context takes longer than most work.  Calls from several threads take turns.
  */
 #ifndef ANT_ENGINE_CUDA_ENGINE_CUDA_H
 #define ANT_ENGINE_CUDA_ENGINE_CUDA_H
@@ -12,13 +12,13 @@
 
 extern const ant_engine ant_engine_cuda;
 
-/* Open the GPU and see that its kernels can be compiled.  ANTLER_ERROR_DEVICE with the reason. */
+/* Open the GPU and check that its kernels can be compiled.  ANTLER_ERROR_DEVICE with the reason. */
 antler_status ant_engine_cuda_open(void);
 
-/* The same without waiting for its context: that it failed is told by the work that needs it. */
+/* The same without waiting for its context; if that fails, the first call that needs it reports it. */
 antler_status ant_engine_cuda_begin(void);
 
-/* Take the GPU for one piece of work, and give it back.  Every borrow that succeeds needs its return. */
+/* Lock the GPU for one call, and unlock it.  Every borrow that succeeds needs its return. */
 antler_status ant_cuda_borrow(ant_cuda_device **device);
 void ant_cuda_return(void);
 

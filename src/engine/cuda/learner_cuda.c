@@ -1,10 +1,11 @@
 /*
- * learner_cuda.c - all runs of a training on the GPU, whatever the kind of model: its pass (pass.h), then
- * everything else (kernels/step.cuh).
+ * learner_cuda.c - all runs of a training on the GPU, for every kind of model: its pass (pass.h), then the
+ * rest of an update (kernels/update_kernels.cuh).
  *
- * Twenty updates are one graph, so that nothing waits
- * for the host, which only looks when it wants to.
+ * Twenty updates are one graph, so that nothing waits for the host.  The host synchronises only for logs,
+ * checkpoints and checks.
  */
+#include "base/random.h"
 #include "engine/cuda/engine_cuda.h"
 #include "engine/cuda/store.h"
 
@@ -14,38 +15,43 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    GRAPH_UPDATES = 20, /* even, so that the counters' halves are back in place */
-    WINDOW_EACH = 8,    /* values that a thread copies at a time: EACH of kernels/windows.cuh */
-};
+enum { GRAPH_UPDATES = 20 }; /* even, so that the parity after a graph is that before it */
 
-/* learn_problem of kernels/learn.cuh. */
-typedef struct learn_problem {
-    int T, batch, replicas, trajectories;
-    int parity, draws, steps;
-    int flow, adam, schedule;
-    int units, power, initial_scale, padding;
-    uint64_t seed, updates;
-    double noise, beta1, beta2, epsilon, start_lr, end_lr, gradient_clip, limit;
-    double mar, readout, singular, alpha;
-    ant_cu_pointer parameters, good, gradient, raw, m, v, kept, work, weights, sums, facts, arrived, update,
-        outcome, tally, runs, x, s, row, start, window_x, window_s;
-} learn_problem;
-
-_Static_assert(sizeof(ant_tally) == 10 * sizeof(double), "TALLY of learn.cuh");
+/* Enumerations and sums of the engine that kernels/abi.h repeats. */
+#define SAME_TALLY(field, index) (offsetof(ant_tally, field) == (index) * sizeof(double))
+_Static_assert(sizeof(ant_tally) == TALLY * sizeof(double), "ant_tally");
+_Static_assert(SAME_TALLY(updates, TALLY_UPDATES) && SAME_TALLY(loss, TALLY_LOSS) &&
+                   SAME_TALLY(mar, TALLY_MAR) && SAME_TALLY(readout, TALLY_READOUT) &&
+                   SAME_TALLY(singular, TALLY_SINGULAR) && SAME_TALLY(iterations, TALLY_ITERATIONS) &&
+                   SAME_TALLY(fallbacks, TALLY_FALLBACKS) && SAME_TALLY(lr, TALLY_LR) &&
+                   SAME_TALLY(gradient_norm, TALLY_NORM),
+               "ant_tally");
+_Static_assert((int)ANT_DIVERGED_NOT == OUTCOME_RUNNING && (int)ANT_DIVERGED_LOSS == OUTCOME_LOSS &&
+                   (int)ANT_DIVERGED_GRADIENT == OUTCOME_GRADIENT && (int)ANT_DIVERGED_MAR == OUTCOME_MAR &&
+                   (int)ANT_DIVERGED_READOUT == OUTCOME_READOUT &&
+                   (int)ANT_DIVERGED_SINGULAR == OUTCOME_SINGULAR && (int)ANT_DIVERGED_NORM == OUTCOME_NORM &&
+                   (int)ANT_DIVERGED_PARAMETER == OUTCOME_PARAMETER,
+               "ant_divergence");
+_Static_assert((int)ANTLER_SCHEDULE_COSINE == SCHEDULE_COSINE &&
+                   (int)ANTLER_SCHEDULE_EXPONENTIAL == SCHEDULE_EXPONENTIAL &&
+                   (int)ANTLER_SCHEDULE_CONSTANT == SCHEDULE_CONSTANT,
+               "antler_schedule");
+_Static_assert((int)ANT_PURPOSE_WINDOWS == PURPOSE_WINDOWS &&
+                   (int)ANT_PURPOSE_TRAINING_NOISE == PURPOSE_NOISE,
+               "ant_purpose");
 
 typedef struct learner {
     ant_engine_learning work;
     ant_cuda_device *device;
     const ant_cuda_kind *kind;
     ant_cuda_pass pass;
-    ant_cuda_program *program; /* update.cu; NULL: it is the pass's */
+    ant_cuda_program *program; /* update.cu; NULL: the pass has these kernels */
     ant_cuda_kernel prepare, update;
     ant_cuda_grid grid;
-    learn_problem problem;
+    struct update_args args;
     ant_cuda_store store;
-    bool prepared;                         /* weights and windows belong to the parameters */
-    ant_cu_graph_exec one[2], many, whole; /* an update from either parity, many, and a solve */
+    bool prepared;                         /* weights and windows are those of the parameters */
+    ant_cu_graph_exec one[2], many, whole; /* one update from either parity, many updates, one solve */
 } learner;
 
 /* ---- creation ------------------------------------------------------------------------------------- */
@@ -55,7 +61,7 @@ static void describe(learner *l)
     const ant_engine_learning *w = &l->work;
     const antler_settings *s = w->settings;
     const ant_cuda_store *store = &l->store;
-    l->problem = (learn_problem){
+    l->args = (struct update_args){
         .T = (int)s->sequence_length,
         .batch = (int)s->batch_size,
         .replicas = (int)w->replicas,
@@ -89,7 +95,7 @@ static void describe(learner *l)
         .m = store->m.address,
         .v = store->v.address,
         .kept = store->kept.address,
-        .work = store->scratch.address,
+        .scratch = store->scratch.address,
         .weights = l->pass.weights,
         .sums = l->pass.sums,
         .facts = store->facts.address,
@@ -107,7 +113,7 @@ static void describe(learner *l)
     };
 }
 
-/* The macros of update.cu beside those of the shape. */
+/* The macros of update.cu besides those of the shape. */
 typedef struct update_options {
     char rank[32], threads[32];
     const char *more[2];
@@ -116,13 +122,13 @@ typedef struct update_options {
 static void name_options(const ant_engine_learning *work, update_options *options)
 {
     snprintf(options->rank, sizeof options->rank, "-DRANK=%zu", work->rank);
-    snprintf(options->threads, sizeof options->threads, "-DLEARN_THREADS=%u", ant_cuda_update_threads(work));
+    snprintf(options->threads, sizeof options->threads, "-DUPDATE_THREADS=%u", ant_cuda_update_threads(work));
     options->more[0] = options->rank;
     options->more[1] = options->threads;
 }
 
-/* Have it in the cache by the time that the pass is compiled: the compiler takes as long for either.
-   Whatever goes wrong here happens again, and is told, in `load_update`. */
+/* Compile it into the cache while the pass is compiled: both take equally long.  A failure here occurs
+   again, and is reported, in `load_update`. */
 static void *compile_ahead(void *opaque)
 {
     const learner *l = opaque;
@@ -135,7 +141,7 @@ static void *compile_ahead(void *opaque)
     return NULL;
 }
 
-/* The compiler needs no context, which may still be starting: it goes first. */
+/* The compiler needs no context, which may still be starting; so compile first. */
 static antler_status create_pass(learner *l)
 {
     pthread_t beside;
@@ -143,7 +149,7 @@ static antler_status create_pass(learner *l)
     antler_status status = l->kind->compile == NULL ? ANTLER_OK : l->kind->compile(&l->pass);
     if (status == ANTLER_OK)
         status = ant_cuda_store_runs(&l->store, &l->work);
-    l->pass.place = ant_cuda_store_place(&l->store);
+    l->pass.buffers = ant_cuda_store_buffers(&l->store);
     if (status == ANTLER_OK)
         status = l->kind->create(&l->pass);
     if (started)
@@ -151,32 +157,23 @@ static antler_status create_pass(learner *l)
     return status;
 }
 
-/* Blocks that draw windows: one for each part that a block copies at a time, as far as they run side by side.
- */
+/* Blocks that draw windows: one for each tile that a block copies, as far as they run at the same time. */
 static size_t drawing_blocks(const learner *l)
 {
     const ant_engine_learning *w = &l->work;
     const size_t T = w->settings->sequence_length, values = (T + 1) * w->N, inputs = T * w->K;
-    const size_t part = WINDOW_EACH * (size_t)ant_cuda_update_threads(w);
+    const size_t part = COPY_EACH * (size_t)ant_cuda_update_threads(w);
     const size_t parts = ((values > inputs ? values : inputs) + part - 1) / part;
     const size_t items = w->x == NULL ? 0 : w->replicas * w->settings->batch_size * parts;
     const size_t most = 2 * (size_t)l->device->multiprocessors;
     return items < most ? items : most;
 }
 
-/* The kernels of step.cuh, and what they need. */
+/* Load the kernels of update_kernels.cuh and allocate what they need. */
 static antler_status load_update(learner *l)
 {
-    enum {
-        FACT_SHARED,
-        FACT_WORK,
-        FACT_KEPT,
-        FACT_TOTAL,
-        FACT_PROBLEM,
-        FACTS
-    }; /* update_facts of step.cuh */
     const ant_engine_learning *w = &l->work;
-    int facts[FACTS] = {0};
+    struct update_variant facts;
     if (l->kind->update != NULL) {
         update_options options;
         name_options(w, &options);
@@ -185,15 +182,14 @@ static antler_status load_update(learner *l)
     const ant_cuda_program *program = l->program != NULL ? l->program : l->pass.update;
     ANT_TRY(ant_cuda_program_kernel(program, "prepare", &l->prepare));
     ANT_TRY(ant_cuda_program_kernel(program, "update", &l->update));
-    ANT_TRY(ant_cuda_pass_facts(l->device, program, "update_facts", facts, FACTS));
-    ANT_CHECK((size_t)facts[FACT_TOTAL] == w->total, ANTLER_ERROR_INTERNAL,
-              "the kernels have %d parameters, not %zu", facts[FACT_TOTAL], w->total);
-    ANT_CHECK((size_t)facts[FACT_PROBLEM] == sizeof l->problem, ANTLER_ERROR_INTERNAL,
-              "learn_problem has %d bytes in the kernels and %zu here", facts[FACT_PROBLEM],
-              sizeof l->problem);
-    ANT_TRY(ant_cuda_store_update(&l->store, w, (size_t)facts[FACT_KEPT], (size_t)facts[FACT_WORK]));
+    ANT_TRY(ant_cuda_read_facts(l->device, program, "update_facts", &facts, sizeof facts));
+    ANT_CHECK((size_t)facts.total == w->total, ANTLER_ERROR_INTERNAL,
+              "the kernels have %d parameters, not %zu", facts.total, w->total);
+    ANT_CHECK((size_t)facts.args_bytes == sizeof l->args, ANTLER_ERROR_INTERNAL,
+              "update_args has %d bytes in the kernels and %zu here", facts.args_bytes, sizeof l->args);
+    ANT_TRY(ant_cuda_store_update(&l->store, w, (size_t)facts.kept, (size_t)facts.scratch));
     l->grid = ant_cuda_grid_1d((unsigned)(w->replicas + drawing_blocks(l)), ant_cuda_update_threads(w));
-    l->grid.shared = (size_t)facts[FACT_SHARED];
+    l->grid.shared = (size_t)facts.shared_bytes;
     ANT_TRY(ant_cuda_kernel_allow_shared(l->device, &l->prepare, l->grid.shared));
     return ant_cuda_kernel_allow_shared(l->device, &l->update, l->grid.shared);
 }
@@ -291,7 +287,7 @@ static antler_status put_state(learner *l, size_t replica, size_t update, const 
     ANT_TRY(
         ant_cuda_upload(l->device, l->store.outcomes.address + replica * sizeof fresh, fresh, sizeof fresh));
     l->prepared = false;
-    const size_t at = (size_t)l->problem.parity * l->work.replicas + replica;
+    const size_t at = (size_t)l->args.parity * l->work.replicas + replica;
     return ant_cuda_upload(l->device, l->store.counters.address + at * sizeof done, &done, sizeof done);
 }
 
@@ -309,7 +305,7 @@ static antler_status get_state(learner *l, size_t replica, double *parameters, d
 static antler_status prepare(learner *l)
 {
     if (!l->prepared)
-        ANT_TRY(ant_cuda_launch(l->device, &l->prepare, l->grid, ANT_CUDA_ARGS(&l->problem)));
+        ANT_TRY(ant_cuda_launch(l->device, &l->prepare, l->grid, ANT_CUDA_ARGS(&l->args)));
     l->prepared = true;
     return ANTLER_OK;
 }
@@ -317,31 +313,31 @@ static antler_status prepare(learner *l)
 static antler_status launch_update(learner *l)
 {
     ANT_TRY(l->kind->launch(&l->pass));
-    ANT_TRY(ant_cuda_launch(l->device, &l->update, l->grid, ANT_CUDA_ARGS(&l->problem)));
-    l->problem.parity = 1 - l->problem.parity;
+    ANT_TRY(ant_cuda_launch(l->device, &l->update, l->grid, ANT_CUDA_ARGS(&l->args)));
+    l->args.parity = 1 - l->args.parity;
     return ANTLER_OK;
 }
 
-/* Record `updates` updates that begin at the present parity, which stays as it is. */
+/* Record `updates` updates that start at the present parity, which does not change. */
 static antler_status record(learner *l, int updates, ant_cu_graph_exec *graph)
 {
-    const int parity = l->problem.parity;
+    const int parity = l->args.parity;
     ANT_TRY(ant_cuda_graph_begin(l->device));
     antler_status status = ANTLER_OK;
     for (int i = 0; i < updates && status == ANTLER_OK; i++)
         status = launch_update(l);
-    l->problem.parity = parity;
+    l->args.parity = parity;
     const antler_status ended = ant_cuda_graph_end(l->device, graph);
     return status == ANTLER_OK ? ended : status;
 }
 
 static antler_status launch_graph(learner *l, int updates)
 {
-    ant_cu_graph_exec *graph = updates == 1 ? &l->one[l->problem.parity] : &l->many;
+    ant_cu_graph_exec *graph = updates == 1 ? &l->one[l->args.parity] : &l->many;
     if (*graph == NULL)
         ANT_TRY(record(l, updates, graph));
     ANT_TRY(ant_cuda_graph_launch(l->device, *graph));
-    l->problem.parity ^= updates & 1;
+    l->args.parity ^= updates & 1;
     return ANTLER_OK;
 }
 
@@ -356,7 +352,7 @@ static antler_status read_outcomes(learner *l, ant_outcome *outcomes)
             : ant_cuda_download(l->device, ends, l->store.outcomes.address, R * 2 * sizeof *ends);
     if (status == ANTLER_OK)
         status = ant_cuda_download(l->device, done,
-                                   l->store.counters.address + (size_t)l->problem.parity * R * sizeof *done,
+                                   l->store.counters.address + (size_t)l->args.parity * R * sizeof *done,
                                    R * sizeof *done);
     for (size_t i = 0; i < R && status == ANTLER_OK; i++)
         outcomes[i] = (ant_outcome){.update = done[i],
@@ -372,11 +368,11 @@ static antler_status read_outcomes(learner *l, ant_outcome *outcomes)
 static antler_status run_updates(learner *l, size_t updates, ant_tally *tallies, ant_outcome *outcomes)
 {
     const size_t bytes = l->work.replicas * sizeof *tallies;
-    l->problem.steps = 1;
+    l->args.steps = 1;
     ANT_TRY(ant_cuda_upload(l->device, l->store.tallies.address, tallies, bytes));
     ANT_TRY(prepare(l));
     while (updates > 0) {
-        const int count = updates >= GRAPH_UPDATES && l->problem.parity == 0 ? GRAPH_UPDATES : 1;
+        const int count = updates >= GRAPH_UPDATES && l->args.parity == 0 ? GRAPH_UPDATES : 1;
         ANT_TRY(launch_graph(l, count));
         updates -= (size_t)count;
     }
@@ -410,38 +406,36 @@ static antler_status put_windows(learner *l, size_t replica, const double *x, co
 static antler_status record_solve(learner *l)
 {
     ANT_TRY(ant_cuda_graph_begin(l->device));
-    antler_status status = ant_cuda_launch(l->device, &l->prepare, l->grid, ANT_CUDA_ARGS(&l->problem));
+    antler_status status = ant_cuda_launch(l->device, &l->prepare, l->grid, ANT_CUDA_ARGS(&l->args));
     if (status == ANTLER_OK)
         status = l->kind->launch(&l->pass);
     if (status == ANTLER_OK)
-        status = ant_cuda_launch(l->device, &l->update, l->grid, ANT_CUDA_ARGS(&l->problem));
+        status = ant_cuda_launch(l->device, &l->update, l->grid, ANT_CUDA_ARGS(&l->args));
     const antler_status ended = ant_cuda_graph_end(l->device, &l->whole);
     return status == ANTLER_OK ? ended : status;
 }
 
 static antler_status solve_once(learner *l, antler_solve_report *report)
 {
-    double facts[ANT_CUDA_FACTS], milliseconds = 0.0;
-    l->problem.steps = 0;
+    double facts[FACTS], milliseconds = 0.0;
+    l->args.steps = 0;
     if (l->whole == NULL)
         ANT_TRY(record_solve(l));
-    ANT_TRY(
-        ant_cuda_graph_launch(l->device, l->whole)); /* so that the GPU is at work when the clock starts */
+    ANT_TRY(ant_cuda_graph_launch(l->device, l->whole)); /* so that the GPU is busy when the clock starts */
     ANT_TRY(ant_cuda_timer_start(l->device));
     ANT_TRY(ant_cuda_graph_launch(l->device, l->whole));
     ANT_TRY(ant_cuda_timer_stop(l->device, &milliseconds));
     ANT_TRY(ant_cuda_download(l->device, facts, l->store.facts.address, sizeof facts));
-    const bool converged = facts[ANT_CUDA_FACT_CONVERGED] != 0.0;
-    const antler_status outcome = converged                                  ? ANTLER_OK
-                                  : isfinite(facts[ANT_CUDA_FACT_LAST_JUMP]) ? ANTLER_NOT_CONVERGED
-                                                                             : ANTLER_NON_FINITE;
-    *report =
-        (antler_solve_report){.loss = facts[ANT_CUDA_FACT_LOSS],
-                              .iterations = (int)facts[ANT_CUDA_FACT_ITERATIONS],
-                              .outcome = outcome,
-                              .last_change = facts[ANT_CUDA_FACT_LAST_JUMP],
-                              .fallbacks = converged ? 0 : (size_t)fmax(1.0, facts[ANT_CUDA_FACT_FALLBACKS]),
-                              .seconds = 1e-3 * milliseconds};
+    const bool converged = facts[FACT_CONVERGED] != 0.0;
+    const antler_status outcome = converged                         ? ANTLER_OK
+                                  : isfinite(facts[FACT_LAST_JUMP]) ? ANTLER_NOT_CONVERGED
+                                                                    : ANTLER_NON_FINITE;
+    *report = (antler_solve_report){.loss = facts[FACT_LOSS],
+                                    .iterations = (int)facts[FACT_ITERATIONS],
+                                    .outcome = outcome,
+                                    .last_change = facts[FACT_LAST_JUMP],
+                                    .fallbacks = converged ? 0 : (size_t)fmax(1.0, facts[FACT_FALLBACKS]),
+                                    .seconds = 1e-3 * milliseconds};
     return ANTLER_OK;
 }
 
@@ -454,7 +448,7 @@ static antler_status look(learner *l, size_t replica, double *states, double *gr
     return ant_cuda_store_read(&l->store, l->store.raw.address, replica * w->total, gradient, w->total);
 }
 
-/* ---- the table: each call takes the GPU and gives it back ------------------------------------------ */
+/* ---- the table: each call locks the GPU and unlocks it --------------------------------------------- */
 
 #define WITH_GPU(call)                                                                                       \
     do {                                                                                                     \

@@ -1,3 +1,4 @@
+/* library.c - dlopen by several names, and symbols as function pointers. */
 #include "engine/cuda/library.h"
 
 #include <dlfcn.h>
@@ -24,7 +25,7 @@ bool ant_library_open(const char *variable, const char *const *names, void **lib
             snprintf(path, ANT_LIBRARY_PATH, "%s", names[i]);
             return true;
         }
-        if (i == 0) /* the first name is the one that should be there */
+        if (i == 0) /* report the first name */
             keep_reason(path);
     }
     return false;

@@ -1,67 +1,39 @@
-/* lssm_pass.c - the pass of a LSSM (kernels/lssm.cu): chunks of time, four launches. */
+/* lssm_pass.c - the pass of a LSSM (kernels/lssm.cu): segments, four launches. */
 #include "engine/cuda/pass.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 enum {
-    LEAST_CHUNK = 32,    /* steps, below which a block has too little to do */
-    MEASURED_PER_MP = 2, /* chunks with a loss for every multiprocessor */
+    LEAST_SEGMENT = 32,  /* steps; below, a block has too little work */
+    MEASURED_PER_MP = 2, /* segments with a loss for every multiprocessor */
     WORKERS_PER_MP = 4,  /* blocks of all runs together */
-    CHUNK_UNIT = 16,     /* steps */
+    SEGMENT_UNIT = 16,   /* steps */
 };
-
-/* lssm_problem of kernels/lssm.cu. */
-typedef struct lssm_problem {
-    int T, batch, warmup, replicas;
-    int chunk, chunks, workers, padding;
-    double weight;
-    ant_cu_pointer parameters, weights, x, s, states, adjoint, errors, ends, heads, partial, squares, raw,
-        facts;
-} lssm_problem;
-
-/* lssm_facts of kernels/lssm.cu. */
-enum {
-    FACT_THREADS,
-    FACT_TILE,
-    FACT_PACK,
-    FACT_LATENT,
-    FACT_OBSERVED,
-    FACT_ROLES,
-    FACT_GATHER_THREADS,
-    FACT_ENTER_SHARED,
-    FACT_CROSS_SHARED,
-    FACT_LEAVE_SHARED,
-    FACT_GATHER_SHARED,
-    FACT_PROBLEM,
-    FACTS
-};
-
-enum { ENTER, CROSS, LEAVE, GATHER, KERNELS };
 
 typedef struct lssm {
     ant_cuda_program *program;
-    ant_cuda_kernel kernel[KERNELS];
-    ant_cuda_grid grid[KERNELS];
-    int facts[FACTS];
-    ant_cuda_buffer weights, states, adjoint, errors, ends, heads, partial, squares;
-    lssm_problem problem;
+    ant_cuda_kernel kernel[LSSM_KERNELS];
+    ant_cuda_grid grid[LSSM_KERNELS];
+    struct lssm_variant facts;
+    ant_cuda_buffer weights, states, adjoint, errors, ends, adjoint_ends, partial, squares;
+    struct lssm_args args;
     char choice[320];
 } lssm;
 
 static antler_status compile(lssm *l, const ant_cuda_pass *pass)
 {
-    static const char *const names[KERNELS] = {"enter", "cross", "leave", "gather"};
+    static const char *const names[LSSM_KERNELS] = {"forward_segments", "readout_segments",
+                                                    "backward_segments", "reduce_blocks"};
     char threads[32];
     const char *const more[] = {threads};
-    snprintf(threads, sizeof threads, "-DLEARN_THREADS=%u", ant_cuda_update_threads(pass->work));
+    snprintf(threads, sizeof threads, "-DUPDATE_THREADS=%u", ant_cuda_update_threads(pass->work));
     ANT_TRY(ant_cuda_compile_shape(pass->device, "lssm.cu", pass->work, more, 1, &l->program));
-    for (int i = 0; i < KERNELS; i++)
+    for (int i = 0; i < LSSM_KERNELS; i++)
         ANT_TRY(ant_cuda_program_kernel(l->program, names[i], &l->kernel[i]));
-    ANT_TRY(ant_cuda_pass_facts(pass->device, l->program, "lssm_facts", l->facts, FACTS));
-    ANT_CHECK((size_t)l->facts[FACT_PROBLEM] == sizeof l->problem, ANTLER_ERROR_INTERNAL,
-              "lssm_problem has %d bytes in the kernels and %zu here", l->facts[FACT_PROBLEM],
-              sizeof l->problem);
+    ANT_TRY(ant_cuda_read_facts(pass->device, l->program, "lssm_facts", &l->facts, sizeof l->facts));
+    ANT_CHECK((size_t)l->facts.args_bytes == sizeof l->args, ANTLER_ERROR_INTERNAL,
+              "lssm_args has %d bytes in the kernels and %zu here", l->facts.args_bytes, sizeof l->args);
     return ANTLER_OK;
 }
 
@@ -70,24 +42,25 @@ static size_t divided(size_t a, size_t b)
     return (a + b - 1) / b;
 }
 
-/* Chunks and blocks follow from the settings and the GPU alone, never from how many runs are there. */
+/* Segments and blocks depend on the settings and the GPU alone, never on how many runs there are. */
 static void divide(lssm *l, const ant_cuda_pass *pass)
 {
     const antler_settings *s = pass->work->settings;
-    const size_t processors = (size_t)pass->device->multiprocessors, tile = (size_t)l->facts[FACT_TILE];
+    const size_t processors = (size_t)pass->device->multiprocessors, tile = (size_t)l->facts.tile;
     const size_t T = s->sequence_length, measured = (T - s->warmup) * s->batch_size * s->runs;
-    size_t chunk = divided(measured, MEASURED_PER_MP * processors);
-    chunk = chunk < LEAST_CHUNK ? LEAST_CHUNK : chunk;
-    chunk = chunk > tile ? (chunk + tile / 2) / tile * tile : divided(chunk, CHUNK_UNIT) * CHUNK_UNIT;
-    const size_t chunks = divided(T, chunk), items = s->batch_size * chunks;
+    size_t segment_steps = divided(measured, MEASURED_PER_MP * processors);
+    segment_steps = segment_steps < LEAST_SEGMENT ? LEAST_SEGMENT : segment_steps;
+    segment_steps = segment_steps > tile ? (segment_steps + tile / 2) / tile * tile
+                                         : divided(segment_steps, SEGMENT_UNIT) * SEGMENT_UNIT;
+    const size_t segments = divided(T, segment_steps), items = s->batch_size * segments;
     const size_t most = divided(WORKERS_PER_MP * processors, s->runs);
-    l->problem.chunk = (int)chunk;
-    l->problem.chunks = (int)chunks;
-    l->problem.workers = (int)(items < most ? items : most);
+    l->args.segment_steps = (int)segment_steps;
+    l->args.segments = (int)segments;
+    l->args.workers = (int)(items < most ? items : most);
     snprintf(l->choice, sizeof l->choice,
-             "scan on the GPU: the lssm is linear in its state; %zu chunks of %zu steps per sequence, %d "
+             "scan on the GPU: the lssm is linear in its state; %zu segments of %zu steps per sequence, %d "
              "blocks per run",
-             chunks, chunk, l->problem.workers);
+             segments, segment_steps, l->args.workers);
 }
 
 static antler_status allocate(lssm *l, ant_cuda_pass *pass)
@@ -95,20 +68,20 @@ static antler_status allocate(lssm *l, ant_cuda_pass *pass)
     const ant_engine_learning *work = pass->work;
     const size_t R = work->replicas, sequences = R * work->settings->batch_size,
                  T = work->settings->sequence_length, real = pass->real_bytes;
-    const size_t latent = (size_t)l->facts[FACT_LATENT], observed = (size_t)l->facts[FACT_OBSERVED];
-    const size_t records = sequences * (size_t)l->problem.chunks * latent,
-                 workers = R * (size_t)l->problem.workers;
+    const size_t latent = (size_t)l->facts.latent, observed = (size_t)l->facts.observed;
+    const size_t records = sequences * (size_t)l->args.segments * latent,
+                 workers = R * (size_t)l->args.workers;
     const struct {
         ant_cuda_buffer *buffer;
         size_t bytes;
         const char *purpose;
     } wanted[] = {
-        {&l->weights, R * (size_t)l->facts[FACT_PACK] * real, "the weights"},
+        {&l->weights, R * (size_t)l->facts.pack * real, "the weights"},
         {&l->states, sequences * (T + 1) * latent * real, "the states of all steps"},
         {&l->adjoint, sequences * T * latent * real, "the adjoint of all steps"},
         {&l->errors, sequences * T * observed * real, "the errors of all steps"},
-        {&l->ends, records * real, "the borders of chunks"},
-        {&l->heads, records * real, "the borders of chunks"},
+        {&l->ends, records * real, "the ends of segments"},
+        {&l->adjoint_ends, records * real, "the ends of segments"},
         {&l->partial, workers * work->total * real, "sums over time"},
         {&l->squares, workers * sizeof(double), "sums of squares"},
     };
@@ -120,37 +93,37 @@ static antler_status allocate(lssm *l, ant_cuda_pass *pass)
 static void describe(lssm *l, const ant_cuda_pass *pass)
 {
     const antler_settings *s = pass->work->settings;
-    lssm_problem *p = &l->problem;
+    struct lssm_args *p = &l->args;
     p->T = (int)s->sequence_length;
     p->batch = (int)s->batch_size;
     p->warmup = (int)s->warmup;
     p->replicas = (int)pass->work->replicas;
     p->weight =
         2.0 / ((double)pass->work->N * (double)s->batch_size * (double)(s->sequence_length - s->warmup));
-    p->parameters = pass->place.parameters;
+    p->parameters = pass->buffers.parameters;
     p->weights = l->weights.address;
-    p->x = pass->place.x;
-    p->s = pass->place.s;
+    p->x = pass->buffers.x;
+    p->s = pass->buffers.s;
     p->states = l->states.address;
     p->adjoint = l->adjoint.address;
     p->errors = l->errors.address;
     p->ends = l->ends.address;
-    p->heads = l->heads.address;
+    p->adjoint_ends = l->adjoint_ends.address;
     p->partial = l->partial.address;
     p->squares = l->squares.address;
-    p->raw = pass->place.raw;
-    p->facts = pass->place.facts;
+    p->raw = pass->buffers.raw;
+    p->facts = pass->buffers.facts;
 }
 
 static antler_status set_grids(lssm *l, const ant_cuda_pass *pass)
 {
-    const size_t R = pass->work->replicas, workers = R * (size_t)l->problem.workers;
-    const size_t blocks[KERNELS] = {workers, workers, workers * (size_t)l->facts[FACT_ROLES],
-                                    R * divided(pass->work->total, 32)};
-    for (int i = 0; i < KERNELS; i++) {
-        const int threads = l->facts[i == GATHER ? FACT_GATHER_THREADS : FACT_THREADS];
+    const size_t R = pass->work->replicas, workers = R * (size_t)l->args.workers;
+    const size_t blocks[LSSM_KERNELS] = {workers, workers, workers * (size_t)l->facts.roles,
+                                         R * divided(pass->work->total, REDUCE_SIDE)};
+    for (int i = 0; i < LSSM_KERNELS; i++) {
+        const int threads = i == LSSM_REDUCE ? l->facts.reduce_threads : l->facts.threads;
         l->grid[i] = ant_cuda_grid_1d((unsigned)blocks[i], (unsigned)threads);
-        l->grid[i].shared = (size_t)l->facts[FACT_ENTER_SHARED + i];
+        l->grid[i].shared = (size_t)l->facts.shared_bytes[i];
         ANT_TRY(ant_cuda_kernel_allow_shared(pass->device, &l->kernel[i], l->grid[i].shared));
     }
     return ANTLER_OK;
@@ -173,7 +146,7 @@ static antler_status create(ant_cuda_pass *pass)
     pass->update = l->program;
     pass->weights = l->weights.address;
     pass->states = l->states.address;
-    pass->row = (size_t)l->facts[FACT_LATENT];
+    pass->row = (size_t)l->facts.latent;
     return set_grids(l, pass);
 }
 
@@ -182,8 +155,8 @@ static void destroy(ant_cuda_pass *pass)
     lssm *l = pass->own;
     if (l == NULL)
         return;
-    ant_cuda_buffer *const buffers[] = {&l->weights, &l->states, &l->adjoint, &l->errors,
-                                        &l->ends,    &l->heads,  &l->partial, &l->squares};
+    ant_cuda_buffer *const buffers[] = {&l->weights, &l->states,       &l->adjoint, &l->errors,
+                                        &l->ends,    &l->adjoint_ends, &l->partial, &l->squares};
     for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
         ant_cuda_free(pass->device, buffers[i]);
     ant_cuda_program_free(l->program);
@@ -193,8 +166,8 @@ static void destroy(ant_cuda_pass *pass)
 static antler_status launch(ant_cuda_pass *pass)
 {
     lssm *l = pass->own;
-    for (int i = 0; i < KERNELS; i++)
-        ANT_TRY(ant_cuda_launch(pass->device, &l->kernel[i], l->grid[i], ANT_CUDA_ARGS(&l->problem)));
+    for (int i = 0; i < LSSM_KERNELS; i++)
+        ANT_TRY(ant_cuda_launch(pass->device, &l->kernel[i], l->grid[i], ANT_CUDA_ARGS(&l->args)));
     return ANTLER_OK;
 }
 

@@ -1,9 +1,8 @@
 /* mamba2_map.c - a Mamba-2 that runs free, for kernels/mamba2_orbit.cu. */
+#include "engine/cuda/kernels/abi.h"
 #include "engine/cuda/map.h"
 
 #include <math.h>
-
-enum { STATE = 16, TAPS = 4, HEADS = 8 };
 
 /* Sizes that follow from the width: channels of the recurrence, of the convolution, rows of proj_in. */
 typedef struct sizes {
@@ -12,11 +11,11 @@ typedef struct sizes {
 
 static sizes sizes_of(const ant_engine_map *map)
 {
-    const size_t inner = 2 * map->M, conv = inner + 2 * STATE;
-    return (sizes){inner, conv, inner + conv + HEADS};
+    const size_t inner = 2 * map->M, conv = inner + 2 * MAMBA2_STATE;
+    return (sizes){inner, conv, inner + conv + MAMBA2_HEADS};
 }
 
-/* Tangent vectors have a warp each, so there are more of them. */
+/* Every tangent vector has a warp, so there are more threads. */
 static unsigned choose_threads(const ant_engine_map *map, size_t count)
 {
     (void)map;
@@ -27,8 +26,8 @@ static size_t count_numbers(const ant_engine_map *map)
 {
     const size_t M = map->M, N = map->N, L = map->L;
     const sizes z = sizes_of(map);
-    return N * M + M + map->K * M + 1 + 2 * M + M * z.proj + TAPS * z.conv + z.conv + 3 * HEADS +
-           M * z.inner + M * L + L + N * L + N;
+    return N * M + M + map->K * M + 1 + 2 * M + M * z.proj + MAMBA2_TAPS * z.conv + z.conv +
+           3 * MAMBA2_HEADS + M * z.inner + M * L + L + N * L + N;
 }
 
 /* proj_out diag(norm_w): (M, inner) */
@@ -41,7 +40,7 @@ static double *append_block_end(double *to, const ant_engine_map *map)
     return to;
 }
 
-/* The readout in one: out_W W2 (N, L), and out_W b2 + out_b (N). */
+/* The readout as one matrix: out_W W2 (N, L), and out_W b2 + out_b (N). */
 static void append_readout(double *to, const ant_engine_map *map)
 {
     const ant_engine_mamba2 *p = &map->mamba2;
@@ -74,12 +73,12 @@ static void pack(const ant_engine_map *map, double *to)
     to = ant_cuda_append(to, p->ln_w, M);
     to = ant_cuda_append(to, p->ln_b, M);
     to = ant_cuda_append_transposed(to, p->proj_in, z.proj, M, M);
-    to = ant_cuda_append_transposed(to, p->conv_W, z.conv, TAPS, TAPS);
+    to = ant_cuda_append_transposed(to, p->conv_W, z.conv, MAMBA2_TAPS, MAMBA2_TAPS);
     to = ant_cuda_append(to, p->conv_b, z.conv);
-    to = ant_cuda_append(to, p->dt_bias, HEADS);
-    for (size_t h = 0; h < HEADS; h++)
+    to = ant_cuda_append(to, p->dt_bias, MAMBA2_HEADS);
+    for (size_t h = 0; h < MAMBA2_HEADS; h++)
         *to++ = -exp(p->A_log[h]);
-    to = ant_cuda_append(to, p->skip, HEADS);
+    to = ant_cuda_append(to, p->skip, MAMBA2_HEADS);
     to = append_block_end(to, map);
     to = ant_cuda_append_transposed(to, p->W1, L, M, M);
     to = ant_cuda_append(to, p->b1, L);

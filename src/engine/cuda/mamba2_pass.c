@@ -1,75 +1,51 @@
-/* mamba2_pass.c - the pass of a Mamba-2 (kernels/mamba2.cu): time in chunks, six launches. */
+/* mamba2_pass.c - the pass of a Mamba-2 (kernels/mamba2.cu): segments, six launches. */
 #include "engine/cuda/pass.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* mamba2_problem of kernels/mamba2_shape.cuh. */
-typedef struct mamba2_problem {
-    int T, batch, warmup, replicas, chunks, blocks;
-    double weight;
-    ant_cu_pointer x, s, weights, states, adjoints, decays, slopes, v, partial, squares, raw, facts;
-} mamba2_problem;
-
-/* mamba2_facts of kernels/mamba2.cu. */
-enum {
-    FACT_WEIGHTS,
-    FACT_STATES,
-    FACT_SLOPES,
-    FACT_STEPS,
-    FACT_ENTER,
-    FACT_SCAN,
-    FACT_CROSS,
-    FACT_LEAVE,
-    FACT_GATHER,
-    FACT_PROBLEM,
-    FACTS
-};
-
-enum { HEADS = 8, SCAN_THREADS = 1024, SCAN_SIDE = 32, GATHER_THREADS = 256, GATHER_SIDE = 32 };
-
 /* A kernel and its launch. */
-typedef struct stage {
+typedef struct launch_plan {
     ant_cuda_kernel kernel;
     ant_cuda_grid grid;
-} stage;
+} launch_plan;
 
 typedef struct mamba2 {
     ant_cuda_program *program;
-    int facts[FACTS];
+    struct mamba2_variant facts;
     unsigned columns; /* steps that a block has in shared memory, with the halo */
-    stage enter, scan, cross, leave, gather;
+    launch_plan forward, scan, readout, backward, reduce;
     ant_cuda_buffer weights, states, adjoints, decays, slopes, v, partial, squares;
-    mamba2_problem problem;
+    struct mamba2_args args;
     char choice[160];
 } mamba2;
 
 static antler_status compile(ant_cuda_pass *pass, mamba2 *m, unsigned columns)
 {
-    char column_option[32], room[32], threads[32];
-    const char *const more[] = {column_option, room, threads};
+    char column_option[32], limit[32], threads[32];
+    const char *const more[] = {column_option, limit, threads};
     snprintf(column_option, sizeof column_option, "-DCOLUMNS=%u", columns);
-    snprintf(room, sizeof room, "-DROOM=%d", pass->device->shared_per_block);
-    snprintf(threads, sizeof threads, "-DLEARN_THREADS=%u", ant_cuda_update_threads(pass->work));
+    snprintf(limit, sizeof limit, "-DSHARED_LIMIT=%d", pass->device->shared_per_block);
+    snprintf(threads, sizeof threads, "-DUPDATE_THREADS=%u", ant_cuda_update_threads(pass->work));
     ant_cuda_program_free(m->program);
     m->program = NULL;
     m->columns = columns;
     ANT_TRY(ant_cuda_compile_shape(pass->device, "mamba2.cu", pass->work, more, 3, &m->program));
-    ANT_TRY(ant_cuda_pass_facts(pass->device, m->program, "mamba2_facts", m->facts, FACTS));
-    ANT_CHECK((size_t)m->facts[FACT_PROBLEM] == sizeof m->problem, ANTLER_ERROR_INTERNAL,
-              "mamba2_problem has %d bytes in the kernels and %zu here", m->facts[FACT_PROBLEM],
-              sizeof m->problem);
+    ANT_TRY(ant_cuda_read_facts(pass->device, m->program, "mamba2_facts", &m->facts, sizeof m->facts));
+    ANT_CHECK((size_t)m->facts.args_bytes == sizeof m->args, ANTLER_ERROR_INTERNAL,
+              "mamba2_args has %d bytes in the kernels and %zu here", m->facts.args_bytes, sizeof m->args);
     return ANTLER_OK;
 }
 
 static bool fits(const ant_cuda_pass *pass, const mamba2 *m)
 {
-    const int room = pass->device->shared_per_block;
-    return m->facts[FACT_ENTER] <= room && m->facts[FACT_CROSS] <= room && m->facts[FACT_LEAVE] <= room;
+    const int limit = pass->device->shared_per_block;
+    return m->facts.forward_bytes <= limit && m->facts.readout_bytes <= limit &&
+           m->facts.backward_bytes <= limit;
 }
 
-/* The widest blocks whose shared memory there is.  In double most time goes into arithmetic, and narrow
-   blocks leave more of it to run beside each other. */
+/* The widest blocks for which there is enough shared memory.  In double, arithmetic dominates, and more
+   narrow blocks run at the same time. */
 static antler_status choose_columns(ant_cuda_pass *pass, mamba2 *m)
 {
     if (pass->real_bytes == sizeof(float))
@@ -79,15 +55,15 @@ static antler_status choose_columns(ant_cuda_pass *pass, mamba2 *m)
     ANT_CHECK(fits(pass, m), ANTLER_ERROR_DEVICE,
               "a mamba2 of latent_dim %zu needs %d bytes of shared memory, and %s has %d; use device: cpu",
               pass->work->M,
-              m->facts[FACT_CROSS] > m->facts[FACT_LEAVE] ? m->facts[FACT_CROSS] : m->facts[FACT_LEAVE],
+              m->facts.readout_bytes > m->facts.backward_bytes ? m->facts.readout_bytes
+                                                               : m->facts.backward_bytes,
               pass->device->name, pass->device->shared_per_block);
     return ANTLER_OK;
 }
 
-/* One of the three kernels that walk through chunks: as many blocks of a run as find room beside those of
-   the other runs. */
-static antler_status plan_walk(const ant_cuda_pass *pass, const mamba2 *m, const char *name, int shared,
-                               size_t chunks, stage *to)
+/* One of the three kernels over segments: as many blocks of a run as fit beside those of the other runs. */
+static antler_status plan_segments(const ant_cuda_pass *pass, const mamba2 *m, const char *name, int shared,
+                                   size_t segments, launch_plan *to)
 {
     const unsigned threads = 4 * m->columns;
     int resident = 0;
@@ -99,7 +75,7 @@ static antler_status plan_walk(const ant_cuda_pass *pass, const mamba2 *m, const
     const size_t runs = pass->work->settings->runs,
                  all = (size_t)resident * (size_t)pass->device->multiprocessors;
     const size_t most = all > runs ? all / runs : 1;
-    to->grid = ant_cuda_grid_1d((unsigned)(chunks < most ? chunks : most), threads);
+    to->grid = ant_cuda_grid_1d((unsigned)(segments < most ? segments : most), threads);
     to->grid.grid[1] = (unsigned)pass->work->replicas;
     to->grid.shared = (size_t)shared;
     return ANTLER_OK;
@@ -109,35 +85,39 @@ static antler_status plan(ant_cuda_pass *pass, mamba2 *m)
 {
     const ant_engine_learning *w = pass->work;
     const size_t T = w->settings->sequence_length, batch = w->settings->batch_size;
-    const size_t steps = (size_t)m->facts[FACT_STEPS], chunks = (T + steps - 1) / steps;
-    ANT_TRY(plan_walk(pass, m, "enter", m->facts[FACT_ENTER], batch * chunks, &m->enter));
-    ANT_TRY(plan_walk(pass, m, "cross", m->facts[FACT_CROSS], batch * chunks, &m->cross));
-    ANT_TRY(plan_walk(pass, m, "leave", m->facts[FACT_LEAVE], batch * chunks, &m->leave));
-    if (m->leave.grid.grid[0] < m->cross.grid.grid[0]) /* they add to the same sums */
-        m->cross.grid.grid[0] = m->leave.grid.grid[0];
-    m->leave.grid.grid[0] = m->cross.grid.grid[0];
+    const size_t steps = (size_t)m->facts.steps, segments = (T + steps - 1) / steps;
+    ANT_TRY(
+        plan_segments(pass, m, "forward_segments", m->facts.forward_bytes, batch * segments, &m->forward));
+    ANT_TRY(
+        plan_segments(pass, m, "readout_segments", m->facts.readout_bytes, batch * segments, &m->readout));
+    ANT_TRY(
+        plan_segments(pass, m, "backward_segments", m->facts.backward_bytes, batch * segments, &m->backward));
+    if (m->backward.grid.grid[0] < m->readout.grid.grid[0]) /* they add to the same sums */
+        m->readout.grid.grid[0] = m->backward.grid.grid[0];
+    m->backward.grid.grid[0] = m->readout.grid.grid[0];
     ANT_TRY(ant_cuda_program_kernel(m->program, "scan", &m->scan.kernel));
-    ANT_TRY(ant_cuda_program_kernel(m->program, "gather", &m->gather.kernel));
+    ANT_TRY(ant_cuda_program_kernel(m->program, "reduce_blocks", &m->reduce.kernel));
     m->scan.grid =
-        ant_cuda_grid_1d((unsigned)(m->facts[FACT_STATES] + SCAN_SIDE - 1) / SCAN_SIDE, SCAN_THREADS);
+        ant_cuda_grid_1d((unsigned)(m->facts.states + SCAN_SIDE - 1) / SCAN_SIDE, SCAN_SIDE * SCAN_SIDE);
     m->scan.grid.grid[1] = (unsigned)(w->replicas * batch);
-    m->gather.grid = ant_cuda_grid_1d((unsigned)(w->total + GATHER_SIDE - 1) / GATHER_SIDE, GATHER_THREADS);
-    m->gather.grid.grid[1] = (unsigned)w->replicas;
-    m->scan.grid.shared = (size_t)m->facts[FACT_SCAN];
-    m->gather.grid.shared = (size_t)m->facts[FACT_GATHER];
-    m->problem = (mamba2_problem){
+    m->reduce.grid =
+        ant_cuda_grid_1d((unsigned)(w->total + REDUCE_SIDE - 1) / REDUCE_SIDE, 32 * REDUCE_WARPS);
+    m->reduce.grid.grid[1] = (unsigned)w->replicas;
+    m->scan.grid.shared = (size_t)m->facts.scan_bytes;
+    m->reduce.grid.shared = (size_t)m->facts.reduce_bytes;
+    m->args = (struct mamba2_args){
         .T = (int)T,
         .batch = (int)batch,
         .warmup = (int)w->settings->warmup,
         .replicas = (int)w->replicas,
-        .chunks = (int)chunks,
-        .blocks = (int)m->cross.grid.grid[0],
+        .segments = (int)segments,
+        .blocks = (int)m->readout.grid.grid[0],
         .weight = 2.0 / ((double)w->N * (double)(T - w->settings->warmup) * (double)batch),
     };
     snprintf(m->choice, sizeof m->choice,
-             "scan on the GPU: the mamba2 is linear in its state; %zu chunks of %zu steps per sequence, %u "
+             "scan on the GPU: the mamba2 is linear in its state; %zu segments of %zu steps per sequence, %u "
              "blocks per run",
-             chunks, steps, m->cross.grid.grid[0]);
+             segments, steps, m->readout.grid.grid[0]);
     return ANTLER_OK;
 }
 
@@ -145,13 +125,14 @@ static antler_status allocate(ant_cuda_pass *pass, mamba2 *m)
 {
     const ant_engine_learning *w = pass->work;
     const size_t R = w->replicas, real = pass->real_bytes, T = w->settings->sequence_length;
-    const size_t sequences = R * w->settings->batch_size, chunks = sequences * (size_t)m->problem.chunks;
-    const size_t states = (size_t)m->facts[FACT_STATES], blocks = R * (size_t)m->problem.blocks;
-    ANT_TRY(ant_cuda_pass_take(pass, R * (size_t)m->facts[FACT_WEIGHTS] * real, "the weights", &m->weights));
-    ANT_TRY(ant_cuda_pass_take(pass, chunks * states * real, "the states between chunks", &m->states));
-    ANT_TRY(ant_cuda_pass_take(pass, chunks * states * real, "the states between chunks", &m->adjoints));
-    ANT_TRY(ant_cuda_pass_take(pass, chunks * HEADS * real, "the states between chunks", &m->decays));
-    ANT_TRY(ant_cuda_pass_take(pass, chunks * (size_t)m->facts[FACT_SLOPES] * m->columns * real,
+    const size_t sequences = R * w->settings->batch_size, segments = sequences * (size_t)m->args.segments;
+    const size_t states = (size_t)m->facts.states, blocks = R * (size_t)m->args.blocks;
+    ANT_TRY(ant_cuda_pass_take(pass, R * (size_t)m->facts.pack * real, "the weights", &m->weights));
+    ANT_TRY(ant_cuda_pass_take(pass, segments * states * real, "the states between segments", &m->states));
+    ANT_TRY(ant_cuda_pass_take(pass, segments * states * real, "the states between segments", &m->adjoints));
+    ANT_TRY(
+        ant_cuda_pass_take(pass, segments * MAMBA2_HEADS * real, "the states between segments", &m->decays));
+    ANT_TRY(ant_cuda_pass_take(pass, segments * (size_t)m->facts.slopes * m->columns * real,
                                "the slopes of all steps", &m->slopes));
     ANT_TRY(ant_cuda_pass_take(pass, sequences * (T + 1) * w->M * real, "the outputs of all steps", &m->v));
     ANT_TRY(ant_cuda_pass_take(pass, blocks * w->total * real, "sums over time", &m->partial));
@@ -160,9 +141,9 @@ static antler_status allocate(ant_cuda_pass *pass, mamba2 *m)
 
 static void describe(ant_cuda_pass *pass, mamba2 *m)
 {
-    mamba2_problem *p = &m->problem;
-    p->x = pass->place.x;
-    p->s = pass->place.s;
+    struct mamba2_args *p = &m->args;
+    p->x = pass->buffers.x;
+    p->s = pass->buffers.s;
     p->weights = m->weights.address;
     p->states = m->states.address;
     p->adjoints = m->adjoints.address;
@@ -171,8 +152,8 @@ static void describe(ant_cuda_pass *pass, mamba2 *m)
     p->v = m->v.address;
     p->partial = m->partial.address;
     p->squares = m->squares.address;
-    p->raw = pass->place.raw;
-    p->facts = pass->place.facts;
+    p->raw = pass->buffers.raw;
+    p->facts = pass->buffers.facts;
     pass->solver = "scan";
     pass->choice = m->choice;
     pass->update = m->program;
@@ -213,25 +194,25 @@ static void destroy(ant_cuda_pass *pass)
     free(m);
 }
 
-static antler_status start(ant_cuda_pass *pass, mamba2 *m, const stage *next)
+static antler_status start(ant_cuda_pass *pass, mamba2 *m, const launch_plan *next)
 {
-    return ant_cuda_launch(pass->device, &next->kernel, next->grid, ANT_CUDA_ARGS(&m->problem));
+    return ant_cuda_launch(pass->device, &next->kernel, next->grid, ANT_CUDA_ARGS(&m->args));
 }
 
 static antler_status start_scan(ant_cuda_pass *pass, mamba2 *m, int back)
 {
-    return ant_cuda_launch(pass->device, &m->scan.kernel, m->scan.grid, ANT_CUDA_ARGS(&m->problem, &back));
+    return ant_cuda_launch(pass->device, &m->scan.kernel, m->scan.grid, ANT_CUDA_ARGS(&m->args, &back));
 }
 
 static antler_status launch(ant_cuda_pass *pass)
 {
     mamba2 *m = pass->own;
-    ANT_TRY(start(pass, m, &m->enter));
+    ANT_TRY(start(pass, m, &m->forward));
     ANT_TRY(start_scan(pass, m, 0));
-    ANT_TRY(start(pass, m, &m->cross));
+    ANT_TRY(start(pass, m, &m->readout));
     ANT_TRY(start_scan(pass, m, 1));
-    ANT_TRY(start(pass, m, &m->leave));
-    return start(pass, m, &m->gather);
+    ANT_TRY(start(pass, m, &m->backward));
+    return start(pass, m, &m->reduce);
 }
 
 const ant_cuda_kind ant_cuda_kind_mamba2 = {

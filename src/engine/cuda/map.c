@@ -1,3 +1,4 @@
+/* map.c - compiles the kernels of a map that runs free, and uploads its parameters. */
 #include "engine/cuda/map.h"
 
 #include "engine/cuda/pass.h"
@@ -13,9 +14,6 @@ static const ant_cuda_form *const forms[ANT_FORMS] = {
 };
 
 enum { COMMON_MACROS = 6 };
-
-/* orbit_facts of kernels/orbit.cuh. */
-enum { FACT_PARAMETERS, FACT_ROOM, FACT_WORK, FACTS };
 
 double *ant_cuda_append(double *to, const double *from, size_t count)
 {
@@ -76,17 +74,17 @@ static antler_status upload(ant_cuda_map *made, const ant_engine_map *map, size_
 antler_status ant_cuda_map_open(ant_cuda_device *device, const ant_engine_map *map, size_t count,
                                 ant_cuda_map *made)
 {
-    int facts[FACTS];
+    struct orbit_variant facts;
     *made = (ant_cuda_map){.device = device, .threads = forms[map->form]->threads(map, count)};
     ANT_TRY(compile(made, map, count));
-    ANT_TRY(ant_cuda_pass_facts(device, made->program, "orbit_facts", facts, FACTS));
-    made->room = (size_t)facts[FACT_ROOM];
-    made->work = (size_t)facts[FACT_WORK];
+    ANT_TRY(ant_cuda_read_facts(device, made->program, "orbit_facts", &facts, sizeof facts));
+    made->shared_bytes = (size_t)facts.shared_bytes;
+    made->scratch_bytes = (size_t)facts.scratch_bytes;
     ANT_CHECK(
-        facts[FACT_ROOM] <= device->shared_per_block, ANTLER_ERROR_DEVICE,
+        facts.shared_bytes <= device->shared_per_block, ANTLER_ERROR_DEVICE,
         "a model with M = %zu, L = %zu and N = %zu is too large for the GPU's kernel; compute on the CPU",
         map->M, map->L, map->N);
-    return upload(made, map, (size_t)facts[FACT_PARAMETERS]);
+    return upload(made, map, (size_t)facts.parameter_bytes);
 }
 
 void ant_cuda_map_clear(ant_cuda_map *map)

@@ -1,13 +1,14 @@
 /*
- * mixture_cuda.c - sums of Gaussian kernels on the GPU: packing, choice of the loop, far samples
+ * mixture_cuda.c - sums of Gaussian kernels on the GPU: packing, choice of the kernel, far samples
  * (kernels/mixture.cu).
  *
- * Samples near the centre go through the product form in float.  A sample for which that form is not good
- * enough, because it lies far out or because all points are far from it, is done again in double from
- * differences; so no sample is lost, as on the CPU.  The choice depends on the sample and the points alone.
+ * Samples near the centre go through the product form in float.  A sample for which that form is not accurate
+ * enough, because it or all points are far away, is computed again in double from differences; so no sample
+ * is lost, as on the CPU.  The choice depends on the sample and the points alone.
  */
 #include "base/machine.h"
 #include "engine/cuda/engine_cuda.h"
+#include "engine/cuda/kernels/abi.h"
 #include "engine/cuda/program.h"
 
 #include <float.h>
@@ -16,25 +17,20 @@
 #include <stdlib.h>
 
 enum {
-    TILE = 128, /* as in mixture.cu */
-    NEAR_THREADS = 256,
-    FAR_THREADS = 128,
     NEAR_BATCH = 1 << 18, /* samples of one launch */
     FAR_BATCH = 1 << 15,  /* samples of one launch of the far kernel */
-    FAR_BLOCKS = 1024,    /* that a launch should have, so that few samples use the whole GPU, too */
+    FAR_BLOCKS = 1024,    /* blocks of a launch, so that few samples also use the whole GPU */
     LARGEST_DIM = 4096,   /* a point must fit into the far kernel's shared memory */
 };
 
-/*
- * |x|^2 / 2 up to which a sample is near.  The float sums of its exponents stay below 2^11, where rounding is
- * 2^-14 at most; docs/gpu.md goes on from there.
- */
+/* |x|^2 / 2 up to which a sample is near.  The float sums of its exponents stay below 2^11, where rounding
+   is at most 2^-14 (docs/gpu.md). */
 #define NEAR 1024.0f
 
 /* A smaller sum has lost too much to underflow: up to 2^30 points below 2^-126 are then 2^-24 of it. */
 #define TINY 0x1p-72
 
-/* Beyond |y|^2 / 2 = 10^5 a point is out of the reach of every near sample: its kernel is 0. */
+/* Beyond |y|^2 / 2 = 10^5 a point is too far from every near sample: its kernel is 0. */
 #define UNREACHED 1e5
 
 typedef struct sums {
@@ -43,26 +39,19 @@ typedef struct sums {
     ant_cuda_program *program;
     ant_cuda_kernel near, far;
     size_t rows; /* of a packed tile */
-    double bias; /* by which exponents are raised */
+    double bias; /* added to all exponents */
     ant_cuda_buffer points, samples, results;
-    float *packed;    /* (batch tiles, rows, TILE) */
-    double *shift;    /* (batch): exponents that were taken out, in double */
+    float *packed;    /* (batch tiles, rows, MIXTURE_TILE) */
+    double *shift;    /* (batch): exponents that were subtracted, in double */
     double *result;   /* (batch) */
     size_t *far_list; /* (count) */
     size_t far_count, batch;
     double last_report;
 } sums;
 
-/* The rows of mixture.cu. */
-static size_t packed_rows(size_t dim)
-{
-    const size_t chunks = dim <= 24 ? 1 : (dim + 15) / 16;
-    return chunks * ((dim + chunks - 1) / chunks) + 1;
-}
-
 static size_t tiles_for(size_t count)
 {
-    return (count + TILE - 1) / TILE;
+    return (count + MIXTURE_TILE - 1) / MIXTURE_TILE;
 }
 
 static double scaled(const ant_engine_kernel_sums *w, const double *values, size_t i, size_t k)
@@ -80,28 +69,28 @@ static antler_status report(sums *s, double fraction)
 
 /* ---- points -------------------------------------------------------------------------------------- */
 
-/* One tile: row 0 is -|y|^2/2 of the rounded coordinates, which are the points from here on. */
+/* One tile: row 0 is -|y|^2/2 of the rounded coordinates, which are used as the points from here on. */
 static void pack_points(const ant_engine_kernel_sums *w, size_t tile, size_t rows, float *packed)
 {
-    float *to = packed + tile * rows * TILE; // (rows, TILE)
-    for (size_t j = 0; j < TILE; j++) {
-        const size_t t = tile * TILE + j;
+    float *to = packed + tile * rows * MIXTURE_TILE; // (rows, MIXTURE_TILE)
+    for (size_t j = 0; j < MIXTURE_TILE; j++) {
+        const size_t t = tile * MIXTURE_TILE + j;
         double half_square = t < w->length ? 0.0 : INFINITY;
         for (size_t k = 0; k + 1 < rows; k++) {
             const float y = t < w->length && k < w->dim ? (float)scaled(w, w->points, t, k) : 0.0f;
             half_square += 0.5 * (double)y * (double)y;
-            to[(k + 1) * TILE + j] = y;
+            to[(k + 1) * MIXTURE_TILE + j] = y;
         }
         const bool reached = half_square <= UNREACHED;
         to[j] = reached ? (float)-half_square : (float)-UNREACHED;
         for (size_t k = 0; !reached && k + 1 < rows; k++)
-            to[(k + 1) * TILE + j] = 0.0f;
+            to[(k + 1) * MIXTURE_TILE + j] = 0.0f;
     }
 }
 
 static antler_status upload_points(sums *s)
 {
-    const size_t tiles = tiles_for(s->work->length), bytes = tiles * s->rows * TILE * sizeof(float);
+    const size_t tiles = tiles_for(s->work->length), bytes = tiles * s->rows * MIXTURE_TILE * sizeof(float);
     float *packed = malloc(bytes);
     if (packed == NULL)
         return ant_fail_memory(bytes, "the packed orbit");
@@ -115,29 +104,29 @@ static antler_status upload_points(sums *s)
 
 /* ---- near samples -------------------------------------------------------------------------------- */
 
-/* One tile of the batch that begins at `first`; a far sample is packed as 0 and has an infinite shift. */
+/* One tile of the batch that starts at `first`; a far sample is packed as 0 and has an infinite shift. */
 static void pack_samples(sums *s, size_t first, size_t count, size_t tile)
 {
     const ant_engine_kernel_sums *w = s->work;
-    float *to = s->packed + tile * s->rows * TILE; // (rows, TILE)
-    for (size_t j = 0; j < TILE; j++) {
-        const size_t i = tile * TILE + j;
+    float *to = s->packed + tile * s->rows * MIXTURE_TILE; // (rows, MIXTURE_TILE)
+    for (size_t j = 0; j < MIXTURE_TILE; j++) {
+        const size_t i = tile * MIXTURE_TILE + j;
         double half_square = 0.0;
         for (size_t k = 0; k + 1 < s->rows; k++) {
             const float x = i < count && k < w->dim ? (float)scaled(w, w->samples, first + i, k) : 0.0f;
             half_square += 0.5 * (double)x * (double)x;
-            to[(k + 1) * TILE + j] = x;
+            to[(k + 1) * MIXTURE_TILE + j] = x;
         }
         const bool near = half_square <= (double)NEAR;
         const float shift = near ? (float)(half_square - s->bias) : 0.0f;
         to[j] = shift;
         s->shift[i] = near ? half_square - (double)shift : INFINITY;
         for (size_t k = 0; !near && k + 1 < s->rows; k++)
-            to[(k + 1) * TILE + j] = 0.0f;
+            to[(k + 1) * MIXTURE_TILE + j] = 0.0f;
     }
 }
 
-/* log sum = log(result) - ln 2 shift; samples for which it is not good go on the list. */
+/* log sum = log(result) - ln 2 shift; samples for which this is not accurate go on the list. */
 static void finish_near(sums *s, size_t first, size_t count)
 {
     const double ln_2 = 0.69314718055994530942;
@@ -157,10 +146,10 @@ static antler_status near_batch(sums *s, size_t first, size_t count)
 #pragma omp parallel for
     for (size_t tile = 0; tile < tiles; tile++)
         pack_samples(s, first, count, tile);
-    ANT_TRY(
-        ant_cuda_upload(s->device, s->samples.address, s->packed, tiles * s->rows * TILE * sizeof(float)));
+    ANT_TRY(ant_cuda_upload(s->device, s->samples.address, s->packed,
+                            tiles * s->rows * MIXTURE_TILE * sizeof(float)));
     ANT_TRY(ant_cuda_launch(
-        s->device, &s->near, ant_cuda_grid_1d((unsigned)tiles, NEAR_THREADS),
+        s->device, &s->near, ant_cuda_grid_1d((unsigned)tiles, MIXTURE_NEAR_THREADS),
         ANT_CUDA_ARGS(&s->points.address, &point_tiles, &s->samples.address, &s->results.address)));
     ANT_TRY(ant_cuda_download(s->device, s->result, s->results.address, count * sizeof *s->result));
     finish_near(s, first, count);
@@ -169,7 +158,7 @@ static antler_status near_batch(sums *s, size_t first, size_t count)
 
 static antler_status near_allocate(sums *s)
 {
-    const size_t numbers = tiles_for(s->batch) * TILE;
+    const size_t numbers = tiles_for(s->batch) * MIXTURE_TILE;
     s->packed = malloc(numbers * s->rows * sizeof *s->packed);
     s->shift = malloc(numbers * sizeof *s->shift);
     s->result = malloc(numbers * sizeof *s->result);
@@ -193,7 +182,7 @@ static antler_status far_allocate(sums *s, far_state *f)
 {
     const ant_engine_kernel_sums *w = s->work;
     f->batch = s->far_count < FAR_BATCH ? s->far_count : FAR_BATCH;
-    const size_t blocks = (f->batch + FAR_THREADS - 1) / FAR_THREADS;
+    const size_t blocks = (f->batch + MIXTURE_FAR_THREADS - 1) / MIXTURE_FAR_THREADS;
     f->segments = (FAR_BLOCKS + blocks - 1) / blocks;
     const size_t numbers = f->segments * f->batch, point_bytes = w->length * w->dim * sizeof(double);
     double *points = malloc(point_bytes); // (length, dim)
@@ -213,7 +202,7 @@ static antler_status far_allocate(sums *s, far_state *f)
     return ant_cuda_alloc(s->device, numbers * sizeof(double), "the sums", &f->sums);
 }
 
-/* Join the segments of the points: the nearest of all, and the sums relative to it. */
+/* Combine the segments of the points: the nearest of all, and the sums relative to it. */
 static double far_log_sum(const far_state *f, size_t count, size_t i)
 {
     const double ln_2 = 0.69314718055994530942;
@@ -237,7 +226,8 @@ static antler_status far_batch(sums *s, far_state *f, const size_t *list, size_t
         for (size_t k = 0; k < w->dim; k++)
             f->packed[k * count + i] = scaled(w, w->samples, list[i], k);
     ANT_TRY(ant_cuda_upload(s->device, f->samples.address, f->packed, count * w->dim * sizeof(double)));
-    ant_cuda_grid grid = ant_cuda_grid_1d((unsigned)((count + FAR_THREADS - 1) / FAR_THREADS), FAR_THREADS);
+    ant_cuda_grid grid = ant_cuda_grid_1d((unsigned)((count + MIXTURE_FAR_THREADS - 1) / MIXTURE_FAR_THREADS),
+                                          MIXTURE_FAR_THREADS);
     grid.grid[1] = (unsigned)f->segments;
     ANT_TRY(ant_cuda_launch(s->device, &s->far, grid,
                             ANT_CUDA_ARGS(&f->points.address, &length, &f->samples.address, &samples,
@@ -277,12 +267,10 @@ static antler_status prepare(sums *s)
     char dimension[32];
     snprintf(dimension, sizeof dimension, "-DD=%zu", s->work->dim);
     const char *const options[] = {dimension};
-    s->rows = packed_rows(s->work->dim);
-    /*
-     * A sample of the mixture is some log2(e) dim / 2 away from its own point.  With that much added, the
-     * exponents that count are near 0, where float is finest and farthest from underflow; 2^96 leaves room
-     * for 2^31 points.
-     */
+    s->rows = MIXTURE_ROWS(s->work->dim);
+    /* A sample of the mixture is about log2(e) dim / 2 away from its own point.  With that much added, the
+       relevant exponents are near 0, where float is most accurate and farthest from underflow; 2^96 is small
+       enough for 2^31 points. */
     s->bias = fmin(96.0, floor(0.72 * (double)s->work->dim));
     s->batch = s->work->count < NEAR_BATCH ? s->work->count : NEAR_BATCH;
     ANT_TRY(ant_cuda_program_create(s->device, "mixture.cu", options, 1, &s->program));
@@ -298,7 +286,7 @@ static antler_status run(sums *s)
     ANT_TRY(prepare(s));
     for (size_t first = 0; first < count; first += s->batch) {
         ANT_TRY(near_batch(s, first, count - first < s->batch ? count - first : s->batch));
-        /* Far samples are rare, but their share shows early when they are not. */
+        /* Far samples are rare; where they are not, their share is known early. */
         const double near_share = s->far_count * 10 < first + s->batch ? 1.0 : 0.5;
         ANT_TRY(report(s, near_share * (double)first / (double)count));
     }

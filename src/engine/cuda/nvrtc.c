@@ -1,3 +1,4 @@
+/* nvrtc.c - finds and opens NVRTC, and compiles with it. */
 #include "engine/cuda/nvrtc.h"
 
 #include "engine/cuda/library.h"
@@ -139,7 +140,7 @@ antler_status ant_nvrtc_check_sm(int sm)
     ANT_TRY(ant_nvrtc_open(&facts));
     int archs[256] = {0}, count = 0;
     if (table.arch_count(&count) != 0 || count < 1 || count > 256 || table.archs(archs) != 0)
-        return ANTLER_OK; /* the compiler itself will say it */
+        return ANTLER_OK; /* the compiler will report it */
     for (int i = 0; i < count; i++)
         if (archs[i] == sm)
             return ANTLER_OK;

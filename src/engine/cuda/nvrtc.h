@@ -1,9 +1,9 @@
 /*
  * nvrtc.h - NVIDIA's run-time compiler, opened at run time: CUDA source in, machine code (cubin) out.
  *
- * It is looked for as ANTLER_NVRTC (a file, and then nothing else), as libnvrtc.so, .so.13 and .so.12 where
- * the loader looks, under CUDA_HOME, CUDA_PATH and /usr/local/cuda, and where `pip install
- * nvidia-cuda-nvrtc` puts it: in VIRTUAL_ENV, CONDA_PREFIX, ~/.local and the system's Python.
+ * Searched for as ANTLER_NVRTC (a file; nothing else is tried then), as libnvrtc.so, .so.13 and .so.12 on the
+ * loader's path, under CUDA_HOME, CUDA_PATH and /usr/local/cuda, and where `pip install nvidia-cuda-nvrtc`
+ * puts it: in VIRTUAL_ENV, CONDA_PREFIX, ~/.local and the system's Python.
  *
  * NVRTC alone has no CUDA headers: kernels can include only what is embedded beside them (sources.h).
  */
@@ -30,17 +30,15 @@ typedef struct ant_nvrtc_source {
     size_t header_count;
 } ant_nvrtc_source;
 
-/* Machine code and what the compiler said; the caller frees both with free(). */
+/* Machine code and the compiler's log; the caller frees both with free(). */
 typedef struct ant_nvrtc_image {
     void *bytes;
     size_t size;
-    char *log; /* "" when it said nothing */
+    char *log; /* "" when it is empty */
 } ant_nvrtc_image;
 
-/*
- * Compile for one architecture with further options such as "-DM=4".  A source that does not compile is
- * ANTLER_ERROR_DEVICE with the first line of the log in the sentence; the log is filled in then, too.
- */
+/* Compile for one architecture with further options such as "-DM=4".  A source that does not compile gives
+   ANTLER_ERROR_DEVICE with the first line of the log in the message; the log is also filled in then. */
 antler_status ant_nvrtc_compile(const ant_nvrtc_source *source, int sm, const char *const *options,
                                 size_t option_count, ant_nvrtc_image *image);
 

@@ -1,3 +1,4 @@
+/* pass.c - the table of kinds, and what their passes share. */
 #include "engine/cuda/pass.h"
 
 #include <stdio.h>
@@ -25,19 +26,18 @@ antler_status ant_cuda_pass_take(ant_cuda_pass *pass, size_t bytes, const char *
 
 unsigned ant_cuda_update_threads(const ant_engine_learning *work)
 {
-    enum { LEAST = 256, MOST = 768, ROLES = 64 }; /* beside the threads that have parameters */
+    enum { LEAST = 256, MOST = 768, ROLES = 64 }; /* for the side warp and the control warp */
     const size_t wanted = (work->total + 31) / 32 * 32 + ROLES;
     return wanted < LEAST ? LEAST : wanted > MOST ? MOST : (unsigned)wanted;
 }
 
-antler_status ant_cuda_pass_facts(ant_cuda_device *device, const ant_cuda_program *program, const char *name,
-                                  int *facts, size_t count)
+antler_status ant_cuda_read_facts(ant_cuda_device *device, const ant_cuda_program *program, const char *name,
+                                  void *facts, size_t bytes)
 {
     ant_cu_pointer address = 0;
-    size_t bytes = 0;
-    ANT_TRY(ant_cuda_program_global(program, name, &address, &bytes));
-    ANT_CHECK(bytes == count * sizeof *facts, ANTLER_ERROR_INTERNAL, "%s has %zu bytes, not %zu", name, bytes,
-              count * sizeof *facts);
+    size_t found = 0;
+    ANT_TRY(ant_cuda_program_global(program, name, &address, &found));
+    ANT_CHECK(found == bytes, ANTLER_ERROR_INTERNAL, "%s has %zu bytes, not %zu", name, found, bytes);
     return ant_cuda_download(device, facts, address, bytes);
 }
 
@@ -62,7 +62,7 @@ static size_t shape_options(const ant_engine_learning *work,
     return count;
 }
 
-/* All options of a variant; texts: room for those of the shape. */
+/* All options of a variant; texts: buffer for those of the shape. */
 static size_t gather(const ant_engine_learning *work, const char *const *more, size_t count,
                      char texts[ANT_CUDA_OPTIONS][ANT_CUDA_OPTION_BYTES],
                      const char *options[2 * ANT_CUDA_OPTIONS])

@@ -1,59 +1,52 @@
 /*
- * pass.h - forward and backward pass of all runs on the GPU, for every kind of model: what differs between
- * kinds is a row of the table in pass.c, everything else of an update is learner_cuda.c and kernels/step.cuh.
+ * pass.h - forward and backward pass of all runs on the GPU: loss and gradient, for every kind of model.  The
+ * table in pass.c has one row per kind; the rest of an update is learner_cuda.c and
+ * kernels/update_kernels.cuh.
  *
- * A pass reads parameters or the weights made of them, and the windows; it leaves the loss, in `facts`, and
- * the gradient of the loss: in `raw`, or as sums from which the kind's gradient_at (step.cuh) makes it.
+ * A pass reads the parameters, or the weights made of them, and the windows.  It writes the loss to `facts`
+ * and the gradient of the loss: to `raw`, or as sums from which the kind's gradient_at (update_kernels.cuh)
+ * computes it.
  */
 #ifndef ANT_ENGINE_CUDA_PASS_H
 #define ANT_ENGINE_CUDA_PASS_H
 
+#include "engine/cuda/kernels/abi.h"
 #include "engine/cuda/program.h"
 #include "engine/engine.h"
 
-/* FACTS of kernels/common.cuh. */
-enum {
-    ANT_CUDA_FACT_ITERATIONS,
-    ANT_CUDA_FACT_LAST_JUMP,
-    ANT_CUDA_FACT_CONVERGED = 4,
-    ANT_CUDA_FACT_LOSS,
-    ANT_CUDA_FACT_FALLBACKS
-};
-enum { ANT_CUDA_FACTS = 8 };
-enum { ANT_CUDA_MEETING_WORDS = 64 };
-
-/* What the learner owns and every pass sees, on the device. */
-typedef struct ant_cuda_place {
+/* Buffers of the learner that every pass uses, on the device. */
+typedef struct ant_cuda_learner_buffers {
     ant_cu_pointer parameters; /* (replicas, total) */
     ant_cu_pointer x, s;       /* (replicas, batch, T+1, N), (replicas, batch, T, K) */
     ant_cu_pointer raw;        /* (replicas, total) */
-    ant_cu_pointer facts;      /* (replicas, ANT_CUDA_FACTS) doubles */
-    ant_cu_pointer arrived;    /* (replicas, ANT_CUDA_MEETING_WORDS) unsigned: zero before every pass */
-} ant_cuda_place;
+    ant_cu_pointer facts;      /* (replicas, FACTS) doubles */
+    ant_cu_pointer arrived;    /* (replicas, BARRIER_WORDS) unsigned: zero before every pass */
+} ant_cuda_learner_buffers;
 
 typedef struct ant_cuda_pass {
     /* Set by the learner. */
     ant_cuda_device *device;
     const ant_engine_learning *work;
-    ant_cuda_place place;
+    ant_cuda_learner_buffers buffers;
     size_t real_bytes; /* of the precision */
 
     /* Set by `compile` or `create` of the kind. */
-    void *own;                      /* its own struct */
-    const char *solver, *choice;    /* of ant_learner_ops */
-    const ant_cuda_program *update; /* with the kernels of step.cuh; NULL: the kind's `update` has them */
-    ant_cu_pointer weights, sums;   /* of learn_problem (learn.cuh); 0: the kind has none */
-    ant_cu_pointer states;          /* (replicas, batch, T+1, row): z_t is at the head of row t */
+    void *own;                   /* state of the kind */
+    const char *solver, *choice; /* of ant_learner_ops */
+    const ant_cuda_program
+        *update; /* with the kernels of update_kernels.cuh; NULL: they are in the kind's `update` */
+    ant_cu_pointer weights, sums; /* of update_args; 0: the kind has none */
+    ant_cu_pointer states;        /* (replicas, batch, T+1, row): z_t is at the start of row t */
     size_t row;
     size_t bytes; /* of its buffers */
 } ant_cuda_pass;
 
 typedef struct ant_cuda_kind {
-    const char *update; /* the source with `prepare` and `update`, where the pass has a source of its own */
+    const char *update; /* the source with `prepare` and `update`, where the pass has another source */
     antler_status (*compile)(
-        ant_cuda_pass *pass); /* before there is a place; NULL: all is done in `create` */
+        ant_cuda_pass *pass); /* before the buffers exist; NULL: `create` does everything */
     antler_status (*create)(ant_cuda_pass *pass);
-    void (*destroy)(ant_cuda_pass *pass); /* accepts one that these have not begun or not finished */
+    void (*destroy)(ant_cuda_pass *pass); /* also after a failure of these, or before them */
     antler_status (*launch)(ant_cuda_pass *pass);
 } ant_cuda_kind;
 
@@ -62,20 +55,21 @@ const ant_cuda_kind *ant_cuda_kind_of(const ant_engine_learning *work);
 
 extern const ant_cuda_kind ant_cuda_kind_shplrnn, ant_cuda_kind_lssm, ant_cuda_kind_mamba2;
 
-/* ---- what kinds share ----------------------------------------------------------------------------- */
+/* ---- shared by all kinds -------------------------------------------------------------------------- */
 
-/* A buffer of zeros that counts in pass->bytes. */
+/* A buffer of zeros, counted in pass->bytes. */
 antler_status ant_cuda_pass_take(ant_cuda_pass *pass, size_t bytes, const char *purpose,
                                  ant_cuda_buffer *buffer);
 
-/* Threads of the kernels of step.cuh: their macro is LEARN_THREADS. */
+/* Threads of a block of the kernels of update_kernels.cuh: the macro UPDATE_THREADS. */
 unsigned ant_cuda_update_threads(const ant_engine_learning *work);
 
-/* Sources that both sides read: `facts` (count) is the int array of that name in the program. */
-antler_status ant_cuda_pass_facts(ant_cuda_device *device, const ant_cuda_program *program, const char *name,
-                                  int *facts, size_t count);
+/* What a compiled variant says about itself: the variable `name` of the program, a struct of kernels/abi.h.
+ */
+antler_status ant_cuda_read_facts(ant_cuda_device *device, const ant_cuda_program *program, const char *name,
+                                  void *facts, size_t bytes);
 
-/* A source for the model's sizes: -DREAL_BITS -DM -DN -DL -DK -DCLIPPED, then `more`. */
+/* Compile a source for the model's sizes: -DREAL_BITS -DM -DN -DL -DK -DCLIPPED, then `more`. */
 enum { ANT_CUDA_OPTIONS = 12, ANT_CUDA_OPTION_BYTES = 32 };
 antler_status ant_cuda_compile_shape(ant_cuda_device *device, const char *source,
                                      const ant_engine_learning *work, const char *const *more, size_t count,

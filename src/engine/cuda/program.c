@@ -1,3 +1,4 @@
+/* program.c - from a source and options to loaded kernels, through the cache. */
 #include "engine/cuda/program.h"
 
 #include "engine/cuda/cache.h"

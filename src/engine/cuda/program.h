@@ -1,20 +1,19 @@
 /*
  * program.h - a kernel source, compiled for one GPU and one set of sizes, and loaded.
  *
- * Sources are src/engine/cuda/kernels/NAME.cu; they and the .cuh beside them are embedded in the library by
- * CMake, which finds new ones by itself.  Sizes and types come in as macros ("-DM=4"), so that arrays can
- * live in registers.  Compiled images are kept on disk (cache.h).
+ * Sources are src/engine/cuda/kernels/NAME.cu; CMake embeds them and their headers in the library (README.md
+ * there is a reading guide).  Sizes and types come in as macros ("-DM=4"), so that arrays can be held in
+ * registers.  Compiled images are cached on disk (cache.h).
  *
  * Rules for a source:
  *   - kernels are `extern "C" __global__`; every macro is checked at the top (#ifndef M / #error);
- *   - it may include the .cuh files of its folder and nothing else: NVRTC alone brings no CUDA headers, so
- *     no cooperative_groups, no <cuda_fp16.h>, no <stdint.h>; grid.cuh has the grid-wide barrier, random.cuh
- * the random numbers;
+ *   - it may include the headers of its folder and nothing else: NVRTC alone brings no CUDA headers, no
+ *     cooperative groups and no standard headers;
  *   - lines `// variant: -DM=4 -DN=3` say for which macros `make check-kernels` compiles it, one line each;
  *   - no -use_fast_math: NaN must stay NaN.
  *
- * While a kernel is being written, ANTLER_KERNEL_DIR=src/engine/cuda/kernels reads the sources from there
- * instead of the library, so that nothing needs to be built again.
+ * While a kernel is being written, ANTLER_KERNEL_DIR=src/engine/cuda/kernels reads the sources from there, so
+ * that nothing needs to be rebuilt.
  */
 #ifndef ANT_ENGINE_CUDA_PROGRAM_H
 #define ANT_ENGINE_CUDA_PROGRAM_H
@@ -27,7 +26,7 @@ typedef struct ant_cuda_program ant_cuda_program;
 antler_status ant_cuda_program_create(ant_cuda_device *device, const char *source, const char *const *options,
                                       size_t count, ant_cuda_program **program);
 
-/* Frees the kernels with it; accepts NULL.  Before its device is closed. */
+/* Also frees its kernels; accepts NULL.  Must be called before its device is closed. */
 void ant_cuda_program_free(ant_cuda_program *program);
 
 antler_status ant_cuda_program_kernel(const ant_cuda_program *program, const char *name,

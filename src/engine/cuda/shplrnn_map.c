@@ -1,4 +1,4 @@
-/* shplrnn_map.c - a shPLRNN, and what runs as one, for kernels/orbit.cu. */
+/* shplrnn_map.c - a shPLRNN, and models that run as one, for kernels/orbit.cu. */
 #include "engine/cuda/map.h"
 
 /* One thread per hidden unit, in whole warps. */
@@ -10,7 +10,7 @@ static unsigned choose_threads(const ant_engine_map *map, size_t count)
     return threads > 256 ? 256 : (unsigned)threads;
 }
 
-/* As many threads per latent unit as there are, in powers of two within a warp. */
+/* Threads per latent unit: as many as there are, a power of two within a warp. */
 static unsigned choose_parts(const ant_engine_map *map, unsigned threads)
 {
     unsigned parts = 32;

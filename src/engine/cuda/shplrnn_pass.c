@@ -1,52 +1,38 @@
-/* shplrnn_pass.c - the pass of a shPLRNN (kernels/solve.cu, then sums.cu): the division of work, the compiled
- * variants, their buffers. */
+/* shplrnn_pass.c - the pass of a shPLRNN (kernels/solve.cu, then sums.cu): division of work, compiled
+   variants, buffers, arguments. */
 #include "engine/cuda/shplrnn_pass.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-_Static_assert(sizeof(ant_cuda_problem_f64) <= sizeof(((ant_cuda_solver *)NULL)->problem),
-               "room for the problem");
-
-/* `bytes` is the problem's size in the kernels. */
-static antler_status check_problem(const ant_cuda_solver *s, int bytes)
+/* `bytes`: the size of solve_args as the kernel was compiled. */
+static antler_status check_args(const ant_cuda_solver *s, int bytes)
 {
-    const size_t here =
-        s->real_bytes == sizeof(float) ? sizeof(ant_cuda_problem_f32) : sizeof(ant_cuda_problem_f64);
+    const size_t here = s->real_bytes == sizeof(float) ? sizeof(solve_args_f32) : sizeof(solve_args_f64);
     ANT_CHECK((size_t)bytes == here, ANTLER_ERROR_INTERNAL,
-              "solve_problem has %d bytes in the kernels and %zu here", bytes, here);
+              "solve_args has %d bytes in the kernels and %zu here", bytes, here);
     return ANTLER_OK;
 }
 
-/* Compile the plan's variant and read what it needs; *shared: bytes of a block. */
+/* Compile the plan's variant and read its facts; *shared: bytes of a block. */
 static antler_status compile(ant_cuda_solver *s, const ant_engine_learning *work, size_t *shared)
 {
-    char warps[32], newton[32], chunked[32], room[32];
-    const char *const more[] = {warps, newton, chunked, room, "-DGUESSED=1"};
-    const bool guessed = ant_cuda_deer_wanted(work->settings) && s->plan.chunks > 1;
-    int facts[11] = {0};
+    char warps[32], newton[32], segmented[32], shared_limit[32];
+    const char *const more[] = {warps, newton, segmented, shared_limit, "-DGUESSED=1"};
+    const bool guessed = ant_cuda_deer_wanted(work->settings) && s->plan.segments > 1;
+    struct solve_variant *facts = &s->facts;
     snprintf(warps, sizeof warps, "-DWARPS=%d", s->plan.warps);
     snprintf(newton, sizeof newton, "-DNEWTON=%d", s->plan.newton);
-    snprintf(chunked, sizeof chunked, "-DCHUNKED=%d", s->plan.chunks > 1);
-    snprintf(room, sizeof room, "-DROOM=%d", s->device->shared_per_block);
+    snprintf(segmented, sizeof segmented, "-DSEGMENTED=%d", s->plan.segments > 1);
+    snprintf(shared_limit, sizeof shared_limit, "-DSHARED_LIMIT=%d", s->device->shared_per_block);
     ant_cuda_program_free(s->program);
     s->program = NULL;
     ANT_TRY(ant_cuda_compile_shape(s->device, "solve.cu", work, more, guessed ? 5 : 4, &s->program));
     ANT_TRY(ant_cuda_program_kernel(s->program, "solve", &s->kernel));
-    ANT_TRY(ant_cuda_pass_facts(s->device, s->program, "solve_facts", facts, sizeof facts / sizeof facts[0]));
-    *shared = (size_t)facts[0];
-    s->pack = facts[1];
-    s->row = facts[2];
-    s->masks = facts[3];
-    s->record = facts[4];
-    s->sums = facts[5];
-    s->hidden = facts[6];
-    s->latent = facts[7];
-    s->keeps_hidden = facts[8];
-    s->threads = (unsigned)facts[9];
-    return check_problem(s, facts[10]);
+    ANT_TRY(ant_cuda_read_facts(s->device, s->program, "solve_facts", facts, sizeof *facts));
+    *shared = (size_t)facts->shared_bytes;
+    return check_args(s, facts->args_bytes);
 }
 
 static int groups(const ant_cuda_plan *plan)
@@ -54,14 +40,14 @@ static int groups(const ant_cuda_plan *plan)
     return (plan->blocks + plan->group - 1) / plan->group;
 }
 
-/* The largest blocks whose shared memory there is. */
+/* The largest blocks for which there is enough shared memory. */
 static antler_status choose(ant_cuda_solver *s, const ant_engine_learning *work)
 {
     size_t shared = 0;
     for (int most = 16; most >= 1; most /= 2) {
         ant_cuda_plan_choose(work, s->device->multiprocessors, most, &s->plan);
         if (s->plan.warps != most && most < 16 && s->program != NULL)
-            continue; /* it was this variant that did not fit */
+            continue; /* this variant did not fit */
         ANT_TRY(compile(s, work, &shared));
         if (shared <= (size_t)s->device->shared_per_block)
             break;
@@ -69,16 +55,16 @@ static antler_status choose(ant_cuda_solver *s, const ant_engine_learning *work)
     ANT_CHECK(shared <= (size_t)s->device->shared_per_block, ANTLER_ERROR_DEVICE,
               "a model of M = %zu and L = %zu needs %zu bytes of shared memory, and %s has %d; use the CPU",
               work->M, work->L, shared, s->device->name, s->device->shared_per_block);
-    const size_t records = (size_t)((1 + s->plan.group + groups(&s->plan)) * s->record) * s->real_bytes;
+    const size_t records = (size_t)((1 + s->plan.group + groups(&s->plan)) * s->facts.record) * s->real_bytes;
     s->grid.shared = shared;
-    s->staged = s->plan.chunks > 1 && shared + records <= (size_t)s->device->shared_per_block;
+    s->staged = s->plan.segments > 1 && shared + records <= (size_t)s->device->shared_per_block;
     if (s->staged)
         s->grid.shared += records;
     return ant_cuda_kernel_allow_shared(s->device, &s->kernel, s->grid.shared);
 }
 
-/* Have sums.cu in the cache by the time that solve.cu is compiled.  Whatever goes wrong here happens again,
- * and is told, in `load_sums`. */
+/* Compile sums.cu into the cache while solve.cu is compiled.  A failure here occurs again, and is reported,
+   in `load_sums`. */
 static void *compile_sums_ahead(void *opaque)
 {
     const ant_cuda_pass *pass = opaque;
@@ -91,21 +77,21 @@ static void *compile_sums_ahead(void *opaque)
 
 static antler_status load_sums(ant_cuda_solver *s, const ant_engine_learning *work)
 {
-    int facts[3] = {0};
+    struct sum_variant facts;
     ANT_TRY(ant_cuda_compile_shape(s->device, "sums.cu", work, NULL, 0, &s->summing));
-    ANT_TRY(ant_cuda_program_kernel(s->summing, "add_up", &s->sum));
-    ANT_TRY(ant_cuda_pass_facts(s->device, s->summing, "sum_facts", facts, sizeof facts / sizeof facts[0]));
-    ANT_CHECK(facts[0] <= s->device->shared_per_block, ANTLER_ERROR_DEVICE,
+    ANT_TRY(ant_cuda_program_kernel(s->summing, "sum_gradient", &s->sum));
+    ANT_TRY(ant_cuda_read_facts(s->device, s->summing, "sum_facts", &facts, sizeof facts));
+    ANT_CHECK(facts.shared_bytes <= s->device->shared_per_block, ANTLER_ERROR_DEVICE,
               "the sums of a model of M = %zu and L = %zu need %d bytes of shared memory, and %s has %d; use "
               "the CPU",
-              work->M, work->L, facts[0], s->device->name, s->device->shared_per_block);
-    s->sum_grid = ant_cuda_grid_1d(1, (unsigned)facts[1]);
-    s->sum_grid.shared = (size_t)facts[0];
+              work->M, work->L, facts.shared_bytes, s->device->name, s->device->shared_per_block);
+    s->sum_grid = ant_cuda_grid_1d(1, (unsigned)facts.threads);
+    s->sum_grid.shared = (size_t)facts.shared_bytes;
     ANT_TRY(ant_cuda_kernel_allow_shared(s->device, &s->sum, s->sum_grid.shared));
-    return check_problem(s, facts[2]);
+    return check_args(s, facts.args_bytes);
 }
 
-/* Blocks that can wait for each other. */
+/* How many blocks can be resident at the same time. */
 static antler_status count_resident(const ant_cuda_solver *s, const ant_cuda_kernel *kernel, unsigned threads,
                                     size_t shared, int *most)
 {
@@ -118,12 +104,12 @@ static antler_status count_resident(const ant_cuda_solver *s, const ant_cuda_ker
     return ANTLER_OK;
 }
 
-/* As many teams side by side as fit; the rest follow them. */
+/* As many teams at the same time as fit; they take the other replicas afterwards. */
 static ant_cuda_grid team_grid(const ant_cuda_solver *s, int blocks, int most, unsigned threads,
                                size_t shared)
 {
-    const int room = most / blocks;
-    const int teams = s->replicas < (size_t)room ? (int)s->replicas : room;
+    const int fit = most / blocks;
+    const int teams = s->replicas < (size_t)fit ? (int)s->replicas : fit;
     ant_cuda_grid grid = ant_cuda_grid_1d((unsigned)(teams * blocks), threads);
     grid.shared = shared;
     grid.cooperative = true;
@@ -133,16 +119,16 @@ static ant_cuda_grid team_grid(const ant_cuda_solver *s, int blocks, int most, u
 static antler_status choose_grids(ant_cuda_solver *s)
 {
     int most = 0;
-    ANT_TRY(count_resident(s, &s->kernel, s->threads, s->grid.shared, &most));
-    if (s->plan.chunks == 1 && s->plan.blocks > most)
+    ANT_TRY(count_resident(s, &s->kernel, (unsigned)s->facts.threads, s->grid.shared, &most));
+    if (s->plan.segments == 1 && s->plan.blocks > most)
         s->plan.blocks = most;
     ANT_CHECK(s->plan.blocks <= most, ANTLER_ERROR_DEVICE, "the GPU %s has room for %d blocks, not for %d",
               s->device->name, most, s->plan.blocks);
-    s->grid = team_grid(s, s->plan.blocks, most, s->threads, s->grid.shared);
+    s->grid = team_grid(s, s->plan.blocks, most, (unsigned)s->facts.threads, s->grid.shared);
     const unsigned threads = s->sum_grid.block[0];
     ANT_TRY(count_resident(s, &s->sum, threads, s->sum_grid.shared, &most));
-    s->parts = s->plan.blocks < most ? s->plan.blocks : most;
-    s->sum_grid = team_grid(s, s->parts, most, threads, s->sum_grid.shared);
+    s->sum_blocks = s->plan.blocks < most ? s->plan.blocks : most;
+    s->sum_grid = team_grid(s, s->sum_blocks, most, threads, s->sum_grid.shared);
     return ANTLER_OK;
 }
 
@@ -151,65 +137,65 @@ static antler_status allocate(ant_cuda_solver *s, ant_cuda_pass *pass)
     const size_t R = s->replicas, sequences = R * s->batch, moments = sequences * (s->T + 1),
                  steps = sequences * s->T;
     const size_t blocks = (size_t)s->plan.blocks, real = s->real_bytes;
-    const size_t kept = s->keeps_hidden ? steps * (size_t)s->hidden * real : 0;
+    const size_t kept = s->facts.keeps_hidden ? steps * (size_t)s->facts.hidden * real : 0;
     const struct {
         ant_cuda_buffer *buffer;
         size_t bytes;
         const char *purpose;
     } wanted[] = {
-        {&s->packs, R * (size_t)s->pack * real, "the weights"},
-        {&s->rows, moments * (size_t)s->row * real, "the states of all steps"},
-        {&s->mask, steps * (size_t)s->masks * sizeof(unsigned), "the active units of all steps"},
+        {&s->packs, R * (size_t)s->facts.pack * real, "the weights"},
+        {&s->rows, moments * (size_t)s->facts.row * real, "the states of all steps"},
+        {&s->mask, steps * (size_t)s->facts.masks * sizeof(unsigned), "the active units of all steps"},
         {&s->phi, kept, "the hidden units of all steps"},
         {&s->delta, kept, "the hidden units of all steps"},
-        {&s->records, R * 4 * blocks * (size_t)s->record * real, "the borders of stretches"},
+        {&s->records, R * 4 * blocks * (size_t)s->facts.record * real, "the borders of segments"},
         {&s->starts, R * 2 * blocks * pass->work->M * real / sizeof(float) * sizeof(uint64_t),
-         "the borders of stretches"},
-        {&s->partial, R * (size_t)s->parts * (size_t)s->sums * real, "sums over time"},
+         "the borders of segments"},
+        {&s->partial, R * (size_t)s->sum_blocks * (size_t)s->facts.sums * real, "sums over time"},
         {&s->squares, R * blocks * sizeof(double), "sums of squares"},
-        {&s->totals, R * (size_t)s->sums * sizeof(double), "sums over time"},
+        {&s->totals, R * (size_t)s->facts.sums * sizeof(double), "sums over time"},
     };
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
         ANT_TRY(ant_cuda_pass_take(pass, wanted[i].bytes, wanted[i].purpose, wanted[i].buffer));
     return ANTLER_OK;
 }
 
-/* After `deer` without fallback, what it has found is used as it is: in one pass. */
+/* After `deer` without fallback its trajectory is used as it is: one pass. */
 static int most_passes(const antler_settings *set)
 {
     return ant_cuda_deer_wanted(set) && !set->fallback ? 1 : (int)set->max_iterations;
 }
 
-static ant_cuda_problem_f64 describe(ant_cuda_solver *s, const ant_cuda_pass *pass)
+static solve_args_f64 describe(ant_cuda_solver *s, const ant_cuda_pass *pass)
 {
     const ant_engine_learning *work = pass->work;
     const antler_settings *set = work->settings;
     const size_t measured = set->sequence_length - set->warmup;
     const bool single = set->precision == ANTLER_PRECISION_FLOAT;
-    const ant_cuda_problem_f64 p = {
+    const solve_args_f64 p = {
         .T = (int)s->T,
         .batch = (int)s->batch,
         .warmup = (int)set->warmup,
-        .chunks = s->plan.chunks,
+        .segments = s->plan.segments,
         .blocks = s->plan.blocks,
         .max_iterations = most_passes(set),
         .flow = set->teacher == ANTLER_TEACHER_FLOW,
         .replicas = (int)s->replicas,
         .group = s->plan.group,
         .staged = s->staged,
-        .parts = s->parts,
-        .fallback = set->fallback ? s->plan.chunks + 1
-                                  : 0, /* from the teacher, exact after as many as there are chunks */
+        .sum_blocks = s->sum_blocks,
+        .fallback = set->fallback ? s->plan.segments + 1
+                                  : 0, /* from the teacher, exact after as many passes as segments */
         .alpha = set->gtf_alpha,
         .tolerance = set->tolerance > 0.0 ? set->tolerance
                      : single             ? 1e-6
                                           : 1e-12,
         .freeze =
-            single ? 1e-3 : 1e-6, /* Newton's next step is then below the tolerance with the old X, too */
+            single ? 1e-3 : 1e-6, /* Newton's next step is then below the tolerance also with the old X */
         .weight = 2.0 / ((double)work->N * (double)measured * (double)s->batch),
         .pack = s->packs.address,
-        .x = pass->place.x,
-        .s = pass->place.s,
+        .x = pass->buffers.x,
+        .s = pass->buffers.s,
         .rows = s->rows.address,
         .masks = s->mask.address,
         .hidden = s->phi.address,
@@ -219,14 +205,13 @@ static ant_cuda_problem_f64 describe(ant_cuda_solver *s, const ant_cuda_pass *pa
         .partial = s->partial.address,
         .squares = s->squares.address,
         .sums = s->totals.address,
-        .arrived = pass->place.arrived,
-        .facts = pass->place.facts,
+        .arrived = pass->buffers.arrived,
+        .facts = pass->buffers.facts,
     };
-    const ant_cuda_problem_f32 q = ant_cuda_problem_narrow(&p);
     if (single)
-        memcpy(s->problem, &q, sizeof q);
+        s->args.f32 = ant_cuda_solve_args_narrow(&p);
     else
-        memcpy(s->problem, &p, sizeof p);
+        s->args.f64 = p;
     return p;
 }
 
@@ -259,15 +244,15 @@ static antler_status create(ant_cuda_pass *pass)
     ant_cuda_solver *s = pass->own;
     ANT_TRY(choose_grids(s));
     ANT_TRY(allocate(s, pass));
-    const ant_cuda_problem_f64 problem = describe(s, pass);
+    const solve_args_f64 args = describe(s, pass);
     pass->solver = s->plan.solver;
     pass->choice = s->plan.choice;
     if (ant_cuda_deer_wanted(pass->work->settings))
-        ANT_TRY(ant_cuda_deer_create(pass, &problem, s->plan.chunks, &s->deer));
+        ANT_TRY(ant_cuda_deer_create(pass, &args, s->plan.segments, &s->deer));
     pass->weights = s->packs.address;
     pass->sums = s->totals.address;
     pass->states = s->rows.address;
-    pass->row = (size_t)s->row;
+    pass->row = (size_t)s->facts.row;
     return ANTLER_OK;
 }
 
@@ -291,8 +276,8 @@ static antler_status launch(ant_cuda_pass *pass)
     ant_cuda_solver *s = pass->own;
     if (s->deer.program != NULL)
         ANT_TRY(ant_cuda_deer_launch(pass->device, &s->deer));
-    ANT_TRY(ant_cuda_launch(pass->device, &s->kernel, s->grid, ANT_CUDA_ARGS(s->problem)));
-    return ant_cuda_launch(pass->device, &s->sum, s->sum_grid, ANT_CUDA_ARGS(s->problem));
+    ANT_TRY(ant_cuda_launch(pass->device, &s->kernel, s->grid, ANT_CUDA_ARGS(&s->args)));
+    return ant_cuda_launch(pass->device, &s->sum, s->sum_grid, ANT_CUDA_ARGS(&s->args));
 }
 
 const ant_cuda_kind ant_cuda_kind_shplrnn = {

@@ -1,3 +1,4 @@
+/* sources.c - the embedded kernel sources, or those of ANTLER_KERNEL_DIR. */
 #include "engine/cuda/sources.h"
 
 #include <stdio.h>
@@ -15,7 +16,8 @@ static size_t embedded_count(void)
 static bool is_header(const char *name)
 {
     const size_t length = strlen(name);
-    return length > 4 && strcmp(name + length - 4, ".cuh") == 0;
+    return (length > 4 && strcmp(name + length - 4, ".cuh") == 0) ||
+           (length > 2 && strcmp(name + length - 2, ".h") == 0);
 }
 
 static char *read_all(FILE *file)

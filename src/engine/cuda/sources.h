@@ -1,5 +1,6 @@
 /*
- * sources.h - the CUDA sources that CMake embeds: every .cu of kernels/, and every .cuh for them to include.
+ * sources.h - the CUDA sources that CMake embeds: every .cu of kernels/, and every .cuh and .h for them to
+ * include.
  *
  * ANTLER_KERNEL_DIR names a folder from which they are read instead, while a kernel is being written.
  */

@@ -1,3 +1,4 @@
+/* store.c - allocates the buffers of a learner, and converts between their precision and double. */
 #include "engine/cuda/store.h"
 
 #include <stdlib.h>
@@ -28,8 +29,8 @@ antler_status ant_cuda_store_runs(ant_cuda_store *store, const ant_engine_learni
     ANT_TRY(take(store, all * sizeof(double), "the moments", &store->v));
     ANT_TRY(take(store, sequences * (T + 1) * w->N * real, "the windows", &store->window_x));
     ANT_TRY(take(store, sequences * T * w->K * real, "the inputs", &store->window_s));
-    ANT_TRY(take(store, R * ANT_CUDA_FACTS * sizeof(double), "facts of a solve", &store->facts));
-    ANT_TRY(take(store, R * ANT_CUDA_MEETING_WORDS * sizeof(unsigned), "barriers", &store->arrived));
+    ANT_TRY(take(store, R * FACTS * sizeof(double), "facts of a solve", &store->facts));
+    ANT_TRY(take(store, R * BARRIER_WORDS * sizeof(unsigned), "barriers", &store->arrived));
     ANT_TRY(take(store, 2 * R * sizeof(unsigned), "counters", &store->counters));
     ANT_TRY(take(store, 2 * R * sizeof(int), "outcomes", &store->outcomes));
     ANT_TRY(take(store, R * sizeof(ant_tally), "counters", &store->tallies));
@@ -86,14 +87,14 @@ void ant_cuda_store_free(ant_cuda_store *store)
     store->host = NULL;
 }
 
-ant_cuda_place ant_cuda_store_place(const ant_cuda_store *store)
+ant_cuda_learner_buffers ant_cuda_store_buffers(const ant_cuda_store *store)
 {
-    return (ant_cuda_place){.parameters = store->parameters.address,
-                            .x = store->window_x.address,
-                            .s = store->window_s.address,
-                            .raw = store->raw.address,
-                            .facts = store->facts.address,
-                            .arrived = store->arrived.address};
+    return (ant_cuda_learner_buffers){.parameters = store->parameters.address,
+                                      .x = store->window_x.address,
+                                      .s = store->window_s.address,
+                                      .raw = store->raw.address,
+                                      .facts = store->facts.address,
+                                      .arrived = store->arrived.address};
 }
 
 static double wide(const ant_cuda_store *store, size_t i)

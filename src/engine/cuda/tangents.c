@@ -1,28 +1,23 @@
-/* tangents.c - tangent vectors along an orbit, in pieces of steps that report progress (kernels/orbit.cuh).
- */
+/* tangents.c - tangent vectors along an orbit, in tiles of steps that report progress (kernels/orbit.cuh). */
 #include "base/machine.h"
 #include "engine/cuda/engine_cuda.h"
+#include "engine/cuda/kernels/abi.h"
 #include "engine/cuda/map.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { PIECE = 1024 };
-
-/* `struct walk` of orbit.cuh. */
-typedef struct place {
-    unsigned done, pending, events, bad;
-} place;
+enum { TILE = 1024 };
 
 typedef struct tangents {
     ant_engine_tangents *work;
     ant_cuda_map map;
     ant_cuda_kernel kernel;
-    ant_cuda_buffer s, state, vectors, far_work, logs, place;
+    ant_cuda_buffer s, state, vectors, scratch, logs, progress;
     unsigned near;  /* the vectors fit into shared memory */
     size_t shared;  /* bytes of it */
-    double *inputs; /* (PIECE, K) */
-    place at;
+    double *inputs; /* (TILE, K) */
+    struct orbit_progress at;
 } tangents;
 
 /* The vectors without the padding of their rows. */
@@ -41,21 +36,21 @@ static antler_status upload_vectors(tangents *t)
     return status;
 }
 
-/* Shared memory holds what a step keeps, then the vectors, then the work, as far as they fit. */
+/* Shared memory holds what a step keeps, then the vectors, then the scratch, as far as they fit. */
 static antler_status divide_shared(tangents *t)
 {
     ant_cuda_device *device = t->map.device;
     const size_t vectors = t->work->count * t->work->map->n * sizeof(double);
     const size_t all = (size_t)(device->shared_per_block - t->kernel.static_shared);
-    ANT_CHECK(t->map.room <= all, ANTLER_ERROR_DEVICE,
+    ANT_CHECK(t->map.shared_bytes <= all, ANTLER_ERROR_DEVICE,
               "%zu tangent vectors are too many for the GPU's kernel; compute on the CPU", t->work->count);
-    t->shared = t->map.room;
+    t->shared = t->map.shared_bytes;
     t->near = t->shared + vectors <= all;
     t->shared += t->near ? vectors : 0;
-    if (t->shared + t->map.work <= all)
-        t->shared += t->map.work;
+    if (t->shared + t->map.scratch_bytes <= all)
+        t->shared += t->map.scratch_bytes;
     else
-        ANT_TRY(ant_cuda_alloc(device, t->map.work, "the Jacobian", &t->far_work));
+        ANT_TRY(ant_cuda_alloc(device, t->map.scratch_bytes, "the Jacobian", &t->scratch));
     return ant_cuda_kernel_allow_shared(device, &t->kernel, t->shared);
 }
 
@@ -64,18 +59,18 @@ static antler_status prepare(tangents *t)
     const ant_engine_tangents *w = t->work;
     const size_t K = w->map->K;
     ant_cuda_device *device = t->map.device;
-    t->inputs = malloc((PIECE * K + 1) * sizeof *t->inputs);
+    t->inputs = malloc((TILE * K + 1) * sizeof *t->inputs);
     if (t->inputs == NULL)
-        return ant_fail_memory(PIECE * K * sizeof *t->inputs, "the inputs");
-    ANT_TRY(ant_cuda_alloc(device, PIECE * K * sizeof(double), "the inputs", &t->s));
-    ANT_TRY(ant_cuda_alloc(device, PIECE * w->count * sizeof(double), "the logarithms", &t->logs));
+        return ant_fail_memory(TILE * K * sizeof *t->inputs, "the inputs");
+    ANT_TRY(ant_cuda_alloc(device, TILE * K * sizeof(double), "the inputs", &t->s));
+    ANT_TRY(ant_cuda_alloc(device, TILE * w->count * sizeof(double), "the logarithms", &t->logs));
     ANT_TRY(ant_cuda_alloc_from(device, w->from, w->map->n * sizeof(double), "the state", &t->state));
-    ANT_TRY(ant_cuda_alloc_from(device, &t->at, sizeof t->at, "the walk", &t->place));
+    ANT_TRY(ant_cuda_alloc_from(device, &t->at, sizeof t->at, "the progress", &t->progress));
     ANT_TRY(upload_vectors(t));
     return divide_shared(t);
 }
 
-static antler_status run_piece(tangents *t, size_t count)
+static antler_status run_tile(tangents *t, size_t count)
 {
     ant_engine_tangents *w = t->work;
     ant_cuda_device *device = t->map.device;
@@ -88,13 +83,13 @@ static antler_status run_piece(tangents *t, size_t count)
     }
     ant_cuda_grid grid = ant_cuda_grid_1d(1, t->map.threads);
     grid.shared = t->shared;
-    /* The kernel counts events from the start; its buffer begins with this piece's. */
+    /* The kernel counts events from the start; this buffer starts with those of the tile. */
     ant_cu_pointer logs = t->logs.address - before * w->count * sizeof(double);
     ANT_TRY(ant_cuda_launch(device, &t->kernel, grid,
                             ANT_CUDA_ARGS(&t->map.parameters.address, &steps, &transient, &all, &interval,
                                           &w->limit, &t->s.address, &t->state.address, &t->vectors.address,
-                                          &t->near, &t->far_work.address, &logs, &t->place.address)));
-    ANT_TRY(ant_cuda_download(device, &t->at, t->place.address, sizeof t->at));
+                                          &t->near, &t->scratch.address, &logs, &t->progress.address)));
+    ANT_TRY(ant_cuda_download(device, &t->at, t->progress.address, sizeof t->at));
     return ant_cuda_download(device, w->logs + before * w->count, t->logs.address,
                              (t->at.events - before) * w->count * sizeof(double));
 }
@@ -109,7 +104,7 @@ static antler_status run(tangents *t, ant_cuda_device *device)
     ANT_TRY(ant_cuda_program_kernel(t->map.program, "tangents", &t->kernel));
     ANT_TRY(prepare(t));
     while (t->at.done < all && t->at.bad == 0) {
-        ANT_TRY(run_piece(t, all - t->at.done < PIECE ? all - t->at.done : PIECE));
+        ANT_TRY(run_tile(t, all - t->at.done < TILE ? all - t->at.done : TILE));
         if (ant_progress_due(&last_report))
             ANT_TRY(ant_progress_report(r->progress, r->what,
                                         r->begin + r->span * (double)t->at.done / (double)all));
@@ -127,7 +122,7 @@ antler_status ant_cuda_tangents(ant_engine_tangents *work)
               work->transient + work->steps);
     ANT_TRY(ant_cuda_borrow(&device));
     const antler_status status = run(&t, device);
-    ant_cuda_buffer *const buffers[] = {&t.s, &t.state, &t.vectors, &t.far_work, &t.logs, &t.place};
+    ant_cuda_buffer *const buffers[] = {&t.s, &t.state, &t.vectors, &t.scratch, &t.logs, &t.progress};
     for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
         ant_cuda_free(device, buffers[i]);
     ant_cuda_map_clear(&t.map);

@@ -1,11 +1,12 @@
 // grid.cuh - a barrier over all blocks of a cooperative launch.
+// alone:
 #ifndef ANT_GRID_CUH
 #define ANT_GRID_CUH
 
-// `state` is one word in global memory that was zero before its first use ever; it may serve any number of
-// barriers and launches after that, whatever their number of blocks.  One barrier adds exactly 2^31 to it:
-// the first block its share and everybody else 1, so that the top bit turns over when the last block has
-// arrived. What any thread wrote before the barrier is seen by every thread after it.
+// `state` is one word in global memory that must be zero before its first use.  After that it serves any
+// number of barriers and launches, with any number of blocks.  One barrier adds exactly 2^31 to it: the first
+// block adds 2^31 - (blocks - 1) and each other block 1, so the top bit changes when the last block arrives.
+// After the barrier every thread sees what any thread wrote before it.
 __device__ __forceinline__ void grid_barrier(unsigned *state)
 {
     __syncthreads();

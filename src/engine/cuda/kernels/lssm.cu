@@ -1,59 +1,64 @@
-// lssm.cu - training of the LSSM (SPEC 1, 5): forward and backward pass, and what step.cuh asks for.
+// lssm.cu - training of the LSSM (spec 1, 5): forward and backward pass, and what update_kernels.cuh needs.
 //
-//     z_t = A o z_{t-1} + U x_{t-1} + C s_t + h,  z_0 = 0        xhat_t = B phi(V z_t + b)        A =
-//     tanh(Abar)
+//     z_t = A o z_{t-1} + U x_{t-1} + C s_t + h,  z_0 = 0,  A = tanh(Abar)        xhat_t = B phi(V z_t + b)
 //
 // With e_t = weight (xhat_t - x_t) and d_t = phi' o B^T e_t, the adjoint is v_t = V^T d_t + A o v_{t+1}, and
+//
 //     dB = sum e_t phi_t^T, dV = sum d_t z_t^T, db = sum d_t, dA = sum v_t o z_{t-1}, dU = sum v_t x_{t-1}^T,
 //     dC = sum v_t s_t^T, dh = sum v_t.
 //
-// Time is cut into chunks, a block each, and chunks into tiles that fit into shared memory.  Both recurrences
-// are linear with a diagonal: every chunk runs from 0, and what enters it is folded from the ends of the
-// others.  Four kernels, one after the other, so that blocks never wait for each other:
-//     enter    states from 0 and their ends
-//     cross    states; by one thread per step the prediction, its error and V^T d; adjoint from 0 and its
-//     ends leave    sums over time: by one block those of A, U, h, C with the adjoint, by others those of V,
-//     b, B gather   sums over all blocks: the gradient
-// The decay is kept as 1 - A: A z is z - (1 - A) z, which loses nothing where A is near 1.
+// Time is cut into segments, a block each, and segments into tiles that fit into shared memory.  Both
+// recurrences are linear with a diagonal: every segment runs from 0, and the state that enters it is combined
+// from the ends of the others.  Four kernels follow each other, so that blocks never wait for other blocks:
 //
-// Macros from the host: REAL_BITS, M, N, L, K; LEARN_THREADS (learn.cuh).
-// variant: -DREAL_BITS=32 -DM=10 -DN=6 -DL=128 -DK=0 -DLEARN_THREADS=256
-// variant: -DREAL_BITS=64 -DM=10 -DN=6 -DL=128 -DK=0 -DLEARN_THREADS=256
-// variant: -DREAL_BITS=32 -DM=5 -DN=3 -DL=50 -DK=2 -DLEARN_THREADS=256
-// variant: -DREAL_BITS=32 -DM=64 -DN=20 -DL=300 -DK=1 -DLEARN_THREADS=512
-// spills: cross leave enter (where a step or a unit has more numbers than there are registers) prepare update (as update.cu)
+//     forward_segments    states from 0, and their ends
+//     readout_segments    states; one thread per step: prediction, error, V^T d; adjoint from 0, and its ends
+//     backward_segments   sums over time: one block those of A, U, h, C with the adjoint, others the rest
+//     reduce_blocks       sums over all blocks: the gradient
+//
+// The leak 1 - A is stored instead of A: A z is z - (1 - A) z, which loses no digits where A is near 1.
+//
+// Macros from the host: REAL_BITS, M, N, L, K; UPDATE_THREADS (update_args.cuh).
+// variant: -DREAL_BITS=32 -DM=10 -DN=6 -DL=128 -DK=0 -DUPDATE_THREADS=256
+// variant: -DREAL_BITS=64 -DM=10 -DN=6 -DL=128 -DK=0 -DUPDATE_THREADS=256
+// variant: -DREAL_BITS=32 -DM=5 -DN=3 -DL=50 -DK=2 -DUPDATE_THREADS=256
+// variant: -DREAL_BITS=32 -DM=64 -DN=20 -DL=300 -DK=1 -DUPDATE_THREADS=512
+// spills: readout_segments backward_segments forward_segments (where a step or a unit has more numbers than there are registers) prepare update (as update.cu)
 #if !defined REAL_BITS || !defined M || !defined N || !defined L || !defined K
 #error "the host gives the macros named above"
 #endif
 
 #include "lssm_scan.cuh"
 
-// Hidden units of one thread of `leave`, and how its threads share units and steps.
-#define OWN      (M + N <= 24 ? 2 : 1)
-#define WIDTH    ((L + OWN - 1) / OWN < THREADS ? (L + OWN - 1) / OWN : THREADS) // threads side by side
-#define SLICES   (THREADS / WIDTH)                                               // of a tile's steps
-#define GROUPS   ((L + OWN * WIDTH - 1) / (OWN * WIDTH)) // blocks that share the units
-#define PER_UNIT (M + 1 + N)                             // sums of a unit
-#define ROUND    8                                       // of them at a time through shared memory
+// Hidden units of one thread of backward_segments, and how its threads share units and steps.
+#define UNITS_PER_THREAD (M + N <= 24 ? 2 : 1)
+#define WIDTH                                                                                                \
+    ((L + UNITS_PER_THREAD - 1) / UNITS_PER_THREAD < THREADS ? (L + UNITS_PER_THREAD - 1) / UNITS_PER_THREAD \
+                                                             : THREADS) // threads side by side
+#define SLICES (THREADS / WIDTH)                                        // of a tile's steps
+#define UNIT_BLOCKS                                                                                          \
+    ((L + UNITS_PER_THREAD * WIDTH - 1) / (UNITS_PER_THREAD * WIDTH)) // blocks that share the units
+#define PER_UNIT     (M + 1 + N)                                      // sums of a unit
+#define SCRATCH_ROWS 8 // of these at a time through shared memory
 
 // Sums over time with the adjoint: of latent unit m times column 0: z_{t-1}, 1: one, then x_{t-1}, then s_t.
 #define COLUMNS (2 + N + K)
 #define LATENT  (M * COLUMNS)
 #define ENTRIES ((LATENT + THREADS - 1) / THREADS)
 
-// ---- enter ------------------------------------------------------------------------------------------------
+// ---- forward_segments -------------------------------------------------------------------------------------
 
-struct enter_memory {
+struct forward_shared {
     alignas(16) real z[TILE][ZS];
     real x[TILE * N], s[TILE * K + 1];
-    scan_memory scan;
+    scan_shared scan;
 };
 
 // tile[t] <- U x_t + C s_{t+1} + h.
-INLINE void drive(enter_memory &memory, const real *theta, int count)
+INLINE void drive(forward_shared &memory, const real *theta, int count)
 {
-    const int each = (count + SUBS - 1) / SUBS;
-    EACH_TASK(m, sub)
+    const int each = (count + TILE_PARTS - 1) / TILE_PARTS;
+    FOR_EACH_TASK(m, sub)
     {
         const int first = sub * each, last = first + each < count ? first + each : count;
         const real h = theta[THETA_h + m];
@@ -75,15 +80,15 @@ INLINE void drive(enter_memory &memory, const real *theta, int count)
     __syncthreads();
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 3) enter(const __grid_constant__ lssm_problem p)
+extern "C" __global__ void __launch_bounds__(THREADS, 3) forward_segments(const __grid_constant__ lssm_args p)
 {
     DYNAMIC_BYTES;
-    enter_memory &memory = *reinterpret_cast<enter_memory *>(bytes);
+    forward_shared &memory = *reinterpret_cast<forward_shared *>(bytes);
     const int replica = blockIdx.x / p.workers, worker = blockIdx.x % p.workers;
     const real *theta = p.parameters + (size_t)replica * TOTAL;
-    take_fall(p, memory.scan, replica);
-    for (int item = worker; item < p.batch * p.chunks; item += p.workers) {
-        const piece here = find_piece(p, replica, item);
+    load_leak(p, memory.scan, replica);
+    for (int item = worker; item < p.batch * p.segments; item += p.workers) {
+        const segment here = find_segment(p, replica, item);
         clear_carry(memory.scan);
         for (int t = here.first; t < here.last; t += TILE) {
             const int count = here.last - t < TILE ? here.last - t : TILE;
@@ -95,22 +100,22 @@ extern "C" __global__ void __launch_bounds__(THREADS, 3) enter(const __grid_cons
             scan<false>(memory.scan, memory.z, count);
             store_rows(p.states + (here.sequence * (p.T + 1) + t + 1) * MP, memory.z, count);
         }
-        real *end = p.ends + (here.sequence * p.chunks + here.chunk) * MP;
+        real *end = p.ends + (here.sequence * p.segments + here.index) * MP;
         for (int m = threadIdx.x; m < M; m += THREADS)
             end[m] = memory.scan.carry[m];
         __syncthreads();
     }
 }
 
-// ---- cross ------------------------------------------------------------------------------------------------
+// ---- readout_segments -------------------------------------------------------------------------------------
 
-struct cross_memory {
+struct readout_shared {
     alignas(16) real z[TILE][ZS], v[TILE][ZS];
 #if STAGED
     alignas(16) real units[L * UNIT];
 #endif
     unsigned active[WORDS][TILE];
-    scan_memory scan;
+    scan_shared scan;
     real entering[MP];
     double squares[THREADS / 32];
 };
@@ -137,7 +142,7 @@ INLINE unit_weights take_unit(const real *units, int l)
     return unit;
 }
 
-INLINE real reach(const unit_weights &unit, const real *z)
+INLINE real preactivation(const unit_weights &unit, const real *z)
 {
     real even = unit.w[M], odd = 0;
 #pragma unroll
@@ -150,7 +155,7 @@ INLINE real reach(const unit_weights &unit, const real *z)
 }
 
 // e += B phi(V z + b), and which units are active.
-INLINE void predict(cross_memory &memory, const real *units, step_state &step)
+INLINE void predict(readout_shared &memory, const real *units, step_state &step)
 {
     for (int word = 0; word < WORDS; word++) {
         unsigned active[STEPS];
@@ -163,7 +168,7 @@ INLINE void predict(cross_memory &memory, const real *units, step_state &step)
             const unit_weights unit = take_unit(units, 32 * word + bit);
 #pragma unroll
             for (int k = 0; k < STEPS; k++) {
-                const real sum = reach(unit, step.z[k]), phi = sum > 0 ? sum : real(0);
+                const real sum = preactivation(unit, step.z[k]), phi = sum > 0 ? sum : real(0);
                 active[k] |= sum > 0 ? 1u << bit : 0u;
 #pragma unroll
                 for (int n = 0; n < N; n++)
@@ -178,7 +183,7 @@ INLINE void predict(cross_memory &memory, const real *units, step_state &step)
 }
 
 // step.z <- V^T (phi' o B^T e).
-INLINE void push_back(const cross_memory &memory, const real *units, step_state &step)
+INLINE void backpropagate(const readout_shared &memory, const real *units, step_state &step)
 {
 #pragma unroll
     for (int k = 0; k < STEPS; k++)
@@ -209,10 +214,10 @@ INLINE void push_back(const cross_memory &memory, const real *units, step_state 
     }
 }
 
-// From the states of a tile that begins with step t to errors and V^T d in memory.v.  Steps of the warm-up do
-// not count.
-INLINE double read_out(const lssm_problem &p, cross_memory &memory, const real *units, const piece &here,
-                       int t, int count)
+// From the states of a tile that starts with step t to errors and V^T d in memory.v.  Warm-up steps do not
+// count.
+INLINE double readout_tile(const lssm_args &p, readout_shared &memory, const real *units, const segment &here,
+                           int t, int count)
 {
     const real weight = (real)p.weight;
     double squares = 0;
@@ -244,7 +249,7 @@ INLINE double read_out(const lssm_problem &p, cross_memory &memory, const real *
         }
     }
     if (any)
-        push_back(memory, units, step);
+        backpropagate(memory, units, step);
 #pragma unroll
     for (int k = 0; k < STEPS; k++) {
         const int at = threadIdx.x + k * THREADS;
@@ -263,11 +268,12 @@ INLINE double read_out(const lssm_problem &p, cross_memory &memory, const real *
     return squares;
 }
 
-INLINE double cross_piece(const lssm_problem &p, cross_memory &memory, const real *units, const piece &here)
+INLINE double readout_segment(const lssm_args &p, readout_shared &memory, const real *units,
+                              const segment &here)
 {
-    const size_t records = here.sequence * p.chunks * MP;
+    const size_t records = here.sequence * p.segments * MP;
     double squares = 0;
-    fold(memory.scan, p.ends + records, here.chunk, MP, p.chunk);
+    combine_ends(memory.scan, p.ends + records, here.index, MP, p.segment_steps);
     for (int m = threadIdx.x; m < M; m += THREADS)
         memory.entering[m] = memory.scan.carry[m];
     __syncthreads();
@@ -279,25 +285,25 @@ INLINE double cross_piece(const lssm_problem &p, cross_memory &memory, const rea
         __syncthreads();
         load_rows(memory.z, rows, count);
         __syncthreads();
-        if (here.chunk > 0) {
-            complete<false>(memory.scan, memory.entering, memory.z, count, t - here.first);
+        if (here.index > 0) {
+            add_entering<false>(memory.scan, memory.entering, memory.z, count, t - here.first);
             store_rows(rows, memory.z, count);
         }
-        squares += read_out(p, memory, units, here, t, count);
+        squares += readout_tile(p, memory, units, here, t, count);
         scan<true>(memory.scan, memory.v, count);
         store_rows(p.adjoint + (here.sequence * p.T + t) * MP, memory.v, count);
     }
-    real *head = p.heads + records + (size_t)here.chunk * MP; // what it gives to the chunk before it: A v
+    real *end = p.adjoint_ends + records + (size_t)here.index * MP; // for the segment before it: A v
     for (int m = threadIdx.x; m < M; m += THREADS)
-        head[m] = decayed(memory.scan.carry[m], memory.scan.fall[m], 0);
+        end[m] = decayed(memory.scan.carry[m], memory.scan.leak[m], 0);
     __syncthreads();
     return squares;
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 3) cross(const __grid_constant__ lssm_problem p)
+extern "C" __global__ void __launch_bounds__(THREADS, 3) readout_segments(const __grid_constant__ lssm_args p)
 {
     DYNAMIC_BYTES;
-    cross_memory &memory = *reinterpret_cast<cross_memory *>(bytes);
+    readout_shared &memory = *reinterpret_cast<readout_shared *>(bytes);
     const int replica = blockIdx.x / p.workers, worker = blockIdx.x % p.workers;
     const real *units = p.weights + (size_t)replica * PACK;
     double squares = 0;
@@ -306,10 +312,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, 3) cross(const __grid_cons
         store4(memory.units + i, load4(units + i));
     units = memory.units;
 #endif
-    take_fall(p, memory.scan, replica);
+    load_leak(p, memory.scan, replica);
     __syncthreads();
-    for (int item = worker; item < p.batch * p.chunks; item += p.workers)
-        squares += cross_piece(p, memory, units, find_piece(p, replica, item));
+    for (int item = worker; item < p.batch * p.segments; item += p.workers)
+        squares += readout_segment(p, memory, units, find_segment(p, replica, item));
     squares = warp_sum(squares);
     if (threadIdx.x % 32 == 0)
         memory.squares[threadIdx.x / 32] = squares;
@@ -321,27 +327,27 @@ extern "C" __global__ void __launch_bounds__(THREADS, 3) cross(const __grid_cons
     }
 }
 
-// ---- leave ------------------------------------------------------------------------------------------------
+// ---- backward_segments ------------------------------------------------------------------------------------
 
-struct latent_memory {
+struct latent_shared {
     alignas(16) real z[TILE][ZS], v[TILE][ZS]; // z_{t-1} beside v_t
     real x[TILE * N], s[TILE * K + 1], one;
-    scan_memory scan;
+    scan_shared scan;
     real leaving[MP];
 };
 
-struct hidden_memory {
+struct hidden_shared {
     alignas(16) real z[TILE][ZS], e[TILE][NP];
 };
 
-union alignas(16) leave_memory {
-    latent_memory latent;
-    hidden_memory hidden;
-    real round[ROUND][THREADS];
+union alignas(16) backward_shared {
+    latent_shared latent;
+    hidden_shared hidden;
+    real scratch[SCRATCH_ROWS][THREADS];
 };
 
-// The sums of one tile, each entry by its own thread.
-INLINE void add_latent(const latent_memory &memory, int count, real (&sum)[ENTRIES])
+// The sums of one tile, one thread per entry.
+INLINE void add_latent(const latent_shared &memory, int count, real (&sum)[ENTRIES])
 {
     constexpr int unroll = ENTRIES <= 4 ? ENTRIES : 1;
 #pragma unroll unroll
@@ -368,7 +374,7 @@ INLINE void add_latent(const latent_memory &memory, int count, real (&sum)[ENTRI
     }
 }
 
-// Where an entry belongs among the parameters.
+// The offset of an entry among the parameters.
 INLINE int latent_place(int entry)
 {
     const int m = entry / COLUMNS, column = entry % COLUMNS;
@@ -378,21 +384,21 @@ INLINE int latent_place(int entry)
                             : THETA_C + m * K + column - 2 - N;
 }
 
-INLINE void sum_latent(const lssm_problem &p, latent_memory &memory, int replica, int worker, real *partial)
+INLINE void sum_latent(const lssm_args &p, latent_shared &memory, int replica, int worker, real *partial)
 {
     real sum[ENTRIES];
     constexpr int unroll = ENTRIES <= 4 ? ENTRIES : 1;
 #pragma unroll unroll
     for (int k = 0; k < ENTRIES; k++)
         sum[k] = 0;
-    take_fall(p, memory.scan, replica);
+    load_leak(p, memory.scan, replica);
     if (threadIdx.x == 0)
         memory.one = 1;
     __syncthreads();
-    for (int item = worker; item < p.batch * p.chunks; item += p.workers) {
-        const piece here = find_piece(p, replica, item);
-        const real *last = p.heads + (here.sequence * p.chunks + p.chunks - 1) * MP;
-        fold(memory.scan, last, p.chunks - 1 - here.chunk, -MP, p.chunk);
+    for (int item = worker; item < p.batch * p.segments; item += p.workers) {
+        const segment here = find_segment(p, replica, item);
+        const real *last = p.adjoint_ends + (here.sequence * p.segments + p.segments - 1) * MP;
+        combine_ends(memory.scan, last, p.segments - 1 - here.index, -MP, p.segment_steps);
         for (int t = here.first; t < here.last; t += TILE) {
             const int count = here.last - t < TILE ? here.last - t : TILE;
             __syncthreads();
@@ -401,7 +407,7 @@ INLINE void sum_latent(const lssm_problem &p, latent_memory &memory, int replica
             copy_list(memory.x, p.x + (here.sequence * (p.T + 1) + t) * N, count * N);
             copy_list(memory.s, p.s + (here.sequence * p.T + t) * K, count * K);
             __syncthreads();
-            complete<true>(memory.scan, memory.scan.carry, memory.v, count, here.last - t - count);
+            add_entering<true>(memory.scan, memory.scan.carry, memory.v, count, here.last - t - count);
             add_latent(memory, count, sum);
         }
         __syncthreads();
@@ -416,7 +422,7 @@ INLINE void sum_latent(const lssm_problem &p, latent_memory &memory, int replica
 INLINE void add_hidden(const unit_weights &unit, const real (&z)[MP], const real (&e)[NP],
                        real (&sum)[PER_UNIT])
 {
-    const real above = reach(unit, z), phi = above > 0 ? above : real(0);
+    const real above = preactivation(unit, z), phi = above > 0 ? above : real(0);
     real back = 0;
 #pragma unroll
     for (int n = 0; n < N; n++)
@@ -431,8 +437,8 @@ INLINE void add_hidden(const unit_weights &unit, const real (&z)[MP], const real
         sum[M + 1 + n] += e[n] * phi;
 }
 
-INLINE void add_tile(const hidden_memory &memory, int first, int count, const unit_weights (&unit)[OWN],
-                     real (&sum)[OWN][PER_UNIT])
+INLINE void add_tile(const hidden_shared &memory, int first, int count,
+                     const unit_weights (&unit)[UNITS_PER_THREAD], real (&sum)[UNITS_PER_THREAD][PER_UNIT])
 {
 #pragma unroll 2
     for (int t = first; t < count; t += SLICES) {
@@ -444,33 +450,34 @@ INLINE void add_tile(const hidden_memory &memory, int first, int count, const un
         for (int q = 0; q < NP / 4; q++)
             *reinterpret_cast<real4 *>(e + 4 * q) = load4(&memory.e[t][4 * q]);
 #pragma unroll
-        for (int k = 0; k < OWN; k++)
+        for (int k = 0; k < UNITS_PER_THREAD; k++)
             add_hidden(unit[k], z, e, sum[k]);
     }
 }
 
-// What slices of threads found for the units of a group, added up.
-INLINE void store_hidden(leave_memory &memory, int group, int slot, int slice,
-                         const real (&sum)[OWN][PER_UNIT], real *partial)
+// Add the sums of all slices of threads for the units of a block.
+INLINE void store_hidden(backward_shared &memory, int unit_block, int member, int slice,
+                         const real (&sum)[UNITS_PER_THREAD][PER_UNIT], real *partial)
 {
 #pragma unroll
-    for (int from = 0; from < OWN * PER_UNIT; from += ROUND) {
+    for (int from = 0; from < UNITS_PER_THREAD * PER_UNIT; from += SCRATCH_ROWS) {
         __syncthreads();
 #pragma unroll
-        for (int i = 0; i < ROUND; i++)
-            if (from + i < OWN * PER_UNIT && slice < SLICES)
-                memory.round[i][slice * WIDTH + slot] =
-                    sum[(from + i) / PER_UNIT < OWN ? (from + i) / PER_UNIT : 0][(from + i) % PER_UNIT];
+        for (int i = 0; i < SCRATCH_ROWS; i++)
+            if (from + i < UNITS_PER_THREAD * PER_UNIT && slice < SLICES)
+                memory.scratch[i][slice * WIDTH + member] =
+                    sum[(from + i) / PER_UNIT < UNITS_PER_THREAD ? (from + i) / PER_UNIT : 0]
+                       [(from + i) % PER_UNIT];
         __syncthreads();
-        for (int task = threadIdx.x; task < ROUND * WIDTH; task += THREADS) {
+        for (int task = threadIdx.x; task < SCRATCH_ROWS * WIDTH; task += THREADS) {
             const int i = task / WIDTH, at = task % WIDTH, own = (from + i) / PER_UNIT,
                       k = (from + i) % PER_UNIT;
-            const int l = (group * OWN + own) * WIDTH + at;
-            if (own >= OWN || l >= L)
+            const int l = (unit_block * UNITS_PER_THREAD + own) * WIDTH + at;
+            if (own >= UNITS_PER_THREAD || l >= L)
                 continue;
             real total = 0;
             for (int other = 0; other < SLICES; other++)
-                total += memory.round[i][other * WIDTH + at];
+                total += memory.scratch[i][other * WIDTH + at];
             partial[k < M    ? THETA_V + l * M + k
                     : k == M ? THETA_b + l
                              : THETA_B + (k - M - 1) * L + l] = total;
@@ -478,22 +485,22 @@ INLINE void store_hidden(leave_memory &memory, int group, int slot, int slice,
     }
 }
 
-INLINE void sum_hidden(const lssm_problem &p, leave_memory &memory, int replica, int worker, int group,
+INLINE void sum_hidden(const lssm_args &p, backward_shared &memory, int replica, int worker, int unit_block,
                        real *partial)
 {
-    const int slot = threadIdx.x % WIDTH, slice = threadIdx.x / WIDTH;
-    unit_weights unit[OWN];
-    real sum[OWN][PER_UNIT];
+    const int member = threadIdx.x % WIDTH, slice = threadIdx.x / WIDTH;
+    unit_weights unit[UNITS_PER_THREAD];
+    real sum[UNITS_PER_THREAD][PER_UNIT];
 #pragma unroll
-    for (int k = 0; k < OWN; k++) {
-        const int l = (group * OWN + k) * WIDTH + slot;
+    for (int k = 0; k < UNITS_PER_THREAD; k++) {
+        const int l = (unit_block * UNITS_PER_THREAD + k) * WIDTH + member;
         unit[k] = take_unit(p.weights + (size_t)replica * PACK, l < L ? l : L - 1);
 #pragma unroll
         for (int i = 0; i < PER_UNIT; i++)
             sum[k][i] = 0;
     }
-    for (int item = worker; item < p.batch * p.chunks; item += p.workers) {
-        const piece here = find_piece(p, replica, item);
+    for (int item = worker; item < p.batch * p.segments; item += p.workers) {
+        const segment here = find_segment(p, replica, item);
         for (int t = here.first < p.warmup ? p.warmup : here.first; t < here.last; t += TILE) {
             const int count = here.last - t < TILE ? here.last - t : TILE;
             __syncthreads();
@@ -505,38 +512,38 @@ INLINE void sum_hidden(const lssm_problem &p, leave_memory &memory, int replica,
                 add_tile(memory.hidden, slice, count, unit, sum);
         }
     }
-    store_hidden(memory, group, slot, slice, sum, partial);
+    store_hidden(memory, unit_block, member, slice, sum, partial);
 }
 
-// A worker is GROUPS blocks for the hidden units and one for the rest.
-extern "C" __global__ void __launch_bounds__(THREADS, 3) leave(const __grid_constant__ lssm_problem p)
+// A worker is UNIT_BLOCKS blocks for the hidden units and one block for the rest.
+extern "C" __global__ void __launch_bounds__(THREADS, 3)
+    backward_segments(const __grid_constant__ lssm_args p)
 {
     DYNAMIC_BYTES;
-    leave_memory &memory = *reinterpret_cast<leave_memory *>(bytes);
-    const int role = blockIdx.x % (GROUPS + 1), index = blockIdx.x / (GROUPS + 1);
+    backward_shared &memory = *reinterpret_cast<backward_shared *>(bytes);
+    const int role = blockIdx.x % (UNIT_BLOCKS + 1), index = blockIdx.x / (UNIT_BLOCKS + 1);
     const int replica = index / p.workers, worker = index % p.workers;
     real *partial = p.partial + (size_t)index * TOTAL;
-    if (role < GROUPS)
+    if (role < UNIT_BLOCKS)
         sum_hidden(p, memory, replica, worker, role, partial);
     else
         sum_latent(p, memory.latent, replica, worker, partial);
 }
 
-// ---- gather -----------------------------------------------------------------------------------------------
-
-#define GATHER_WARPS 8
+// ---- reduce_blocks ----------------------------------------------------------------------------------------
 
 // One block has 32 parameters of a replica.
-extern "C" __global__ void __launch_bounds__(32 * GATHER_WARPS) gather(const __grid_constant__ lssm_problem p)
+extern "C" __global__ void __launch_bounds__(32 * REDUCE_WARPS)
+    reduce_blocks(const __grid_constant__ lssm_args p)
 {
     DYNAMIC_BYTES;
     double(*scratch)[32] = reinterpret_cast<double(*)[32]>(bytes);
     const int blocks = (TOTAL + 31) / 32, replica = blockIdx.x / blocks, block = blockIdx.x % blocks;
     const int i = 32 * block + threadIdx.x % 32, warp = threadIdx.x / 32;
     const size_t base = (size_t)replica * TOTAL;
-    double sum = sum_column<GATHER_WARPS>(p.partial + base * p.workers, p.workers, TOTAL, i, scratch);
+    double sum = sum_column<REDUCE_WARPS>(p.partial + base * p.workers, p.workers, TOTAL, i, scratch);
     if (warp == 0 && i < TOTAL) {
-        if (i < M) { // the sums are by A; Abar is behind a tanh
+        if (i < M) { // the sums are with respect to A = tanh(Abar)
             const double a = tanh((double)p.parameters[base + THETA_ABAR + i]);
             sum *= 1 - a * a;
         }
@@ -549,14 +556,14 @@ extern "C" __global__ void __launch_bounds__(32 * GATHER_WARPS) gather(const __g
     }
 }
 
-// ---- what step.cuh asks for -------------------------------------------------------------------------------
+// ---- for update_kernels.cuh -------------------------------------------------------------------------------
 
-INLINE void make_weights(const learn_problem &p, int replica, learn_memory &memory)
+INLINE void make_weights(const update_args &p, int replica, update_shared &memory)
 {
-    const real *theta = near_theta(p, replica, memory);
+    const real *theta = block_theta(p, replica, memory);
     real *pack = p.weights + (size_t)replica * PACK;
 #pragma unroll 1
-    for (int i = threadIdx.x; i < L * UNIT; i += LEARN_THREADS) {
+    for (int i = threadIdx.x; i < L * UNIT; i += UPDATE_THREADS) {
         const int l = i / UNIT, k = i % UNIT;
         pack[i] = k < M           ? theta[THETA_V + l * M + k]
                   : k == M        ? theta[THETA_b + l]
@@ -564,41 +571,41 @@ INLINE void make_weights(const learn_problem &p, int replica, learn_memory &memo
                                   : real(0);
     }
 #pragma unroll 1
-    for (int m = threadIdx.x; m < MP; m += LEARN_THREADS)
-        pack[PACK_FALL + m] = m < M ? (real)(1 - tanh((double)theta[THETA_ABAR + (m < M ? m : 0)])) : real(0);
+    for (int m = threadIdx.x; m < MP; m += UPDATE_THREADS)
+        pack[PACK_LEAK + m] = m < M ? (real)(1 - tanh((double)theta[THETA_ABAR + (m < M ? m : 0)])) : real(0);
 }
 
 struct model_gradient {
     const real *theta, *raw;
-    const double *scale; // of MAR; then for an entry of U
+    const double *scale; // of MAR; then of an entry of U
     int first;           // regularised units are first .. M-1
 };
 
-INLINE void find_scales(const learn_problem &p, double *scale)
+INLINE void find_scales(const update_args &p, double *scale)
 {
     const int lane = threadIdx.x % 32;
     if (lane < 2)
         scale[lane] = p.units > 0 ? p.mar / ((lane == 0 ? 1.0 : N) * p.units) : 0;
 }
 
-#define LATE TOTAL
+#define LATE_PARAMETERS TOTAL
 
-INLINE model_gradient open_gradient(const learn_problem &p, int replica, double *, learn_memory &memory)
+INLINE model_gradient begin_gradient(const update_args &p, int replica, double *, update_shared &memory)
 {
     const real *raw = p.raw + (size_t)replica * TOTAL;
-    fetch<TOTAL>(memory.gradient, raw);
-    return {near_theta(p, replica, memory), HELD ? memory.gradient : raw, memory.scale, M - p.units};
+    prefetch<TOTAL>(memory.gradient, raw);
+    return {block_theta(p, replica, memory), PREFETCHED ? memory.gradient : raw, memory.scale, M - p.units};
 }
 
-INLINE void find_late(const learn_problem &, const model_gradient &) {}
+INLINE void find_late_gradient(const update_args &, const model_gradient &) {}
 
-INLINE double gradient_at(const learn_problem &, const model_gradient &g, int i)
+INLINE double gradient_at(const update_args &, const model_gradient &g, int i)
 {
     return (double)g.raw[i];
 }
 
-// LSSM MAR of SPEC 5.
-INLINE double penalty_at(const learn_problem &p, const model_gradient &g, int i, terms &sum)
+// MAR of the LSSM: spec 5.
+INLINE double penalty_at(const update_args &p, const model_gradient &g, int i, terms &sum)
 {
     const double x = (double)g.theta[i], scale = g.scale[0];
     if (scale == 0)
@@ -612,25 +619,24 @@ INLINE double penalty_at(const learn_problem &p, const model_gradient &g, int i,
     return 0;
 }
 
-INLINE void penalise_more(const learn_problem &, const model_gradient &, terms &) {}
+INLINE void penalise_more(const update_args &, const model_gradient &, terms &) {}
 
-INLINE double singular_term(const learn_problem &, const model_gradient &)
+INLINE double singular_term(const update_args &, const model_gradient &)
 {
     return 0;
 }
 
-#include "step.cuh"
+#include "update_kernels.cuh"
 
-// What the host has to know of this variant, and what it compares with its own.
-extern "C" __device__ const int lssm_facts[] = {THREADS,
-                                                TILE,
-                                                PACK,
-                                                MP,
-                                                NP,
-                                                GROUPS + 1,
-                                                32 * GATHER_WARPS,
-                                                (int)sizeof(enter_memory),
-                                                (int)sizeof(cross_memory),
-                                                (int)sizeof(leave_memory),
-                                                (int)sizeof(double[GATHER_WARPS][32]),
-                                                (int)sizeof(lssm_problem)};
+// For the host: abi.h.
+extern "C" __device__ const lssm_variant lssm_facts = {
+    THREADS,
+    TILE,
+    PACK,
+    MP,
+    NP,
+    UNIT_BLOCKS + 1,
+    32 * REDUCE_WARPS,
+    {(int)sizeof(forward_shared), (int)sizeof(readout_shared), (int)sizeof(backward_shared),
+     (int)sizeof(double[REDUCE_WARPS][32])},
+    (int)sizeof(lssm_args)};

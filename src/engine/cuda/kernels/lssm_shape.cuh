@@ -1,5 +1,6 @@
-// lssm_shape.cuh - the sizes of an LSSM at compile time, its parameters and weights, and the problem as the
-// host gives it.
+// lssm_shape.cuh - the sizes of an LSSM at compile time, the layout of its parameters and weights, and of a
+// tile.
+// alone: -DREAL_BITS=32 -DM=5 -DN=3 -DL=50 -DK=2 -DUPDATE_THREADS=256
 #ifndef ANT_LSSM_SHAPE_CUH
 #define ANT_LSSM_SHAPE_CUH
 
@@ -13,53 +14,36 @@
 #define THETA_B    (THETA_C + M * K) // (N, L)
 #define TOTAL      (THETA_B + N * L)
 
-#define WORK     1
-#define KEPT     1
-#define HELD_OWN 1
-#define SIDE     0
-#include "learn.cuh"
+#define SCRATCH        1
+#define KEPT           1
+#define PREFETCHED_OWN 1
+#define SIDE_WARP      0
+#include "abi.h"
 #include "reduce.cuh"
+#include "update_args.cuh"
 
-#define THREADS 128 // of a block, but for `gather`
-#define STEPS   2   // of a thread in `cross`
+#define THREADS 128 // of a block, except reduce_blocks
+#define STEPS   2   // of a thread in readout_segments
 #define QUADS   ((M + 3) / 4)
 #define MP      (4 * QUADS) // latent units, padded to fours
 #define NP      ((N + 3) / 4 * 4)
-#define ZS                                                                                                   \
-    (4 * (QUADS |                                                                                            \
-          1)) // a step's latent units in a tile: an odd number of fours, which spreads them over the banks
-#define SUBS                                                                                                 \
-    (M >= THREADS ? 1 : THREADS / M > 32 ? 32 : THREADS / M) // parts of a tile that are scanned side by side
-#define WORDS ((L + 31) / 32)
+// A step's latent units in a tile: an odd number of fours, so that steps begin in different banks.
+#define ZS (4 * (QUADS | 1))
+// Parts of a tile that are scanned side by side.
+#define TILE_PARTS (M >= THREADS ? 1 : THREADS / M > 32 ? 32 : THREADS / M)
+#define WORDS      ((L + 31) / 32)
 
-// A tile: as many steps as one block takes at a time, within TILE_BYTES of shared memory.
+// A tile: the steps that a block takes at a time, within TILE_BYTES of shared memory.
 #define TILE_BYTES (40 * 1024)
 #define STEP_BYTES ((2 * ZS + NP + N + K) * (REAL_BITS / 8) + 4 * WORDS)
-#define TILE_ROOM  (TILE_BYTES / STEP_BYTES)
-#define TILE       (TILE_ROOM >= STEPS * THREADS ? STEPS * THREADS : TILE_ROOM >= 8 ? TILE_ROOM : 8)
+#define TILE_FIT   (TILE_BYTES / STEP_BYTES)
+#define TILE       (TILE_FIT >= STEPS * THREADS ? STEPS * THREADS : TILE_FIT >= 8 ? TILE_FIT : 8)
 
-// Weights of one replica: for every hidden unit its row of V, its b and its column of B, in fours; then 1 -
-// A.
+// Weights of one replica: for every hidden unit its row of V, its b and its column of B, in fours;
+// then the leak 1 - A.
 #define UNIT      (4 * ((M + 1 + N + 3) / 4))
-#define PACK_FALL (L * UNIT)
-#define PACK      (PACK_FALL + MP)
+#define PACK_LEAK (L * UNIT)
+#define PACK      (PACK_LEAK + MP)
 #define STAGED    (PACK * (REAL_BITS / 8) <= 48 * 1024)
-
-struct lssm_problem { // mirrored in lssm_pass.c
-    int T, batch, warmup, replicas;
-    int chunk, chunks; // steps of a chunk, chunks of a sequence
-    int workers;       // blocks of one replica
-    int padding;
-    double weight;                    // of an error: 2 / (N batch (T - warmup))
-    const real *parameters, *weights; // (replicas, TOTAL), (replicas, PACK)
-    const real *x, *s;                // (replicas, batch, T+1, N), (replicas, batch, T, K)
-    real *states;                     // (replicas, batch, T+1, MP): row 0 stays 0
-    real *adjoint, *errors;           // (replicas, batch, T, MP), (replicas, batch, T, NP)
-    real *ends, *heads;               // (replicas, batch, chunks, MP): of the states, and of the adjoint
-    real *partial;                    // (replicas, workers, TOTAL)
-    double *squares;                  // (replicas, workers)
-    real *raw;                        // (replicas, TOTAL)
-    double *facts;                    // (replicas, FACTS)
-};
 
 #endif

@@ -1,52 +1,54 @@
-// mamba2.cu - loss and gradient of a Mamba-2 (SPEC 1) in chunks of time: model/mamba2.h has the model,
-// mamba2_shape.cuh the division of work, mamba2_recur.cuh the recurrence.  Launches, in this order:
+// mamba2.cu - loss and gradient of a Mamba-2 (spec 1) in segments of time.  model/mamba2.h has the model,
+// mamba2_shape.cuh the division of work, mamba2_recurrence.cuh the recurrence.  Launches, in this order:
 //
-//     enter     what each chunk adds to the state that enters it
-//     scan      the states that do enter
-//     cross     outputs, loss, and back to the recurrence; what each chunk adds to the adjoint that leaves it
-//     scan      the adjoints that do
-//     leave     back through recurrence, convolution and projection
-//     gather    the gradient, from the sums of all blocks
-//     update    everything else (step.cuh)
+//     forward_segments    what each segment adds to the state that enters it
+//     scan                the states that enter
+//     readout_segments    outputs, loss, and back to the recurrence; what each segment adds to the adjoint
+//     scan                the adjoints of the states that leave
+//     backward_segments   back through recurrence, convolution and projection
+//     reduce_blocks       the gradient, from the sums of all blocks
+//     update              everything else (update_kernels.cuh)
 //
-// Features are found anew by every kernel: that is cheaper than to keep them.  What a chunk owes to the three
-// steps before it by the convolution it carries through the projection itself, in its halo: gradients are
-// linear, so that the parts add up. Sums have a fixed order, and replicas never meet.
+// Every kernel recomputes the features, which is cheaper than storing them.  Through the convolution a
+// segment has gradients with respect to the three steps before it; it takes these through the projection
+// itself, in its halo: gradients are linear, so the parts add up.  Sums have a fixed order, and replicas are
+// independent.
 //
-// variant: -DREAL_BITS=32 -DM=16 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DCOLUMNS=64 -DROOM=232448 -DLEARN_THREADS=512
-// variant: -DREAL_BITS=32 -DM=32 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DCOLUMNS=64 -DROOM=232448 -DLEARN_THREADS=512
-// variant: -DREAL_BITS=64 -DM=16 -DN=6 -DL=128 -DK=2 -DCLIPPED=0 -DCOLUMNS=32 -DROOM=232448 -DLEARN_THREADS=512
-// variant: -DREAL_BITS=64 -DM=32 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DCOLUMNS=32 -DROOM=101376 -DLEARN_THREADS=512
-// variant: -DREAL_BITS=32 -DM=4 -DN=1 -DL=5 -DK=1 -DCLIPPED=0 -DCOLUMNS=64 -DROOM=101376 -DLEARN_THREADS=512
-// spills: cross leave (addresses, outside of the innermost loops) prepare update (as update.cu)
-#include "mamba2_recur.cuh"
+// variant: -DREAL_BITS=32 -DM=16 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DCOLUMNS=64 -DSHARED_LIMIT=232448 -DUPDATE_THREADS=512
+// variant: -DREAL_BITS=32 -DM=32 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DCOLUMNS=64 -DSHARED_LIMIT=232448 -DUPDATE_THREADS=512
+// variant: -DREAL_BITS=64 -DM=16 -DN=6 -DL=128 -DK=2 -DCLIPPED=0 -DCOLUMNS=32 -DSHARED_LIMIT=232448 -DUPDATE_THREADS=512
+// variant: -DREAL_BITS=64 -DM=32 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DCOLUMNS=32 -DSHARED_LIMIT=101376 -DUPDATE_THREADS=512
+// variant: -DREAL_BITS=32 -DM=4 -DN=1 -DL=5 -DK=1 -DCLIPPED=0 -DCOLUMNS=64 -DSHARED_LIMIT=101376 -DUPDATE_THREADS=512
+// spills: readout_segments backward_segments (addresses, outside of the innermost loops) prepare update (as update.cu)
+#include "mamba2_recurrence.cuh"
 #include "reduce.cuh"
 
-// A block has every gridDim.x-th chunk of its replica, so that warm-ups, which cost less, are shared out.
-#define LARGER(a, b) ((a) > (b) ? (a) : (b))
-#define RESIDENT     (REAL_BITS == 32 && M <= 16 ? 2 : 1) // blocks of a multiprocessor
+// A block has every gridDim.x-th segment of its replica, so that segments of the warm-up, which cost less,
+// are spread evenly.
+#define LARGER(a, b)  ((a) > (b) ? (a) : (b))
+#define BLOCKS_PER_SM (REAL_BITS == 32 && M <= 16 ? 2 : 1) // blocks of a multiprocessor
 
-// ---- enter ------------------------------------------------------------------------------------------------
+// ---- forward_segments -------------------------------------------------------------------------------------
 
-struct alignas(16) enter_memory {
-    line x[N + K], normed[M], act[INNER + STATE], delta[HEADS], decay[HEADS];
-    real own[WARPS * STATES], passed[WARPS][HEADS];
+struct alignas(16) forward_shared {
+    feature_row x[N + K], normed[M], act[INNER + STATE], delta[HEADS], decay[HEADS];
+    real own[WARPS * STATES], warp_decay[WARPS][HEADS];
 };
-#define ENTER_STAGED (sizeof(enter_memory) + PACK_FEATURES * sizeof(real) <= ROOM)
-#define ENTER_BYTES  (sizeof(enter_memory) + (ENTER_STAGED ? PACK_FEATURES * sizeof(real) : 0))
+#define FORWARD_STAGED (sizeof(forward_shared) + PACK_FEATURES * sizeof(real) <= SHARED_LIMIT)
+#define FORWARD_BYTES  (sizeof(forward_shared) + (FORWARD_STAGED ? PACK_FEATURES * sizeof(real) : 0))
 
-extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
-    enter(const __grid_constant__ mamba2_problem p)
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
+    forward_segments(const __grid_constant__ mamba2_args p)
 {
     DYNAMIC_BYTES;
-    enter_memory &m = *reinterpret_cast<enter_memory *>(bytes);
+    forward_shared &m = *reinterpret_cast<forward_shared *>(bytes);
     const int replica = blockIdx.y;
-    const real *w = stage_weights<ENTER_STAGED>(p.weights + (size_t)replica * PACK,
-                                                reinterpret_cast<real *>(&m + 1), PACK_FEATURES);
+    const real *w = stage_weights<FORWARD_STAGED>(p.weights + (size_t)replica * PACK,
+                                                  reinterpret_cast<real *>(&m + 1), PACK_FEATURES);
     const features f = {m.x,     m.x + N, nullptr, nullptr, m.normed, nullptr,
                         nullptr, m.act,   m.act,   m.delta, m.decay};
-    for (int item = blockIdx.x; item < p.batch * p.chunks; item += gridDim.x) {
-        const place at = find_place(p, replica, item);
+    for (int item = blockIdx.x; item < p.batch * p.segments; item += gridDim.x) {
+        const thread_context at = make_thread_context(p, replica, item);
         real h[CHANNELS][STATE];
         load_window(p, at, f);
         embed(at, w, f);
@@ -54,16 +56,16 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
         project<INNER + STATE>(p, at, w, f);
         __syncthreads();
         clear(h);
-        walk_on<ENDS>(at, f, h, nullptr, nullptr, nullptr);
+        recur_forward<ENDS>(at, f, h, nullptr, nullptr, nullptr);
         store_state(at, h, m.own + at.warp * STATES);
-        find_passed(at, f, m.passed);
+        find_warp_decays(at, f, m.warp_decay);
         __syncthreads();
         for (int i = threadIdx.x; i < STATES; i += THREADS)
-            p.states[at.item * STATES + i] = enter_columns(m.passed, m.own, i, 0, true);
+            p.states[at.item * STATES + i] = scan_columns(m.warp_decay, m.own, i, 0, true);
         if (threadIdx.x < HEADS) {
             real product = 1;
             for (int warp = 0; warp < WARPS; warp++)
-                product *= m.passed[warp][threadIdx.x];
+                product *= m.warp_decay[warp][threadIdx.x];
             p.decays[at.item * HEADS + threadIdx.x] = product;
         }
     }
@@ -71,77 +73,78 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
 
 // ---- scan -------------------------------------------------------------------------------------------------
 
-#define SCAN_SIDE  32 // numbers of a block, and pieces of the sequence
-#define SCAN_AHEAD 8  // chunks that are loaded at once
+#define SCAN_PREFETCH 8 // segments that are loaded at once
 
-struct scan_memory {
+struct scan_shared {
     real ends[SCAN_SIDE][SCAN_SIDE + 1], products[SCAN_SIDE][SCAN_SIDE + 1];
 };
 
-// Replace what each chunk adds by what enters it (or, backwards, leaves it).  A warp has one piece of the
-// sequence, a lane one number: each piece alone, then from what enters it.
+// Replace what each segment adds by the state that enters it (backward: by the adjoint of the state that
+// leaves it).  A warp has one group of segments, a lane one number: first each group from zero, then from its
+// exclusive prefix.
 extern "C" __global__ void __launch_bounds__(SCAN_SIDE *SCAN_SIDE)
-    scan(const __grid_constant__ mamba2_problem p, int back)
+    scan(const __grid_constant__ mamba2_args p, int back)
 {
     DYNAMIC_BYTES;
-    scan_memory &m = *reinterpret_cast<scan_memory *>(bytes);
-    const int lane = threadIdx.x % SCAN_SIDE, piece = threadIdx.x / SCAN_SIDE;
+    scan_shared &m = *reinterpret_cast<scan_shared *>(bytes);
+    const int lane = threadIdx.x % SCAN_SIDE, group = threadIdx.x / SCAN_SIDE;
     const int element = blockIdx.x * SCAN_SIDE + lane < STATES ? blockIdx.x * SCAN_SIDE + lane : STATES - 1;
     const bool active = blockIdx.x * SCAN_SIDE + lane < STATES;
-    const int each = (p.chunks + SCAN_SIDE - 1) / SCAN_SIDE, first = piece * each,
-              last = first + each < p.chunks ? first + each : p.chunks;
-    const size_t sequence = (size_t)blockIdx.y * p.chunks;
+    const int each = (p.segments + SCAN_SIDE - 1) / SCAN_SIDE, first = group * each,
+              last = first + each < p.segments ? first + each : p.segments;
+    const size_t sequence = (size_t)blockIdx.y * p.segments;
     real *values = (back ? p.adjoints : p.states) + sequence * STATES + element;
     const real *decays = p.decays + sequence * HEADS + head_of_state(element);
     real state = 0, product = 1;
 #pragma unroll
     for (int pass = 0; pass < 2; pass++) {
-        for (int base = first; base < last; base += SCAN_AHEAD) {
-            real added[SCAN_AHEAD], decay[SCAN_AHEAD];
+        for (int base = first; base < last; base += SCAN_PREFETCH) {
+            real added[SCAN_PREFETCH], decay[SCAN_PREFETCH];
 #pragma unroll
-            for (int i = 0; i < SCAN_AHEAD; i++) {
-                const int c = base + i < last ? base + i : last - 1, chunk = back ? p.chunks - 1 - c : c;
-                added[i] = values[(size_t)chunk * STATES];
-                decay[i] = decays[(size_t)chunk * HEADS];
+            for (int i = 0; i < SCAN_PREFETCH; i++) {
+                const int c = base + i < last ? base + i : last - 1, segment = back ? p.segments - 1 - c : c;
+                added[i] = values[(size_t)segment * STATES];
+                decay[i] = decays[(size_t)segment * HEADS];
             }
 #pragma unroll
-            for (int i = 0; i < SCAN_AHEAD; i++)
+            for (int i = 0; i < SCAN_PREFETCH; i++)
                 if (base + i < last) {
-                    const int chunk = back ? p.chunks - 1 - base - i : base + i;
+                    const int segment = back ? p.segments - 1 - base - i : base + i;
                     if (pass == 1 && active)
-                        values[(size_t)chunk * STATES] = state;
+                        values[(size_t)segment * STATES] = state;
                     state = decay[i] * state + added[i];
                     product *= decay[i];
                 }
         }
         if (pass == 1)
             break;
-        m.ends[piece][lane] = state;
-        m.products[piece][lane] = product;
+        m.ends[group][lane] = state;
+        m.products[group][lane] = product;
         __syncthreads();
         state = 0;
-        for (int i = 0; i < piece; i++)
+        for (int i = 0; i < group; i++)
             state = m.products[i][lane] * state + m.ends[i][lane];
     }
 }
 
-// ---- cross ------------------------------------------------------------------------------------------------
+// ---- readout_segments -------------------------------------------------------------------------------------
 
-#define GROUP      (4 * WARPS) // hidden units that are kept at a time
-#define CROSS_ROOM LARGER(LARGER(JOINED, WARPS *STATES), LARGER(2 * GROUP, INNER) * STRIDE)
+#define UNIT_TILE       (4 * WARPS) // hidden units that are kept at a time
+#define READOUT_SCRATCH LARGER(LARGER(WARP_SUM_SCRATCH, WARPS *STATES), LARGER(2 * UNIT_TILE, INNER) * STRIDE)
 
-struct alignas(16) cross_memory {
-    line x[N + K]; // then the error (N)
-    line v[M], r[M], dr[M], dv[M], gate[INNER], act[CONV], delta[HEADS], decay[HEADS], y[INNER], gated[INNER];
+struct alignas(16) readout_shared {
+    feature_row x[N + K]; // then the error (N)
+    feature_row v[M], r[M], dr[M], dv[M], gate[INNER], act[CONV], delta[HEADS], decay[HEADS], y[INNER],
+        gated[INNER];
     real scale[COLUMNS]; // 1 / rms of the gated outputs
-    real room[CROSS_ROOM], passed[WARPS][HEADS];
+    real scratch[READOUT_SCRATCH], warp_decay[WARPS][HEADS];
     double squares[WARPS];
 };
-#define CROSS_STAGED (sizeof(cross_memory) + PACK * sizeof(real) <= ROOM)
-#define CROSS_BYTES  (sizeof(cross_memory) + (CROSS_STAGED ? PACK * sizeof(real) : 0))
+#define READOUT_STAGED (sizeof(readout_shared) + PACK * sizeof(real) <= SHARED_LIMIT)
+#define READOUT_BYTES  (sizeof(readout_shared) + (READOUT_STAGED ? PACK * sizeof(real) : 0))
 
-// v = u + proj_out (norm_w o gated / rms(gated)), gated = y o silu(gate); v takes the place of u.
-INLINE void find_v(const mamba2_problem &p, const place &at, const real *w, cross_memory &m)
+// v = u + proj_out (norm_w o gated / rms(gated)), gated = y o silu(gate); v replaces u.
+INLINE void find_v(const mamba2_args &p, const thread_context &at, const real *w, readout_shared &m)
 {
     constexpr int count = ROWS_OF_PART(INNER), outputs = ROWS_OF_PART(M);
     real gated[count], square = 0;
@@ -184,7 +187,7 @@ INLINE void find_v(const mamba2_problem &p, const place &at, const real *w, cros
 }
 
 // r = W2 phi(W1 v + b1) + b2.
-INLINE void find_r(const place &at, const real *w, cross_memory &m)
+INLINE void find_r(const thread_context &at, const real *w, readout_shared &m)
 {
     lane_columns v[M], sum[M];
     load_inputs(m.v, at.lane, v);
@@ -197,11 +200,12 @@ INLINE void find_r(const place &at, const real *w, cross_memory &m)
             hidden.a[j] = hidden.a[j] > 0 ? hidden.a[j] : real(0);
         spread(w + PACK_W2 + l * M, hidden, sum);
     }
-    join(at, sum, m.room, [&](int d, real total) { m.r[d][at.column] = total + w[PACK_b2 + d]; });
+    sum_over_warps(at, sum, m.scratch,
+                   [&](int d, real total) { m.r[d][at.column] = total + w[PACK_b2 + d]; });
 }
 
 // xhat, its error, and dr.  Returns the thread's part of the sum of squares.
-INLINE double find_error(const mamba2_problem &p, const place &at, const real *w, cross_memory &m)
+INLINE double find_error(const mamba2_args &p, const thread_context &at, const real *w, readout_shared &m)
 {
     const int t = at.first + at.column;
     const bool counts = owns(p, at, at.column) && t + 1 > p.warmup;
@@ -230,22 +234,22 @@ INLINE double find_error(const mamba2_problem &p, const place &at, const real *w
 }
 
 // From dr to dv, and the gradients of the readout.
-INLINE void readout_back(const place &at, const real *w, cross_memory &m, real *sums)
+INLINE void readout_back(const thread_context &at, const real *w, readout_shared &m, real *sums)
 {
-    line *hidden = reinterpret_cast<line *>(m.room), *slopes = hidden + GROUP;
+    feature_row *hidden = reinterpret_cast<feature_row *>(m.scratch), *slopes = hidden + UNIT_TILE;
     lane_columns dv[M];
     clear(dv);
     add_products<N, M, 1>(at, {{m.x, m.r, sums + THETA_out_W, M, 1, N}});
     add_rows<N>(at, m.x, 1, N, sums + THETA_out_b);
     add_rows<M>(at, m.dr, 1, M, sums + THETA_b2);
 #pragma unroll 1
-    for (int group = 0; group < L; group += GROUP) {
+    for (int group = 0; group < L; group += UNIT_TILE) {
         {
             lane_columns v[M], dr[M];
             load_inputs(m.v, at.lane, v);
             load_inputs(m.dr, at.lane, dr);
 #pragma unroll 1
-            for (int i = at.warp; i < GROUP; i += WARPS) {
+            for (int i = at.warp; i < UNIT_TILE; i += WARPS) {
                 const int l = group + i < L ? group + i : L - 1;
                 lane_columns value = dot(w + PACK_W1 + l * M, v, w[PACK_b1 + l]),
                              slope = dot(w + PACK_W2 + l * M, dr, 0);
@@ -261,17 +265,17 @@ INLINE void readout_back(const place &at, const real *w, cross_memory &m, real *
             }
         }
         __syncthreads();
-        add_products<GROUP, M, 2>(at, {{hidden, m.dr, sums + THETA_W2 + group, 1, L, L - group},
-                                       {slopes, m.v, sums + THETA_W1 + group * M, M, 1, L - group}});
-        add_rows<GROUP>(at, slopes, 1, L - group, sums + THETA_b1 + group);
+        add_products<UNIT_TILE, M, 2>(at, {{hidden, m.dr, sums + THETA_W2 + group, 1, L, L - group},
+                                           {slopes, m.v, sums + THETA_W1 + group * M, M, 1, L - group}});
+        add_rows<UNIT_TILE>(at, slopes, 1, L - group, sums + THETA_b1 + group);
         __syncthreads();
     }
-    join(at, dv, m.room, [&](int d, real total) { m.dv[d][at.column] = total; });
+    sum_over_warps(at, dv, m.scratch, [&](int d, real total) { m.dv[d][at.column] = total; });
 }
 
-// From dv to dy, in the place of y, and the slopes of the gate, in its place; norms: (INNER), what norm_w's
-// gradient adds up.
-INLINE void gate_back(const place &at, const real *w, cross_memory &m, line *norms)
+// From dv to dy, which replaces y, and the slopes of the gate, which replace it; norms: (INNER), the terms of
+// norm_w's gradient.
+INLINE void gate_back(const thread_context &at, const real *w, readout_shared &m, feature_row *norms)
 {
     constexpr int count = ROWS_OF_PART(INNER);
     real dv[M], dgated[count], opened[count], along = 0; // opened: sigmoid(gate)
@@ -308,8 +312,8 @@ INLINE void gate_back(const place &at, const real *w, cross_memory &m, line *nor
     }
 }
 
-// Rows for `leave`.
-INLINE void store_slopes(const mamba2_problem &p, const place &at, const cross_memory &m)
+// Rows for backward_segments.
+INLINE void store_slopes(const mamba2_args &p, const thread_context &at, const readout_shared &m)
 {
     real *to = p.slopes + at.item * SLOPES * COLUMNS;
     for (int i = threadIdx.x; i < SLOPES * (COLUMNS / 4); i += THREADS) {
@@ -321,7 +325,7 @@ INLINE void store_slopes(const mamba2_problem &p, const place &at, const cross_m
     }
 }
 
-INLINE void clear_slopes(cross_memory &m)
+INLINE void clear_slopes(readout_shared &m)
 {
     for (int i = threadIdx.x; i < COLUMNS * INNER; i += THREADS) {
         m.y[i / COLUMNS][i % COLUMNS] = 0;
@@ -331,49 +335,49 @@ INLINE void clear_slopes(cross_memory &m)
     }
 }
 
-// y of the chunk, from the state that enters it.
-INLINE void find_y(const mamba2_problem &p, const place &at, const features &f, cross_memory &m)
+// y of the segment, from the state that enters it.
+INLINE void find_y(const mamba2_args &p, const thread_context &at, const features &f, readout_shared &m)
 {
     real h[CHANNELS][STATE];
     const state_share entering = load_share(p.states + at.item * STATES);
     clear(h);
-    walk_on<ENDS>(at, f, h, nullptr, nullptr, nullptr);
-    store_state(at, h, m.room + at.warp * STATES);
-    find_passed(at, f, m.passed);
+    recur_forward<ENDS>(at, f, h, nullptr, nullptr, nullptr);
+    store_state(at, h, m.scratch + at.warp * STATES);
+    find_warp_decays(at, f, m.warp_decay);
     __syncthreads();
-    enter_all_columns(m.passed, m.room, entering, true);
+    scan_all_columns(m.warp_decay, m.scratch, entering, true);
     __syncthreads();
-    load_state(at, m.room + at.warp * STATES, h);
-    walk_on<OUTPUTS>(at, f, h, m.y, nullptr, nullptr);
+    load_state(at, m.scratch + at.warp * STATES, h);
+    recur_forward<OUTPUTS>(at, f, h, m.y, nullptr, nullptr);
     __syncwarp();
 }
 
-// What the chunk adds to the adjoint of the state that enters it.
-INLINE void find_adjoint(const mamba2_problem &p, const place &at, const features &f, cross_memory &m)
+// What the segment adds to the adjoint of the state that enters it.
+INLINE void find_adjoint(const mamba2_args &p, const thread_context &at, const features &f, readout_shared &m)
 {
     real g[CHANNELS][STATE], unused[CHANNELS];
     clear(g);
-    walk_back<ENDS>(at, f, g, m.y, nullptr, nullptr, unused);
-    store_state(at, g, m.room + at.warp * STATES);
+    recur_backward<ENDS>(at, f, g, m.y, nullptr, nullptr, unused);
+    store_state(at, g, m.scratch + at.warp * STATES);
     __syncthreads();
     for (int i = threadIdx.x; i < STATES; i += THREADS)
-        p.adjoints[at.item * STATES + i] = enter_columns(m.passed, m.room, i, 0, false);
+        p.adjoints[at.item * STATES + i] = scan_columns(m.warp_decay, m.scratch, i, 0, false);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
-    cross(const __grid_constant__ mamba2_problem p)
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
+    readout_segments(const __grid_constant__ mamba2_args p)
 {
     DYNAMIC_BYTES;
-    cross_memory &m = *reinterpret_cast<cross_memory *>(bytes);
+    readout_shared &m = *reinterpret_cast<readout_shared *>(bytes);
     const int replica = blockIdx.y;
-    const real *w = stage_weights<CROSS_STAGED>(p.weights + (size_t)replica * PACK,
-                                                reinterpret_cast<real *>(&m + 1), PACK);
+    const real *w = stage_weights<READOUT_STAGED>(p.weights + (size_t)replica * PACK,
+                                                  reinterpret_cast<real *>(&m + 1), PACK);
     const features f = {m.x, m.x + N, m.v, nullptr, m.r, nullptr, m.gate, m.act, m.act, m.delta, m.decay};
     real *sums = p.partial + ((size_t)replica * p.blocks + blockIdx.x) * TOTAL;
     double square = 0;
     fill_zero(sums + THETA_norm_w, TOTAL - THETA_norm_w);
-    for (int item = blockIdx.x; item < p.batch * p.chunks; item += gridDim.x) {
-        const place at = find_place(p, replica, item);
+    for (int item = blockIdx.x; item < p.batch * p.segments; item += gridDim.x) {
+        const thread_context at = make_thread_context(p, replica, item);
         load_window(p, at, f);
         embed(at, w, f);
         __syncthreads();
@@ -390,9 +394,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
             readout_back(at, w, m, sums);
             __syncthreads();
             add_products<INNER, M, 1>(at, {{m.gated, m.dv, sums + THETA_proj_out, 1, INNER, INNER}});
-            gate_back(at, w, m, reinterpret_cast<line *>(m.room));
+            gate_back(at, w, m, reinterpret_cast<feature_row *>(m.scratch));
             __syncthreads();
-            add_rows<INNER>(at, reinterpret_cast<line *>(m.room), 1, INNER, sums + THETA_norm_w);
+            add_rows<INNER>(at, reinterpret_cast<feature_row *>(m.scratch), 1, INNER, sums + THETA_norm_w);
         } else {
             clear_slopes(m);
         }
@@ -412,43 +416,44 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
     }
 }
 
-// ---- leave ------------------------------------------------------------------------------------------------
+// ---- backward_segments ------------------------------------------------------------------------------------
 
-#define ACT_ROWS LARGER(CONV + INNER, (JOINED + STRIDE - 1) / STRIDE)
+#define ACT_ROWS LARGER(CONV + INNER, (WARP_SUM_SCRATCH + STRIDE - 1) / STRIDE)
 
-struct alignas(16) leave_memory {
-    line x[N + K], hat[M], normed[M];
-    line dq[PROJ]; // as proj_in: gate, q, Delta; the gate's slopes from the start, the others' in the end
-    line decay[HEADS], dC[STATE];
-    line act[ACT_ROWS];  // act (CONV), dy (INNER); then room of the join
-    line out[2 * INNER]; // H C and then dw (INNER), dlog (INNER); before that room of the states that enter
-    real own[WARPS * STATES], rstd[COLUMNS], passed[WARPS][HEADS];
-    __device__ __forceinline__ line *gate()
+struct alignas(16) backward_shared {
+    feature_row x[N + K], hat[M], normed[M];
+    feature_row
+        dq[PROJ]; // as proj_in: gate, q, Delta; slopes of the gate from the start, of the others at the end
+    feature_row decay[HEADS], dC[STATE];
+    feature_row act[ACT_ROWS];  // act (CONV), dy (INNER); then scratch of sum_over_warps
+    feature_row out[2 * INNER]; // H C and then dw (INNER), dlog (INNER); before that the entering states
+    real own[WARPS * STATES], rstd[COLUMNS], warp_decay[WARPS][HEADS];
+    __device__ __forceinline__ feature_row *gate()
     {
         return dq;
     }
-    __device__ __forceinline__ line *q()
+    __device__ __forceinline__ feature_row *q()
     {
         return dq + INNER;
     }
-    __device__ __forceinline__ line *delta()
+    __device__ __forceinline__ feature_row *delta()
     {
         return dq + INNER + CONV;
     }
-    __device__ __forceinline__ line *dy()
+    __device__ __forceinline__ feature_row *dy()
     {
         return act + CONV;
     }
-    __device__ __forceinline__ line *dlog()
+    __device__ __forceinline__ feature_row *dlog()
     {
         return out + INNER;
     }
 };
-#define LEAVE_STAGED (sizeof(leave_memory) + PACK_FEATURES * sizeof(real) <= ROOM)
-#define LEAVE_BYTES  (sizeof(leave_memory) + (LEAVE_STAGED ? PACK_FEATURES * sizeof(real) : 0))
-static_assert(WARPS * STATES <= 2 * INNER * STRIDE, "room of the states");
+#define BACKWARD_STAGED (sizeof(backward_shared) + PACK_FEATURES * sizeof(real) <= SHARED_LIMIT)
+#define BACKWARD_BYTES  (sizeof(backward_shared) + (BACKWARD_STAGED ? PACK_FEATURES * sizeof(real) : 0))
+static_assert(WARPS * STATES <= 2 * INNER * STRIDE, "the entering states fit into out");
 
-INLINE void load_slopes(const mamba2_problem &p, const place &at, leave_memory &m)
+INLINE void load_slopes(const mamba2_args &p, const thread_context &at, backward_shared &m)
 {
     const real *from = p.slopes + at.item * SLOPES * COLUMNS;
     for (int i = threadIdx.x; i < 2 * INNER * (COLUMNS / 4); i += THREADS) {
@@ -459,26 +464,26 @@ INLINE void load_slopes(const mamba2_problem &p, const place &at, leave_memory &
 }
 
 // Back through the recurrence: dw, dB, dC, and each channel's share of dlog a.
-INLINE void recur_back(const mamba2_problem &p, const place &at, const features &f, leave_memory &m)
+INLINE void recur_back(const mamba2_args &p, const thread_context &at, const features &f, backward_shared &m)
 {
     real h[CHANNELS][STATE], g[CHANNELS][STATE], last[CHANNELS];
     real *first = reinterpret_cast<real *>(m.out);
     const state_share entering = load_share(p.states + at.item * STATES),
                       leaving = load_share(p.adjoints + at.item * STATES);
     clear(h);
-    walk_on<ENDS>(at, f, h, nullptr, nullptr, nullptr);
+    recur_forward<ENDS>(at, f, h, nullptr, nullptr, nullptr);
     store_state(at, h, first + at.warp * STATES);
     clear(g);
-    walk_back<ENDS>(at, f, g, m.dy(), nullptr, nullptr, last);
+    recur_backward<ENDS>(at, f, g, m.dy(), nullptr, nullptr, last);
     store_state(at, g, m.own + at.warp * STATES);
-    find_passed(at, f, m.passed);
+    find_warp_decays(at, f, m.warp_decay);
     __syncthreads();
-    enter_all_columns(m.passed, first, entering, true);
-    enter_all_columns(m.passed, m.own, leaving, false);
+    scan_all_columns(m.warp_decay, first, entering, true);
+    scan_all_columns(m.warp_decay, m.own, leaving, false);
     __syncthreads();
     load_state(at, first + at.warp * STATES, h);
     __syncthreads();
-    walk_on<SLOPES_TOO>(at, f, h, m.out, m.dy(), m.dC);
+    recur_forward<SLOPES_TOO>(at, f, h, m.out, m.dy(), m.dC);
     load_state(at, m.own + at.warp * STATES, g);
 #pragma unroll
     for (int c = 0; c < CHANNELS; c++) {
@@ -488,13 +493,13 @@ INLINE void recur_back(const mamba2_problem &p, const place &at, const features 
             last[c] += g[c][k] * h[c][k];
     }
     __syncwarp();
-    walk_back<SLOPES_TOO>(at, f, g, m.dy(), m.out, m.dlog(), last);
+    recur_backward<SLOPES_TOO>(at, f, g, m.dy(), m.out, m.dlog(), last);
     __syncwarp();
 }
 
-// Per head, from dw and dlog a: the slopes of x in the place of act, of dt in that of Delta; what A_log's
-// gradient adds up in the place of the decay, what the skip's does in that of a head's first dlog.
-INLINE void heads_back(const mamba2_problem &p, const place &at, const real *w, leave_memory &m)
+// Per head, from dw and dlog a: the slopes of x replace act, those of dt replace Delta; the terms of A_log's
+// gradient replace the decay, those of the skip's gradient a head's first dlog.
+INLINE void heads_back(const mamba2_args &p, const thread_context &at, const real *w, backward_shared &m)
 {
     const int t = at.column;
     for (int h = at.part; h < HEADS; h += 4) {
@@ -515,8 +520,8 @@ INLINE void heads_back(const mamba2_problem &p, const place &at, const real *w, 
     }
 }
 
-// From a lane's columns on: those and TAPS - 1 after them.
-INLINE history load_future(const line &row, int lane)
+// A lane's columns and the TAPS - 1 after them.
+INLINE history load_future(const feature_row &row, int lane)
 {
     history h;
 #pragma unroll
@@ -530,10 +535,10 @@ INLINE history load_future(const line &row, int lane)
     return h;
 }
 
-// Back through silu and convolution: the slopes of q in its place, and the gradients of the weights.  Three
+// Back through silu and convolution: the slopes of q replace q, and the gradients of the weights.  Three
 // channels at a time: 15 sums over the warp.
-INLINE void convolution_back(const mamba2_problem &p, const place &at, const real *w, leave_memory &m,
-                             real *sums)
+INLINE void convolution_back(const mamba2_args &p, const thread_context &at, const real *w,
+                             backward_shared &m, real *sums)
 {
     enum { SIDE_BY_SIDE = 3, EACH = TAPS + 1 };
 #pragma unroll 1
@@ -590,12 +595,12 @@ INLINE void convolution_back(const mamba2_problem &p, const place &at, const rea
     }
 }
 
-// From the slopes of q to du, and the gradients before it.
-INLINE void projection_back(const mamba2_problem &p, const place &at, const real *w, leave_memory &m,
+// From the slopes of q to du, and the gradients of the layers before it.
+INLINE void projection_back(const mamba2_args &p, const thread_context &at, const real *w, backward_shared &m,
                             real *sums)
 {
     constexpr int count = ROWS_OF_PART(M);
-    line *dnormed = m.out, *products = m.out + M, *du = m.dlog();
+    feature_row *dnormed = m.out, *products = m.out + M, *du = m.dlog();
     const real *dv = p.slopes + (at.item * SLOPES + SLOPE_dv) * COLUMNS;
     {
         lane_columns sum[M];
@@ -603,8 +608,8 @@ INLINE void projection_back(const mamba2_problem &p, const place &at, const real
 #pragma unroll 2
         for (int r = at.warp; r < PROJ; r += WARPS)
             spread(w + PACK_proj_in + r * M, load_columns(m.dq[r], at.lane), sum);
-        join(at, sum, reinterpret_cast<real *>(m.act),
-             [&](int d, real total) { dnormed[d][at.column] = total; });
+        sum_over_warps(at, sum, reinterpret_cast<real *>(m.act),
+                       [&](int d, real total) { dnormed[d][at.column] = total; });
     }
     __syncwarp();
     real slope[count], mean = 0, along = 0;
@@ -639,20 +644,20 @@ INLINE void projection_back(const mamba2_problem &p, const place &at, const real
 #endif
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
-    leave(const __grid_constant__ mamba2_problem p)
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
+    backward_segments(const __grid_constant__ mamba2_args p)
 {
     DYNAMIC_BYTES;
-    leave_memory &m = *reinterpret_cast<leave_memory *>(bytes);
+    backward_shared &m = *reinterpret_cast<backward_shared *>(bytes);
     const int replica = blockIdx.y;
-    const real *w = stage_weights<LEAVE_STAGED>(p.weights + (size_t)replica * PACK,
-                                                reinterpret_cast<real *>(&m + 1), PACK_FEATURES);
+    const real *w = stage_weights<BACKWARD_STAGED>(p.weights + (size_t)replica * PACK,
+                                                   reinterpret_cast<real *>(&m + 1), PACK_FEATURES);
     const features f = {m.x,     m.x + N, nullptr, m.hat,     m.normed, m.rstd,
                         nullptr, m.q(),   m.act,   m.delta(), m.decay};
     real *sums = p.partial + ((size_t)replica * p.blocks + blockIdx.x) * TOTAL;
     fill_zero(sums, THETA_norm_w);
-    for (int item = blockIdx.x; item < p.batch * p.chunks; item += gridDim.x) {
-        const place at = find_place(p, replica, item);
+    for (int item = blockIdx.x; item < p.batch * p.segments; item += gridDim.x) {
+        const thread_context at = make_thread_context(p, replica, item);
         load_window(p, at, f);
         embed(at, w, f);
         load_slopes(p, at, m);
@@ -673,24 +678,22 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
     }
 }
 
-// ---- gather -----------------------------------------------------------------------------------------------
+// ---- reduce_blocks ----------------------------------------------------------------------------------------
 
-#define GATHER_WARPS 8
-
-struct gather_memory {
-    double parts[GATHER_WARPS][32];
+struct reduce_shared {
+    double parts[REDUCE_WARPS][32];
 };
 
 // The gradient and the loss, from the sums of all blocks.
-extern "C" __global__ void __launch_bounds__(32 * GATHER_WARPS)
-    gather(const __grid_constant__ mamba2_problem p)
+extern "C" __global__ void __launch_bounds__(32 * REDUCE_WARPS)
+    reduce_blocks(const __grid_constant__ mamba2_args p)
 {
     DYNAMIC_BYTES;
-    gather_memory &m = *reinterpret_cast<gather_memory *>(bytes);
+    reduce_shared &m = *reinterpret_cast<reduce_shared *>(bytes);
     const int i = blockIdx.x * 32 + threadIdx.x % 32;
     const size_t replica = blockIdx.y;
     const double sum =
-        sum_column<GATHER_WARPS>(p.partial + replica * p.blocks * TOTAL, p.blocks, TOTAL, i, m.parts);
+        sum_column<REDUCE_WARPS>(p.partial + replica * p.blocks * TOTAL, p.blocks, TOTAL, i, m.parts);
     if (threadIdx.x < 32 && i < TOTAL)
         p.raw[replica * TOTAL + i] = (real)sum;
     if (blockIdx.x > 0 || threadIdx.x / 32 != 1)
@@ -700,9 +703,9 @@ extern "C" __global__ void __launch_bounds__(32 * GATHER_WARPS)
         p.facts[replica * FACTS + FACT_LOSS] = 0.5 * p.weight * square;
 }
 
-// ---- the step ---------------------------------------------------------------------------------------------
+// ---- for update_kernels.cuh -------------------------------------------------------------------------------
 
-// The weight at place i of the pack.
+// The packed weight with index i.
 INLINE real weight_at(const real *theta, int i)
 {
     if (i < PACK_conv_W)
@@ -738,17 +741,17 @@ INLINE real weight_at(const real *theta, int i)
     return i - PACK_out_W < N * M + N ? theta[THETA_out_W + i - PACK_out_W] : real(0); // and out_b
 }
 
-#define WORK     1
-#define KEPT     1
-#define HELD_OWN 1
-#define SIDE     0
-#include "learn.cuh"
+#define SCRATCH        1
+#define KEPT           1
+#define PREFETCHED_OWN 1
+#define SIDE_WARP      0
+#include "update_args.cuh"
 
-INLINE void make_weights(const learn_problem &p, int replica, learn_memory &memory)
+INLINE void make_weights(const update_args &p, int replica, update_shared &memory)
 {
-    const real *theta = near_theta(p, replica, memory);
+    const real *theta = block_theta(p, replica, memory);
 #pragma unroll 1
-    for (int i = threadIdx.x; i < PACK; i += LEARN_THREADS)
+    for (int i = threadIdx.x; i < PACK; i += UPDATE_THREADS)
         p.weights[(size_t)replica * PACK + i] = weight_at(theta, i);
 }
 
@@ -756,48 +759,47 @@ struct model_gradient {
     const real *raw;
 };
 
-INLINE void find_scales(const learn_problem &, double *) {}
+INLINE void find_scales(const update_args &, double *) {}
 
-#define LATE TOTAL
+#define LATE_PARAMETERS TOTAL
 
-INLINE model_gradient open_gradient(const learn_problem &p, int replica, double *, learn_memory &memory)
+INLINE model_gradient begin_gradient(const update_args &p, int replica, double *, update_shared &memory)
 {
     const real *raw = p.raw + (size_t)replica * TOTAL;
-    fetch<TOTAL>(memory.gradient, raw);
-    return {HELD ? memory.gradient : raw};
+    prefetch<TOTAL>(memory.gradient, raw);
+    return {PREFETCHED ? memory.gradient : raw};
 }
 
-INLINE void find_late(const learn_problem &, const model_gradient &) {}
+INLINE void find_late_gradient(const update_args &, const model_gradient &) {}
 
-INLINE double gradient_at(const learn_problem &, const model_gradient &g, int i)
+INLINE double gradient_at(const update_args &, const model_gradient &g, int i)
 {
     return (double)g.raw[i];
 }
 
-// It has no regularisers.
-INLINE double penalty_at(const learn_problem &, const model_gradient &, int, terms &)
+// There are no regularisers.
+INLINE double penalty_at(const update_args &, const model_gradient &, int, terms &)
 {
     return 0;
 }
 
-INLINE void penalise_more(const learn_problem &, const model_gradient &, terms &) {}
+INLINE void penalise_more(const update_args &, const model_gradient &, terms &) {}
 
-INLINE double singular_term(const learn_problem &, const model_gradient &)
+INLINE double singular_term(const update_args &, const model_gradient &)
 {
     return 0;
 }
 
-#include "step.cuh"
+#include "update_kernels.cuh"
 
-// What the host has to know of this variant: sizes of arrays, bytes of shared memory of enter, scan, cross,
-// leave and gather; and what it compares with its own: bytes of the problem.
-extern "C" __device__ const int mamba2_facts[] = {PACK,
-                                                  STATES,
-                                                  SLOPES,
-                                                  STEPS,
-                                                  (int)ENTER_BYTES,
-                                                  (int)sizeof(scan_memory),
-                                                  (int)CROSS_BYTES,
-                                                  (int)LEAVE_BYTES,
-                                                  (int)sizeof(gather_memory),
-                                                  (int)sizeof(mamba2_problem)};
+// For the host: abi.h.
+extern "C" __device__ const mamba2_variant mamba2_facts = {PACK,
+                                                           STATES,
+                                                           SLOPES,
+                                                           STEPS,
+                                                           (int)FORWARD_BYTES,
+                                                           (int)sizeof(scan_shared),
+                                                           (int)READOUT_BYTES,
+                                                           (int)BACKWARD_BYTES,
+                                                           (int)sizeof(reduce_shared),
+                                                           (int)sizeof(mamba2_args)};

@@ -1,7 +1,7 @@
 // mamba2_orbit.cu - the Mamba-2 in double, for orbits and Lyapunov exponents (orbit.cuh); model/mamba2.h has
 // the model.
 //
-// M (the width D), N, L, K: SPEC 1; THREADS, COUNT: orbit.cuh.
+// M (the width D), N, L, K: spec 1; THREADS, COUNT: orbit.cuh.
 // variant: -DM=16 -DN=6 -DL=128 -DK=0 -DTHREADS=256 -DCOUNT=0
 // variant: -DM=16 -DN=6 -DL=128 -DK=0 -DTHREADS=512 -DCOUNT=32
 // variant: -DM=32 -DN=6 -DL=128 -DK=0 -DTHREADS=256 -DCOUNT=0
@@ -17,12 +17,12 @@
 #endif
 
 #define WARPS   (THREADS / 32)
-#define PAST    (TAPS - 1)    // inputs of the convolution that are remembered
-#define AT_H    (PAST * CONV) // where H and x lie in the state
+#define PAST    (TAPS - 1)    // earlier inputs of the convolution in the state
+#define AT_H    (PAST * CONV) // offsets of H and x in the state
 #define AT_X    (AT_H + STATES)
 #define NUMBERS (AT_X + N)
 
-// Matrices whose rows have a thread each are transposed, so that neighbours read neighbours.
+// Matrices with one thread per row are transposed, so that neighbouring threads read neighbouring numbers.
 struct parameters {
     double in_Wt[N * M], in_b[M]; // (N, M)
     double Ct[K * M + 1];         // (K, M)
@@ -36,12 +36,12 @@ struct parameters {
     double read[N * L], read_b[N];                // (N, L): out_W W2, and out_W b2 + out_b
 };
 
-struct room {
+struct orbit_shared {
     double state[NUMBERS]; // the past (PAST, CONV), oldest first; H (INNER, STATE); x (N)
     double before[STATES]; // H before the step
     double u[M], hat[M], normed[M];
     double gate[INNER], gate_slope[INNER]; // silu and its derivative
-    double act[CONV], act_slope[CONV];     // x, B, C behind the convolution
+    double act[CONV], act_slope[CONV];     // x, B, C after the convolution
     double delta[HEADS], delta_slope[HEADS], decay[HEADS];
     double y[INNER], gated[INNER];
     double v[M], hidden[L];
@@ -72,7 +72,7 @@ static __device__ __forceinline__ double row_of(const double *Wt, const double *
     return sum;
 }
 
-// One row of a product, by one warp; all lanes get it.  row: (COLS)
+// One row of a product, by one warp; valid on all lanes.  row: (COLS)
 template <int COLS> static __device__ __forceinline__ double shared_row(const double *row, const double *in)
 {
     double sum = 0.0;
@@ -91,7 +91,7 @@ static __device__ __forceinline__ double state_sum(double a)
 }
 
 // u = in_W x + C s + in_b and its LayerNorm, by one warp.
-static __device__ void embed(const parameters *__restrict__ p, room &r, const double *s)
+static __device__ void embed(const parameters *__restrict__ p, orbit_shared &r, const double *s)
 {
     const int lane = threadIdx.x % 32;
     double sum = 0.0, square = 0.0;
@@ -114,8 +114,9 @@ static __device__ void embed(const parameters *__restrict__ p, room &r, const do
         r.layer_scale = scale;
 }
 
-// Channel c of the convolution, and its past one step on.
-static __device__ __forceinline__ void convolve(const parameters *__restrict__ p, room &r, int c, double now)
+// Channel c of the convolution; shifts its past by one step.
+static __device__ __forceinline__ void convolve(const parameters *__restrict__ p, orbit_shared &r, int c,
+                                                double now)
 {
     double sum = fma(p->conv_Wt[PAST * CONV + c], now, p->conv_b[c]);
 #pragma unroll
@@ -129,8 +130,8 @@ static __device__ __forceinline__ void convolve(const parameters *__restrict__ p
     silu(sum, &r.act[c], &r.act_slope[c]);
 }
 
-// q = proj_in LayerNorm(u): gate, what goes through the convolution, and the time constants.
-static __device__ void project(const parameters *__restrict__ p, room &r)
+// q = proj_in LayerNorm(u): gate, inputs of the convolution, time constants.
+static __device__ void project(const parameters *__restrict__ p, orbit_shared &r)
 {
     for (int row = threadIdx.x; row < PROJ; row += THREADS) {
         const double q = row_of<PROJ, M>(p->proj_in_t, r.normed, row);
@@ -148,9 +149,9 @@ static __device__ void project(const parameters *__restrict__ p, room &r)
     }
 }
 
-// H = a H + Delta x B^T, y = H C + D x, and the gate.  A thread has a number of H; whole warps are busy, or
-// none of their lanes.
-static __device__ void recur(const parameters *__restrict__ p, room &r)
+// H = a H + Delta x B^T, y = H C + D x, and the gate.  A thread has one number of H; a warp is busy on all
+// lanes or on none.
+static __device__ void recur(const parameters *__restrict__ p, orbit_shared &r)
 {
     const double *B = r.act + INNER, *C = B + STATE;
     for (int j = threadIdx.x; j < STATES; j += THREADS) {
@@ -167,8 +168,8 @@ static __device__ void recur(const parameters *__restrict__ p, room &r)
     }
 }
 
-// v = u + proj_out RMSNorm(gated): a warp for each row.
-static __device__ void leave_block(const parameters *__restrict__ p, room &r)
+// v = u + proj_out RMSNorm(gated): one warp per row.
+static __device__ void project_out(const parameters *__restrict__ p, orbit_shared &r)
 {
     const double scale = 1.0 / sqrt(shared_row<INNER>(r.gated, r.gated) / INNER + NORM_EPSILON);
     for (int d = threadIdx.x / 32; d < M; d += WARPS) {
@@ -180,7 +181,7 @@ static __device__ void leave_block(const parameters *__restrict__ p, room &r)
         r.rms_scale = scale;
 }
 
-static __device__ void step(const parameters *__restrict__ p, room &r, const double *s)
+static __device__ void step(const parameters *__restrict__ p, orbit_shared &r, const double *s)
 {
     if (threadIdx.x < 32)
         embed(p, r, s);
@@ -189,7 +190,7 @@ static __device__ void step(const parameters *__restrict__ p, room &r, const dou
     __syncthreads();
     recur(p, r);
     __syncthreads();
-    leave_block(p, r);
+    project_out(p, r);
     __syncthreads();
     for (int l = threadIdx.x; l < L; l += THREADS)
         r.hidden[l] = fmax(p->b1[l] + row_of<L, M>(p->W1t, r.v, l), 0.0);
@@ -202,20 +203,20 @@ static __device__ void step(const parameters *__restrict__ p, room &r, const dou
     __syncthreads();
 }
 
-static __device__ __forceinline__ double observe(const parameters *__restrict__, const room &r, int n)
+static __device__ __forceinline__ double observe(const parameters *__restrict__, const orbit_shared &r, int n)
 {
     return r.state[AT_X + n];
 }
 
-// The next step takes the row in instead of what the model predicted.
-static __device__ void force(const parameters *__restrict__, room &r, const double *x)
+// The next step reads this row instead of the prediction.
+static __device__ void force(const parameters *__restrict__, orbit_shared &r, const double *x)
 {
     for (int n = threadIdx.x; n < N; n += THREADS)
         r.state[AT_X + n] = x[n];
     __syncthreads();
 }
 
-// Derivatives on the way of one tangent vector through a step, by one warp.
+// Derivatives along one tangent vector within a step, by one warp.
 struct slopes {
     double u[M], normed[M];
     double q[INNER + CONV + HEADS];
@@ -223,13 +224,13 @@ struct slopes {
     double gated[INNER];
     double v[M], hidden[L];
 };
-#define WORK (WARPS * (sizeof(slopes) / sizeof(double)))
+#define SCRATCH (WARPS * (sizeof(slopes) / sizeof(double)))
 
 #if COUNT > 0
 
 // Through in_W and the LayerNorm.
-static __device__ void push_embedding(const parameters *__restrict__ p, const room &r, const double *vector,
-                                      slopes &d)
+static __device__ void push_embedding(const parameters *__restrict__ p, const orbit_shared &r,
+                                      const double *vector, slopes &d)
 {
     const int lane = threadIdx.x % 32;
     double mean = 0.0, along = 0.0;
@@ -245,9 +246,9 @@ static __device__ void push_embedding(const parameters *__restrict__ p, const ro
     __syncwarp();
 }
 
-// Through proj_in and the convolution; the past of the vector one step on, time constants to d Delta.
-static __device__ void push_projection(const parameters *__restrict__ p, const room &r, double *vector,
-                                       slopes &d)
+// Through proj_in and the convolution; shifts the past of the vector by one step; gives dDelta.
+static __device__ void push_projection(const parameters *__restrict__ p, const orbit_shared &r,
+                                       double *vector, slopes &d)
 {
     for (int row = threadIdx.x % 32; row < PROJ; row += 32) {
         const double q = row_of<PROJ, M>(p->proj_in_t, d.normed, row);
@@ -269,9 +270,9 @@ static __device__ void push_projection(const parameters *__restrict__ p, const r
     __syncwarp();
 }
 
-// Through the recurrence and the gate: H of the vector one step on.
-static __device__ void push_recurrence(const parameters *__restrict__ p, const room &r, double *vector,
-                                       slopes &d)
+// Through the recurrence and the gate: the new H of the vector.
+static __device__ void push_recurrence(const parameters *__restrict__ p, const orbit_shared &r,
+                                       double *vector, slopes &d)
 {
     const int k = threadIdx.x % STATE; // of every number that this lane has
     const double B = r.act[INNER + k], C = r.act[INNER + STATE + k], dB = d.act[INNER + k],
@@ -291,8 +292,8 @@ static __device__ void push_recurrence(const parameters *__restrict__ p, const r
     __syncwarp();
 }
 
-// Through the RMSNorm, proj_out and the readout: x of the vector one step on.
-static __device__ void push_readout(const parameters *__restrict__ p, const room &r, double *vector,
+// Through the RMSNorm, proj_out and the readout: the new x of the vector.
+static __device__ void push_readout(const parameters *__restrict__ p, const orbit_shared &r, double *vector,
                                     slopes &d)
 {
     const int lane = threadIdx.x % 32;
@@ -318,10 +319,11 @@ static __device__ void push_readout(const parameters *__restrict__ p, const room
     __syncwarp();
 }
 
-static __device__ void push(const parameters *__restrict__ p, const room &r, double *work, double *vectors)
+static __device__ void push_tangents(const parameters *__restrict__ p, const orbit_shared &r, double *scratch,
+                                     double *vectors)
 {
     const int warp = threadIdx.x / 32;
-    slopes &d = reinterpret_cast<slopes *>(work)[warp];
+    slopes &d = reinterpret_cast<slopes *>(scratch)[warp];
     for (int k = warp; k < COUNT; k += WARPS) {
         double *vector = vectors + (size_t)k * NUMBERS;
         push_embedding(p, r, vector, d);

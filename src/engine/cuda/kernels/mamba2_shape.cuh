@@ -1,35 +1,37 @@
-// mamba2_shape.cuh - sizes of a Mamba-2 (SPEC 1, model/mamba2.h) at compile time, its weights, and how a
-// block divides time.
+// mamba2_shape.cuh - the sizes of a Mamba-2 (spec 1, model/mamba2.h) at compile time, the layout of its
+// weights, and how a block divides time.
 //
-// Macros from the host: REAL_BITS; M (the width D), N, L, K (SPEC 1); COLUMNS (64 or 32: steps that a block
-// has in shared memory, with the halo); ROOM (bytes of shared memory that a block may have); LEARN_THREADS
-// (learn.cuh).
+// Macros from the host: REAL_BITS; M (the width D), N, L, K (spec 1); COLUMNS (64 or 32: steps that a block
+// has in shared memory, with the halo); SHARED_LIMIT (bytes of shared memory that a block may use);
+// UPDATE_THREADS (update_args.cuh).
 //
-// Time is cut into chunks of STEPS steps.  A block lays one out as rows of COLUMNS columns: a row per
-// feature, a column per step, led by HALO steps of the chunk before, which the convolution sees.  Step t
-// takes x_t in and predicts x_{t+1}.
+// Time is cut into segments of STEPS steps.  In shared memory a segment is a set of rows of COLUMNS columns:
+// a row per feature, a column per step, and before them HALO steps of the segment before, which the
+// convolution needs.  Step t reads x_t and predicts x_{t+1}.
+// alone: -DREAL_BITS=32 -DM=16 -DN=6 -DL=128 -DK=0 -DCOLUMNS=64 -DSHARED_LIMIT=232448
 #ifndef ANT_MAMBA2_SHAPE_CUH
 #define ANT_MAMBA2_SHAPE_CUH
 
 #if !defined(REAL_BITS) || !defined(M) || !defined(N) || !defined(L) || !defined(K)
 #error "REAL_BITS, M, N, L or K is not defined"
 #endif
-#if !defined(COLUMNS) || !defined(ROOM)
+#if !defined(COLUMNS) || !defined(SHARED_LIMIT)
 #error "COLUMNS or ROOM is not defined"
 #endif
+#include "abi.h"
 #include "common.cuh"
 #include "mamba2_sizes.cuh"
 
-#define HALO     4
-#define STEPS    (COLUMNS - HALO)
-#define OWN      8 // columns that one warp owns where columns are apart
-#define WARPS    (COLUMNS / OWN)
-#define THREADS  (32 * WARPS)
-#define STRIDE   (COLUMNS + 4)       // of rows: neighbouring rows begin in different banks
-#define PER_LANE (COLUMNS / 32)      // columns of a lane where rows are apart
-#define CHANNELS ((INNER + 31) / 32) // channels of a lane in the recurrence
+#define HALO         4
+#define STEPS        (COLUMNS - HALO)
+#define WARP_COLUMNS 8 // columns of one warp where a thread works within a column
+#define WARPS        (COLUMNS / WARP_COLUMNS)
+#define THREADS      (32 * WARPS)
+#define STRIDE       (COLUMNS + 4)       // of rows: neighbouring rows begin in different banks
+#define PER_LANE     (COLUMNS / 32)      // columns of a lane where a warp works along a row
+#define CHANNELS     ((INNER + 31) / 32) // channels of a lane in the recurrence
 
-typedef real line[STRIDE]; // a row
+typedef real feature_row[STRIDE]; // a row of a segment
 
 // Parameters of one replica, in the order of the model's layout.
 #define THETA_in_W     0
@@ -78,32 +80,13 @@ typedef real line[STRIDE]; // a row
 #define PACK_out_b    (PACK_out_W + N * M)
 #define PACK          (PACK_out_b + FOURS(N))
 
-// What `cross` leaves to `leave` of every chunk: rows of COLUMNS.
+// What readout_segments stores for backward_segments of every segment: rows of COLUMNS.
 #define SLOPE_dy   0           // (INNER)
 #define SLOPE_gate INNER       // (INNER): of the gate's rows of q
 #define SLOPE_dv   (2 * INNER) // (M)
 #define SLOPES     (2 * INNER + M)
 
-struct mamba2_problem { // mirrored in mamba2_pass.c
-    int T, batch, warmup, replicas;
-    int chunks;          // of one sequence
-    int blocks;          // of one replica
-    double weight;       // 2 / (N (T - T_w) batch): dloss / dxhat = weight (xhat - x)
-    const real *x, *s;   // (replicas, batch, T+1, N), (replicas, batch, T, K)
-    const real *weights; // (replicas, PACK)
-    real *states;    // (replicas, batch, chunks, STATES): what a chunk adds to the state, then the state that
-                     // enters it
-    real *adjoints;  // the same of the way back: the adjoint of the state that leaves it
-    real *decays;    // (replicas, batch, chunks, HEADS)
-    real *slopes;    // (replicas, batch, chunks, SLOPES, COLUMNS)
-    real *v;         // (replicas, batch, T+1, M): row t + 1 belongs to step t
-    real *partial;   // (replicas, blocks, TOTAL): gradients
-    double *squares; // (replicas, blocks)
-    real *raw;       // (replicas, TOTAL): the gradient
-    double *facts;   // (replicas, FACTS)
-};
-
-// Where the numbers of H lie: H of channel i and state k.
+// The index of H of channel i and state k.
 INLINE int state_at(int i, int k)
 {
     return (k / 4 * INNER + i) * 4 + k % 4;
@@ -114,37 +97,37 @@ INLINE int head_of_state(int element)
     return element / 4 % INNER / HEAD;
 }
 
-// A chunk and a thread's place in it.
-struct place {
+// A segment, and the position of a thread in it.
+struct thread_context {
     int warp, lane;
-    int column, part; // where columns are apart: the thread's column, and which of its 4 threads this is
-    size_t item;      // chunk of all of the replica's
-    size_t sequence;  // of all replicas'
-    int first;        // step of column 0; the halo of a sequence's first chunk is before time
+    int column, part; // where a thread works within a column: which column, and which of its 4 threads
+    size_t item;      // number of the segment, over all replicas
+    size_t sequence;  // counted over all replicas
+    int first;        // step of column 0; negative in the halo of a sequence's first segment
 };
 
-INLINE place find_place(const mamba2_problem &p, int replica, int item)
+INLINE thread_context make_thread_context(const mamba2_args &p, int replica, int item)
 {
-    place at;
+    thread_context at;
     at.warp = threadIdx.x / 32;
     at.lane = threadIdx.x % 32;
-    at.column = OWN * at.warp + at.lane % OWN;
-    at.part = at.lane / OWN;
-    at.item = (size_t)replica * p.batch * p.chunks + item;
-    at.sequence = (size_t)replica * p.batch + item / p.chunks;
-    at.first = item % p.chunks * STEPS - HALO;
+    at.column = WARP_COLUMNS * at.warp + at.lane % WARP_COLUMNS;
+    at.part = at.lane / WARP_COLUMNS;
+    at.item = (size_t)replica * p.batch * p.segments + item;
+    at.sequence = (size_t)replica * p.batch + item / p.segments;
+    at.first = item % p.segments * STEPS - HALO;
     return at;
 }
 
-// Whether a column's step belongs to this chunk.
-INLINE bool owns(const mamba2_problem &p, const place &at, int column)
+// Whether a column's step belongs to this segment.
+INLINE bool owns(const mamba2_args &p, const thread_context &at, int column)
 {
     return column >= HALO && at.first + column < p.T;
 }
 
-// Where columns are apart, a thread has rows row_of_part(0), row_of_part(1), ... of its column: four threads
-// then reach four different groups of banks.
-INLINE int row_of_part(const place &at, int i)
+// Where a thread works within a column, it has rows row_of_part(0), row_of_part(1), ...: four threads then
+// use four different groups of banks.
+INLINE int row_of_part(const thread_context &at, int i)
 {
     return i / 2 * 8 + 2 * at.part + i % 2;
 }
@@ -153,8 +136,8 @@ INLINE int row_of_part(const place &at, int i)
 // Sum over the four threads of a column.
 INLINE real column_sum(real a)
 {
-    a += __shfl_xor_sync(ALL_LANES, a, OWN);
-    return a + __shfl_xor_sync(ALL_LANES, a, 2 * OWN);
+    a += __shfl_xor_sync(ALL_LANES, a, WARP_COLUMNS);
+    return a + __shfl_xor_sync(ALL_LANES, a, 2 * WARP_COLUMNS);
 }
 
 #if REAL_BITS == 64

@@ -1,9 +1,11 @@
-// mixture.cu - sums of Gaussian kernels, the work behind D_stsp (docs/measures.md, docs/gpu.md).
+// mixture.cu - sums of Gaussian kernels, for D_stsp (docs/measures.md, docs/gpu.md).
 //
 // With coordinates centred on the orbit and scaled by sqrt(log2(e) / variance), a kernel is 2^t with
+//
 //     t = -|x - y|^2 / 2 = (x . y - |y|^2 / 2) - |x|^2 / 2.
-// near_sums does that in float, as a matrix product of samples and points whose entries go through 2^t and
-// are summed at once; nothing of size samples x points is ever stored.  far_sums takes the few samples for
+//
+// near_sums computes this in float, as a matrix product of samples and points whose entries go through 2^t
+// and are summed at once; nothing of size samples x points is stored.  far_sums takes the few samples for
 // which this loses digits or underflows, in double, from differences, relative to the nearest point.
 //
 // D: dimension of the points.
@@ -13,34 +15,31 @@
 // variant: -DD=24
 // variant: -DD=25
 // variant: -DD=100
+#define REAL_BITS 32
+#include "abi.h"
 #include "ptx.cuh"
 
 #ifndef D
 #error "D, the dimension of the points, is not defined"
 #endif
 
-#define TILE    128 // samples and points of a tile
-#define THREADS 256 // of near_sums: 8 warps of 32 samples x 64 points; a thread has 8 x 8 of them
-
-// Up to 24 coordinates a tile lies in shared memory as a whole, beyond that it goes through in equal slices.
-#if D <= 24
-#define CHUNKS 1
-#else
-#define CHUNKS ((D + 15) / 16)
-#endif
-#define CHUNK   ((D + CHUNKS - 1) / CHUNKS)
-#define ROWS    (CHUNKS * CHUNK + 1) // of a packed tile: one constant, then the coordinates, padded with zeros
-#define XSTAGES (CHUNKS == 1 ? 1 : 2)
+#define TILE MIXTURE_TILE
+#define THREADS                                                                                              \
+    MIXTURE_NEAR_THREADS // of near_sums: 8 warps of 32 samples x 64 points; a thread has 8 x 8 of them
+#define SLICES  MIXTURE_SLICES(D)
+#define SLICE   MIXTURE_SLICE(D)
+#define ROWS    MIXTURE_ROWS(D) // of a packed tile: one constant, then the coordinates, padded with zeros
+#define XSTAGES (SLICES == 1 ? 1 : 2)
 
 typedef float row[TILE];
 
 static __device__ __forceinline__ void copy_rows(row *to, const float *from, int rows)
 {
     for (int i = threadIdx.x; i < rows * (TILE / 4); i += THREADS)
-        copy_async(&to[0][0] + 4 * i, from + 4 * i);
+        copy_async_16(&to[0][0] + 4 * i, from + 4 * i);
 }
 
-// (high, low) += value, without losing what does not fit into `high` (Knuth's two-sum).
+// (high, low) += value; `low` collects what does not fit into `high` (Knuth's two-sum).
 static __device__ __forceinline__ void add_exactly(float &high, float &low, float value)
 {
     const float sum = high + value;
@@ -50,13 +49,13 @@ static __device__ __forceinline__ void add_exactly(float &high, float &low, floa
 }
 
 // points: (tiles, ROWS, TILE): row 0 holds -|y|^2/2; samples: (gridDim.x, ROWS, TILE): row 0 holds the
-// exponent to be subtracted; sums: (gridDim.x TILE): sum over the points of 2^(x . y - |y|^2/2 - shift). A
-// sample's sum depends on nothing but that sample, the points and their order.
+// exponent to subtract; sums: (gridDim.x TILE): sum over the points of 2^(x . y - |y|^2/2 - shift).  A
+// sample's sum depends only on that sample, the points and their order.
 extern "C" __global__ void __launch_bounds__(THREADS, 2)
     near_sums(const float *points, unsigned tiles, const float *samples, double *sums)
 {
-    __shared__ __align__(16) row xs[XSTAGES][CHUNK];
-    __shared__ __align__(16) row ys[2][CHUNK];
+    __shared__ __align__(16) row xs[XSTAGES][SLICE];
+    __shared__ __align__(16) row ys[2][SLICE];
     __shared__ __align__(16) row constants[2];
     __shared__ __align__(16) row shifts[1];
     __shared__ double other_half[TILE];
@@ -65,25 +64,25 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
     const int point = warp % 2 * 64 + lane % 8 * 4;  // this thread's: point .. +3 and point + 32 .. +35
     const int sample = warp / 2 * 32 + lane / 8 * 4; // sample .. +3 and sample + 16 .. +19
     const float *own = samples + (size_t)blockIdx.x * ROWS * TILE;
-    const unsigned stages = tiles * CHUNKS;
+    const unsigned stages = tiles * SLICES;
     float acc[8][8], high[8], low[8];
 #pragma unroll
     for (int i = 0; i < 8; i++)
         high[i] = low[i] = 0.0f;
 
     const auto load = [&](unsigned stage) {
-        const float *tile = points + (size_t)(stage / CHUNKS) * ROWS * TILE;
-        const unsigned chunk = stage % CHUNKS;
-        copy_rows(ys[stage % 2], tile + (1 + chunk * CHUNK) * TILE, CHUNK);
-        if (chunk == 0)
+        const float *tile = points + (size_t)(stage / SLICES) * ROWS * TILE;
+        const unsigned slice = stage % SLICES;
+        copy_rows(ys[stage % 2], tile + (1 + slice * SLICE) * TILE, SLICE);
+        if (slice == 0)
             copy_rows(&constants[stage % 2], tile, 1);
-        if (CHUNKS > 1)
-            copy_rows(xs[stage % XSTAGES], own + (1 + chunk * CHUNK) * TILE, CHUNK);
+        if (SLICES > 1)
+            copy_rows(xs[stage % XSTAGES], own + (1 + slice * SLICE) * TILE, SLICE);
     };
 
     copy_rows(shifts, own, 1);
-    if (CHUNKS == 1)
-        copy_rows(xs[0], own + TILE, CHUNK);
+    if (SLICES == 1)
+        copy_rows(xs[0], own + TILE, SLICE);
     load(0);
     copy_commit();
     for (unsigned stage = 0; stage < stages; stage++) {
@@ -91,9 +90,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
         if (stage + 1 < stages)
             load(stage + 1);
         copy_commit();
-        copy_wait_but_one();
+        copy_wait<1>();
         __syncthreads();
-        if (stage % CHUNKS == 0) {
+        if (stage % SLICES == 0) {
 #pragma unroll
             for (int j = 0; j < 8; j++) {
                 const float c = constants[buffer][point + j % 4 + j / 4 * 32];
@@ -104,7 +103,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
         }
         const row *x = xs[stage % XSTAGES], *y = ys[buffer];
 #pragma unroll
-        for (int k = 0; k < CHUNK; k++) {
+        for (int k = 0; k < SLICE; k++) {
             const float4 x0 = *(const float4 *)&x[k][sample], x1 = *(const float4 *)&x[k][sample + 16];
             const float4 y0 = *(const float4 *)&y[k][point], y1 = *(const float4 *)&y[k][point + 32];
             const float a[8] = {x0.x, x0.y, x0.z, x0.w, x1.x, x1.y, x1.z, x1.w};
@@ -115,7 +114,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
                 for (int j = 0; j < 8; j++)
                     acc[i][j] = fmaf(a[i], b[j], acc[i][j]);
         }
-        if (stage % CHUNKS == CHUNKS - 1) {
+        if (stage % SLICES == SLICES - 1) {
 #pragma unroll
             for (int i = 0; i < 8; i++) {
                 const float shift = shifts[0][sample + i % 4 + i / 4 * 16];
@@ -127,7 +126,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
                             ((p[0] + p[1]) + (p[2] + p[3])) + ((p[4] + p[5]) + (p[6] + p[7])));
             }
         }
-        __syncthreads(); // the buffer is filled again next time round
+        __syncthreads(); // the next iteration refills the buffer
     }
 
     double total[8];
@@ -152,7 +151,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
         }
 }
 
-#define FAR_THREADS 128
+#define FAR_THREADS MIXTURE_FAR_THREADS
 #define FAR_POINTS  (D <= 64 ? 64 : D <= 4096 ? 4096 / D : 1) // of a tile in shared memory
 
 // In double: least = min_t q_t and sum = sum_t 2^(least - q_t), q_t = |x - y_t|^2 / 2, over the points of

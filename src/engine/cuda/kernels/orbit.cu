@@ -1,12 +1,12 @@
 // orbit.cu - the shPLRNN in double, for orbits and Lyapunov exponents (orbit.cuh).
 //
-//     z_t = A o z_{t-1} + W phi(V z_{t-1} + E s_t + b) + C s_t + h        xhat_t = B z_t        (SPEC 1)
+//     z_t = A o z_{t-1} + W phi(V z_{t-1} + E s_t + b) + C s_t + h        xhat_t = B z_t        (spec 1)
 //
-// E is there for the LSSM, which runs as a shPLRNN (model/lssm.c).
+// E is for the LSSM, which runs as a shPLRNN (model/lssm.c).
 //
-// M, N, L, K: latent, observed, hidden and input dimension; THREADS, COUNT: orbit.cuh; CLIPPED: 1 for
-// W [phi(V z + b) - phi(V z)]; DRIVEN: 1 when there is E; PARTS: threads that share one latent unit's sum
-// over the hidden ones, a power of two up to 32.
+// M, N, L, K: latent, observed, hidden and input dimension; THREADS, COUNT: orbit.cuh; CLIPPED: 1 for W
+// [phi(V z + b) - phi(V z)]; DRIVEN: 1 with E; PARTS: threads that share one latent unit's sum over the
+// hidden ones, a power of two up to 32.
 // variant: -DM=3 -DN=3 -DL=8 -DK=2 -DTHREADS=32 -DCOUNT=0 -DCLIPPED=1 -DDRIVEN=0 -DPARTS=8
 // variant: -DM=3 -DN=3 -DL=8 -DK=2 -DTHREADS=32 -DCOUNT=3 -DCLIPPED=1 -DDRIVEN=0 -DPARTS=8
 // variant: -DM=10 -DN=6 -DL=128 -DK=0 -DTHREADS=128 -DCOUNT=0 -DCLIPPED=0 -DDRIVEN=0 -DPARTS=8
@@ -26,9 +26,10 @@
 
 #define WARPS   (THREADS / 32)
 #define NUMBERS M
-#define WORK    (M * M + WARPS * M) // the transposed Jacobian, and a vector for every warp
+#define SCRATCH (M * M + WARPS * M) // the transposed Jacobian, and a vector for every warp
 
-// The parameters lie one after the other; the transposed ones are there so that neighbours read neighbours.
+// The parameters, one after the other.  Matrices also stand transposed, so that neighbouring threads read
+// neighbouring numbers.
 struct parameters {
     double A[M], h[M], b[L];
     double Vt[M * L], W[M * L];    // (M, L)
@@ -39,7 +40,7 @@ struct parameters {
     double pinv[M * N];            // (M, N)
 };
 
-struct room {
+struct orbit_shared {
     double state[M];
     double u[L], slope[L]; // hidden units and their derivatives
     double error[N];
@@ -51,7 +52,7 @@ static __device__ __forceinline__ double positive(double a)
 }
 
 // u = phi(V z + E s + b), minus phi(V z) when clipped; slope: its derivative, phi'(0) = 0.
-static __device__ void find_hidden(const parameters *__restrict__ p, room &r, const double *s)
+static __device__ void find_hidden(const parameters *__restrict__ p, orbit_shared &r, const double *s)
 {
     for (int l = threadIdx.x; l < L; l += THREADS) {
         double sum = 0.0, bias = p->b[l];
@@ -66,10 +67,11 @@ static __device__ void find_hidden(const parameters *__restrict__ p, room &r, co
 }
 
 // z <- A z + W u + C s + h
-static __device__ void advance(const parameters *__restrict__ p, room &r, const double *s)
+static __device__ void advance(const parameters *__restrict__ p, orbit_shared &r, const double *s)
 {
     const int part = threadIdx.x % PARTS;
-    for (int first = 0; first < M; first += THREADS / PARTS) { // every thread takes every turn: they shuffle
+    for (int first = 0; first < M;
+         first += THREADS / PARTS) { // all threads must take every turn, because they shuffle
         const int m = first + threadIdx.x / PARTS;
         double sum = 0.0;
         for (int l = part; m < M && l < L; l += PARTS)
@@ -86,7 +88,7 @@ static __device__ void advance(const parameters *__restrict__ p, room &r, const 
     }
 }
 
-static __device__ void step(const parameters *__restrict__ p, room &r, const double *s)
+static __device__ void step(const parameters *__restrict__ p, orbit_shared &r, const double *s)
 {
     find_hidden(p, r, s);
     __syncthreads();
@@ -94,7 +96,8 @@ static __device__ void step(const parameters *__restrict__ p, room &r, const dou
     __syncthreads();
 }
 
-static __device__ __forceinline__ double observe(const parameters *__restrict__ p, const room &r, int n)
+static __device__ __forceinline__ double observe(const parameters *__restrict__ p, const orbit_shared &r,
+                                                 int n)
 {
     double sum = 0.0;
     for (int m = 0; m < M; m++)
@@ -102,8 +105,8 @@ static __device__ __forceinline__ double observe(const parameters *__restrict__ 
     return sum;
 }
 
-// z += B+ (x - B z): forcing with strength 1 (SPEC 2).
-static __device__ void force(const parameters *__restrict__ p, room &r, const double *x)
+// z += B+ (x - B z): forcing with strength 1 (spec 2).
+static __device__ void force(const parameters *__restrict__ p, orbit_shared &r, const double *x)
 {
     for (int n = threadIdx.x; n < N; n += THREADS)
         r.error[n] = x[n] - observe(p, r, n);
@@ -128,18 +131,19 @@ static __device__ void find_jacobian(const parameters *__restrict__ p, const dou
     }
 }
 
-static __device__ void push(const parameters *__restrict__ p, const room &r, double *work, double *vectors)
+static __device__ void push_tangents(const parameters *__restrict__ p, const orbit_shared &r, double *scratch,
+                                     double *vectors)
 {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    double *next = work + M * M + warp * M;
-    find_jacobian(p, r.slope, work);
+    double *next = scratch + M * M + warp * M;
+    find_jacobian(p, r.slope, scratch);
     __syncthreads();
     for (int k = warp; k < COUNT; k += WARPS) {
         double *vector = vectors + k * M;
         for (int m = lane; m < M; m += 32) {
             double sum = 0.0;
             for (int j = 0; j < M; j++)
-                sum = fma(work[j * M + m], vector[j], sum);
+                sum = fma(scratch[j * M + m], vector[j], sum);
             next[m] = sum;
         }
         __syncwarp();

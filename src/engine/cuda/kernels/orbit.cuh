@@ -1,43 +1,48 @@
-// orbit.cuh - free runs of a model in double, one block per orbit, and tangent vectors along one: what all
-// kinds share.
+// orbit.cuh - the kernels `orbits` and `tangents`: free runs of a model in double, one block per orbit, and
+// tangent vectors along one orbit, for every kind.
 //
 // A kind's source (orbit.cu, mamba2_orbit.cu) includes this after it has defined
 //
-//     NUMBERS             numbers of the recurrent state, as in model/runner.h
-//     struct parameters   as its host file packs them
-//     struct room         what a block keeps in shared memory, doubles only; `state` (NUMBERS) is the
-//     recurrent state force(p, r, x)      the state takes a row of data in: warm-up (SPEC 2).  x: (N) step(p,
-//     r, s)       a free step of the state.  s: (K) observe(p, r, n)    observation n of the state, by one
-//     thread WORK                doubles that `push` needs besides push(p, r, work, vectors)   the tangent
-//     vectors through the Jacobian of the step just taken: those of warp w are
-//                         w, w + WARPS, ...  vectors: (COUNT, NUMBERS), in place
+//     NUMBERS               numbers of the recurrent state, as in model/runner.h
+//     struct parameters     as packed by its host file
+//     struct orbit_shared   a block's shared memory, doubles only; `state` (NUMBERS): the recurrent state
+//     force(p, r, x)        sets the state to a row of data: warm-up (spec 2).  x: (N)
+//     step(p, r, s)         a free step of the state.  s: (K)
+//     observe(p, r, n)      observation n of the state, by one thread
+//     SCRATCH               further doubles that push_tangents needs
+//     push_tangents(p, r, scratch, vectors)
+//                           multiplies the tangent vectors by the Jacobian of the step just taken, in place;
+//                           warp w has vectors w, w + WARPS, ...  vectors: (COUNT, NUMBERS)
 //
-// All threads of a block call these; after force and step each of them may read what they left.
+// All threads of a block call these.  force and step end with a barrier.
 //
 // Macros from the host: N, K: observed variables and inputs; THREADS: of a block; COUNT: tangent vectors; 0:
 // a program for orbits.
+// alone: never (the including source defines the functions named above)
 #ifndef ANT_ORBIT_CUH
 #define ANT_ORBIT_CUH
 
-// For the host: bytes of the parameters, of the room, and of the work.
-extern "C" __device__ const int orbit_facts[] = {(int)sizeof(parameters), (int)sizeof(room),
-                                                 (int)((WORK) * sizeof(double))};
+#include "abi.h"
+
+// For the host: abi.h.
+extern "C" __device__ const orbit_variant orbit_facts = {(int)sizeof(parameters), (int)sizeof(orbit_shared),
+                                                         (int)((SCRATCH) * sizeof(double))};
 
 #if COUNT == 0
 
-// Orbit blockIdx.x: `rows` rows of warm-up, or from its state when rows is 0, then `steps` free steps.
-// x: (orbits, rows, N); s: (orbits, rows + steps, K); from: (orbits, NUMBERS); xhat: (orbits, steps, N);
-// states: (orbits, steps, width), the first numbers of each, or NULL; last: (orbits, NUMBERS); finite:
-// (orbits), the steps before the first whose state is not finite.  from and last may be the same.
+// Orbit blockIdx.x: `rows` rows of warm-up, or from its state when rows is 0, then `steps` free steps.  x:
+// (orbits, rows, N); s: (orbits, rows + steps, K); from: (orbits, NUMBERS); xhat: (orbits, steps, N); states:
+// (orbits, steps, width), the first numbers of each, or NULL; last: (orbits, NUMBERS); finite: (orbits), the
+// steps before the first whose state is not finite.  from and last may be the same.
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     orbits(const parameters *__restrict__ p, unsigned rows, unsigned steps, unsigned width, const double *x,
            const double *s, const double *from, double *xhat, double *states, double *last, unsigned *finite)
 {
     DYNAMIC_BYTES;
     __shared__ unsigned good;
-    room &r = *reinterpret_cast<room *>(bytes);
+    orbit_shared &r = *reinterpret_cast<orbit_shared *>(bytes);
     const size_t orbit = blockIdx.x;
-    unsigned own_good = steps; // of the numbers that this thread looks at
+    unsigned own_good = steps; // of the numbers that this thread checks
     x += orbit * rows * N;
     s += orbit * (rows + steps) * K;
     for (int i = threadIdx.x; i < NUMBERS; i += THREADS)
@@ -76,14 +81,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
 
 #include "qr.cuh"
 
-// Where a walk along the orbit stands, kept between launches.
-struct walk {
-    unsigned done, pending, events,
-        bad; // steps; since the last QR; logs written; first step that diverged, or 0
-};
-
-// Whether the state is beyond the limit, or not finite; the same for all threads.
-static __device__ bool diverged(const parameters *__restrict__ p, const room &r, double limit)
+// Whether the state is beyond the limit, or not finite; the same on all threads.
+static __device__ bool diverged(const parameters *__restrict__ p, const orbit_shared &r, double limit)
 {
     bool bad = false;
     for (int n = threadIdx.x; n < N; n += THREADS)
@@ -93,32 +92,32 @@ static __device__ bool diverged(const parameters *__restrict__ p, const room &r,
     return __syncthreads_or(bad) != 0;
 }
 
-// `steps` more steps of an orbit with its tangent vectors.  One block.  state: (NUMBERS); vectors: (COUNT,
-// NUMBERS), both updated; s: (steps, K), of these steps; logs: (events after the transient, COUNT).  near:
-// shared memory has room for the vectors; work: WORK doubles, or NULL: shared memory has room for them, too.
-// Steps are counted from the start of the transient.
+// `steps` more steps of an orbit with its tangent vectors, by one block.  state: (NUMBERS) and vectors:
+// (COUNT, NUMBERS), both updated; s: (steps, K), of these steps; logs: (events after the transient, COUNT).
+// vectors_shared: the vectors fit into shared memory; scratch: SCRATCH doubles, or NULL: they fit there as
+// well.  Steps are counted from the start of the transient.
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     tangents(const parameters *__restrict__ p, unsigned steps, unsigned transient, unsigned all,
-             unsigned interval, double limit, const double *s, double *state, double *vectors, unsigned near,
-             double *work, double *logs, walk *place)
+             unsigned interval, double limit, const double *s, double *state, double *vectors,
+             unsigned vectors_shared, double *scratch, double *logs, orbit_progress *progress)
 {
     DYNAMIC_BYTES;
     __shared__ double reflector[COUNT][2];
-    room &r = *reinterpret_cast<room *>(bytes);
-    double *after_room = reinterpret_cast<double *>(bytes + sizeof(room));
-    double *rows = near ? after_room : vectors;
-    if (work == nullptr)
-        work = near ? after_room + (size_t)COUNT * NUMBERS : after_room;
-    walk at = *place;
+    orbit_shared &r = *reinterpret_cast<orbit_shared *>(bytes);
+    double *after_shared = reinterpret_cast<double *>(bytes + sizeof(orbit_shared));
+    double *rows = vectors_shared ? after_shared : vectors;
+    if (scratch == nullptr)
+        scratch = vectors_shared ? after_shared + (size_t)COUNT * NUMBERS : after_shared;
+    orbit_progress at = *progress;
     for (int i = threadIdx.x; i < NUMBERS; i += THREADS)
         r.state[i] = state[i];
-    for (int i = threadIdx.x; near && i < COUNT * NUMBERS; i += THREADS)
+    for (int i = threadIdx.x; vectors_shared && i < COUNT * NUMBERS; i += THREADS)
         rows[i] = vectors[i];
     __syncthreads();
     for (unsigned t = 0; t < steps && at.bad == 0; t++) {
         step(p, r, s + (size_t)t * K);
         const bool bad = diverged(p, r, limit);
-        push(p, r, work, rows);
+        push_tangents(p, r, scratch, rows);
         __syncthreads();
         at.done++;
         at.pending++;
@@ -132,10 +131,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     }
     for (int i = threadIdx.x; i < NUMBERS; i += THREADS)
         state[i] = r.state[i];
-    for (int i = threadIdx.x; near && i < COUNT * NUMBERS; i += THREADS)
+    for (int i = threadIdx.x; vectors_shared && i < COUNT * NUMBERS; i += THREADS)
         vectors[i] = rows[i];
     if (threadIdx.x == 0)
-        *place = at;
+        *progress = at;
 }
 
 #endif

@@ -1,4 +1,5 @@
-// pack.cuh - from the parameters of a replica to the weights as solve.cu reads them (PACK_* of shape.cuh).
+// pack.cuh - packs the parameters of a replica into the weights that solve.cu reads (PACK_* of shape.cuh).
+// alone: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DRANK=0 -DUPDATE_THREADS=544
 #ifndef ANT_PACK_CUH
 #define ANT_PACK_CUH
 
@@ -16,10 +17,10 @@ INLINE real weight_W(const real *theta, int m, int l)
 #endif
 }
 
-// What needs no B+, by the threads that are not on the side, or by all.
+// The weights that do not depend on B+, by all threads but the side warp.
 INLINE void pack_plain(const real *theta, real *pack, double *A)
 {
-    constexpr int step = LEARN_THREADS - 32 * SIDE;
+    constexpr int step = UPDATE_THREADS - 32 * SIDE_WARP;
 #pragma unroll 1
     for (int i = threadIdx.x; i < MP * LS; i += step) {
         const int m = i / (4 * LS) * 4 + i % 4, l = i / 4 % LS;
@@ -51,11 +52,11 @@ INLINE void pack_plain(const real *theta, real *pack, double *A)
         pack[PACK_1 + threadIdx.x] = threadIdx.x == 0 ? 1 : 0;
 }
 
-// B, B+, B+ B, and V B+ (L, N) as product.
+// B, B+, B+ B, and product = V B+ (L, N).
 INLINE void pack_pinv(const real *theta, const double *pinv, double *product, real *pack)
 {
 #pragma unroll 1
-    for (int i = threadIdx.x; i < L * N; i += LEARN_THREADS) {
+    for (int i = threadIdx.x; i < L * N; i += UPDATE_THREADS) {
         double sum = 0;
 #pragma unroll 4
         for (int m = 0; m < M; m++)
@@ -63,7 +64,7 @@ INLINE void pack_pinv(const real *theta, const double *pinv, double *product, re
         product[i] = sum;
     }
 #pragma unroll 1
-    for (int i = threadIdx.x; i < M * MP; i += LEARN_THREADS) {
+    for (int i = threadIdx.x; i < M * MP; i += UPDATE_THREADS) {
         const int row = i / MP, col = i % MP;
         double sum = 0;
 #pragma unroll 2
@@ -72,51 +73,51 @@ INLINE void pack_pinv(const real *theta, const double *pinv, double *product, re
         pack[PACK_Q + i] = (real)sum;
     }
 #pragma unroll 1
-    for (int i = threadIdx.x; i < N * MP; i += LEARN_THREADS) {
+    for (int i = threadIdx.x; i < N * MP; i += UPDATE_THREADS) {
         const int n = i / MP, m = i % MP;
         pack[PACK_B + i] = m < M ? theta[THETA_B + n * M + m] : real(0);
         pack[PACK_P + i] = m < M ? (real)pinv[m * N + n] : real(0);
     }
 }
 
-// V (1 - a B+ B) for the strengths of forcing that there are.
-INLINE void pack_pulled(const real *theta, const double *product, double alpha, real *pack)
+// V (1 - a B+ B) for both strengths of forcing, a = 1 and a = alpha.
+INLINE void pack_projected(const real *theta, const double *product, double alpha, real *pack)
 {
 #pragma unroll 1
-    for (int i = threadIdx.x; i < MP * LS; i += LEARN_THREADS) {
+    for (int i = threadIdx.x; i < MP * LS; i += UPDATE_THREADS) {
         const int m = i / (4 * LS) * 4 + i % 4, l = i / 4 % LS;
-        double pulled = 0, whole = 0;
+        double projected = 0, whole = 0;
         if (m < M && l < L) {
             whole = (double)theta[THETA_V + l * M + m];
 #pragma unroll 4
             for (int n = 0; n < N; n++)
-                pulled += product[l * N + n] * (double)theta[THETA_B + n * M + m];
+                projected += product[l * N + n] * (double)theta[THETA_B + n * M + m];
         }
-        pack[PACK_V1 + i] = (real)(whole - pulled);
-        pack[PACK_VA + i] = (real)(whole - alpha * pulled);
+        pack[PACK_V1 + i] = (real)(whole - projected);
+        pack[PACK_VA + i] = (real)(whole - alpha * projected);
     }
 }
 
-// All of it, for one replica by one block.
-INLINE void make_weights(const learn_problem &p, int replica, learn_memory &memory)
+// All weights of one replica, by one block.
+INLINE void make_weights(const update_args &p, int replica, update_shared &memory)
 {
-    const real *theta = near_theta(p, replica, memory);
-    double *pinv = find_work(p, replica, memory), *work = pinv + M * N,
+    const real *theta = block_theta(p, replica, memory);
+    double *pinv = block_scratch(p, replica, memory), *scratch = pinv + M * N,
            *kept = p.kept + (size_t)replica * KEPT;
     real *pack = p.weights + (size_t)replica * PACK;
-    if (on_side())
-        find_pinv(theta + THETA_B, p.singular, work, memory, pinv);
-    if (!SIDE || !on_side())
+    if (in_side_warp())
+        find_pinv(theta + THETA_B, p.singular, scratch, memory, pinv);
+    if (!SIDE_WARP || !in_side_warp())
         pack_plain(theta, pack, kept + KEPT_A);
     __syncthreads();
     if (memory.flag != 0)
-        pinv_by_jacobi(p.singular, work, memory, pinv, kept + KEPT_PULL);
+        pinv_by_jacobi(p.singular, scratch, memory, pinv, kept + KEPT_SINGULAR_GRADIENT);
 #pragma unroll 1
-    for (int i = threadIdx.x; i < M * N; i += LEARN_THREADS)
+    for (int i = threadIdx.x; i < M * N; i += UPDATE_THREADS)
         kept[KEPT_PINV + i] = pinv[i];
-    pack_pinv(theta, pinv, work, pack);
+    pack_pinv(theta, pinv, scratch, pack);
     __syncthreads();
-    pack_pulled(theta, work, p.alpha, pack);
+    pack_projected(theta, scratch, p.alpha, pack);
 }
 
 #endif

@@ -1,10 +1,10 @@
 // pinv.cuh - the pseudo-inverse of B (N, M) and its singular values, in double, by one block.
 //
 // Where B is well-conditioned, B+ = B^T (B B^T)^-1 (or (B^T B)^-1 B^T), corrected once by X <- X (2 - B X),
-// which squares the residual; the residual itself decides whether that is good enough.  Otherwise, and where
-// the singular values are wanted, by one-sided Jacobi rotations, whose small singular values are as good as
-// the large ones (Demmel and Veselic 1992).  Those below max(M, N) eps sigma_1 count as zero, as in
-// model/svd.c.
+// which squares the residual; the residual decides whether that is accurate enough.  Otherwise, and where
+// singular values are needed, one-sided Jacobi rotations, which give small singular values as accurately as
+// large ones (Demmel and Veselic 1992).  Those below max(M, N) eps sigma_1 count as zero, as in model/svd.c.
+// alone: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DRANK=0 -DUPDATE_THREADS=544
 #ifndef ANT_PINV_CUH
 #define ANT_PINV_CUH
 
@@ -14,8 +14,8 @@
 #define SWEEPS     30
 #define RESIDUAL   1e-8 // of the direct inverse; squared by the correction
 
-// A matrix with its rows along the smaller side, (SMALL, TALL): where (s, t) is in B (N, M), and in B+ (M,
-// N).
+// Matrices are stored with rows along the smaller side, (SMALL, TALL): the index of (s, t) in B (N, M), and
+// in B+ (M, N).
 static __device__ constexpr int at_B(int s, int t)
 {
     return N <= M ? s * M + t : t * M + s;
@@ -28,16 +28,16 @@ static __device__ constexpr int at_P(int s, int t)
 
 struct pinv_work {
     double *B;      // (SMALL, TALL)
-    double *tall;   // (SMALL, TALL): columns of B or B^T, one after the other; B+ of the direct way
+    double *tall;   // (SMALL, TALL): columns of B or B^T, one after the other; B+ of the direct method
     double *square; // (SMALL, SMALL)
     double *other;  // (SMALL, SMALL)
     double *line;   // (SMALL)
 };
 
-INLINE pinv_work pinv_place(double *work)
+INLINE pinv_work pinv_place(double *scratch)
 {
     pinv_work w;
-    w.B = work;
+    w.B = scratch;
     w.tall = w.B + N * M;
     w.square = w.tall + N * M;
     w.other = w.square + SMALL * SMALL;
@@ -45,8 +45,8 @@ INLINE pinv_work pinv_place(double *work)
     return w;
 }
 
-// The inverse of w.square, symmetric and positive: Gauss and Jordan without pivots, from one of w.square and
-// w.other to the other.
+// The inverse of w.square, symmetric and positive: Gauss-Jordan elimination without pivots, from w.square to
+// w.other and back.
 INLINE void invert(pinv_work &w)
 {
 #pragma unroll 1
@@ -68,8 +68,8 @@ INLINE void invert(pinv_work &w)
     }
 }
 
-// pinv (M, N), from w.B; memory.flag becomes 1 where B is too near to losing rank.
-INLINE void pinv_direct(pinv_work w, learn_memory &memory, double *pinv)
+// pinv (M, N), from w.B; sets memory.flag to 1 where B is too close to losing rank.
+INLINE void pinv_direct(pinv_work w, update_shared &memory, double *pinv)
 {
     const int thread = side_thread();
 #pragma unroll 1
@@ -96,7 +96,8 @@ INLINE void pinv_direct(pinv_work w, learn_memory &memory, double *pinv)
     }
 }
 
-// Turn columns a and b of w.tall, and with them those of w.square, until they are orthogonal.  By one warp.
+// Rotate columns a and b of w.tall, and with them those of w.square, so that they become orthogonal.  By one
+// warp.
 INLINE bool rotate(const pinv_work &w, int a, int b)
 {
     const int lane = threadIdx.x % 32;
@@ -130,17 +131,17 @@ INLINE bool rotate(const pinv_work &w, int a, int b)
     return true;
 }
 
-// All pairs of columns once, disjoint ones at the same time: a tournament of `players`, one of whom may be
-// absent.
-INLINE void sweep(const pinv_work &w, learn_memory &memory)
+// One sweep: all pairs of columns in round-robin order, disjoint pairs at the same time.  An odd number is
+// padded by one column, which has no partner.
+INLINE void sweep(const pinv_work &w, update_shared &memory)
 {
-    constexpr int players = SMALL + SMALL % 2;
+    constexpr int columns = SMALL + SMALL % 2;
 #pragma unroll 1
-    for (int round = 0; round < players - 1; round++) {
+    for (int turn = 0; turn < columns - 1; turn++) {
 #pragma unroll 1
-        for (int game = threadIdx.x / 32; game < players / 2; game += LEARN_WARPS) {
-            const int a = game == 0 ? players - 1 : (round + game) % (players - 1);
-            const int b = (round + players - 1 - game) % (players - 1);
+        for (int pair = threadIdx.x / 32; pair < columns / 2; pair += UPDATE_WARPS) {
+            const int a = pair == 0 ? columns - 1 : (turn + pair) % (columns - 1);
+            const int b = (turn + columns - 1 - pair) % (columns - 1);
             if (a < SMALL && b < SMALL && rotate(w, a, b) && threadIdx.x % 32 == 0)
                 atomicMax(&memory.flag, 1);
         }
@@ -148,15 +149,15 @@ INLINE void sweep(const pinv_work &w, learn_memory &memory)
     }
 }
 
-// B = sum sigma_k u_k v_k^T: w.tall holds sigma_k u_k (or v_k, for M >= N), w.square the other side, w.line
-// sigma.
-INLINE void jacobi(const pinv_work &w, learn_memory &memory)
+// B = sum sigma_k u_k v_k^T: w.tall holds sigma_k u_k (sigma_k v_k for M >= N), w.square the other side,
+// w.line sigma.
+INLINE void jacobi(const pinv_work &w, update_shared &memory)
 {
 #pragma unroll 1
-    for (int i = threadIdx.x; i < SMALL * TALL; i += LEARN_THREADS)
+    for (int i = threadIdx.x; i < SMALL * TALL; i += UPDATE_THREADS)
         w.tall[i] = w.B[i];
 #pragma unroll 1
-    for (int i = threadIdx.x; i < SMALL * SMALL; i += LEARN_THREADS)
+    for (int i = threadIdx.x; i < SMALL * SMALL; i += UPDATE_THREADS)
         w.square[i] = i / SMALL == i % SMALL ? 1 : 0;
     bool again = true;
     for (int count = 0; count < SWEEPS && again; count++) {
@@ -168,7 +169,7 @@ INLINE void jacobi(const pinv_work &w, learn_memory &memory)
         __syncthreads();
     }
 #pragma unroll 1
-    for (int k = threadIdx.x; k < SMALL; k += LEARN_THREADS) {
+    for (int k = threadIdx.x; k < SMALL; k += UPDATE_THREADS) {
         double square = 0;
         for (int i = 0; i < TALL; i++)
             square += w.tall[k * TALL + i] * w.tall[k * TALL + i];
@@ -191,7 +192,7 @@ INLINE void pinv_by_values(const pinv_work &w, double *pinv)
         largest = w.line[k] > largest || w.line[k] != w.line[k] ? w.line[k] : largest;
     const double least = largest * EPSILON_64 * TALL;
 #pragma unroll 1
-    for (int i = threadIdx.x; i < M * N; i += LEARN_THREADS) {
+    for (int i = threadIdx.x; i < M * N; i += UPDATE_THREADS) {
         double sum = largest - largest; // NaN where B is not finite
 #pragma unroll 2
         for (int k = 0; k < SMALL; k++)
@@ -201,32 +202,32 @@ INLINE void pinv_by_values(const pinv_work &w, double *pinv)
     }
 }
 
-// lambda / SMALL sum (sigma - 1)^2: pull (N, M), then the value.  d sigma / dB = u v^T.
-INLINE void singular_pull(const pinv_work &w, double lambda, double *pull)
+// The term lambda / SMALL sum (sigma - 1)^2: its gradient (N, M), then its value.  d sigma / dB = u v^T.
+INLINE void singular_gradient(const pinv_work &w, double lambda, double *gradient)
 {
     const double scale = lambda / SMALL;
 #pragma unroll 1
-    for (int i = threadIdx.x; i < N * M; i += LEARN_THREADS) {
+    for (int i = threadIdx.x; i < N * M; i += UPDATE_THREADS) {
         double sum = 0;
 #pragma unroll 2
         for (int k = 0; k < SMALL; k++)
             if (w.line[k] > 0)
                 sum += 2 * scale * (w.line[k] - 1) * outer(w, k, i / M, i % M) / w.line[k];
-        pull[i] = sum;
+        gradient[i] = sum;
     }
     if (threadIdx.x == 0) {
         double value = 0;
 #pragma unroll 2
         for (int k = 0; k < SMALL; k++)
             value += scale * (w.line[k] - 1) * (w.line[k] - 1);
-        pull[N * M] = value;
+        gradient[N * M] = value;
     }
 }
 
-// By the side.  B: (N, M) in the parameters.  memory.flag becomes 1 where Jacobi has to follow.
-INLINE void find_pinv(const real *B, double lambda, double *work, learn_memory &memory, double *pinv)
+// By the side warp.  B: (N, M) in the parameters.  Sets memory.flag to 1 where Jacobi has to follow.
+INLINE void find_pinv(const real *B, double lambda, double *scratch, update_shared &memory, double *pinv)
 {
-    const pinv_work w = pinv_place(work);
+    const pinv_work w = pinv_place(scratch);
 #pragma unroll 1
     for (int i = side_thread(); i < N * M; i += SIDE_THREADS)
         w.B[i] = (double)B[at_B(i / TALL, i % TALL)];
@@ -237,15 +238,16 @@ INLINE void find_pinv(const real *B, double lambda, double *work, learn_memory &
         pinv_direct(w, memory, pinv);
 }
 
-// The same by all threads, with what else the singular values give; all wait.
-ONCE void pinv_by_jacobi(double lambda, double *work, learn_memory &memory, double *pinv, double *pull)
+// By all threads: B+ and the gradient of the singular term, from the singular values.  Ends with a barrier.
+NOINLINE void pinv_by_jacobi(double lambda, double *scratch, update_shared &memory, double *pinv,
+                             double *gradient)
 {
-    const pinv_work w = pinv_place(work);
+    const pinv_work w = pinv_place(scratch);
     __syncthreads();
     jacobi(w, memory);
     pinv_by_values(w, pinv);
     if (lambda > 0)
-        singular_pull(w, lambda, pull);
+        singular_gradient(w, lambda, gradient);
     __syncthreads();
 }
 

@@ -1,36 +1,38 @@
-// products.cuh - the weights of a shPLRNN as a warp sees them, and its two products: towards hidden units,
+// products.cuh - the weights of a shPLRNN in a warp, and the two products of a step: towards hidden units,
 // towards latent rows.
 //
 // A product towards hidden units gives lane l the units u * 32 + l.  A product towards latent rows, with
-// weights in registers, exchanges sums between lanes until each row has an owner (row_owners).  Otherwise
-// lane l has row l % ROW_LANES and a share of the units, so that PARTS lanes add up to a row; for M > 32 it
-// has the rows l + 32 k.
+// weights in registers, exchanges sums between lanes until each row has one owner (row_owners).  Otherwise
+// lane l has row l % ROW_LANES and a share of the units, and ROW_SHARES lanes together give a row; for M > 32
+// a lane has the rows l + 32 k.
+// alone: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=1 -DSEGMENTED=1 -DSHARED_LIMIT=232448
 #ifndef ANT_PRODUCTS_CUH
 #define ANT_PRODUCTS_CUH
 
 #include "shape.cuh"
 
-#define ROW_BLOCKS ((M + 31) / 32)                                         // latent rows of one lane
-#define ROW_LANES  (M > 16 ? 32 : M > 10 ? 16 : M > 8 ? M : M > 4 ? 8 : 4) // lane l has row l % ROW_LANES
-#define PARTS      (32 / ROW_LANES)                                        // lanes that share a row
-#define PART_QUADS ((LP / 4 + PARTS - 1) / PARTS) // hidden units of a share, in fours
-#define SHARED_UNITS                                                                                         \
-    (M <= 32 ? 4 * PARTS * PART_QUADS : LP) // hidden units that the shares cover; those beyond LP are zero
+#define ROWS_PER_LANE ((M + 31) / 32)                                         // latent rows of one lane
+#define ROW_LANES     (M > 16 ? 32 : M > 10 ? 16 : M > 8 ? M : M > 4 ? 8 : 4) // lane l has row l % ROW_LANES
+#define ROW_SHARES    (32 / ROW_LANES)                                        // lanes that share a row
+#define SHARE_QUADS   ((LP / 4 + ROW_SHARES - 1) / ROW_SHARES) // hidden units of a share, in fours
+#define COVERED_UNITS                                                                                        \
+    (M <= 32 ? 4 * ROW_SHARES * SHARE_QUADS                                                                  \
+             : LP) // hidden units that the shares cover; those beyond LP are zero
 
-// What every step reads is copied into shared memory: V and W, B+ B where a lane has one row, and with border
-// matrices everything.
+// What every step reads is staged in shared memory: V and W, B+ B where a lane has one row, and with border
+// matrices all weights.
 #define STAGE_COUNT (NEWTON ? PACK : M <= 32 ? PACK_V1 : PACK_b)
-// What else a block has takes three eighths of its room or more.
-#define STAGED_PACK (STAGE_COUNT * (REAL_BITS / 8) <= ROOM / 8 * 5)
+// The rest of a block's shared memory takes three eighths of the limit or more.
+#define STAGED_PACK (STAGE_COUNT * (REAL_BITS / 8) <= SHARED_LIMIT / 8 * 5)
 
 // Weights stay in registers where they fit beside the rest: those towards units and those towards rows.
-#ifndef REGISTER_ROOM
-#define REGISTER_ROOM (WARPS > 8 ? 44 : 88)
+#ifndef REGISTER_LIMIT
+#define REGISTER_LIMIT (WARPS > 8 ? 44 : 88)
 #endif
-#define RESIDENT (M <= 32 && 2 * UNITS * M * REGISTERS_PER_REAL <= REGISTER_ROOM)
+#define WEIGHTS_IN_REGISTERS (M <= 32 && 2 * UNITS * M * REGISTERS_PER_REAL <= REGISTER_LIMIT)
 
 struct unit_weights { // towards the units of one lane
-#if RESIDENT
+#if WEIGHTS_IN_REGISTERS
     real w[UNITS][M];
 #else
     const real *quads;
@@ -38,16 +40,16 @@ struct unit_weights { // towards the units of one lane
 };
 
 struct row_weights { // towards rows
-#if RESIDENT
+#if WEIGHTS_IN_REGISTERS
     real w[UNITS][M]; // from this lane's units to all rows, in the order of row_at
 #else
     const real *quads;
 #endif
 };
 
-INLINE void take_unit_weights(unit_weights &to, const real *quads, int lane)
+INLINE void load_unit_weights(unit_weights &to, const real *quads, int lane)
 {
-#if RESIDENT
+#if WEIGHTS_IN_REGISTERS
 #pragma unroll
     for (int q = 0; q < QUADS; q++)
 #pragma unroll
@@ -63,14 +65,14 @@ INLINE void take_unit_weights(unit_weights &to, const real *quads, int lane)
 #endif
 }
 
-// ---- sums over all lanes, a row for each -----------------------------------------------------------------
+// ---- sums over all lanes, one row per lane ----------------------------------------------------------------
 //
-// Every lane has a share of each of M rows.  In each of five exchanges a lane keeps half of the rows that it
-// has and hands the other half to its partner; a row that is left over when their number is odd goes both
-// ways.  So M + 4 numbers are exchanged at most, where sums of all rows on all lanes would take 5 M.  Lanes
-// hold rows in orders of their own, so that what they keep is at the same place.
+// Every lane has a share of each of M rows.  In each of five exchanges a lane keeps half of its rows and
+// sends the other half to its partner; with an odd number, the row left over goes both ways.  At most M + 4
+// numbers are exchanged; sums of all rows on all lanes would take 5 M.  Each lane has its own order of rows,
+// chosen so that the rows it keeps are always the first half.
 
-// The row at place i of a lane.
+// The row at position i of a lane.
 template <int STAGE, int COUNT> INLINE int row_at(int lane, int i)
 {
     if constexpr (STAGE == 5 || COUNT <= 1) {
@@ -84,7 +86,7 @@ template <int STAGE, int COUNT> INLINE int row_at(int lane, int i)
     }
 }
 
-// row[]: the rows that this lane keeps; odd[]: those that were left over.
+// row[]: the rows that this lane keeps; odd[]: those left over.
 template <int STAGE, int COUNT, int ODD> INLINE void exchange_rows(real (&row)[M], real (&odd)[6])
 {
     if constexpr (STAGE == 5) {
@@ -104,8 +106,8 @@ template <int STAGE, int COUNT, int ODD> INLINE void exchange_rows(real (&row)[M
     }
 }
 
-#if RESIDENT
-// Which lane owns which row at the end, and as which of those that it has.
+#if WEIGHTS_IN_REGISTERS
+// Which lane owns which row at the end, and where: kept is the index in odd[].
 struct row_owners {
     signed char row[32], kept[32]; // row: -1: none
 };
@@ -120,8 +122,8 @@ static __device__ constexpr row_owners find_owners()
         count[k + 1] = count[k] / 2;
         odd[k + 1] = odd[k] + count[k] % 2;
     }
-    for (int k = 5; k >= 0;
-         k--) // a row left over at stage k is the same on the 2^(5-k) lanes that agree in the bits before
+    // A row left over at stage k is the same on the 2^(5-k) lanes whose first k bits agree.
+    for (int k = 5; k >= 0; k--)
         for (int bits = 0; bits < 1 << k && count[k] % 2 == 1; bits++) {
             int row = k < 5 ? count[k] - 1 : 0, lane = bits << (5 - k);
             for (int i = 0; i < k; i++)
@@ -134,7 +136,8 @@ static __device__ constexpr row_owners find_owners()
     return owners;
 }
 
-// An entry of a table of row_owners, found among constants: memory would be far at the start of every pass.
+// An entry of row_owners, selected from constants: a table in memory would cost latency at the start of every
+// pass.
 template <bool KEPT> INLINE int look_up_owner(int lane)
 {
     unsigned word = 0;
@@ -166,9 +169,9 @@ static_assert(every_row_has_one_owner(), "sums over lanes would lose a row");
 #endif
 
 // from: a matrix over (latent, hidden), towards units; rows: towards rows.
-INLINE void take_row_weights(row_weights &to, const real *from, const real *rows, int lane)
+INLINE void load_row_weights(row_weights &to, const real *from, const real *rows, int lane)
 {
-#if RESIDENT
+#if WEIGHTS_IN_REGISTERS
 #pragma unroll
     for (int i = 0; i < M; i++) {
         const int row = row_at<0, M>(lane, i);
@@ -183,7 +186,7 @@ INLINE void take_row_weights(row_weights &to, const real *from, const real *rows
 
 INLINE real4 four_weights(const unit_weights &from, int u, int q)
 {
-#if RESIDENT
+#if WEIGHTS_IN_REGISTERS
     real4 four;
 #pragma unroll
     for (int k = 0; k < 4; k++)
@@ -197,7 +200,7 @@ INLINE real4 four_weights(const unit_weights &from, int u, int q)
 // out[u] = sum over latent units of weight * vector.  vector: (MP) in shared memory, padded with zeros.
 INLINE void to_units(const unit_weights &weights, const real *vector, real (&out)[UNITS])
 {
-    constexpr int unroll = RESIDENT || M <= 16 ? QUADS : M <= 32 ? 2 : 4;
+    constexpr int unroll = WEIGHTS_IN_REGISTERS || M <= 16 ? QUADS : M <= 32 ? 2 : 4;
     real odd[UNITS];
 #pragma unroll
     for (int u = 0; u < UNITS; u++)
@@ -222,8 +225,8 @@ INLINE void to_units(const unit_weights &weights, const real *vector, real (&out
         out[u] += odd[u];
 }
 
-#if RESIDENT
-// This lane's row of (matrix times units).  kept: see row_owners.
+#if WEIGHTS_IN_REGISTERS
+// This lane's row of (matrix times units).  kept: row_owners.
 INLINE real to_row(const row_weights &weights, const real (&units)[UNITS], int kept)
 {
     real row[M], odd[6];
@@ -243,16 +246,18 @@ INLINE real to_row(const row_weights &weights, const real (&units)[UNITS], int k
     return sum;
 }
 #else
-// sum[k] = row of (matrix times units), valid on the lanes that own rows.  units: (SHARED_UNITS) in shared
+// sum[k] = row of (matrix times units), valid on the lanes that own rows.  units: (COVERED_UNITS) in shared
 // memory.
-INLINE void to_rows(const row_weights &weights, const real *units, int lane, real (&sum)[ROW_BLOCKS])
+INLINE void to_rows(const row_weights &weights, const real *units, int lane, real (&sum)[ROWS_PER_LANE])
 {
 #if M <= 32
-    const int part = lane / ROW_LANES < PARTS ? lane / ROW_LANES : PARTS - 1, first = part * PART_QUADS;
-    real4 chain = {0, 0, 0, 0}; // four short sums instead of a long one
-#pragma unroll(M > 16 ? 8 : PART_QUADS) // all of a large model gains nothing, and the compiler takes long
-    for (int q = 0; q < PART_QUADS; q++) {
-        const real4 w = (LP / 4) % PARTS == 0 || first + q < LP / 4
+    const int part = lane / ROW_LANES < ROW_SHARES ? lane / ROW_LANES : ROW_SHARES - 1,
+              first = part * SHARE_QUADS;
+    real4 chain = {0, 0, 0, 0}; // four short sums instead of one long
+#pragma unroll(                                                                                              \
+    M > 16 ? 8 : SHARE_QUADS) // unrolling more of a large model gains nothing and takes long to compile
+    for (int q = 0; q < SHARE_QUADS; q++) {
+        const real4 w = (LP / 4) % ROW_SHARES == 0 || first + q < LP / 4
                             ? load4(weights.quads + 4 * ((first + q) * MP + lane % ROW_LANES % MP))
                             : real4{0, 0, 0, 0};
         const real4 unit = load4(units + 4 * (first + q));
@@ -266,22 +271,22 @@ INLINE void to_rows(const row_weights &weights, const real *units, int lane, rea
 #pragma unroll
         for (int offset = ROW_LANES; offset < 32; offset *= 2)
             total += __shfl_xor_sync(ALL_LANES, total, offset);
-    } else { // rows fill the lanes unevenly; what lanes beyond the last share take is of no use
+    } else { // lanes beyond the last share compute unused values
 #pragma unroll
-        for (int other = 1; other < PARTS; other++)
+        for (int other = 1; other < ROW_SHARES; other++)
             total += __shfl_sync(ALL_LANES, share, (lane + other * ROW_LANES) % 32);
     }
     sum[0] = total;
 #else
-    real odd[ROW_BLOCKS];
+    real odd[ROWS_PER_LANE];
 #pragma unroll
-    for (int k = 0; k < ROW_BLOCKS; k++)
+    for (int k = 0; k < ROWS_PER_LANE; k++)
         sum[k] = odd[k] = 0;
 #pragma unroll 4
     for (int q = 0; q < LP / 4; q++) {
         const real4 unit = load4(units + 4 * q);
 #pragma unroll
-        for (int k = 0; k < ROW_BLOCKS; k++) {
+        for (int k = 0; k < ROWS_PER_LANE; k++) {
             const real4 w = load4(weights.quads + 4 * (q * MP + (lane + 32 * k < MP ? lane + 32 * k : 0)));
             sum[k] += w.a[0] * unit.a[0];
             odd[k] += w.a[1] * unit.a[1];
@@ -290,20 +295,20 @@ INLINE void to_rows(const row_weights &weights, const real *units, int lane, rea
         }
     }
 #pragma unroll
-    for (int k = 0; k < ROW_BLOCKS; k++)
+    for (int k = 0; k < ROWS_PER_LANE; k++)
         sum[k] += odd[k];
 #endif
 }
 #endif
 
 // The rows that a lane owns; -1: none.
-INLINE void find_rows(int (&row)[ROW_BLOCKS], int lane)
+INLINE void find_rows(int (&row)[ROWS_PER_LANE], int lane)
 {
-#if RESIDENT
+#if WEIGHTS_IN_REGISTERS
     row[0] = lane < 32 ? look_up_owner<false>(lane) : -1;
 #else
 #pragma unroll
-    for (int k = 0; k < ROW_BLOCKS; k++)
+    for (int k = 0; k < ROWS_PER_LANE; k++)
         row[k] = lane + 32 * k < M ? lane + 32 * k : -1;
 #endif
 }

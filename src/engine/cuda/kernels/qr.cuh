@@ -1,9 +1,12 @@
-// qr.cuh - rows of a matrix orthonormalised by Householder's reflections, by one block of WARPS warps.
+// qr.cuh - orthonormalises the rows of a matrix by Householder reflections, by one block of WARPS warps.
 //
-// The rows lie in shared or global memory, one after the other: COUNT of NUMBERS numbers.  Row j belongs to
-// warp j % WARPS throughout, so only a reflection, which all read, needs a barrier.
+// The rows lie in shared or global memory, one after the other: COUNT rows of NUMBERS numbers.  Row j always
+// belongs to warp j % WARPS, so a barrier is needed only for a reflection, which all warps read.
+// alone: -DREAL_BITS=64 -DWARPS=4 -DNUMBERS=10 -DCOUNT=10
 #ifndef ANT_QR_CUH
 #define ANT_QR_CUH
+
+#include "common.cuh"
 
 // row -= tau (row . v) v from entry k on, by one warp; v is row k with v_k in place of its entry k.
 static __device__ void reflect(double *row, const double *v, double v_k, double tau, int k)
@@ -17,10 +20,11 @@ static __device__ void reflect(double *row, const double *v, double v_k, double 
         row[i] = fma(-factor, i == k ? v_k : v[i], row[i]);
 }
 
-// Squares below this lose digits to underflow, down to a norm of 0 for a vector that has a direction.
+// Squares below this lose digits to underflow; the norm could become 0 although the vector is not zero.
 #define SMALL_SQUARE 1e-280
 
-// row <- row / largest entry from k on, by the warp `owner`; all threads get that entry and must call it.
+// row <- row / (largest entry from k on), by warp `owner`.  All threads must call it; returns that entry on
+// all of them.
 static __device__ double rescale(double *row, int k, int owner)
 {
     const int lane = threadIdx.x % 32;
@@ -45,20 +49,20 @@ static __device__ double square_from(const double *row, int k)
     return warp_sum(square);
 }
 
-// Every row becomes the reflection that takes what is left of it to one number, and the rows behind it are
-// reflected. reflector: v_k and tau of each; logs: log |R_kk|, or NULL.
+// Each row becomes the reflection that maps its remaining part to one number, and the rows after it are
+// reflected.  reflector: v_k and tau of each; logs: log |R_kk|, or NULL.
 static __device__ void triangulate(double *rows, double (*reflector)[2], double *logs)
 {
     for (int k = 0; k < COUNT; k++) {
         double *row = rows + (size_t)k * NUMBERS;
         double square = square_from(row, k), scale = 1.0;
-        if (square < SMALL_SQUARE) { // of the same numbers on every warp, so all go this way or none
+        if (square < SMALL_SQUARE) { // computed from the same numbers, so all warps branch alike
             scale = rescale(row, k, k % WARPS);
             square = square_from(row, k);
         }
         const double length = sqrt(square);
         const double head = row[k] > 0.0 ? -length : length;
-        const double v_k = row[k] - head;                            // adds in magnitude: no cancellation
+        const double v_k = row[k] - head;                            // adds magnitudes: no cancellation
         const double twice = 2.0 * length * (length + fabs(row[k])); // |v|^2
         const double tau = twice > 0.0 ? 2.0 / twice : 0.0;
         if (threadIdx.x == 0) {
@@ -74,8 +78,8 @@ static __device__ void triangulate(double *rows, double (*reflector)[2], double 
     }
 }
 
-// Row j of Q is H_0 ... H_j e_j: the last reflection first, each takes the rows behind it along and then
-// makes room for its own.
+// Row j of Q is H_0 ... H_j e_j.  From the last reflection to the first: apply it to the rows after it, then
+// replace it by its own row of Q.
 static __device__ void unfold(double *rows, double (*reflector)[2])
 {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;

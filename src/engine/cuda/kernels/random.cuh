@@ -1,13 +1,14 @@
-// random.cuh - Philox4x32-10 streams, word for word those of base/random.h: a stream is named by (seed,
-// replica, update, purpose), its block i holds two 64-bit numbers.
+// random.cuh - Philox4x32-10 streams, bit for bit those of base/random.h: a stream is named by (seed,
+// replica, update, purpose); counter i gives four words, that is two 64-bit numbers.
+// alone:
 #ifndef ANT_RANDOM_CUH
 #define ANT_RANDOM_CUH
 
-struct philox_block {
+struct philox_words {
     unsigned word[4];
 };
 
-__device__ __forceinline__ philox_block philox4x32_10(unsigned c0, unsigned c1, unsigned c2, unsigned c3,
+__device__ __forceinline__ philox_words philox4x32_10(unsigned c0, unsigned c1, unsigned c2, unsigned c3,
                                                       unsigned k0, unsigned k1)
 {
 #pragma unroll
@@ -24,19 +25,19 @@ __device__ __forceinline__ philox_block philox4x32_10(unsigned c0, unsigned c1, 
     return {{c0, c1, c2, c3}};
 }
 
-// Block `block` of the stream.
-__device__ __forceinline__ philox_block stream_block(unsigned long long seed, unsigned replica,
+// The four words of counter `counter`.
+__device__ __forceinline__ philox_words stream_words(unsigned long long seed, unsigned replica,
                                                      unsigned update, unsigned purpose,
-                                                     unsigned long long block)
+                                                     unsigned long long counter)
 {
-    return philox4x32_10((unsigned)block, update, replica << 8 | purpose, (unsigned)(block >> 32),
+    return philox4x32_10((unsigned)counter, update, replica << 8 | purpose, (unsigned)(counter >> 32),
                          (unsigned)seed, (unsigned)(seed >> 32));
 }
 
-// The 64-bit number `which` (0 or 1) of a block.
-__device__ __forceinline__ unsigned long long block_u64(const philox_block &block, int which)
+// The 64-bit number `which` (0 or 1) of four words.
+__device__ __forceinline__ unsigned long long word_pair(const philox_words &words, int which)
 {
-    return (unsigned long long)block.word[2 * which + 1] << 32 | block.word[2 * which];
+    return (unsigned long long)words.word[2 * which + 1] << 32 | words.word[2 * which];
 }
 
 // Uniform in (0, 1) with 53 bits, and uniform in 0 .. n-1: as ant_stream_uniform and ant_stream_below.

@@ -1,12 +1,12 @@
-// reduce.cuh - sums over what the blocks of a replica left, in double and in fixed order.
+// reduce.cuh - sums over the partial results of all blocks of a replica, in double and in fixed order.
+// alone: -DREAL_BITS=32
 #ifndef ANT_REDUCE_CUH
 #define ANT_REDUCE_CUH
 
 #include "common.cuh"
 
-// The sum of column `column` of from (rows, columns), by a block of WARPS_USED warps: every lane has a column
-// of its own, and rows are dealt out to the warps.  Valid on warp 0.  scratch: (WARPS_USED, 32) in shared
-// memory.
+// The sum of column `column` of from (rows, columns), by a block of WARPS_USED warps: each lane takes one
+// column, each warp every WARPS_USED-th row.  Valid on warp 0.  scratch: (WARPS_USED, 32) in shared memory.
 template <int WARPS_USED>
 INLINE double sum_column(const real *from, int rows, int columns, int column, double (*scratch)[32])
 {
@@ -24,7 +24,7 @@ INLINE double sum_column(const real *from, int rows, int columns, int column, do
     return sum;
 }
 
-// The sum of `count` doubles, by one warp; all lanes get it.
+// The sum of `count` doubles, by one warp; valid on all lanes.
 INLINE double sum_list(const double *from, int count)
 {
     double sum = 0;

@@ -1,4 +1,4 @@
-// selftest.cu - small kernels by which `make test-gpu` checks the way from C to the GPU and back.
+// selftest.cu - small kernels with which `make test-gpu` checks compilation, launches and copies.
 // variant: -DBLOCK=256
 #include "grid.cuh"
 #include "random.cuh"
@@ -17,31 +17,31 @@ extern "C" __global__ void __launch_bounds__(BLOCK) scale(float *x, float factor
         x[i] = factor * x[i] + offset;
 }
 
-// words: (2 blocks); uniforms: (2 blocks); below: (2 blocks), less than n: the stream's first blocks.
+// words, uniforms: (2 counters); below: (2 counters), less than n: the first numbers of the stream.
 extern "C" __global__ void __launch_bounds__(BLOCK)
     draw(unsigned long long seed, unsigned replica, unsigned update, unsigned purpose, unsigned long long n,
-         unsigned blocks, unsigned long long *words, double *uniforms, unsigned long long *below)
+         unsigned counters, unsigned long long *words, double *uniforms, unsigned long long *below)
 {
     const unsigned i = blockIdx.x * BLOCK + threadIdx.x;
-    if (i >= blocks)
+    if (i >= counters)
         return;
-    const philox_block block = stream_block(seed, replica, update, purpose, i);
+    const philox_words four = stream_words(seed, replica, update, purpose, i);
     for (int which = 0; which < 2; which++) {
-        const unsigned long long word = block_u64(block, which);
+        const unsigned long long word = word_pair(four, which);
         words[2 * i + which] = word;
         uniforms[2 * i + which] = uniform_of(word);
         below[2 * i + which] = below_of(word, n);
     }
 }
 
-// Every block adds its right neighbour's number of the round before to its own: wrong unless all blocks meet.
-// numbers: (2, gridDim.x), begun in row 0; the last round is in row rounds % 2.
+// In each iteration every block adds its right neighbour's number of the iteration before to its own: wrong
+// unless the barrier works.  numbers: (2, gridDim.x), starting in row 0; the result is in row iterations % 2.
 extern "C" __global__ void __launch_bounds__(BLOCK)
-    meet(unsigned *barrier, unsigned *numbers, unsigned rounds)
+    exchange(unsigned *barrier, unsigned *numbers, unsigned iterations)
 {
-    for (unsigned round = 0; round < rounds; round++) {
-        const unsigned *from = numbers + round % 2 * gridDim.x;
-        unsigned *to = numbers + (round + 1) % 2 * gridDim.x;
+    for (unsigned iteration = 0; iteration < iterations; iteration++) {
+        const unsigned *from = numbers + iteration % 2 * gridDim.x;
+        unsigned *to = numbers + (iteration + 1) % 2 * gridDim.x;
         if (threadIdx.x == 0)
             to[blockIdx.x] = __ldcg(from + blockIdx.x) + __ldcg(from + (blockIdx.x + 1) % gridDim.x);
         grid_barrier(barrier);
@@ -63,7 +63,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) fill_shared(unsigned words, 
     }
 }
 
-// Writes where nothing is: for the test of a lost device.
+// Writes to an invalid address: for the test of a fault.
 extern "C" __global__ void fault(unsigned *nowhere)
 {
     nowhere[threadIdx.x] = 1;

@@ -1,7 +1,8 @@
-// shape.cuh - the shape of a shPLRNN at compile time, its weights and the sums of its gradient as they lie in
-// memory.
+// shape.cuh - the sizes of a shPLRNN at compile time, and the layout of its packed weights and of the sums of
+// its gradient.
 //
-// Macros from the host: M, N, L, K (SPEC 1), CLIPPED (0 or 1).
+// Macros from the host: M, N, L, K (spec 1), CLIPPED (0 or 1).
+// alone: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0
 #ifndef ANT_SHAPE_CUH
 #define ANT_SHAPE_CUH
 
@@ -15,19 +16,17 @@
 #define MASKS (UNITS * (1 + CLIPPED))
 #define NP    ((N + 3) / 4 * 4)
 
-#define REGISTERS_PER_REAL (REAL_BITS / 32)
-
-// Derived weights of one replica, in reals, made by pack.cuh.  A matrix over (latent, hidden) is kept in two
+// Packed weights of one replica, in reals, made by pack.cuh.  A matrix over (latent, hidden) is stored in two
 // orders: towards units as [latent / 4][hidden, of LS][latent % 4], towards rows as [hidden /
-// 4][latent][hidden % 4], so that in either product a lane reads four numbers at once and neighbouring lanes
+// 4][latent][hidden % 4].  In either product a lane then reads four numbers at once, and neighbouring lanes
 // read neighbouring fours.
 #define PACK_V  0                   // V^T towards units
 #define PACK_WR (PACK_V + MP * LS)  // W towards rows
-#define PACK_W  (PACK_WR + MP * LP) // W towards units: the way back; from registers also forward
+#define PACK_W  (PACK_WR + MP * LP) // W towards units: for the backward pass; from registers also forward
 #define PACK_VR (PACK_W + MP * LS)  // V^T towards rows
 #define PACK_b  (PACK_VR + MP * LP) // (LP)
-#define PACK_A1                                                                                              \
-    (PACK_b + LP) // (MP) tanh(Abar) - 1: what is near 1 in A would round to few digits of a long memory
+// (MP) tanh(Abar) - 1: A itself would lose digits where it is near 1, as it is with a long memory.
+#define PACK_A1 (PACK_b + LP)
 #define PACK_h  (PACK_A1 + MP)      // (MP)
 #define PACK_Q  (PACK_h + MP)       // (M, MP): B+ B
 #define PACK_V1 (PACK_Q + M * MP)   // (V (1 - a B+ B))^T towards units: a = 1
@@ -38,15 +37,15 @@
 #define PACK_1  (PACK_C + K * MP)   // the number one, then padding
 #define PACK    (PACK_1 + 4)        // reals of one replica; a multiple of 4
 
-// What sums.cu leaves to update.cu: the sums over time of one replica, in this order, hidden ones padded to
-// LP.
+// The sums over time of one replica, in this order, hidden units padded to LP.  sums.cu writes them,
+// update.cu reads them.
 #define SUM_W (0)              // (M, LP): sum v phi^T
 #define SUM_V (SUM_W + M * LP) // (M, LP): V's gradient, transposed
 #define SUM_b (SUM_V + M * LP) // (LP)
 #define SUM_A (SUM_b + LP)     // (M): before the derivative of tanh
 #define SUM_h (SUM_A + M)      // (M)
 #define SUM_C (SUM_h + M)      // (M, K)
-#define SUM_B (SUM_C + M * K)  // (N, M): dB less what passes through B+
+#define SUM_B (SUM_C + M * K)  // (N, M): dB without the part through B+
 #define SUM_P (SUM_B + N * M)  // (M, N): dB+
 #define SUMS  (SUM_P + M * N)
 

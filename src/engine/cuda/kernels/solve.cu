@@ -1,394 +1,398 @@
-// solve.cu - forced trajectories, their errors and the adjoint (SPEC 2, 3), for many replicas at once;
+// solve.cu - forced trajectories, their errors and the adjoint (spec 2, 3), for many replicas at once;
 // sums.cu follows.
 //
-// Time is cut into stretches, one per warp.  Inside a stretch steps are exact and the state never leaves the
-// warp; other warps, the shadows, follow with its derivative; border.cuh makes neighbouring stretches meet.
-// With one stretch per sequence this is the sequential solver.  The adjoint goes the same way backwards.  All
-// blocks of a replica form a team that meets at team_barrier, so one launch is a whole forward and backward
-// pass.
+// Time is cut into segments, one per step warp.  Within a segment steps are exact and the state stays in the
+// warp; tangent warps carry its derivative; border.cuh corrects the starts until neighbouring segments meet.
+// With one segment per sequence this is the sequential solver.  The adjoint is computed the same way
+// backward.  All blocks of a replica form a team, which waits at team_barrier, so one launch is a whole
+// forward and backward pass.
 //
-// Macros from the host: those of shape.cuh; WARPS (stretches of one block at a time); CHUNKED (0: one stretch
-// per sequence, p.chunks = 1; 1: p.chunks > 1); NEWTON (1: full border matrices, M <= 32); ROOM (bytes of
-// shared memory that a block may have); GUESSED (1: after deer.cu).
-// variant: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=1 -DCHUNKED=1 -DROOM=232448
-// variant: -DREAL_BITS=32 -DM=10 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=1 -DCHUNKED=1 -DROOM=232448
-// variant: -DREAL_BITS=32 -DM=16 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=1 -DCHUNKED=1 -DROOM=232448
-// variant: -DREAL_BITS=32 -DM=128 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=0 -DCHUNKED=1 -DROOM=232448
-// variant: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=1 -DCHUNKED=1 -DROOM=232448 -DGUESSED=1
-// variant: -DREAL_BITS=64 -DM=5 -DN=3 -DL=50 -DK=2 -DCLIPPED=1 -DWARPS=8 -DNEWTON=1 -DCHUNKED=0 -DROOM=232448
+// Macros from the host: those of shape.cuh; WARPS (step warps of a block, each with a segment at a time);
+// SEGMENTED (0: one segment per sequence, p.segments = 1; 1: p.segments > 1); NEWTON (1: full border
+// matrices, M <= 32); SHARED_LIMIT (bytes of shared memory that a block may use); GUESSED (1: after deer.cu).
+// variant: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=1 -DSEGMENTED=1 -DSHARED_LIMIT=232448
+// variant: -DREAL_BITS=32 -DM=10 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=1 -DSEGMENTED=1 -DSHARED_LIMIT=232448
+// variant: -DREAL_BITS=32 -DM=16 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=1 -DSEGMENTED=1 -DSHARED_LIMIT=232448
+// variant: -DREAL_BITS=32 -DM=128 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=0 -DSEGMENTED=1 -DSHARED_LIMIT=232448
+// variant: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=1 -DSEGMENTED=1 -DSHARED_LIMIT=232448 -DGUESSED=1
+// variant: -DREAL_BITS=64 -DM=5 -DN=3 -DL=50 -DK=2 -DCLIPPED=1 -DWARPS=8 -DNEWTON=1 -DSEGMENTED=0 -DSHARED_LIMIT=232448
 #if !defined REAL_BITS || !defined M || !defined N || !defined L || !defined K || !defined CLIPPED ||        \
-    !defined WARPS || !defined CHUNKED || !defined NEWTON || !defined ROOM
+    !defined WARPS || !defined SEGMENTED || !defined NEWTON || !defined SHARED_LIMIT
 #error "the host gives the macros named above"
 #endif
-#include "moments.cuh"
+#include "observation.cuh"
 
-// A hasty solver leaves every comparison open and distrusts the adjoint's second pass, so that tests see it
-// go back.
+// For tests: leave every comparison unchecked and do not trust the second pass of the adjoint, so that the
+// solver has to go back.
 #ifndef HASTY
 #define HASTY 0
 #endif
 
-// Where stretches start in the first pass: 0: at the teacher, 1: where deer.cu, which tells of itself in
-// p.facts, has left them.
+// Where segments start in the first pass: 0: at the teacher; 1: at the trajectory of deer.cu, which also
+// writes its own p.facts.
 #ifndef GUESSED
 #define GUESSED 0
 #endif
 
-#define SHARED_BYTES (STAGED_BYTES + (int)sizeof(kept_memory) + (int)sizeof(walk_memory))
+#define SHARED_BYTES (STAGED_BYTES + (int)sizeof(pass_shared) + (int)sizeof(phase_shared))
 
-// The team of this block; asked for where it is needed, so that nothing of it stays in registers meanwhile.
-INLINE border_team team_of(const solve_problem &p, const block_work &work)
+// The team of this block; made where it is needed, so that it occupies no registers in between.
+INLINE border_team team_of(const solve_args &p, const block_context &work)
 {
     const size_t replica = work.replica;
     return {p.records + replica * 4 * p.blocks * RECORD,
             p.starts + replica * 2 * p.blocks * M * WORDS,
-            p.arrived + replica * MEETING_WORDS,
+            p.arrived + replica * BARRIER_WORDS,
             p.staged ? SHARED_BYTES : 0,
             p.group,
             (unsigned)p.blocks,
             work.first / WARPS,
-            &kept_room().count};
+            &pass_memory().count};
 }
 
-#if CHUNKED
-INLINE border_side side_of(const solve_problem &p, const block_work &work, bool back)
+#if SEGMENTED
+INLINE border_side side_of(const solve_args &p, const block_context &work, bool back)
 {
-    return {kept_room().border[back], walking_room().chain, kept_room().tangent, team_of(p, work)};
+    return {pass_memory().border[back], phase_memory().chain, pass_memory().tangent, team_of(p, work)};
 }
 #endif
 
-INLINE void leave_squares(const worker &me, double squares)
+INLINE void store_warp_squares(const warp_context &ctx, double squares)
 {
     squares = warp_sum(squares);
-    if (me.lane == 0)
-        kept_room().squares[own_thread() / 32] = squares;
+    if (ctx.lane == 0)
+        pass_memory().squares[thread_index() / 32] = squares;
 }
 
-// The squares of this block's errors, of those that its warps have left.
-INLINE void tell_squares(const solve_problem &p, const block_work &work)
+// The sum of squares of this block's errors, from those of its warps.
+INLINE void store_block_squares(const solve_args &p, const block_context &work)
 {
     __syncthreads();
-    if (own_thread() == 0) {
+    if (thread_index() == 0) {
         double squares = 0;
-        for (int i = 0; i < CREW; i++)
-            squares += kept_room().squares[i];
+        for (int i = 0; i < BLOCK_WARPS; i++)
+            squares += pass_memory().squares[i];
         p.squares[(size_t)work.replica * p.blocks + work.first / WARPS] = squares;
     }
 }
 
-#if !CHUNKED
-// One warp after the other takes whole sequences: no borders.
-INLINE void solve_all(const solve_problem &p, const block_work &work)
+#if !SEGMENTED
+// Every warp takes whole sequences, one after the other: there are no borders.
+INLINE void solve_all(const solve_args &p, const block_context &work)
 {
     {
-        const worker me = hire(p, work);
+        const warp_context ctx = make_warp_context(p, work);
         double squares = 0;
-        for (int item = work.first + me.warp; item < work.items; item += work.workers) {
-            const stretch here = find_stretch(p, item, work.items);
+        for (int item = work.first + ctx.warp; item < work.items; item += work.stride) {
+            const segment here = find_segment(p, item, work.items);
             const size_t sequence = find_sequence(p, work, here);
-            real rows[ROW_BLOCKS], diagonal[ROW_BLOCKS];
-            find_teachers(p, me, here, sequence);
-            load_rows(me, p.rows + sequence * (p.T + 1) * ROW + AT_TEACHER, rows);
-            run_forward(p, me, here, sequence, rows, diagonal, -1);
-            squares += find_errors(p, me, here, sequence);
+            real rows[ROWS_PER_LANE], diagonal[ROWS_PER_LANE];
+            find_teachers(p, ctx, here, sequence);
+            load_rows(ctx, p.rows + sequence * (p.T + 1) * ROW + AT_TEACHER, rows);
+            run_forward(p, ctx, here, sequence, rows, diagonal, -1);
+            squares += find_errors(p, ctx, here, sequence);
 #pragma unroll
-            for (int k = 0; k < ROW_BLOCKS; k++)
+            for (int k = 0; k < ROWS_PER_LANE; k++)
                 rows[k] = 0;
-            run_backward(p, me, here, sequence, rows);
+            run_backward(p, ctx, here, sequence, rows);
         }
-        leave_squares(me, squares);
+        store_warp_squares(ctx, squares);
     }
-    tell_squares(p, work);
+    store_block_squares(p, work);
 }
 
 #else
 // Where the first pass of a direction starts: forward at the teacher or the guess, the adjoint at zero.
-INLINE void begin(const solve_problem &p, const block_work &work, bool back)
+INLINE void set_starts(const solve_args &p, const block_context &work, bool back)
 {
-    const worker me = hire(p, work);
-    const int place = back ? WARPS - 1 - me.warp : me.warp;
-    border_memory &border = kept_room().border[back];
-    const stretch here = stretch_of(p, work, me.warp);
-    real in[ROW_BLOCKS];
+    const warp_context ctx = make_warp_context(p, work);
+    const int order = back ? WARPS - 1 - ctx.warp : ctx.warp;
+    border_shared &border = pass_memory().border[back];
+    const segment here = segment_of(p, work, ctx.warp);
+    real in[ROWS_PER_LANE];
 #pragma unroll
-    for (int k = 0; k < ROW_BLOCKS; k++)
+    for (int k = 0; k < ROWS_PER_LANE; k++)
         in[k] = 0;
-    if (here.works && !back)
-        load_rows(me,
+    if (here.active && !back)
+        load_rows(ctx,
                   p.rows + (find_sequence(p, work, here) * (p.T + 1) + here.first) * ROW +
                       (GUESSED ? AT_GUESS : AT_TEACHER),
                   in);
-    if (!me.shadow) {
+    if (!ctx.is_tangent) {
 #pragma unroll
-        for (int k = 0; k < ROW_BLOCKS; k++)
-            if (me.row[k] >= 0) {
-                border.in[place][me.row[k]] = in[k];
-                if (place == 0)
-                    tell_start(team_of(p, work), back, me.row[k], in[k]);
+        for (int k = 0; k < ROWS_PER_LANE; k++)
+            if (ctx.row[k] >= 0) {
+                border.in[order][ctx.row[k]] = in[k];
+                if (order == 0)
+                    publish_start(team_of(p, work), back, ctx.row[k], in[k]);
             }
-        if (me.lane == 0)
-            border.closed[place] = !here.works || (back ? here.first == 0 : here.last == p.T);
+        if (ctx.lane == 0)
+            border.closed[order] = !here.active || (back ? here.first == 0 : here.last == p.T);
     }
     __syncthreads();
 }
 
-// One pass of this warp: the steps of its stretch, or X of the steps of some.  followed: passes that shadows
-// went along with before.
-INLINE void pass_forward(const solve_problem &p, const block_work &work, bool renew, int followed)
+// One pass of this warp: the steps of its segment or, in a tangent warp, X of its segments.  tangent_passes:
+// earlier passes with tangents.
+INLINE void pass_forward(const solve_args &p, const block_context &work, bool renew, int tangent_passes)
 {
-    const worker me = hire(p, work);
-    const stretch here = stretch_of(p, work, me.warp);
-    real out[ROW_BLOCKS], diagonal[ROW_BLOCKS];
+    const warp_context ctx = make_warp_context(p, work);
+    const segment here = segment_of(p, work, ctx.warp);
+    real out[ROWS_PER_LANE], diagonal[ROWS_PER_LANE];
 #pragma unroll
-    for (int k = 0; k < ROW_BLOCKS; k++)
+    for (int k = 0; k < ROWS_PER_LANE; k++)
         out[k] = 0;
-    if (me.shadow) {
-#if SHADOWS
+    if (ctx.is_tangent) {
+#if TANGENT_WARPS
         if (renew)
-            follow(p, me, work, (unsigned)followed);
+            carry_tangents(p, ctx, work, (unsigned)tangent_passes);
 #endif
-    } else if (here.works) {
-        load_rows(me, kept_room().border[0].in[me.warp], out);
-        run_forward(p, me, here, find_sequence(p, work, here), out, diagonal, renew ? followed : -1);
+    } else if (here.active) {
+        load_rows(ctx, pass_memory().border[0].in[ctx.warp], out);
+        run_forward(p, ctx, here, find_sequence(p, work, here), out, diagonal, renew ? tangent_passes : -1);
 #if !NEWTON
-        store_mine(me, kept_room().tangent[me.warp] + me.place, diagonal);
+        store_rows(ctx, pass_memory().tangent[ctx.warp] + ctx.first_row, diagonal);
 #endif
     }
-    compare_ends(side_of(p, work, false), false, me.warp, me.row, out, me.shadow);
+    compare_ends(side_of(p, work, false), false, ctx.warp, ctx.row, out, ctx.is_tangent);
 }
 
-INLINE void pass_backward(const solve_problem &p, const block_work &work)
+INLINE void pass_backward(const solve_args &p, const block_context &work)
 {
-    const worker me = hire(p, work);
-    const stretch here = stretch_of(p, work, me.warp);
-    const int place = WARPS - 1 - me.warp;
-    real out[ROW_BLOCKS];
+    const warp_context ctx = make_warp_context(p, work);
+    const segment here = segment_of(p, work, ctx.warp);
+    const int order = WARPS - 1 - ctx.warp;
+    real out[ROWS_PER_LANE];
 #pragma unroll
-    for (int k = 0; k < ROW_BLOCKS; k++)
+    for (int k = 0; k < ROWS_PER_LANE; k++)
         out[k] = 0;
-    if (here.works && !me.shadow) {
-        load_rows(me, kept_room().border[1].in[place], out);
-        run_backward(p, me, here, find_sequence(p, work, here), out);
+    if (here.active && !ctx.is_tangent) {
+        load_rows(ctx, pass_memory().border[1].in[order], out);
+        run_backward(p, ctx, here, find_sequence(p, work, here), out);
     }
-    compare_ends(side_of(p, work, true), true, place, me.row, out, me.shadow);
+    compare_ends(side_of(p, work, true), true, order, ctx.row, out, ctx.is_tangent);
 }
 
 // ---- passes -----------------------------------------------------------------------------------------------
 
-// One pass forward; whether neighbours should meet after it.
-INLINE bool try_forward(const solve_problem &p, const block_work &work)
+// One pass forward.  Returns whether the segments are expected to meet after it, so that the check can wait.
+INLINE bool iterate_forward(const solve_args &p, const block_context &work)
 {
-    progress &now = kept_room().forward;
-    const bool renew = !(now.jump <= p.freeze); // X of nearly the same trajectory serves as well
-    pass_forward(p, work, renew, now.followed);
-    const real shrinks =
-        now.jump / now.before; // by Newton's method as the square of the gap, with diagonals by a factor
-    const bool meet = NEWTON ? now.jump <= p.freeze || now.jump * shrinks * shrinks <= now.allowed / 2
-                             : now.jump * shrinks <= now.allowed / 2;
-    const bool open = (meet || HASTY) && now.iterations < p.max_iterations;
+    progress &now = pass_memory().forward;
+    const bool renew = !(now.jump <= p.freeze); // X of nearly the same trajectory is good enough
+    pass_forward(p, work, renew, now.tangent_passes);
+    // Newton's method squares the gap, diagonals reduce it by a factor.
+    const real shrinks = now.jump / now.previous;
+    const bool expected = NEWTON ? now.jump <= p.freeze || now.jump * shrinks * shrinks <= now.allowed / 2
+                                 : now.jump * shrinks <= now.allowed / 2;
+    const bool unchecked = (expected || HASTY) && now.iterations < p.max_iterations;
     __syncthreads();
-    if (own_thread() == 0) {
-        now.followed += !(now.jump <= p.freeze);
+    if (thread_index() == 0) {
+        now.tangent_passes += !(now.jump <= p.freeze);
         now.iterations++;
-        now.open = open;
+        now.unchecked = unchecked;
     }
     __syncthreads();
-    return open;
+    return unchecked;
 }
 
-// Whether a gap is small enough; a limit may be infinite where the gap is.
-INLINE bool meets(real jump, real limit)
+// Whether a gap is small enough; the limit is infinite where the gap is.
+INLINE bool within(real jump, real limit)
 {
     return jump <= limit && is_finite(jump);
 }
 
-// Look at the last comparison, after a barrier; whether that was the last.  One that was left open and is
-// not, stays open.
-INLINE bool look_forward(const solve_problem &p, const block_work &work)
+// Check the last comparison, after a barrier.  Returns whether this was the last pass.  A comparison whose
+// check was postponed, and that has not converged, stays unchecked.
+INLINE bool check_forward(const solve_args &p, const block_context &work)
 {
-    progress &now = kept_room().forward;
-    const border_gap gap = gap_of(team_of(p, work), kept_room().border[false].round);
+    progress &now = pass_memory().forward;
+    const border_gap gap = gap_of(team_of(p, work), pass_memory().border[false].comparison);
     const real limit = allowed(gap, p.tolerance, 0);
-    const bool met = meets(gap.jump, limit) && gap.beyond <= p.tolerance,
-               done = met || now.iterations >= p.max_iterations + p.fallback;
-    if (!done && now.open)
+    const bool converged = within(gap.jump, limit) && gap.beyond <= p.tolerance,
+               done = converged || now.iterations >= p.max_iterations + p.fallback;
+    if (!done && now.unchecked)
         return false;
     __syncthreads();
-    if (own_thread() == 0) {
-        now.before = now.iterations > 1 ? now.jump : real(0);
+    if (thread_index() == 0) {
+        now.previous = now.iterations > 1 ? now.jump : real(0);
         now.jump = gap.jump;
         now.allowed = limit;
-        now.met = met;
-        now.reach = gap.reach;
-        now.open = false;
+        now.converged = converged;
+        now.largest_entry = gap.largest_entry;
+        now.unchecked = false;
     }
     __syncthreads();
     return done;
 }
 
-// Passes over all stretches until neighbours meet, or until they should: then the look at the last comparison
-// is left to the next barrier. Leaves X of every stretch.
-INLINE void solve_forward(const solve_problem &p, const block_work &work)
+// Passes over all segments until neighbours meet, or are expected to: then the check waits for the next
+// barrier.  Leaves X of every segment in shared memory.
+INLINE void solve_forward(const solve_args &p, const block_context &work)
 {
-    kept_memory &kept = kept_room();
-    for (bool looked = !kept.forward.open;;) {
-        if (looked && try_forward(p, work))
+    pass_shared &kept = pass_memory();
+    for (bool looked = !kept.forward.unchecked;;) {
+        if (looked && iterate_forward(p, work))
             return;
         if (!looked) {
             __syncthreads();
-            if (own_thread() == 0)
-                kept.forward.open = false;
+            if (thread_index() == 0)
+                kept.forward.unchecked = false;
         }
         looked = true;
         const int over =
-            kept.forward.iterations - p.max_iterations; // passes beyond what Newton's method may take
+            kept.forward.iterations - p.max_iterations; // passes beyond the limit for Newton's method
         publish<false>(side_of(p, work, false), over > 0);
-        if (look_forward(p, work))
+        if (check_forward(p, work))
             return;
-        if (over == 1) // what it left may be anything: from the teacher again, then ends are handed on as
-                       // they are, which is exact after `chunks` passes
-            begin(p, work, false);
+        // Newton's result is unusable: start at the teacher again; from then on a segment starts where the
+        // one before it ended, which is exact after p.segments passes.
+        if (over == 1)
+            set_starts(p, work, false);
         else
-            correct_starts<false>(side_of(p, work, false), kept.forward.reach, [&](int place, int m, real) {
-                const stretch here = stretch_of(p, work, place);
-                return here.works ? p.rows[(find_sequence(p, work, here) * (p.T + 1) + here.first) * ROW +
-                                           AT_TEACHER + m]
-                                  : real(0);
-            });
+            correct_starts<false>(
+                side_of(p, work, false), kept.forward.largest_entry, [&](int order, int m, real) {
+                    const segment here = segment_of(p, work, order);
+                    return here.active
+                               ? p.rows[(find_sequence(p, work, here) * (p.T + 1) + here.first) * ROW +
+                                        AT_TEACHER + m]
+                               : real(0);
+                });
     }
 }
 
 // ---- forward and backward ---------------------------------------------------------------------------------
 
-// Call `act` for all that falls to this warp in work that shadows share.
-template <class action> INLINE void for_shares(const solve_problem &p, const block_work &work, action act)
+// Call `act` for each part that this warp takes where step warps and tangent warps share work.
+template <class action> INLINE void for_shares(const solve_args &p, const block_context &work, action act)
 {
-    const worker me = hire(p, work);
-    for (int i = me.warp; i < me.warp + (me.shadow ? PER_SHADOW : 1) && i < WARPS; i++) {
-        const stretch here = stretch_of(p, work, i);
-        if (here.works)
-            act(me, share_of(here, me.shadow), find_sequence(p, work, here));
+    const warp_context ctx = make_warp_context(p, work);
+    for (int i = ctx.warp; i < ctx.warp + (ctx.is_tangent ? TANGENT_SEGMENTS : 1) && i < WARPS; i++) {
+        const segment here = segment_of(p, work, i);
+        if (here.active)
+            act(ctx, share_of(here, ctx.is_tangent), find_sequence(p, work, here));
     }
 }
 
-// From the teacher to the errors; entered again when the last comparison was worse than expected.
-INLINE void go_forward(const solve_problem &p, const block_work &work)
+// From the teacher to the errors; called again when the last comparison was worse than expected.
+INLINE void forward_and_errors(const solve_args &p, const block_context &work)
 {
-    for_shares(p, work, [&](const worker &me, const stretch &share, size_t sequence) {
-        find_teachers(p, me, share, sequence);
+    for_shares(p, work, [&](const warp_context &ctx, const segment &share, size_t sequence) {
+        find_teachers(p, ctx, share, sequence);
     });
     __syncthreads();
-    if (!kept_room().forward.open)
-        begin(p, work, false);
+    if (!pass_memory().forward.unchecked)
+        set_starts(p, work, false);
     solve_forward(p, work);
     double squares = 0;
-    for_shares(p, work, [&](const worker &me, const stretch &share, size_t sequence) {
-        squares += find_errors(p, me, share, sequence);
+    for_shares(p, work, [&](const warp_context &ctx, const segment &share, size_t sequence) {
+        squares += find_errors(p, ctx, share, sequence);
     });
-    leave_squares(hire(p, work), squares);
+    store_warp_squares(make_warp_context(p, work), squares);
     __syncthreads();
-    begin(p, work, true);
+    set_starts(p, work, true);
 }
 
 // Whether the last pass of the adjoint was exact.
-INLINE bool exact_backward(const solve_problem &p, const block_work &work)
+INLINE bool exact_backward(const solve_args &p, const block_context &work)
 {
-    const border_gap gap = gap_of(team_of(p, work), kept_room().border[true].round);
-    return meets(gap.jump, allowed(gap, 0, 10 * p.tolerance));
+    const border_gap gap = gap_of(team_of(p, work), pass_memory().border[true].comparison);
+    return within(gap.jump, allowed(gap, 0, 10 * p.tolerance));
 }
 
-// What the first block tells of the solution.
-INLINE void tell_facts(const solve_problem &p, const block_work &work, int rounds)
+// Write p.facts, by the first block.
+INLINE void store_facts(const solve_args &p, const block_context &work, int iterations_back)
 {
-    if (work.first > 0 || own_thread() > 0)
+    if (work.first > 0 || thread_index() > 0)
         return;
-    const progress &forward = kept_room().forward;
+    const progress &forward = pass_memory().forward;
     double *facts = p.facts + FACTS * work.replica;
     if (!GUESSED) {
         facts[FACT_ITERATIONS] = forward.iterations;
         facts[FACT_LAST_JUMP] = forward.jump;
-        facts[FACT_CONVERGED] = forward.met && forward.iterations <= p.max_iterations;
+        facts[FACT_CONVERGED] = forward.converged && forward.iterations <= p.max_iterations;
     }
-    facts[FACT_ROUNDS_BACK] = rounds;
-    facts[FACT_JUMP_BACK] = gap_of(team_of(p, work), kept_room().border[true].round).jump;
+    facts[FACT_ITERATIONS_BACK] = iterations_back;
+    facts[FACT_JUMP_BACK] = gap_of(team_of(p, work), pass_memory().border[true].comparison).jump;
 }
 
-// Whether the adjoint is done after this round, as the last barrier shows.
-INLINE bool done_backward(const solve_problem &p, const block_work &work, int rounds)
+// Whether the adjoint is done after this iteration; after a barrier.
+INLINE bool done_backward(const solve_args &p, const block_context &work, int iterations_back)
 {
-    return (exact_backward(p, work) && !(HASTY && rounds == 1)) || rounds > p.chunks;
+    return (exact_backward(p, work) && !(HASTY && iterations_back == 1)) || iterations_back > p.segments;
 }
 
-// Every warp takes one stretch of time, or the derivative of some.  The adjoint is linear: with full matrices
-// its second pass is exact, so a barrier alone follows it; with diagonals it takes more.
-INLINE void solve_all(const solve_problem &p, const block_work &work)
+// Each step warp takes one segment, each tangent warp the derivatives of some.  The adjoint is linear: with
+// full matrices its second pass is exact, so a barrier alone follows it; with diagonals it takes more.
+INLINE void solve_all(const solve_args &p, const block_context &work)
 {
-    kept_memory &kept = kept_room();
-    if (own_thread() == 0)
+    pass_shared &kept = pass_memory();
+    if (thread_index() == 0)
         kept.forward = {0, 0, 0, 1 / real(0), 0, false, 0, false};
-    if (own_thread() < WARPS)
-        kept.stretches[own_thread()] = find_stretch(p, work.first + own_thread(), work.items);
+    if (thread_index() < WARPS)
+        kept.segments[thread_index()] = find_segment(p, work.first + thread_index(), work.items);
     __syncthreads();
-    int rounds = 0;
-    for (;; rounds++) {
-        if (rounds == 0)
-            go_forward(p, work);
+    int iterations_back = 0;
+    for (;; iterations_back++) {
+        if (iterations_back == 0)
+            forward_and_errors(p, work);
         pass_backward(p, work);
-        if (NEWTON && rounds > 0) {
-            meet(team_of(p, work));
-            if (done_backward(p, work, rounds))
+        if (NEWTON && iterations_back > 0) {
+            sync_team(team_of(p, work));
+            if (done_backward(p, work, iterations_back))
                 break;
         }
         publish<true>(side_of(p, work, true), false);
-        if (rounds == 0 && kept.forward.open && !look_forward(p, work)) {
-            rounds = -1; // forward again
+        if (iterations_back == 0 && kept.forward.unchecked && !check_forward(p, work)) {
+            iterations_back = -1; // forward again
             continue;
         }
-        if (!NEWTON && rounds > 0 && done_backward(p, work, rounds))
+        if (!NEWTON && iterations_back > 0 && done_backward(p, work, iterations_back))
             break;
-        correct_starts<true>(side_of(p, work, true), gap_of(team_of(p, work), kept.border[true].round).reach,
+        correct_starts<true>(side_of(p, work, true),
+                             gap_of(team_of(p, work), kept.border[true].comparison).largest_entry,
                              [](int, int, real in) { return in; });
     }
-    tell_facts(p, work, rounds + 1);
-    tell_squares(p, work);
+    store_facts(p, work, iterations_back + 1);
+    store_block_squares(p, work);
 }
 #endif
 
 // ---- the kernel -------------------------------------------------------------------------------------------
 
-INLINE void solve_replicas(const solve_problem &p)
+INLINE void solve_replicas(const solve_args &p)
 {
     const int teams = gridDim.x / p.blocks, block = blockIdx.x % p.blocks;
     for (int replica = blockIdx.x / p.blocks; replica < p.replicas; replica += teams) {
 #if STAGED_PACK
         const real *pack = p.pack + (size_t)replica * PACK;
-        for (int i = 4 * own_thread(); i < STAGE_COUNT; i += 4 * THREADS)
+        for (int i = 4 * thread_index(); i < STAGE_COUNT; i += 4 * THREADS)
             store4(reinterpret_cast<real *>(block_bytes()) + i, load4(pack + i));
         __syncthreads();
 #endif
-        const block_work work = {p.blocks * WARPS, p.batch * p.chunks, block * WARPS, replica};
-        if (own_thread() == 0)
-            kept_room().count = {0, 0};
-        clear_padding(hire(p, work));
-#if SHADOWS
-        clear_trail(hire(p, work));
+        const block_context work = {p.blocks * WARPS, p.batch * p.segments, block * WARPS, replica};
+        if (thread_index() == 0)
+            pass_memory().count = {0, 0};
+        clear_padding(make_warp_context(p, work));
+#if TANGENT_WARPS
+        clear_mask_ring(make_warp_context(p, work));
 #endif
         solve_all(p, work);
-#if CHUNKED
-        forget_starts(team_of(p, work));
+#if SEGMENTED
+        clear_starts(team_of(p, work));
 #endif
         __syncthreads();
     }
 }
 
-// Where a block needs more shared memory than there is, the host, which sees that in solve_facts, asks for
-// fewer warps: nothing to compile then.
-extern "C" __global__ void __launch_bounds__(THREADS, 1) solve(const __grid_constant__ solve_problem p)
+// Where a block would need more shared memory than SHARED_LIMIT, the kernel is empty: the host reads
+// shared_bytes and compiles a variant with fewer warps.
+extern "C" __global__ void __launch_bounds__(THREADS, 1) solve(const __grid_constant__ solve_args p)
 {
-    if constexpr (SHARED_BYTES <= ROOM)
+    if constexpr (SHARED_BYTES <= SHARED_LIMIT)
         solve_replicas(p);
 }
 
-// What the host has to know of this variant; and the bytes of the problem, which it compares with its own.
-extern "C" __device__ const int solve_facts[] = {
-    SHARED_BYTES, PACK, ROW, MASKS, RECORD, SUMS, LP, MP, KEEP_HIDDEN, THREADS, (int)sizeof(solve_problem)};
+// For the host: abi.h.
+extern "C" __device__ const solve_variant solve_facts = {
+    SHARED_BYTES, PACK, ROW, MASKS, RECORD, SUMS, LP, MP, KEEP_HIDDEN, THREADS, (int)sizeof(solve_args)};

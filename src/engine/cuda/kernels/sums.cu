@@ -1,10 +1,10 @@
-// sums.cu - after solve.cu: the sums of the gradient over time, and the loss (SPEC 3), for many replicas at
+// sums.cu - after solve.cu: the sums of the gradient over time, and the loss (spec 3), for many replicas at
 // once.
 //
-// The steps of a replica's sequences are shared out among the blocks of its team, and those of a block among
-// its warps.  Blocks leave partial sums, meet, and add them up in double and in a fixed order.  A launch of
-// its own: the registers and the memory of the passes are free again, so that more warps hide each other's
-// latency, and the compiler has both kernels in hand at once.
+// The steps of a replica's sequences are divided among the blocks of its team, and those of a block among its
+// warps.  Blocks store partial sums, wait at the team's barrier, and add them in double and in a fixed order.
+// This is a launch of its own because registers and shared memory of the passes are then free: more warps
+// hide latency, and both kernels compile at the same time.
 //
 // Macros from the host: those of shape.cuh.
 // variant: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0
@@ -16,55 +16,54 @@
 #if !defined REAL_BITS || !defined M || !defined N || !defined L || !defined K || !defined CLIPPED
 #error "the host gives the macros named above"
 #endif
-#include "problem.cuh"
+#include "solve_args.cuh"
 
-#define LATENT_ROW (ROW + 4 + (K + 3) / 4 * 4) // a row of moments with a one and the inputs behind it
+#define LATENT_ROW (ROW + 4 + (K + 3) / 4 * 4) // a row of p.rows, then a one and the inputs
 
-// As many threads as have room for what each gathers; more than 512 wait longer for each other than they
+// As many threads as registers or shared memory allow; more than 512 lose more to synchronisation than they
 // gain.
 #ifndef THREADS_MOST
 #define THREADS_MOST 512
 #endif
 #if KEEP_HIDDEN
-#define ROOM_FOR (2 * 16 * LATENT_ROW * (REAL_BITS / 8) <= 64 * 1024 ? 512 : 256)
+#define THREADS_FIT (2 * 16 * LATENT_ROW * (REAL_BITS / 8) <= 64 * 1024 ? 512 : 256)
 #else
-#define NEEDED   ((6 * M + 40 + 6 * CLIPPED) * REGISTERS_PER_REAL) // registers
-#define ROOM_FOR (NEEDED <= 128 ? 512 : NEEDED <= 168 ? 384 : 256)
+#define REGISTERS_NEEDED ((6 * M + 40 + 6 * CLIPPED) * REGISTERS_PER_REAL) // registers
+#define THREADS_FIT      (REGISTERS_NEEDED <= 128 ? 512 : REGISTERS_NEEDED <= 168 ? 384 : 256)
 #endif
-#define THREADS (ROOM_FOR < THREADS_MOST ? ROOM_FOR : THREADS_MOST)
-#define CREW    (THREADS / 32)
+#define THREADS     (THREADS_FIT < THREADS_MOST ? THREADS_FIT : THREADS_MOST)
+#define BLOCK_WARPS (THREADS / 32)
 
-#define SCRATCH 8 // quantities that go through shared memory at a time
+#define SCRATCH_ROWS 8 // quantities that go through shared memory at a time
 
 #define TILE   32 // steps that a slice of threads takes through shared memory at a time
 #define SLICES (THREADS / LP > 0 ? THREADS / LP : 1)
 
-// The small sums go through shared memory by rows, which are long where many variables are observed: then
-// fewer warps have some.
+// The small sums go through shared memory by rows.  Rows are long where many variables are observed; then
+// fewer warps take part.
 #ifndef LATENT_BYTES
 #define LATENT_BYTES (64 * 1024)
 #endif
-static __device__ constexpr int latent_crew()
+static __device__ constexpr int latent_warps()
 {
-    int warps = CREW;
+    int warps = BLOCK_WARPS;
     while (warps > 1 && 2 * warps * LATENT_ROW * (REAL_BITS / 8) > LATENT_BYTES)
         warps /= 2;
     return warps;
 }
-#define LATENT_CREW latent_crew()
-#define LATENT_ROOM (LATENT_BYTES / (LATENT_CREW * LATENT_ROW * (REAL_BITS / 8)) - 1)
-#define LATENT_TILE (LATENT_ROOM > 8 ? 8 : LATENT_ROOM > 1 ? LATENT_ROOM : 1) // rows of a tile
+#define LATENT_WARPS latent_warps()
+#define LATENT_FIT   (LATENT_BYTES / (LATENT_WARPS * LATENT_ROW * (REAL_BITS / 8)) - 1)
+#define LATENT_TILE  (LATENT_FIT > 8 ? 8 : LATENT_FIT > 1 ? LATENT_FIT : 1) // rows of a tile
 #ifndef ENTRIES_MOST
 #define ENTRIES_MOST 8
 #endif
 #define LATENT_ENTRIES                                                                                       \
     ((SUMS - SUM_A + 31) / 32 < ENTRIES_MOST ? (SUMS - SUM_A + 31) / 32                                      \
                                              : ENTRIES_MOST) // of one lane at a time
-#define LEAVES_Y                                                                                             \
-    (SUMS - SUM_A > 32 * LATENT_ENTRIES) // there are several groups of entries: the first leaves y with the
-                                         // moments for the others
+// There are several groups of entries: the first stores y in p.rows for the others.
+#define STORES_Y (SUMS - SUM_A > 32 * LATENT_ENTRIES)
 
-// An entry of the small sums is a product of two numbers of one step; where they stand in the tile.
+// An entry of the small sums is a product of two numbers of one step: their offsets in the tile.
 struct factors {
     int left, right;
 };
@@ -74,45 +73,45 @@ struct alignas(16) hidden_tile {
     unsigned masks[TILE][MASKS];
 };
 
-struct alignas(16) sum_memory {
+struct alignas(16) sum_shared {
     union {
-        real scratch[SCRATCH][THREADS];
-        real rows[LATENT_CREW][(LATENT_TILE + 1) * LATENT_ROW];
-        real latent[LATENT_CREW][32 * LATENT_ENTRIES];
+        real scratch[SCRATCH_ROWS][THREADS];
+        real rows[LATENT_WARPS][(LATENT_TILE + 1) * LATENT_ROW];
+        real latent[LATENT_WARPS][32 * LATENT_ENTRIES];
         double totals[THREADS];
 #if !KEEP_HIDDEN
-        hidden_tile tile[2][SLICES]; // one is under way while the other is worked on
+        hidden_tile tile[2][SLICES]; // double buffer: one is filled while the other is used
 #endif
     };
     factors of[32 * LATENT_ENTRIES];
     unsigned phase; // barriers passed
 };
 
-INLINE sum_memory &room()
+INLINE sum_shared &block_memory()
 {
     DYNAMIC_BYTES;
-    return *reinterpret_cast<sum_memory *>(bytes);
+    return *reinterpret_cast<sum_shared *>(bytes);
 }
 
-// ---- which steps a block has ------------------------------------------------------------------------------
+// ---- the segments of a block ------------------------------------------------------------------------------
 
-struct piece { // of one sequence, of those of all replicas
+struct segment { // counted over all replicas
     size_t sequence;
     int first, last; // steps first -> last
 };
 
-// Call `act` for the pieces of sequences that fall to a block: nearly the same number of steps for each.
-template <class action> INLINE void for_pieces(const solve_problem &p, int replica, int block, action act)
+// Call `act` for the segments of sequences of a block; blocks have nearly the same number of steps.
+template <class action> INLINE void for_segments(const solve_args &p, int replica, int block, action act)
 {
-    const unsigned T = (unsigned)p.T, steps = T * (unsigned)p.batch, share = steps / (unsigned)p.parts,
-                   over = steps % (unsigned)p.parts;
+    const unsigned T = (unsigned)p.T, steps = T * (unsigned)p.batch, share = steps / (unsigned)p.sum_blocks,
+                   over = steps % (unsigned)p.sum_blocks;
     const unsigned number = (unsigned)block, more = number < over ? 1 : 0;
     unsigned from = share * number + (more ? number : over);
     const unsigned to = from + share + more;
     while (from < to) {
         const unsigned sequence = from / T, first = from - sequence * T, left = to - from;
         const unsigned count = left < T - first ? left : T - first;
-        act(piece{(size_t)replica * p.batch + sequence, (int)first, (int)(first + count)});
+        act(segment{(size_t)replica * p.batch + sequence, (int)first, (int)(first + count)});
         from += count;
     }
 }
@@ -121,23 +120,23 @@ template <class action> INLINE void for_pieces(const solve_problem &p, int repli
 
 #if KEEP_HIDDEN
 // One thread has one hidden unit and 16 latent ones.
-INLINE void sum_hidden(const solve_problem &p, const real *, int replica, int block, real *partial)
+INLINE void sum_hidden(const solve_args &p, const real *, int replica, int block, real *partial)
 {
     constexpr int groups = (QUADS + 3) / 4;
-    for (int task = own_thread(); task < LP * groups; task += THREADS) {
+    for (int task = thread_index(); task < LP * groups; task += THREADS) {
         const int unit = task % LP, quad = task / LP * 4;
         real dW[16], dV[16], db = 0;
 #pragma unroll
         for (int k = 0; k < 16; k++)
             dW[k] = dV[k] = 0;
-        for_pieces(p, replica, block, [&](const piece &here) {
+        for_segments(p, replica, block, [&](const segment &here) {
             const size_t base = here.sequence * (p.T + 1);
             for (int t = here.first; t < here.last; t++) {
                 const size_t step = here.sequence * p.T + t;
                 const real phi = p.hidden[step * LP + unit], back = p.delta[step * LP + unit];
                 const unsigned *masks = p.masks + step * MASKS + unit / 32;
                 real delta = masks[0] >> unit % 32 & 1 ? back : real(0);
-                db += delta; // b stands in the first term of a clipped unit alone
+                db += delta; // b occurs only in the first term of a clipped unit
 #if CLIPPED
                 delta -= masks[UNITS] >> unit % 32 & 1 ? back : real(0);
 #endif
@@ -166,8 +165,7 @@ INLINE void sum_hidden(const solve_problem &p, const real *, int replica, int bl
     }
 }
 #else
-// What one thread gathers for its hidden unit: dW, dV and db, as they follow each other in SUM_W, SUM_V and
-// SUM_b.
+// What one thread sums for its hidden unit: dW, dV and db, in the order of SUM_W, SUM_V and SUM_b.
 struct unit_sums {
     real row[2 * M + 1];
 };
@@ -177,7 +175,7 @@ struct unit_column {
     real V[M], W[M], b;
 };
 
-INLINE unit_column take_column(const real *pack, int unit)
+INLINE unit_column load_unit_column(const real *pack, int unit)
 {
     unit_column to;
 #pragma unroll
@@ -195,11 +193,11 @@ INLINE unit_column take_column(const real *pack, int unit)
     return to;
 }
 
-// One step: the unit's activity is found again from z~_t, what arrives at it from v_{t+1}.
-INLINE void add_step(unit_sums &sums, const unit_column &with, const real *z, const real *v,
+// One step: the unit's activity is recomputed from z~_t, its adjoint from v_{t+1}.
+INLINE void add_step(unit_sums &sums, const unit_column &weights, const real *z, const real *v,
                      const unsigned *masks, int bit)
 {
-    real zt[MP], vt[MP], reach = 0, back = 0;
+    real zt[MP], vt[MP], preactivation = 0, back = 0;
 #pragma unroll
     for (int q = 0; q < QUADS; q++) {
         const real4 four = load4(z + 4 * q), other = load4(v + 4 * q);
@@ -211,16 +209,16 @@ INLINE void add_step(unit_sums &sums, const unit_column &with, const real *z, co
     }
 #pragma unroll
     for (int m = 0; m < M; m++) {
-        reach += with.V[m] * zt[m];
-        back += with.W[m] * vt[m];
+        preactivation += weights.V[m] * zt[m];
+        back += weights.W[m] * vt[m];
     }
     const bool on = masks[0] >> bit & 1;
-    real phi = on ? reach + with.b : real(0);
+    real phi = on ? preactivation + weights.b : real(0);
     const real direct = on ? back : real(0);
-    sums.row[2 * M] += direct; // b stands in the first term of a clipped unit alone
+    sums.row[2 * M] += direct; // b occurs only in the first term of a clipped unit
 #if CLIPPED
     const bool plain = masks[UNITS] >> bit & 1;
-    phi -= plain ? reach : real(0);
+    phi -= plain ? preactivation : real(0);
     back = direct - (plain ? back : real(0));
 #else
     back = direct;
@@ -232,31 +230,31 @@ INLINE void add_step(unit_sums &sums, const unit_column &with, const real *z, co
     }
 }
 
-// Send for `steps` steps from t on, by `width` threads; zeros up to the next multiple of four, which add
+// Prefetch `steps` steps from t on, by `width` threads; zeros up to the next multiple of four, which add
 // nothing.
-INLINE void fetch_tile(const solve_problem &p, hidden_tile &to, size_t sequence, int t, int steps, int slot,
-                       int width)
+INLINE void prefetch_tile(const solve_args &p, hidden_tile &to, size_t sequence, int t, int steps, int member,
+                          int width)
 {
     constexpr int words = MP * (int)sizeof(real) / 16;
     const real *rows = p.rows + (sequence * (p.T + 1) + t) * ROW;
     const unsigned *masks = p.masks + (sequence * p.T + t) * MASKS;
 #pragma unroll 2
-    for (int i = slot; i < steps * words; i += width) {
+    for (int i = member; i < steps * words; i += width) {
         const uint4 *from = reinterpret_cast<const uint4 *>(rows + i / words * ROW) + i % words;
-        copy_quad_ahead(reinterpret_cast<uint4 *>(to.z) + i, from + AT_FORCED * sizeof(real) / 16);
-        copy_quad_ahead(reinterpret_cast<uint4 *>(to.v) + i, from + (ROW + AT_V) * sizeof(real) / 16);
+        copy_async_16(reinterpret_cast<uint4 *>(to.z) + i, from + AT_FORCED * sizeof(real) / 16);
+        copy_async_16(reinterpret_cast<uint4 *>(to.v) + i, from + (ROW + AT_V) * sizeof(real) / 16);
     }
 #pragma unroll 1
-    for (int i = slot; i < steps * MASKS; i += width)
-        copy_ahead(&to.masks[0][0] + i, masks + i);
+    for (int i = member; i < steps * MASKS; i += width)
+        copy_async(&to.masks[0][0] + i, masks + i);
 #pragma unroll 1
-    for (int i = steps * MP + slot; i < (steps + 3) / 4 * 4 * MP; i += width)
+    for (int i = steps * MP + member; i < (steps + 3) / 4 * 4 * MP; i += width)
         (&to.z[0][0])[i] = (&to.v[0][0])[i] = 0;
 }
 
-// A slice of threads has a part of the piece, and takes it tile by tile.
-INLINE void add_piece(const solve_problem &p, const piece &here, const unit_column &with, int unit, int slice,
-                      int slot, int width, unit_sums &sums)
+// A slice of threads has a part of the segment and takes it tile by tile.
+INLINE void add_segment(const solve_args &p, const segment &here, const unit_column &weights, int unit,
+                        int slice, int member, int width, unit_sums &sums)
 {
     const int share = (here.last - here.first + SLICES - 1) / SLICES, first = here.first + slice * share;
     const int mine = slice >= SLICES || first >= here.last ? 0
@@ -266,15 +264,15 @@ INLINE void add_piece(const solve_problem &p, const piece &here, const unit_colu
         return mine - step < 0 ? 0 : mine - step < TILE ? mine - step : TILE;
     };
     const auto tile_at = [&](int step) -> hidden_tile & {
-        return room().tile[step / TILE & 1][slice < SLICES ? slice : 0];
+        return block_memory().tile[step / TILE & 1][slice < SLICES ? slice : 0];
     };
-    const auto fetch = [&](int step) {
-        fetch_tile(p, tile_at(step), here.sequence, first + step, steps_from(step), slot, width);
+    const auto prefetch = [&](int step) {
+        prefetch_tile(p, tile_at(step), here.sequence, first + step, steps_from(step), member, width);
         copy_commit();
     };
-    fetch(0);
+    prefetch(0);
     for (int step = 0; step < share; step += TILE) {
-        fetch(step + TILE);
+        prefetch(step + TILE);
         copy_wait<1>();
         __syncthreads();
         const hidden_tile &tile = tile_at(step);
@@ -282,28 +280,29 @@ INLINE void add_piece(const solve_problem &p, const piece &here, const unit_colu
         for (int t = 0; t < steps; t += 4)
 #pragma unroll
             for (int k = 0; k < 4; k++)
-                add_step(sums, with, tile.z[t + k], tile.v[t + k], tile.masks[t + k] + unit / 32, unit % 32);
+                add_step(sums, weights, tile.z[t + k], tile.v[t + k], tile.masks[t + k] + unit / 32,
+                         unit % 32);
         __syncthreads();
     }
     copy_wait<0>();
 }
 
-// Add up what SLICES threads found for each of `width` units, `used` of which count, and write it to the
+// Add the sums of SLICES threads for each of `width` units, `used` of which exist, and store them in the
 // block's partial sums.
-INLINE void add_slices(const unit_sums &sums, int slot, int slice, int width, int used, real *to)
+INLINE void add_slices(const unit_sums &sums, int member, int slice, int width, int used, real *to)
 {
     constexpr int rows = 2 * M + 1;
-    sum_memory &memory = room();
+    sum_shared &memory = block_memory();
 #pragma unroll
-    for (int from = 0; from < rows; from += SCRATCH) {
+    for (int from = 0; from < rows; from += SCRATCH_ROWS) {
         __syncthreads();
 #pragma unroll
-        for (int k = 0; k < SCRATCH; k++)
+        for (int k = 0; k < SCRATCH_ROWS; k++)
             if (from + k < rows && slice < SLICES)
-                memory.scratch[k][slice * width + slot] = sums.row[from + k < rows ? from + k : 0];
+                memory.scratch[k][slice * width + member] = sums.row[from + k < rows ? from + k : 0];
         __syncthreads();
 #pragma unroll 1
-        for (int i = own_thread(); i < SCRATCH * used; i += THREADS) {
+        for (int i = thread_index(); i < SCRATCH_ROWS * used; i += THREADS) {
             const int k = i / used, at = i % used;
             if (from + k < rows) {
                 real sum = 0;
@@ -317,21 +316,22 @@ INLINE void add_slices(const unit_sums &sums, int slot, int slice, int width, in
 }
 
 // One thread has one hidden unit, and slices of threads share the steps.
-INLINE void sum_hidden(const solve_problem &p, const real *pack, int replica, int block, real *partial)
+INLINE void sum_hidden(const solve_args &p, const real *pack, int replica, int block, real *partial)
 {
     constexpr int width = LP < THREADS ? LP : THREADS;
-    const int slice = own_thread() / width, slot = own_thread() % width;
+    const int slice = thread_index() / width, member = thread_index() % width;
     for (int first = 0; first < LP; first += width) {
-        const int unit = first + slot < LP ? first + slot : LP - 1,
+        const int unit = first + member < LP ? first + member : LP - 1,
                   used = LP - first < width ? LP - first : width;
-        const unit_column with = take_column(pack, unit);
+        const unit_column weights = load_unit_column(pack, unit);
         unit_sums sums;
 #pragma unroll
         for (int k = 0; k <= 2 * M; k++)
             sums.row[k] = 0;
-        for_pieces(p, replica, block,
-                   [&](const piece &here) { add_piece(p, here, with, unit, slice, slot, width, sums); });
-        add_slices(sums, slot, slice, width, used, partial + first);
+        for_segments(p, replica, block, [&](const segment &here) {
+            add_segment(p, here, weights, unit, slice, member, width, sums);
+        });
+        add_slices(sums, member, slice, width, used, partial + first);
         __syncthreads();
     }
 }
@@ -353,9 +353,8 @@ INLINE factors find_factors(int entry)
     return {AT_W + (entry - SUM_P) / N, AT_E + (entry - SUM_P) % N};
 }
 
-// Rows t .. t+count of one sequence into the warp's tile, the last without its last `less` numbers.
-INLINE void copy_rows(const solve_problem &p, real *tile, size_t sequence, int t, int count, int less,
-                      int lane)
+// Copy rows t .. t+count of one sequence to the warp's tile, the last one without its last `less` numbers.
+INLINE void copy_rows(const solve_args &p, real *tile, size_t sequence, int t, int count, int less, int lane)
 {
     const real *from = p.rows + (sequence * (p.T + 1) + t) * ROW;
     __syncwarp();
@@ -371,7 +370,7 @@ INLINE void copy_rows(const solve_problem &p, real *tile, size_t sequence, int t
 }
 
 // y_t = dloss / de_t = a_t B+^T w_t + weight e_t, of the first `count` rows of the tile.
-INLINE void find_y(const solve_problem &p, const real *pack, real *tile, size_t sequence, int t, int count,
+INLINE void find_y(const solve_args &p, const real *pack, real *tile, size_t sequence, int t, int count,
                    int lane)
 {
     for (int i = lane; i < count * N; i += 32) {
@@ -391,29 +390,28 @@ INLINE void find_y(const solve_problem &p, const real *pack, real *tile, size_t 
             a != 0 ? a * ((sum.a[0] + sum.a[1]) + (sum.a[2] + sum.a[3])) : real(0); // at T there is no w
         const real y = flowing + (step > p.warmup ? real(p.weight) : real(0)) * row[AT_E + n];
         row[AT_Y + n] = y;
-        if (LEAVES_Y)
+        if (STORES_Y)
             p.rows[(sequence * (p.T + 1) + step) * ROW + AT_Y + n] = y;
     }
     __syncwarp();
 }
 
-// All entries of one group over the rows of a piece that fall to this warp, some at a time through shared
-// memory; lanes share the entries.
-INLINE void add_rows(const solve_problem &p, const real *pack, const piece &here, int first,
+// One group of entries over this warp's rows of a segment, tile by tile through shared memory; lanes share
+// the entries.
+INLINE void add_rows(const solve_args &p, const real *pack, const segment &here, int first,
                      real (&sum)[LATENT_ENTRIES])
 {
-    sum_memory &memory = room();
-    const int lane = own_thread() % 32, warp = own_warp();
+    sum_shared &memory = block_memory();
+    const int lane = thread_index() % 32, warp = warp_index();
     real *tile = memory.rows[warp];
     factors of[LATENT_ENTRIES];
 #pragma unroll
     for (int k = 0; k < LATENT_ENTRIES; k++)
         of[k] = memory.of[32 * k + lane];
-    for (int t = here.first + warp * LATENT_TILE; t < here.last; t += LATENT_CREW * LATENT_TILE) {
+    for (int t = here.first + warp * LATENT_TILE; t < here.last; t += LATENT_WARPS * LATENT_TILE) {
         const int count = here.last - t < LATENT_TILE ? here.last - t : LATENT_TILE;
-        const bool with_y =
-            !LEAVES_Y ||
-            (first > SUM_A && t + count == p.T); // another warp may leave y of the last row meanwhile
+        // Where y is stored, another warp may be writing that of the last row.
+        const bool with_y = !STORES_Y || (first > SUM_A && t + count == p.T);
         copy_rows(p, tile, here.sequence, t, count, with_y ? 0 : ROW - AT_Y, lane);
         if (first == SUM_A)
             find_y(p, pack, tile, here.sequence, t, count + (t + count == p.T), lane);
@@ -425,7 +423,7 @@ INLINE void add_rows(const solve_problem &p, const real *pack, const piece &here
             for (int k = 0; k < LATENT_ENTRIES; k++)
                 sum[k] += (first + 32 * k + lane < SUM_P ? real(1) : a) * row[of[k].left] * row[of[k].right];
         }
-        if (t + count == p.T) // the last moment has an error, but no step
+        if (t + count == p.T) // time T has an error, but no step
 #pragma unroll
             for (int k = 0; k < LATENT_ENTRIES; k++) {
                 const int entry = first + 32 * k + lane;
@@ -435,31 +433,32 @@ INLINE void add_rows(const solve_problem &p, const real *pack, const piece &here
     }
 }
 
-INLINE void sum_latent(const solve_problem &p, const real *pack, int replica, int block, real *partial)
+INLINE void sum_latent(const solve_args &p, const real *pack, int replica, int block, real *partial)
 {
-    sum_memory &memory = room();
-    const int lane = own_thread() % 32, warp = own_warp();
+    sum_shared &memory = block_memory();
+    const int lane = thread_index() % 32, warp = warp_index();
     for (int first = SUM_A; first < SUMS; first += 32 * LATENT_ENTRIES) {
         real sum[LATENT_ENTRIES];
 #pragma unroll
         for (int k = 0; k < LATENT_ENTRIES; k++)
             sum[k] = 0;
-        for (int i = own_thread(); i < 32 * LATENT_ENTRIES; i += THREADS)
+        for (int i = thread_index(); i < 32 * LATENT_ENTRIES; i += THREADS)
             memory.of[i] = find_factors(first + i < SUMS ? first + i : SUM_A);
         __syncthreads();
-        const bool takes_part = LATENT_CREW == CREW || warp < LATENT_CREW;
+        const bool takes_part = LATENT_WARPS == BLOCK_WARPS || warp < LATENT_WARPS;
         if (takes_part)
-            for_pieces(p, replica, block, [&](const piece &here) { add_rows(p, pack, here, first, sum); });
+            for_segments(p, replica, block,
+                         [&](const segment &here) { add_rows(p, pack, here, first, sum); });
         __syncthreads();
 #pragma unroll
         for (int k = 0; k < LATENT_ENTRIES; k++)
             if (takes_part)
                 memory.latent[warp][32 * k + lane] = sum[k];
         __syncthreads();
-        for (int i = own_thread(); i < 32 * LATENT_ENTRIES && first + i < SUMS; i += THREADS) {
+        for (int i = thread_index(); i < 32 * LATENT_ENTRIES && first + i < SUMS; i += THREADS) {
             real total = 0;
 #pragma unroll 4
-            for (int w = 0; w < LATENT_CREW; w++)
+            for (int w = 0; w < LATENT_WARPS; w++)
                 total += memory.latent[w][i];
             partial[first + i] = total;
         }
@@ -470,34 +469,33 @@ INLINE void sum_latent(const solve_problem &p, const real *pack, int replica, in
 // ---- all blocks -------------------------------------------------------------------------------------------
 
 // Add the partial sums of all blocks, in double and in fixed order.
-INLINE void sum_blocks(const solve_problem &p, int replica, int block)
+INLINE void sum_blocks(const solve_args &p, int replica, int block)
 {
-    double *scratch = room().totals;
-    const int lane = own_thread() % 32, warp = own_warp();
-    const real *partial = p.partial + (size_t)replica * p.parts * SUMS;
-    for (int first = 32 * block; first < SUMS; first += 32 * p.parts) {
+    double *scratch = block_memory().totals;
+    const int lane = thread_index() % 32, warp = warp_index();
+    const real *partial = p.partial + (size_t)replica * p.sum_blocks * SUMS;
+    for (int first = 32 * block; first < SUMS; first += 32 * p.sum_blocks) {
         const int entry = first + lane;
         double sum = 0;
         if (entry < SUMS)
-            for (int b = warp; b < p.parts; b += CREW)
+            for (int b = warp; b < p.sum_blocks; b += BLOCK_WARPS)
                 sum += (double)__ldcg(partial + (size_t)b * SUMS + entry);
         __syncthreads();
         scratch[warp * 32 + lane] = sum;
         __syncthreads();
         if (warp == 0 && entry < SUMS) {
 #pragma unroll 4
-            for (int other = 1; other < CREW; other++)
+            for (int other = 1; other < BLOCK_WARPS; other++)
                 sum += scratch[other * 32 + lane];
             p.sums[(size_t)replica * SUMS + entry] = sum;
         }
     }
 }
 
-// The loss, from the squares that the blocks of solve.cu have left; by a warp of the block that has the
-// fewest entries.
-INLINE void find_loss(const solve_problem &p, int replica)
+// The loss, from the squares of the blocks of solve.cu; by one warp of the block with the fewest entries.
+INLINE void find_loss(const solve_args &p, int replica)
 {
-    const int lane = own_thread() % 32;
+    const int lane = thread_index() % 32;
     double squares = 0;
 #pragma unroll 4
     for (int b = lane; b < p.blocks; b += 32)
@@ -507,25 +505,26 @@ INLINE void find_loss(const solve_problem &p, int replica)
         p.facts[FACTS * replica + FACT_LOSS] = 0.5 * p.weight * squares;
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1) add_up(const __grid_constant__ solve_problem p)
+extern "C" __global__ void __launch_bounds__(THREADS, 1) sum_gradient(const __grid_constant__ solve_args p)
 {
-    const int teams = gridDim.x / p.parts, block = blockIdx.x % p.parts;
-    for (int replica = blockIdx.x / p.parts; replica < p.replicas; replica += teams) {
+    const int teams = gridDim.x / p.sum_blocks, block = blockIdx.x % p.sum_blocks;
+    for (int replica = blockIdx.x / p.sum_blocks; replica < p.replicas; replica += teams) {
         const real *pack = p.pack + (size_t)replica * PACK;
-        real *partial = p.partial + ((size_t)replica * p.parts + block) * SUMS;
-        if (own_thread() == 0)
-            room().phase = 0;
-        if (block == p.parts - 1 && own_warp() == 0)
+        real *partial = p.partial + ((size_t)replica * p.sum_blocks + block) * SUMS;
+        if (thread_index() == 0)
+            block_memory().phase = 0;
+        if (block == p.sum_blocks - 1 && warp_index() == 0)
             find_loss(p, replica);
         sum_hidden(p, pack, replica, block, partial);
         __syncthreads();
         sum_latent(p, pack, replica, block, partial);
-        team_barrier(p.arrived + (size_t)replica * MEETING_WORDS + MEETING_WORDS - 2, (unsigned)p.parts,
-                     room().phase); // border.cuh leaves this one
+        team_barrier(p.arrived + (size_t)replica * BARRIER_WORDS + BARRIER_WORDS - 2, (unsigned)p.sum_blocks,
+                     block_memory().phase); // this word is not used by border.cuh
         sum_blocks(p, replica, block);
         __syncthreads();
     }
 }
 
-// What the host has to know of this variant; and the bytes of the problem, which it compares with its own.
-extern "C" __device__ const int sum_facts[] = {(int)sizeof(sum_memory), THREADS, (int)sizeof(solve_problem)};
+// For the host: abi.h.
+extern "C" __device__ const sum_variant sum_facts = {(int)sizeof(sum_shared), THREADS,
+                                                     (int)sizeof(solve_args)};

@@ -1,9 +1,12 @@
-// tangent_tiles.cuh - X = dz_end / dz_start of stretches side by side: a group of lanes has one, a lane a
-// tile of J, and X goes through shared memory.  Matrices lie there by rows, (M, MS).
+// tangent_tiles.cuh - the tangents X of several segments at once: a group of lanes has one segment, a lane a
+// tile of J, and X is in shared memory.  Matrices lie there by rows, (M, MS).  Included by tangent.cuh.
+// alone: -DREAL_BITS=64 -DM=16 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=1 -DSEGMENTED=1 -DSHARED_LIMIT=232448
 #ifndef ANT_TANGENT_TILES_CUH
 #define ANT_TANGENT_TILES_CUH
 
-// Some rows and four columns.
+#include "tangent_shape.cuh"
+
+// A tile has some rows and four columns.
 static __device__ constexpr int tile_rows()
 {
     int rows = 1;
@@ -21,7 +24,7 @@ struct tile {
 
 struct tile_place {
     int row, quad;
-    bool here; // false: this lane has none
+    bool here; // false: this lane has no tile
 };
 
 INLINE tile_place find_tile(int lane)
@@ -51,7 +54,7 @@ INLINE tile identity_tile(tile_place at)
     return out;
 }
 
-// This lane's tile of left right.
+// This lane's tile of the product left right.
 INLINE tile multiply(const real *left, const real *right, tile_place at)
 {
     tile out;
@@ -82,8 +85,8 @@ INLINE tile multiply(const real *left, const real *right, tile_place at)
     return out;
 }
 
-// W stands in quads of rows, each by units: where quads are whole numbers of strides, the first row's place
-// gives all others.
+// W is stored in quads of rows, each by units.  Where a quad is a whole number of strides, the address of the
+// first row gives all others.
 #define WHOLE_STRIDES (4 % TILE_STRIDE == 0)
 #define ROW_PLACES    (WHOLE_STRIDES ? 1 : TILE_ROWS)
 
@@ -95,17 +98,16 @@ INLINE int place_in_quads(int row)
 struct tangent {
     tile jacobian;
     tile_place at;
-    real *J, *X; // of this lane's stretch, in shared memory
-    const real *columns,
-        *rows[ROW_PLACES];      // unit 0 of what W D V has in this lane's columns, and of W in its rows
-    unsigned masks[MASKS_HELD]; // that the Jacobian stands for
-    int pulled;                 // where V (1 - a B+ B) stands, for the a that it stands for
+    real *J, *X;                            // of this lane's segment, in shared memory
+    const real *columns, *rows[ROW_PLACES]; // unit 0 of V in this lane's columns, and of W in its rows
+    unsigned masks[MASKS_HELD];             // of J
+    int projected;                          // offset of V (1 - a B+ B), for the a of J
 };
 
 INLINE void tangent_begin(tangent &t, int lane, const real *pack, real *J, real *X)
 {
     t.at = find_tile(lane);
-    t.pulled = -1; // of no step: the first one resets
+    t.projected = -1; // the first step resets
     t.columns = pack + 4 * t.at.quad * LS;
 #pragma unroll
     for (int r = 0; r < ROW_PLACES; r++) {
@@ -135,7 +137,7 @@ INLINE void tangent_fill(tangent &t, const real *pack, real strength)
 // Add `sign` times the rank-one matrix of hidden unit `unit`.
 INLINE void tangent_switch(tangent &t, const real *, int unit, real sign)
 {
-    const real4 row = load4(t.columns + t.pulled + 4 * unit);
+    const real4 row = load4(t.columns + t.projected + 4 * unit);
 #pragma unroll
     for (int r = 0; r < TILE_ROWS; r++) {
         const real w =
@@ -149,19 +151,19 @@ INLINE void tangent_switch(tangent &t, const real *, int unit, real sign)
 
 #define START_J (TANGENT_LANES * 4 * TILE_ROWS)
 
-INLINE void tangent_keep(const tangent &t, real *J, int seat)
+INLINE void tangent_save(const tangent &t, real *J, int group_lane)
 {
 #pragma unroll
     for (int r = 0; r < TILE_ROWS; r++)
-        store4(J + 4 * (r * TANGENT_LANES + seat),
+        store4(J + 4 * (r * TANGENT_LANES + group_lane),
                real4{t.jacobian.a[r][0], t.jacobian.a[r][1], t.jacobian.a[r][2], t.jacobian.a[r][3]});
 }
 
-INLINE void tangent_recall(tangent &t, const real *J, int seat)
+INLINE void tangent_restore(tangent &t, const real *J, int group_lane)
 {
 #pragma unroll
     for (int r = 0; r < TILE_ROWS; r++) {
-        const real4 four = load4(J + 4 * (r * TANGENT_LANES + seat));
+        const real4 four = load4(J + 4 * (r * TANGENT_LANES + group_lane));
 #pragma unroll
         for (int k = 0; k < 4; k++)
             t.jacobian.a[r][k] = four.a[k];
@@ -169,17 +171,17 @@ INLINE void tangent_recall(tangent &t, const real *J, int seat)
 }
 
 // X <- J X.
-INLINE void tangent_advance(tangent &t, bool acts)
+INLINE void tangent_advance(tangent &t, bool active)
 {
-    if (acts)
+    if (active)
         store_tile(t.J, t.jacobian, t.at);
-    __syncwarp(); // J and the last X are there
+    __syncwarp(); // J and the last X are complete
     const tile next = multiply(t.J, t.X, t.at);
-    __syncwarp(); // everybody has read them
-    if (acts)
+    __syncwarp(); // all lanes have read them
+    if (active)
         store_tile(t.X, next, t.at);
 }
 
-INLINE void tangent_end(const tangent &, real *) {} // X is there already
+INLINE void tangent_end(const tangent &, real *) {} // X is already in place
 
 #endif

@@ -1,20 +1,23 @@
-// tangent_whole.cuh - X = dz_end / dz_start of stretches side by side, where J fits into registers: every
-// lane of a group has all of it and a column of X, and lanes need nothing of each other.
+// tangent_whole.cuh - the tangents X of several segments at once, with J in registers: every lane of a group
+// holds all of J and one column of X, and lanes exchange nothing.  Included by tangent.cuh.
+// alone: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=1 -DSEGMENTED=1 -DSHARED_LIMIT=232448
 #ifndef ANT_TANGENT_WHOLE_CUH
 #define ANT_TANGENT_WHOLE_CUH
+
+#include "tangent_shape.cuh"
 
 struct tangent {
     int lane;
     real jacobian[M][M];
     real column[M];        // of X
-    unsigned masks[MASKS]; // that the Jacobian stands for
-    int pulled;            // where V (1 - a B+ B) stands, for the a that it stands for
+    unsigned masks[MASKS]; // of J
+    int projected;         // offset of V (1 - a B+ B), for the a of J
 };
 
 INLINE void tangent_begin(tangent &t, int lane, const real *, real *, real *)
 {
     t.lane = lane;
-    t.pulled = -1; // of no step: the first one resets
+    t.projected = -1; // the first step resets
 #pragma unroll
     for (int i = 0; i < M; i++)
         t.column[i] = i == lane % TANGENT_LANES ? 1 : 0;
@@ -36,7 +39,7 @@ INLINE void tangent_switch(tangent &t, const real *pack, int unit, real sign)
     real row[MP], w[MP];
 #pragma unroll
     for (int q = 0; q < QUADS; q++) {
-        const real4 v = load4(pack + t.pulled + 4 * (q * LS + unit));
+        const real4 v = load4(pack + t.projected + 4 * (q * LS + unit));
         const real4 out = load4(pack + PACK_W + 4 * (q * LS + unit));
 #pragma unroll
         for (int k = 0; k < 4; k++) {
@@ -53,15 +56,15 @@ INLINE void tangent_switch(tangent &t, const real *pack, int unit, real sign)
 
 #define START_J (M * M)
 
-INLINE void tangent_keep(const tangent &t, real *J, int seat)
+INLINE void tangent_save(const tangent &t, real *J, int group_lane)
 {
-    if (seat == 0)
+    if (group_lane == 0)
 #pragma unroll
         for (int i = 0; i < M * M; i++)
             J[i] = t.jacobian[i / M][i % M];
 }
 
-INLINE void tangent_recall(tangent &t, const real *J, int)
+INLINE void tangent_restore(tangent &t, const real *J, int)
 {
 #pragma unroll
     for (int i = 0; i < M * M; i++)
@@ -69,7 +72,7 @@ INLINE void tangent_recall(tangent &t, const real *J, int)
 }
 
 // X <- J X.
-INLINE void tangent_advance(tangent &t, bool acts)
+INLINE void tangent_advance(tangent &t, bool active)
 {
     real next[M];
 #pragma unroll
@@ -81,7 +84,7 @@ INLINE void tangent_advance(tangent &t, bool acts)
     }
 #pragma unroll
     for (int i = 0; i < M; i++)
-        t.column[i] = acts ? next[i] : t.column[i];
+        t.column[i] = active ? next[i] : t.column[i];
 }
 
 INLINE void tangent_end(const tangent &t, real *X)

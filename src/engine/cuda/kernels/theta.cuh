@@ -1,7 +1,8 @@
-// theta.cuh - a shPLRNN as update.cu sees it: places of the parameters, and sizes of scratch.
+// theta.cuh - a shPLRNN as update.cu needs it: offsets of the parameters, sizes of scratch.
 //
-// Macros from the host: those of shape.cuh; RANK (of W, 0: full); LEARN_THREADS (of one block, a multiple of
+// Macros from the host: those of shape.cuh; RANK (of W, 0: full); UPDATE_THREADS (of one block, a multiple of
 // 32).
+// alone: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DRANK=0 -DUPDATE_THREADS=544
 #ifndef ANT_THETA_CUH
 #define ANT_THETA_CUH
 
@@ -25,28 +26,29 @@
 #define TALL  (M > N ? M : N)
 #define SMALL (M > N ? N : M)
 
-// Doubles of scratch.
-#define WORK_PINV     (2 * N * M + 2 * SMALL * SMALL + SMALL) // pinv.cuh
-#define WORK_GRADIENT (N * M + 3 * SMALL * SMALL)             // flow_back
-#define WORK_PRODUCT  (L * N)                                 // V B+
-#define WORK_LARGER   (WORK_PINV > WORK_GRADIENT ? WORK_PINV : WORK_GRADIENT)
-#define WORK          (N * M + (WORK_LARGER > WORK_PRODUCT ? WORK_LARGER : WORK_PRODUCT)) // B+ first
+// Scratch, in doubles.
+#define SCRATCH_PINV     (2 * N * M + 2 * SMALL * SMALL + SMALL) // pinv.cuh
+#define SCRATCH_GRADIENT (N * M + 3 * SMALL * SMALL)             // flow_back
+#define SCRATCH_PRODUCT  (L * N)                                 // V B+
+#define SCRATCH_LARGER   (SCRATCH_PINV > SCRATCH_GRADIENT ? SCRATCH_PINV : SCRATCH_GRADIENT)
+#define SCRATCH                                                                                              \
+    (N * M + (SCRATCH_LARGER > SCRATCH_PRODUCT ? SCRATCH_LARGER : SCRATCH_PRODUCT)) // B+ comes first
 
-// A warp alone multiplies small matrices as fast as a block does, without its barriers.
-#ifndef SIDE_MOST
-#define SIDE_MOST 192 // entries of B, six for a lane
+// One warp multiplies small matrices as fast as a block does, and needs no block barriers.
+#ifndef SIDE_WARP_MOST
+#define SIDE_WARP_MOST 192 // entries of B, six for a lane
 #endif
-#define SIDE (N * M <= SIDE_MOST)
+#define SIDE_WARP (N * M <= SIDE_WARP_MOST)
 
-// Doubles of p.kept: what make_weights leaves to the gradient.
-#define KEPT_PINV  0                   // (M, N): B+
-#define KEPT_PULL  (M * N)             // (N, M): gradient of the term on the singular values
-#define KEPT_VALUE (KEPT_PULL + N * M) // of that term
-#define KEPT_A     (KEPT_VALUE + 1)    // (M): tanh(Abar)
-#define KEPT       (KEPT_A + M)
+// p.kept, in doubles: what make_weights stores for the gradient.
+#define KEPT_PINV              0       // (M, N): B+
+#define KEPT_SINGULAR_GRADIENT (M * N) // (N, M): gradient of the term on the singular values
+#define KEPT_VALUE             (KEPT_SINGULAR_GRADIENT + N * M) // of that term
+#define KEPT_A                 (KEPT_VALUE + 1)                 // (M): tanh(Abar)
+#define KEPT                   (KEPT_A + M)
 
-#define HELD_OWN (SUMS + KEPT)
+#define PREFETCHED_OWN (SUMS + KEPT)
 
-#include "learn.cuh"
+#include "update_args.cuh"
 
 #endif

@@ -1,23 +1,23 @@
-// update.cu - everything of a shPLRNN's update but the solve (step.cuh): its gradient from the sums that
-// solve.cu leaves, its regularisers (SPEC 5), and its weights (pack.cuh).
+// update.cu - the update of a shPLRNN, for update_kernels.cuh: its gradient from the sums of sums.cu, its
+// regularisers (spec 5), and its weights (pack.cuh).
 //
-// variant: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DRANK=0 -DLEARN_THREADS=544
-// variant: -DREAL_BITS=32 -DM=10 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DRANK=0 -DLEARN_THREADS=768
-// variant: -DREAL_BITS=32 -DM=128 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DRANK=0 -DLEARN_THREADS=768
-// variant: -DREAL_BITS=64 -DM=5 -DN=3 -DL=50 -DK=2 -DCLIPPED=1 -DRANK=2 -DLEARN_THREADS=512
-// variant: -DREAL_BITS=64 -DM=3 -DN=128 -DL=20 -DK=0 -DCLIPPED=0 -DRANK=0 -DLEARN_THREADS=608
+// variant: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DRANK=0 -DUPDATE_THREADS=544
+// variant: -DREAL_BITS=32 -DM=10 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DRANK=0 -DUPDATE_THREADS=768
+// variant: -DREAL_BITS=32 -DM=128 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DRANK=0 -DUPDATE_THREADS=768
+// variant: -DREAL_BITS=64 -DM=5 -DN=3 -DL=50 -DK=2 -DCLIPPED=1 -DRANK=2 -DUPDATE_THREADS=512
+// variant: -DREAL_BITS=64 -DM=3 -DN=128 -DL=20 -DK=0 -DCLIPPED=0 -DRANK=0 -DUPDATE_THREADS=608
 // spills: prepare update (the arguments of functions that are compiled once)
 #include "pack.cuh"
 
-// ---- regularisers (SPEC 5) --------------------------------------------------------------------------------
+// ---- regularisers (spec 5) --------------------------------------------------------------------------------
 
 struct penalties {         // scale of each kind of term
-    double decay, W, V, B; // decay: of h, too
+    double decay, W, V, B; // decay: also of h
     int p, first;          // regularised units are first .. M-1
 };
 
-// A lane for each of the four.
-INLINE void find_scales(const learn_problem &p, double *scale)
+// One lane for each of the four.
+INLINE void find_scales(const update_args &p, double *scale)
 {
     const int lane = threadIdx.x % 32;
     const double W = L * (p.initial_scale ? 3.0 * L : 1.0), V = L * (p.initial_scale ? 3.0 * M : 1.0);
@@ -26,7 +26,7 @@ INLINE void find_scales(const learn_problem &p, double *scale)
         scale[lane] = p.units > 0 ? (lane == 3 ? p.readout : p.mar) / (terms * p.units) : 0;
 }
 
-INLINE penalties take_scales(const learn_problem &p, const double *scale)
+INLINE penalties read_scales(const update_args &p, const double *scale)
 {
     return {scale[0], scale[1], scale[2], scale[3], p.power, M - p.units};
 }
@@ -40,7 +40,7 @@ INLINE double full_W(const real *theta, int m, int l)
     return sum;
 }
 
-// Terms of W = WL WR, whose slopes pass on to both factors.
+// Terms of W = WL WR: their slopes with respect to both factors.
 INLINE double slope_WL(const penalties &c, const real *theta, int m, int k)
 {
     double sum = 0;
@@ -60,18 +60,18 @@ INLINE double slope_WR(const penalties &c, const real *theta, int k, int l)
 
 // ---- gradient ---------------------------------------------------------------------------------------------
 
-// What the gradient of one replica is made from.
+// What the gradient of one replica is made of.
 struct model_gradient {
     const real *theta;
     const double *kept, *sums;
-    double *through;     // (N, M): what flows to B through B+
+    double *through;     // (N, M): the part of dB through B+
     const double *scale; // of the regularisers
 };
 
-// Slope of all terms at parameter i; adds its values to `sum`.
-INLINE double penalty_at(const learn_problem &p, const model_gradient &g, int i, terms &sum)
+// Slope of all terms at parameter i; adds their values to `sum`.
+INLINE double penalty_at(const update_args &p, const model_gradient &g, int i, terms &sum)
 {
-    const penalties c = take_scales(p, g.scale);
+    const penalties c = read_scales(p, g.scale);
     const double x = (double)g.theta[i];
     double slope = 0;
     if (p.mar > 0 && p.units > 0) {
@@ -98,30 +98,32 @@ INLINE double penalty_at(const learn_problem &p, const model_gradient &g, int i,
         if (p.readout > 0 && p.units > 0 && (i - THETA_B) % M >= c.first)
             slope += penalty(x, c.B, c.p, sum.readout);
         if (p.singular > 0)
-            slope += g.kept[KEPT_PULL + i - THETA_B];
+            slope += g.kept[KEPT_SINGULAR_GRADIENT + i - THETA_B];
     }
     return slope;
 }
 
-// Terms that belong to no one parameter.
-INLINE void penalise_more(const learn_problem &p, const model_gradient &g, terms &sum)
+// Terms that belong to no single parameter.
+INLINE void penalise_more(const update_args &p, const model_gradient &g, terms &sum)
 {
 #if RANK > 0
-    const penalties c = take_scales(p, g.scale);
+    const penalties c = read_scales(p, g.scale);
     if (p.mar > 0)
 #pragma unroll 1
-        for (int i = threadIdx.x; i < p.units * L; i += LEARN_THREADS)
+        for (int i = threadIdx.x; i < p.units * L; i += UPDATE_THREADS)
             sum.mar += c.W * power_of(full_W(g.theta, c.first + i / L, i % L), c.p);
 #endif
 }
 
-INLINE double singular_term(const learn_problem &p, const model_gradient &g)
+INLINE double singular_term(const update_args &p, const model_gradient &g)
 {
     return p.singular > 0 ? g.kept[KEPT_VALUE] : 0;
 }
 
-// What flows to B through B+ = P, given G = dloss/dP (Golub and Pereyra 1973; solve/forcing.h), as (N, M):
+// The part of dB through B+ = P, given G = dloss/dP (Golub and Pereyra 1973; solve/forcing.h), as (N, M):
+//
 //     P^T P G^T (I - P B) - P^T G P^T  for M >= N,     (I - B P) G^T P P^T - P^T G P^T  for M < N.
+//
 // With rows along the smaller side, at_P and at_B, both are T G - U B - S P with T = P P^T, S = P G^T, U = T
 // S^T.
 INLINE void flow_back(const real *theta, const double *P, const double *G, double *out)
@@ -153,31 +155,32 @@ INLINE void flow_back(const real *theta, const double *P, const double *G, doubl
     side_barrier();
 }
 
-// Where all that it needs will be, asked for by all threads.
-INLINE model_gradient open_gradient(const learn_problem &p, int replica, double *work, learn_memory &memory)
+// Prefetch what the gradient needs, by all threads.
+INLINE model_gradient begin_gradient(const update_args &p, int replica, double *scratch,
+                                     update_shared &memory)
 {
     const double *sums = p.sums + (size_t)replica * SUMS, *kept = p.kept + (size_t)replica * KEPT;
-    fetch<SUMS>(memory.own, sums);
-    fetch<KEPT>(memory.own + SUMS, kept);
+    prefetch<SUMS>(memory.own, sums);
+    prefetch<KEPT>(memory.own + SUMS, kept);
     model_gradient g;
-    g.theta = near_theta(p, replica, memory);
-    g.sums = HELD ? memory.own : sums;
-    g.kept = HELD ? memory.own + SUMS : kept;
-    g.through = work;
+    g.theta = block_theta(p, replica, memory);
+    g.sums = PREFETCHED ? memory.own : sums;
+    g.kept = PREFETCHED ? memory.own + SUMS : kept;
+    g.through = scratch;
     g.scale = memory.scale;
     return g;
 }
 
-#define LATE (SIDE ? THETA_B : TOTAL)
+#define LATE_PARAMETERS (SIDE_WARP ? THETA_B : TOTAL)
 
-INLINE void find_late(const learn_problem &p, const model_gradient &g)
+INLINE void find_late_gradient(const update_args &p, const model_gradient &g)
 {
     if (p.flow)
         flow_back(g.theta, g.kept + KEPT_PINV, g.sums + SUM_P, g.through);
 }
 
 // dloss / d parameter i.
-INLINE double gradient_at(const learn_problem &p, const model_gradient &g, int i)
+INLINE double gradient_at(const update_args &p, const model_gradient &g, int i)
 {
     const double *sums = g.sums;
     if (i < THETA_W) {
@@ -209,4 +212,4 @@ INLINE double gradient_at(const learn_problem &p, const model_gradient &g, int i
     return (p.flow ? g.through[i - THETA_B] : 0) - sums[SUM_B + i - THETA_B];
 }
 
-#include "step.cuh"
+#include "update_kernels.cuh"

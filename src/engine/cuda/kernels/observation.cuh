@@ -1,15 +1,16 @@
-// moments.cuh - what is found per moment, before and after the passes over a stretch: the teacher, the
-// errors.  A lane has a step of the stretch.
-#ifndef ANT_MOMENTS_CUH
-#define ANT_MOMENTS_CUH
+// observation.cuh - between states and observations, for each time t of a segment: the teacher before the
+// passes, the errors after them.  A lane has one time t.
+// alone: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DWARPS=8 -DNEWTON=1 -DSEGMENTED=1 -DSHARED_LIMIT=232448
+#ifndef ANT_OBSERVATION_CUH
+#define ANT_OBSERVATION_CUH
 
-#include "stretch.cuh"
+#include "segment_pass.cuh"
 
-// z-bar of a stretch, from its start to the moment before its end.
-INLINE void find_teachers(const solve_problem &p, const worker &me, const stretch &here, size_t sequence)
+// z-bar of a segment, from its start to the time before its end.
+INLINE void find_teachers(const solve_args &p, const warp_context &ctx, const segment &here, size_t sequence)
 {
     const size_t base = sequence * (p.T + 1);
-    for (int step = here.first + me.lane; step < here.last; step += 32) {
+    for (int step = here.first + ctx.lane; step < here.last; step += 32) {
         const real *x = p.x + (base + step) * N;
         real *to = p.rows + (base + step) * ROW + AT_TEACHER;
 #pragma unroll 4
@@ -17,7 +18,7 @@ INLINE void find_teachers(const solve_problem &p, const worker &me, const stretc
             real4 sum = {0, 0, 0, 0};
 #pragma unroll 8
             for (int n = 0; n < N; n++) {
-                const real4 P = four_weights_at<PACK_P>(me, n * MP + 4 * q);
+                const real4 P = four_weights_at<PACK_P>(ctx, n * MP + 4 * q);
                 const real observed = __ldg(x + n);
 #pragma unroll
                 for (int k = 0; k < 4; k++)
@@ -30,12 +31,12 @@ INLINE void find_teachers(const solve_problem &p, const worker &me, const stretc
 }
 
 // Row n of B times z (MP).
-INLINE real predict(const worker &me, int n, const real *z)
+INLINE real predict(const warp_context &ctx, int n, const real *z)
 {
     real even = 0, odd = 0;
 #pragma unroll 4
     for (int q = 0; q < QUADS; q++) {
-        const real4 a = four_weights_at<PACK_B>(me, n * MP + 4 * q), b = load4(z + 4 * q);
+        const real4 a = four_weights_at<PACK_B>(ctx, n * MP + 4 * q), b = load4(z + 4 * q);
 #pragma unroll
         for (int k = 0; k < 4; k++)
             if (QUADS > 4 || 4 * q + k < M)
@@ -44,26 +45,27 @@ INLINE real predict(const worker &me, int n, const real *z)
     return even + odd;
 }
 
-// e_t = x_t - B z_t, the squares, and the direct part of the adjoint, -weight B^T e_t; t = first+1 .. last.
-// The latter stands with moment t - 1: with t it would overwrite the teacher of the stretch after this one,
-// which may belong to another block and be under way.
-INLINE double find_errors(const solve_problem &p, const worker &me, const stretch &here, size_t sequence)
+// e_t = x_t - B z_t, the squares, and the direct part of the adjoint, -weight B^T e_t, for t = first+1 ..
+// last.  The latter is stored in the row of t - 1: in that of t it would overwrite the teacher of the next
+// segment, which another block may still need.
+INLINE double find_errors(const solve_args &p, const warp_context &ctx, const segment &here, size_t sequence)
 {
     const size_t base = sequence * (p.T + 1);
-    constexpr int BATCH = N < 8 ? N : 8; // errors between two writes
+    constexpr int BATCH = N < 8 ? N : 8; // errors between two stores
     double squares = 0;
-    if (here.first == 0) // z_0 = B+ x_0: x_0 stands where the gradient of B+ looks for e_0
+    // z_0 = B+ x_0: the gradient of B+ needs x_0 in the place of e_0.
+    if (here.first == 0)
 #pragma unroll 1
-        for (int n = me.lane; n < N; n += 32)
+        for (int n = ctx.lane; n < N; n += 32)
             p.rows[base * ROW + AT_E + n] = p.x[base * N + n];
-    for (int step = here.first + 1 + me.lane; step <= here.last; step += 32) {
+    for (int step = here.first + 1 + ctx.lane; step <= here.last; step += 32) {
         real *row = p.rows + (base + step) * ROW, error[BATCH];
         const real weight = step > p.warmup ? real(p.weight) : real(0);
         for (int first = 0; first < N; first += BATCH) {
 #pragma unroll
             for (int i = 0; i < BATCH; i++) {
                 const int n = first + i < N ? first + i : N - 1;
-                error[i] = __ldg(p.x + (base + step) * N + n) - predict(me, n, row + AT_Z);
+                error[i] = __ldg(p.x + (base + step) * N + n) - predict(ctx, n, row + AT_Z);
             }
 #pragma unroll
             for (int i = 0; i < BATCH; i++)
@@ -77,7 +79,7 @@ INLINE double find_errors(const solve_problem &p, const worker &me, const stretc
             real4 sum = {0, 0, 0, 0};
 #pragma unroll(N <= BATCH ? N : 2)
             for (int n = 0; n < N; n++) {
-                const real4 B = four_weights_at<PACK_B>(me, n * MP + 4 * q);
+                const real4 B = four_weights_at<PACK_B>(ctx, n * MP + 4 * q);
                 const real e = N <= BATCH ? error[n < BATCH ? n : 0] : row[AT_E + n];
 #pragma unroll
                 for (int k = 0; k < 4; k++)

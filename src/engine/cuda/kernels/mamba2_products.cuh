@@ -1,10 +1,11 @@
-// mamba2_block.cuh - products of weights and rows of a chunk by a block, and their gradients.
+// mamba2_products.cuh - products of weights and rows of a segment, by a block, and their gradients.
 //
-// Towards many rows: every warp has rows of its own and every lane PER_LANE columns, with the M inputs of
-// those in registers, so that a weight is read once for all columns.  Towards M rows: the warps share the sum
-// and join their parts.
-#ifndef ANT_MAMBA2_BLOCK_CUH
-#define ANT_MAMBA2_BLOCK_CUH
+// Towards many rows: every warp has its own rows and every lane PER_LANE columns, with the M inputs of these
+// in registers, so that a weight is read once for all columns.  Towards M rows: every warp has a part of the
+// sum, and the parts are added through shared memory.
+// alone: -DREAL_BITS=32 -DM=16 -DN=6 -DL=128 -DK=0 -DCOLUMNS=64 -DSHARED_LIMIT=232448
+#ifndef ANT_MAMBA2_PRODUCTS_CUH
+#define ANT_MAMBA2_PRODUCTS_CUH
 
 #include "mamba2_shape.cuh"
 
@@ -12,17 +13,17 @@ struct alignas(PER_LANE * sizeof(real)) lane_columns {
     real a[PER_LANE];
 };
 
-INLINE lane_columns load_columns(const line &row, int lane)
+INLINE lane_columns load_columns(const feature_row &row, int lane)
 {
     return *reinterpret_cast<const lane_columns *>(row + PER_LANE * lane);
 }
 
-INLINE void store_columns(line &row, int lane, const lane_columns &value)
+INLINE void store_columns(feature_row &row, int lane, const lane_columns &value)
 {
     *reinterpret_cast<lane_columns *>(row + PER_LANE * lane) = value;
 }
 
-INLINE void load_inputs(const line *rows, int lane, lane_columns (&to)[M])
+INLINE void load_inputs(const feature_row *rows, int lane, lane_columns (&to)[M])
 {
 #pragma unroll
     for (int d = 0; d < M; d++)
@@ -71,35 +72,36 @@ INLINE void clear(lane_columns (&sum)[M])
             sum[d].a[j] = 0;
 }
 
-// Add up what the warps have: use(d, sum) on the threads of each column.  room: (JOINED) reals of shared
-// memory that nobody uses any more; half of the rows at a time.
-#define JOIN_ROWS   (M / 2)
-#define JOIN_STRIDE (COLUMNS + 8)
-#define JOINED      (WARPS * JOIN_ROWS * JOIN_STRIDE)
+// Sum over the warps: use(d, sum) on the threads of each column.  scratch: (WARP_SUM_SCRATCH) reals of shared
+// memory that are free; half of the rows at a time.
+#define WARP_SUM_ROWS    (M / 2)
+#define WARP_SUM_STRIDE  (COLUMNS + 8)
+#define WARP_SUM_SCRATCH (WARPS * WARP_SUM_ROWS * WARP_SUM_STRIDE)
 
 template <class function>
-INLINE void join(const place &at, const lane_columns (&part)[M], real *room, const function &use)
+INLINE void sum_over_warps(const thread_context &at, const lane_columns (&part)[M], real *scratch,
+                           const function &use)
 {
 #pragma unroll
     for (int half = 0; half < 2; half++) {
         __syncthreads();
 #pragma unroll
-        for (int i = 0; i < JOIN_ROWS; i++)
-            *reinterpret_cast<lane_columns *>(room + (at.warp * JOIN_ROWS + i) * JOIN_STRIDE +
-                                              PER_LANE * at.lane) = part[half * JOIN_ROWS + i];
+        for (int i = 0; i < WARP_SUM_ROWS; i++)
+            *reinterpret_cast<lane_columns *>(scratch + (at.warp * WARP_SUM_ROWS + i) * WARP_SUM_STRIDE +
+                                              PER_LANE * at.lane) = part[half * WARP_SUM_ROWS + i];
         __syncthreads();
-        for (int i = at.part; i < JOIN_ROWS; i += 4) {
+        for (int i = at.part; i < WARP_SUM_ROWS; i += 4) {
             real sum = 0;
 #pragma unroll
             for (int w = 0; w < WARPS; w++)
-                sum += room[(w * JOIN_ROWS + i) * JOIN_STRIDE + at.column];
-            use(half * JOIN_ROWS + i, sum);
+                sum += scratch[(w * WARP_SUM_ROWS + i) * WARP_SUM_STRIDE + at.column];
+            use(half * WARP_SUM_ROWS + i, sum);
         }
     }
 }
 
-// Two lanes `offset` apart share the sums of their values: the lower one keeps the first COUNT, the upper one
-// the others.
+// Two lanes `offset` apart add their values: the lower one keeps the first COUNT sums, the upper one the
+// others.
 template <int COUNT> INLINE void halve(real (&value)[16], int lane, int offset)
 {
     const bool upper = (lane & offset) != 0;
@@ -131,21 +133,47 @@ INLINE constexpr int share_of_time(int tiles) // threads that share the columns 
 
 // A gradient: to[r * row_stride + c * col_stride] += sum over columns of a[r] b[c], for rows below `limit`.
 struct product {
-    const line *a, *b;
+    const feature_row *a, *b;
     real *to;
     int row_stride, col_stride, limit;
 };
 
-// Of one or two gradients of (ROWS, COLS).  A thread has 4 rows and 4 cols of one of them, and a share of the
-// columns; what it adds to is on its way while it sums.
-template <int ROWS, int COLS, int COUNT> INLINE void add_products(const place &at, const product (&of)[COUNT])
+// sum (4, 4) = a b^T over every split-th four columns from `share` on, for 4 rows a and 4 rows b.
+INLINE void multiply_rows(const real *const (&a)[4], const real *const (&b)[4], int share, int split,
+                          real (&sum)[16])
+{
+#pragma unroll
+    for (int i = 0; i < 16; i++)
+        sum[i] = 0;
+#pragma unroll 2
+    for (int q = share; q < COLUMNS / 4; q += split) {
+        real4 left[4], right[4];
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            left[i] = load4(a[i] + 4 * q);
+            right[i] = load4(b[i] + 4 * q);
+        }
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+#pragma unroll
+                for (int j = 0; j < 4; j++)
+                    sum[4 * i + j] += left[i].a[k] * right[j].a[k];
+    }
+}
+
+// Add one or two gradients of (ROWS, COLS).  A thread has 4 rows and 4 cols of one of them, and a share of
+// the columns; the old values are loaded while it sums.
+template <int ROWS, int COLS, int COUNT>
+INLINE void add_products(const thread_context &at, const product (&of)[COUNT])
 {
     constexpr int row_groups = (ROWS + 3) / 4, col_groups = (COLS + 3) / 4, each = row_groups * col_groups,
                   tiles = COUNT * each;
     constexpr int split = share_of_time(tiles), side = 32 / split,
                   mine = 16 / split; // tiles of a warp, sums of a thread
     const int share = at.lane / side;
-    int begin = 0; // of the sums that this thread ends up with
+    int begin = 0; // index of the first sum that this thread ends up with
 #pragma unroll
     for (int step = 1; step < split; step *= 2)
         begin += (at.lane & side * step) != 0 ? 8 / step : 0;
@@ -171,25 +199,7 @@ template <int ROWS, int COLS, int COUNT> INLINE void add_products(const place &a
             rows[i] = job.a[first_row + i * row_groups < ROWS ? first_row + i * row_groups : ROWS - 1];
             cols[i] = job.b[first_col + i * col_groups < COLS ? first_col + i * col_groups : COLS - 1];
         }
-#pragma unroll
-        for (int i = 0; i < 16; i++)
-            sum[i] = 0;
-#pragma unroll 2
-        for (int q = share; q < COLUMNS / 4; q += split) {
-            real4 left[4], right[4];
-#pragma unroll
-            for (int i = 0; i < 4; i++) {
-                left[i] = load4(rows[i] + 4 * q);
-                right[i] = load4(cols[i] + 4 * q);
-            }
-#pragma unroll
-            for (int k = 0; k < 4; k++)
-#pragma unroll
-                for (int i = 0; i < 4; i++)
-#pragma unroll
-                    for (int j = 0; j < 4; j++)
-                        sum[4 * i + j] += left[i].a[k] * right[j].a[k];
-        }
+        multiply_rows(rows, cols, share, split, sum);
         if constexpr (split > 1)
             halve<8>(sum, at.lane, side);
         if constexpr (split > 2)
@@ -214,7 +224,8 @@ INLINE real warp_total(real a)
 }
 
 // to[r] += sum of row r * every over all columns, for rows below `limit`.
-template <int ROWS> INLINE void add_rows(const place &at, const line *rows, int every, int limit, real *to)
+template <int ROWS>
+INLINE void add_rows(const thread_context &at, const feature_row *rows, int every, int limit, real *to)
 {
 #pragma unroll 1
     for (int base = at.warp; base < ROWS; base += 4 * WARPS) {
@@ -243,15 +254,15 @@ INLINE void fill_zero(real *to, int count)
         to[i] = 0;
 }
 
-// The first `count` weights of a replica, in shared memory where there is room.
-template <bool STAGED> INLINE const real *stage_weights(const real *from, real *room, int count)
+// The first `count` weights of a replica, staged in shared memory where they fit.
+template <bool STAGED> INLINE const real *stage_weights(const real *from, real *scratch, int count)
 {
     if constexpr (!STAGED)
         return from;
     for (int i = 4 * threadIdx.x; i < count; i += 4 * THREADS)
-        store4(room + i, load4(from + i));
+        store4(scratch + i, load4(from + i));
     __syncthreads();
-    return room;
+    return scratch;
 }
 
 #endif

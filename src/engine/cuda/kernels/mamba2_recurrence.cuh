@@ -1,36 +1,37 @@
-// mamba2_recur.cuh - the features of a chunk, and its recurrence.
+// mamba2_recurrence.cuh - the features of a segment, and its recurrence.
 //
 //     H_t = a_t H_{t-1} + w_t B_t^T,  w = Delta x,  y_t = H_t C_t + D x_t         per head (model/mamba2.h)
 //
-// In the recurrence a warp owns OWN columns, a lane a channel (or more) with its STATE numbers in registers.
-// First every warp finds what its columns add to a state that enters as zero; `enter_columns` turns that into
-// the states that do enter, and then the warps walk their columns once more.  The way back is the same in the
-// other direction:
+// In the recurrence a warp has WARP_COLUMNS columns, a lane one channel (or more) with its STATE numbers in
+// registers.  First every warp finds what its columns add to a state that enters as zero; `scan_columns`
+// turns that into the states that enter, and then the warps run their columns once more.  The adjoint is
+// computed the same way backward:
 //
 //     lambda_t = g_t + dy_t C_t^T,  g_{t-1} = a_t lambda_t                        lambda: adjoint of H_t
 //     dw_t = lambda_t B_t,  dB_t = lambda_t^T w_t,  dC_t = H_t^T dy_t
 //     dlog a_t = dlog a_{t+1} + dy_t . H_t C_t - w_t . dw_t,  after the last step <g, H>
-#ifndef ANT_MAMBA2_RECUR_CUH
-#define ANT_MAMBA2_RECUR_CUH
+// alone: -DREAL_BITS=32 -DM=16 -DN=6 -DL=128 -DK=0 -DCOLUMNS=64 -DSHARED_LIMIT=232448
+#ifndef ANT_MAMBA2_RECURRENCE_CUH
+#define ANT_MAMBA2_RECURRENCE_CUH
 
-#include "mamba2_block.cuh"
+#include "mamba2_products.cuh"
 
-// Rows of a chunk in shared memory; those that a kernel does not need are null.
+// Rows of a segment in shared memory; those that a kernel does not need are null.
 struct features {
-    line *x, *s;  // (N), (K)
-    line *u;      // (M)
-    line *hat;    // (M): u without mean, at variance 1
-    line *normed; // (M)
-    real *rstd;   // (COLUMNS)
-    line *gate;   // (INNER): rows of q
-    line *q;      // (CONV): rows of q
-    line *act;    // (CONV): after convolution and silu; may be q
-    line *delta;  // (HEADS): Delta, 0 outside of the chunk's own steps
-    line *decay;  // (HEADS): a, 1 outside
+    feature_row *x, *s;  // (N), (K)
+    feature_row *u;      // (M)
+    feature_row *hat;    // (M): u without mean, at variance 1
+    feature_row *normed; // (M)
+    real *rstd;          // (COLUMNS)
+    feature_row *gate;   // (INNER): rows of q
+    feature_row *q;      // (CONV): rows of q
+    feature_row *act;    // (CONV): after convolution and silu; may be q
+    feature_row *delta;  // (HEADS): Delta, 0 outside the segment's own steps
+    feature_row *decay;  // (HEADS): a, 1 outside
 };
 
-// x, s: zero outside of the sequence.  All threads wait.
-INLINE void load_window(const mamba2_problem &p, const place &at, const features &f)
+// x, s: zero outside the sequence.  Ends with a barrier.
+INLINE void load_window(const mamba2_args &p, const thread_context &at, const features &f)
 {
     const real *x = p.x + at.sequence * (p.T + 1) * N;
     for (int i = threadIdx.x; i < COLUMNS * N; i += THREADS) {
@@ -48,7 +49,7 @@ INLINE void load_window(const mamba2_problem &p, const place &at, const features
 }
 
 // u = in_W x + C s + in_b and its LayerNorm.
-INLINE void embed(const place &at, const real *w, const features &f)
+INLINE void embed(const thread_context &at, const real *w, const features &f)
 {
     constexpr int count = ROWS_OF_PART(M);
     real u[count], mean = 0, variance = 0;
@@ -88,13 +89,13 @@ INLINE void embed(const place &at, const real *w, const features &f)
 #define LANES_BACK ((TAPS - 1 + PER_LANE - 1) / PER_LANE)
 struct history {
     real a[(LANES_BACK + 1) * PER_LANE];
-    __device__ __forceinline__ real before(int j, int steps) const // column j of the lane, so many steps ago
+    __device__ __forceinline__ real before(int j, int steps) const // column j of the lane, `steps` steps ago
     {
         return a[LANES_BACK * PER_LANE + j - steps];
     }
 };
 
-INLINE history load_history(const line &row, int lane)
+INLINE history load_history(const feature_row &row, int lane)
 {
     history h;
 #pragma unroll
@@ -119,8 +120,8 @@ INLINE real convolve(const real *w, int channel, const history &h, int j)
 }
 
 // Delta and decay of one head, from dt.
-INLINE void discretise(const mamba2_problem &p, const place &at, const real *w, const features &f, int head,
-                       const lane_columns &dt)
+INLINE void discretise(const mamba2_args &p, const thread_context &at, const real *w, const features &f,
+                       int head, const lane_columns &dt)
 {
     lane_columns delta, decay;
 #pragma unroll
@@ -134,10 +135,10 @@ INLINE void discretise(const mamba2_problem &p, const place &at, const real *w, 
     store_columns(f.decay[head], at.lane, decay);
 }
 
-// q = proj_in normed, convolution and silu of the first `CHANNELS_NEEDED` of its channels, Delta and decay;
-// the gate where there are rows for it.  A row's convolution is its warp's own.
+// q = proj_in normed; convolution and silu of the first CHANNELS_NEEDED of its channels; Delta and decay; the
+// gate where f has rows for it.  The convolution of a row is done by the warp that made the row.
 template <int CHANNELS_NEEDED>
-INLINE void project(const mamba2_problem &p, const place &at, const real *w, const features &f)
+INLINE void project(const mamba2_args &p, const thread_context &at, const real *w, const features &f)
 {
     lane_columns normed[M];
     load_inputs(f.normed, at.lane, normed);
@@ -173,13 +174,13 @@ INLINE void project(const mamba2_problem &p, const place &at, const real *w, con
 
 // ---- recurrence -------------------------------------------------------------------------------------------
 
-// The channels of a lane; those beyond the last stand still.
-INLINE int channel_of(const place &at, int slot)
+// The channels of a lane; those beyond the last are computed and not stored.
+INLINE int channel_of(const thread_context &at, int slot)
 {
     return at.lane + 32 * slot < INNER ? at.lane + 32 * slot : INNER - 1;
 }
 
-INLINE bool has_channel(const place &at, int slot)
+INLINE bool has_channel(const thread_context &at, int slot)
 {
     return INNER % 32 == 0 || at.lane + 32 * slot < INNER;
 }
@@ -189,7 +190,7 @@ struct four_steps {
     real4 decay[CHANNELS], drive[CHANNELS];
 };
 
-INLINE four_steps load_steps(const place &at, const features &f, int column)
+INLINE four_steps load_steps(const thread_context &at, const features &f, int column)
 {
     four_steps s;
 #pragma unroll
@@ -204,7 +205,7 @@ INLINE four_steps load_steps(const place &at, const features &f, int column)
     return s;
 }
 
-INLINE void load_state(const place &at, const real *from, real (&h)[CHANNELS][STATE])
+INLINE void load_state(const thread_context &at, const real *from, real (&h)[CHANNELS][STATE])
 {
 #pragma unroll
     for (int c = 0; c < CHANNELS; c++)
@@ -217,7 +218,7 @@ INLINE void load_state(const place &at, const real *from, real (&h)[CHANNELS][ST
         }
 }
 
-INLINE void store_state(const place &at, const real (&h)[CHANNELS][STATE], real *to)
+INLINE void store_state(const thread_context &at, const real (&h)[CHANNELS][STATE], real *to)
 {
 #pragma unroll
     for (int c = 0; c < CHANNELS; c++)
@@ -236,19 +237,17 @@ INLINE void clear(real (&h)[CHANNELS][STATE])
             h[c][k] = 0;
 }
 
-enum walk {
-    ENDS,
-    OUTPUTS,
-    SLOPES_TOO
-}; // what a walk leaves: the state at its end; y, too; dC or dw, dB, dlog, too
+// What recur_forward and recur_backward give: the state at the end; also y; also dC, or dw, dB and dlog.
+enum recurrence_output { ENDS, OUTPUTS, SLOPES_TOO };
 
-// Through the warp's columns from state h.  out: (INNER), H C; dy: (INNER) and dC: (STATE) of SLOPES_TOO
-template <walk WHAT>
-INLINE void walk_on(const place &at, const features &f, real (&h)[CHANNELS][STATE], line *out, const line *dy,
-                    line *dC)
+// Forward through the warp's columns from state h.  out: (INNER), H C; with SLOPES_TOO dy: (INNER) and dC:
+// (STATE).
+template <recurrence_output WHAT>
+INLINE void recur_forward(const thread_context &at, const features &f, real (&h)[CHANNELS][STATE],
+                          feature_row *out, const feature_row *dy, feature_row *dC)
 {
 #pragma unroll 1
-    for (int column = OWN * at.warp; column < OWN * (at.warp + 1); column += 4) {
+    for (int column = WARP_COLUMNS * at.warp; column < WARP_COLUMNS * (at.warp + 1); column += 4) {
         const four_steps s = load_steps(at, f, column);
         real4 y[CHANNELS], slope[CHANNELS];
         real products[16]; // of dy and H: four states, four steps
@@ -295,15 +294,39 @@ INLINE void walk_on(const place &at, const features &f, real (&h)[CHANNELS][STAT
     }
 }
 
-// Back through the warp's columns from adjoint g of the state after them.  SLOPES_TOO: out holds H C and
-// becomes dw, dB takes the place of B, and dlog: (INNER) receives each channel's share of dlog a; `last`: <g,
-// H> of the lane's channels.
-template <walk WHAT>
-INLINE void walk_back(const place &at, const features &f, real (&g)[CHANNELS][STATE], const line *dy,
-                      line *out, line *dlog, real (&last)[CHANNELS])
+// After four columns: store dw, and each channel's share of dlog a, which accumulates in `last`.
+INLINE void store_channels(const thread_context &at, int column, const four_steps &s,
+                           const real4 (&slope)[CHANNELS], const real4 (&dw)[CHANNELS], feature_row *out,
+                           feature_row *dlog, real (&last)[CHANNELS])
+{
+#pragma unroll
+    for (int c = 0; c < CHANNELS; c++) {
+        const int i = channel_of(at, c);
+        const real4 HC = load4(out[i] + column);
+        real4 share;
+#pragma unroll
+        for (int j = 3; j >= 0; j--) {
+            last[c] += slope[c].a[j] * HC.a[j] - s.drive[c].a[j] * dw[c].a[j];
+            share.a[j] = last[c];
+        }
+        __syncwarp();
+        if (has_channel(at, c)) {
+            store4(out[i] + column, dw[c]);
+            store4(dlog[i] + column, share);
+        }
+    }
+}
+
+// Backward through the warp's columns from the adjoint g of the state after them.  SLOPES_TOO: out holds H C
+// and becomes dw, dB replaces B, and dlog: (INNER) receives each channel's share of dlog a; last: <g, H> of
+// the lane's channels.
+template <recurrence_output WHAT>
+INLINE void recur_backward(const thread_context &at, const features &f, real (&g)[CHANNELS][STATE],
+                           const feature_row *dy, feature_row *out, feature_row *dlog, real (&last)[CHANNELS])
 {
 #pragma unroll 1
-    for (int column = OWN * at.warp + OWN - 4; column >= OWN * at.warp; column -= 4) {
+    for (int column = WARP_COLUMNS * at.warp + WARP_COLUMNS - 4; column >= WARP_COLUMNS * at.warp;
+         column -= 4) {
         const four_steps s = load_steps(at, f, column);
         real4 dw[CHANNELS], slope[CHANNELS];
         real products[16]; // of lambda and w: four states, four steps
@@ -338,46 +361,31 @@ INLINE void walk_back(const place &at, const features &f, real (&g)[CHANNELS][ST
             if constexpr (WHAT == SLOPES_TOO)
                 if (k % 4 == 3) {
                     const real sum = sum_sixteen(products, at.lane);
-                    __syncwarp(); // all have read B
+                    __syncwarp(); // all lanes have read B
                     if (at.lane % 2 == 0)
                         f.act[INNER + k - 3 + at.lane / 8][column + at.lane / 2 % 4] = sum;
                 }
         }
-        if constexpr (WHAT == SLOPES_TOO) {
-#pragma unroll
-            for (int c = 0; c < CHANNELS; c++) {
-                const int i = channel_of(at, c);
-                const real4 HC = load4(out[i] + column);
-                real4 share;
-#pragma unroll
-                for (int j = 3; j >= 0; j--) {
-                    last[c] += slope[c].a[j] * HC.a[j] - s.drive[c].a[j] * dw[c].a[j];
-                    share.a[j] = last[c];
-                }
-                __syncwarp();
-                if (has_channel(at, c)) {
-                    store4(out[i] + column, dw[c]);
-                    store4(dlog[i] + column, share);
-                }
-            }
-        }
+        if constexpr (WHAT == SLOPES_TOO)
+            store_channels(at, column, s, slope, dw, out, dlog, last);
     }
 }
 
-// Each warp's product of decays.  passed: (WARPS, HEADS)
-INLINE void find_passed(const place &at, const features &f, real (*passed)[HEADS])
+// Each warp's product of decays.  warp_decay: (WARPS, HEADS)
+INLINE void find_warp_decays(const thread_context &at, const features &f, real (*warp_decay)[HEADS])
 {
     if (at.lane < HEADS) {
         real product = 1;
-        for (int i = 0; i < OWN; i++)
-            product *= f.decay[at.lane][OWN * at.warp + i];
-        passed[at.warp][at.lane] = product;
+        for (int i = 0; i < WARP_COLUMNS; i++)
+            product *= f.decay[at.lane][WARP_COLUMNS * at.warp + i];
+        warp_decay[at.warp][at.lane] = product;
     }
 }
 
-// From what each warp's columns add to the state that enters them; returns what leaves the chunk.  own:
-// (WARPS, STATES) at this number of it; forward: warp 0 is first.
-INLINE real enter_columns(const real (*passed)[HEADS], real *own, int element, real state, bool forward)
+// An exclusive scan over the warps, for one number of the state: own (WARPS, STATES) holds what each warp's
+// columns add, and becomes the state that enters them.  Returns the state that leaves the segment.  forward:
+// warp 0 is first.
+INLINE real scan_columns(const real (*warp_decay)[HEADS], real *own, int element, real state, bool forward)
 {
     const int head = head_of_state(element);
 #pragma unroll
@@ -385,13 +393,12 @@ INLINE real enter_columns(const real (*passed)[HEADS], real *own, int element, r
         const int w = forward ? i : WARPS - 1 - i;
         const real added = own[w * STATES + element];
         own[w * STATES + element] = state;
-        state = passed[w][head] * state + added;
+        state = warp_decay[w][head] * state + added;
     }
     return state;
 }
 
-// A thread's share of the numbers of a chunk's state, on their way from global memory while something else is
-// done.
+// A thread's share of the numbers of a segment's state, loaded from global memory in advance.
 struct state_share {
     real a[(STATES + THREADS - 1) / THREADS];
 };
@@ -405,12 +412,13 @@ INLINE state_share load_share(const real *from)
     return s;
 }
 
-INLINE void enter_all_columns(const real (*passed)[HEADS], real *own, const state_share &state, bool forward)
+INLINE void scan_all_columns(const real (*warp_decay)[HEADS], real *own, const state_share &state,
+                             bool forward)
 {
 #pragma unroll
     for (int i = 0; i < (STATES + THREADS - 1) / THREADS; i++)
         if (threadIdx.x + i * THREADS < STATES)
-            enter_columns(passed, own, threadIdx.x + i * THREADS, state.a[i], forward);
+            scan_columns(warp_decay, own, threadIdx.x + i * THREADS, state.a[i], forward);
 }
 
 #endif

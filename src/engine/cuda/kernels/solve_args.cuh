@@ -1,0 +1,42 @@
+// solve_args.cuh - the arguments of solve.cu, sums.cu and deer.cu (abi_solve.h), and what they store of every
+// time t.
+// alone: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0
+#ifndef ANT_SOLVE_ARGS_CUH
+#define ANT_SOLVE_ARGS_CUH
+
+#include "shape.cuh"
+
+// From 17 latent units on, hidden activity and its adjoint are stored for the gradient; below they are
+// recomputed.
+#define KEEP_HIDDEN (M > 16)
+
+// The row of time t in p.rows.
+#define AT_Z      0  // z_t
+#define AT_FORCED MP // z~_t
+// z-bar_t; later the direct part of v_{t+1}: a segment then writes only where it alone has read.
+#define AT_TEACHER (2 * MP)
+#define AT_V       (3 * MP)      // dloss / dz_t
+#define AT_GUESS   AT_V          // before that, z_t as found by deer.cu
+#define AT_W       (4 * MP)      // dloss / dz~_t
+#define AT_E       (5 * MP)      // x_t - B z_t
+#define AT_Y       (5 * MP + NP) // dloss / de_t
+#define ROW        (5 * MP + 2 * NP)
+
+#define ABI_REAL(name) name
+#include "abi_solve.h"
+
+struct forcing { // a_t of spec 2
+    int warmup;
+    real alpha;
+    __device__ __forceinline__ real at(int t) const
+    {
+        return t == 0 ? real(0) : t <= warmup ? real(1) : alpha;
+    }
+};
+
+INLINE real strength(const solve_args &p, int t)
+{
+    return forcing{p.warmup, p.alpha}.at(t);
+}
+
+#endif
