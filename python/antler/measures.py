@@ -11,13 +11,15 @@ from typing import Any, Dict, NamedTuple, Optional
 
 import numpy as np
 
-from . import _lib
+from . import _lib, _measure_table
 from . import _structs as s
 from ._evaluation import Measuring, dstsp_dict, hellinger_dict, moments_dicts
+from ._measure_table import Measure
 from ._series import Series, tables
-from .exceptions import ArgumentError, DataError, from_status
+from .exceptions import ArgumentError, DataError, DivergedError, from_status
 
 __all__ = [
+    "Measure",
     "Statistics",
     "compare",
     "dstsp",
@@ -28,7 +30,13 @@ __all__ = [
     "power_spectrum",
     "rmse",
     "statistics",
+    "table",
 ]
+
+
+def table() -> Dict[str, Measure]:
+    """Every measure that ``evaluate`` gives, by name, in the order of ``metrics.csv``."""
+    return _measure_table.table()
 
 
 def compare(true: Any, generated: Any, **options: Any) -> Dict[str, Any]:
@@ -114,6 +122,23 @@ def rmse(true: Any, generated: Any) -> float:
     if x.shape != y.shape:
         raise DataError(f"the true orbit has shape {x.shape}, the generated one {y.shape}: cut both to the same rows")
     return float(np.sqrt(np.mean(np.sum((np.asarray(x, float) - np.asarray(y, float)) ** 2, axis=1))))
+
+
+def _forecast(measure: str, true: Any, forecast: Any, naive: float = 0.0) -> float:
+    """A forecast measure of rows that stand for the same times; infinite when the forecast is not finite."""
+    x, y = (
+        np.ascontiguousarray(tables(values, what)[0].values, dtype=float)
+        for values, what in ((true, "true"), (forecast, "forecast"))
+    )
+    if x.shape != y.shape:
+        raise DataError(f"the true rows have shape {x.shape}, the forecast {y.shape}: cut both to the same rows")
+    value = c.c_double()
+    status, sentence = _lib.outcome(
+        "forecast_error", measure.encode(), x.ctypes.data, y.ctypes.data, *x.shape, naive, c.byref(value)
+    )
+    if status not in (0, DivergedError.status):
+        raise from_status(status, sentence)
+    return value.value
 
 
 def embed(x: Any, m: int, tau: int) -> np.ndarray:

@@ -81,6 +81,9 @@ cli_measuring cli_measuring_default(void);
 /* Read --dstsp and --embed into the options.  Returns -1 to go on, or the exit code. */
 int cli_measuring_finish(cli_measuring *measuring);
 
+/* Every option that changes a value, as text: the stamp of an evaluation is made of it. */
+void cli_measuring_text(const antler_measure_opts *opts, char *text, size_t bytes);
+
 /* Numbers as JSON has them; NaN and infinities, which it has not, become null. */
 json_t *cli_json_real(double value);
 json_t *cli_json_reals(const double *values, size_t count);

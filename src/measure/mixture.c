@@ -15,15 +15,7 @@ double antler_bandwidth(antler_dstsp_kind kind, size_t true_points, size_t dim)
 {
     const double d = (double)dim;
     const double f = pow((double)true_points * (d + 2.0) / 4.0, -1.0 / (d + 4.0));
-    switch (kind) {
-    case ANTLER_DSTSP_GMM:
-        return f;
-    case ANTLER_DSTSP_GMM_SILVERMAN:
-        return f * f;
-    case ANTLER_DSTSP_BINS:
-        break;
-    }
-    return 0.0;
+    return kind == ANTLER_DSTSP_GMM ? f : kind == ANTLER_DSTSP_GMM_SILVERMAN ? f * f : 0.0;
 }
 
 /* values: (rows, dim) */

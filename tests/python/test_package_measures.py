@@ -26,6 +26,15 @@ def test_an_orbit_is_like_itself_and_unlike_noise(lorenz):
         measures.compare(lorenz, lorenz[:, :2])
 
 
+def test_the_table_of_measures():
+    table = measures.table()
+    assert table["dstsp_embedded"].html == "D<sub>stsp</sub><sup>DE</sup>"
+    assert table["dstsp_embedded"].tex == "$D_{stsp}^{DE}$" and table["rmse"].tex == "RMSE"
+    assert table["lyapunov_max"].found({"lyapunov": {"exponents": [0.5, 0.1]}}) == 0.5
+    assert table["rmse"].found({"rmse": {}}) is None and table["rmse"].found({}) is None
+    assert all(m.meaning and m.digits > 0 and m.json for m in table.values())
+
+
 def test_delay_vectors():
     x = np.arange(12.0).reshape(6, 2)
     found = measures.embed(x, 3, 2)

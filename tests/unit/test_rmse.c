@@ -1,4 +1,5 @@
-/* RMSE(n): known answers, windows over unequal trajectories, units, divergence. */
+/* test_rmse.c - RMSE(n) and the other forecast measures: known answers, windows over unequal trajectories,
+ * units, divergence. */
 #include "model_support.h"
 
 /* z' = z / 2, observed as it is. */

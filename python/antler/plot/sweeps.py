@@ -58,12 +58,14 @@ def _wide(values: np.ndarray) -> bool:
     return len(values) > 0 and values.min() > 0 and values.max() > 8 * values.min()
 
 
-def _crosses(ax: Any, x: np.ndarray, colour: str) -> None:
-    """Diverged runs: crosses on the upper edge, whatever the limits are."""
-    if len(x) > 0:  # an empty line would still claim room, at the origin
+def _crosses(ax: Any, x: np.ndarray, value: np.ndarray, colour: str) -> None:
+    """Diverged runs: crosses on the upper edge, or on the lower one where larger is better, whatever the limits are."""
+    for edge, x in ((1.03, x[np.isposinf(value)]), (-0.03, x[np.isneginf(value)])):
+        if len(x) == 0:  # an empty line would still claim room, at the origin
+            continue
         ax.plot(
             x,
-            np.full(len(x), 1.03),
+            np.full(len(x), edge),
             "x",
             color=colour,
             transform=ax.get_xaxis_transform(),
@@ -84,7 +86,7 @@ def _one_against(ax: Any, columns: Columns, x: str, measure: str, by: Optional[s
         ax.plot(places[kept], middle[kept], marker=marker, color=colour, label=name)
         good = np.isfinite(value)
         ax.plot(where[good], value[good], ".", color=colour, markersize=2.5, alpha=0.6)
-        _crosses(ax, where[np.isinf(value)], colour)
+        _crosses(ax, where, value, colour)
 
 
 def against(
@@ -129,7 +131,7 @@ def strip(source: Any, measure: str = "dstsp", by: Optional[str] = None, seed: i
             place = i + (generator.random(len(value)) - 0.5) * 0.36
             good, colour = np.isfinite(value), style.GROUPS[i % len(style.GROUPS)]
             ax.plot(place[good], value[good], "o", color=colour, alpha=0.75, markeredgewidth=0)
-            _crosses(ax, place[np.isinf(value)], colour)
+            _crosses(ax, place, value, colour)
             middle = median_and_mad(value)[0]
             if np.isfinite(middle):
                 ax.plot([i - 0.28, i + 0.28], [middle] * 2, color=style.BLACK, linewidth=1.3, zorder=3)

@@ -1,0 +1,49 @@
+/* forecast_error.c - the formulas of the forecast measures, each for one window (spec 8 and 13). */
+#include "measure/measure_table.h"
+
+#include <math.h>
+
+/* RMSE(n) = sqrt(1/n sum_k |x_k - xhat_k|^2), not divided by N */
+double ant_forecast_rmse(ant_forecast_window *w, size_t steps)
+{
+    if (w->finite < steps)
+        return INFINITY;
+    double squares = 0.0;
+    for (size_t i = 0; i < steps * w->dim; i++) {
+        double difference = w->x[i] - w->xhat[i];
+        if (w->scale != NULL)
+            difference *= w->scale[i % w->dim];
+        squares += difference * difference;
+    }
+    return sqrt(squares / (double)steps);
+}
+
+/* Rows before the first value that is not finite.  x: (length, dim) */
+static size_t finite_rows(const double *x, size_t length, size_t dim)
+{
+    for (size_t i = 0; i < length * dim; i++) {
+        if (!isfinite(x[i]))
+            return i / dim;
+    }
+    return length;
+}
+
+antler_status antler_forecast_error(const char *measure, const double *x, const double *xhat, size_t length,
+                                    size_t dim, double naive, double *value)
+{
+    const size_t index = antler_measure_index(measure);
+    const ant_measure *m = ant_measure_at(index);
+    ANT_CHECK(m != NULL && m->forecast != NULL, ANTLER_ERROR_ARGUMENT, "there is no forecast measure '%s'",
+              measure);
+    ANT_CHECK(length >= 1 && dim >= 1, ANTLER_ERROR_ARGUMENT,
+              "a forecast of %zu rows and %zu variables is empty", length, dim);
+    (void)naive;
+    const size_t good = finite_rows(x, length, dim);
+    ANT_CHECK(good == length, ANTLER_ERROR_DATA, "the true rows hold a value that is not finite in row %zu",
+              good + 1);
+    ant_forecast_window window = {.x = x, .xhat = xhat, .finite = finite_rows(xhat, length, dim), .dim = dim};
+    *value = m->forecast(&window, length);
+    ANT_CHECK(isfinite(*value), ANTLER_DIVERGED, "the forecast diverged in row %zu of %zu", window.finite + 1,
+              length);
+    return ANTLER_OK;
+}
