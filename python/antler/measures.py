@@ -29,6 +29,7 @@ __all__ = [
     "log_density",
     "power_spectrum",
     "rmse",
+    "smape",
     "statistics",
     "table",
 ]
@@ -139,6 +140,11 @@ def _forecast(measure: str, true: Any, forecast: Any, naive: float = 0.0) -> flo
     if status not in (0, DivergedError.status):
         raise from_status(status, sentence)
     return value.value
+
+
+def smape(true: Any, forecast: Any) -> float:
+    """``200 mean(|x - y| / (|x| + |y| + 1e-10))`` of two arrays of the same shape: 0 to 200."""
+    return _forecast("smape", true, forecast)
 
 
 def embed(x: Any, m: int, tau: int) -> np.ndarray:

@@ -3,6 +3,13 @@
 
 #include <math.h>
 
+/* Value i of an array (steps, dim), in the units of the report. */
+static double reported(const ant_forecast_window *w, const double *values, size_t i)
+{
+    const double scaled = w->scale == NULL ? values[i] : values[i] * w->scale[i % w->dim];
+    return w->mean == NULL ? scaled : scaled + w->mean[i % w->dim];
+}
+
 /* RMSE(n) = sqrt(1/n sum_k |x_k - xhat_k|^2), not divided by N */
 double ant_forecast_rmse(ant_forecast_window *w, size_t steps)
 {
@@ -16,6 +23,28 @@ double ant_forecast_rmse(ant_forecast_window *w, size_t steps)
         squares += difference * difference;
     }
     return sqrt(squares / (double)steps);
+}
+
+/* The sum over the variables of |x - xhat| / (|x| + |xhat| + 1e-10) in one row; 0 to N */
+static double relative_errors(const ant_forecast_window *w, size_t row)
+{
+    double sum = 0.0;
+    for (size_t i = row * w->dim; i < (row + 1) * w->dim; i++) {
+        const double x = reported(w, w->x, i), xhat = reported(w, w->xhat, i);
+        sum += fabs(x - xhat) / (fabs(x) + fabs(xhat) + 1e-10);
+    }
+    return sum;
+}
+
+/* sMAPE = 200 mean(|x - xhat| / (|x| + |xhat| + 1e-10)) over rows and variables; 0 to 200 */
+double ant_forecast_smape(ant_forecast_window *w, size_t steps)
+{
+    if (w->finite < steps)
+        return INFINITY;
+    double sum = 0.0;
+    for (size_t row = 0; row < steps; row++)
+        sum += relative_errors(w, row);
+    return 200.0 * (sum / (double)(steps * w->dim));
 }
 
 /* Rows before the first value that is not finite.  x: (length, dim) */

@@ -20,6 +20,6 @@ typedef struct ant_forecast_window {
 /* The error over the first `steps` rows.  Infinite when the forecast diverged within them. */
 typedef double ant_forecast_fn(ant_forecast_window *window, size_t steps);
 
-ant_forecast_fn ant_forecast_rmse;
+ant_forecast_fn ant_forecast_rmse, ant_forecast_smape;
 
 #endif

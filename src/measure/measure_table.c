@@ -122,6 +122,17 @@ static const ant_measure table[] = {
       .standard = true},
      .wanted = wants_exponents,
      .value = kaplan_yorke},
+    {{.name = "smape",
+      .label = "sMAPE(n)",
+      .unit = "percent, 0 to 200",
+      .better = -1,
+      .digits = 6,
+      .json = "smape.value",
+      .meaning = "symmetric relative error of short forecasts",
+      .standard = true,
+      .forecast = true},
+     .wanted = wants_forecasts,
+     .forecast = ant_forecast_smape},
 };
 
 enum { TABLE_ROWS = sizeof table / sizeof table[0] };

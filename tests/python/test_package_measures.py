@@ -26,6 +26,24 @@ def test_an_orbit_is_like_itself_and_unlike_noise(lorenz):
         measures.compare(lorenz, lorenz[:, :2])
 
 
+def numpy_smape(x, y):
+    return 200 * np.mean(np.abs(x - y) / (np.abs(x) + np.abs(y) + 1e-10))
+
+
+FORECASTS = {
+    "smape": numpy_smape,
+}
+
+
+@pytest.mark.parametrize("name", FORECASTS)
+@pytest.mark.parametrize("rows, dim, error", [(2, 1, 0.1), (50, 3, 0.02), (400, 2, 0.3), (7, 5, 0.0), (60, 2, 1e9)])
+def test_a_forecast_measure_is_that_of_numpy(name, rows, dim, error):
+    generator = np.random.default_rng(rows)
+    x = generator.standard_normal((rows, dim)) + 3 * (dim > 2)
+    y = x + error * np.arange(rows)[:, None] / rows * generator.standard_normal((rows, dim))
+    assert getattr(measures, name)(x, y) == pytest.approx(FORECASTS[name](x, y), rel=1e-12, abs=1e-14)
+
+
 def test_the_table_of_measures():
     table = measures.table()
     assert table["dstsp_embedded"].html == "D<sub>stsp</sub><sup>DE</sup>"
