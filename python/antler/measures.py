@@ -27,6 +27,7 @@ __all__ = [
     "embed",
     "hellinger",
     "log_density",
+    "mase",
     "power_spectrum",
     "rmse",
     "smape",
@@ -145,6 +146,15 @@ def _forecast(measure: str, true: Any, forecast: Any, naive: float = 0.0) -> flo
 def smape(true: Any, forecast: Any) -> float:
     """``200 mean(|x - y| / (|x| + |y| + 1e-10))`` of two arrays of the same shape: 0 to 200."""
     return _forecast("smape", true, forecast)
+
+
+def mase(true: Any, forecast: Any, *, naive: float = 0.0) -> float:
+    """Mean absolute error over the mean absolute difference of neighbouring rows, ``naive``.
+
+    0: that of the true rows given here. ``evaluate`` takes that of the whole true series. ``DataError`` where
+    it is 0: a single row, or rows that do not differ.
+    """
+    return _forecast("mase", true, forecast, naive)
 
 
 def embed(x: Any, m: int, tau: int) -> np.ndarray:

@@ -53,6 +53,7 @@ typedef struct comparison {
     size_t warmup, steps;
     bool user_units;
     antler_device device;
+    double naive;                         /* mean absolute difference of neighbouring rows of the series */
     double lyapunov;                      /* Lyapunov times in a row; 0: unknown */
     const ant_forecast_request *requests; /* (request_count) */
     size_t request_count, window_count;
@@ -97,6 +98,7 @@ static void measure_window(const comparison *c, size_t index, const double *x, c
                                   .dim = r->N,
                                   .mean = scaled ? c->model->mean : NULL,
                                   .scale = scaled ? c->model->scale : NULL,
+                                  .naive = c->naive,
                                   .lyapunov = c->lyapunov};
     for (size_t k = 0; k < c->request_count; k++) {
         const ant_forecast_request *request = &c->requests[k];
@@ -276,6 +278,43 @@ static antler_status check_finite(const antler_series *series)
     return ANTLER_OK;
 }
 
+/* Sums |x_t - x_{t-1}| of one trajectory over all rows and variables, in the units of the report. */
+static antler_status add_differences(const comparison *c, size_t trajectory, double *sum)
+{
+    enum { ROWS = 1024 };
+    const size_t N = c->runner->N, length = antler_series_length(c->series, trajectory);
+    double *x = malloc(ROWS * N * sizeof *x); // (ROWS, N)
+    antler_status status =
+        x == NULL ? ant_fail_memory(ROWS * N * sizeof *x, "rows of the series") : ANTLER_OK;
+    for (size_t first = 0; first + 1 < length && status == ANTLER_OK; first += ROWS - 1) {
+        const size_t rows = length - first < ROWS ? length - first : ROWS;
+        status = antler_series_read_f64(c->series, trajectory, first, rows, x, NULL);
+        for (size_t i = N; i < rows * N && status == ANTLER_OK; i++) {
+            const double gain = c->units.gain[i % N];
+            const double scale = c->user_units && c->model->scale != NULL ? c->model->scale[i % N] : 1.0;
+            *sum += fabs((x[i] - x[i - N]) * gain * scale);
+        }
+    }
+    free(x);
+    return status;
+}
+
+/* The mean absolute difference of all neighbouring rows of the series, which MASE divides by. */
+static antler_status fill_naive(comparison *c)
+{
+    size_t pairs = 0;
+    double sum = 0.0;
+    for (size_t i = 0; i < antler_series_count(c->series); i++) {
+        const size_t length = antler_series_length(c->series, i);
+        pairs += length > 0 ? length - 1 : 0;
+        ANT_TRY(add_differences(c, i, &sum));
+    }
+    c->naive = pairs == 0 ? 0.0 : sum / (double)(pairs * c->runner->N);
+    for (size_t k = 0; k < c->request_count; k++)
+        ANT_TRY(ant_forecast_check_naive(c->requests[k].error, c->naive));
+    return ANTLER_OK;
+}
+
 /* Lyapunov times in a row of the series. */
 static antler_status lyapunov_times(const antler_model *model, const antler_series *series, double exponent,
                                     double *per_row)
@@ -317,6 +356,8 @@ antler_status ant_forecasts(const antler_model *model, const antler_series *seri
                     .requests = requests,
                     .request_count = count};
     antler_status status = ant_units_create(model, series, opts->model_units, &c.units);
+    if (status == ANTLER_OK)
+        status = fill_naive(&c);
     if (status == ANTLER_OK)
         status = compare(&c, opts->windows);
     for (size_t k = 0; k < count; k++)

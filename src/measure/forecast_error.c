@@ -47,6 +47,17 @@ double ant_forecast_smape(ant_forecast_window *w, size_t steps)
     return 200.0 * (sum / (double)(steps * w->dim));
 }
 
+/* MASE = mean(|x - xhat|) / mean(|x_t - x_{t-1}|), both over rows and variables */
+double ant_forecast_mase(ant_forecast_window *w, size_t steps)
+{
+    if (w->finite < steps)
+        return INFINITY;
+    double sum = 0.0;
+    for (size_t i = 0; i < steps * w->dim; i++)
+        sum += fabs(reported(w, w->x, i) - reported(w, w->xhat, i));
+    return sum / (double)(steps * w->dim) / w->naive;
+}
+
 /* Rows before the first value that is not finite.  x: (length, dim) */
 static size_t finite_rows(const double *x, size_t length, size_t dim)
 {
@@ -55,6 +66,25 @@ static size_t finite_rows(const double *x, size_t length, size_t dim)
             return i / dim;
     }
     return length;
+}
+
+/* The mean absolute difference of neighbouring rows; 0 for a single row.  x: (length, dim) */
+static double naive_error(const double *x, size_t length, size_t dim)
+{
+    double sum = 0.0;
+    for (size_t i = dim; i < length * dim; i++)
+        sum += fabs(x[i] - x[i - dim]);
+    return length < 2 ? 0.0 : sum / (double)((length - 1) * dim);
+}
+
+antler_status ant_forecast_check_naive(ant_forecast_fn *error, double naive)
+{
+    ANT_CHECK(error != ant_forecast_mase || (isfinite(naive) && naive > 0.0), ANTLER_ERROR_DATA,
+              "MASE is not defined here: the mean absolute difference of neighbouring true rows is %g, "
+              "because there "
+              "is a single row or none differs from the next",
+              naive);
+    return ANTLER_OK;
 }
 
 antler_status antler_forecast_error(const char *measure, const double *x, const double *xhat, size_t length,
@@ -66,11 +96,12 @@ antler_status antler_forecast_error(const char *measure, const double *x, const 
               measure);
     ANT_CHECK(length >= 1 && dim >= 1, ANTLER_ERROR_ARGUMENT,
               "a forecast of %zu rows and %zu variables is empty", length, dim);
-    (void)naive;
     const size_t good = finite_rows(x, length, dim);
     ANT_CHECK(good == length, ANTLER_ERROR_DATA, "the true rows hold a value that is not finite in row %zu",
               good + 1);
     ant_forecast_window window = {.x = x, .xhat = xhat, .finite = finite_rows(xhat, length, dim), .dim = dim};
+    window.naive = naive == 0.0 ? naive_error(x, length, dim) : naive;
+    ANT_TRY(ant_forecast_check_naive(m->forecast, window.naive));
     *value = m->forecast(&window, length);
     ANT_CHECK(isfinite(*value), ANTLER_DIVERGED, "the forecast diverged in row %zu of %zu", window.finite + 1,
               length);

@@ -133,6 +133,17 @@ static const ant_measure table[] = {
       .forecast = true},
      .wanted = wants_forecasts,
      .forecast = ant_forecast_smape},
+    {{.name = "mase",
+      .label = "MASE(n)",
+      .unit = "",
+      .better = -1,
+      .digits = 6,
+      .json = "mase.value",
+      .meaning = "absolute error of short forecasts in steps of the data",
+      .standard = true,
+      .forecast = true},
+     .wanted = wants_forecasts,
+     .forecast = ant_forecast_mase},
 };
 
 enum { TABLE_ROWS = sizeof table / sizeof table[0] };

@@ -30,8 +30,14 @@ def numpy_smape(x, y):
     return 200 * np.mean(np.abs(x - y) / (np.abs(x) + np.abs(y) + 1e-10))
 
 
+def numpy_mase(x, y, naive=None):
+    naive = np.mean(np.abs(np.diff(x, axis=0))) if naive is None else naive
+    return np.mean(np.abs(x - y)) / naive
+
+
 FORECASTS = {
     "smape": numpy_smape,
+    "mase": numpy_mase,
 }
 
 
