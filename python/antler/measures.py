@@ -29,6 +29,7 @@ __all__ = [
     "log_density",
     "mase",
     "power_spectrum",
+    "prediction_error",
     "rmse",
     "smape",
     "statistics",
@@ -155,6 +156,11 @@ def mase(true: Any, forecast: Any, *, naive: float = 0.0) -> float:
     it is 0: a single row, or rows that do not differ.
     """
     return _forecast("mase", true, forecast, naive)
+
+
+def prediction_error(true: Any, forecast: Any) -> float:
+    """PE(n): mean squared error over the variables in the last of n rows."""
+    return _forecast("prediction_error", true, forecast)
 
 
 def embed(x: Any, m: int, tau: int) -> np.ndarray:

@@ -58,6 +58,19 @@ double ant_forecast_mase(ant_forecast_window *w, size_t steps)
     return sum / (double)(steps * w->dim) / w->naive;
 }
 
+/* PE(n): the mean over the variables of (x - xhat)^2 in row n alone */
+double ant_forecast_pe(ant_forecast_window *w, size_t steps)
+{
+    if (w->finite < steps)
+        return INFINITY;
+    double squares = 0.0;
+    for (size_t i = (steps - 1) * w->dim; i < steps * w->dim; i++) {
+        const double difference = reported(w, w->x, i) - reported(w, w->xhat, i);
+        squares += difference * difference;
+    }
+    return squares / (double)w->dim;
+}
+
 /* Rows before the first value that is not finite.  x: (length, dim) */
 static size_t finite_rows(const double *x, size_t length, size_t dim)
 {

@@ -144,6 +144,18 @@ static const ant_measure table[] = {
       .forecast = true},
      .wanted = wants_forecasts,
      .forecast = ant_forecast_mase},
+    {{.name = "prediction_error",
+      .label = "PE(n)",
+      .unit = "of the data, squared",
+      .better = -1,
+      .digits = 6,
+      .json = "prediction_error.value",
+      .meaning = "squared error n steps ahead",
+      .standard = true,
+      .forecast = true,
+      .steps = 20},
+     .wanted = wants_forecasts,
+     .forecast = ant_forecast_pe},
 };
 
 enum { TABLE_ROWS = sizeof table / sizeof table[0] };

@@ -35,9 +35,14 @@ def numpy_mase(x, y, naive=None):
     return np.mean(np.abs(x - y)) / naive
 
 
+def numpy_prediction_error(x, y):
+    return np.mean((x[-1] - y[-1]) ** 2)
+
+
 FORECASTS = {
     "smape": numpy_smape,
     "mase": numpy_mase,
+    "prediction_error": numpy_prediction_error,
 }
 
 
