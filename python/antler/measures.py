@@ -34,6 +34,7 @@ __all__ = [
     "smape",
     "statistics",
     "table",
+    "valid_time",
 ]
 
 
@@ -161,6 +162,14 @@ def mase(true: Any, forecast: Any, *, naive: float = 0.0) -> float:
 def prediction_error(true: Any, forecast: Any) -> float:
     """PE(n): mean squared error over the variables in the last of n rows."""
     return _forecast("prediction_error", true, forecast)
+
+
+def valid_time(true: Any, forecast: Any) -> float:
+    """The first row, counted from 1, at which the sMAPE of all rows up to it exceeds 30; else their number.
+
+    Rows from a value on that is not finite count as 200.
+    """
+    return _forecast("valid_time", true, forecast)
 
 
 def embed(x: Any, m: int, tau: int) -> np.ndarray:

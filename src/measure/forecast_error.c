@@ -71,6 +71,23 @@ double ant_forecast_pe(ant_forecast_window *w, size_t steps)
     return squares / (double)w->dim;
 }
 
+/*
+ * The first row, counted from 1, at which the sMAPE of all rows up to it exceeds 30; in Lyapunov times where
+ * they are known.  Rows of a forecast that diverged count as 200, the largest sMAPE there is.
+ */
+double ant_forecast_valid_time(ant_forecast_window *w, size_t steps)
+{
+    const double threshold = 30.0, unit = w->lyapunov > 0.0 ? w->lyapunov : 1.0;
+    double sum = 0.0;
+    for (size_t row = 0; row < steps; row++) {
+        sum += row < w->finite ? relative_errors(w, row) : (double)w->dim;
+        if (200.0 * (sum / (double)((row + 1) * w->dim)) > threshold)
+            return unit * (double)(row + 1);
+    }
+    w->censored = true;
+    return unit * (double)steps;
+}
+
 /* Rows before the first value that is not finite.  x: (length, dim) */
 static size_t finite_rows(const double *x, size_t length, size_t dim)
 {

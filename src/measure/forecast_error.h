@@ -21,7 +21,8 @@ typedef struct ant_forecast_window {
 /* The error over the first `steps` rows.  Infinite when the forecast diverged within them. */
 typedef double ant_forecast_fn(ant_forecast_window *window, size_t steps);
 
-ant_forecast_fn ant_forecast_rmse, ant_forecast_smape, ant_forecast_mase, ant_forecast_pe;
+ant_forecast_fn ant_forecast_rmse, ant_forecast_smape, ant_forecast_mase, ant_forecast_pe,
+    ant_forecast_valid_time;
 
 /* ANTLER_ERROR_DATA when this measure divides by `naive` and it is 0. */
 antler_status ant_forecast_check_naive(ant_forecast_fn *error, double naive);

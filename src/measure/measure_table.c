@@ -156,6 +156,19 @@ static const ant_measure table[] = {
       .steps = 20},
      .wanted = wants_forecasts,
      .forecast = ant_forecast_pe},
+    {{.name = "valid_time",
+      .label = "valid prediction time",
+      .unit = "rows",
+      .better = 1,
+      .digits = 4,
+      .json = "valid_time.value",
+      .meaning = "how long forecasts stay valid: sMAPE up to there at most 30",
+      .standard = true,
+      .forecast = true,
+      .steps = 1000},
+     .wanted = wants_forecasts,
+     .forecast = ant_forecast_valid_time,
+     .search = true},
 };
 
 enum { TABLE_ROWS = sizeof table / sizeof table[0] };

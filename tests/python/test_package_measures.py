@@ -39,10 +39,19 @@ def numpy_prediction_error(x, y):
     return np.mean((x[-1] - y[-1]) ** 2)
 
 
+def numpy_valid_time(x, y):
+    with np.errstate(invalid="ignore"):
+        terms = np.mean(np.abs(x - y) / (np.abs(x) + np.abs(y) + 1e-10), axis=1)
+    terms[np.argmin(np.isfinite(y).all(1)) if not np.isfinite(y).all() else len(y) :] = 1.0
+    above = np.flatnonzero(200 * np.cumsum(terms) / np.arange(1, len(x) + 1) > 30)
+    return above[0] + 1 if len(above) else len(x)
+
+
 FORECASTS = {
     "smape": numpy_smape,
     "mase": numpy_mase,
     "prediction_error": numpy_prediction_error,
+    "valid_time": numpy_valid_time,
 }
 
 
@@ -57,6 +66,7 @@ def test_a_forecast_measure_is_that_of_numpy(name, rows, dim, error):
 
 def test_the_table_of_measures():
     table = measures.table()
+    assert [m.name for m in table.values() if m.better > 0] == ["valid_time"] and table["valid_time"].worst == -np.inf
     assert table["dstsp_embedded"].html == "D<sub>stsp</sub><sup>DE</sup>"
     assert table["dstsp_embedded"].tex == "$D_{stsp}^{DE}$" and table["rmse"].tex == "RMSE"
     assert table["lyapunov_max"].found({"lyapunov": {"exponents": [0.5, 0.1]}}) == 0.5
