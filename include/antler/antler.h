@@ -405,9 +405,10 @@ typedef enum antler_dstsp_kind {
     ANTLER_DSTSP_GMM,           /* Gaussian mixtures, covariance f * variance: as printed in the paper */
     ANTLER_DSTSP_GMM_SILVERMAN, /* the same with f^2, the usual reading of Silverman's rule */
     ANTLER_DSTSP_BINS,          /* histogram with Laplace smoothing, as in older tables */
+    ANTLER_DSTSP_GMM_FIXED,     /* Gaussian mixtures of a given variance, the same along all axes */
 } antler_dstsp_kind;
 
-/* "gmm", "gmm-silverman", "bins" */
+/* "gmm", "gmm-silverman", "bins", "gmm-fixed" */
 ANTLER_API const char *antler_dstsp_kind_name(antler_dstsp_kind kind);
 
 typedef struct antler_measure_opts {
@@ -425,6 +426,9 @@ typedef struct antler_measure_opts {
     antler_progress progress;
     antler_device device; /* of the Gaussian mixtures.  On the GPU D_stsp agrees with the CPU's to 1e-5.
                              Default ANTLER_DEVICE_AUTO */
+    double variance;      /* of the Gaussians of `gmm-fixed`; 0: 1.  Default 0 */
+    const double *unit;   /* (N): of that variance, what 1 is in the units of each variable; NULL: 1.
+                             antler_evaluate sets it, so that the variance is in the units of its report */
 } antler_measure_opts;
 
 ANTLER_API void antler_measure_opts_default(antler_measure_opts *opts);

@@ -13,7 +13,7 @@ from . import _structs as s
 from ._series import Series
 from .exceptions import ArgumentError, DivergedError, from_status
 
-DSTSP_KINDS = ("gmm", "gmm-silverman", "bins")
+DSTSP_KINDS = ("gmm", "gmm-silverman", "bins", "gmm-fixed")
 _DEVICES = ("auto", "cpu", "cuda")
 _ENDS = ("stop", "hold", "repeat")
 
@@ -28,10 +28,11 @@ def _choice(name: str, value: str, choices: Tuple[str, ...]) -> int:
 class Measuring:
     """What is measured, and how. The defaults are those of ``antler evaluate``."""
 
-    dstsp: str = "gmm"  #: estimator of D_stsp: "gmm", "gmm-silverman" or "bins"
+    dstsp: str = "gmm"  #: estimator of D_stsp: "gmm", "gmm-silverman", "bins" or "gmm-fixed"
     samples: int = 1_000_000  #: Monte Carlo samples of the mixtures
     seed: int = 1  #: of those samples
     bins: int = 30  #: per axis, for "bins"
+    variance: float = 1.0  #: of the Gaussians, for "gmm-fixed"
     embed: Optional[Tuple[int, int]] = None  #: (m, tau): also D_stsp of delay vectors
     only_embedded: bool = False  #: leave D_stsp without embedding out
     smoothing: float = 20.0  #: of power spectra, in frequency bins
@@ -55,7 +56,7 @@ class Measuring:
         opts.dstsp = _choice("dstsp", self.dstsp, DSTSP_KINDS)
         opts.device = _choice("device", self.device, _DEVICES)
         opts.samples, opts.seed, opts.bins = self.samples, self.seed, self.bins
-        opts.smoothing, opts.threads = self.smoothing, self.threads
+        opts.smoothing, opts.threads, opts.variance = self.smoothing, self.threads, self.variance
         if self.embed is not None:
             opts.embed_dim, opts.embed_delay = self.embed
         return opts

@@ -98,6 +98,8 @@ class MeasureOpts(c.Structure):
         ("threads", c.c_int),
         ("progress", Progress),
         ("device", c.c_int),
+        ("variance", c.c_double),
+        ("unit", DoubleP),
     ]
 
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-const char *const cli_dstsp_kinds[] = {"gmm", "gmm-silverman", "bins", NULL};
+const char *const cli_dstsp_kinds[] = {"gmm", "gmm-silverman", "bins", "gmm-fixed", NULL};
 const char *const cli_devices[] = {"auto", "cpu", "cuda", NULL};
 
 antler_device cli_device(const char *name)
@@ -48,9 +48,10 @@ int cli_measuring_finish(cli_measuring *s)
 
 void cli_measuring_text(const antler_measure_opts *o, char *text, size_t bytes)
 {
-    snprintf(text, bytes, "dstsp %d %zu %" PRIu64 " bins %zu %a %a embed %zu %zu smoothing %a device %d",
+    snprintf(text, bytes,
+             "dstsp %d %zu %" PRIu64 " bins %zu %a %a embed %zu %zu smoothing %a device %d variance %a",
              (int)o->dstsp, o->samples, o->seed, o->bins, o->bin_margin, o->bin_laplace, o->embed_dim,
-             o->embed_delay, o->smoothing, (int)o->device);
+             o->embed_delay, o->smoothing, (int)o->device, o->variance);
 }
 
 json_t *cli_json_real(double value)
@@ -146,8 +147,8 @@ void cli_print_dstsp(const antler_measure_opts *o, const antler_measure_result *
         printf(", %zu bins per axis, %zu filled, margin %g sd, Laplace %g\n", o->bins, r->bins_filled,
                o->bin_margin, o->bin_laplace);
     else
-        printf(", %zu samples, seed %llu, covariance %.6g x variance\n", o->samples,
-               (unsigned long long)o->seed, r->bandwidth);
+        printf(", %zu samples, seed %llu, covariance %.6g x %s\n", o->samples, (unsigned long long)o->seed,
+               r->bandwidth, o->dstsp == ANTLER_DSTSP_GMM_FIXED ? "identity" : "variance");
     if (o->embed_dim > 1)
         printf("  embedding  m = %zu, tau = %zu rows\n", o->embed_dim, o->embed_delay);
     printf("  points     %zu true, %zu generated, d = %zu\n", r->true_points, r->generated_points,

@@ -23,8 +23,8 @@ antler_device cli_device(const char *name);
     {"dstsp",                                                                                                  \
      CLI_CHOICE,                                                                                               \
      "KIND",                                                                                                   \
-     "Estimator of D_stsp: gmm (as printed in the paper), gmm-silverman (bandwidth squared) or bins. "         \
-     "Default gmm.",                                                                                           \
+     "Estimator of D_stsp: gmm (as printed in the paper), gmm-silverman (bandwidth squared), bins, or "        \
+     "gmm-fixed (a given variance). Default gmm.",                                                             \
      CLI_MEASURING_AT(type, field, dstsp),                                                                     \
      cli_dstsp_kinds},                                                                                         \
         {"embed",                                                                                              \
@@ -36,10 +36,16 @@ antler_device cli_device(const char *name);
         {"samples",                                                                                            \
          CLI_COUNT,                                                                                            \
          "N",                                                                                                  \
-         "Monte Carlo samples for gmm. Default 1000000.",                                                      \
+         "Monte Carlo samples for Gaussians. Default 1000000.",                                                \
          CLI_MEASURING_AT(type, field, opts.samples),                                                          \
          NULL},                                                                                                \
         {"seed", CLI_SEED, "NUMBER", "Of those samples. Default 1.", CLI_MEASURING_AT(type, field, opts.seed), \
+         NULL},                                                                                                \
+        {"variance",                                                                                           \
+         CLI_REAL,                                                                                             \
+         "VARIANCE",                                                                                           \
+         "Of the Gaussians of gmm-fixed. Default 1.",                                                          \
+         CLI_MEASURING_AT(type, field, opts.variance),                                                         \
          NULL},                                                                                                \
         {"bins",                                                                                               \
          CLI_COUNT,                                                                                            \

@@ -172,13 +172,16 @@ static void keep_embedded(const antler_measure_result *from, antler_measure_resu
     to->hellinger_each = to->mean_true = to->mean_generated = to->sd_true = to->sd_generated = NULL;
 }
 
-/* D_stsp, D_stsp^DE and D_H, as far as they are asked for. */
-static antler_status compare(const antler_model *model, const antler_series *truth,
-                             const antler_series *generated, const antler_evaluate_opts *opts,
-                             antler_evaluate_result *result)
+/* D_stsp, D_stsp^DE and D_H, as far as they are wanted.  unit: (N), of the report in the units of the truth
+ */
+static antler_status compare_in_units(const antler_series *truth, const antler_series *generated,
+                                      const antler_evaluate_opts *opts, const double *unit,
+                                      antler_evaluate_result *result)
 {
-    const bool embedded = opts->measure.embed_dim > 1;
-    antler_measure_opts plain = opts->measure;
+    antler_measure_opts delays = opts->measure;
+    delays.unit = unit;
+    const bool embedded = delays.embed_dim > 1;
+    antler_measure_opts plain = delays;
     plain.embed_dim = 1;
     if (!opts->with_dstsp)
         plain.dstsp = ANTLER_DSTSP_BINS; /* costs nothing; D_H is what is wanted */
@@ -187,11 +190,28 @@ static antler_status compare(const antler_model *model, const antler_series *tru
         result->plain.dstsp = NAN;
     if (embedded) {
         antler_measure_result all = {0};
-        const antler_status status = antler_measure(truth, generated, &opts->measure, &all);
+        const antler_status status = antler_measure(truth, generated, &delays, &all);
         keep_embedded(&all, &result->embedded);
         antler_measure_result_clear(&all);
         ANT_TRY(status);
     }
+    return ANTLER_OK;
+}
+
+static antler_status compare(const antler_model *model, const antler_series *truth,
+                             const antler_series *generated, const antler_evaluate_opts *opts,
+                             antler_evaluate_result *result)
+{
+    ant_units units = {0};
+    ANT_TRY(ant_units_create(model, truth, opts->model_units, &units));
+    for (size_t n = 0; n < antler_series_dim(truth); n++) { /* gain: (N), now units of the report */
+        units.gain[n] = 1.0 / fabs(units.gain[n]);
+        if (opts->user_units && model->scale != NULL)
+            units.gain[n] /= model->scale[n];
+    }
+    const antler_status status = compare_in_units(truth, generated, opts, units.gain, result);
+    ant_units_free(&units);
+    ANT_TRY(status);
     return convert(model, truth, opts, &result->plain);
 }
 

@@ -9,7 +9,7 @@ from antler import exceptions, measures
 
 def test_an_orbit_is_like_itself_and_unlike_noise(lorenz):
     noise = np.random.default_rng(0).standard_normal(lorenz.shape) * lorenz.std(0) + lorenz.mean(0)
-    for variant in ("gmm", "gmm-silverman", "bins"):
+    for variant in ("gmm", "gmm-silverman", "bins", "gmm-fixed"):
         same = measures.dstsp(lorenz, lorenz, variant=variant, samples=500)
         assert abs(same) < 1e-12 < measures.dstsp(lorenz, noise, variant=variant, samples=500)
     assert measures.hellinger(lorenz, lorenz) < 1e-7 < measures.hellinger(lorenz, noise)
@@ -72,6 +72,41 @@ def test_the_table_of_measures():
     assert table["lyapunov_max"].found({"lyapunov": {"exponents": [0.5, 0.1]}}) == 0.5
     assert table["rmse"].found({"rmse": {}}) is None and table["rmse"].found({}) is None
     assert all(m.meaning and m.digits > 0 and m.json for m in table.values())
+
+
+@pytest.mark.parametrize("variance", [1.0, 0.3, 1e-6])
+@pytest.mark.parametrize("embed", [None, (2, 3)])
+def test_gmm_fixed_is_that_of_numpy(variance, embed):
+    generator = np.random.default_rng(5)
+    x, y = generator.standard_normal((300, 2)), 0.8 * generator.standard_normal((200, 2)) + 0.2
+    found = measures.compare(x, y, dstsp="gmm-fixed", variance=variance, samples=4000, embed=embed)["dstsp"]
+    p, q = (x, y) if embed is None else (measures.embed(x, *embed), measures.embed(y, *embed))
+    samples = p[generator.integers(len(p), size=4000)] + np.sqrt(variance) * generator.standard_normal((4000, p.shape[1]))
+
+    def log_density(points):
+        squares = ((samples[:, None, :] - points[None]) ** 2).sum(-1)
+        return np.logaddexp.reduce(-squares / (2 * variance), axis=1) - np.log(len(points))
+
+    ratios = log_density(p) - log_density(q)
+    error = np.hypot(ratios.std() / np.sqrt(4000), found["standard_error"])
+    assert abs(found["value"] - ratios.mean()) < 5 * error
+    assert found["variant"] == "gmm-fixed" and found["bandwidth"] == variance
+    assert abs(measures.dstsp(x, x, variant="gmm-fixed", variance=variance, samples=100)) < 1e-12
+
+
+def test_gmm_fixed_of_an_evaluation_is_in_the_units_of_its_report(lorenz, small):
+    model = antler.Reconstructor(**small, verbose=False).fit(lorenz).model_
+    options = dict(dstsp="gmm-fixed", samples=2000, steps=600, warmup=5, lyapunov=False, rmse=False)
+    x = antler.simulate("lorenz63", 600, seed=2)
+    y = model.generate(600, context=x, warmup=5)
+    mean, scale = model.scaling
+    standard = model.evaluate(x, **options)["dstsp"]["value"]
+    same = measures.dstsp((x - mean) / scale, (y - mean) / scale, variant="gmm-fixed", samples=2000)
+    assert standard == pytest.approx(same, rel=1e-6)
+    user = model.evaluate(x, user_units=True, **options)["dstsp"]["value"]
+    assert user == pytest.approx(measures.dstsp(x, y, variant="gmm-fixed", samples=2000), rel=1e-6)
+    with pytest.raises(exceptions.ArgumentError, match="variance"):
+        model.evaluate(x, variance=-1.0, **options)
 
 
 def test_delay_vectors():
