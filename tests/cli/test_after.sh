@@ -75,8 +75,10 @@ expect_ok "$ANTLER" evaluate $run Results/e/n/002 "${quick[@]}" --embed 2,5 --on
 contains "$out" '"statistics"'
 [[ $out != *'"dstsp": {'* ]] || die "--only-embedded measured D_stsp"
 [ ! -e Results/e/n/metrics.csv ] || die "--no-files wrote a file"
+expect_ok "$ANTLER" evaluate $run "${quick[@]}" --horizon smape=7 --horizon prediction_error=50 --exponent 0.9
+for word in "sMAPE(7)" "MASE(30)" "PE(50)" "Lyapunov times" "were valid to their end, after 1000 rows"; do contains "$out" "$word"; done
 expect_fault 2 "is not a forecast measure" "$ANTLER" evaluate $run "${quick[@]}" --horizon dstsp=7
-expect_fault 2 "NAME=STEPS" "$ANTLER" evaluate $run "${quick[@]}" --horizon rmse
+expect_fault 2 "NAME=STEPS" "$ANTLER" evaluate $run "${quick[@]}" --horizon smape
 expect_ok "$ANTLER" evaluate $run "${quick[@]}" --user-units
 contains "$out" "in user units"
 

@@ -64,6 +64,74 @@ def test_a_forecast_measure_is_that_of_numpy(name, rows, dim, error):
     assert getattr(measures, name)(x, y) == pytest.approx(FORECASTS[name](x, y), rel=1e-12, abs=1e-14)
 
 
+def test_forecast_measures_of_awkward_rows():
+    x = np.array([[1.0, 2.0]])
+    y = np.array([[1.5, 1.0]])
+    assert measures.smape(x, y) == pytest.approx(numpy_smape(x, y))
+    assert measures.prediction_error(x, y) == pytest.approx(numpy_prediction_error(x, y))
+    assert measures.valid_time(x, y) == 1 and measures.valid_time(x, x) == 1
+    assert measures.mase(x, y, naive=0.5) == pytest.approx(numpy_mase(x, y, 0.5))
+    assert measures.smape(np.zeros((3, 1)), np.zeros((3, 1))) == 0.0
+    for rows in (x, np.ones((5, 2))):  # a single row, and a constant: MASE has nothing to divide by
+        with pytest.raises(exceptions.DataError, match="MASE is not defined"):
+            measures.mase(rows, rows)
+    for name in FORECASTS:
+        with pytest.raises(exceptions.DataError, match="not finite in row 2"):
+            getattr(measures, name)(np.array([[1.0], [np.nan], [2.0]]), np.ones((3, 1)))
+        with pytest.raises(exceptions.DataError, match="shape"):
+            getattr(measures, name)(np.ones((3, 1)), np.ones((4, 1)))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_a_diverged_forecast_is_infinite_and_its_valid_time_ends(bad):
+    x = np.sin(np.arange(40.0))[:, None] + 2
+    y = x.copy()
+    y[25:] = bad
+    for name in ("smape", "mase", "prediction_error"):
+        assert getattr(measures, name)(x, y) == np.inf
+    assert measures.valid_time(x, y) == numpy_valid_time(x, y) == 30  # row 30 lifts the mean of 200s above 30
+
+
+def numpy_windows(model, x, measure, *, steps, windows, warmup, horizon):
+    """The mean of a measure over windows that are spread evenly, each run by `generate`."""
+    starts = np.floor(np.linspace(0, len(x) - warmup - steps - 1, windows) + 0.5).astype(int)
+    found = []
+    for first in starts:
+        y = model.generate(steps, context=x[first : first + warmup + 1], warmup=warmup)
+        found.append(measure(x[first + warmup + 1 :][:horizon], y[:horizon]))
+    return np.mean(found)
+
+
+def test_evaluations_have_the_forecast_measures_of_numpy(lorenz, small):
+    model = antler.Reconstructor(**small, verbose=False).fit(lorenz).model_
+    x = antler.simulate("lorenz63", 500, seed=2)
+    options = dict(samples=10, n=25, windows=7, warmup=9, lyapunov=False, steps=50, user_units=True)
+    found = model.evaluate(x, horizon={"valid_time": 25}, **options)
+    naive = np.mean(np.abs(np.diff(x, axis=0)))  # of all neighbouring rows of the true series
+    for name, formula in FORECASTS.items():
+        measure = formula if name != "mase" else lambda x, y: numpy_mase(x, y, naive)
+        horizon = 20 if name == "prediction_error" else 25
+        want = numpy_windows(model, x, measure, steps=25, windows=7, warmup=9, horizon=horizon)
+        assert found[name]["value"] == pytest.approx(want, rel=1e-6), name
+        assert found.summary()[name] == found[name]["value"]
+        assert (found[name]["n"], found[name]["windows"], found[name]["units"]) == (horizon, 7, "user")
+    assert found["valid_time"]["unit"] == "rows"
+
+    # Lyapunov times: the exponent is per unit of time, and dt is 0.01.
+    with pytest.raises(exceptions.ArgumentError, match="per unit of time"):
+        antler.Reconstructor(**small, verbose=False).fit(np.asarray(lorenz)).model_.evaluate(
+            np.array(x), exponent=0.9, **options
+        )
+    # By default valid time is searched for in half of the series, and PE(20) has windows of its own.
+    short = model.evaluate(x[:60], **{**options, "n": 5, "windows": 3})
+    assert (short["valid_time"]["n"], short["prediction_error"]["n"], short["smape"]["n"]) == (30, 20, 5)
+    none = model.evaluate(x[:25], **{**options, "n": 3, "windows": 3})
+    assert none["prediction_error"] == {"value": pytest.approx(np.nan, nan_ok=True), "n": 20, "windows": 0}
+    assert np.isnan(none.summary()["prediction_error"]) and none.summary()["smape"] > 0
+    with pytest.raises(exceptions.ArgumentError, match="not a forecast measure"):
+        model.evaluate(x, horizon={"dstsp": 3}, **options)
+
+
 def test_the_table_of_measures():
     table = measures.table()
     assert [m.name for m in table.values() if m.better > 0] == ["valid_time"] and table["valid_time"].worst == -np.inf

@@ -62,6 +62,10 @@ static void test_exact_model(void **state)
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
         CHECK_NEAR(r.values[i], values[i], 0.0);
     assert_int_equal(r.forecasts[antler_measure_index("rmse")].windows, 100);
+    assert_int_equal(r.forecasts[antler_measure_index("prediction_error")].steps, 20);
+    assert_int_equal(r.forecasts[antler_measure_index("valid_time")].steps, 450); /* half of the rows */
+    assert_int_equal(r.forecasts[antler_measure_index("valid_time")].censored, 100);
+    CHECK_NEAR(r.values[antler_measure_index("valid_time")], 450.0, 0.0);
     antler_evaluate_result_clear(&r);
     antler_series_free(truth);
     antler_model_free(model);
@@ -158,6 +162,7 @@ static void test_divergence_is_an_outcome(void **state)
     assert_true(isinf(r.values[antler_measure_index("dstsp")]) &&
                 isfinite(r.values[antler_measure_index("rmse")]));
     assert_true(isinf(r.values[antler_measure_index("lyapunov_max")]));
+    assert_true(isfinite(r.values[antler_measure_index("valid_time")]));
     antler_evaluate_result_clear(&r);
     antler_series_free(truth);
     antler_model_free(model);
