@@ -1,3 +1,4 @@
+/* dstsp.c - D_stsp of two sets of trajectories: delay vectors, variances, and the estimator (spec 8). */
 #include "measure/dstsp.h"
 
 #include "base/machine.h"
@@ -151,8 +152,8 @@ antler_status ant_dstsp(const antler_series *truth, const antler_series *generat
         status = estimate(&p, &q, antler_series_dim(truth), variance, opts, result);
     if (status == ANTLER_NON_FINITE || (status == ANTLER_OK && !isfinite(result->dstsp)))
         status =
-            ant_fail(ANTLER_NON_FINITE, "D_stsp is beyond every number: the generated orbit lies too far "
-                                        "from the true one, so the model has run away");
+            ant_fail(ANTLER_NON_FINITE, "D_stsp is larger than any number: the generated orbit is too far "
+                                        "from the true one, so the model has diverged");
 done:
     free(variance);
     ant_points_free(&q);

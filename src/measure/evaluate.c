@@ -109,7 +109,7 @@ static antler_status run_some(comparison *c, size_t first, size_t count, size_t 
     return status;
 }
 
-/* Neighbours of the same length go together, so that an engine has many of them. */
+/* Consecutive trajectories of equal length run together, so that an engine has many orbits at once. */
 static antler_status run_all(comparison *c)
 {
     const size_t trajectories = antler_series_count(c->truth);
@@ -164,7 +164,7 @@ static antler_status convert(const antler_model *model, const antler_series *tru
     return ANTLER_OK;
 }
 
-/* Keep the numbers about D_stsp^DE; the rest is the same as in the plain result. */
+/* Copy the fields about D_stsp^DE; the rest is the same as in the plain result. */
 static void keep_embedded(const antler_measure_result *from, antler_measure_result *to)
 {
     *to = *from;
@@ -184,7 +184,7 @@ static antler_status compare_in_units(const antler_series *truth, const antler_s
     antler_measure_opts plain = delays;
     plain.embed_dim = 1;
     if (!opts->with_dstsp)
-        plain.dstsp = ANTLER_DSTSP_BINS; /* costs nothing; D_H is what is wanted */
+        plain.dstsp = ANTLER_DSTSP_BINS; /* the cheapest: only D_H is used */
     ANT_TRY(antler_measure(truth, generated, &plain, &result->plain));
     if (!opts->with_dstsp)
         result->plain.dstsp = NAN;
@@ -215,7 +215,7 @@ static antler_status compare(const antler_model *model, const antler_series *tru
     return convert(model, truth, opts, &result->plain);
 }
 
-/* An outcome that the result records is no failure. */
+/* A divergence is recorded in the result and is not a failure. */
 static antler_status outcome(antler_status status)
 {
     return status == ANTLER_DIVERGED ? ANTLER_OK : status;
@@ -309,7 +309,7 @@ static antler_status evaluate(const antler_model *model, const antler_series *tr
     if (status == ANTLER_OK && result->diverged)
         return ant_fail(ANTLER_DIVERGED, "the free run diverged at step %zu", result->diverged_step);
     if (status == ANTLER_DIVERGED || status == ANTLER_NON_FINITE)
-        result->diverged = true; /* the orbit is finite, and yet too far away to be compared */
+        result->diverged = true; /* the orbit is finite but too far away to be compared */
     return status;
 }
 

@@ -1,4 +1,4 @@
-/* The verdict on a model: an exact model, a wrong one, one that diverges; units; agreement of the parts. */
+/* test_evaluate.c - all measures of a model: exact, wrong, diverging; units; agreement of the parts. */
 #include "model_support.h"
 
 /* A turn by `angle` and a stretch by `factor`, as W [phi(z); phi(-z)]. */
