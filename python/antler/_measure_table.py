@@ -58,10 +58,9 @@ def table() -> Dict[str, Measure]:
     found = {}
     for i in range(_lib.plain("measure_count")):
         row = _lib.plain("measure_at", i).contents
-        values = [getattr(row, name) for name, _ in row._fields_]
-        values = [_lib.text(value) if isinstance(value, bytes) else value for value in values]
-        measure = Measure(*values, worst=_lib.plain("measure_worst", i))
-        found[measure.name] = measure
+        values = {name: getattr(row, name) for name, *_ in row._fields_}
+        values = {name: _lib.text(value) if isinstance(value, bytes) else value for name, value in values.items()}
+        found[values["name"]] = Measure(**values, worst=_lib.plain("measure_worst", i))
     return found
 
 

@@ -161,19 +161,21 @@ static int evaluate_all(const settings *s, const cli_runs *runs, const antler_se
     return code;
 }
 
-/* NAME=STEPS into the array by measure.  Returns -1 to go on, or the exit code. */
-static int read_horizon(const char *text, size_t *horizon)
+/* Read NAME=STEPS into the array by measure.  False: it is wrong, and the fault has been printed. */
+static bool read_horizon(const char *text, size_t *horizon)
 {
     const char *equals = strchr(text, '=');
     char name[64];
     snprintf(name, sizeof name, "%.*s", equals == NULL ? (int)strlen(text) : (int)(equals - text), text);
     const size_t index = antler_measure_index(name);
     if (index == antler_measure_count() || !antler_measure_at(index)->forecast)
-        return cli_usage_error(
-            "--horizon: '%s' is not a forecast measure; 'antler measure --measures' lists them", name);
-    if (equals == NULL || !cli_read_count(equals + 1, &horizon[index]) || horizon[index] == 0)
-        return cli_usage_error("--horizon: '%s' is not of the form NAME=STEPS, such as rmse=50", text);
-    return -1;
+        cli_usage_error("--horizon: '%s' is not a forecast measure; 'antler measure --measures' lists them",
+                        name);
+    else if (equals == NULL || !cli_read_count(equals + 1, &horizon[index]) || horizon[index] == 0)
+        cli_usage_error("--horizon: '%s' is not of the form NAME=STEPS, such as smape=50", text);
+    else
+        return true;
+    return false;
 }
 
 static int run(const cli_command *self, int argc, char **argv)
@@ -184,14 +186,16 @@ static int run(const cli_command *self, int argc, char **argv)
     int code = cli_parse(self, argc, argv, &s, &count);
     if (code < 0)
         code = cli_measuring_finish(&s.measuring);
-    for (size_t i = 0; i < s.horizon.count && code < 0; i++)
-        code = read_horizon(s.horizon.items[i], s.evaluate.horizon);
     if (code >= 0)
         return code;
     if (s.data.count == 0)
         return cli_usage_error("'antler evaluate' needs --data FILE with data that the model has not seen");
     if (s.only_embedded && s.measuring.opts.embed_dim < 2)
         return cli_usage_error("--only-embedded needs --embed M,TAU");
+    for (size_t i = 0; i < s.horizon.count; i++) {
+        if (!read_horizon(s.horizon.items[i], s.evaluate.horizon))
+            return CLI_USAGE;
+    }
     s.evaluate.measure = s.measuring.opts;
     s.evaluate.rmse.warmup = s.evaluate.warmup;
     s.evaluate.with_dstsp = !s.only_embedded;
@@ -220,7 +224,8 @@ const cli_command cli_evaluate = {
     .arguments = "RUN...",
     .description =
         "Let each model run free and compare its orbit with the data: D_stsp (with --embed also D_stsp^DE), "
-        "D_H, RMSE(n), Lyapunov exponents. RUN is a run folder, a model.npz, a checkpoint, or a folder of "
+        "D_H, RMSE(n) and other errors of forecasts, Lyapunov exponents. RUN is a run folder, a model.npz, a "
+        "checkpoint, or a folder of "
         "runs.\n\nWhere --columns or --inputs is not given, the settings in the first run's folder say which "
         "columns of "
         "the data are taken.\n\nmetrics.json is written into every run folder. Of several runs the median, "

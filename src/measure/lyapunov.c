@@ -119,7 +119,7 @@ static void finish(const averages *a, antler_lyapunov_result *result)
     result->steps = a->steps;
     for (size_t k = 0; k < a->M; k++) {
         const double exponent = a->sum[k] / (double)a->steps;
-        const bool lost = isinf(exponent);
+        const bool infinite = isinf(exponent);
         size_t place = k;
         for (; place > 0 && result->exponents[place - 1] < exponent; place--) {
             result->exponents[place] = result->exponents[place - 1];
@@ -127,8 +127,8 @@ static void finish(const averages *a, antler_lyapunov_result *result)
             result->spread[place] = result->spread[place - 1];
         }
         result->exponents[place] = exponent;
-        result->error[place] = lost ? 0.0 : standard_error(a, k);
-        result->spread[place] = lost ? 0.0 : a->most[k] - a->least[k];
+        result->error[place] = infinite ? 0.0 : standard_error(a, k);
+        result->spread[place] = infinite ? 0.0 : a->most[k] - a->least[k];
         result->sum += exponent;
     }
     result->kaplan_yorke = kaplan_yorke(result->exponents, a->M);

@@ -149,7 +149,8 @@ def test_gmm_fixed_is_that_of_numpy(variance, embed):
     x, y = generator.standard_normal((300, 2)), 0.8 * generator.standard_normal((200, 2)) + 0.2
     found = measures.compare(x, y, dstsp="gmm-fixed", variance=variance, samples=4000, embed=embed)["dstsp"]
     p, q = (x, y) if embed is None else (measures.embed(x, *embed), measures.embed(y, *embed))
-    samples = p[generator.integers(len(p), size=4000)] + np.sqrt(variance) * generator.standard_normal((4000, p.shape[1]))
+    noise = np.sqrt(variance) * generator.standard_normal((4000, p.shape[1]))
+    samples = p[generator.integers(len(p), size=4000)] + noise
 
     def log_density(points):
         squares = ((samples[:, None, :] - points[None]) ** 2).sum(-1)

@@ -97,7 +97,7 @@ def _how(run: Run, name: str) -> str:
     measure = measure_table()[name]
     part = metrics.get(measure.json.split(".")[0]) or {}
     if measure.forecast:
-        units = part.get("unit") or f"{part.get('units', '')} units"
+        units = f"in {part['unit']}" if "unit" in part else f"{part.get('units', '')} units"
         words = [f"{number(part.get('n', 0))} steps", f"{part.get('windows', '')} windows", units]
         if part.get("censored_windows"):
             words.append(f"{part['censored_windows']} valid to their end")
@@ -266,9 +266,9 @@ def statistics_table(runs: Sequence[Run]) -> str:
     )
     body = []
     for key, members in groups.items():
-        lost = sum(has_diverged(run) for run in members)
+        diverged = sum(has_diverged(run) for run in members)
         cells = "".join(f"<td>{value}</td>" for value in key)
-        cells += f'<td class="n">{len(members)}</td><td class="n{" bad" if lost else ""}">{lost}</td>'
+        cells += f'<td class="n">{len(members)}</td><td class="n{" bad" if diverged else ""}">{diverged}</td>'
         for name in names:
             middle, mad = median_and_mad(
                 [
@@ -324,7 +324,7 @@ def many_runs(runs: Sequence[Run], content: Dict[str, Any]) -> str:
             _figure(
                 "fig-strips",
                 "Runs side by side",
-                "Every run is a point; a cross at the top has diverged. Click a point to see that run below.",
+                "Every run is a point, and a cross a run that diverged. Click a point to see that run below.",
             ),
             _figure("fig-losses", "Loss of all runs", "Coloured by the settings in which the runs differ."),
             details(runs, content),
@@ -344,11 +344,10 @@ def _lead(runs: Sequence[Run], content: Dict[str, Any]) -> str:
             f"; compared with {escape(data['file'])}, {number(data['rows'])} × {data['variables']}" if data else ""
         )
         return f"{escape(content['runs'][0]['status'].capitalize())}{against}."
-    lost = sum(has_diverged(run) for run in runs)
+    diverged = sum(has_diverged(run) for run in runs)
     differ = varying(runs)
-    return (
-        f"{len(runs)} runs, {lost} diverged" + (f"; they differ in {escape(', '.join(differ))}" if differ else "") + "."
-    )
+    settings_ = f"; they differ in {escape(', '.join(differ))}" if differ else ""
+    return f"{len(runs)} runs, {diverged} diverged{settings_}."
 
 
 def render(title: str, runs: Sequence[Run], content: Dict[str, Any], plotly: str) -> str:

@@ -163,7 +163,7 @@ def solver_sentence(run: Run) -> str:
             f"{np.nanmax(log['gradient_agrees']):.2g}, relatively."
         )
     else:
-        words.append("It was not compared with plain loops in this run; the setting check_interval asks for it.")
+        words.append("It was not compared with plain loops in this run; the setting check_interval makes it do so.")
     return " ".join(words)
 
 
