@@ -408,9 +408,11 @@ typedef enum antler_dstsp_kind {
     ANTLER_DSTSP_GMM,           /* Gaussian mixtures, covariance f * variance: as printed in the paper */
     ANTLER_DSTSP_GMM_SILVERMAN, /* the same with f^2, the usual reading of Silverman's rule */
     ANTLER_DSTSP_BINS,          /* histogram with Laplace smoothing, as in older tables */
+    ANTLER_DSTSP_GMM_FIXED,     /* Gaussian mixtures of a given variance, the same along all axes */
 } antler_dstsp_kind;
 
-ANTLER_API const char *antler_dstsp_kind_name(antler_dstsp_kind kind); /* "gmm", "gmm-silverman", "bins" */
+/* "gmm", "gmm-silverman", "bins", "gmm-fixed" */
+ANTLER_API const char *antler_dstsp_kind_name(antler_dstsp_kind kind);
 
 typedef struct antler_measure_opts {
     antler_dstsp_kind dstsp;
@@ -427,16 +429,20 @@ typedef struct antler_measure_opts {
     antler_progress progress;
     antler_device device; /* of the Gaussian mixtures.  On the GPU D_stsp agrees with the CPU's to 1e-5.
                              Default ANTLER_DEVICE_AUTO */
+    double variance;      /* of the Gaussians of `gmm-fixed`; 0: 1.  Default 0 */
+    const double *unit;   /* (N): of that variance, what 1 is in the units of each variable; NULL: 1.
+                             antler_evaluate sets it, so that the variance is in the units of its report */
 } antler_measure_opts;
 
 ANTLER_API void antler_measure_opts_default(antler_measure_opts *opts);
 
 typedef struct antler_measure_result {
-    double dstsp;            /* D_stsp, or its delay-embedded form when embed_dim > 1 */
-    double dstsp_error;      /* standard error of the Monte Carlo mean; 0 for `bins` */
-    double bandwidth;        /* the factor on the variances: f or f^2; 0 for `bins` */
-    size_t dstsp_dim;        /* d = m N */
-    size_t true_points;      /* T1, after embedding */
+    double dstsp;       /* D_stsp, or its delay-embedded form when embed_dim > 1 */
+    double dstsp_error; /* standard error of the Monte Carlo mean; 0 for `bins` */
+    double bandwidth;   /* the factor on the variances: f or f^2; the variance itself for `gmm-fixed`; 0 for
+                           `bins` */
+    size_t dstsp_dim;   /* d = m N */
+    size_t true_points; /* T1, after embedding */
     size_t generated_points; /* T2, after embedding */
     double kernels;          /* Gaussian kernels evaluated; 0 for `bins` */
     double seconds;          /* spent on D_stsp */
@@ -462,6 +468,37 @@ ANTLER_API antler_status antler_measure(const antler_series *truth, const antler
                                         const antler_measure_opts *opts, antler_measure_result *result);
 ANTLER_API void antler_measure_result_clear(antler_measure_result *result);
 
+/* The table of measures.  ----------------------------------------------------------------------- */
+
+/*
+ * One row of the table: a number that antler_evaluate gives for a model.  Command line, Python, plots,
+ * reports and documentation read names and labels here.  All strings are static.
+ */
+typedef struct antler_measure_info {
+    const char *name;    /* column of metrics.csv, key of `summary` in metrics.json: "dstsp" */
+    const char *label;   /* "D_stsp", "RMSE(n)": `_` lowers and `^` raises the word after it; n: its steps */
+    const char *unit;    /* "nats", "rows"; "" for a number without unit */
+    int better;          /* -1: smaller is better, 1: larger is better, 0: neither */
+    int digits;          /* significant digits of the value in a line of text */
+    const char *json;    /* its place in metrics.json: "rmse.value", "lyapunov.exponents.0" */
+    const char *meaning; /* one line */
+    bool standard;       /* measured unless an option leaves it out */
+    bool forecast;       /* of windows of free steps, as RMSE(n) */
+    size_t steps;        /* of such a forecast, by default; 0: as many as RMSE(n) has */
+} antler_measure_info;
+
+/* No more rows than this; the length of arrays that have one element per measure. */
+#define ANTLER_MEASURE_MAX 32
+
+ANTLER_API size_t antler_measure_count(void);
+ANTLER_API const antler_measure_info *antler_measure_at(size_t index); /* NULL past the end */
+
+/* The index of a measure; antler_measure_count() when there is none of that name. */
+ANTLER_API size_t antler_measure_index(const char *name);
+
+/* The value that stands for a model that diverged: infinite, and negative where larger is better. */
+ANTLER_API double antler_measure_worst(size_t index);
+
 /* The same on arrays.  ------------------------------------------------------------------- */
 
 /*
@@ -471,7 +508,7 @@ ANTLER_API void antler_measure_result_clear(antler_measure_result *result);
 ANTLER_API antler_status antler_embed(const double *x, size_t length, size_t dim, size_t m, size_t tau,
                                       double *out);
 
-/* f = (T1 (d+2) / 4)^(-1/(d+4)) for GMM, f^2 for GMM_SILVERMAN. */
+/* f = (T1 (d+2) / 4)^(-1/(d+4)) for GMM, f^2 for GMM_SILVERMAN; 0 for the others. */
 ANTLER_API double antler_bandwidth(antler_dstsp_kind kind, size_t true_points, size_t dim);
 
 /*
@@ -511,6 +548,16 @@ ANTLER_API antler_status antler_power_spectrum(const double *x, size_t length, s
 
 /* Hellinger distance of two normalised spectra.  p, q: (count). */
 ANTLER_API double antler_hellinger(const double *p, const double *q, size_t count);
+
+/*
+ * A forecast measure ("rmse", "smape", ...) of one forecast: true rows against predicted ones, in the units
+ * in which they stand.  x, xhat: (length, dim).  `naive`: the mean absolute difference of neighbouring rows
+ * that MASE divides by; 0: that of x itself.  A predicted value that is not finite means that the forecast
+ * diverged there: ANTLER_DIVERGED, and the value is infinite; a time of validity ends there.
+ * ANTLER_ERROR_DATA when a true value is not finite or the measure is not defined for these rows.
+ */
+ANTLER_API antler_status antler_forecast_error(const char *measure, const double *x, const double *xhat,
+                                               size_t length, size_t dim, double naive, double *value);
 
 /* ===================================================================================================
  * 6  Models
@@ -689,6 +736,8 @@ typedef struct antler_rmse_opts {
     bool model_units;     /* the values of the series are in the model's units.  Default false */
     bool user_units;      /* report in user units.  Default false */
     antler_device device; /* a GPU runs the windows side by side.  Default ANTLER_DEVICE_AUTO */
+    double exponent;      /* the largest Lyapunov exponent of the true system, per unit of time; where it is
+                             given, times are in Lyapunov times, 1/exponent.  0: unknown.  Default 0 */
 } antler_rmse_opts;
 
 ANTLER_API void antler_rmse_opts_default(antler_rmse_opts *opts);
@@ -700,6 +749,8 @@ typedef struct antler_rmse_result {
     size_t windows;  /* that were used */
     size_t diverged; /* of them */
     size_t warmup;   /* rows that were used */
+    size_t steps;    /* n */
+    size_t censored; /* windows that ended before their value was reached: a lower bound stands for it */
 } antler_rmse_result;
 
 /*
@@ -709,22 +760,32 @@ typedef struct antler_rmse_result {
 ANTLER_API antler_status antler_rmse(const antler_model *model, const antler_series *series,
                                      const antler_rmse_opts *opts, antler_rmse_result *result);
 
+/* The same for any forecast measure of the table, by its name: "smape", "mase", ... */
+ANTLER_API antler_status antler_forecast(const antler_model *model, const antler_series *series,
+                                         const char *measure, const antler_rmse_opts *opts,
+                                         antler_rmse_result *result);
+
 typedef struct antler_evaluate_opts {
     antler_measure_opts measure; /* embed_dim > 1 selects D_stsp^DE.  Its progress and
                                     device are used throughout */
     antler_rmse_opts rmse;
     antler_lyapunov_opts lyapunov; /* its start is not used: the free run's is */
     bool with_dstsp;               /* D_stsp without embedding.  Default true */
-    bool with_rmse;                /* default true */
+    bool with_rmse;                /* RMSE(n) and all other forecast measures.  Default true */
     bool with_lyapunov;            /* default true */
     size_t steps;     /* T2 of each free run; 0: three times the rows of its trajectory.  Default 0 */
     size_t warmup;    /* before the free run.  Default ANTLER_WARMUP_AUTO */
     bool model_units; /* the values of the truth are in the model's units.  Default false */
     bool user_units;  /* RMSE, means and standard deviations in user units.  Default false */
-    antler_inputs_end inputs_end; /* default ANTLER_INPUTS_REPEAT: T2 is longer than the truth */
+    antler_inputs_end inputs_end;       /* default ANTLER_INPUTS_REPEAT: T2 is longer than the truth */
+    size_t horizon[ANTLER_MEASURE_MAX]; /* steps of each forecast measure; 0: the table's, where that is 0
+                                           rmse.steps.  Default 0 */
 } antler_evaluate_opts;
 
 ANTLER_API void antler_evaluate_opts_default(antler_evaluate_opts *opts);
+
+/* Whether an evaluation with these options includes a measure of the table. */
+ANTLER_API bool antler_evaluate_wants(const antler_evaluate_opts *opts, size_t index);
 
 typedef struct antler_evaluate_result {
     bool diverged;                   /* the free run did, or ended too far away to be measured */
@@ -737,11 +798,17 @@ typedef struct antler_evaluate_result {
     antler_measure_result embedded;  /* its dstsp fields only */
     antler_rmse_result rmse;         /* windows is 0 when it was not measured */
     antler_lyapunov_result lyapunov; /* count is 0 when it was not measured */
+    double
+        values[ANTLER_MEASURE_MAX]; /* of all measures of the table.  NaN: not measured; infinite: diverged */
+    antler_rmse_result
+        forecasts[ANTLER_MEASURE_MAX]; /* the windows behind the forecast measures; windows is 0
+                                          for the others, and where the series is too short */
 } antler_evaluate_result;
 
 /*
  * Evaluate a model on a true series that it has not seen: one free run per trajectory, each begun by a
- * warm-up on its first rows, compared with the whole; RMSE(n); Lyapunov exponents.  Divergence is an outcome:
+ * warm-up on its first rows, compared with the whole; RMSE(n) and the other forecast measures; Lyapunov
+ * exponents.  Divergence is an outcome:
  * the status is ANTLER_DIVERGED when the free run diverged, and everything that exists is filled in.
  */
 ANTLER_API antler_status antler_evaluate(const antler_model *model, const antler_series *truth,

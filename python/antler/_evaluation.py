@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import ctypes as c
-from dataclasses import dataclass
-from typing import Any, Dict, List, Optional, Tuple
+from dataclasses import dataclass, field
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 import numpy as np
 
-from . import _lib
+from . import _lib, _measure_table
 from . import _structs as s
 from ._series import Series
 from .exceptions import ArgumentError, DivergedError, from_status
 
-DSTSP_KINDS = ("gmm", "gmm-silverman", "bins")
+DSTSP_KINDS = ("gmm", "gmm-silverman", "bins", "gmm-fixed")
 _DEVICES = ("auto", "cpu", "cuda")
 _ENDS = ("stop", "hold", "repeat")
 
@@ -28,16 +28,19 @@ def _choice(name: str, value: str, choices: Tuple[str, ...]) -> int:
 class Measuring:
     """What is measured, and how. The defaults are those of ``antler evaluate``."""
 
-    dstsp: str = "gmm"  #: estimator of D_stsp: "gmm", "gmm-silverman" or "bins"
+    dstsp: str = "gmm"  #: estimator of D_stsp: "gmm", "gmm-silverman", "bins" or "gmm-fixed"
     samples: int = 1_000_000  #: Monte Carlo samples of the mixtures
     seed: int = 1  #: of those samples
     bins: int = 30  #: per axis, for "bins"
+    variance: float = 1.0  #: of the Gaussians, for "gmm-fixed"
     embed: Optional[Tuple[int, int]] = None  #: (m, tau): also D_stsp of delay vectors
     only_embedded: bool = False  #: leave D_stsp without embedding out
     smoothing: float = 20.0  #: of power spectra, in frequency bins
     n: int = 128  #: steps of RMSE(n)
     windows: int = 100  #: of RMSE(n)
-    rmse: bool = True
+    horizon: Mapping[str, int] = field(default_factory=dict)  #: steps of other forecast measures, by name
+    exponent: float = 0.0  #: largest Lyapunov exponent of the true system per unit of time; 0: unknown
+    rmse: bool = True  #: RMSE(n) and all other forecast measures
     lyapunov: bool = True
     lyapunov_steps: int = 20_000
     steps: int = 0  #: of each free run; 0: three times the rows of its trajectory
@@ -53,7 +56,7 @@ class Measuring:
         opts.dstsp = _choice("dstsp", self.dstsp, DSTSP_KINDS)
         opts.device = _choice("device", self.device, _DEVICES)
         opts.samples, opts.seed, opts.bins = self.samples, self.seed, self.bins
-        opts.smoothing, opts.threads = self.smoothing, self.threads
+        opts.smoothing, opts.threads, opts.variance = self.smoothing, self.threads, self.variance
         if self.embed is not None:
             opts.embed_dim, opts.embed_delay = self.embed
         return opts
@@ -64,6 +67,9 @@ class Measuring:
         opts.measure = self.measure_opts()
         opts.with_dstsp, opts.with_rmse, opts.with_lyapunov = not self.only_embedded, self.rmse, self.lyapunov
         opts.rmse.steps, opts.rmse.windows, opts.lyapunov.steps = self.n, self.windows, self.lyapunov_steps
+        opts.rmse.exponent = self.exponent
+        for name, steps in self.horizon.items():
+            opts.horizon[_measure_table.forecast_index(name)] = steps
         opts.steps = self.steps
         opts.warmup = opts.rmse.warmup = s.WARMUP_AUTO if self.warmup is None else self.warmup
         opts.user_units = opts.rmse.user_units = self.user_units
@@ -80,20 +86,7 @@ class Evaluation(Dict[str, Any]):
 
     def summary(self) -> Dict[str, float]:
         """One number per measure, as in ``metrics.csv``: NaN when not measured, infinite when it diverged."""
-        lost = np.inf if self.diverged else np.nan
-        value = {name: self.get(name, {}).get("value", lost) for name in ("dstsp", "dstsp_embedded", "hellinger")}
-        if "dstsp" not in self["measured"]:
-            value["dstsp"] = np.nan
-        if "dstsp_embedded" not in self["measured"]:
-            value["dstsp_embedded"] = np.nan
-        spectrum = self.get("lyapunov", {})
-        gone = "diverged_step" in spectrum
-        return {
-            **value,
-            "rmse": self.get("rmse", {}).get("value", np.nan),
-            "lyapunov_max": np.inf if gone else spectrum["exponents"][0] if spectrum else np.nan,
-            "kaplan_yorke": np.inf if gone else spectrum.get("kaplan_yorke", np.nan),
-        }
+        return {name: float(self["summary"].get(name, np.nan)) for name in _measure_table.table()}
 
 
 def _array(pointer: Any, count: int) -> List[float]:
@@ -163,6 +156,25 @@ def _lyapunov_dict(result: s.LyapunovResult) -> Dict[str, Any]:
     return found
 
 
+def _forecast_dict(options: Measuring, measure: _measure_table.Measure, result: s.RmseResult) -> Dict[str, Any]:
+    if result.windows == 0:  # no trajectory has room for so many steps
+        return {"value": np.nan, "n": result.steps, "windows": 0}
+    found: Dict[str, Any] = {
+        "value": result.mean,
+        "median": result.median,
+        "sd": result.sd,
+        "n": result.steps,
+        "windows": result.windows,
+        "diverged_windows": result.diverged,
+        "warmup": result.warmup,
+        "units": "user" if options.user_units else "model",
+    }
+    if measure.unit == "rows":
+        found["unit"] = "Lyapunov times" if options.exponent > 0 else "rows"
+        found.update(exponent=options.exponent, censored_windows=result.censored)
+    return found
+
+
 def _as_evaluation(names: List[str], options: Measuring, result: s.EvaluateResult) -> Evaluation:
     diverged = bool(result.diverged)
     free_run: Dict[str, Any] = {"steps": result.free_steps, "warmup": result.warmup, "diverged": diverged}
@@ -179,19 +191,17 @@ def _as_evaluation(names: List[str], options: Measuring, result: s.EvaluateResul
             found["dstsp_embedded"] = dstsp_dict(options, result.embedded, True)
         found["hellinger"] = hellinger_dict(options, result.plain)
         found.update(moments_dicts(result.plain))
-    if result.rmse.windows > 0:
-        found["rmse"] = {
-            "value": result.rmse.mean,
-            "median": result.rmse.median,
-            "sd": result.rmse.sd,
-            "n": options.n,
-            "windows": result.rmse.windows,
-            "diverged_windows": result.rmse.diverged,
-            "warmup": result.rmse.warmup,
-            "units": "user" if options.user_units else "model",
-        }
+    for i, measure in enumerate(_measure_table.table().values()):
+        if measure.forecast and options.rmse:
+            found[measure.name] = _forecast_dict(options, measure, result.forecasts[i])
     if result.lyapunov.count > 0:
         found["lyapunov"] = _lyapunov_dict(result.lyapunov)
+    opts = options.evaluate_opts()
+    found["summary"] = {
+        name: result.values[i]
+        for i, name in enumerate(_measure_table.table())
+        if _lib.plain("evaluate_wants", c.byref(opts), i)
+    }
     found["antler"] = _lib.text(_lib.plain("version"))
     return found
 

@@ -8,6 +8,7 @@ ProgressFn = c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_char_p, c.c_double)
 StopFn = c.CFUNCTYPE(c.c_int, c.c_void_p)
 DoubleP = c.POINTER(c.c_double)
 
+MEASURE_MAX = 32
 SYSTEM_MAX_DIM = 64
 SYSTEM_MAX_PARAMETERS = 24
 WARMUP_AUTO = c.c_size_t(-1).value
@@ -97,6 +98,19 @@ class MeasureOpts(c.Structure):
         ("threads", c.c_int),
         ("progress", Progress),
         ("device", c.c_int),
+        ("variance", c.c_double),
+        ("unit", DoubleP),
+    ]
+
+
+class MeasureInfo(c.Structure):
+    _fields_ = [
+        *[(name, c.c_char_p) for name in ("name", "label", "unit")],
+        ("better", c.c_int),
+        ("digits", c.c_int),
+        *[(name, c.c_char_p) for name in ("json", "meaning")],
+        *[(name, c.c_bool) for name in ("standard", "forecast")],
+        ("steps", c.c_size_t),
     ]
 
 
@@ -190,6 +204,7 @@ class RmseOpts(c.Structure):
         ("model_units", c.c_bool),
         ("user_units", c.c_bool),
         ("device", c.c_int),
+        ("exponent", c.c_double),
     ]
 
 
@@ -201,6 +216,8 @@ class RmseResult(c.Structure):
         ("windows", c.c_size_t),
         ("diverged", c.c_size_t),
         ("warmup", c.c_size_t),
+        ("steps", c.c_size_t),
+        ("censored", c.c_size_t),
     ]
 
 
@@ -217,6 +234,7 @@ class EvaluateOpts(c.Structure):
         ("model_units", c.c_bool),
         ("user_units", c.c_bool),
         ("inputs_end", c.c_int),
+        ("horizon", c.c_size_t * MEASURE_MAX),
     ]
 
 
@@ -232,6 +250,8 @@ class EvaluateResult(c.Structure):
         ("embedded", MeasureResult),
         ("rmse", RmseResult),
         ("lyapunov", LyapunovResult),
+        ("values", c.c_double * MEASURE_MAX),
+        ("forecasts", RmseResult * MEASURE_MAX),
     ]
 
 

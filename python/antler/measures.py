@@ -11,13 +11,15 @@ from typing import Any, Dict, NamedTuple, Optional
 
 import numpy as np
 
-from . import _lib
+from . import _lib, _measure_table
 from . import _structs as s
 from ._evaluation import Measuring, dstsp_dict, hellinger_dict, moments_dicts
+from ._measure_table import Measure
 from ._series import Series, tables
-from .exceptions import ArgumentError, DataError, from_status
+from .exceptions import ArgumentError, DataError, DivergedError, from_status
 
 __all__ = [
+    "Measure",
     "Statistics",
     "compare",
     "dstsp",
@@ -25,10 +27,20 @@ __all__ = [
     "embed",
     "hellinger",
     "log_density",
+    "mase",
     "power_spectrum",
+    "prediction_error",
     "rmse",
+    "smape",
     "statistics",
+    "table",
+    "valid_time",
 ]
+
+
+def table() -> Dict[str, Measure]:
+    """Every measure that ``evaluate`` gives, by name, in the order of ``metrics.csv``."""
+    return _measure_table.table()
 
 
 def compare(true: Any, generated: Any, **options: Any) -> Dict[str, Any]:
@@ -60,22 +72,23 @@ def compare(true: Any, generated: Any, **options: Any) -> Dict[str, Any]:
 
 def dstsp(
     true: Any, generated: Any, *, variant: str = "gmm", samples: int = 1_000_000, seed: int = 1, bins: int = 30,
-    threads: int = 0,
+    variance: float = 1.0, threads: int = 0,
 ) -> float:
     """D_stsp: the Kullback-Leibler divergence of the two distributions in state space.
 
-    ``variant`` is "gmm" (Gaussian mixtures, as in the paper), "gmm-silverman" or "bins".
+    ``variant`` is "gmm" (Gaussian mixtures, as in the paper), "gmm-silverman", "bins" or "gmm-fixed", whose
+    Gaussians have the given ``variance`` along all axes.
     """
-    options = dict(dstsp=variant, samples=samples, seed=seed, bins=bins, threads=threads)
+    options = dict(dstsp=variant, samples=samples, seed=seed, bins=bins, variance=variance, threads=threads)
     return float(compare(true, generated, **options)["dstsp"]["value"])
 
 
 def dstsp_embedded(
     true: Any, generated: Any, m: int, tau: int, *, variant: str = "gmm", samples: int = 1_000_000, seed: int = 1,
-    bins: int = 30, threads: int = 0,
+    bins: int = 30, variance: float = 1.0, threads: int = 0,
 ) -> float:
     """D_stsp of delay vectors [x_t, x_{t-tau}, ..., x_{t-(m-1)tau}], for data that are only partially observed."""
-    options = dict(dstsp=variant, samples=samples, seed=seed, bins=bins, threads=threads)
+    options = dict(dstsp=variant, samples=samples, seed=seed, bins=bins, variance=variance, threads=threads)
     return float(compare(true, generated, embed=(m, tau), **options)["dstsp"]["value"])
 
 
@@ -114,6 +127,50 @@ def rmse(true: Any, generated: Any) -> float:
     if x.shape != y.shape:
         raise DataError(f"the true orbit has shape {x.shape}, the generated one {y.shape}: cut both to the same rows")
     return float(np.sqrt(np.mean(np.sum((np.asarray(x, float) - np.asarray(y, float)) ** 2, axis=1))))
+
+
+def _forecast(measure: str, true: Any, forecast: Any, naive: float = 0.0) -> float:
+    """A forecast measure of rows that stand for the same times; infinite when the forecast is not finite."""
+    x, y = (
+        np.ascontiguousarray(tables(values, what)[0].values, dtype=float)
+        for values, what in ((true, "true"), (forecast, "forecast"))
+    )
+    if x.shape != y.shape:
+        raise DataError(f"the true rows have shape {x.shape}, the forecast {y.shape}: cut both to the same rows")
+    value = c.c_double()
+    status, sentence = _lib.outcome(
+        "forecast_error", measure.encode(), x.ctypes.data, y.ctypes.data, *x.shape, naive, c.byref(value)
+    )
+    if status not in (0, DivergedError.status):
+        raise from_status(status, sentence)
+    return value.value
+
+
+def smape(true: Any, forecast: Any) -> float:
+    """``200 mean(|x - y| / (|x| + |y| + 1e-10))`` of two arrays of the same shape: 0 to 200."""
+    return _forecast("smape", true, forecast)
+
+
+def mase(true: Any, forecast: Any, *, naive: float = 0.0) -> float:
+    """Mean absolute error over the mean absolute difference of neighbouring rows, ``naive``.
+
+    0: that of the true rows given here. ``evaluate`` takes that of the whole true series. ``DataError`` where
+    it is 0: a single row, or rows that do not differ.
+    """
+    return _forecast("mase", true, forecast, naive)
+
+
+def prediction_error(true: Any, forecast: Any) -> float:
+    """PE(n): mean squared error over the variables in the last of n rows."""
+    return _forecast("prediction_error", true, forecast)
+
+
+def valid_time(true: Any, forecast: Any) -> float:
+    """The first row, counted from 1, at which the sMAPE of all rows up to it exceeds 30; else their number.
+
+    Rows from a value on that is not finite count as 200.
+    """
+    return _forecast("valid_time", true, forecast)
 
 
 def embed(x: Any, m: int, tau: int) -> np.ndarray:

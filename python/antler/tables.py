@@ -13,6 +13,7 @@ import numpy as np
 
 from . import _lib
 from . import _structs as s
+from ._measure_table import table as measure_table
 from ._series import Series
 from ._series import tables as tables_of
 from .exceptions import DivergedError
@@ -20,15 +21,6 @@ from .runs import Run, load_run, load_runs
 
 Columns = Dict[str, np.ndarray]  # name: (rows,)
 
-# measure: where metrics.json keeps it
-MEASURES = {
-    "dstsp": ("dstsp", "value"),
-    "dstsp_embedded": ("dstsp_embedded", "value"),
-    "hellinger": ("hellinger", "value"),
-    "rmse": ("rmse", "value"),
-    "lyapunov_max": ("lyapunov", "exponents"),
-    "kaplan_yorke": ("lyapunov", "kaplan_yorke"),
-}
 # Settings that tell runs apart without being a choice between methods.
 BOOKKEEPING = ("experiment", "name", "results", "runs", "threads", "log_interval", "checkpoint_interval")
 
@@ -120,13 +112,14 @@ def measures(run: Run) -> Dict[str, float]:
     """{measure: value}: infinite where the run diverged, absent where it was not measured."""
     found: Dict[str, float] = {}
     metrics = run.metrics or {}
-    for name, (part, key) in MEASURES.items():
-        value = metrics.get(part, {}).get(key)
-        value = value[0] if isinstance(value, list) else value
+    summary = metrics.get("summary")
+    for name, measure in measure_table().items():
+        value = summary.get(name) if isinstance(summary, dict) else measure.found(metrics)
+        measured = summary is None or name in summary
         if value is not None:
-            found[name] = float(value)
-        elif has_diverged(run) and name != "dstsp_embedded":
-            found[name] = np.inf
+            found[name] = float(value)  # "inf" where it diverged
+        elif has_diverged(run) and measure.standard and (measured or run.diverged is not None):
+            found[name] = measure.worst
     return found
 
 

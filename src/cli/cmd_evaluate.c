@@ -13,7 +13,7 @@
 #include <string.h>
 
 typedef struct settings {
-    cli_list data;
+    cli_list data, horizon;
     cli_measuring measuring;
     const char *inputs_end;
     antler_evaluate_opts evaluate;
@@ -28,13 +28,20 @@ static const cli_option options[] = {
     {"n", CLI_COUNT, "STEPS", "Free steps of RMSE(n). Default 128.", AT(evaluate.rmse.steps), NULL},
     {"windows", CLI_COUNT, "N", "Windows of RMSE(n), spread evenly over the data. Default 100.",
      AT(evaluate.rmse.windows), NULL},
+    {"horizon", CLI_TEXTS, "NAME=STEPS",
+     "Free steps of another forecast measure, by its name in metrics.csv; may be repeated.", AT(horizon),
+     NULL},
+    {"exponent", CLI_REAL, "LAMBDA",
+     "Largest Lyapunov exponent of the true system, per unit of time: times are then in Lyapunov times. "
+     "Default: unknown.",
+     AT(evaluate.rmse.exponent), NULL},
     {"warmup", CLI_COUNT, "ROWS", CLI_WARMUP_HELP, AT(evaluate.warmup), NULL},
     {"steps", CLI_COUNT, "ROWS", "Length of the free run. Default: three times the data.", AT(evaluate.steps),
      NULL},
     CLI_MEASURING_OPTIONS(settings, measuring),
     {"only-embedded", CLI_FLAG, NULL, "With --embed: leave out D_stsp without embedding.", AT(only_embedded),
      NULL},
-    {"no-rmse", CLI_FLAG, NULL, "Leave out RMSE(n).", AT(no_rmse), NULL},
+    {"no-rmse", CLI_FLAG, NULL, "Leave out RMSE(n) and all other forecast measures.", AT(no_rmse), NULL},
     {"no-lyapunov", CLI_FLAG, NULL, "Leave out the Lyapunov exponents.", AT(no_lyapunov), NULL},
     {"lyapunov-steps", CLI_COUNT, "N", "Steps over which they are averaged. Default 20000.",
      AT(evaluate.lyapunov.steps), NULL},
@@ -56,7 +63,7 @@ typedef struct gathering {
     const antler_series *truth;
     uint64_t stamp; /* of data and options */
     size_t count, good;
-    double *values; /* (count, CLI_EVALUATION_METRICS) */
+    double *values; /* (count, antler_measure_count()) */
     bool *diverged; /* (count) */
     json_t *runs;
 } gathering;
@@ -80,7 +87,8 @@ static int evaluate_one(gathering *g, const char *run, size_t index)
         code = cli_fail(status);
     } else {
         json_t *json = cli_evaluation_json(&e);
-        cli_evaluation_metrics(&e, g->values + index * CLI_EVALUATION_METRICS);
+        memcpy(g->values + index * antler_measure_count(), result.values,
+               antler_measure_count() * sizeof *result.values);
         g->diverged[index] = result.diverged;
         g->good += result.diverged ? 0 : 1;
         if (!s->no_files)
@@ -112,8 +120,10 @@ static json_t *statistics_json(const cli_metrics *m)
 /* Tables and files over all runs. */
 static int conclude(const gathering *g, const cli_runs *runs)
 {
-    const cli_metrics m = {
-        CLI_EVALUATION_METRICS, cli_evaluation_names, g->count, runs->paths, g->diverged, g->values};
+    const char *names[ANTLER_MEASURE_MAX];
+    for (size_t i = 0; i < antler_measure_count(); i++)
+        names[i] = antler_measure_at(i)->name;
+    const cli_metrics m = {antler_measure_count(), names, g->count, runs->paths, g->diverged, g->values};
     char folder[4096];
     int code = CLI_DONE;
     if (g->count > 1 && !g->s->no_files && cli_run_parent(runs->paths[0], folder, sizeof folder))
@@ -136,7 +146,7 @@ static int conclude(const gathering *g, const cli_runs *runs)
 static int evaluate_all(const settings *s, const cli_runs *runs, const antler_series *truth)
 {
     gathering g = {.s = s, .truth = truth, .count = runs->count, .runs = json_array()};
-    g.values = calloc(runs->count * CLI_EVALUATION_METRICS, sizeof *g.values);
+    g.values = calloc(runs->count * antler_measure_count(), sizeof *g.values);
     g.diverged = calloc(runs->count, sizeof *g.diverged);
     int code = g.values == NULL || g.diverged == NULL ? CLI_MACHINE : CLI_DONE;
     if (code == CLI_DONE)
@@ -149,6 +159,23 @@ static int evaluate_all(const settings *s, const cli_runs *runs, const antler_se
     free(g.diverged);
     json_decref(g.runs);
     return code;
+}
+
+/* Read NAME=STEPS into the array by measure.  False: it is wrong, and the fault has been printed. */
+static bool read_horizon(const char *text, size_t *horizon)
+{
+    const char *equals = strchr(text, '=');
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", equals == NULL ? (int)strlen(text) : (int)(equals - text), text);
+    const size_t index = antler_measure_index(name);
+    if (index == antler_measure_count() || !antler_measure_at(index)->forecast)
+        cli_usage_error("--horizon: '%s' is not a forecast measure; 'antler measure --measures' lists them",
+                        name);
+    else if (equals == NULL || !cli_read_count(equals + 1, &horizon[index]) || horizon[index] == 0)
+        cli_usage_error("--horizon: '%s' is not of the form NAME=STEPS, such as smape=50", text);
+    else
+        return true;
+    return false;
 }
 
 static int run(const cli_command *self, int argc, char **argv)
@@ -166,6 +193,10 @@ static int run(const cli_command *self, int argc, char **argv)
         return cli_usage_error("'antler evaluate' needs --data FILE with data that the model has not seen");
     if (s.only_embedded && s.measuring.opts.embed_dim < 2)
         return cli_usage_error("--only-embedded needs --embed M,TAU");
+    for (size_t i = 0; i < s.horizon.count; i++) {
+        if (!read_horizon(s.horizon.items[i], s.evaluate.horizon))
+            return CLI_USAGE;
+    }
     s.evaluate.measure = s.measuring.opts;
     s.evaluate.rmse.warmup = s.evaluate.warmup;
     s.evaluate.with_dstsp = !s.only_embedded;
@@ -194,7 +225,8 @@ const cli_command cli_evaluate = {
     .arguments = "RUN...",
     .description =
         "Let each model run free and compare its orbit with the data: D_stsp (with --embed also D_stsp^DE), "
-        "D_H, RMSE(n), Lyapunov exponents. RUN is a run folder, a model.npz, a checkpoint, or a folder of "
+        "D_H, RMSE(n) and other errors of forecasts, Lyapunov exponents. RUN is a run folder, a model.npz, a "
+        "checkpoint, or a folder of "
         "runs.\n\nWhere --columns or --inputs is not given, the settings in the first run's folder say which "
         "columns of "
         "the data are taken.\n\nmetrics.json is written into every run folder. Of several runs the median, "

@@ -10,7 +10,7 @@ typedef struct settings {
     cli_list truth, generated;
     cli_measuring measuring;
     cli_load load;
-    bool json, quiet;
+    bool measures, json, quiet;
 } settings;
 
 #define AT(field) offsetof(settings, field)
@@ -19,6 +19,8 @@ static const cli_option options[] = {
     {"generated", CLI_FILES, "FILE", "The orbit to judge; may be repeated.", AT(generated), NULL},
     CLI_MEASURING_OPTIONS(settings, measuring),
     CLI_LOAD_OPTIONS(settings, load),
+    {"measures", CLI_FLAG, NULL, "Print the table of all measures as Markdown, and measure nothing.",
+     AT(measures), NULL},
     {"json", CLI_FLAG, NULL, "Print one JSON object instead of a table.", AT(json), NULL},
     {"quiet", CLI_FLAG, NULL, "No progress.", AT(quiet), NULL},
 };
@@ -47,6 +49,19 @@ static void print_table(const settings *s, const antler_series *truth, const ant
                r->mean_generated[i], r->sd_true[i], r->sd_generated[i], r->hellinger_each[i]);
 }
 
+/* docs/measures.md has this table; a test compares the two. */
+static int print_measures(void)
+{
+    static const char *const better[] = {"smaller", "", "larger"};
+    puts("| measure | column | unit | better | meaning |\n| --- | --- | --- | --- | --- |");
+    for (size_t i = 0; i < antler_measure_count(); i++) {
+        const antler_measure_info *m = antler_measure_at(i);
+        printf("| %s | `%s` | %s | %s | %s |\n", m->label, m->name, m->unit, better[m->better + 1],
+               m->meaning);
+    }
+    return CLI_DONE;
+}
+
 static int run(const cli_command *self, int argc, char **argv)
 {
     settings s = {.measuring = cli_measuring_default()};
@@ -57,6 +72,8 @@ static int run(const cli_command *self, int argc, char **argv)
     code = cli_measuring_finish(&s.measuring);
     if (code != CLI_DONE)
         return code;
+    if (s.measures)
+        return print_measures();
     if (s.truth.count == 0 || s.generated.count == 0)
         return cli_usage_error("'antler measure' needs --true FILE and --generated FILE");
 

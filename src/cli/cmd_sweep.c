@@ -63,7 +63,7 @@ static int evaluate_run(const work *w, const char *folder, cli_stamp stamp, cli_
     if (status >= ANTLER_OK && status != ANTLER_CANCELLED) {
         const cli_evaluation evaluation = {folder, model, w->test, &opts, &result, stamp};
         json_t *json = cli_evaluation_json(&evaluation);
-        cli_evaluation_metrics(&evaluation, run->of + CLI_SWEEP_TRAINING);
+        memcpy(run->of + CLI_SWEEP_TRAINING, result.values, sizeof result.values);
         run->diverged = result.diverged;
         code = cli_evaluation_write(&evaluation, json);
         json_decref(json);
@@ -90,9 +90,9 @@ static int judge_run(const work *w, const char *folder, cli_sweep_run *run)
 static void mark_diverged(const work *w, cli_sweep_run *run)
 {
     const antler_evaluate_opts opts = evaluate_opts(w->given);
-    for (size_t m = 0; m < CLI_EVALUATION_METRICS; m++) {
-        if (cli_evaluation_asks(&opts, m))
-            run->of[CLI_SWEEP_TRAINING + m] = INFINITY;
+    for (size_t m = 0; m < antler_measure_count(); m++) {
+        if (antler_evaluate_wants(&opts, m))
+            run->of[CLI_SWEEP_TRAINING + m] = antler_measure_worst(m);
     }
 }
 

@@ -1,3 +1,4 @@
+/* evaluation.c - what `antler evaluate` prints and writes about one run: lines, metrics.json, its summary. */
 #include "cli/evaluation.h"
 
 #include "cli/cmd_lyapunov.h"
@@ -10,29 +11,6 @@
 #include <string.h>
 
 enum { METRICS_PATH = 4096 };
-
-const char *const cli_evaluation_names[CLI_EVALUATION_METRICS] = {"dstsp", "dstsp_embedded", "hellinger",
-                                                                  "rmse",  "lyapunov_max",   "kaplan_yorke"};
-
-bool cli_evaluation_asks(const antler_evaluate_opts *opts, size_t metric)
-{
-    const bool asked[CLI_EVALUATION_METRICS] = {
-        opts->with_dstsp, opts->measure.embed_dim > 1, true,
-        opts->with_rmse,  opts->with_lyapunov,         opts->with_lyapunov};
-    return asked[metric];
-}
-
-void cli_evaluation_metrics(const cli_evaluation *e, double *values)
-{
-    const antler_evaluate_result *r = e->result;
-    const bool lost = r->lyapunov.diverged_step > 0, judged = r->lyapunov.count > 0;
-    values[0] = !e->opts->with_dstsp ? NAN : r->diverged ? INFINITY : r->plain.dstsp;
-    values[1] = !r->has_embedded ? NAN : r->diverged ? INFINITY : r->embedded.dstsp;
-    values[2] = r->diverged ? INFINITY : r->plain.hellinger;
-    values[3] = r->rmse.windows == 0 ? NAN : r->rmse.mean;
-    values[4] = !judged ? NAN : lost ? INFINITY : r->lyapunov.exponents[0];
-    values[5] = !judged ? NAN : lost ? INFINITY : r->lyapunov.kaplan_yorke;
-}
 
 /* The options as they were for the delay vectors, or without them. */
 static antler_measure_opts measure_opts(const cli_evaluation *e, bool embedded)
@@ -55,37 +33,72 @@ static json_t *free_run_json(const cli_evaluation *e)
     return run;
 }
 
-static json_t *rmse_json(const cli_evaluation *e)
+/* "rows" or "Lyapunov times" of a measure that is a time; NULL for any other. */
+static const char *time_unit(const cli_evaluation *e, size_t measure)
 {
-    const antler_rmse_result *r = &e->result->rmse;
-    return json_pack("{s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:s}", "value", cli_json_real(r->mean), "median",
-                     cli_json_real(r->median), "sd", cli_json_real(r->sd), "n",
-                     (json_int_t)e->opts->rmse.steps, "windows", (json_int_t)r->windows, "diverged_windows",
-                     (json_int_t)r->diverged, "warmup", (json_int_t)r->warmup, "units",
-                     e->opts->user_units ? "user" : "model");
+    if (strcmp(antler_measure_at(measure)->unit, "rows") != 0)
+        return NULL;
+    return e->opts->rmse.exponent > 0.0 ? "Lyapunov times" : "rows";
 }
 
-/* One value per measure, as in the row of metrics.csv; what was not measured is left out.  JSON has no
- * infinities. */
+/* The value, and what it depends on. */
+static json_t *forecast_json(const cli_evaluation *e, size_t measure)
+{
+    const antler_rmse_result *r = &e->result->forecasts[measure];
+    const char *time = time_unit(e, measure);
+    if (r->windows == 0)
+        return json_pack("{s:n, s:I, s:I}", "value", "n", (json_int_t)r->steps, "windows", (json_int_t)0);
+    json_t *json =
+        json_pack("{s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:s}", "value", cli_json_real(r->mean), "median",
+                  cli_json_real(r->median), "sd", cli_json_real(r->sd), "n", (json_int_t)r->steps, "windows",
+                  (json_int_t)r->windows, "diverged_windows", (json_int_t)r->diverged, "warmup",
+                  (json_int_t)r->warmup, "units", e->opts->user_units ? "user" : "model");
+    if (time != NULL) {
+        json_object_set_new(json, "unit", json_string(time));
+        json_object_set_new(json, "exponent", json_real(e->opts->rmse.exponent));
+        json_object_set_new(json, "censored_windows", json_integer((json_int_t)r->censored));
+    }
+    return json;
+}
+
+/*
+ * One value per measure, as in the row of metrics.csv; what was not asked for is left out, and what has no
+ * value is null.  JSON has no infinities.
+ */
 static json_t *summary_json(const cli_evaluation *e)
 {
-    double values[CLI_EVALUATION_METRICS];
     json_t *summary = json_object();
-    cli_evaluation_metrics(e, values);
-    for (size_t i = 0; i < CLI_EVALUATION_METRICS; i++) {
-        if (isinf(values[i]))
-            json_object_set_new(summary, cli_evaluation_names[i],
-                                json_string(values[i] > 0.0 ? "inf" : "-inf"));
-        else if (!isnan(values[i]))
-            json_object_set_new(summary, cli_evaluation_names[i], json_real(values[i]));
+    for (size_t i = 0; i < antler_measure_count(); i++) {
+        const char *name = antler_measure_at(i)->name;
+        const double value = e->result->values[i];
+        if (isinf(value))
+            json_object_set_new(summary, name, json_string(value > 0.0 ? "inf" : "-inf"));
+        else if (antler_evaluate_wants(e->opts, i))
+            json_object_set_new(summary, name, cli_json_real(value));
     }
     return summary;
+}
+
+/* D_stsp, D_stsp^DE, D_H and moments; a free run that diverged has none of them. */
+static void add_orbit_json(const cli_evaluation *e, json_t *root)
+{
+    const antler_evaluate_result *r = e->result;
+    const antler_measure_result *m = &r->plain;
+    const antler_measure_opts plain = measure_opts(e, false), embedded = measure_opts(e, true);
+    if (r->diverged)
+        return;
+    if (e->opts->with_dstsp)
+        json_object_set_new(root, "dstsp", cli_json_dstsp(&plain, m));
+    if (r->has_embedded)
+        json_object_set_new(root, "dstsp_embedded", cli_json_dstsp(&embedded, &r->embedded));
+    json_object_set_new(root, "hellinger", cli_json_hellinger(&plain, m));
+    json_object_set_new(root, "true", cli_json_moments(m->mean_true, m->sd_true, m->dim));
+    json_object_set_new(root, "generated", cli_json_moments(m->mean_generated, m->sd_generated, m->dim));
 }
 
 json_t *cli_evaluation_json(const cli_evaluation *e)
 {
     const antler_evaluate_result *r = e->result;
-    const antler_measure_opts plain = measure_opts(e, false), embedded = measure_opts(e, true);
     json_t *names = json_array();
     for (size_t i = 0; i < antler_model_dim(e->model); i++)
         json_array_append_new(names, json_string(antler_model_name(e->model, i)));
@@ -94,18 +107,11 @@ json_t *cli_evaluation_json(const cli_evaluation *e)
                   "variables", names, "diverged", r->diverged, "free_run", free_run_json(e));
     if (root == NULL)
         return NULL;
-    if (e->opts->with_dstsp && !r->diverged)
-        json_object_set_new(root, "dstsp", cli_json_dstsp(&plain, &r->plain));
-    if (r->has_embedded && !r->diverged)
-        json_object_set_new(root, "dstsp_embedded", cli_json_dstsp(&embedded, &r->embedded));
-    if (!r->diverged) {
-        const antler_measure_result *m = &r->plain;
-        json_object_set_new(root, "hellinger", cli_json_hellinger(&plain, m));
-        json_object_set_new(root, "true", cli_json_moments(m->mean_true, m->sd_true, m->dim));
-        json_object_set_new(root, "generated", cli_json_moments(m->mean_generated, m->sd_generated, m->dim));
+    add_orbit_json(e, root);
+    for (size_t i = 0; i < antler_measure_count(); i++) {
+        if (antler_measure_at(i)->forecast && antler_evaluate_wants(e->opts, i))
+            json_object_set_new(root, antler_measure_at(i)->name, forecast_json(e, i));
     }
-    if (r->rmse.windows > 0)
-        json_object_set_new(root, "rmse", rmse_json(e));
     if (r->lyapunov.count > 0)
         json_object_set_new(root, "lyapunov", cli_json_lyapunov(&r->lyapunov));
     json_object_set_new(root, "summary", summary_json(e));
@@ -136,15 +142,17 @@ int cli_evaluation_write(const cli_evaluation *e, const json_t *json)
     return code;
 }
 
-/* The inverse of summary_json; false when something is missing or no number. */
+/* The inverse of summary_json; false when something is missing or no number.  values: (ANTLER_MEASURE_MAX) */
 static bool read_summary(const json_t *summary, const antler_evaluate_opts *opts, double *values)
 {
-    for (size_t i = 0; i < CLI_EVALUATION_METRICS; i++) {
-        const json_t *value = json_object_get(summary, cli_evaluation_names[i]);
+    for (size_t i = 0; i < ANTLER_MEASURE_MAX; i++)
+        values[i] = NAN;
+    for (size_t i = 0; i < antler_measure_count(); i++) {
+        const json_t *value = json_object_get(summary, antler_measure_at(i)->name);
         const char *text = json_string_value(value);
-        if (value == NULL && !cli_evaluation_asks(opts, i))
-            values[i] = NAN;
-        else if (json_is_real(value))
+        if (json_is_null(value) || (value == NULL && !antler_evaluate_wants(opts, i)))
+            continue;
+        if (json_is_real(value))
             values[i] = json_real_value(value);
         else if (text != NULL && (strcmp(text, "inf") == 0 || strcmp(text, "-inf") == 0))
             values[i] = text[0] == '-' ? -INFINITY : INFINITY;
@@ -162,27 +170,69 @@ bool cli_evaluation_read(const char *folder, const cli_stamp *stamp, const antle
         return false;
     json_t *root = json_load_file(path, 0, NULL);
     const char *own = json_string_value(json_object_get(root, "stamp"));
-    const json_t *lost = json_object_get(root, "diverged");
-    double found[CLI_EVALUATION_METRICS];
+    const json_t *has_diverged = json_object_get(root, "diverged");
+    double found[ANTLER_MEASURE_MAX];
     const bool good = own != NULL && own[0] != '\0' && strcmp(own, stamp->text) == 0 &&
-                      json_is_boolean(lost) && read_summary(json_object_get(root, "summary"), opts, found);
+                      json_is_boolean(has_diverged) &&
+                      read_summary(json_object_get(root, "summary"), opts, found);
     if (good) {
         memcpy(values, found, sizeof found);
-        *diverged = json_is_true(lost);
+        *diverged = json_is_true(has_diverged);
     }
     json_decref(root);
     return good;
 }
 
-static void print_rmse(const cli_evaluation *e)
+/* "RMSE(128)" for the label "RMSE(n)". */
+static void print_label(const char *label, size_t steps)
 {
-    const antler_rmse_result *r = &e->result->rmse;
-    printf("RMSE(%zu) %.6g, median %.6g, in %s units\n", e->opts->rmse.steps, r->mean, r->median,
-           e->opts->user_units ? "user" : "the model's");
+    const char *n = strstr(label, "(n)");
+    if (n == NULL)
+        printf("%s", label);
+    else
+        printf("%.*s(%zu)", (int)(n - label), label, steps);
+}
+
+static void print_windows(const antler_rmse_result *r, bool time)
+{
     printf("  windows    %zu, each after a warm-up of %zu rows", r->windows, r->warmup);
     if (r->diverged > 0)
         printf("; %zu diverged", r->diverged);
+    if (time)
+        printf("; %zu were valid to their end, after %zu rows", r->censored, r->steps);
     putchar('\n');
+}
+
+/* `printed` has the windows that were described last. */
+static void print_forecast(const cli_evaluation *e, size_t measure, const antler_rmse_result **printed)
+{
+    const antler_measure_info *info = antler_measure_at(measure);
+    const antler_rmse_result *r = &e->result->forecasts[measure], *last = *printed;
+    const char *time = time_unit(e, measure);
+    print_label(info->label, r->steps);
+    if (r->windows == 0) {
+        printf(" none: no trajectory has room for %zu steps\n", r->steps);
+        return;
+    }
+    putchar(' ');
+    printf("%.*g", info->digits, r->mean);
+    printf(time == NULL ? "%s" : " %s", time == NULL ? "" : time);
+    printf(", median %.*g", info->digits, r->median);
+    puts(time != NULL ? "" : e->opts->user_units ? ", in user units" : ", in the model's units");
+    const bool same = last != NULL && last->windows == r->windows && last->warmup == r->warmup &&
+                      last->diverged == r->diverged;
+    if (!same || time != NULL)
+        print_windows(r, time != NULL);
+    *printed = r;
+}
+
+static void print_forecasts(const cli_evaluation *e)
+{
+    const antler_rmse_result *printed = NULL;
+    for (size_t i = 0; i < antler_measure_count(); i++) {
+        if (antler_measure_at(i)->forecast && antler_evaluate_wants(e->opts, i))
+            print_forecast(e, i, &printed);
+    }
 }
 
 static void print_variables(const cli_evaluation *e)
@@ -212,8 +262,7 @@ void cli_evaluation_print(const cli_evaluation *e)
         cli_print_dstsp(&embedded, &r->embedded);
     if (!r->diverged)
         cli_print_hellinger(&plain, &r->plain);
-    if (r->rmse.windows > 0)
-        print_rmse(e);
+    print_forecasts(e);
     if (r->lyapunov.count > 0)
         cli_print_lyapunov(&r->lyapunov);
     if (!r->diverged)

@@ -7,11 +7,6 @@
 
 #include <jansson.h>
 
-enum { CLI_EVALUATION_METRICS = 6 };
-
-/* dstsp, dstsp_embedded, hellinger, rmse, lyapunov_max, kaplan_yorke */
-extern const char *const cli_evaluation_names[CLI_EVALUATION_METRICS];
-
 /* One run: what was evaluated, how, and what came out. */
 typedef struct cli_evaluation {
     const char *run; /* as given */
@@ -22,12 +17,6 @@ typedef struct cli_evaluation {
     cli_stamp stamp;
 } cli_evaluation;
 
-/* Whether an evaluation with these options measures a metric. */
-bool cli_evaluation_asks(const antler_evaluate_opts *opts, size_t metric);
-
-/* Infinite where the run diverged, NaN where nothing was measured.  values: (CLI_EVALUATION_METRICS) */
-void cli_evaluation_metrics(const cli_evaluation *evaluation, double *values);
-
 json_t *cli_evaluation_json(const cli_evaluation *evaluation);
 
 /* metrics.json beside the model; nothing when the run is no folder.  Returns CLI_DONE to continue, or the
@@ -36,7 +25,7 @@ json_t *cli_evaluation_json(const cli_evaluation *evaluation);
 int cli_evaluation_write(const cli_evaluation *evaluation, const json_t *json);
 
 /* The metrics in the metrics.json of a folder.  False: there is none that has all that the options ask for
-   and bears this stamp.  values: (CLI_EVALUATION_METRICS) */
+   and bears this stamp.  values: (ANTLER_MEASURE_MAX), as in antler_evaluate_result */
 bool cli_evaluation_read(const char *folder, const cli_stamp *stamp, const antler_evaluate_opts *opts,
                          double *values, bool *diverged);
 

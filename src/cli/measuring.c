@@ -1,9 +1,10 @@
 #include "cli/measuring.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-const char *const cli_dstsp_kinds[] = {"gmm", "gmm-silverman", "bins", NULL};
+const char *const cli_dstsp_kinds[] = {"gmm", "gmm-silverman", "bins", "gmm-fixed", NULL};
 const char *const cli_devices[] = {"auto", "cpu", "cuda", NULL};
 
 antler_device cli_device(const char *name)
@@ -37,12 +38,20 @@ static int read_embedding(cli_measuring *s)
 
 int cli_measuring_finish(cli_measuring *s)
 {
-    for (antler_dstsp_kind kind = ANTLER_DSTSP_GMM; kind <= ANTLER_DSTSP_BINS; kind++) {
-        if (strcmp(antler_dstsp_kind_name(kind), s->dstsp) == 0)
-            s->opts.dstsp = kind;
+    for (int kind = 0; cli_dstsp_kinds[kind] != NULL; kind++) {
+        if (strcmp(antler_dstsp_kind_name((antler_dstsp_kind)kind), s->dstsp) == 0)
+            s->opts.dstsp = (antler_dstsp_kind)kind;
     }
     s->opts.device = cli_device(s->device);
     return s->embed == NULL ? CLI_DONE : read_embedding(s);
+}
+
+void cli_measuring_text(const antler_measure_opts *o, char *text, size_t bytes)
+{
+    snprintf(text, bytes,
+             "dstsp %d %zu %" PRIu64 " bins %zu %a %a embed %zu %zu smoothing %a device %d variance %a",
+             (int)o->dstsp, o->samples, o->seed, o->bins, o->bin_margin, o->bin_laplace, o->embed_dim,
+             o->embed_delay, o->smoothing, (int)o->device, o->variance);
 }
 
 json_t *cli_json_real(double value)
@@ -107,6 +116,13 @@ int cli_json_print(json_t *root)
     return CLI_DONE;
 }
 
+/* Label and value of a measure of the table, without a newline. */
+static void print_value(const char *name, double value)
+{
+    const antler_measure_info *info = antler_measure_at(antler_measure_index(name));
+    printf("%-9s %.*g", info->label, info->digits, value);
+}
+
 static void print_work(const antler_measure_opts *o, const antler_measure_result *r)
 {
     printf("  work       %.3g kernels in %.2f s: %.3g kernels/s on ", r->kernels, r->seconds,
@@ -123,7 +139,7 @@ static void print_work(const antler_measure_opts *o, const antler_measure_result
 void cli_print_dstsp(const antler_measure_opts *o, const antler_measure_result *r)
 {
     const bool bins = o->dstsp == ANTLER_DSTSP_BINS;
-    printf("%s %.6g", o->embed_dim > 1 ? "D_stsp^DE" : "D_stsp   ", r->dstsp);
+    print_value(o->embed_dim > 1 ? "dstsp_embedded" : "dstsp", r->dstsp);
     if (!bins)
         printf(" +- %.2g", r->dstsp_error);
     printf("\n  variant    %s", antler_dstsp_kind_name(o->dstsp));
@@ -131,8 +147,8 @@ void cli_print_dstsp(const antler_measure_opts *o, const antler_measure_result *
         printf(", %zu bins per axis, %zu filled, margin %g sd, Laplace %g\n", o->bins, r->bins_filled,
                o->bin_margin, o->bin_laplace);
     else
-        printf(", %zu samples, seed %llu, covariance %.6g x variance\n", o->samples,
-               (unsigned long long)o->seed, r->bandwidth);
+        printf(", %zu samples, seed %llu, covariance %.6g x %s\n", o->samples, (unsigned long long)o->seed,
+               r->bandwidth, o->dstsp == ANTLER_DSTSP_GMM_FIXED ? "identity" : "variance");
     if (o->embed_dim > 1)
         printf("  embedding  m = %zu, tau = %zu rows\n", o->embed_dim, o->embed_delay);
     printf("  points     %zu true, %zu generated, d = %zu\n", r->true_points, r->generated_points,
@@ -143,6 +159,6 @@ void cli_print_dstsp(const antler_measure_opts *o, const antler_measure_result *
 
 void cli_print_hellinger(const antler_measure_opts *o, const antler_measure_result *r)
 {
-    printf("D_H       %.6g\n  smoothing  sigma = %g bins, %zu rows compared\n", r->hellinger, o->smoothing,
-           r->hellinger_rows);
+    print_value("hellinger", r->hellinger);
+    printf("\n  smoothing  sigma = %g bins, %zu rows compared\n", o->smoothing, r->hellinger_rows);
 }

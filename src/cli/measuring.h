@@ -23,8 +23,8 @@ antler_device cli_device(const char *name);
     {"dstsp",                                                                                                  \
      CLI_CHOICE,                                                                                               \
      "KIND",                                                                                                   \
-     "Estimator of D_stsp: gmm (as printed in the paper), gmm-silverman (bandwidth squared) or bins. "         \
-     "Default gmm.",                                                                                           \
+     "Estimator of D_stsp: gmm (as printed in the paper), gmm-silverman (bandwidth squared), bins, or "        \
+     "gmm-fixed (a given variance). Default gmm.",                                                             \
      CLI_MEASURING_AT(type, field, dstsp),                                                                     \
      cli_dstsp_kinds},                                                                                         \
         {"embed",                                                                                              \
@@ -36,10 +36,16 @@ antler_device cli_device(const char *name);
         {"samples",                                                                                            \
          CLI_COUNT,                                                                                            \
          "N",                                                                                                  \
-         "Monte Carlo samples for gmm. Default 1000000.",                                                      \
+         "Monte Carlo samples for Gaussians. Default 1000000.",                                                \
          CLI_MEASURING_AT(type, field, opts.samples),                                                          \
          NULL},                                                                                                \
         {"seed", CLI_SEED, "NUMBER", "Of those samples. Default 1.", CLI_MEASURING_AT(type, field, opts.seed), \
+         NULL},                                                                                                \
+        {"variance",                                                                                           \
+         CLI_REAL,                                                                                             \
+         "VARIANCE",                                                                                           \
+         "Of the Gaussians of gmm-fixed. Default 1.",                                                          \
+         CLI_MEASURING_AT(type, field, opts.variance),                                                         \
          NULL},                                                                                                \
         {"bins",                                                                                               \
          CLI_COUNT,                                                                                            \
@@ -80,6 +86,9 @@ cli_measuring cli_measuring_default(void);
 
 /* Read --dstsp and --embed into the options.  Returns CLI_DONE to continue, or the exit code. */
 int cli_measuring_finish(cli_measuring *measuring);
+
+/* Every option that changes a value, as text: the stamp of an evaluation is made of it. */
+void cli_measuring_text(const antler_measure_opts *opts, char *text, size_t bytes);
 
 /* Numbers as JSON has them; NaN and infinities, which it has not, become null. */
 json_t *cli_json_real(double value);

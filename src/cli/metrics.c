@@ -96,6 +96,12 @@ int cli_metrics_write(const cli_metrics *m, const char *folder)
     return code != CLI_DONE ? code : write_table(m, folder, "statistics.csv", statistics_table);
 }
 
+static int column_width(const cli_metrics *m, size_t metric)
+{
+    const int length = (int)strlen(m->names[metric]), least = 14;
+    return length > least ? length : least;
+}
+
 void cli_metrics_print_runs(const cli_metrics *m)
 {
     int width = 8;
@@ -103,15 +109,15 @@ void cli_metrics_print_runs(const cli_metrics *m)
         width = (int)strlen(m->runs[i]) > width ? (int)strlen(m->runs[i]) : width;
     printf("%-*s", width, "run");
     for (size_t k = 0; k < m->metrics; k++)
-        printf(" %14s", m->names[k]);
+        printf(" %*s", column_width(m, k), m->names[k]);
     putchar('\n');
     for (size_t i = 0; i < m->count; i++) {
         printf("%-*s", width, m->runs[i]);
         for (size_t k = 0; k < m->metrics; k++) {
             if (isnan(m->values[i * m->metrics + k]))
-                printf(" %14s", "-");
+                printf(" %*s", column_width(m, k), "-");
             else
-                printf(" %14.5g", m->values[i * m->metrics + k]);
+                printf(" %*.5g", column_width(m, k), m->values[i * m->metrics + k]);
         }
         puts(m->diverged[i] ? "  diverged" : "");
     }

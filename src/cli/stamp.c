@@ -2,6 +2,7 @@
  */
 #include "cli/stamp.h"
 
+#include "cli/measuring.h"
 #include "cli/runs.h"
 
 #include <inttypes.h>
@@ -26,16 +27,14 @@ static uint64_t add_text(uint64_t hash, const char *text)
 /* `threads` and `progress` are left out: no number depends on them. */
 static uint64_t add_options(uint64_t hash, const antler_evaluate_opts *o)
 {
-    const antler_measure_opts *m = &o->measure;
     char text[1024];
+    cli_measuring_text(&o->measure, text, sizeof text);
+    hash = add(add_text(hash, text), o->horizon, sizeof o->horizon);
     snprintf(text, sizeof text,
-             "dstsp %d %zu %" PRIu64 " bins %zu %a %a embed %zu %zu smoothing %a device %d "
-             "rmse %zu %zu %zu lyapunov %zu %zu %zu %zu with %d %d %d free %zu %zu units %d %d inputs %d",
-             (int)m->dstsp, m->samples, m->seed, m->bins, m->bin_margin, m->bin_laplace, m->embed_dim,
-             m->embed_delay, m->smoothing, (int)m->device, o->rmse.steps, o->rmse.windows, o->rmse.warmup,
-             o->lyapunov.steps, o->lyapunov.transient, o->lyapunov.interval, o->lyapunov.exponents,
-             o->with_dstsp, o->with_rmse, o->with_lyapunov, o->steps, o->warmup, o->model_units,
-             o->user_units, (int)o->inputs_end);
+             "rmse %zu %zu %zu %a lyapunov %zu %zu %zu %zu with %d %d %d free %zu %zu units %d %d inputs %d",
+             o->rmse.steps, o->rmse.windows, o->rmse.warmup, o->rmse.exponent, o->lyapunov.steps,
+             o->lyapunov.transient, o->lyapunov.interval, o->lyapunov.exponents, o->with_dstsp, o->with_rmse,
+             o->with_lyapunov, o->steps, o->warmup, o->model_units, o->user_units, (int)o->inputs_end);
     return add_text(hash, text);
 }
 

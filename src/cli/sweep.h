@@ -4,8 +4,8 @@
 
 #include "cli/evaluation.h"
 
-/* From the last row of log.csv, then those of `antler evaluate`, which need test data. */
-enum { CLI_SWEEP_TRAINING = 4, CLI_SWEEP_METRICS = CLI_SWEEP_TRAINING + CLI_EVALUATION_METRICS };
+/* From the last row of log.csv, then those of `antler evaluate`, which need test data: room for all. */
+enum { CLI_SWEEP_TRAINING = 4, CLI_SWEEP_METRICS = CLI_SWEEP_TRAINING + ANTLER_MEASURE_MAX };
 
 typedef struct cli_sweep_run {
     double of[CLI_SWEEP_METRICS]; /* infinite where the run diverged, NaN where nothing was measured */

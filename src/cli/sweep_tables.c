@@ -13,7 +13,12 @@ static const size_t log_columns[CLI_SWEEP_TRAINING] = {1, 6, 7, 11};
 static const char *metric_name(size_t metric)
 {
     return metric < CLI_SWEEP_TRAINING ? training_names[metric]
-                                       : cli_evaluation_names[metric - CLI_SWEEP_TRAINING];
+                                       : antler_measure_at(metric - CLI_SWEEP_TRAINING)->name;
+}
+
+static size_t metric_count(void)
+{
+    return CLI_SWEEP_TRAINING + antler_measure_count();
 }
 
 /* Field `index`, from 0, of a line of comma-separated numbers; NaN when it is empty. */
@@ -90,7 +95,7 @@ static void metrics_table(const cli_sweep_table *s, FILE *file)
 {
     print_head(file, s->grid);
     fputs("name,run,diverged", file);
-    for (size_t m = 0; m < CLI_SWEEP_METRICS; m++)
+    for (size_t m = 0; m < metric_count(); m++)
         fprintf(file, ",%s", metric_name(m));
     fputc('\n', file);
     for (size_t i = 0; i < antler_grid_count(s->grid) * s->runs; i++) {
@@ -100,7 +105,7 @@ static void metrics_table(const cli_sweep_table *s, FILE *file)
         print_values(file, s->grid, i / s->runs);
         print_text(file, one.name);
         fprintf(file, ",%zu,%d", i % s->runs + 1, s->of[i].diverged ? 1 : 0);
-        for (size_t m = 0; m < CLI_SWEEP_METRICS; m++)
+        for (size_t m = 0; m < metric_count(); m++)
             print_number(file, s->of[i].of[m]);
         fputc('\n', file);
     }
@@ -129,8 +134,8 @@ static void statistics_table(const cli_sweep_table *s, FILE *file)
     print_head(file, s->grid);
     fputs("metric,runs,diverged,median,mad,mean,sem\n", file);
     double *values = calloc(s->runs, sizeof *values);
-    for (size_t i = 0; i < antler_grid_count(s->grid) * CLI_SWEEP_METRICS && values != NULL; i++)
-        statistics_row(s, i / CLI_SWEEP_METRICS, i % CLI_SWEEP_METRICS, values, file);
+    for (size_t i = 0; i < antler_grid_count(s->grid) * metric_count() && values != NULL; i++)
+        statistics_row(s, i / metric_count(), i % metric_count(), values, file);
     free(values);
 }
 

@@ -1,3 +1,4 @@
+/* bins.c - D_stsp from histograms whose cells are found by sorting the points (spec 8). */
 #include "measure/bins.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /*
- * bins.h - D_stsp from histograms, the older form of published tables (SPEC section 8).
+ * bins.h - D_stsp from histograms, the older form of published tables (spec 8).
  *
  * `bins` intervals per axis span [min - margin sd, max + margin sd] of the true orbit.  Generated points
  * outside that box are left out.  With counts c, c', cells B = bins^d and Laplace constant e:

@@ -1,3 +1,4 @@
+/* dstsp.c - D_stsp of two sets of trajectories: delay vectors, variances, and the estimator (spec 8). */
 #include "measure/dstsp.h"
 
 #include "base/machine.h"
@@ -24,6 +25,8 @@ const char *antler_dstsp_kind_name(antler_dstsp_kind kind)
         return "gmm-silverman";
     case ANTLER_DSTSP_BINS:
         return "bins";
+    case ANTLER_DSTSP_GMM_FIXED:
+        return "gmm-fixed";
     }
     return "unknown";
 }
@@ -32,9 +35,12 @@ antler_status ant_dstsp_check(const antler_measure_opts *opts)
 {
     ANT_CHECK(opts->threads >= 0, ANTLER_ERROR_ARGUMENT, "%d threads: give 0 for all or a number above 0",
               opts->threads);
+    ANT_CHECK(isfinite(opts->variance) && opts->variance >= 0.0, ANTLER_ERROR_ARGUMENT,
+              "the variance of gmm-fixed is %g: give a number above 0", opts->variance);
     switch (opts->dstsp) {
     case ANTLER_DSTSP_GMM:
     case ANTLER_DSTSP_GMM_SILVERMAN:
+    case ANTLER_DSTSP_GMM_FIXED:
         ANT_CHECK(opts->samples >= 2, ANTLER_ERROR_ARGUMENT,
                   "%zu Monte Carlo samples: give at least 2, as the error of the mean is estimated from them",
                   opts->samples);
@@ -99,9 +105,10 @@ static antler_status mixture_divergence(const ant_points *truth, const ant_point
     return status;
 }
 
-/* variance: (dim) of the true points; on return scaled for the estimator */
-static antler_status estimate(const ant_points *truth, const ant_points *generated, double *variance,
-                              const antler_measure_opts *opts, antler_measure_result *result)
+/* variance: (dim) of the true points; on return that of the estimator.  variables: N, dim = m N */
+static antler_status estimate(const ant_points *truth, const ant_points *generated, size_t variables,
+                              double *variance, const antler_measure_opts *opts,
+                              antler_measure_result *result)
 {
     if (opts->dstsp == ANTLER_DSTSP_BINS) {
         for (size_t axis = 0; axis < truth->dim; axis++)
@@ -109,9 +116,13 @@ static antler_status estimate(const ant_points *truth, const ant_points *generat
         ANT_TRY(ant_progress_report(opts->progress, "filling bins", 0.0));
         return ant_bins_dstsp(truth, generated, variance, opts, &result->dstsp, &result->bins_filled);
     }
-    result->bandwidth = antler_bandwidth(opts->dstsp, truth->count, truth->dim);
-    for (size_t axis = 0; axis < truth->dim; axis++)
-        variance[axis] *= result->bandwidth;
+    const bool fixed = opts->dstsp == ANTLER_DSTSP_GMM_FIXED;
+    const double given = opts->variance > 0.0 ? opts->variance : 1.0;
+    result->bandwidth = fixed ? given : antler_bandwidth(opts->dstsp, truth->count, truth->dim);
+    for (size_t axis = 0; axis < truth->dim; axis++) {
+        const double unit = opts->unit == NULL ? 1.0 : opts->unit[axis % variables];
+        variance[axis] = (fixed ? unit * unit : variance[axis]) * result->bandwidth;
+    }
     return mixture_divergence(truth, generated, variance, opts, result);
 }
 
@@ -138,11 +149,11 @@ antler_status ant_dstsp(const antler_series *truth, const antler_series *generat
     }
     status = axis_variances(&p, truth, variance);
     if (status == ANTLER_OK)
-        status = estimate(&p, &q, variance, opts, result);
+        status = estimate(&p, &q, antler_series_dim(truth), variance, opts, result);
     if (status == ANTLER_NON_FINITE || (status == ANTLER_OK && !isfinite(result->dstsp)))
         status =
-            ant_fail(ANTLER_NON_FINITE, "D_stsp is beyond every number: the generated orbit lies too far "
-                                        "from the true one, so the model has run away");
+            ant_fail(ANTLER_NON_FINITE, "D_stsp is larger than any number: the generated orbit is too far "
+                                        "from the true one, so the model has diverged");
 done:
     free(variance);
     ant_points_free(&q);

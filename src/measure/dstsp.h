@@ -1,4 +1,4 @@
-/* dstsp.h - D_stsp of two series sets by the estimator that the options name (SPEC section 8). */
+/* dstsp.h - D_stsp of two series sets by the estimator that the options name (spec 8). */
 #ifndef ANT_MEASURE_DSTSP_H
 #define ANT_MEASURE_DSTSP_H
 

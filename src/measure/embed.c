@@ -1,3 +1,4 @@
+/* embed.c - delay vectors, and the points of all trajectories of a set in one array. */
 #include "measure/embed.h"
 
 #include <stdint.h>

@@ -1,11 +1,13 @@
-/* evaluate.c - one verdict on a model: free run, D_stsp, D_H, RMSE(n), Lyapunov exponents. */
+/* evaluate.c - all measures of one model: free run, D_stsp, D_H, forecast errors, Lyapunov exponents. */
+#include "measure/forecast.h"
+#include "measure/measure_table.h"
 #include "model/start.h"
 
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-enum { DEFAULT_LENGTHS = 3 }; /* T2 = 3 T1 (SPEC section 8) */
+enum { DEFAULT_LENGTHS = 3 }; /* T2 = 3 T1 (spec 8) */
 
 void antler_evaluate_opts_default(antler_evaluate_opts *opts)
 {
@@ -107,7 +109,7 @@ static antler_status run_some(comparison *c, size_t first, size_t count, size_t 
     return status;
 }
 
-/* Neighbours of the same length go together, so that an engine has many of them. */
+/* Consecutive trajectories of equal length run together, so that an engine has many orbits at once. */
 static antler_status run_all(comparison *c)
 {
     const size_t trajectories = antler_series_count(c->truth);
@@ -162,7 +164,7 @@ static antler_status convert(const antler_model *model, const antler_series *tru
     return ANTLER_OK;
 }
 
-/* Keep the numbers about D_stsp^DE; the rest is the same as in the plain result. */
+/* Copy the fields about D_stsp^DE; the rest is the same as in the plain result. */
 static void keep_embedded(const antler_measure_result *from, antler_measure_result *to)
 {
     *to = *from;
@@ -170,45 +172,117 @@ static void keep_embedded(const antler_measure_result *from, antler_measure_resu
     to->hellinger_each = to->mean_true = to->mean_generated = to->sd_true = to->sd_generated = NULL;
 }
 
-/* D_stsp, D_stsp^DE and D_H, as far as they are asked for. */
-static antler_status compare(const antler_model *model, const antler_series *truth,
-                             const antler_series *generated, const antler_evaluate_opts *opts,
-                             antler_evaluate_result *result)
+/* D_stsp, D_stsp^DE and D_H, as far as they are wanted.  unit: (N), of the report in the units of the truth
+ */
+static antler_status compare_in_units(const antler_series *truth, const antler_series *generated,
+                                      const antler_evaluate_opts *opts, const double *unit,
+                                      antler_evaluate_result *result)
 {
-    const bool embedded = opts->measure.embed_dim > 1;
-    antler_measure_opts plain = opts->measure;
+    antler_measure_opts delays = opts->measure;
+    delays.unit = unit;
+    const bool embedded = delays.embed_dim > 1;
+    antler_measure_opts plain = delays;
     plain.embed_dim = 1;
     if (!opts->with_dstsp)
-        plain.dstsp = ANTLER_DSTSP_BINS; /* costs nothing; D_H is what is wanted */
+        plain.dstsp = ANTLER_DSTSP_BINS; /* the cheapest: only D_H is used */
     ANT_TRY(antler_measure(truth, generated, &plain, &result->plain));
     if (!opts->with_dstsp)
         result->plain.dstsp = NAN;
     if (embedded) {
         antler_measure_result all = {0};
-        const antler_status status = antler_measure(truth, generated, &opts->measure, &all);
+        const antler_status status = antler_measure(truth, generated, &delays, &all);
         keep_embedded(&all, &result->embedded);
         antler_measure_result_clear(&all);
         ANT_TRY(status);
     }
+    return ANTLER_OK;
+}
+
+static antler_status compare(const antler_model *model, const antler_series *truth,
+                             const antler_series *generated, const antler_evaluate_opts *opts,
+                             antler_evaluate_result *result)
+{
+    ant_units units = {0};
+    ANT_TRY(ant_units_create(model, truth, opts->model_units, &units));
+    for (size_t n = 0; n < antler_series_dim(truth); n++) { /* gain: (N), now units of the report */
+        units.gain[n] = 1.0 / fabs(units.gain[n]);
+        if (opts->user_units && model->scale != NULL)
+            units.gain[n] /= model->scale[n];
+    }
+    const antler_status status = compare_in_units(truth, generated, opts, units.gain, result);
+    ant_units_free(&units);
+    ANT_TRY(status);
     return convert(model, truth, opts, &result->plain);
 }
 
-/* An outcome that the result records is no failure. */
+/* A divergence is recorded in the result and is not a failure. */
 static antler_status outcome(antler_status status)
 {
     return status == ANTLER_DIVERGED ? ANTLER_OK : status;
 }
 
+/* Steps of a forecast measure; 0 for any other.  A search for a time takes at most half of a trajectory. */
+static size_t forecast_steps(const antler_series *truth, const antler_evaluate_opts *opts, size_t index)
+{
+    const ant_measure *m = ant_measure_at(index);
+    const size_t half = (ant_forecast_longest(truth) + 1) / 2;
+    if (m->forecast == NULL)
+        return 0;
+    if (opts->horizon[index] > 0)
+        return opts->horizon[index];
+    if (m->info.steps == 0)
+        return opts->rmse.steps;
+    return m->search && m->info.steps > half ? half : m->info.steps;
+}
+
+/* All forecast measures that windows of `length` steps serve. */
+static antler_status forecast_group(const antler_model *model, const antler_series *truth,
+                                    const antler_evaluate_opts *opts, size_t length,
+                                    antler_evaluate_result *result)
+{
+    ant_forecast_request requests[ANTLER_MEASURE_MAX];
+    size_t count = 0;
+    antler_rmse_opts windows = opts->rmse;
+    windows.steps = length;
+    windows.model_units = opts->model_units;
+    windows.user_units = opts->user_units;
+    windows.device = opts->measure.device;
+    for (size_t i = 0; i < antler_measure_count(); i++) {
+        const ant_measure *m = ant_measure_at(i);
+        const size_t steps = result->forecasts[i].steps;
+        const size_t own = steps > opts->rmse.steps ? steps : opts->rmse.steps;
+        if (m->forecast != NULL && own == length)
+            requests[count++] = (ant_forecast_request){m->forecast, steps, &result->forecasts[i]};
+    }
+    return count == 0 ? ANTLER_OK : ant_forecasts(model, truth, &windows, requests, count);
+}
+
+/*
+ * Windows of equal length are run once for all measures, and a measure of fewer steps than RMSE(n) takes the
+ * first steps of its windows.  A series too short for more than RMSE(n) is no fault: what does not fit has no
+ * windows.
+ */
+static antler_status measure_forecasts(const antler_model *model, const antler_series *truth,
+                                       const antler_evaluate_opts *opts, antler_evaluate_result *result)
+{
+    for (size_t i = 0; i < antler_measure_count(); i++)
+        result->forecasts[i].steps = forecast_steps(truth, opts, i);
+    ANT_TRY(forecast_group(model, truth, opts, opts->rmse.steps, result));
+    for (size_t i = 0; i < antler_measure_count(); i++) {
+        const size_t steps = result->forecasts[i].steps;
+        if (steps > opts->rmse.steps && result->forecasts[i].windows == 0 &&
+            ant_forecast_fits(truth, opts->rmse.warmup, steps))
+            ANT_TRY(forecast_group(model, truth, opts, steps, result));
+    }
+    result->rmse = result->forecasts[antler_measure_index("rmse")];
+    return ANTLER_OK;
+}
+
 static antler_status measure_model(const antler_model *model, const antler_series *truth,
                                    const antler_evaluate_opts *opts, antler_evaluate_result *result)
 {
-    if (opts->with_rmse) {
-        antler_rmse_opts rmse = opts->rmse;
-        rmse.model_units = opts->model_units;
-        rmse.user_units = opts->user_units;
-        rmse.device = opts->measure.device;
-        ANT_TRY(outcome(antler_rmse(model, truth, &rmse, &result->rmse)));
-    }
+    if (opts->with_rmse)
+        ANT_TRY(measure_forecasts(model, truth, opts, result));
     if (opts->with_lyapunov) {
         antler_lyapunov_opts lyapunov = opts->lyapunov;
         lyapunov.start = start_at(truth, 0, opts);
@@ -219,10 +293,9 @@ static antler_status measure_model(const antler_model *model, const antler_serie
     return ANTLER_OK;
 }
 
-antler_status antler_evaluate(const antler_model *model, const antler_series *truth,
+static antler_status evaluate(const antler_model *model, const antler_series *truth,
                               const antler_evaluate_opts *opts, antler_evaluate_result *result)
 {
-    *result = (antler_evaluate_result){.has_embedded = opts->measure.embed_dim > 1};
     result->plain.dstsp = result->plain.hellinger = result->embedded.dstsp = NAN;
     ANT_TRY(ant_model_check_series(model, truth, "the true series"));
     ANT_TRY(antler_series_check(truth, 2));
@@ -236,8 +309,18 @@ antler_status antler_evaluate(const antler_model *model, const antler_series *tr
     if (status == ANTLER_OK && result->diverged)
         return ant_fail(ANTLER_DIVERGED, "the free run diverged at step %zu", result->diverged_step);
     if (status == ANTLER_DIVERGED || status == ANTLER_NON_FINITE)
-        result->diverged = true; /* the orbit is finite, and yet too far away to be compared */
-    else if (status != ANTLER_OK)
+        result->diverged = true; /* the orbit is finite but too far away to be compared */
+    return status;
+}
+
+antler_status antler_evaluate(const antler_model *model, const antler_series *truth,
+                              const antler_evaluate_opts *opts, antler_evaluate_result *result)
+{
+    *result = (antler_evaluate_result){.has_embedded = opts->measure.embed_dim > 1};
+    const antler_status status = evaluate(model, truth, opts, result);
+    if (status == ANTLER_OK || status == ANTLER_DIVERGED || status == ANTLER_NON_FINITE)
+        ant_measure_values(opts, result);
+    else
         antler_evaluate_result_clear(result);
     return status;
 }

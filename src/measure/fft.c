@@ -1,18 +1,19 @@
+/* fft.c - plans of Fourier transforms: mixed radix where the factors are small, else Bluestein. */
 #include "measure/fft.h"
 
 #include "base/arena.h"
-#include "measure/fft_pass.h"
+#include "measure/fft_stage.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_PASSES = 64 };
+enum { MAX_STAGES = 64 };
 
 struct ant_fft {
     size_t length;
-    size_t pass_count; /* of the mixed-radix transform; unused when `inner` is there */
-    ant_fft_pass passes[MAX_PASSES];
+    size_t stage_count; /* of the mixed-radix transform; unused when `inner` is there */
+    ant_fft_stage stages[MAX_STAGES];
     ant_complex *roots; /* (length): exp(-2 pi i k / length) */
     ant_complex *work;  /* (length), or (inner length) for Bluestein's transform */
     /* Bluestein: the transform as a convolution with a chirp, done at a convenient length. */
@@ -41,7 +42,7 @@ ant_complex ant_root_of_unity(size_t k, size_t n)
     return (ant_complex){left ? -c : c, lower ? s : -s};
 }
 
-/* Fill in radix, m and stride of each pass.  False: a prime factor is too large. */
+/* Fill in radix, m and stride of each stage.  False: a prime factor is too large. */
 static bool factorise(ant_fft *plan)
 {
     static const size_t radices[] = {4, 2, 3, 5, 7, 11, ANT_FFT_LARGEST_RADIX};
@@ -49,8 +50,8 @@ static bool factorise(ant_fft *plan)
     for (size_t i = 0; i < sizeof radices / sizeof radices[0]; i++) {
         while (rest % radices[i] == 0) {
             rest /= radices[i];
-            plan->passes[plan->pass_count++] =
-                (ant_fft_pass){.radix = radices[i], .m = rest, .stride = stride};
+            plan->stages[plan->stage_count++] =
+                (ant_fft_stage){.radix = radices[i], .m = rest, .stride = stride};
             stride *= radices[i];
         }
     }
@@ -90,8 +91,8 @@ static void fill_roots(ant_fft *plan)
 {
     for (size_t k = 0; k < plan->length; k++)
         plan->roots[k] = ant_root_of_unity(k, plan->length);
-    for (size_t i = 0; i < plan->pass_count; i++)
-        plan->passes[i].roots = plan->roots;
+    for (size_t i = 0; i < plan->stage_count; i++)
+        plan->stages[i].roots = plan->roots;
 }
 
 static void fill_chirp(ant_fft *plan)
@@ -152,8 +153,8 @@ void ant_fft_free(ant_fft *plan)
 static void forward_mixed_radix(ant_fft *plan, ant_complex *data)
 {
     ant_complex *from = data, *to = plan->work;
-    for (size_t i = 0; i < plan->pass_count; i++) {
-        ant_fft_pass_run(&plan->passes[i], from, to);
+    for (size_t i = 0; i < plan->stage_count; i++) {
+        ant_fft_stage_run(&plan->stages[i], from, to);
         ant_complex *const swap = from;
         from = to;
         to = swap;

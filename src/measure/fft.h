@@ -4,8 +4,8 @@
  *     X_k = sum_j x_j exp(-2 pi i j k / n)
  *
  * Lengths whose prime factors are at most 13 use a mixed-radix transform, all others Bluestein's
- * chirp transform; both take O(n log n).  Make a plan, execute it as often as wanted, free it.  A plan
- * holds its own working memory, so one plan serves one thread at a time.
+ * chirp transform; both take O(n log n).  A plan is made once and can be executed any number of times.  A
+ * plan holds its own working memory, so one plan serves one thread at a time.
  */
 #ifndef ANT_MEASURE_FFT_H
 #define ANT_MEASURE_FFT_H

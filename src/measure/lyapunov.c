@@ -1,5 +1,5 @@
 /*
- * lyapunov.c - all Lyapunov exponents of a free-running model (SPEC section 8).
+ * lyapunov.c - all Lyapunov exponents of a free-running model (spec 8).
  *
  * Tangent vectors go through the Jacobian of every step and are orthonormalised again and again
  * (Benettin et al. 1980); the logarithms of the lengths that are taken off, divided by the steps, are the
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PIECE = 256, PARTS = 10 };
+enum { TILE = 256, PARTS = 10 };
 
 /* Latent numbers up to which all exponents are computed by default, and how many of them beyond. */
 enum { ALL_UP_TO = 256, LEADING = 32 };
@@ -65,7 +65,7 @@ static antler_status averages_create(averages *a, size_t M, size_t steps)
     return ANTLER_OK;
 }
 
-/* Take in `logs`, which stand for the last `count` of `done` steps. */
+/* Add `logs`, those of the last `count` of `done` steps. */
 static void averages_add(averages *a, size_t done, size_t count)
 {
     const size_t part = (done - 1) / ((a->steps + PARTS - 1) / PARTS);
@@ -119,7 +119,7 @@ static void finish(const averages *a, antler_lyapunov_result *result)
     result->steps = a->steps;
     for (size_t k = 0; k < a->M; k++) {
         const double exponent = a->sum[k] / (double)a->steps;
-        const bool lost = isinf(exponent);
+        const bool infinite = isinf(exponent);
         size_t place = k;
         for (; place > 0 && result->exponents[place - 1] < exponent; place--) {
             result->exponents[place] = result->exponents[place - 1];
@@ -127,14 +127,14 @@ static void finish(const averages *a, antler_lyapunov_result *result)
             result->spread[place] = result->spread[place - 1];
         }
         result->exponents[place] = exponent;
-        result->error[place] = lost ? 0.0 : standard_error(a, k);
-        result->spread[place] = lost ? 0.0 : a->most[k] - a->least[k];
+        result->error[place] = infinite ? 0.0 : standard_error(a, k);
+        result->spread[place] = infinite ? 0.0 : a->most[k] - a->least[k];
         result->sum += exponent;
     }
     result->kaplan_yorke = kaplan_yorke(result->exponents, a->M);
 }
 
-/* Where the walk along the orbit has come to. */
+/* A pass along the orbit with its tangent vectors. */
 typedef struct walk {
     const ant_runner *runner;
     const ant_started *started;
@@ -144,12 +144,12 @@ typedef struct walk {
     averages averages;
     size_t done;    /* steps since the start of the transient */
     size_t pending; /* steps since the last orthonormalisation */
-    double *piece;  /* (1 + PIECE, n): row 0 is the state before the piece */
-    double *x;      /* (PIECE, N) */
-    double *s;      /* (PIECE, K) */
+    double *tile;   /* (1 + TILE, n): row 0 is the state before its first step */
+    double *x;      /* (TILE, N) */
+    double *s;      /* (TILE, K) */
 } walk;
 
-/* The vectors take one step out of a state, with input s. */
+/* One step of the tangent vectors from a state, with input s. */
 static void walk_step(walk *w, const double *from, const double *s)
 {
     const size_t transient = w->opts->transient, all = transient + w->opts->steps;
@@ -169,20 +169,20 @@ static antler_status walk_run(walk *w)
     const ant_runner *r = w->runner;
     const size_t all = w->opts->transient + w->opts->steps;
     double last_report = 0.0;
-    memcpy(w->piece, w->started->state, r->n * sizeof *w->piece);
+    memcpy(w->tile, w->started->state, r->n * sizeof *w->tile);
     while (w->done < all) {
-        const size_t count = all - w->done < PIECE ? all - w->done : PIECE;
-        double *after = w->piece + r->n;
+        const size_t count = all - w->done < TILE ? all - w->done : TILE;
+        double *after = w->tile + r->n;
         ant_started_inputs(w->started, w->done, count, w->s);
-        ant_runner_steps(r, w->piece, w->s, count, after, w->x);
+        ant_runner_steps(r, w->tile, w->s, count, after, w->x);
         const size_t good = ant_rows_within(r, w->started->limit, w->x, after, count);
         if (good < count)
             return ant_fail(ANTLER_DIVERGED,
                             "the orbit diverged at step %zu, so it has no Lyapunov exponents",
                             (w->done += good + 1));
         for (size_t t = 0; t < count; t++)
-            walk_step(w, w->piece + t * r->n, w->s + t * r->K);
-        memcpy(w->piece, w->piece + count * r->n, r->n * sizeof *w->piece);
+            walk_step(w, w->tile + t * r->n, w->s + t * r->K);
+        memcpy(w->tile, w->tile + count * r->n, r->n * sizeof *w->tile);
         if (ant_progress_due(&last_report))
             ANT_TRY(
                 ant_progress_report(w->opts->progress, "Lyapunov exponents", (double)w->done / (double)all));
@@ -196,7 +196,7 @@ static void inputs_of_steps(const void *cookie, size_t first, size_t count, doub
     ant_started_inputs(w->started, first, count, s);
 }
 
-/* Take in the logarithms of a whole run, which an engine computed.  logs: (events, M) */
+/* Add the logarithms of a whole pass, which an engine computed.  logs: (events, M) */
 static void average_events(walk *w, const double *logs)
 {
     const size_t transient = w->opts->transient, all = transient + w->opts->steps;
@@ -255,7 +255,7 @@ static antler_status walk_anywhere(walk *w)
     return engine == NULL ? walk_run(w) : walk_on_engine(w, engine, &map);
 }
 
-/* How many exponents are wanted: all of the latent state, or the leading ones of a large one. */
+/* How many exponents to compute: all of the latent state, or the leading ones of a large one. */
 static size_t exponent_count(const ant_runner *runner, size_t wanted)
 {
     const size_t most = runner->latent;
@@ -281,12 +281,12 @@ static antler_status result_create(const antler_model *model, size_t M, antler_l
 static antler_status walk_create(walk *w, size_t exponents)
 {
     const ant_runner *r = w->runner;
-    const size_t numbers = (1 + PIECE) * r->n + PIECE * (r->N + r->K);
-    w->piece = malloc(numbers * sizeof *w->piece);
-    if (w->piece == NULL)
-        return ant_fail_memory(numbers * sizeof *w->piece, "the orbit");
-    w->x = w->piece + (1 + PIECE) * r->n;
-    w->s = w->x + PIECE * r->N;
+    const size_t numbers = (1 + TILE) * r->n + TILE * (r->N + r->K);
+    w->tile = malloc(numbers * sizeof *w->tile);
+    if (w->tile == NULL)
+        return ant_fail_memory(numbers * sizeof *w->tile, "the orbit");
+    w->x = w->tile + (1 + TILE) * r->n;
+    w->s = w->x + TILE * r->N;
     w->kernels = ant_tangent_kernels_here();
     ANT_TRY(averages_create(&w->averages, exponents, w->opts->steps));
     return ant_tangent_create(r, exponents, &w->tangent);
@@ -320,7 +320,7 @@ antler_status antler_lyapunov(const antler_model *model, const antler_lyapunov_o
         antler_lyapunov_result_clear(result);
     ant_tangent_destroy(&w.tangent);
     free(w.averages.logs);
-    free(w.piece);
+    free(w.tile);
     ant_started_clear(&started);
     ant_runner_free(runner);
     return status;

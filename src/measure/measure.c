@@ -1,4 +1,4 @@
-/* measure.c - the one call that compares a generated series set with the true one (SPEC section 8). */
+/* measure.c - compares a generated series set with the true one: D_stsp, D_H, moments (spec 8). */
 #include "base/machine.h"
 #include "base/status.h"
 #include "measure/dstsp.h"
@@ -22,25 +22,25 @@ void antler_measure_opts_default(antler_measure_opts *opts)
     };
 }
 
-/* The arrays of a result share one block, which hellinger_each begins. */
+/* The arrays of a result are one allocation, which hellinger_each begins. */
 static antler_status result_create(antler_measure_result *result, size_t dim)
 {
-    double *block = calloc(5 * dim, sizeof *block);
-    if (block == NULL)
-        return ant_fail_memory(5 * dim * sizeof *block, "the measures");
+    double *numbers = calloc(5 * dim, sizeof *numbers);
+    if (numbers == NULL)
+        return ant_fail_memory(5 * dim * sizeof *numbers, "the measures");
     *result = (antler_measure_result){
         .dstsp = NAN,
         .hellinger = NAN,
         .cpu = ant_cpu_level_name(ant_cpu_level_best()),
         .dim = dim,
-        .hellinger_each = block,
-        .mean_true = block + dim,
-        .mean_generated = block + 2 * dim,
-        .sd_true = block + 3 * dim,
-        .sd_generated = block + 4 * dim,
+        .hellinger_each = numbers,
+        .mean_true = numbers + dim,
+        .mean_generated = numbers + 2 * dim,
+        .sd_true = numbers + 3 * dim,
+        .sd_generated = numbers + 4 * dim,
     };
     for (size_t j = 0; j < 5 * dim; j++)
-        block[j] = NAN;
+        numbers[j] = NAN;
     return ANTLER_OK;
 }
 
@@ -65,7 +65,7 @@ static antler_status check_sets(const antler_series *truth, const antler_series 
     return status == ANTLER_OK ? ANTLER_OK : ant_fail_within(status, "the true orbit");
 }
 
-/* Means and deviations of both; a generated value that is not finite means that the model ran away. */
+/* Means and deviations of both; a generated value that is not finite means that the model diverged. */
 static antler_status fill_statistics(const antler_series *truth, const antler_series *generated,
                                      antler_measure_result *result)
 {

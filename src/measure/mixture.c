@@ -1,7 +1,4 @@
-/*
- * mixture.c - the public calls on Gaussian mixtures: bandwidth, log density, samples and D_stsp (SPEC section
- * 8).
- */
+/* mixture.c - the public calls on Gaussian mixtures: bandwidth, log density, samples, D_stsp (spec 8). */
 #include "measure/mixture.h"
 
 #include "base/random.h"
@@ -15,15 +12,7 @@ double antler_bandwidth(antler_dstsp_kind kind, size_t true_points, size_t dim)
 {
     const double d = (double)dim;
     const double f = pow((double)true_points * (d + 2.0) / 4.0, -1.0 / (d + 4.0));
-    switch (kind) {
-    case ANTLER_DSTSP_GMM:
-        return f;
-    case ANTLER_DSTSP_GMM_SILVERMAN:
-        return f * f;
-    case ANTLER_DSTSP_BINS:
-        break;
-    }
-    return 0.0;
+    return kind == ANTLER_DSTSP_GMM ? f : kind == ANTLER_DSTSP_GMM_SILVERMAN ? f * f : 0.0;
 }
 
 /* values: (rows, dim) */
@@ -151,9 +140,9 @@ antler_status antler_dstsp_samples(const double *x, size_t true_points, const do
 }
 
 /*
- * Sample i owns the Philox blocks i B .. i B + B - 1 of the stream (seed, 0, 0, MIXTURE_SAMPLES), with
- * B = 1 + ceil(dim / 2): the first 64-bit number of the first block picks the orbit point, each further block
- * gives the normals of two coordinates.  So sample i does not depend on `count`.
+ * Sample i has the Philox counters i B .. i B + B - 1 of the stream (seed, 0, 0, MIXTURE_SAMPLES), with
+ * B = 1 + ceil(dim / 2): the first 64-bit number of the first counter picks the orbit point, each further
+ * counter gives the normals of two coordinates.  So sample i does not depend on `count`.
  */
 antler_status antler_mixture_samples(const double *x, size_t length, size_t dim, const double *variance,
                                      size_t count, uint64_t seed, double *samples)
@@ -167,14 +156,14 @@ antler_status antler_mixture_samples(const double *x, size_t length, size_t dim,
         return ant_fail_memory(dim * sizeof *sd, "the widths of the kernels");
     for (size_t i = 0; i < dim; i++)
         sd[i] = sqrt(variance[i]);
-    const uint64_t blocks = 1 + dim / 2 + dim % 2;
+    const uint64_t counters = 1 + dim / 2 + dim % 2;
 #pragma omp parallel for
     for (size_t k = 0; k < count; k++) {
         ant_stream stream = ant_stream_open(seed, 0, 0, ANT_PURPOSE_MIXTURE_SAMPLES);
         double *sample = samples + k * dim;
-        ant_stream_seek(&stream, k * blocks);
+        ant_stream_seek(&stream, k * counters);
         const double *point = x + ant_stream_below(&stream, length) * dim;
-        ant_stream_seek(&stream, k * blocks + 1);
+        ant_stream_seek(&stream, k * counters + 1);
         ant_stream_normals(&stream, sample, dim);
         for (size_t i = 0; i < dim; i++)
             sample[i] = point[i] + sd[i] * sample[i];

@@ -1,7 +1,7 @@
 /*
- * mixture.h - the log density of a Gaussian mixture on an orbit, at many samples (SPEC section 8).
+ * mixture.h - the log density of a Gaussian mixture on an orbit, at many samples (spec 8).
  *
- * The inner loops are in mixture_simd.c; this is the plan around them: which samples take which loop, blocks
+ * The inner loops are in mixture_simd.c; this divides the work: which samples take which loop, tiles
  * that fit the caches, threads, progress.
  */
 #ifndef ANT_MEASURE_MIXTURE_H

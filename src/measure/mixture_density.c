@@ -8,7 +8,7 @@
  * and rounding costs about NEAR * 2^-53.
  *
  * The others, and those whose sum came out below TINY because the orbit is far from them, take the
- * differences x - y in the caller's units, in two passes: the nearest point first, then the sum relative to
+ * differences x - y in the caller's units, in two steps: the nearest point first, then the sum relative to
  * it.  That is the exact log-sum-exp and loses no sample.  The choice is made sample by sample.
  */
 #include "measure/mixture.h"
@@ -26,8 +26,8 @@
 
 enum {
     GROUP = ANT_MIXTURE_GROUP,
-    SAMPLE_BLOCK = 256,        /* samples that one thread takes at a time */
-    ORBIT_BLOCK_BYTES = 16384, /* of the orbit, read by all samples of a block while it is in the L1 cache */
+    SAMPLE_TILE = 256,        /* samples that one thread takes at a time */
+    ORBIT_TILE_BYTES = 16384, /* of the orbit, read by all samples of a tile while it is in the L1 cache */
 };
 
 #define NEAR      900.0
@@ -36,11 +36,11 @@ enum {
 
 static const double log2_e = 1.4426950408889634074, ln_2 = 0.69314718055994530942;
 
-/* What one thread needs for a block of samples. */
+/* What one thread needs for a tile of samples. */
 typedef struct workspace {
-    double *groups; // (SAMPLE_BLOCK / GROUP, dim, GROUP)
-    double *lanes;  // (SAMPLE_BLOCK / GROUP, GROUP, W)
-    double *offset; // (SAMPLE_BLOCK): |x|^2 / 2 of near samples, the nearest distance of far ones
+    double *groups; // (SAMPLE_TILE / GROUP, dim, GROUP)
+    double *lanes;  // (SAMPLE_TILE / GROUP, GROUP, W)
+    double *offset; // (SAMPLE_TILE): |x|^2 / 2 of near samples, the nearest distance of far ones
 } workspace;
 
 typedef enum loop_kind { SUM_PRODUCTS, NEAREST, SUM_DISTANCES } loop_kind;
@@ -58,8 +58,8 @@ typedef struct density {
     size_t near;
     workspace *workspaces; // (threads)
 
-    const double *orbit; // (vectors, rows, W), packed for the pass that runs
-    size_t vectors, rows, vectors_per_block;
+    const double *orbit; // (vectors, rows, W), packed for the samples that are computed
+    size_t vectors, rows, vectors_per_tile;
 
     ant_engine_report report;
     double work;        /* in units of samples * vectors, of all passes */
@@ -114,12 +114,12 @@ static void set_orbit_shape(density *d, size_t rows)
     const size_t width = d->kernels->width, points = d->mixture->length;
     d->rows = rows;
     d->vectors = round_up(points / width + (points % width != 0), ANT_MIXTURE_STEP);
-    const size_t vectors = ORBIT_BLOCK_BYTES / sizeof(double) / width / rows;
-    d->vectors_per_block =
+    const size_t vectors = ORBIT_TILE_BYTES / sizeof(double) / width / rows;
+    d->vectors_per_tile =
         vectors < ANT_MIXTURE_STEP ? ANT_MIXTURE_STEP : vectors / ANT_MIXTURE_STEP * ANT_MIXTURE_STEP;
 }
 
-/* Where row 0 of a point stands in the packed orbit; the other rows follow at distances of W. */
+/* Where row 0 of a point is in the packed orbit; the other rows follow at distances of W. */
 static size_t packed_place(const density *d, size_t point)
 {
     const size_t width = d->kernels->width;
@@ -169,7 +169,7 @@ static double half_square_of_sample(const density *d, size_t sample)
     return half_square;
 }
 
-/* ---- one block of samples ----------------------------------------------------------------------- */
+/* ---- one tile of samples ----------------------------------------------------------------------- */
 
 static double sum_of_lanes(const density *d, const workspace *w, size_t j)
 {
@@ -189,25 +189,25 @@ static double least_of_lanes(const density *d, const workspace *w, size_t j)
 
 static void fill_lanes(const density *d, workspace *w, double value)
 {
-    for (size_t i = 0; i < SAMPLE_BLOCK * d->kernels->width; i++)
+    for (size_t i = 0; i < SAMPLE_TILE * d->kernels->width; i++)
         w->lanes[i] = value;
 }
 
-/* Coordinate i of member j of the block. */
+/* Coordinate i of member j of the tile. */
 static double *group_place(const density *d, workspace *w, size_t j, size_t i)
 {
     return w->groups + (j / GROUP * d->mixture->dim + i) * GROUP + j % GROUP;
 }
 
-/* Take the packed samples of a block over the whole orbit.  False: stop. */
+/* Apply a loop to the packed samples of a tile and the whole orbit.  False: stop. */
 static bool sweep(density *d, workspace *w, size_t count, loop_kind kind)
 {
     const ant_mixture_kernels *k = d->kernels;
     const size_t dim = d->mixture->dim, groups = (count + GROUP - 1) / GROUP;
-    for (size_t v = 0; v < d->vectors; v += d->vectors_per_block) {
+    for (size_t v = 0; v < d->vectors; v += d->vectors_per_tile) {
         const double *orbit = d->orbit + v * d->rows * k->width;
         const size_t rest = d->vectors - v;
-        const size_t vectors = rest < d->vectors_per_block ? rest : d->vectors_per_block;
+        const size_t vectors = rest < d->vectors_per_tile ? rest : d->vectors_per_tile;
         switch (kind) {
         case SUM_PRODUCTS:
             k->sum_products(orbit, vectors, dim, w->groups, groups, w->lanes);
@@ -225,9 +225,10 @@ static bool sweep(density *d, workspace *w, size_t count, loop_kind kind)
     return true;
 }
 
-/* order: (count), count <= SAMPLE_BLOCK.  A sample whose sum is too small is marked for the far pass by NaN.
+/* order: (count), count <= SAMPLE_TILE.  A sample whose sum is too small is marked for the far samples by
+ * NaN.
  */
-static void near_block(density *d, workspace *w, const size_t *order, size_t count)
+static void near_tile(density *d, workspace *w, const size_t *order, size_t count)
 {
     const size_t dim = d->mixture->dim;
     for (size_t j = 0; j < count; j++) {
@@ -245,8 +246,8 @@ static void near_block(density *d, workspace *w, const size_t *order, size_t cou
     }
 }
 
-/* order: (count), count <= SAMPLE_BLOCK */
-static void far_block(density *d, workspace *w, const size_t *order, size_t count)
+/* order: (count), count <= SAMPLE_TILE */
+static void far_tile(density *d, workspace *w, const size_t *order, size_t count)
 {
     const size_t dim = d->mixture->dim;
     for (size_t j = 0; j < count; j++) {
@@ -268,27 +269,27 @@ static void far_block(density *d, workspace *w, const size_t *order, size_t coun
     }
 }
 
-/* ---- passes over all samples -------------------------------------------------------------------- */
+/* ---- all samples -------------------------------------------------------------------- */
 
-typedef void block_fn(density *d, workspace *w, const size_t *order, size_t count);
+typedef void tile_fn(density *d, workspace *w, const size_t *order, size_t count);
 
-/* The samples order[first .. end), in blocks that threads take as they become free. */
-static void run_blocks(density *d, size_t first, size_t end, block_fn *block)
+/* The samples order[first .. end), in tiles that threads take as they become free. */
+static void run_tiles(density *d, size_t first, size_t end, tile_fn *tile)
 {
     const size_t shares = 4 * (size_t)d->threads, even = round_up((end - first) / shares + 1, GROUP);
-    const size_t block_size = even < SAMPLE_BLOCK ? even : SAMPLE_BLOCK;
+    const size_t tile_size = even < SAMPLE_TILE ? even : SAMPLE_TILE;
 #pragma omp parallel for num_threads(d->threads) schedule(dynamic)
-    for (size_t begin = first; begin < end; begin += block_size) {
+    for (size_t begin = first; begin < end; begin += tile_size) {
         const size_t rest = end - begin;
         if (!atomic_load(&d->stop))
-            block(d, &d->workspaces[omp_get_thread_num()], d->order + begin,
-                  rest < block_size ? rest : block_size);
+            tile(d, &d->workspaces[omp_get_thread_num()], d->order + begin,
+                 rest < tile_size ? rest : tile_size);
     }
 }
 
-/* Pack the orbit in one of its forms and run a pass on it. */
-static antler_status run_pass(density *d, size_t first, size_t end, block_fn *block, size_t rows,
-                              void (*pack)(const density *d, double *orbit))
+/* Pack the orbit in one of its forms and compute the samples order[first .. end) with it. */
+static antler_status run_samples(density *d, size_t first, size_t end, tile_fn *tile, size_t rows,
+                                 void (*pack)(const density *d, double *orbit))
 {
     if (first == end)
         return ANTLER_OK;
@@ -300,7 +301,7 @@ static antler_status run_pass(density *d, size_t first, size_t end, block_fn *bl
     double *orbit = ant_arena_take(&arena, d->vectors * rows * d->kernels->width, sizeof *orbit);
     pack(d, orbit);
     d->orbit = orbit;
-    run_blocks(d, first, end, block);
+    run_tiles(d, first, end, tile);
     ant_arena_destroy(&arena);
     return d->status;
 }
@@ -336,11 +337,11 @@ static antler_status run(density *d)
     set_orbit_shape(d, d->mixture->dim);
     const double vectors = (double)d->vectors;
     d->work = vectors * ((double)d->near + sweeps_of_far * (double)(d->count - d->near));
-    ANT_TRY(run_pass(d, 0, d->near, near_block, d->mixture->dim + 1, pack_scaled));
+    ANT_TRY(run_samples(d, 0, d->near, near_tile, d->mixture->dim + 1, pack_scaled));
     const size_t near_before = d->near;
     move_marked_samples(d);
     d->work += vectors * sweeps_of_far * (double)(near_before - d->near);
-    return run_pass(d, d->near, d->count, far_block, d->mixture->dim, pack_plain);
+    return run_samples(d, d->near, d->count, far_tile, d->mixture->dim, pack_plain);
 }
 
 /* ---- the whole call ----------------------------------------------------------------------------- */
@@ -355,13 +356,13 @@ static void carve(ant_arena *arena, density *d)
     d->workspaces = ant_arena_take(arena, (size_t)d->threads, sizeof *d->workspaces);
     for (int thread = 0; thread < d->threads; thread++) {
         workspace w;
-        w.groups = ant_arena_take(arena, dim, SAMPLE_BLOCK * sizeof *w.groups);
-        w.lanes = ant_arena_take(arena, d->kernels->width, SAMPLE_BLOCK * sizeof *w.lanes);
-        w.offset = ant_arena_take(arena, SAMPLE_BLOCK, sizeof *w.offset);
+        w.groups = ant_arena_take(arena, dim, SAMPLE_TILE * sizeof *w.groups);
+        w.lanes = ant_arena_take(arena, d->kernels->width, SAMPLE_TILE * sizeof *w.lanes);
+        w.offset = ant_arena_take(arena, SAMPLE_TILE, sizeof *w.offset);
         if (arena->base == NULL)
             continue;
-        memset(w.groups, 0, dim * SAMPLE_BLOCK * sizeof *w.groups); /* a block may leave lanes unused */
-        memset(w.offset, 0, SAMPLE_BLOCK * sizeof *w.offset);
+        memset(w.groups, 0, dim * SAMPLE_TILE * sizeof *w.groups); /* a tile may leave lanes unused */
+        memset(w.offset, 0, SAMPLE_TILE * sizeof *w.offset);
         d->workspaces[thread] = w;
     }
 }
@@ -394,7 +395,8 @@ static antler_status check_representable(const density *d)
     return ANTLER_OK;
 }
 
-/* The same by an engine: it knows the scaled distances, the density's constant is added here. */
+/* The same on an engine: it sums kernels of scaled distances, and the constant of the density is added here.
+ */
 static antler_status run_on_engine(const ant_engine *engine, density *d)
 {
     const ant_engine_kernel_sums work = {.points = d->mixture->x,

@@ -1,12 +1,12 @@
 /*
- * mixture_simd.c - sums of Gaussian kernels, the loops behind D_stsp (SPEC section 8).
+ * mixture_simd.c - sums of Gaussian kernels, the loops behind D_stsp (spec 8).
  *
  * Compiled once per instruction set; mixture_vector.h holds what differs.  The hot loop, sum_products, costs
  * per vector of kernels `dim` multiply-adds for the exponent and about ten instructions for the power.  It is
  * bound by the multiply-add units: docs/benchmarks.md has the count and the measurements.
  *
- * Each step is written for the whole group before the next step begins.  So the instructions that wait for
- * one another stand apart, and the processor finds independent work in its window.
+ * Each step is written for the whole group before the next step begins, so that dependent instructions are
+ * far apart and the processor can overlap independent ones.
  */
 #include "measure/mixture_simd.h"
 

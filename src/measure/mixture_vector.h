@@ -3,7 +3,7 @@
  *
  * 2^t = table[j] * 2^n * p(f) with t = n + j/ENTRIES + f, |f| <= 1/(2 ENTRIES).  The caller rounds by adding
  * and subtracting VEC_ROUNDER, whose last bit is worth 1/ENTRIES: in z = t + VEC_ROUNDER the lowest bits of
- * the number are j, and above them stands n.  p is monic; its leading coefficient is in the table.  The
+ * the number are j, and n is above them.  p is monic; its leading coefficient is in the table.  The
  * constants come from scripts/exp2_polynomial.py.
  *
  *     VEC_STEP         orbit vectors that the hot loop takes at a time.  Multiply-adds of one exponent wait

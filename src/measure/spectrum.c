@@ -1,3 +1,4 @@
+/* spectrum.c - smoothed power spectra and their Hellinger distance (spec 8). */
 #include "measure/spectrum.h"
 
 #include "measure/fft.h"
@@ -6,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Wider than this no spectrum is told from a flat line. */
+/* With a wider Gaussian every spectrum is flat. */
 static const double widest_smoothing = 1e5;
 
 antler_status ant_spectrum_check_smoothing(double sigma)

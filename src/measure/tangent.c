@@ -1,3 +1,4 @@
+/* tangent.c - tangent vectors along an orbit: steps through the Jacobian, QR, logarithms of R. */
 #include "measure/tangent.h"
 
 #include "base/machine.h"

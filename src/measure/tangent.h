@@ -1,7 +1,7 @@
 /*
  * tangent.h - tangent vectors carried along an orbit of a model, and orthonormalised by Householder's QR.
  *
- * The vectors are rows, in double, padded to whole lanes.  The model's own Jacobian takes them on
+ * The vectors are rows, in double, padded to whole lanes.  The model's Jacobian multiplies them
  * (model/runner.h); the QR is compiled per instruction set.
  */
 #ifndef ANT_MEASURE_TANGENT_H

@@ -62,7 +62,9 @@ expect_ok "$ANTLER" evaluate Results/e/n/ "${quick[@]}" --embed 2,5
 contains "$out" "Results/e/n/003"
 contains "$out" "diverged"
 [ "$(wc -l <Results/e/n/metrics.csv)" = 4 ] || die "metrics.csv: $(cat Results/e/n/metrics.csv)"
-[ "$(head -1 Results/e/n/metrics.csv)" = run,diverged,dstsp,dstsp_embedded,hellinger,rmse,lyapunov_max,kaplan_yorke ] || die "header"
+[[ $(head -1 Results/e/n/metrics.csv), == run,diverged,dstsp,dstsp_embedded,hellinger,rmse,lyapunov_max,kaplan_yorke,* ]] || die "header"
+columns=$("$ANTLER" measure --measures | sed -n '3,$s/^[^`]*`\([a-z_]*\)`.*/\1/p' | paste -sd,)
+[ "$(head -1 Results/e/n/metrics.csv)" = "run,diverged,$columns" ] || die "metrics.csv has other columns than the table of measures"
 contains "$(cat Results/e/n/metrics.csv)" "
 002,0,"
 [ "$(head -1 Results/e/n/statistics.csv)" = metric,runs,diverged,median,mad,mean,sem ] || die "header"
@@ -73,6 +75,10 @@ expect_ok "$ANTLER" evaluate $run Results/e/n/002 "${quick[@]}" --embed 2,5 --on
 contains "$out" '"statistics"'
 [[ $out != *'"dstsp": {'* ]] || die "--only-embedded measured D_stsp"
 [ ! -e Results/e/n/metrics.csv ] || die "--no-files wrote a file"
+expect_ok "$ANTLER" evaluate $run "${quick[@]}" --horizon smape=7 --horizon prediction_error=50 --exponent 0.9
+for word in "sMAPE(7)" "MASE(30)" "PE(50)" "Lyapunov times" "were valid to their end, after 1000 rows"; do contains "$out" "$word"; done
+expect_fault 2 "is not a forecast measure" "$ANTLER" evaluate $run "${quick[@]}" --horizon dstsp=7
+expect_fault 2 "NAME=STEPS" "$ANTLER" evaluate $run "${quick[@]}" --horizon smape
 expect_ok "$ANTLER" evaluate $run "${quick[@]}" --user-units
 contains "$out" "in user units"
 

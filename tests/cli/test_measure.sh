@@ -43,7 +43,13 @@ expect_ok "$ANTLER" measure --true s.npz --generated g.npz --samples 1000 --embe
 contains "$out" "D_stsp^DE"
 contains "$out" "m = 3, tau = 10 rows"
 contains "$out" "2980 true, 8980 generated, d = 3"
-for kind in gmm gmm-silverman bins; do
+"$ANTLER" measure --measures >measures.md || die "--measures failed"
+sed -n '/^| measure | column/,/^$/p' "$SOURCE/docs/measures.md" | sed '/^$/d' >documented.md
+cmp -s measures.md documented.md || die "the table in docs/measures.md is old; write it with: antler measure --measures"
+expect_ok "$ANTLER" measure --true s.npz --generated g.npz --samples 1000 --dstsp gmm-fixed --variance 0.25
+contains "$out" "gmm-fixed, 1000 samples, seed 1, covariance 0.25 x identity"
+expect_fault 2 "variance" "$ANTLER" measure --true s.npz --generated g.npz --dstsp gmm-fixed --variance -1
+for kind in gmm gmm-silverman bins gmm-fixed; do
     expect_ok "$ANTLER" measure --true s.npz --generated g.npz --samples 500 --dstsp $kind --json
     if command -v python3 >/dev/null; then python3 -m json.tool <.out >/dev/null || die "not JSON: $out"; fi
 done

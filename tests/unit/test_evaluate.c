@@ -1,4 +1,4 @@
-/* The verdict on a model: an exact model, a wrong one, one that diverges; units; agreement of the parts. */
+/* test_evaluate.c - all measures of a model: exact, wrong, diverging; units; agreement of the parts. */
 #include "model_support.h"
 
 /* A turn by `angle` and a stretch by `factor`, as W [phi(z); phi(-z)]. */
@@ -57,6 +57,15 @@ static void test_exact_model(void **state)
     assert_int_equal(r.rmse.windows, 100);
     CHECK_NEAR(r.lyapunov.exponents[0], 0.0, 1e-12);
     CHECK_NEAR(r.lyapunov.exponents[1], 0.0, 1e-12);
+    const double values[] = {r.plain.dstsp, r.embedded.dstsp,        r.plain.hellinger,
+                             r.rmse.mean,   r.lyapunov.exponents[0], r.lyapunov.kaplan_yorke};
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
+        CHECK_NEAR(r.values[i], values[i], 0.0);
+    assert_int_equal(r.forecasts[antler_measure_index("rmse")].windows, 100);
+    assert_int_equal(r.forecasts[antler_measure_index("prediction_error")].steps, 20);
+    assert_int_equal(r.forecasts[antler_measure_index("valid_time")].steps, 450); /* half of the rows */
+    assert_int_equal(r.forecasts[antler_measure_index("valid_time")].censored, 100);
+    CHECK_NEAR(r.values[antler_measure_index("valid_time")], 450.0, 0.0);
     antler_evaluate_result_clear(&r);
     antler_series_free(truth);
     antler_model_free(model);
@@ -92,6 +101,8 @@ static void test_parts_are_the_bare_calls(void **state)
     CHECK_OK(antler_evaluate(model, truth, &opts, &r));
     assert_true(isnan(r.plain.dstsp) && r.plain.hellinger > 0.3);
     assert_int_equal(r.rmse.windows + r.lyapunov.count, 0);
+    for (size_t i = 0; i < ANTLER_MEASURE_MAX; i++)
+        assert_true(isnan(r.values[i]) == !antler_evaluate_wants(&opts, i));
     antler_evaluate_result_clear(&r);
     antler_series_free(orbit);
     antler_series_free(truth);
@@ -148,6 +159,10 @@ static void test_divergence_is_an_outcome(void **state)
     assert_true(isnan(r.plain.dstsp) && isnan(r.plain.hellinger));
     assert_true(isfinite(r.rmse.mean) && r.rmse.mean > 100.0);
     assert_true(r.lyapunov.diverged_step > 0 && isnan(r.lyapunov.exponents[0]));
+    assert_true(isinf(r.values[antler_measure_index("dstsp")]) &&
+                isfinite(r.values[antler_measure_index("rmse")]));
+    assert_true(isinf(r.values[antler_measure_index("lyapunov_max")]));
+    assert_true(isfinite(r.values[antler_measure_index("valid_time")]));
     antler_evaluate_result_clear(&r);
     antler_series_free(truth);
     antler_model_free(model);
@@ -190,6 +205,21 @@ static void test_faults(void **state)
     antler_model_free(model);
 }
 
+static void test_the_table_of_measures(void **state)
+{
+    (void)state;
+    assert_in_range(antler_measure_count(), 6, ANTLER_MEASURE_MAX);
+    assert_null(antler_measure_at(antler_measure_count()));
+    assert_int_equal(antler_measure_index("nothing"), antler_measure_count());
+    for (size_t i = 0; i < antler_measure_count(); i++) {
+        const antler_measure_info *m = antler_measure_at(i);
+        assert_int_equal(antler_measure_index(m->name), i);
+        assert_true(m->label[0] != '\0' && m->meaning[0] != '\0' && m->digits > 0);
+        assert_true(strncmp(m->json, "lyapunov", 8) == 0 || strncmp(m->json, m->name, strlen(m->name)) == 0);
+        assert_true(isinf(antler_measure_worst(i)) && (antler_measure_worst(i) < 0.0) == (m->better > 0));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -199,6 +229,7 @@ int main(void)
         cmocka_unit_test(test_divergence_is_an_outcome),
         cmocka_unit_test(test_inputs_and_many_trajectories),
         cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_the_table_of_measures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -124,7 +124,7 @@ static void test_into_arrays_of_the_caller(void **state)
     antler_model_free(model);
 }
 
-/* With one row in B, or one column, B+ = B^T / |B|^2: the warm-up of SPEC 2 by hand. */
+/* With one row in B, or one column, B+ = B^T / |B|^2: the warm-up of spec 2 by hand. */
 static void check_warmup(size_t M, size_t N)
 {
     enum { ROWS = 6 };

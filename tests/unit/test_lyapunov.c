@@ -1,4 +1,4 @@
-/* Lyapunov exponents against known answers and a plain computation. */
+/* test_lyapunov.c - Lyapunov exponents against known answers and a plain computation. */
 #include "model_support.h"
 
 #include "base/machine.h"

@@ -1,4 +1,5 @@
-/* RMSE(n): known answers, windows over unequal trajectories, units, divergence. */
+/* test_rmse.c - RMSE(n) and the other forecast measures: known answers, windows over unequal trajectories,
+ * units, divergence. */
 #include "model_support.h"
 
 /* z' = z / 2, observed as it is. */
@@ -85,6 +86,65 @@ static void test_every_window_by_hand(void **state)
     antler_model_free(model);
 }
 
+/* Each forecast measure on a series of two rows and one window: 4, 1 forecast as 2. */
+static void test_other_measures_by_hand(void **state)
+{
+    (void)state;
+    antler_model *model = halving();
+    antler_series *series = series_make(2, 1, (double[]){4.0, 1.0}, 0, NULL);
+    antler_rmse_opts opts;
+    antler_rmse_opts_default(&opts);
+    opts.steps = 1;
+    antler_rmse_result r;
+    CHECK_OK(antler_forecast(model, series, "rmse", &opts, &r));
+    CHECK_NEAR(r.mean, 1.0, 1e-15);
+    CHECK_OK(antler_forecast(model, series, "smape", &opts, &r));
+    CHECK_NEAR(r.mean, 200.0 / 3.0, 1e-8);
+    CHECK_OK(antler_forecast(model, series, "mase", &opts, &r));
+    CHECK_NEAR(r.mean, 1.0 / 3.0, 1e-15);
+    CHECK_OK(antler_forecast(model, series, "prediction_error", &opts, &r));
+    CHECK_NEAR(r.mean, 1.0, 1e-15);
+    CHECK_OK(antler_forecast(model, series, "valid_time", &opts, &r));
+    CHECK_NEAR(r.mean, 1.0, 0.0);
+    assert_int_equal(r.censored, 0);
+    opts.exponent = 0.5;
+    CHECK_FAILS(antler_forecast(model, series, "valid_time", &opts, &r), ANTLER_ERROR_ARGUMENT,
+                "per unit of time");
+    CHECK_OK(antler_series_set_dt(series, 0.1));
+    CHECK_OK(antler_forecast(model, series, "valid_time", &opts, &r));
+    CHECK_NEAR(r.mean, 0.05, 1e-15); /* one row, 0.1 time units of 0.5 Lyapunov times each */
+    opts.exponent = -1.0;
+    CHECK_FAILS(antler_forecast(model, series, "valid_time", &opts, &r), ANTLER_ERROR_ARGUMENT, "exponent");
+    antler_series_free(series);
+    antler_model_free(model);
+}
+
+/* What has no value is named, and is never a silent NaN. */
+static void test_measures_that_are_not_defined(void **state)
+{
+    (void)state;
+    antler_model *model = halving();
+    antler_series *constant = series_make(5, 1, (double[]){2, 2, 2, 2, 2}, 0, NULL);
+    antler_series *gap = series_make(5, 1, (double[]){2, 3, NAN, 2, 1}, 0, NULL);
+    antler_rmse_opts opts;
+    antler_rmse_opts_default(&opts);
+    opts.steps = 2;
+    antler_rmse_result r;
+    CHECK_FAILS(antler_forecast(model, constant, "mase", &opts, &r), ANTLER_ERROR_DATA,
+                "MASE is not defined");
+    CHECK_OK(antler_forecast(model, constant, "smape", &opts, &r));
+    CHECK_FAILS(antler_forecast(model, gap, "smape", &opts, &r), ANTLER_ERROR_DATA, "row 3");
+    CHECK_FAILS(antler_rmse(model, gap, &opts, &r), ANTLER_ERROR_DATA, "row 3");
+    CHECK_FAILS(antler_forecast(model, constant, "dstsp", &opts, &r), ANTLER_ERROR_ARGUMENT, "'dstsp'");
+    CHECK_FAILS(antler_forecast(model, constant, "none", &opts, &r), ANTLER_ERROR_ARGUMENT, "'none'");
+    double value;
+    CHECK_FAILS(antler_forecast_error("rmse", &value, &value, 0, 1, 0.0, &value), ANTLER_ERROR_ARGUMENT,
+                "empty");
+    antler_series_free(gap);
+    antler_series_free(constant);
+    antler_model_free(model);
+}
+
 /* z' = z / 2 + s: the inputs of the window's own rows enter, in the warm-up and after it. */
 static void test_inputs(void **state)
 {
@@ -126,6 +186,8 @@ static void test_divergence_and_faults(void **state)
     CHECK_FAILS(antler_rmse(model, series, &opts, &r), ANTLER_DIVERGED, "15 of 40 windows");
     assert_int_equal(r.diverged, 15);
     assert_true(isinf(r.mean) && isfinite(r.median));
+    CHECK_FAILS(antler_forecast(model, series, "valid_time", &opts, &r), ANTLER_DIVERGED, "15 of 40 windows");
+    assert_true(isfinite(r.mean) && r.mean >= 1.0 && isfinite(r.sd));
     opts.steps = 50;
     CHECK_FAILS(antler_rmse(model, series, &opts, &r), ANTLER_ERROR_DATA, "51 rows");
     opts.steps = 0;
@@ -139,6 +201,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exact_model_makes_no_error),
         cmocka_unit_test(test_every_window_by_hand),
+        cmocka_unit_test(test_other_measures_by_hand),
+        cmocka_unit_test(test_measures_that_are_not_defined),
         cmocka_unit_test(test_inputs),
         cmocka_unit_test(test_divergence_and_faults),
     };

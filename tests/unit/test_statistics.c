@@ -1,4 +1,4 @@
-/* Median, MAD, mean and standard error over runs, with runs that diverged and values that are missing. */
+/* test_statistics.c - median, MAD, mean and standard error over runs, with diverged and missing ones. */
 #include "check.h"
 
 static void test_known_numbers(void **state)

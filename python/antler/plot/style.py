@@ -14,6 +14,8 @@ import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
+from .._measure_table import table as measure_table
+
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILLION, PURPLE = (
     "#000000",
     "#E69F00",
@@ -60,12 +62,6 @@ STYLE = {
 }
 
 LABELS = {
-    "dstsp": r"$D_{stsp}$",
-    "dstsp_embedded": r"$D_{stsp}^{DE}$",
-    "hellinger": r"$D_H$",
-    "rmse": "RMSE",
-    "lyapunov_max": "largest Lyapunov exponent per step",
-    "kaplan_yorke": "Kaplan–Yorke dimension",
     "sequence_length": "sequence length T",
     "gtf_alpha": r"forcing strength $\alpha$",
     "latent_dim": "latent units M",
@@ -81,7 +77,8 @@ LABELS = {
 
 def label(name: str) -> str:
     """A name of a setting or measure as it stands on an axis."""
-    return LABELS.get(name, name.replace("_", " "))
+    measure = measure_table().get(name)
+    return measure.tex if measure is not None else LABELS.get(name, name.replace("_", " "))
 
 
 @contextlib.contextmanager

@@ -1,7 +1,8 @@
 """Many runs: measures against a setting, strips of runs, runtime, iterations.
 
 Tables are paths of metrics.csv, mappings of columns, or pandas frames. A run that diverged has the value
-infinity there; it is never dropped: medians count it, and it is drawn as a cross at the upper edge.
+infinity there; it is never dropped: medians count it, and it is drawn as a cross at the upper edge, or at the
+lower one for a measure of which larger is better.
 """
 
 from __future__ import annotations
@@ -58,12 +59,14 @@ def _wide(values: np.ndarray) -> bool:
     return len(values) > 0 and values.min() > 0 and values.max() > 8 * values.min()
 
 
-def _crosses(ax: Any, x: np.ndarray, colour: str) -> None:
-    """Diverged runs: crosses on the upper edge, whatever the limits are."""
-    if len(x) > 0:  # an empty line would still claim room, at the origin
+def _crosses(ax: Any, x: np.ndarray, value: np.ndarray, colour: str) -> None:
+    """Diverged runs: crosses on the upper edge, or on the lower one where larger is better, whatever the limits are."""
+    for edge, kept in ((1.03, np.isposinf(value)), (0.03, np.isneginf(value))):
+        if not kept.any():  # an empty line would still claim room, at the origin
+            continue
         ax.plot(
-            x,
-            np.full(len(x), 1.03),
+            x[kept],
+            np.full(kept.sum(), edge),
             "x",
             color=colour,
             transform=ax.get_xaxis_transform(),
@@ -84,7 +87,7 @@ def _one_against(ax: Any, columns: Columns, x: str, measure: str, by: Optional[s
         ax.plot(places[kept], middle[kept], marker=marker, color=colour, label=name)
         good = np.isfinite(value)
         ax.plot(where[good], value[good], ".", color=colour, markersize=2.5, alpha=0.6)
-        _crosses(ax, where[np.isinf(value)], colour)
+        _crosses(ax, where, value, colour)
 
 
 def against(
@@ -129,13 +132,13 @@ def strip(source: Any, measure: str = "dstsp", by: Optional[str] = None, seed: i
             place = i + (generator.random(len(value)) - 0.5) * 0.36
             good, colour = np.isfinite(value), style.GROUPS[i % len(style.GROUPS)]
             ax.plot(place[good], value[good], "o", color=colour, alpha=0.75, markeredgewidth=0)
-            _crosses(ax, place[np.isinf(value)], colour)
+            _crosses(ax, place, value, colour)
             middle = median_and_mad(value)[0]
             if np.isfinite(middle):
                 ax.plot([i - 0.28, i + 0.28], [middle] * 2, color=style.BLACK, linewidth=1.3, zorder=3)
-            lost = int(np.isinf(value).sum())
+            diverged = int(np.isinf(value).sum())
             ax.annotate(
-                f"{lost}/{len(value)}" if lost else "",
+                f"{diverged}/{len(value)}" if diverged else "",
                 (i, 1.08),
                 xycoords=("data", "axes fraction"),
                 ha="center",

@@ -235,14 +235,13 @@ function heat() {
 
 /* ---- all runs ---- */
 
-const MEASURES = { dstsp: "D<sub>stsp</sub>", dstsp_embedded: "D<sub>stsp</sub> of delays", rmse: "RMSE", hellinger: "D<sub>H</sub>", lyapunov_max: "largest exponent" };
 const choices = () => data.varying.filter((s) => s !== "seed");
 const combination = (run) => choices().map((s) => run.settings[s]).join(", ") || run.name.split("/")[0];
 const choiceNames = () => choices().join(", ");
 
 function strips() {
   if (!byId("fig-strips")) return Promise.resolve();
-  const names = Object.keys(MEASURES).filter((m) => data.runs.some((run) => typeof run.measures[m] === "number")).slice(0, 4);
+  const names = Object.keys(data.labels).filter((m) => data.runs.some((run) => typeof run.measures[m] === "number")).slice(0, 4);
   if (!names.length) names.push("loss");
   const value = (run, m) => (m === "loss" ? run.log.loss[run.log.loss.length - 1] : run.measures[m]);
   const groups = [...new Set(data.runs.map(combination))], traces = [], across = byId("fig-strips").clientWidth < 700 ? 1 : 2;
@@ -251,7 +250,7 @@ function strips() {
   const shape = layout(60 + (250 + 4 * Math.max(...labels.map((g) => g.length))) * rows, { showlegend: false });
   names.forEach((m, n) => {
     const tag = n ? String(n + 1) : "", good = data.runs.map((run) => value(run, m)).filter((v) => typeof v === "number" && isFinite(v));
-    const logarithmic = good.length > 0 && Math.min(...good) > 0 && Math.max(...good) > 8 * Math.min(...good), top = good.length ? Math.max(...good) : 1;
+    const logarithmic = good.length > 0 && Math.min(...good) > 0 && Math.max(...good) > 8 * Math.min(...good), top = good.length ? Math.max(...good) : 1, bottom = good.length ? Math.min(...good) : 1;
     groups.forEach((name, g) => {
       const members = data.runs.map((run, i) => [run, i]).filter(([run]) => combination(run) === name);
       const scatter = (k) => g + 0.5 * ((k + 0.5) / members.length - 0.5);
@@ -261,11 +260,11 @@ function strips() {
         text: members.filter(([run]) => kept(run)).map(([run]) => `${run.name}: ${known(run) ? value(run, m).toPrecision(4) : "diverged"}`),
         customdata: members.filter(([run]) => kept(run)).map(([, i]) => i), marker: { symbol, size: symbol === "x-thin" ? 9 : 7, color: group(g), line: { width: symbol === "x-thin" ? 2 : 0, color: group(g) } } });
       dot(known, "circle", (run) => value(run, m));
-      if (m !== "loss") dot((run) => !known(run) && run.diverged, "x-thin", () => top * (logarithmic ? 3 : 1.15));
+      if (m !== "loss") dot((run) => !known(run) && run.diverged, "x-thin", () => (data.better[m] > 0 ? bottom / (logarithmic ? 3 : 1.15) : top * (logarithmic ? 3 : 1.15)));
     });
     shape[`xaxis${tag}`] = axis({ domain: grid[n].x, anchor: `y${tag}`, tickvals: groups.map((_, g) => g), ticktext: labels, range: [-0.6, groups.length - 0.4], zeroline: false, title: { text: choiceNames() }, tickangle: groups.length > 2 ? -40 : 0 });
-    shape[`yaxis${tag}`] = axis({ domain: grid[n].y, anchor: `x${tag}`, title: { text: MEASURES[m] || m }, nticks: 6 });
-    if (logarithmic) shape[`yaxis${tag}`] = logAxis([good], { domain: grid[n].y, anchor: `x${tag}`, title: { text: MEASURES[m] || m } });
+    shape[`yaxis${tag}`] = axis({ domain: grid[n].y, anchor: `x${tag}`, title: { text: data.labels[m] || m }, nticks: 6 });
+    if (logarithmic) shape[`yaxis${tag}`] = logAxis([good], { domain: grid[n].y, anchor: `x${tag}`, title: { text: data.labels[m] || m } });
   });
   return plot("fig-strips", traces, shape).then(() => {
     const place = byId("fig-strips");

@@ -13,28 +13,13 @@ from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 import numpy as np
 
 from .. import build_info
+from .._measure_table import table as measure_table
 from .._settings import table as settings_table
 from ..curves import median_and_mad
 from ..runs import Run
 from ..tables import BOOKKEEPING, has_diverged, measures, varying
 
 HERE = Path(__file__).resolve().parent
-NAMES = {
-    "dstsp": "D<sub>stsp</sub>",
-    "dstsp_embedded": "D<sub>stsp</sub><sup>DE</sup>",
-    "hellinger": "D<sub>H</sub>",
-    "rmse": "RMSE",
-    "lyapunov_max": "λ<sub>max</sub> per step",
-    "kaplan_yorke": "Kaplan–Yorke dimension",
-}
-EXPLAINED = {
-    "dstsp": "distance of the attractors; 0 is perfect",
-    "dstsp_embedded": "the same on delay vectors",
-    "hellinger": "distance of the power spectra, 0 to 1",
-    "rmse": "error of short forecasts",
-    "lyapunov_max": "positive: chaotic",
-    "kaplan_yorke": "of the model's attractor",
-}
 
 
 def number(value: Any) -> str:
@@ -109,13 +94,17 @@ def provenance(run: Run) -> str:
 def _how(run: Run, name: str) -> str:
     """The settings that a measure depends on, in a few words."""
     metrics = run.metrics or {}
-    part = metrics.get("lyapunov" if name in ("lyapunov_max", "kaplan_yorke") else name) or {}
-    if name.startswith("dstsp"):
+    measure = measure_table()[name]
+    part = metrics.get(measure.json.split(".")[0]) or {}
+    if measure.forecast:
+        units = f"in {part['unit']}" if "unit" in part else f"{part.get('units', '')} units"
+        words = [f"{number(part.get('n', 0))} steps", f"{part.get('windows', '')} windows", units]
+        if part.get("censored_windows"):
+            words.append(f"{part['censored_windows']} valid to their end")
+    elif name.startswith("dstsp"):
         words = [str(part.get("variant", "")), f"{number(part['samples'])} samples" if "samples" in part else ""]
         if name == "dstsp_embedded":
             words.append(f"m = {part.get('embed_dim')}, τ = {part.get('embed_delay')}")
-    elif name == "rmse":
-        words = [f"{part.get('n', '')} steps", f"{part.get('windows', '')} windows", f"{part.get('units', '')} units"]
     elif name == "hellinger":
         words = [f"smoothing {part.get('smoothing', '')}"]
     else:
@@ -128,11 +117,12 @@ def cards(run: Run) -> str:
     found = measures(run)
     made = []
     for name, value in found.items():
+        measure = measure_table()[name]
         shown = '<b class="bad">diverged</b>' if np.isinf(value) else f"<b>{number(value)}</b>"
         how = escape(_how(run, name)) if not np.isinf(value) else ""
         made.append(
-            f'<div class="card">{NAMES[name]}{shown}'
-            f'<span class="hint">{EXPLAINED[name]}{"; " + how if how else ""}</span></div>'
+            f'<div class="card">{measure.html}{shown}'
+            f'<span class="hint">{escape(measure.meaning)}{"; " + how if how else ""}</span></div>'
         )
     if len(run.log["loss"]):
         made.append(
@@ -183,8 +173,8 @@ def details(runs: Sequence[Run], content: Dict[str, Any]) -> str:
             _figure(
                 "fig-series",
                 "Time series",
-                "Drag over a stretch to zoom in, double click to zoom out. A chaotic free run leaves "
-                "the true orbit after a while and should then keep its manner.",
+                "Drag over an interval to zoom in, double click to zoom out. A chaotic free run leaves "
+                "the true orbit after a while; it should then still look like it.",
                 buttons,
             )
         )
@@ -221,7 +211,7 @@ def details(runs: Sequence[Run], content: Dict[str, Any]) -> str:
 
 
 def _measured(runs: Sequence[Run]) -> List[str]:
-    return [name for name in NAMES if any(name in measures(run) for run in runs)]
+    return [name for name in measure_table() if any(name in measures(run) for run in runs)]
 
 
 def runs_table(runs: Sequence[Run]) -> str:
@@ -232,7 +222,7 @@ def runs_table(runs: Sequence[Run]) -> str:
     )
     head += "".join(
         f'<th class="sort n">{title}</th>'
-        for title in [*[NAMES[name] for name in names], "loss", "iterations", "seconds"]
+        for title in [*[measure_table()[name].html for name in names], "loss", "iterations", "seconds"]
     )
     body = []
     for i, run in enumerate(runs):
@@ -256,7 +246,7 @@ def _cell(value: Optional[float]) -> str:
     if value is None or np.isnan(value):
         return '<td class="n" data-value="">–</td>'
     kind = "n bad" if np.isinf(value) else "n"
-    sorted_by = "1e300" if np.isinf(value) else repr(float(value))
+    sorted_by = f"{'-' if value < 0 else ''}1e300" if np.isinf(value) else repr(float(value))
     return f'<td class="{kind}" data-value="{sorted_by}">{number(float(value))}</td>'
 
 
@@ -272,13 +262,13 @@ def statistics_table(runs: Sequence[Run]) -> str:
         groups.setdefault(key, []).append(run)
     head = "".join(f"<th><code>{escape(name)}</code></th>" for name in settings_ or ["name"])
     head += '<th class="n">runs</th><th class="n">diverged</th>' + "".join(
-        f'<th class="n">{NAMES.get(name, name)}</th>' for name in names
+        f'<th class="n">{measure_table()[name].html if name in measure_table() else name}</th>' for name in names
     )
     body = []
     for key, members in groups.items():
-        lost = sum(has_diverged(run) for run in members)
+        diverged = sum(has_diverged(run) for run in members)
         cells = "".join(f"<td>{value}</td>" for value in key)
-        cells += f'<td class="n">{len(members)}</td><td class="n{" bad" if lost else ""}">{lost}</td>'
+        cells += f'<td class="n">{len(members)}</td><td class="n{" bad" if diverged else ""}">{diverged}</td>'
         for name in names:
             middle, mad = median_and_mad(
                 [
@@ -334,7 +324,7 @@ def many_runs(runs: Sequence[Run], content: Dict[str, Any]) -> str:
             _figure(
                 "fig-strips",
                 "Runs side by side",
-                "Every run is a point; a cross at the top has diverged. Click a point to see that run below.",
+                "Every run is a point, and a cross a run that diverged. Click a point to see that run below.",
             ),
             _figure("fig-losses", "Loss of all runs", "Coloured by the settings in which the runs differ."),
             details(runs, content),
@@ -354,11 +344,10 @@ def _lead(runs: Sequence[Run], content: Dict[str, Any]) -> str:
             f"; compared with {escape(data['file'])}, {number(data['rows'])} × {data['variables']}" if data else ""
         )
         return f"{escape(content['runs'][0]['status'].capitalize())}{against}."
-    lost = sum(has_diverged(run) for run in runs)
+    diverged = sum(has_diverged(run) for run in runs)
     differ = varying(runs)
-    return (
-        f"{len(runs)} runs, {lost} diverged" + (f"; they differ in {escape(', '.join(differ))}" if differ else "") + "."
-    )
+    settings_ = f"; they differ in {escape(', '.join(differ))}" if differ else ""
+    return f"{len(runs)} runs, {diverged} diverged{settings_}."
 
 
 def render(title: str, runs: Sequence[Run], content: Dict[str, Any], plotly: str) -> str:

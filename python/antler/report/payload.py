@@ -1,6 +1,7 @@
 """The numbers of a report, thinned so that the page stays small: what page.js draws.
 
-    {"truths": [orbit, ...], "runs": [run, ...], "varying": [setting, ...], "best": number of the run to show first}
+    {"truths": [orbit, ...], "runs": [run, ...], "varying": [setting, ...], "labels": {measure: HTML},
+     "better": {measure: -1 for smaller, 1 for larger, 0}, "best": number of the run to show first}
 
 A truth is shared by all runs that are compared with it. Values are rounded to five digits, and numbers that are
 not finite are null.
@@ -16,6 +17,7 @@ import numpy as np
 
 from .. import curves
 from .. import measures as measuring
+from .._measure_table import table as measure_table
 from ..exceptions import AntlerError
 from ..runs import Run
 from ..tables import Orbit, default_warmup, free_run, has_diverged, measures, orbit, varying
@@ -161,7 +163,7 @@ def solver_sentence(run: Run) -> str:
             f"{np.nanmax(log['gradient_agrees']):.2g}, relatively."
         )
     else:
-        words.append("It was not compared with plain loops in this run; the setting check_interval asks for it.")
+        words.append("It was not compared with plain loops in this run; the setting check_interval makes it do so.")
     return " ".join(words)
 
 
@@ -280,6 +282,8 @@ def build(runs: Sequence[Run], data: Any = None) -> Dict[str, Any]:
     return {
         "runs": found,
         "varying": settings,
+        "labels": {name: measure.html for name, measure in measure_table().items()},
+        "better": {name: measure.better for name, measure in measure_table().items()},
         "best": _best(found),
         "truths": [_truth(true, truths.files[i], rows, *looks[i]) for i, true in enumerate(truths.orbits)],
     }

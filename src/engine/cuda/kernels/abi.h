@@ -47,7 +47,7 @@ enum {
     FACTS = 8
 };
 
-/* Sums since the host last set them to zero, and rate and norm of the last update: ant_engine_tally. */
+/* Sums since the host last set them to zero, and rate and norm of the last update: ant_tally. */
 enum {
     TALLY_UPDATES,
     TALLY_LOSS,

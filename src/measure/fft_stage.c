@@ -1,4 +1,5 @@
-#include "measure/fft_pass.h"
+/* fft_stage.c - the butterflies of one stage, radix by radix. */
+#include "measure/fft_stage.h"
 
 #include <assert.h>
 
@@ -28,11 +29,11 @@ static inline ant_complex turn_right(ant_complex a)
     return (ant_complex){a.im, -a.re};
 }
 
-static void pass_2(const ant_fft_pass *pass, const ant_complex *restrict x, ant_complex *restrict y)
+static void stage_2(const ant_fft_stage *stage, const ant_complex *restrict x, ant_complex *restrict y)
 {
-    const size_t m = pass->m, s = pass->stride;
+    const size_t m = stage->m, s = stage->stride;
     for (size_t q = 0; q < m; q++) {
-        const ant_complex w = pass->roots[q * s];
+        const ant_complex w = stage->roots[q * s];
         for (size_t j = 0; j < s; j++) {
             const ant_complex a = x[j + s * q], b = x[j + s * (q + m)];
             y[j + s * (2 * q)] = add(a, b);
@@ -41,12 +42,12 @@ static void pass_2(const ant_fft_pass *pass, const ant_complex *restrict x, ant_
     }
 }
 
-static void pass_3(const ant_fft_pass *pass, const ant_complex *restrict x, ant_complex *restrict y)
+static void stage_3(const ant_fft_stage *stage, const ant_complex *restrict x, ant_complex *restrict y)
 {
     const double sine = 0.86602540378443864676; /* sin(2 pi / 3) */
-    const size_t m = pass->m, s = pass->stride;
+    const size_t m = stage->m, s = stage->stride;
     for (size_t q = 0; q < m; q++) {
-        const ant_complex w1 = pass->roots[q * s], w2 = pass->roots[2 * q * s];
+        const ant_complex w1 = stage->roots[q * s], w2 = stage->roots[2 * q * s];
         for (size_t j = 0; j < s; j++) {
             const ant_complex a = x[j + s * q], b = x[j + s * (q + m)], c = x[j + s * (q + 2 * m)];
             const ant_complex sum = add(b, c);
@@ -59,11 +60,12 @@ static void pass_3(const ant_fft_pass *pass, const ant_complex *restrict x, ant_
     }
 }
 
-static void pass_4(const ant_fft_pass *pass, const ant_complex *restrict x, ant_complex *restrict y)
+static void stage_4(const ant_fft_stage *stage, const ant_complex *restrict x, ant_complex *restrict y)
 {
-    const size_t m = pass->m, s = pass->stride;
+    const size_t m = stage->m, s = stage->stride;
     for (size_t q = 0; q < m; q++) {
-        const ant_complex w1 = pass->roots[q * s], w2 = pass->roots[2 * q * s], w3 = pass->roots[3 * q * s];
+        const ant_complex w1 = stage->roots[q * s], w2 = stage->roots[2 * q * s],
+                          w3 = stage->roots[3 * q * s];
         for (size_t j = 0; j < s; j++) {
             const ant_complex a = x[j + s * q], b = x[j + s * (q + m)];
             const ant_complex c = x[j + s * (q + 2 * m)], d = x[j + s * (q + 3 * m)];
@@ -95,9 +97,9 @@ static inline void butterfly_5(const ant_complex in[5], ant_complex out[5])
     out[4] = subtract(centre1, side1);
 }
 
-static void pass_5(const ant_fft_pass *pass, const ant_complex *restrict x, ant_complex *restrict y)
+static void stage_5(const ant_fft_stage *stage, const ant_complex *restrict x, ant_complex *restrict y)
 {
-    const size_t m = pass->m, s = pass->stride;
+    const size_t m = stage->m, s = stage->stride;
     for (size_t q = 0; q < m; q++) {
         for (size_t j = 0; j < s; j++) {
             ant_complex in[5], out[5];
@@ -105,22 +107,22 @@ static void pass_5(const ant_fft_pass *pass, const ant_complex *restrict x, ant_
                 in[l] = x[j + s * (q + m * l)];
             butterfly_5(in, out);
             for (size_t k = 0; k < 5; k++)
-                y[j + s * (5 * q + k)] = multiply(pass->roots[q * k * s], out[k]);
+                y[j + s * (5 * q + k)] = multiply(stage->roots[q * k * s], out[k]);
         }
     }
 }
 
 /* Any radix, by the definition of the small transform. */
-static void pass_any(const ant_fft_pass *pass, const ant_complex *restrict x, ant_complex *restrict y)
+static void stage_any(const ant_fft_stage *stage, const ant_complex *restrict x, ant_complex *restrict y)
 {
-    const size_t p = pass->radix, m = pass->m, s = pass->stride;
+    const size_t p = stage->radix, m = stage->m, s = stage->stride;
     ant_complex small_roots[ANT_FFT_LARGEST_RADIX];
     assert(p <= ANT_FFT_LARGEST_RADIX);
     for (size_t k = 0; k < p; k++)
         small_roots[k] = ant_root_of_unity(k, p);
     for (size_t q = 0; q < m; q++) {
         for (size_t k = 0; k < p; k++) {
-            const ant_complex w = pass->roots[q * k * s];
+            const ant_complex w = stage->roots[q * k * s];
             for (size_t j = 0; j < s; j++) {
                 ant_complex sum = x[j + s * q];
                 for (size_t l = 1; l < p; l++)
@@ -131,23 +133,23 @@ static void pass_any(const ant_fft_pass *pass, const ant_complex *restrict x, an
     }
 }
 
-void ant_fft_pass_run(const ant_fft_pass *pass, const ant_complex *x, ant_complex *y)
+void ant_fft_stage_run(const ant_fft_stage *stage, const ant_complex *x, ant_complex *y)
 {
-    switch (pass->radix) {
+    switch (stage->radix) {
     case 2:
-        pass_2(pass, x, y);
+        stage_2(stage, x, y);
         break;
     case 3:
-        pass_3(pass, x, y);
+        stage_3(stage, x, y);
         break;
     case 4:
-        pass_4(pass, x, y);
+        stage_4(stage, x, y);
         break;
     case 5:
-        pass_5(pass, x, y);
+        stage_5(stage, x, y);
         break;
     default:
-        pass_any(pass, x, y);
+        stage_any(stage, x, y);
         break;
     }
 }
