@@ -21,7 +21,10 @@ static const char options[] = "-DREAL_BITS=" TEXT(REAL_BITS) " -DM=" TEXT(M) " -
 
 #include "emulate_dynamic.h"
 
+namespace
+{ /* inline functions of several variants have the same names */
 #include "../../src/engine/cuda/kernels/lssm.cu"
+}
 
 EMULATE("lssm.cu", options, enter, "enter")
 EMULATE("lssm.cu", options, cross, "cross")

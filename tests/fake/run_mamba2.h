@@ -21,7 +21,10 @@
 #define update_facts     NAME_OF(update_facts, VARIANT)
 #define CLIPPED          0
 #define ROOM             232448
+namespace
+{ /* inline functions of several variants have the same names */
 #include "../../src/engine/cuda/kernels/mamba2.cu"
+}
 
 #define OPTIONS                                                                                              \
     "-DREAL_BITS=" VALUE_OF(REAL_BITS) " -DM=" VALUE_OF(M) " -DN=" VALUE_OF(N) " -DL=" VALUE_OF(             \
