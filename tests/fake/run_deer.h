@@ -15,7 +15,10 @@ static const char options[] =
 
 #include "emulate_dynamic.h"
 
+namespace
+{ /* inline functions of several variants have the same names */
 #include "../../src/engine/cuda/kernels/deer.cu"
+}
 
 EMULATE("deer.cu", options, deer, "deer")
 EMULATE_VARIABLE("deer.cu", options, deer_facts, "deer_facts")

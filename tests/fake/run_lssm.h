@@ -21,7 +21,10 @@ static const char options[] = "-DREAL_BITS=" TEXT(REAL_BITS) " -DM=" TEXT(M) " -
 
 #include "emulate_dynamic.h"
 
+namespace
+{ /* inline functions of several variants have the same names */
 #include "../../src/engine/cuda/kernels/lssm.cu"
+}
 
 EMULATE("lssm.cu", options, forward_segments, "forward_segments")
 EMULATE("lssm.cu", options, readout_segments, "readout_segments")

@@ -15,13 +15,16 @@
 #define reduce_blocks     NAME_OF(reduce_blocks, VARIANT)
 #define prepare           NAME_OF(prepare, VARIANT)
 #define update            NAME_OF(update, VARIANT)
-#define mamba2_args       NAME_OF(problem, VARIANT)
+#define mamba2_args       NAME_OF(args, VARIANT)
 #define update_args       NAME_OF(update_args, VARIANT)
 #define mamba2_facts      NAME_OF(facts, VARIANT)
 #define update_facts      NAME_OF(update_facts, VARIANT)
 #define CLIPPED           0
 #define SHARED_LIMIT      232448
+namespace
+{ /* inline functions of several variants have the same names */
 #include "../../src/engine/cuda/kernels/mamba2.cu"
+}
 
 #define OPTIONS                                                                                              \
     "-DREAL_BITS=" VALUE_OF(REAL_BITS) " -DM=" VALUE_OF(M) " -DN=" VALUE_OF(N) " -DL=" VALUE_OF(             \

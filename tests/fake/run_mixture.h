@@ -6,7 +6,10 @@
 
 #include "emulate.h"
 
+namespace
+{ /* inline functions of several variants have the same names */
 #include "../../src/engine/cuda/kernels/mixture.cu"
+}
 
 EMULATE("mixture.cu", "-DD=" TEXT(D), near_sums, "near_sums")
 EMULATE("mixture.cu", "-DD=" TEXT(D), far_sums, "far_sums")

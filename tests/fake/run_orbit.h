@@ -18,11 +18,17 @@
         THREADS) " -DCOUNT=" VALUE_OF(COUNT)
 
 #ifdef MAMBA2
+namespace
+{ /* inline functions of several variants have the same names */
 #include "../../src/engine/cuda/kernels/mamba2_orbit.cu"
+}
 #define SOURCE  "mamba2_orbit.cu"
 #define OPTIONS COMMON_OPTIONS
 #else
+namespace
+{ /* inline functions of several variants have the same names */
 #include "../../src/engine/cuda/kernels/orbit.cu"
+}
 #define SOURCE "orbit.cu"
 #define OPTIONS                                                                                              \
     COMMON_OPTIONS " -DCLIPPED=" VALUE_OF(CLIPPED) " -DDRIVEN=" VALUE_OF(DRIVEN) " -DPARTS=" VALUE_OF(PARTS)

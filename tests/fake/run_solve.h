@@ -22,7 +22,10 @@ static const char options[] =
 
 #include "emulate_dynamic.h"
 
+namespace
+{ /* inline functions of several variants have the same names */
 #include "../../src/engine/cuda/kernels/solve.cu"
+}
 
 EMULATE("solve.cu", options, solve, "solve")
 EMULATE_VARIABLE("solve.cu", options, solve_facts, "solve_facts")

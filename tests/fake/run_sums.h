@@ -14,7 +14,10 @@ static const char options[] = "-DREAL_BITS=" TEXT(REAL_BITS) " -DM=" TEXT(M) " -
 
 #include "emulate_dynamic.h"
 
+namespace
+{ /* inline functions of several variants have the same names */
 #include "../../src/engine/cuda/kernels/sums.cu"
+}
 
 EMULATE("sums.cu", options, sum_gradient, "sum_gradient")
 EMULATE_VARIABLE("sums.cu", options, sum_facts, "sum_facts")

@@ -16,7 +16,10 @@ static const char options[] =
 
 #include "emulate_dynamic.h"
 
+namespace
+{ /* inline functions of several variants have the same names */
 #include "../../src/engine/cuda/kernels/update.cu"
+}
 
 EMULATE("update.cu", options, prepare, "prepare")
 EMULATE("update.cu", options, update, "update")
