@@ -105,5 +105,8 @@ version=$(sed -nE 's/^#define ANTLER_VERSION_(MAJOR|MINOR|PATCH) ([0-9]+)/\2/p' 
 grep -q "^## $version" CHANGELOG.md || fail "CHANGELOG.md has no section for version $version"
 grep -qx "version: $version" CITATION.cff || fail "CITATION.cff is not of version $version"
 
+# Pages and comments name what exists, quote true defaults, and every file says what it is.
+python3 scripts/check_docs.py >/dev/null || { python3 scripts/check_docs.py >&2; fail "scripts/check_docs.py finds faults"; }
+
 [ "$failures" = 0 ] || { echo "$failures rule(s) broken" >&2; exit 1; }
 echo "All dependency and symbol rules hold."

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # test_gpu.sh [--no-sanitizer] [NAME...] - run the GPU tests that lie beside this file (in bin/), once as they are and once
 # under each tool of compute-sanitizer where there is one.  NAME: a program (learner), one of its tests (same_bytes), golden,
-# interrupt, crowded or free_runs.  Every test is a process of its own, because most of their time goes into compiling kernels: JOBS of
+# interrupt, shared_gpu or free_runs.  Every test is a process of its own, because most of their time goes into compiling kernels: JOBS of
 # them run side by side (as many as there are cores, at most 8), each for LIMIT seconds (300) at most.  A line tells when a test
 # is over; the output of all follows in order.  Ends with "N passed, N failed".
 set -uo pipefail
@@ -114,10 +114,10 @@ interrupt() {
     done
 }
 
-# crowded: trainings that share the GPU, and whose blocks therefore drift apart, give the bytes of one that has it alone
-crowded() {
+# shared_gpu: trainings that share the GPU, and whose blocks therefore drift apart, give the bytes of one that has it alone
+shared_gpu() {
     local antler=$here/bin/antler name
-    mkdir "$work/crowded" && cd "$work/crowded" || return 1
+    mkdir "$work/shared_gpu" && cd "$work/shared_gpu" || return 1
     "$antler" simulate lorenz63 --length 20000 --out x.npy --quiet || return 1
     printf 'data: x.npy\ndevice: cuda\nruns: 2\nlatent_dim: 5\nhidden_dim: 50\nsequence_length: 2000\nbatch_size: 2\nupdates: 10000\n' >run.yaml
     within "$antler" train run.yaml --set name=first --quiet || return 1
@@ -158,7 +158,7 @@ each_test() {
     done
 }
 
-known=" crowded free_runs golden interrupt "
+known=" shared_gpu free_runs golden interrupt "
 for program in "$here"/bin/gpu_test_*; do
     known+="${program##*/gpu_test_} $("$program" --list 2>/dev/null | sed 's/ .*//' | tr '\n' ' ')"
 done
@@ -170,7 +170,7 @@ done
 ! wanted free_runs || task free_runs as_one free_runs
 ! wanted golden || task golden golden
 ! wanted interrupt || task interrupt as_one interrupt
-! wanted crowded || task crowded as_one crowded
+! wanted shared_gpu || task shared_gpu as_one shared_gpu
 each_test shared ""
 side_by_side "$places"
 each_test alone ""

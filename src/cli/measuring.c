@@ -1,3 +1,4 @@
+/* measuring.c - options, JSON and lines about D_stsp and D_H, shared by `measure` and `evaluate`. */
 #include "cli/measuring.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* metrics.c - measures of many runs as tables: metrics.csv, statistics.csv, lines on the terminal. */
 #include "cli/metrics.h"
 
 #include <math.h>

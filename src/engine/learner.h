@@ -31,7 +31,7 @@ typedef struct ant_engine_learning {
     const uint64_t *start;
 } ant_engine_learning;
 
-/* Sums and facts of one run for its log.  Ten doubles, the same on the device (kernels/learn.cuh). */
+/* Sums and facts of one run for its log.  Ten doubles, the same on the device (kernels/abi.h). */
 typedef struct ant_tally {
     double updates;                      /* since the last row of the log */
     double loss, mar, readout, singular; /* sums since the last row */

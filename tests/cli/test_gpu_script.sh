@@ -77,7 +77,7 @@ echo "========= ERROR SUMMARY: 0 errors"
 END
 export HERE=$folder PATH=$folder/tools:$PATH LIMIT=60 JOBS=3
 
-run bash run.sh --no-sanitizer good golden interrupt crowded free_runs nowhere
+run bash run.sh --no-sanitizer good golden interrupt shared_gpu free_runs nowhere
 [ "$code" = 1 ] || die "one golden vector is too large, and the script ended with $code"
 [[ $out == *"
 9 passed, 1 failed" ]] || die "$out"
@@ -90,7 +90,7 @@ second at work"*"== good third"* ]] || die "the output is not in order: $out"
 [[ $out != *"ERROR SUMMARY"* ]] || die "a sanitizer ran: $out"
 
 for name in stopped three; do # a training that was resumed, one of those side by side
-    ODD=$name run bash run.sh --no-sanitizer interrupt crowded
+    ODD=$name run bash run.sh --no-sanitizer interrupt shared_gpu
     [ "$code" = 1 ] && [[ $out == *"
 1 passed, 1 failed" ]] || die "$name: $code: $out"
     contains "$out" "differ"

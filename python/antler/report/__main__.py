@@ -1,3 +1,5 @@
+"""`python -m antler.report`: the report as a command."""
+
 import sys
 
 from . import main
