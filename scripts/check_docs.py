@@ -14,6 +14,8 @@ defaults   docs/settings.md has one row per setting, with its default.  On other
            that pages repeat from the code are in FACTS below, one entry each.
 lines      A line of prose in docs/, README.md, CONTRIBUTING.md or CHANGELOG.md has at most 120 characters.  Tables,
            code blocks and lines without a space are exempt.
+functions  A function named `name()` in docs/walk.md is defined or declared in src; in a row of a table, and where the
+           page says "`name()` in `file.c`", in the file that is named there.
 heads      A source file begins with a comment that says what it is.  Where that comment begins with a file name
            ("scan.c - ..."), it is the file's own.
 
@@ -416,6 +418,29 @@ def check_lines(tree: Tree) -> Iterator[Fault]:
                 yield Fault(path, number, "lines", f"has {len(line)} characters")
 
 
+_FUNCTION = re.compile(r"`(\w+)\(\)`(?:\s+in\s+`([^`]+)`)?")
+
+
+def _defines(text: str, name: str) -> bool:
+    """Whether a line of C in the first column defines or declares a function, perhaps as ANT_FN(name)."""
+    return re.search(r"^\w[^\n;={]*\b" + name + r"\)?\(", text, re.MULTILINE) is not None
+
+
+def check_functions(tree: Tree) -> Iterator[Fault]:
+    """Functions of docs/walk.md are where it says."""
+    page = "docs/walk.md"
+    block = Block(1, tree.text(page) if page in tree.known else "")
+    sources = [path for path in tree.below(["src"]) if _language(path) == "c"]
+    lines = block.text.split("\n")
+    for match in _FUNCTION.finditer(block.text):
+        line = block.line_at(match.start())
+        row = lines[line - 1] if lines[line - 1].startswith("|") else match.group(2) or ""
+        files = [found.group(1) for found in _FILE_NAME.finditer(row)]
+        places = [path for path in sources if not files or any(("/" + path).endswith("/" + name) for name in files)]
+        if not any(_defines(tree.text(path), match.group(1)) for path in places):
+            yield Fault(page, line, "functions", f"{match.group(1)}() is not in {' or '.join(files) or 'src'}")
+
+
 _BEGINNINGS = {"c": ("/*", "//"), "python": ("#", '"', "'", 'r"'), "hash": ("#",)}
 
 
@@ -447,6 +472,7 @@ RULES: Dict[str, Callable[[Tree], Iterator[Fault]]] = {
     "files": check_files,
     "defaults": check_defaults,
     "lines": check_lines,
+    "functions": check_functions,
     "heads": check_heads,
 }
 

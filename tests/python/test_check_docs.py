@@ -91,7 +91,7 @@ def check(checker, tmp_path, capsys):
 
 def test_a_good_tree_passes_every_rule(check):
     code, lines = check(None, {})
-    assert (code, lines) == (0, ["sections: 0", "files: 0", "defaults: 0", "lines: 0", "heads: 0"])
+    assert (code, lines) == (0, ["sections: 0", "files: 0", "defaults: 0", "lines: 0", "functions: 0", "heads: 0"])
 
 
 @pytest.mark.parametrize(
@@ -213,6 +213,37 @@ def test_lines_that_may_be_long(check):
     page = f"# Page\n\n{row}\n```text\n{code}```\n\nSo:\n\n    {code}    {code}\n"
     page += f"The end {'ä' * 100} of it.\n{'a' * 130}\n"
     assert check("lines", {"docs/page.md": page}) == (0, ["lines: 0"])
+
+
+FUNCTIONS = {
+    "src/solve/scan.c": "/* scan.c - a scan. */\nstatic void join(int a)\n{\n    open_file(a);\n}\n",
+    "src/solve/plan_tmpl.c": "/* plan_tmpl.c - a plan. */\nint ANT_FN(ant_plan)(void)\n{\n    join(1);\n}\n",
+    "src/engine/a.cu": '// a.cu - a kernel.\nextern "C" __global__ void __launch_bounds__(32) solve(const args p)\n{\n}\n',
+}
+
+
+@pytest.mark.parametrize(
+    "text, fault",
+    [
+        ("Calls `gone()`.\n", "gone() is not in src"),
+        ("Calls `open_file()`.\n", "open_file() is not in src"),  # called, and defined elsewhere
+        ("| `src/solve/plan_tmpl.c` | `join()` |\n", "join() is not in src/solve/plan_tmpl.c"),
+        ("Here `join()` in\n`plan_tmpl.c`.\n", "join() is not in plan_tmpl.c"),
+        ("| `scan.c` | `join()`, `solve()` |\n", "solve() is not in scan.c"),
+    ],
+)
+def test_a_function_that_is_not_there(check, text, fault):
+    code, lines = check("functions", {**FUNCTIONS, "docs/walk.md": "# Walk\n\n" + text})
+    assert (code, lines) == (1, [f"docs/walk.md:3: functions: {fault}", "functions: 1"])
+
+
+def test_functions_that_are_there(check):
+    text = (
+        "Then `ant_plan()` in `src/solve/plan_tmpl.c` calls `join()`,\nand `join` is called.\n\n"
+        "| `src/solve/scan.c` | `join()` |\n| `a.cu` | `solve()` |\n"
+    )
+    files = {**FUNCTIONS, "docs/walk.md": text, "docs/python.md": "`fit()` of Python is not checked.\n"}
+    assert check("functions", files) == (0, ["functions: 0"])
 
 
 @pytest.mark.parametrize(
