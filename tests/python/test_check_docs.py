@@ -218,7 +218,7 @@ def test_lines_that_may_be_long(check):
 FUNCTIONS = {
     "src/solve/scan.c": "/* scan.c - a scan. */\nstatic void join(int a)\n{\n    open_file(a);\n}\n",
     "src/solve/plan_tmpl.c": "/* plan_tmpl.c - a plan. */\nint ANT_FN(ant_plan)(void)\n{\n    join(1);\n}\n",
-    "src/engine/a.cu": '// a.cu - a kernel.\nextern "C" __global__ void __launch_bounds__(32) solve(const args p)\n{\n}\n',
+    "src/engine/a.cu": '// a.cu - a kernel.\nextern "C" __global__ void __launch_bounds__(32) solve(args p)\n{\n}\n',
 }
 
 
