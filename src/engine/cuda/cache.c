@@ -19,27 +19,6 @@ typedef struct header {
     ant_hash key, checksum;
 } header;
 
-__extension__ typedef unsigned __int128 wide;
-
-ant_hash ant_hash_begin(void)
-{
-    return (ant_hash){.high = 0x6c62272e07bb0142u, .low = 0x62b821756295c58du};
-}
-
-ant_hash ant_hash_add(ant_hash hash, const void *bytes, size_t count)
-{
-    const wide prime = ((wide)1 << 88) + 0x13b;
-    wide value = (wide)hash.high << 64 | hash.low;
-    for (const unsigned char *byte = bytes; count-- > 0; byte++)
-        value = (value ^ *byte) * prime;
-    return (ant_hash){.high = (uint64_t)(value >> 64), .low = (uint64_t)value};
-}
-
-ant_hash ant_hash_add_text(ant_hash hash, const char *text)
-{
-    return ant_hash_add(hash, text, strlen(text) + 1);
-}
-
 static bool same(ant_hash a, ant_hash b)
 {
     return a.high == b.high && a.low == b.low;

@@ -9,18 +9,8 @@
 #ifndef ANT_ENGINE_CUDA_CACHE_H
 #define ANT_ENGINE_CUDA_CACHE_H
 
+#include "base/hash.h"
 #include "base/status.h"
-
-/* FNV-1a with 128 bits (Fowler, Noll, Vo). */
-typedef struct ant_hash {
-    uint64_t high, low;
-} ant_hash;
-
-ant_hash ant_hash_begin(void);
-ant_hash ant_hash_add(ant_hash hash, const void *bytes, size_t count);
-
-/* Text with its final zero byte, so that "ab", "c" and "a", "bc" differ. */
-ant_hash ant_hash_add_text(ant_hash hash, const char *text);
 
 /* True, and the bytes in *bytes (the caller frees them), when the cache has the key. */
 bool ant_cache_load(ant_hash key, void **bytes, size_t *size);
