@@ -1070,6 +1070,14 @@ ANTLER_API antler_status antler_train_resume_series(const char *folder, const an
                                                     const antler_train_events *events,
                                                     antler_train_result *result);
 
+/*
+ * Whether runs can resume, without changing anything: settings, data and checkpoints go together.  series:
+ * NULL for the data of the settings.  result: how many of the runs are finished, and how many are not
+ * (stopped).
+ */
+ANTLER_API antler_status antler_train_resume_check(const char *folder, const antler_settings *settings,
+                                                   const antler_series *series, antler_train_result *result);
+
 /* Sweeps.  ----------------------------------------------------------------------------------------- */
 
 /*

@@ -114,6 +114,19 @@ static int judge(work *w, size_t combination, const char *folder)
     return code == CLI_DONE ? cli_sweep_write(&w->sweep) : code;
 }
 
+/* Whether one of the runs of a combination has begun; a kill can leave a folder without any. */
+static bool has_begun(const work *w, const char *folder)
+{
+    for (size_t r = 1; r <= w->sweep.runs; r++) {
+        char config[1500];
+        struct stat info;
+        snprintf(config, sizeof config, "%.1400s/%03zu/config.yaml", folder, r);
+        if (stat(config, &info) == 0)
+            return true;
+    }
+    return false;
+}
+
 static int train_one(work *w, size_t combination)
 {
     antler_settings one;
@@ -121,7 +134,6 @@ static int train_one(work *w, size_t combination)
     if (status != ANTLER_OK)
         return cli_fail(status);
     char folder[1400], label[200];
-    struct stat info;
     snprintf(folder, sizeof folder, "%.1200s/%s", w->folder, one.name);
     snprintf(label, sizeof label, "[%zu/%zu] %.150s: ", combination + 1, antler_grid_count(w->sweep.grid),
              one.name);
@@ -129,7 +141,7 @@ static int train_one(work *w, size_t combination)
     antler_train_result result = {.finished = 0};
     cli_training_begin(&training, w->given->quiet, label);
     const antler_train_events events = cli_training_events(&training);
-    status = w->given->resume && stat(folder, &info) == 0
+    status = w->given->resume && has_begun(w, folder)
                  ? antler_train_resume(folder, &one, &events, &result)
                  : antler_train(&one, 0, w->given->overwrite, &events, &result);
     cli_training_end(&training);

@@ -23,7 +23,8 @@ static const cli_option options[] = {
      AT(resume), NULL},
     {"run", CLI_COUNT, "NUMBER", "Train only this one of the settings' runs, counted from 1.", AT(run), NULL},
     {"overwrite", CLI_FLAG, NULL, "Replace runs of the same name.", AT(overwrite), NULL},
-    {"check", CLI_FLAG, NULL, "Check settings and data, and train nothing.", AT(check), NULL},
+    {"check", CLI_FLAG, NULL,
+     "Check settings and data, with --resume also the checkpoints, and train nothing.", AT(check), NULL},
     {"settings", CLI_FLAG, NULL, "List all settings with defaults, bounds and meaning, as Markdown.",
      AT(list), NULL},
     {"quiet", CLI_FLAG, NULL, "No progress and no summary.", AT(quiet), NULL},
@@ -91,6 +92,17 @@ static int check_only(const antler_settings *given)
     return status == ANTLER_OK ? CLI_DONE : cli_fail(status);
 }
 
+static int check_resume(const settings *s, const antler_settings *given)
+{
+    antler_train_result result;
+    const antler_status status = antler_train_resume_check(s->resume, given, NULL, &result);
+    if (status != ANTLER_OK)
+        return cli_fail(status);
+    printf("Settings, data and checkpoints go together: %zu runs, %zu of them finished.\n",
+           result.finished + result.stopped, result.finished);
+    return CLI_DONE;
+}
+
 static int train(const settings *s, const antler_settings *given)
 {
     cli_training training;
@@ -129,9 +141,9 @@ static int run(const cli_command *self, int argc, char **argv)
         code = read_settings(&s, argv[0], &given);
         if (code != CLI_DONE)
             return code;
-        if (s.check)
-            return check_only(&given);
     }
+    if (s.check)
+        return s.resume == NULL ? check_only(&given) : check_resume(&s, count == 1 ? &given : NULL);
     return train(&s, count == 1 ? &given : NULL);
 }
 

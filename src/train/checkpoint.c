@@ -4,10 +4,14 @@
  *     run, update          uint64
  *     m, v (total)         float64, moments of the optimiser in the order of the parameters
  *     tally (10)           float64, the sums of its log and its checks
- *     fingerprint          uint64, of the packed training data
+ *     data_hash            text, of the packed training data (dataset.h)
+ *     choice, history      texts: solver, kernels and device, and where they changed (run.h)
+ *
+ * Older builds wrote a 64-bit `fingerprint` in place of data_hash, and neither text.
  */
 #include "model/file.h"
 #include "train/folder.h"
+#include "train/settings.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -36,15 +40,15 @@ static void list_tally(ant_run *run, double *tally[TALLY])
     memcpy(tally, list, sizeof list);
 }
 
-/* The update in "update-0000000100.npz"; 0 for any other name. */
+/* The update in "update-0000000100.npz", ten digits; 0 for any other name, which is not ours. */
 static unsigned long long update_of(const char *name)
 {
-    static const char stem[] = "update-";
-    char *end = NULL;
+    static const char stem[] = "update-", digits[] = "0123456789";
     if (strncmp(name, stem, strlen(stem)) != 0)
         return 0;
-    const unsigned long long update = strtoull(name + strlen(stem), &end, 10);
-    return strcmp(end, ".npz") == 0 ? update : 0;
+    const char *number = name + strlen(stem);
+    const size_t length = strspn(number, digits);
+    return length >= 10 && strcmp(number + length, ".npz") == 0 ? strtoull(number, NULL, 10) : 0;
 }
 
 /* The newest checkpoint older than `before`; 0: none. */
@@ -70,6 +74,11 @@ static void file_name(const char *folder, unsigned long long update, char path[A
     snprintf(path, ANT_PATH_MAX + 64, "%s/checkpoints/update-%010llu.npz", folder, update);
 }
 
+static antler_status add_text(ant_archive *archive, const char *key, const char *text)
+{
+    return text[0] == '\0' ? ANTLER_OK : ant_archive_add_texts(archive, key, 0, 1, &text);
+}
+
 static antler_status add_state(ant_archive *archive, const antler_trainer *trainer, const ant_run *run)
 {
     const uint64_t number = run->number, update = run->update;
@@ -84,7 +93,9 @@ static antler_status add_state(ant_archive *archive, const antler_trainer *train
     ANT_TRY(ant_archive_add(archive, "m", ANT_F64, 1, &total, run->state.m));
     ANT_TRY(ant_archive_add(archive, "v", ANT_F64, 1, &total, run->state.v));
     ANT_TRY(ant_archive_add(archive, "tally", ANT_F64, 1, &count, values));
-    return ant_archive_add(archive, "fingerprint", ANT_U64, 0, NULL, &trainer->dataset->fingerprint);
+    ANT_TRY(add_text(archive, "data_hash", trainer->dataset->hash));
+    ANT_TRY(add_text(archive, "choice", run->choice));
+    return add_text(archive, "history", run->history);
 }
 
 antler_status ant_checkpoint_write(const char *folder, const antler_trainer *trainer, const ant_run *run)
@@ -115,34 +126,108 @@ antler_status ant_checkpoint_write(const char *folder, const antler_trainer *tra
     return ANTLER_OK;
 }
 
+/* Copy a text of the archive, cut to the room that it has; "" when the archive is older than the key. */
+static antler_status read_text(ant_npz *npz, const char *key, char *to, size_t bytes)
+{
+    char *text = NULL;
+    to[0] = '\0';
+    if (ant_npz_find(npz, key) == ANT_NPZ_NONE)
+        return ANTLER_OK;
+    ANT_TRY(ant_archive_read_text(npz, key, 0, &text));
+    snprintf(to, bytes, "%s", text);
+    free(text);
+    return ANTLER_OK;
+}
+
+static antler_status check_data(ant_npz *npz, const antler_trainer *trainer)
+{
+    char hash[ANT_HASH_TEXT];
+    uint64_t fingerprint = trainer->dataset->fingerprint;
+    ANT_TRY(read_text(npz, "data_hash", hash, sizeof hash));
+    if (hash[0] == '\0')
+        ANT_TRY(ant_archive_read_raw(npz, "fingerprint", ANT_U64, 1, &fingerprint));
+    const bool same = hash[0] == '\0' ? fingerprint == trainer->dataset->fingerprint
+                                      : strcmp(hash, trainer->dataset->hash) == 0;
+    ANT_CHECK(
+        same, ANTLER_ERROR_DATA,
+        "was trained on other data than %s holds now (values, names or dt differ); resume with the data "
+        "that the run began with",
+        trainer->settings.data);
+    return ANTLER_OK;
+}
+
+/*
+ * The settings that the checkpoint was trained with are those of now.  Where the files lie may change: the
+ * data themselves are compared.
+ */
+static antler_status check_settings(const antler_model *model, const antler_settings *now)
+{
+    antler_settings then;
+    if (model->settings == NULL)
+        return ANTLER_OK;
+    ANT_TRY(ant_settings_parse(model->settings, "settings", &then));
+    for (size_t i = 0; i < ant_setting_count(); i++) {
+        const ant_setting *setting = ant_setting_at(i);
+        char before[ANT_SETTING_TEXT_MAX], after[ANT_SETTING_TEXT_MAX];
+        if (setting->place || setting->kind == ANT_SETTING_PATHS || ant_setting_equal(setting, &then, now))
+            continue;
+        ant_setting_print(setting, &then, before);
+        ant_setting_print(setting, now, after);
+        return ant_fail(
+            ANTLER_ERROR_ARGUMENT,
+            "was trained with %s: %.100s, but config.yaml says %.100s; restore the line, or begin "
+            "a new run",
+            setting->info.name, before, after);
+    }
+    return ANTLER_OK;
+}
+
+static antler_status read_model(ant_npz *npz, const antler_trainer *trainer, ant_run *run)
+{
+    const size_t total = trainer->layout.total;
+    antler_model *model = NULL;
+    ANT_TRY(ant_model_read(npz, &model));
+    antler_status status = check_settings(model, &trainer->settings);
+    if (status == ANTLER_OK && model->layout.total != total)
+        status = ant_fail(ANTLER_ERROR_FORMAT, "has other dimensions than its settings");
+    if (status == ANTLER_OK)
+        memcpy(run->state.parameters, model->parameters, total * sizeof *model->parameters);
+    antler_model_free(model);
+    return status;
+}
+
 static antler_status read_state(ant_npz *npz, const antler_trainer *trainer, ant_run *run)
 {
     const size_t total = trainer->layout.total;
-    uint64_t number = 0, update = 0, fingerprint = 0;
-    antler_model *model = NULL;
+    uint64_t number = 0, update = 0;
     double *tally[TALLY], values[TALLY];
     list_tally(run, tally);
     ANT_TRY(ant_archive_read_raw(npz, "run", ANT_U64, 1, &number));
     ANT_TRY(ant_archive_read_raw(npz, "update", ANT_U64, 1, &update));
-    ANT_TRY(ant_archive_read_raw(npz, "fingerprint", ANT_U64, 1, &fingerprint));
     ANT_CHECK(number == run->number, ANTLER_ERROR_FORMAT, "belongs to run %llu; the folder was renamed",
               (unsigned long long)number);
-    ANT_CHECK(fingerprint == trainer->dataset->fingerprint, ANTLER_ERROR_DATA,
-              "was trained on other data than %s holds now; resume with the data that the run began with",
-              trainer->settings.data);
+    ANT_TRY(read_model(npz, trainer, run));
+    ANT_TRY(check_data(npz, trainer));
     ANT_TRY(ant_archive_read_raw(npz, "m", ANT_F64, total, run->state.m));
     ANT_TRY(ant_archive_read_raw(npz, "v", ANT_F64, total, run->state.v));
     ANT_TRY(ant_archive_read_raw(npz, "tally", ANT_F64, TALLY, values));
     for (size_t i = 0; i < TALLY; i++)
         *tally[i] = values[i];
-    ANT_TRY(ant_model_read(npz, &model));
-    const bool fits = model->layout.total == total;
-    if (fits)
-        memcpy(run->state.parameters, model->parameters, total * sizeof *model->parameters);
-    antler_model_free(model);
-    ANT_CHECK(fits, ANTLER_ERROR_FORMAT, "has other dimensions than its settings");
+    ANT_TRY(read_text(npz, "choice", run->choice, sizeof run->choice));
+    ANT_TRY(read_text(npz, "history", run->history, sizeof run->history));
     run->update = (size_t)update;
     run->begun = true;
+    return ANTLER_OK;
+}
+
+antler_status ant_checkpoint_remove_all(const char *folder)
+{
+    char path[ANT_PATH_MAX + 64];
+    for (unsigned long long update = newest(folder, ~0ull); update > 0; update = newest(folder, update)) {
+        file_name(folder, update, path);
+        if (unlink(path) != 0)
+            return ant_fail(ANTLER_ERROR_IO, "%s: cannot be removed: %s", path, strerror(errno));
+    }
     return ANTLER_OK;
 }
 

@@ -84,6 +84,25 @@ static antler_status pack(ant_dataset *d, const antler_series *series, antler_pr
     return ANTLER_OK;
 }
 
+/* Everything that makes these data what they are, as training sees it. */
+static void hash_data(ant_dataset *d, size_t real_bytes)
+{
+    const uint64_t sizes[] = {d->N, d->K, d->T, d->count, d->rows, real_bytes, d->scaled};
+    ant_hash hash = ant_hash_add(ant_hash_begin(), sizes, sizeof sizes);
+    hash = ant_hash_add(hash, &d->dt, sizeof d->dt);
+    hash = ant_hash_add(hash, d->start, (d->count + 1) * sizeof *d->start);
+    for (size_t v = 0; v < d->N + d->K; v++)
+        hash = ant_hash_add_text(hash, d->names[v]);
+    if (d->scaled) {
+        hash = ant_hash_add(hash, d->mean, d->N * sizeof *d->mean);
+        hash = ant_hash_add(hash, d->scale, d->N * sizeof *d->scale);
+    }
+    hash = ant_hash_add(hash, d->x, d->rows * d->N * real_bytes);
+    if (d->K > 0)
+        hash = ant_hash_add(hash, d->s, d->rows * d->K * real_bytes);
+    ant_hash_print(hash, d->hash);
+}
+
 antler_status ant_dataset_create(const antler_series *series, size_t steps, bool standardise,
                                  antler_precision precision, ant_dataset **dataset)
 {
@@ -112,6 +131,7 @@ antler_status ant_dataset_create(const antler_series *series, size_t steps, bool
     d->fingerprint = fingerprint(UINT64_C(14695981039346656037), d->x, d->rows * d->N * real_bytes);
     if (d->K > 0)
         d->fingerprint = fingerprint(d->fingerprint, d->s, d->rows * d->K * real_bytes);
+    hash_data(d, real_bytes);
     *dataset = d;
     return ANTLER_OK;
 }

@@ -8,6 +8,7 @@
 #ifndef ANT_TRAIN_DATASET_H
 #define ANT_TRAIN_DATASET_H
 
+#include "base/hash.h"
 #include "base/status.h"
 
 typedef struct ant_dataset {
@@ -22,8 +23,10 @@ typedef struct ant_dataset {
     bool scaled;          /* user units = packed value * scale + mean */
     double *mean, *scale; /* (N) */
     double dt;
-    char **names;         /* (N + K) */
-    uint64_t fingerprint; /* of x and s: a run resumes only on the data that it began with */
+    char **names;             /* (N + K) */
+    uint64_t fingerprint;     /* of x and s, as checkpoints of older builds have it */
+    char hash[ANT_HASH_TEXT]; /* of values, trajectories, names, dt and scaling: a run resumes on these alone
+                               */
 } ant_dataset;
 
 /*

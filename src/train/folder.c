@@ -1,5 +1,6 @@
 /* folder.c - the folder of a run: made, locked, cleaned, written. */
 #include "train/folder.h"
+#include "train/settings.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -73,19 +74,130 @@ antler_status ant_folder_may_begin(const char *path)
     return ANTLER_OK;
 }
 
-/* Remove the files of `path` whose names begin with `stem`. */
-static void remove_files(const char *path, const char *stem)
+/* ---- removing ---------------------------------------------------------------------------------------- */
+
+/* Removes a file that may be missing. */
+static antler_status remove_file(const char *folder, const char *name)
 {
+    char file[ANT_PATH_MAX];
+    ANT_TRY(join(folder, name, file));
+    if (unlink(file) != 0 && errno != ENOENT)
+        return ant_fail(ANTLER_ERROR_IO, "%s: cannot be removed: %s", file, strerror(errno));
+    return ANTLER_OK;
+}
+
+/* Whether `name` is ".<stem>XXXXXX", a temporary file of base/output.h, or libzip's of that, with ".XXXXXX".
+ */
+static bool is_temporary(const char *name, const char *stem)
+{
+    const size_t length = strlen(stem);
+    if (name[0] != '.' || strncmp(name + 1, stem, length) != 0)
+        return false;
+    const char *rest = name + 1 + length;
+    return strlen(rest) == 6 || (strlen(rest) == 13 && rest[6] == '.');
+}
+
+/* The same for ".update-0000000100.npz.XXXXXX". */
+static bool is_temporary_checkpoint(const char *name)
+{
+    static const char stem[] = ".update-", end[] = ".npz.";
+    if (strncmp(name, stem, strlen(stem)) != 0)
+        return false;
+    const char *rest = name + strlen(stem) + strspn(name + strlen(stem), "0123456789");
+    return rest[0] == '.' && is_temporary(rest, end + 1);
+}
+
+/* Remove what a killed process left half-written.  What stays does no harm. */
+static void remove_temporary(const char *path)
+{
+    static const char *const stems[] = {"config.yaml.",  "model.npz.",    "log.csv.",
+                                        "diverged.txt.", "metrics.json.", ".overwrite."};
     DIR *directory = opendir(path);
     if (directory == NULL)
         return;
     for (const struct dirent *entry = readdir(directory); entry != NULL; entry = readdir(directory)) {
-        char file[ANT_PATH_MAX + 300];
-        snprintf(file, sizeof file, "%s/%s", path, entry->d_name);
-        if (strncmp(entry->d_name, stem, strlen(stem)) == 0)
-            (void)unlink(file);
+        bool ours = is_temporary_checkpoint(entry->d_name);
+        for (size_t i = 0; i < sizeof stems / sizeof stems[0]; i++)
+            ours = ours || is_temporary(entry->d_name, stems[i]);
+        if (ours)
+            (void)unlinkat(dirfd(directory), entry->d_name, 0);
     }
     closedir(directory);
+}
+
+/* Removals reach the disk before what comes next.  A file system that cannot sync folders is no error. */
+static void sync_folder(const char *path)
+{
+    const int descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor < 0)
+        return;
+    (void)fsync(descriptor);
+    close(descriptor);
+}
+
+/* ---- the lock ---------------------------------------------------------------------------------------- */
+
+antler_status ant_folder_lock(ant_folder *folder, const char *path)
+{
+    char file[ANT_PATH_MAX];
+    if (folder->lock != NULL)
+        return ANTLER_OK;
+    snprintf(folder->path, sizeof folder->path, "%s", path);
+    ANT_TRY(join(path, ".lock", file));
+    return ant_lock_take(file, path, &folder->lock);
+}
+
+antler_status ant_folder_make(ant_folder *folder, const char *path)
+{
+    ANT_TRY(make_folders(path));
+    return ant_folder_lock(folder, path);
+}
+
+void ant_folder_unlock(ant_folder *folder)
+{
+    ant_lock_release(folder->lock);
+    folder->lock = NULL;
+}
+
+/* ---- new runs, and runs in place of old ones --------------------------------------------------------- */
+
+/* Remove the old run's files after its config.yaml has been replaced. */
+static antler_status remove_old(const char *path)
+{
+    static const char *const names[] = {"model.npz", "log.csv", "diverged.txt", "metrics.json"};
+    char checkpoints[ANT_PATH_MAX];
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        ANT_TRY(remove_file(path, names[i]));
+    ANT_TRY(ant_checkpoint_remove_all(path));
+    ANT_TRY(join(path, "checkpoints", checkpoints));
+    sync_folder(checkpoints);
+    sync_folder(path);
+    return remove_file(path, ".overwrite");
+}
+
+static antler_status same_text(const char *first, const char *second, bool *same)
+{
+    char *a = NULL, *b = NULL;
+    antler_status status = ant_settings_read_file(first, &a);
+    if (status == ANTLER_OK)
+        status = ant_settings_read_file(second, &b);
+    *same = status == ANTLER_OK && strcmp(a, b) == 0;
+    free(a);
+    free(b);
+    return status;
+}
+
+/* Finish a replacement that was cut off, or forget one that had not yet taken effect. */
+static antler_status settle_overwrite(const char *path)
+{
+    char marker[ANT_PATH_MAX], config[ANT_PATH_MAX];
+    bool replaced = false;
+    ANT_TRY(join(path, ".overwrite", marker));
+    ANT_TRY(join(path, "config.yaml", config));
+    if (access(marker, F_OK) != 0)
+        return ANTLER_OK;
+    ANT_TRY(same_text(marker, config, &replaced));
+    return replaced ? remove_old(path) : remove_file(path, ".overwrite");
 }
 
 antler_status ant_folder_begin(const char *path, const antler_settings *settings)
@@ -93,58 +205,46 @@ antler_status ant_folder_begin(const char *path, const antler_settings *settings
     char file[ANT_PATH_MAX];
     ANT_TRY(join(path, "checkpoints", file));
     ANT_TRY(make_folders(file));
-    /* config.yaml is removed first: a kill in between leaves a folder without a run, never a mixture of two.
-     */
-    static const char *const old[] = {"config.yaml", "model.npz", "log.csv", "diverged.txt", "metrics.json"};
-    for (size_t i = 0; i < sizeof old / sizeof old[0]; i++)
-        remove_files(path, old[i]);
-    remove_files(file, "update-");
+    ANT_TRY(join(path, ".overwrite", file));
+    ANT_TRY(antler_settings_write(settings, file));
     ANT_TRY(join(path, "config.yaml", file));
-    return antler_settings_write(settings, file);
+    ANT_TRY(antler_settings_write(settings, file));
+    return remove_old(path);
 }
 
-static antler_status take_lock(ant_folder *folder)
+/* ---- a run at work ----------------------------------------------------------------------------------- */
+
+/* Rows that the log of a run has after `update` updates (ant_run_row_due). */
+static size_t rows_due(size_t update, const antler_settings *s)
 {
-    char file[ANT_PATH_MAX];
-    ANT_TRY(join(folder->path, "config.yaml", file));
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    folder->lock = open(file, O_RDWR | O_CLOEXEC);
-    if (folder->lock < 0)
-        return ant_fail(ANTLER_ERROR_IO, "%s: cannot be opened: %s", file, strerror(errno));
-    /* A file system without locks is no error. */
-    if (fcntl(folder->lock, F_SETLK, &lock) != 0 && (errno == EACCES || errno == EAGAIN))
-        return ant_fail(ANTLER_ERROR_ARGUMENT,
-                        "%s: another process is training this run; wait for it or stop it", folder->path);
-    return ANTLER_OK;
+    const size_t first = update >= 1 && s->log_interval > 1 ? 1 : 0;
+    const size_t last = update == s->updates && update % s->log_interval != 0 && update > 1 ? 1 : 0;
+    return first + update / s->log_interval + last;
 }
 
-/* A killed process may have left temporary files of base/output.h. */
-static antler_status clean(const char *path)
+static antler_status restore(ant_folder *folder, const antler_trainer *trainer, ant_run *run)
 {
-    static const char *const stems[] = {".config.yaml.",  ".model.npz.",    ".log.csv.",
-                                        ".diverged.txt.", ".metrics.json.", "diverged.txt"};
     char checkpoints[ANT_PATH_MAX];
-    for (size_t i = 0; i < sizeof stems / sizeof stems[0]; i++)
-        remove_files(path, stems[i]);
-    ANT_TRY(join(path, "checkpoints", checkpoints));
+    bool found = false;
+    size_t rows = 0;
+    ANT_TRY(settle_overwrite(folder->path));
+    ANT_TRY(join(folder->path, "checkpoints", checkpoints));
     ANT_TRY(make_folders(checkpoints));
-    remove_files(checkpoints, ".update-");
+    remove_temporary(folder->path);
+    remove_temporary(checkpoints);
+    ANT_TRY(ant_checkpoint_restore(folder->path, trainer, run, &found));
+    ANT_TRY(remove_file(folder->path, "diverged.txt"));
+    ANT_TRY(ant_log_open(folder->path, found ? run->update : 0, &folder->log, &rows));
+    const size_t due = found ? rows_due(run->update, &trainer->settings) : 0;
+    if (rows < due)
+        snprintf(run->notice, sizeof run->notice, "log.csv lacks %zu of %zu rows up to update %zu",
+                 due - rows, due, run->update);
     return ANTLER_OK;
 }
 
-antler_status ant_folder_open(ant_folder *folder, const char *path, const antler_trainer *trainer,
-                              ant_run *run)
+antler_status ant_folder_open(ant_folder *folder, const antler_trainer *trainer, ant_run *run)
 {
-    bool found = false;
-    *folder = (ant_folder){.lock = -1};
-    snprintf(folder->path, sizeof folder->path, "%s", path);
-    antler_status status = take_lock(folder);
-    if (status == ANTLER_OK)
-        status = clean(path);
-    if (status == ANTLER_OK)
-        status = ant_checkpoint_restore(path, trainer, run, &found);
-    if (status == ANTLER_OK)
-        status = ant_log_open(path, found ? run->update : 0, &folder->log);
+    const antler_status status = restore(folder, trainer, run);
     if (status != ANTLER_OK)
         ant_folder_close(folder);
     return status;
@@ -154,10 +254,7 @@ void ant_folder_close(ant_folder *folder)
 {
     if (folder->log != NULL)
         fclose(folder->log);
-    if (folder->lock >= 0)
-        close(folder->lock);
     folder->log = NULL;
-    folder->lock = -1;
 }
 
 antler_status ant_folder_row(ant_folder *folder, const antler_train_row *row)
@@ -178,6 +275,9 @@ static antler_status save_model(const ant_folder *folder, const antler_trainer *
 
 antler_status ant_folder_save(ant_folder *folder, const antler_trainer *trainer, const ant_run *run)
 {
+    /* Rows up to the checkpoint reach the disk before it does. */
+    if (fflush(folder->log) != 0 || fsync(fileno(folder->log)) != 0)
+        return ant_fail(ANTLER_ERROR_IO, "%s/log.csv: cannot be written: %s", folder->path, strerror(errno));
     ANT_TRY(ant_checkpoint_write(folder->path, trainer, run));
     return save_model(folder, trainer, run);
 }

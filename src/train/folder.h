@@ -6,6 +6,13 @@
  *                  model.npz              the latest model
  *                  checkpoints/update-<number>.npz   the last two
  *                  diverged.txt           the reason, where the run diverged
+ *                  .lock                  held while the run is trained, never removed (base/lock.h)
+ *                  .overwrite             while an old run is being replaced: the new config.yaml
+ *
+ * Whoever changes anything here holds the lock.  Replacing an old run is one rename, that of config.yaml:
+ * before it the old run is whole, after it the new one exists.  Files of the old run that are still there
+ * then are told by .overwrite, and the next one to open the run removes them.  Files of other names are the
+ * user's.
  *
  * Every file but log.csv appears whole or not at all.  Rows reach log.csv before the checkpoint of the
  * same update is written, so cutting the log back to a checkpoint always finds all its rows.
@@ -13,6 +20,7 @@
 #ifndef ANT_TRAIN_FOLDER_H
 #define ANT_TRAIN_FOLDER_H
 
+#include "base/lock.h"
 #include "train/trainer.h"
 
 #include <stdio.h>
@@ -21,8 +29,8 @@ enum { ANT_PATH_MAX = 4096 };
 
 typedef struct ant_folder {
     char path[ANT_PATH_MAX]; /* of the run */
-    FILE *log;               /* open for appending during training */
-    int lock;                /* on config.yaml, or -1: one process per run */
+    ant_lock *lock;          /* NULL: not held */
+    FILE *log;               /* open for appending during training; NULL: the run is not open */
 } ant_folder;
 
 /* "<base>/<001>"; ANTLER_ERROR_ARGUMENT when that is too long. */
@@ -34,17 +42,22 @@ bool ant_folder_is_run(const char *path);
 /* Whether the folder of a run could be made or written to, without doing it. */
 antler_status ant_folder_may_begin(const char *path);
 
-/* Make the folder of a new run with its config.yaml; an old run there is removed. */
+/* Take the lock of a run, whose folder exists; does nothing when `folder` has it. */
+antler_status ant_folder_lock(ant_folder *folder, const char *path);
+
+/* Make the folder and take its lock. */
+antler_status ant_folder_make(ant_folder *folder, const char *path);
+
+/* Write the config.yaml of a new run into a folder whose lock is held; an old run there is replaced. */
 antler_status ant_folder_begin(const char *path, const antler_settings *settings);
 
 /*
- * Open a run for training: take its lock, remove what a killed process left half-written, and bring `run` to
- * the newest checkpoint and log.csv back to the same update.  Without a checkpoint the run starts from the
- * beginning.
+ * Open a run whose lock is held: remove what a killed process left half-written, bring `run` to the newest
+ * checkpoint and log.csv back to the same update.  Without a checkpoint the run starts from the beginning.
  */
-antler_status ant_folder_open(ant_folder *folder, const char *path, const antler_trainer *trainer,
-                              ant_run *run);
+antler_status ant_folder_open(ant_folder *folder, const antler_trainer *trainer, ant_run *run);
 void ant_folder_close(ant_folder *folder);
+void ant_folder_unlock(ant_folder *folder);
 
 antler_status ant_folder_row(ant_folder *folder, const antler_train_row *row);
 
@@ -61,8 +74,14 @@ antler_status ant_checkpoint_write(const char *folder, const antler_trainer *tra
 antler_status ant_checkpoint_restore(const char *folder, const antler_trainer *trainer, ant_run *run,
                                      bool *found);
 
-/* log.c: cut the log to rows of updates up to `update` (0: the header alone) and open it for appending. */
-antler_status ant_log_open(const char *folder, size_t update, FILE **log);
+/* checkpoint.c: remove all checkpoints, or name the one that stays. */
+antler_status ant_checkpoint_remove_all(const char *folder);
+
+/*
+ * log.c: cut the log to rows of updates up to `update` (0: the header alone) and open it for appending.
+ * *rows: how many there are.
+ */
+antler_status ant_log_open(const char *folder, size_t update, FILE **log, size_t *rows);
 
 /* log.c: append a row and flush. */
 antler_status ant_log_write(FILE *log, const char *folder, const antler_train_row *row);

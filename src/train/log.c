@@ -21,7 +21,7 @@ static antler_status log_path(const char *folder, char path[ANT_PATH_MAX])
 }
 
 /* Copy the complete rows up to `update` from the old log, if there is one. */
-static antler_status copy_rows(const char *path, size_t update, ant_output *output)
+static antler_status copy_rows(const char *path, size_t update, ant_output *output, size_t *rows)
 {
     char line[LINE_MAX_BYTES];
     FILE *old = fopen(path, "rb");
@@ -34,32 +34,35 @@ static antler_status copy_rows(const char *path, size_t update, ant_output *outp
         const unsigned long long number = strtoull(line, &end, 10);
         if (!first && (end == line || *end != ',' || number > update || strchr(line, '\n') == NULL))
             break;
-        if (!first)
+        if (!first) {
             status = ant_output_write(output, line, strlen(line));
+            ++*rows;
+        }
         first = false;
     }
     fclose(old);
     return status;
 }
 
-static antler_status cut(const char *path, size_t update)
+static antler_status cut(const char *path, size_t update, size_t *rows)
 {
     ant_output output;
     ANT_TRY(ant_output_open(&output, path));
     antler_status status = ant_output_write(&output, header, strlen(header));
     if (status == ANTLER_OK && update > 0)
-        status = copy_rows(path, update, &output);
+        status = copy_rows(path, update, &output, rows);
     if (status == ANTLER_OK)
         return ant_output_commit(&output);
     ant_output_abort(&output);
     return status;
 }
 
-antler_status ant_log_open(const char *folder, size_t update, FILE **log)
+antler_status ant_log_open(const char *folder, size_t update, FILE **log, size_t *rows)
 {
     char path[ANT_PATH_MAX];
     ANT_TRY(log_path(folder, path));
-    ANT_TRY(cut(path, update));
+    *rows = 0;
+    ANT_TRY(cut(path, update, rows));
     *log = fopen(path, "ab");
     ANT_CHECK(*log != NULL, ANTLER_ERROR_IO, "%s: cannot be opened: %s", path, strerror(errno));
     return ANTLER_OK;

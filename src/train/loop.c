@@ -255,10 +255,33 @@ static antler_status create_learner(loop *l)
     return l->ops->create(&work, &l->learner);
 }
 
+/* Another solver, instruction set, number of threads or device than before: other bytes may follow. */
+static void note_choice(ant_run *run, const char *choice)
+{
+    const size_t used = strlen(run->history);
+    if (run->update > 0 && run->choice[0] != '\0' && strcmp(run->choice, choice) != 0)
+        snprintf(run->history + used, sizeof run->history - used, "%supdate %zu: %s", used == 0 ? "" : "; ",
+                 run->update, choice);
+    if (strlen(run->history) > used)
+        snprintf(run->notice + strlen(run->notice), sizeof run->notice - strlen(run->notice),
+                 "%sthe run began with another division of work, so its bytes may differ from those of an "
+                 "uninterrupted run",
+                 run->notice[0] == '\0' ? "" : "; ");
+    snprintf(run->choice, sizeof run->choice, "%s", choice);
+}
+
+static void announce(const loop *l, ant_run *run, const char *remark)
+{
+    char text[sizeof run->choice + 512];
+    snprintf(text, sizeof text, "%s%s%s%s", run->choice, remark, run->notice[0] == '\0' ? "" : "; ",
+             run->notice);
+    ant_run_begin(run, l->context, text);
+    run->notice[0] = '\0';
+}
+
 /* The learner with the state of every run, then the folders: a device that fails before leaves no files. */
 static antler_status begin(loop *l)
 {
-    char text[512], remark[128];
     ANT_TRY(create_learner(l));
     for (size_t i = 0; i < l->count; i++) {
         ant_run *run = l->run[i];
@@ -269,12 +292,14 @@ static antler_status begin(loop *l)
     }
     ANT_TRY(ant_run_prepare(l->context));
     const bool engine = l->device != NULL;
+    char choice[sizeof l->run[0]->choice], remark[128];
+    snprintf(choice, sizeof choice, "%.400s%s%.80s", l->ops->choice(l->learner), engine ? "; " : "",
+             engine ? l->device : "");
     ant_break_even_remark(l->context->settings, engine, remark, sizeof remark);
-    snprintf(text, sizeof text, "%s%s%s%s", l->ops->choice(l->learner), engine ? "; " : "",
-             engine ? l->device : "", remark);
     for (size_t i = 0; i < l->count; i++) {
         ANT_TRY(ant_run_open(l->run[i], l->context));
-        ant_run_begin(l->run[i], l->context, text);
+        note_choice(l->run[i], choice);
+        announce(l, l->run[i], remark);
     }
     return ANTLER_OK;
 }

@@ -21,6 +21,9 @@ typedef struct ant_run {
     double states_agree, gradient_agrees; /* largest since the last row of the log; -1: no check */
     antler_status status;                 /* of the last attempt */
     char message[512];                    /* unless OK */
+    char choice[512];                     /* solver, kernels and device of the last checkpoint; "": unknown */
+    char history[1024]; /* where they changed: "update 400: <choice>; ...", kept in the provenance */
+    char notice[256];   /* what a user should know about how the run was restored; "": nothing */
 } ant_run;
 
 /* What keeps runs on disk (train.c); called on the thread that trains the run. */

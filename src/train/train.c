@@ -5,8 +5,10 @@
 #include "base/machine.h"
 
 #include <ctype.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* The runs of one call and their folders. */
 typedef struct job {
@@ -15,8 +17,9 @@ typedef struct job {
     size_t only; /* the requested run; 0: all */
     size_t first, last;
     bool resume, overwrite; /* what happens to runs that exist; neither: an error */
+    pthread_mutex_t mutex;  /* of `prepared` */
     bool prepared;          /* all runs have folders */
-    ant_folder *folders;    /* (runs of the trainer) */
+    ant_folder *folders;    /* (runs of the trainer); locks are held to the end of the call */
 } job;
 
 static ant_folder *folder_of(void *cookie, const ant_run *run)
@@ -26,13 +29,15 @@ static ant_folder *folder_of(void *cookie, const ant_run *run)
 
 static antler_status on_open(void *cookie, ant_run *run)
 {
-    const job *s = cookie;
+    job *s = cookie;
     char path[ANT_PATH_MAX];
     ANT_TRY(ant_folder_name(s->base, run->number, path));
+    pthread_mutex_lock(&s->mutex);
     const bool later = !s->prepared && !(s->resume && ant_folder_is_run(path));
-    if (later || folder_of(cookie, run)->lock >= 0)
+    pthread_mutex_unlock(&s->mutex);
+    if (later || folder_of(cookie, run)->log != NULL)
         return ANTLER_OK;
-    return ant_folder_open(folder_of(cookie, run), path, s->trainer, run);
+    return ant_folder_open(folder_of(cookie, run), s->trainer, run);
 }
 
 /* Refuse runs that exist and folders that cannot be made, before anything is changed or a GPU is started. */
@@ -50,21 +55,42 @@ static antler_status check_folders(const job *s)
     return ANTLER_OK;
 }
 
-/* Make the folders of those runs that have none yet, or of all. */
-static antler_status on_prepare(void *cookie)
+/* Take the locks of all runs; `make`: also of those whose folders do not exist yet. */
+static antler_status lock_folders(job *s, bool make)
 {
-    job *s = cookie;
-    if (s->prepared)
-        return ANTLER_OK;
-    ANT_TRY(check_folders(s)); /* another process may have made them meanwhile */
     for (size_t i = s->first; i <= s->last; i++) {
         char path[ANT_PATH_MAX];
+        struct stat info;
         ANT_TRY(ant_folder_name(s->base, i, path));
+        if (make)
+            ANT_TRY(ant_folder_make(&s->folders[i - 1], path));
+        else if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+            ANT_TRY(ant_folder_lock(&s->folders[i - 1], path));
+    }
+    return ANTLER_OK;
+}
+
+/* Make the folders of those runs that have none yet, or of all. */
+static antler_status prepare_folders(job *s)
+{
+    ANT_TRY(lock_folders(s, true));
+    ANT_TRY(check_folders(s)); /* another process may have made runs before the locks were taken */
+    for (size_t i = s->first; i <= s->last; i++) {
+        const char *path = s->folders[i - 1].path;
         if (!s->resume || !ant_folder_is_run(path))
             ANT_TRY(ant_folder_begin(path, &s->trainer->settings));
     }
-    s->prepared = true;
     return ANTLER_OK;
+}
+
+static antler_status on_prepare(void *cookie)
+{
+    job *s = cookie;
+    pthread_mutex_lock(&s->mutex);
+    const antler_status status = s->prepared ? ANTLER_OK : prepare_folders(s);
+    s->prepared = s->prepared || status == ANTLER_OK;
+    pthread_mutex_unlock(&s->mutex);
+    return status;
 }
 
 static void on_close(void *cookie, ant_run *run)
@@ -103,11 +129,12 @@ static antler_status load_and_check(job *s, const antler_settings *settings, con
     antler_series_free(loaded);
     if (status != ANTLER_OK)
         return status;
+    ANT_CHECK(pthread_mutex_init(&s->mutex, NULL) == 0, ANTLER_ERROR_MEMORY, "a mutex could not be made");
     s->folders = calloc(settings->runs, sizeof *s->folders);
-    if (s->folders == NULL)
+    if (s->folders == NULL) {
+        pthread_mutex_destroy(&s->mutex);
         return ant_fail_memory(settings->runs * sizeof *s->folders, "the folders of runs");
-    for (size_t i = 0; i < settings->runs; i++)
-        s->folders[i].lock = -1;
+    }
     return ANTLER_OK;
 }
 
@@ -131,6 +158,10 @@ static antler_status work(job *s, const antler_train_events *events, antler_trai
 
 static void finish(job *s)
 {
+    for (size_t i = 0; s->folders != NULL && i < s->trainer->settings.runs; i++)
+        ant_folder_unlock(&s->folders[i]);
+    if (s->folders != NULL)
+        pthread_mutex_destroy(&s->mutex);
     free(s->folders);
     antler_trainer_free(s->trainer);
 }
@@ -151,6 +182,8 @@ antler_status antler_train_series(const antler_settings *settings, const antler_
     antler_status status = load_and_check(&s, settings, series);
     if (status == ANTLER_OK)
         status = check_folders(&s);
+    if (status == ANTLER_OK)
+        status = lock_folders(&s, false);
     if (status == ANTLER_OK)
         status = work(&s, events, result);
     finish(&s);
@@ -232,27 +265,60 @@ static antler_status check_same(const antler_settings *own, const antler_setting
     return ANTLER_OK;
 }
 
-antler_status antler_train_resume_series(const char *folder, const antler_settings *settings,
-                                         const antler_series *series, const antler_train_events *events,
-                                         antler_train_result *result)
+/* What a resume is about: which runs, with their own settings and the data. */
+static antler_status begin_resume(job *s, const char *folder, const antler_settings *settings,
+                                  const antler_series *series)
 {
-    job s = {.first = 1, .resume = true};
     size_t run = 0;
     char config[ANT_PATH_MAX + 16];
     antler_settings own;
-    ANT_TRY(locate(folder, s.base, &run, config));
+    ANT_TRY(locate(folder, s->base, &run, config));
     ANT_TRY(antler_settings_load(config, &own));
     ANT_TRY(check_same(&own, settings, config));
     ANT_CHECK(run <= own.runs, ANTLER_ERROR_ARGUMENT, "%s: there is no run %zu; the settings have runs: %zu",
               config, run, own.runs);
     if (settings != NULL)
         own.device = settings->device; /* a run may resume on another device */
-    s.only = own.runs == 1 ? 1 : run;
-    s.first = run == 0 ? 1 : run;
-    s.last = run == 0 ? own.runs : run;
-    antler_status status = load_and_check(&s, &own, series);
+    s->only = own.runs == 1 ? 1 : run;
+    s->first = run == 0 ? 1 : run;
+    s->last = run == 0 ? own.runs : run;
+    return load_and_check(s, &own, series);
+}
+
+antler_status antler_train_resume_series(const char *folder, const antler_settings *settings,
+                                         const antler_series *series, const antler_train_events *events,
+                                         antler_train_result *result)
+{
+    job s = {.resume = true};
+    antler_status status = begin_resume(&s, folder, settings, series);
+    if (status == ANTLER_OK)
+        status = lock_folders(&s, false);
     if (status == ANTLER_OK)
         status = work(&s, events, result);
+    finish(&s);
+    return status;
+}
+
+antler_status antler_train_resume_check(const char *folder, const antler_settings *settings,
+                                        const antler_series *series, antler_train_result *result)
+{
+    job s = {.resume = true};
+    *result = (antler_train_result){.finished = 0};
+    antler_status status = begin_resume(&s, folder, settings, series);
+    for (size_t i = s.first; i <= s.last && status == ANTLER_OK && i > 0; i++) {
+        char path[ANT_PATH_MAX];
+        ant_run *run = &s.trainer->runs[i - 1];
+        bool found = false;
+        status = ant_folder_name(s.base, i, path);
+        if (status == ANTLER_OK && ant_folder_is_run(path))
+            status = ant_checkpoint_restore(path, s.trainer, run, &found);
+        if (status != ANTLER_OK)
+            break;
+        if (found && run->update == s.trainer->settings.updates)
+            result->finished++;
+        else
+            result->stopped++;
+    }
     finish(&s);
     return status;
 }

@@ -16,7 +16,7 @@ typedef struct pool {
     antler_trainer *trainer;
     const antler_train_events *events;
     ant_run_context context;
-    size_t last;
+    size_t first, last;
     atomic_size_t next; /* run to begin */
     atomic_bool stopping;
     pthread_mutex_t reporting;
@@ -122,7 +122,7 @@ static void *work(void *argument)
     for (size_t number = atomic_fetch_add(&p->next, 1); number <= p->last;
          number = atomic_fetch_add(&p->next, 1)) {
         ant_run *run = &p->trainer->runs[number - 1];
-        if (stop_requested(p)) {
+        if (number > p->first && stop_requested(p)) { /* the first one makes the folders of all */
             run->status = ANTLER_CANCELLED;
             snprintf(run->message, sizeof run->message, "stopped before it began");
             continue;
@@ -183,7 +183,7 @@ antler_status ant_trainer_train(antler_trainer *trainer, size_t first, size_t la
 {
     const antler_settings *s = &trainer->settings;
     const size_t at_once = s->runs < s->threads ? s->runs : s->threads;
-    pool p = {.trainer = trainer, .events = events, .last = last};
+    pool p = {.trainer = trainer, .events = events, .first = first, .last = last};
     p.context = (ant_run_context){.settings = s,
                                   .dataset = trainer->dataset,
                                   .layout = &trainer->layout,
@@ -201,11 +201,10 @@ antler_status ant_trainer_train(antler_trainer *trainer, size_t first, size_t la
     const bool done =
         trainer->engine != NULL && ant_loop_train(trainer->engine->learner, trainer->engine->device(),
                                                   trainer->runs + first - 1, last - first + 1, &p.context);
-    const antler_status prepared = done ? ANTLER_OK : ant_run_prepare(&p.context);
-    if (!done && prepared == ANTLER_OK)
+    if (!done)
         work_on_threads(&p, last - first + 1 < at_once ? last - first + 1 : at_once);
     pthread_mutex_destroy(&p.reporting);
-    return prepared == ANTLER_OK ? conclude(trainer, first, last, result) : prepared;
+    return conclude(trainer, first, last, result);
 }
 
 antler_status antler_trainer_run(antler_trainer *trainer, const antler_train_events *events,
@@ -246,9 +245,13 @@ antler_status ant_trainer_make_model(const antler_trainer *trainer, const ant_ru
     if (status == ANTLER_OK)
         status = describe(trainer, run, &m->settings);
     if (status == ANTLER_OK) {
-        m->provenance = strdup(antler_build_info());
+        const size_t bytes = strlen(antler_build_info()) + sizeof run->history + 64;
+        m->provenance = malloc(bytes);
         if (m->provenance == NULL)
-            status = ant_fail_memory(512, "the provenance of a model");
+            status = ant_fail_memory(bytes, "the provenance of a model");
+        else
+            snprintf(m->provenance, bytes, "%s%s%s", antler_build_info(),
+                     run->history[0] == '\0' ? "" : "; resumed otherwise than it began: ", run->history);
     }
     if (status != ANTLER_OK) {
         antler_model_free(m);

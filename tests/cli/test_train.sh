@@ -47,7 +47,7 @@ for file in config.yaml log.csv model.npz checkpoints/update-0000000060.npz; do
 done
 [ "$(cut -d, -f1 Results/e/a/001/log.csv | paste -sd' ')" = "update 1 20 40 60" ] || die "rows: $(<Results/e/a/001/log.csv)"
 contains "$(<Results/e/a/001/config.yaml)" "latent_dim: 4"
-[ -z "$(find Results -name '.*')" ] || die "temporary files are left"
+[ -z "$(find Results -name '.*' ! -name .lock)" ] || die "temporary files are left"
 expect_ok "$ANTLER" info Results/e/a/001/model.npz
 if python3 -c 'import numpy' 2>/dev/null; then
     expect_ok python3 -c "

@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include <dirent.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -275,6 +276,38 @@ static void faults_have_messages(void **state)
     antler_model_free(model);
 }
 
+enum { STARTERS = 8 };
+
+static void *start_training(void *outcome)
+{
+    antler_settings s = small_settings("contended");
+    s.updates = 3000;
+    s.threads = 1;
+    s.check_interval = 0;
+    *(antler_status *)outcome = antler_train(&s, 0, true, NULL, NULL);
+    return NULL;
+}
+
+/* Threads of one process that start the same run at once: one trains, the others are refused. */
+static void one_thread_owns_a_run(void **state)
+{
+    (void)state;
+    pthread_t threads[STARTERS];
+    antler_status outcomes[STARTERS];
+    size_t trained = 0;
+    for (size_t i = 0; i < STARTERS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, start_training, &outcomes[i]), 0);
+    for (size_t i = 0; i < STARTERS; i++) {
+        pthread_join(threads[i], NULL);
+        assert_true(outcomes[i] == ANTLER_OK || outcomes[i] == ANTLER_ERROR_ARGUMENT);
+        trained += outcomes[i] == ANTLER_OK ? 1 : 0;
+    }
+    assert_true(trained >= 1); /* one that starts after another has ended may replace its run */
+    antler_train_result result;
+    CHECK_OK(antler_train_resume_check("Results/experiment/contended", NULL, NULL, &result));
+    assert_int_equal(result.finished, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -284,6 +317,7 @@ int main(void)
         cmocka_unit_test(one_run_of_several_is_the_same_alone),
         cmocka_unit_test(series_in_memory_train_on_disk),
         cmocka_unit_test(faults_have_messages),
+        cmocka_unit_test(one_thread_owns_a_run),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
