@@ -43,7 +43,7 @@ kill -0 "$job" || die "the first training ended: $(<.background)"
 end_job
 
 # Starts at the same moment: one trains, the others are refused.
-rounds=15
+rounds=${ROUNDS:-15}
 [ -z "${SANITIZE:-}" ] || rounds=5
 for round in $(seq $rounds); do
     rm -rf Results
@@ -197,6 +197,14 @@ if [ "$(ANTLER_CPU=base "$ANTLER" --version | head -n 1)" = "$("$ANTLER" --versi
     expect_ok "$ANTLER" info $run_folder/model.npz
     contains "$out" "resumed otherwise than it began"
 fi
+
+# The rows of the log reach the disk before the checkpoint that stands for them.
+rm -rf Results
+ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0 strace -f -y -qq -o .calls -e trace=fsync,rename "$ANTLER" train run.yaml --quiet ||
+    die "the training failed under strace"
+awk '/fsync\(.*log\.csv/ { synced = 1 }
+     /rename\(.*checkpoints\/update-/ { saved++; if (!synced) exit 1; synced = 0 }
+     END { exit saved >= 8 ? 0 : 1 }' .calls || die "a checkpoint came before its rows: $(grep -c update- .calls)"
 
 # Rows that the log has lost are told.
 rm -rf Results
