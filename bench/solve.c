@@ -297,7 +297,7 @@ int main(int argc, char **argv)
     s.theta = need(s.layout.total, sizeof(float));
     s.x = need(s.rows * dims.N, sizeof(float));
     simulate(dims.N, s.rows, s.x);
-    must(ant_model_initialise_f32(&s.layout, 0.9995, 1, 0, s.theta));
+    must(ant_model_initialise_f32(&s.layout, (ant_initialisation){.kappa = 0.9995}, 1, 0, s.theta));
     train(&s, updates);
     printf("M %zu N %zu L %zu T %zu warmup %zu alpha %g\n", M, dims.N, L, s.T, s.warmup, s.alpha);
     contender all[] = {

@@ -854,6 +854,13 @@ typedef enum antler_solver {
 } antler_solver;
 
 typedef enum antler_start { ANTLER_START_PINV, ANTLER_START_ZERO, ANTLER_START_NORMAL } antler_start;
+
+/* Initial values (docs/spec.md, 4 and 10).  A mamba2 has its own, the same for both. */
+typedef enum antler_initialisation {
+    ANTLER_INITIALISATION_MEMORY,   /* A = kappa, the other weights of order 1 - kappa */
+    ANTLER_INITIALISATION_STANDARD, /* A from a random matrix, the other weights of order 1 */
+} antler_initialisation;
+
 typedef enum antler_teacher { ANTLER_TEACHER_FLOW, ANTLER_TEACHER_STOP } antler_teacher;
 typedef enum antler_adjoint { ANTLER_ADJOINT_FULL, ANTLER_ADJOINT_DIAGONAL } antler_adjoint;
 typedef enum antler_optimiser { ANTLER_OPTIMISER_RADAM, ANTLER_OPTIMISER_ADAM } antler_optimiser;
@@ -889,6 +896,7 @@ typedef struct antler_settings {
     antler_model_kind_id model;
     size_t latent_dim, hidden_dim, rank;
     bool clipped;
+    antler_initialisation initialisation;
     double kappa;
 
     /* Forcing and windows */
@@ -1157,8 +1165,8 @@ typedef struct antler_solve_report {
 } antler_solve_report;
 
 /*
- * The settings of model, forcing, windows and solver, precision, threads, kappa and seed are used.
- * All memory is allocated here; solving allocates nothing.
+ * The settings of model, forcing, windows and solver, precision, threads, initialisation, kappa and seed are
+ * used. All memory is allocated here; solving allocates nothing.
  */
 ANTLER_API antler_status antler_problem_create(const antler_settings *settings, size_t dim, size_t input_dim,
                                                antler_problem **problem);
@@ -1177,7 +1185,7 @@ ANTLER_API size_t antler_problem_bytes(const antler_problem *problem);
  *   mamba2    the parameters of its model in the order of antler_model_parameter_at
  */
 ANTLER_API size_t antler_problem_parameter_total(const antler_problem *problem);
-ANTLER_API void antler_problem_initialise(antler_problem *problem); /* by kappa and seed */
+ANTLER_API void antler_problem_initialise(antler_problem *problem); /* by initialisation, kappa and seed */
 ANTLER_API void antler_problem_set_parameters(antler_problem *problem, const double *parameters);
 
 /* Copy the parameters of a model of the same sizes. */

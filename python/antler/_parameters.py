@@ -18,6 +18,7 @@ class Parameters(Estimator):
         *,
         rank: int = 0,
         clipped: bool = False,
+        initialisation: str = "memory",
         kappa: float = 0.9995,
         sequence_length: int = 200,
         batch_size: int = 16,
@@ -77,8 +78,13 @@ class Parameters(Estimator):
             Rank of W, at most min(latent_dim, hidden_dim); 0 stores W in full.
         clipped : bool, default False
             Use W[phi(Vz+b) - phi(Vz)], whose orbits stay bounded.
+        initialisation : {'memory', 'standard'}, default 'memory'
+            Initial values: memory, A = kappa and other weights of order 1 - kappa; standard, A from a random
+            positive definite matrix and other weights uniform in +-columns^-1/2. A mamba2 has its own, the same for
+            both.
         kappa : float in (0, 1), default 0.9995
-            Diagonal of A at the start; the other weights begin of order 1 - kappa.
+            Diagonal of A at the start; the other weights begin of order 1 - kappa. Not with initialisation:
+            standard.
         sequence_length : int in [1, 1000000000], default 200
             T, steps of a training window, which takes T + 1 rows.
         batch_size : int in [1, 1000000], default 16
@@ -173,6 +179,7 @@ class Parameters(Estimator):
         self.hidden_dim = hidden_dim
         self.rank = rank
         self.clipped = clipped
+        self.initialisation = initialisation
         self.kappa = kappa
         self.sequence_length = sequence_length
         self.batch_size = batch_size

@@ -1,6 +1,11 @@
 /* draw.c - initial values of one slice of parameters. */
 #include "model/draw.h"
 
+#include "model/lanczos.h"
+
+#include <math.h>
+#include <stdlib.h>
+
 ant_stream ant_draw_stream(const ant_model_layout *layout, const ant_model_slice *slice, uint64_t seed,
                            uint32_t replica)
 {
@@ -13,4 +18,45 @@ void ant_draw_uniform(ant_stream stream, double bound, size_t count, double *out
 {
     for (size_t i = 0; i < count; i++)
         out[i] = bound * (2.0 * ant_stream_uniform(&stream) - 1.0);
+}
+
+double ant_draw_scale(ant_initialisation initialisation)
+{
+    return initialisation.id == ANT_INITIALISATION_STANDARD ? 1.0 : 1.0 - initialisation.kappa;
+}
+
+/* K_ii / lambda_max(K); K itself is not formed.  R: (M, M); work: ant_lanczos_work(M) */
+static void normalised_diagonal(size_t M, const double *R, double *work, double *A)
+{
+    const double top = 1.0 + ant_largest_square(M, M, R, work) / (double)M;
+    for (size_t i = 0; i < M; i++)
+        A[i] = 0.0;
+    for (size_t k = 0; k < M; k++) {
+        for (size_t i = 0; i < M; i++)
+            A[i] += R[k * M + i] * R[k * M + i];
+    }
+    for (size_t i = 0; i < M; i++)
+        A[i] = (1.0 + A[i] / (double)M) / top;
+}
+
+antler_status ant_draw_decay(const ant_model_layout *layout, ant_initialisation initialisation, uint64_t seed,
+                             uint32_t replica, double *Abar)
+{
+    const double most = 0.9995;
+    const size_t M = layout->dims.M, count = M * M + ant_lanczos_work(M, M);
+    if (initialisation.id == ANT_INITIALISATION_MEMORY) {
+        for (size_t i = 0; i < M; i++)
+            Abar[i] = atanh(initialisation.kappa);
+        return ANTLER_OK;
+    }
+    double *R = calloc(count, sizeof *R);
+    if (R == NULL)
+        return ant_fail_memory(count * sizeof *R, "initial parameters");
+    ant_stream stream = ant_draw_stream(layout, ant_model_layout_find(layout, "Abar"), seed, replica);
+    ant_stream_normals(&stream, R, M * M);
+    normalised_diagonal(M, R, R + M * M, Abar);
+    for (size_t i = 0; i < M; i++)
+        Abar[i] = atanh(fmin(Abar[i], most));
+    free(R);
+    return ANTLER_OK;
 }

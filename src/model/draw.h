@@ -1,4 +1,4 @@
-/* draw.h - initial values of one slice, drawn by counter. */
+/* draw.h - initial values of one slice, drawn by counter (spec 4, spec 10). */
 #ifndef ANT_MODEL_DRAW_H
 #define ANT_MODEL_DRAW_H
 
@@ -11,5 +11,16 @@ ant_stream ant_draw_stream(const ant_model_layout *layout, const ant_model_slice
 
 /* Uniform in +-bound.  out: (count) */
 void ant_draw_uniform(ant_stream stream, double bound, size_t count, double *out);
+
+/* Of the matrices of shplrnn and lssm, in units of columns^-1/2: 1 - kappa, or 1 of `standard`. */
+double ant_draw_scale(ant_initialisation initialisation);
+
+/*
+ * Abar of shplrnn and lssm.  `memory`: A = kappa.  `standard`: A is the diagonal of K / lambda_max(K),
+ * K = R^T R / M + I, R (M, M) standard normal, and at most 0.9995: the quotient is 1 for M = 1, where Abar
+ * would be infinite.  Abar: (M)
+ */
+antler_status ant_draw_decay(const ant_model_layout *layout, ant_initialisation initialisation, uint64_t seed,
+                             uint32_t replica, double *Abar);
 
 #endif

@@ -27,9 +27,9 @@ typedef struct ant_model_kind {
     /* Check what is special to the kind and append its slices. */
     antler_status (*lay_out)(const ant_model_dims *dims, ant_model_layout *layout);
 
-    /* spec 4.  parameters: (total), all 0 on entry. */
-    void (*initialise)(const ant_model_layout *layout, double kappa, uint64_t seed, uint32_t replica,
-                       double *parameters);
+    /* spec 4, spec 10.  parameters: (total), all 0 on entry. */
+    antler_status (*initialise)(const ant_model_layout *layout, ant_initialisation initialisation,
+                                uint64_t seed, uint32_t replica, double *parameters);
 
     /*
      * spec 5.  Fill the terms and, unless it is NULL, add to gradient (total).  work:

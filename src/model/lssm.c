@@ -30,19 +30,19 @@ static antler_status lay_out(const ant_model_dims *dims, ant_model_layout *layou
     return ANTLER_OK;
 }
 
-/* All matrices: U(+-(1-kappa) columns^-1/2); b and h are 0. */
-static void initialise(const ant_model_layout *layout, double kappa, uint64_t seed, uint32_t replica,
-                       double *parameters)
+/* All matrices: U(+-scale columns^-1/2) (spec 4, spec 10); b and h are 0. */
+static antler_status initialise(const ant_model_layout *layout, ant_initialisation initialisation,
+                                uint64_t seed, uint32_t replica, double *parameters)
 {
-    for (size_t i = 0; i < layout->dims.M; i++)
-        parameters[layout->Abar + i] = atanh(kappa);
+    const double scale = ant_draw_scale(initialisation);
+    ANT_TRY(ant_draw_decay(layout, initialisation, seed, replica, parameters + layout->Abar));
     for (size_t i = 0; i < layout->slices; i++) {
         const ant_model_slice *slice = &layout->slice[i];
         if (slice->axes == 2)
-            ant_draw_uniform(ant_draw_stream(layout, slice, seed, replica),
-                             (1.0 - kappa) / sqrt((double)slice->cols), slice->count,
-                             parameters + slice->offset);
+            ant_draw_uniform(ant_draw_stream(layout, slice, seed, replica), scale / sqrt((double)slice->cols),
+                             slice->count, parameters + slice->offset);
     }
+    return ANTLER_OK;
 }
 
 /* MAR for the LSSM; the terms on the readout belong to a B that reads z. */

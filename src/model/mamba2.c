@@ -98,13 +98,13 @@ static void fill(double *values, size_t count, double value)
 
 /*
  * As in the block's original code: matrices U(+-inputs^-1/2), A uniform in 1 .. 16, time constants Delta
- * log-uniform in 1e-3 .. 1e-1, D and norms 1.  Biases begin at 0.
+ * log-uniform in 1e-3 .. 1e-1, D and norms 1.  Biases begin at 0.  `memory` and `standard` are the same here.
  */
-static void initialise(const ant_model_layout *layout, double kappa, uint64_t seed, uint32_t replica,
-                       double *parameters)
+static antler_status initialise(const ant_model_layout *layout, ant_initialisation initialisation,
+                                uint64_t seed, uint32_t replica, double *parameters)
 {
     const ant_mamba2 m = ant_mamba2_of(layout);
-    (void)kappa;
+    (void)initialisation;
     for (size_t i = 0; i < layout->slices; i++) {
         const ant_model_slice *slice = &layout->slice[i];
         double *out = parameters + slice->offset;
@@ -120,6 +120,7 @@ static void initialise(const ant_model_layout *layout, double kappa, uint64_t se
             out[k] = log(expm1(delta)); /* softplus of it is delta */
         }
     }
+    return ANTLER_OK;
 }
 
 /* ---- running free --------------------------------------------------------------------------------- */

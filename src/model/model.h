@@ -65,6 +65,17 @@ const ant_model_slice *ant_model_layout_find(const ant_model_layout *layout, con
 size_t ant_model_layout_append(ant_model_layout *layout, const char *name, size_t axes, size_t rows,
                                size_t cols);
 
+/* Initial values by name: the same numbers as antler_initialisation. */
+typedef enum ant_initialisation_id {
+    ANT_INITIALISATION_MEMORY,  /* spec 4 */
+    ANT_INITIALISATION_STANDARD /* spec 10 */
+} ant_initialisation_id;
+
+typedef struct ant_initialisation {
+    ant_initialisation_id id;
+    double kappa; /* of `memory`, in (0, 1); the paper has 0.9995.  `standard` does not use it */
+} ant_initialisation;
+
 /* Regularisers of spec 5 on the last `units` latent units; a weight of 0 switches a term off. */
 typedef struct ant_regulariser {
     double mar;         /* lambda_MAR */

@@ -1,11 +1,11 @@
 /* model_real.h - the part of model.h that exists once per precision; model.h includes it for each. */
 
 /*
- * Draw initial parameters (spec 4) from the stream (seed, replica, ANT_PURPOSE_PARAMETERS), in double, and
- * round them.  kappa in (0, 1); the paper has 0.9995.  parameters: (total).
+ * Draw initial parameters (spec 4, spec 10) from the stream (seed, replica, ANT_PURPOSE_PARAMETERS), in
+ * double, and round them.  parameters: (total).
  */
-antler_status ANT_N(ant_model_initialise)(const ant_model_layout *layout, double kappa, uint64_t seed,
-                                          uint32_t replica, ANT_T *parameters);
+antler_status ANT_N(ant_model_initialise)(const ant_model_layout *layout, ant_initialisation initialisation,
+                                          uint64_t seed, uint32_t replica, ANT_T *parameters);
 
 /*
  * Values of the regularising terms; their gradient is added to `gradient` (total) unless it is NULL.

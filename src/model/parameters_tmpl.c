@@ -5,19 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-antler_status ANT_FN(ant_model_initialise)(const ant_model_layout *layout, double kappa, uint64_t seed,
-                                           uint32_t replica, real *parameters)
+antler_status ANT_FN(ant_model_initialise)(const ant_model_layout *layout, ant_initialisation initialisation,
+                                           uint64_t seed, uint32_t replica, real *parameters)
 {
-    ANT_CHECK(kappa > 0.0 && kappa < 1.0, ANTLER_ERROR_ARGUMENT, "kappa must lie between 0 and 1, not %g",
-              kappa);
+    const double kappa = initialisation.kappa;
+    ANT_CHECK(initialisation.id != ANT_INITIALISATION_MEMORY || (kappa > 0.0 && kappa < 1.0),
+              ANTLER_ERROR_ARGUMENT, "kappa must lie between 0 and 1, not %g", kappa);
     double *values = calloc(layout->total, sizeof *values);
     if (values == NULL)
         return ant_fail_memory(layout->total * sizeof *values, "initial parameters");
-    ant_model_kind_of(layout->dims.kind)->initialise(layout, kappa, seed, replica, values);
-    for (size_t i = 0; i < layout->total; i++)
+    const antler_status status =
+        ant_model_kind_of(layout->dims.kind)->initialise(layout, initialisation, seed, replica, values);
+    for (size_t i = 0; i < layout->total && status == ANTLER_OK; i++)
         parameters[i] = (real)values[i];
     free(values);
-    return ANTLER_OK;
+    return status;
 }
 
 antler_status ANT_FN(ant_regulariser_add)(const ant_model_layout *layout, const ant_regulariser *regulariser,

@@ -71,28 +71,32 @@ static void initialise_readout(ant_stream stream, size_t N, size_t M, double *b)
 }
 
 /*
- * Low rank: WL ~ U(+-r^-1/2), WR ~ U(+-sqrt(3) (1-kappa) L^-1/2), which gives the entries of WL WR the
- * variance of a full W.
+ * Matrices, and b of the clipped form, are of order `scale` (spec 4, spec 10).  With b = 0 the clipped hidden
+ * layer phi(Vz+b) - phi(Vz) would be exactly zero, and W without a gradient.  Low rank: WL ~ U(+-r^-1/2),
+ * WR ~ U(+-sqrt(3) scale L^-1/2), which gives the entries of WL WR the variance of a full W.
  */
-static void initialise(const ant_model_layout *layout, double kappa, uint64_t seed, uint32_t replica,
-                       double *parameters)
+static antler_status initialise(const ant_model_layout *layout, ant_initialisation initialisation,
+                                uint64_t seed, uint32_t replica, double *parameters)
 {
     const ant_model_dims *d = &layout->dims;
-    for (size_t i = 0; i < d->M; i++)
-        parameters[layout->Abar + i] = atanh(kappa);
+    const double scale = ant_draw_scale(initialisation);
+    ANT_TRY(ant_draw_decay(layout, initialisation, seed, replica, parameters + layout->Abar));
     for (size_t i = 0; i < layout->slices; i++) {
         const ant_model_slice *slice = &layout->slice[i];
         const ant_stream stream = ant_draw_stream(layout, slice, seed, replica);
         double *out = parameters + slice->offset;
         if (slice->offset == layout->W || slice->offset == layout->V || slice->offset == layout->C)
-            ant_draw_uniform(stream, (1.0 - kappa) / sqrt((double)slice->cols), slice->count, out);
+            ant_draw_uniform(stream, scale / sqrt((double)slice->cols), slice->count, out);
         else if (slice->offset == layout->WL)
             ant_draw_uniform(stream, 1.0 / sqrt((double)d->rank), slice->count, out);
         else if (slice->offset == layout->WR)
-            ant_draw_uniform(stream, sqrt(3.0 / (double)d->L) * (1.0 - kappa), slice->count, out);
+            ant_draw_uniform(stream, sqrt(3.0 / (double)d->L) * scale, slice->count, out);
+        else if (slice->offset == layout->b && d->clipped)
+            ant_draw_uniform(stream, scale / sqrt((double)d->L), slice->count, out);
         else if (slice->offset == layout->B)
             initialise_readout(stream, d->N, d->M, out);
     }
+    return ANTLER_OK;
 }
 
 /* ---- regularisers --------------------------------------------------------------------------------- */

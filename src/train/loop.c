@@ -5,6 +5,7 @@
 #include "base/machine.h"
 #include "train/agreement.h"
 #include "train/break_even.h"
+#include "train/problem.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -218,20 +219,21 @@ static void train(loop *l)
 
 /* ---- the beginning ----------------------------------------------------------------------------------- */
 
-/* Initial parameters (spec 4), rounded to the precision of training; moments are 0. */
+/* Initial parameters (spec 4, spec 10), rounded to the precision of training; moments are 0. */
 static antler_status initialise(const ant_run_context *context, ant_run *run)
 {
     const antler_settings *s = context->settings;
     const ant_model_layout *layout = context->layout;
     const uint32_t number = (uint32_t)run->number;
+    const ant_initialisation how = ant_settings_initialisation(s);
     for (size_t i = 0; i < layout->total; i++)
         run->state.m[i] = run->state.v[i] = 0.0;
     if (s->precision == ANTLER_PRECISION_DOUBLE)
-        return ant_model_initialise_f64(layout, s->kappa, s->seed, number, run->state.parameters);
+        return ant_model_initialise_f64(layout, how, s->seed, number, run->state.parameters);
     float *values = calloc(layout->total, sizeof *values);
     if (values == NULL)
         return ant_fail_memory(layout->total * sizeof *values, "initial parameters");
-    const antler_status status = ant_model_initialise_f32(layout, s->kappa, s->seed, number, values);
+    const antler_status status = ant_model_initialise_f32(layout, how, s->seed, number, values);
     for (size_t i = 0; i < layout->total; i++)
         run->state.parameters[i] = (double)values[i];
     free(values);

@@ -44,6 +44,16 @@ ant_model_dims ant_settings_dims(const antler_settings *settings, size_t N, size
                             .clipped = settings->clipped};
 }
 
+_Static_assert((int)ANTLER_INITIALISATION_MEMORY == (int)ANT_INITIALISATION_MEMORY &&
+                   (int)ANTLER_INITIALISATION_STANDARD == (int)ANT_INITIALISATION_STANDARD,
+               "initial values");
+
+ant_initialisation ant_settings_initialisation(const antler_settings *settings)
+{
+    return (ant_initialisation){.id = (ant_initialisation_id)settings->initialisation,
+                                .kappa = settings->kappa};
+}
+
 antler_status antler_problem_create(const antler_settings *settings, size_t dim, size_t input_dim,
                                     antler_problem **problem)
 {
@@ -53,7 +63,7 @@ antler_status antler_problem_create(const antler_settings *settings, size_t dim,
                                  .T = s->sequence_length,
                                  .batch = s->batch_size,
                                  .alpha = s->gtf_alpha,
-                                 .kappa = s->kappa,
+                                 .initialisation = ant_settings_initialisation(s),
                                  .seed = s->seed,
                                  .settings = *s};
     ANT_TRY(antler_settings_check(s, NULL));

@@ -9,7 +9,8 @@ typedef struct ant_problem_config {
     ant_model_layout layout;
     ant_solve_options options;
     size_t T, batch;
-    double alpha, kappa;
+    double alpha;
+    ant_initialisation initialisation;
     uint64_t seed;
     antler_settings settings; /* as they were given */
     const ant_engine *engine; /* NULL: the CPU */
@@ -36,6 +37,9 @@ typedef struct ant_problem_ops {
 
 /* The dimensions of the model from the settings, for N variables and K inputs. */
 ant_model_dims ant_settings_dims(const antler_settings *settings, size_t N, size_t K);
+
+/* How the settings draw initial values. */
+ant_initialisation ant_settings_initialisation(const antler_settings *settings);
 
 /* The options of the solver from the settings, for `threads` threads. */
 ant_solve_options ant_settings_solver(const antler_settings *settings, int threads);

@@ -94,7 +94,8 @@ static void send_parameters(problem *p)
 static antler_status initialise(void *opaque)
 {
     problem *p = opaque;
-    ANT_TRY(ant_model_initialise_f64(&p->config.layout, p->config.kappa, p->config.seed, 1, p->parameters));
+    ANT_TRY(ant_model_initialise_f64(&p->config.layout, p->config.initialisation, p->config.seed, 1,
+                                     p->parameters));
     send_parameters(p);
     return p->fault;
 }

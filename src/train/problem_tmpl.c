@@ -80,7 +80,8 @@ static size_t bytes(const void *opaque)
 static antler_status initialise(void *opaque)
 {
     problem *p = opaque;
-    return ANT_FN(ant_model_initialise)(&p->config.layout, p->config.kappa, p->config.seed, 1, p->parameters);
+    return ANT_FN(ant_model_initialise)(&p->config.layout, p->config.initialisation, p->config.seed, 1,
+                                        p->parameters);
 }
 
 static void convert(const double *from, size_t count, real *to)

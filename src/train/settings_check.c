@@ -107,6 +107,18 @@ static antler_status check_kind(const antler_settings *s)
     return ANTLER_OK;
 }
 
+/* kappa belongs to `memory`: with `standard` it would have no effect. */
+static antler_status check_initialisation(const antler_settings *s)
+{
+    antler_settings standard;
+    antler_settings_default(&standard);
+    ANT_CHECK(s->initialisation == ANTLER_INITIALISATION_MEMORY || s->kappa == standard.kappa,
+              ANTLER_ERROR_ARGUMENT,
+              "kappa is %g, which does nothing with initialisation: standard; leave one of them out",
+              s->kappa);
+    return ANTLER_OK;
+}
+
 /* What the GPU does not offer; `auto` takes the CPU. */
 static antler_status check_device(const antler_settings *s)
 {
@@ -122,6 +134,7 @@ static antler_status check_device(const antler_settings *s)
 static antler_status check_model(const antler_settings *s)
 {
     ANT_TRY(check_kind(s));
+    ANT_TRY(check_initialisation(s));
     ANT_TRY(check_device(s));
     ANT_CHECK(
         s->model != ANTLER_MODEL_MAMBA2 || s->latent_dim % 4 == 0, ANTLER_ERROR_ARGUMENT,

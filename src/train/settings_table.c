@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 static const char *const models[] = {"shplrnn", "lssm", "mamba2", NULL};
+static const char *const initialisations[] = {"memory", "standard", NULL};
 static const char *const teachers[] = {"flow", "stop", NULL};
 static const char *const solvers[] = {"auto",       "reference", "sequential", "deer",
                                       "quasi-deer", "shooting",  "scan",       NULL};
@@ -96,8 +97,14 @@ static const ant_setting table[] = {
     COUNT("model", rank, "0", 0, DIM_MAX, false,
           "Rank of W, at most min(latent_dim, hidden_dim); 0 stores W in full."),
     BOOL("model", clipped, "false", "Use W[phi(Vz+b) - phi(Vz)], whose orbits stay bounded."),
+    CHOICE(
+        "model", initialisation, initialisations, "memory",
+        "Initial values: memory, A = kappa and other weights of order 1 - kappa; standard, A from a random "
+        "positive definite matrix and other weights uniform in +-columns^-1/2. A mamba2 has its own, the "
+        "same for both."),
     REAL("model", kappa, "0.9995", 0.0, true, 1.0, true,
-         "Diagonal of A at the start; the other weights begin of order 1 - kappa."),
+         "Diagonal of A at the start; the other weights begin of order 1 - kappa. Not with initialisation: "
+         "standard."),
 
     COUNT("forcing", sequence_length, "200", 1, LENGTH_MAX, false,
           "T, steps of a training window, which takes T + 1 rows."),

@@ -166,6 +166,9 @@ change() { # change FRAGMENT SED: refused after this edit of config.yaml, and ac
 change "seed: 1" 's/^seed:.*/seed: 7/'
 change "gtf_alpha: 0.15" 's/^gtf_alpha:.*/gtf_alpha: 0.3/'
 change "updates: 200" 's/^updates:.*/updates: 300/'
+change "initialisation: memory" 's/^initialisation:.*/initialisation: standard/'
+sed -i '/^initialisation:/d' $run_folder/config.yaml # as before there was this setting: memory
+expect_ok "$ANTLER" train --resume $run_folder --quiet
 cp train.csv kept.csv
 awk -F, -v OFS=, '/^[-0-9]/ { $2 = -$2 } 1' kept.csv >train.csv
 cmp -s kept.csv train.csv && die "no value was negated"

@@ -123,6 +123,7 @@ static void stopped_runs_resume_to_the_same_bytes(void **state)
         antler_train_result result;
         s.precision = (antler_precision)(variant % 2);
         s.optimiser = (antler_optimiser)(variant / 2);
+        s.initialisation = (antler_initialisation)((variant + 1) / 2 % 2);
         CHECK_OK(antler_train(&s, 0, true, NULL, &result));
         assert_int_equal(result.finished, 1);
         snprintf(s.name, sizeof s.name, "cut");

@@ -39,6 +39,22 @@ static void same_as_cpu(void **state)
                                   .choice = "sequential on the GPU"});
 }
 
+/* The standard start: the same numbers on both devices. */
+static void same_as_cpu_from_the_standard_start(void **state)
+{
+    (void)state;
+    antler_settings s = plain_settings();
+    s.kappa = 0.9995;
+    s.initialisation = ANTLER_INITIALISATION_STANDARD;
+    compare_with_cpu((comparison){.settings = s,
+                                  .rows = 90,
+                                  .dim = 2,
+                                  .run = 2,
+                                  .tolerance = 1e-10,
+                                  .agreement = 1e-11,
+                                  .choice = "sequential on the GPU"});
+}
+
 /* As many latent units as variables, and singular values that count. */
 static void same_as_cpu_with_square_readout(void **state)
 {
@@ -83,6 +99,7 @@ static void same_as_cpu_in_segments_of_a_larger_model(void **state)
     s.latent_dim = 7;
     s.hidden_dim = 40;
     s.clipped = true;
+    s.kappa = 0.97;
     s.sequence_length = 45;
     s.warmup = 11;
     compare_with_cpu((comparison){.settings = s,
@@ -369,6 +386,7 @@ int main(void)
         cmocka_unit_test(failed_start_leaves_nothing),
         cmocka_unit_test(no_room_goes_to_the_cpu),
         cmocka_unit_test(same_as_cpu),
+        cmocka_unit_test(same_as_cpu_from_the_standard_start),
         cmocka_unit_test(same_as_cpu_with_square_readout),
         cmocka_unit_test(same_as_cpu_in_segments),
         cmocka_unit_test(same_as_cpu_in_segments_of_a_larger_model),

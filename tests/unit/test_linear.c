@@ -438,8 +438,8 @@ static void test_mamba2_begins_as_its_layer_does(void **state)
     ant_model_layout layout;
     CHECK_OK(ant_model_layout_make(&dims, &layout));
     double *a = get(2 * layout.total, sizeof *a), *b = a + layout.total;
-    CHECK_OK(ant_model_initialise_f64(&layout, 0.9995, 1, 1, a));
-    CHECK_OK(ant_model_initialise_f64(&layout, 0.9995, 1, 2, b));
+    CHECK_OK(ant_model_initialise_f64(&layout, (ant_initialisation){.kappa = 0.9995}, 1, 1, a));
+    CHECK_OK(ant_model_initialise_f64(&layout, (ant_initialisation){.kappa = 0.9995}, 1, 2, b));
     assert_memory_not_equal(a, b, layout.total * sizeof *a);
     for (size_t i = 0; i < layout.slices; i++) {
         const ant_model_slice *slice = &layout.slice[i];

@@ -51,9 +51,12 @@ static void test_initialise(void **state)
     const ant_model_layout layout = layout_of((ant_model_dims){.M = 6, .N = 4, .L = 40, .K = 3});
     double *a = get(layout.total, sizeof *a), *b = get(layout.total, sizeof *b);
     float *single = get(layout.total, sizeof *single);
-    assert_int_equal(ant_model_initialise_f64(&layout, kappa, 7, 1, a), ANTLER_OK);
-    assert_int_equal(ant_model_initialise_f32(&layout, kappa, 7, 1, single), ANTLER_OK);
-    assert_int_equal(ant_model_initialise_f64(&layout, kappa, 7, 2, b), ANTLER_OK);
+    assert_int_equal(ant_model_initialise_f64(&layout, (ant_initialisation){.kappa = kappa}, 7, 1, a),
+                     ANTLER_OK);
+    assert_int_equal(ant_model_initialise_f32(&layout, (ant_initialisation){.kappa = kappa}, 7, 1, single),
+                     ANTLER_OK);
+    assert_int_equal(ant_model_initialise_f64(&layout, (ant_initialisation){.kappa = kappa}, 7, 2, b),
+                     ANTLER_OK);
     assert_memory_not_equal(a, b, layout.total * sizeof *a);
     for (size_t i = 0; i < layout.total; i++)
         assert_true(fabs(a[i] - (double)single[i]) <= 1e-6);
@@ -73,7 +76,8 @@ static void test_initialise(void **state)
         for (size_t m = 0; m < 6; m++)
             assert_true(a[layout.B + n * 6 + m] == (n == m ? 1.0 : 0.0));
     }
-    assert_int_equal(ant_model_initialise_f64(&layout, 1.0, 7, 1, a), ANTLER_ERROR_ARGUMENT);
+    assert_int_equal(ant_model_initialise_f64(&layout, (ant_initialisation){.kappa = 1.0}, 7, 1, a),
+                     ANTLER_ERROR_ARGUMENT);
     free(a);
     free(b);
     free(single);
@@ -84,7 +88,8 @@ static void test_initialise_narrow(void **state)
     (void)state;
     const ant_model_layout layout = layout_of((ant_model_dims){.M = 3, .N = 8, .L = 4});
     double *a = get(layout.total, sizeof *a);
-    assert_int_equal(ant_model_initialise_f64(&layout, 0.9995, 3, 0, a), ANTLER_OK);
+    assert_int_equal(ant_model_initialise_f64(&layout, (ant_initialisation){.kappa = 0.9995}, 3, 0, a),
+                     ANTLER_OK);
     for (size_t i = 0; i < 3; i++) {
         for (size_t j = 0; j < 3; j++) {
             double dot = 0.0;
@@ -102,7 +107,8 @@ static void test_initialise_low_rank(void **state)
     (void)state;
     const ant_model_layout layout = layout_of((ant_model_dims){.M = 60, .N = 3, .L = 200, .rank = 20});
     double *a = get(layout.total, sizeof *a), square = 0.0;
-    assert_int_equal(ant_model_initialise_f64(&layout, 0.9, 5, 0, a), ANTLER_OK);
+    assert_int_equal(ant_model_initialise_f64(&layout, (ant_initialisation){.kappa = 0.9}, 5, 0, a),
+                     ANTLER_OK);
     for (size_t m = 0; m < 60; m++) {
         for (size_t l = 0; l < 200; l++) {
             double w = 0.0;

@@ -67,6 +67,28 @@ static void every_default_is_in_its_bounds(void **state)
     assert_int_equal(s.hidden_dim, 50);
     assert_true(s.kappa == 0.9995 && s.beta2 == 0.999 && s.standardise && s.fallback && !s.clipped);
     assert_int_equal(s.optimiser, ANTLER_OPTIMISER_RADAM);
+    assert_int_equal(s.initialisation, ANTLER_INITIALISATION_MEMORY);
+}
+
+/* A mamba2 has one start, so both names are right for it; a file without the key has the default. */
+static void every_model_has_both_initialisations(void **state)
+{
+    (void)state;
+    for (int model = 0; model < 3; model++) {
+        antler_settings s;
+        antler_settings_default(&s);
+        s.model = (antler_model_kind_id)model;
+        s.latent_dim = 4;
+        s.initialisation = ANTLER_INITIALISATION_STANDARD;
+        CHECK_OK(antler_settings_check(&s, NULL));
+    }
+    antler_settings s;
+    write_file("latent_dim: 4\nkappa: 0.9\n");
+    CHECK_OK(antler_settings_load(file, &s));
+    assert_int_equal(s.initialisation, ANTLER_INITIALISATION_MEMORY);
+    write_file("latent_dim: 4\ninitialisation: standard\n");
+    CHECK_OK(antler_settings_load(file, &s));
+    assert_int_equal(s.initialisation, ANTLER_INITIALISATION_STANDARD);
 }
 
 static void bad_assignments_change_nothing(void **state)
@@ -98,6 +120,8 @@ static void bad_assignments_change_nothing(void **state)
         {"solver=deeer", "did you mean 'deer'"},
         {"solver=newton", "one of auto, reference, sequential"},
         {"MAR_p=3", "[1, 2]"},
+        {"initialisation=standart", "did you mean 'standard'"},
+        {"initialisation=auto", "one of memory, standard"},
         {"mar_lambda=1", "did you mean 'MAR_lambda'"},
     };
     antler_settings s, before;
@@ -153,6 +177,8 @@ static void impossible_combinations_are_refused(void **state)
         {"experiment=..", NULL, "cannot be the name of one folder"},
         {"sequence_length=500", NULL, "longest trajectory has 500"},
         {"solver=scan", NULL, "linear in their state"},
+        {"initialisation=standard", "kappa=0.9",
+         "kappa is 0.9, which does nothing with initialisation: standard"},
         {"model=lssm", "gtf_alpha=0.3", "gtf_alpha is 0.3, which does nothing with model: lssm"},
         {"model=lssm", "teacher=stop", "teacher is stop"},
         {"model=lssm", "solver=deer", "take auto, scan or reference"},
@@ -253,6 +279,7 @@ static void written_settings_are_read_back(void **state)
         s.latent_dim = 1 + random % 1000;
         s.clipped = random >> 40 & 1;
         s.solver = (antler_solver)(random >> 33) % 6;
+        s.initialisation = (antler_initialisation)(random >> 41 & 1);
         CHECK_OK(antler_settings_write(&s, file));
         memset(&t, 0, sizeof t);
         CHECK_OK(antler_settings_load(file, &t));
@@ -337,6 +364,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_default_is_in_its_bounds),
+        cmocka_unit_test(every_model_has_both_initialisations),
         cmocka_unit_test(bad_assignments_change_nothing),
         cmocka_unit_test(texts_of_numbers_are_exact),
         cmocka_unit_test(impossible_combinations_are_refused),
