@@ -102,7 +102,8 @@ interrupt() {
     "$antler" simulate lorenz63 --length 20000 --out x.npy --quiet || return 1
     printf 'data: x.npy\ndevice: cuda\nruns: 2\nlatent_dim: 5\nhidden_dim: 50\nsequence_length: 2000\nbatch_size: 2\nupdates: 30000\nlog_interval: 1000\ncheckpoint_interval: 5000\n' >run.yaml
     within "$antler" train run.yaml --set name=whole --quiet || return 1
-    timeout -k 10 "$limit" "$antler" train run.yaml --set name=stopped >out 2>&1 & # hands signals on
+    # --foreground: otherwise timeout sends each signal twice, and a second one ends a training at once
+    timeout --foreground -k 10 "$limit" "$antler" train run.yaml --set name=stopped >out 2>&1 &
     while kill -0 $! && [ $((SECONDS - begin)) -lt "$limit" ] &&
         ! ls Results/experiment/stopped/001/checkpoints/update-* >/dev/null 2>&1; do sleep 0.05; done
     kill -TERM $! # as Ctrl-C, which shells let background jobs ignore
