@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include "base/random.h"
+#include "model/handle.h"
 #include "solve/alpha_estimate.h"
 
 #include <stdlib.h>
@@ -303,6 +304,107 @@ static void test_rule(void **state)
     CHECK_NEAR(ant_alpha_next(0.5, 0.5, 0.9), 0.5, 1e-15);
 }
 
+/* ---- in training ---------------------------------------------------------------------------------- */
+
+enum { WINDOW = 40, LAST = 150 };
+
+/* One trajectory of one window, so every update sees the same rows. */
+static antler_settings training_settings(ant_alpha_method method)
+{
+    antler_settings s;
+    antler_settings_default(&s);
+    s.precision = ANTLER_PRECISION_DOUBLE;
+    s.device = ANTLER_DEVICE_CPU;
+    s.latent_dim = 3;
+    s.hidden_dim = 10;
+    s.sequence_length = WINDOW;
+    s.batch_size = 2;
+    s.kappa = 0.9;
+    s.standardise = false;
+    s.start_lr = 0.05;
+    s.schedule = ANTLER_SCHEDULE_CONSTANT;
+    s.optimiser = ANTLER_OPTIMISER_ADAM;
+    s.log_interval = 1;
+    s.gtf_alpha_method = (antler_alpha_method)method;
+    s.threads = 1;
+    return s;
+}
+
+/* A spiral that grows: Jacobians that fit it have norms above 1. */
+static void fill_window(double *x)
+{
+    for (size_t t = 0; t <= WINDOW; t++) {
+        const double radius = 0.2 * exp(0.06 * (double)t);
+        x[2 * t] = radius * (cos(0.4 * (double)t) + 0.3 * cos(1.1 * (double)t));
+        x[2 * t + 1] = radius * sin(0.4 * (double)t);
+    }
+}
+
+static void keep_alpha(void *cookie, const antler_train_row *row)
+{
+    ((double *)cookie)[row->update] = row->alpha;
+}
+
+/* Train in memory.  alphas: (updates + 1), by update. */
+static antler_model *train(const antler_settings *s, double *alphas)
+{
+    double x[2 * (WINDOW + 1)];
+    antler_series *series = NULL;
+    antler_trainer *trainer = NULL;
+    antler_model *model = NULL;
+    const antler_train_events events = {.cookie = alphas, .row = keep_alpha};
+    fill_window(x);
+    CHECK_OK(antler_series_create(2, 0, &series));
+    CHECK_OK(antler_series_append(series, WINDOW + 1, x, NULL));
+    CHECK_OK(antler_trainer_create(s, series, &trainer));
+    CHECK_OK(antler_trainer_run(trainer, &events, NULL));
+    CHECK_OK(antler_trainer_model(trainer, 1, &model));
+    antler_trainer_free(trainer);
+    antler_series_free(series);
+    return model;
+}
+
+/* From a small start the bound is below 1 and alpha decays, on multiples of the interval. */
+static void test_training_follows_the_rule(void **state)
+{
+    (void)state;
+    double alphas[8] = {0};
+    antler_settings s = training_settings(ANT_ALPHA_JACOBIAN_UPPER_BOUND);
+    s.updates = 7;
+    s.start_lr = s.end_lr = 1e-9;
+    s.gtf_alpha_interval = 3;
+    s.gtf_alpha_decay = 0.75;
+    antler_model_free(train(&s, alphas));
+    static const double want[8] = {0.0, 1.0, 1.0, 0.75, 0.75, 0.75, 0.5625, 0.5625};
+    for (size_t i = 1; i < 8; i++)
+        CHECK_NEAR(alphas[i], want[i], 1e-15);
+}
+
+/* Without decay, alpha of an update is the estimate for the model before it, at rows 1 to T. */
+static void test_training_estimates_at_the_teacher_states(void **state)
+{
+    (void)state;
+    for (int method = 1; method < ANT_ALPHA_METHODS; method++) {
+        double alphas[LAST + 2] = {0}, x[2 * (WINDOW + 1)], norm = 0.0;
+        antler_settings s = training_settings((ant_alpha_method)method);
+        const shape one = {.M = 3, .N = 2, .L = 10, .batch = 1, .T = WINDOW};
+        fixture f = {.x = x + 2};
+        s.gtf_alpha_interval = LAST + 1; /* forced fully until then, which trains fastest */
+        s.gtf_alpha_decay = 0.0;
+        s.updates = LAST;
+        antler_model *before = train(&s, alphas);
+        s.updates = LAST + 1;
+        antler_model_free(train(&s, alphas));
+        fill_window(x);
+        f.layout = before->layout;
+        memcpy(f.parameters, before->parameters, f.layout.total * sizeof *f.parameters);
+        CHECK_OK(norm_of(&one, &f, (ant_alpha_method)method, &norm));
+        assert_true(alphas[LAST + 1] > 0.0);
+        CHECK_NEAR(alphas[LAST + 1], ant_alpha_of_norm(norm), 1e-12);
+        antler_model_free(before);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -311,6 +413,8 @@ int main(void)
         cmocka_unit_test(test_explog_of_one_pattern),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_rule),
+        cmocka_unit_test(test_training_follows_the_rule),
+        cmocka_unit_test(test_training_estimates_at_the_teacher_states),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
