@@ -11,7 +11,7 @@
 
 enum { TAYLOR_TERMS = 16 }; /* 0.5^17 / 17! < 1e-19 */
 
-static const double least_reciprocal = 1e-10; /* condition of eigenvectors that leaves six digits */
+static const double least_pivot = 1e-10; /* of eigenvectors, beside the largest: leaves six digits */
 static const double pi = 3.14159265358979323846;
 
 void ant_matrix_function_carve(ant_matrix_function *f, ant_arena *arena, size_t M)
@@ -26,44 +26,81 @@ void ant_matrix_function_carve(ant_matrix_function *f, ant_arena *arena, size_t 
     for (int i = 0; i < 3; i++)
         f->square[i] = ant_arena_take(arena, 4 * M * M, sizeof *f->square[i]);
     f->work = ant_arena_take(arena, f->work_count, sizeof *f->work);
-    f->pivots = ant_arena_take(arena, M, sizeof *f->pivots);
-    f->counters = ant_arena_take(arena, M, sizeof *f->counters);
 }
 
 /*
- * right = (Q D)^T, column-major, with Q the real basis of eigenvectors and D = log of the eigenvalues: first
- * its real, then its imaginary part.  A pair a +- ib has the vectors u +- iv and the columns u, v in Q, on
- * which the matrix acts as [a b; -b a] and the logarithm as [log r, theta; -theta, log r].
+ * right = [Re (Q D)^T, Im (Q D)^T], with Q the real basis of eigenvectors and D = log of the eigenvalues.  A
+ * pair a +- ib has the vectors u +- iv and the columns u, v in Q, on which the matrix acts as [a b; -b a] and
+ * the logarithm as [log r, theta; -theta, log r].
  */
 static void scale_vectors(ant_matrix_function *f)
 {
     const size_t M = f->M;
-    double *re = f->right, *im = f->right + M * M;
-    memset(im, 0, M * M * sizeof *im);
+    memset(f->right, 0, 2 * M * M * sizeof *f->right);
     for (size_t j = 0; j < M; j++) {
         const bool pair = f->value_im[j] != 0.0;
         const double *u = f->vectors + j * M, *v = pair ? u + M : u;
         const double modulus = fmax(hypot(f->value_re[j], f->value_im[j]), DBL_MIN);
         const double angle = atan2(f->value_im[j], f->value_re[j]), size = log(modulus);
-        for (size_t i = 0; i < M; i++) { /* row i of Q D is column i here */
-            re[i * M + j] = size * u[i] - (pair ? angle * v[i] : 0.0);
+        double *re = f->right + 2 * M * j, *im = re + M;
+        for (size_t i = 0; i < M; i++) {
+            re[i] = size * u[i] - (pair ? angle * v[i] : 0.0);
             if (pair)
-                re[i * M + j + 1] = angle * u[i] + size * v[i];
+                re[2 * M + i] = angle * u[i] + size * v[i];
             else if (f->value_re[j] < 0.0)
-                im[i * M + j] = pi * u[i];
+                im[i] = pi * u[i];
         }
         j += pair;
     }
 }
 
-/* From the LU factors of the eigenvectors, whose columns have a norm of at most 1. */
-static bool nearly_singular(ant_matrix_function *f)
+static void swap_rows(size_t count, double *a, double *b)
 {
-    double reciprocal = 0.0; /* of the condition number */
-    const lapack_int m = (lapack_int)f->M;
-    const lapack_int info = LAPACKE_dgecon_work(LAPACK_COL_MAJOR, '1', m, f->vectors, m, sqrt((double)f->M),
-                                                &reciprocal, f->work, f->counters);
-    return info != 0 || !(reciprocal > least_reciprocal);
+    for (size_t i = 0; i < count; i++) {
+        const double kept = a[i];
+        a[i] = b[i];
+        b[i] = kept;
+    }
+}
+
+/* row -= factor other */
+static void subtract_row(size_t count, double factor, const double *other, double *row)
+{
+    for (size_t i = 0; i < count; i++)
+        row[i] -= factor * other[i];
+}
+
+/*
+ * Solve a x = right in place by elimination with row pivots; false when a pivot is small beside the largest.
+ * a: (M, M); right: (M, 2M).  Plain loops: for such sizes LAPACK's threads cost more than the work.
+ */
+static bool solve(size_t M, double *a, double *right)
+{
+    double largest = 0.0, smallest = INFINITY;
+    for (size_t k = 0; k < M; k++) {
+        size_t pivot = k;
+        for (size_t i = k + 1; i < M; i++)
+            pivot = fabs(a[i * M + k]) > fabs(a[pivot * M + k]) ? i : pivot;
+        swap_rows(M, a + k * M, a + pivot * M);
+        swap_rows(2 * M, right + k * 2 * M, right + pivot * 2 * M);
+        const double size = fabs(a[k * M + k]);
+        largest = fmax(largest, size);
+        smallest = fmin(smallest, size);
+        if (!(smallest > least_pivot * largest)) /* the small one may come first */
+            return false;
+        for (size_t i = k + 1; i < M; i++) {
+            const double factor = a[i * M + k] / a[k * M + k];
+            subtract_row(M - k, factor, a + k * M + k, a + i * M + k);
+            subtract_row(2 * M, factor, right + k * 2 * M, right + i * 2 * M);
+        }
+    }
+    for (size_t k = M; k-- > 0;) {
+        for (size_t i = k + 1; i < M; i++)
+            subtract_row(2 * M, a[k * M + i], right + i * 2 * M, right + k * 2 * M);
+        for (size_t j = 0; j < 2 * M; j++)
+            right[k * 2 * M + j] /= a[k * M + k];
+    }
+    return true;
 }
 
 antler_status ant_matrix_log(ant_matrix_function *f, double *a, double *log)
@@ -75,25 +112,18 @@ antler_status ant_matrix_log(ant_matrix_function *f, double *a, double *log)
         if (!isfinite(a[i]))
             return ant_fail(ANTLER_NON_FINITE, "the matrix of a logarithm is not finite");
     }
-    /* To LAPACK, the row-major a is a^T = Q E Q^-1.  Then log a = (Q D Q^-1)^T solves Q^T log a = (Q D)^T. */
-    lapack_int info = LAPACKE_dgeev_work(LAPACK_COL_MAJOR, 'N', 'V', m, a, m, f->value_re, f->value_im, none,
-                                         1, f->vectors, m, f->work, (lapack_int)f->work_count);
-    if (info == 0) {
-        scale_vectors(f);
-        info = LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, m, m, f->vectors, m, f->pivots);
-    }
-    if (info == 0 && nearly_singular(f))
-        info = 1;
+    /* To LAPACK, the row-major a is a^T = Q E Q^-1, and its column-major Q is Q^T here.  log a = (Q D Q^-1)^T
+       solves Q^T log a = (Q D)^T. */
+    const lapack_int info = LAPACKE_dgeev_work(LAPACK_COL_MAJOR, 'N', 'V', m, a, m, f->value_re, f->value_im,
+                                               none, 1, f->vectors, m, f->work, (lapack_int)f->work_count);
     if (info == 0)
-        info = LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, 'T', m, 2 * m, f->vectors, m, f->pivots, f->right, m);
-    if (info != 0)
+        scale_vectors(f);
+    if (info != 0 || !solve(M, f->vectors, f->right))
         return ant_fail(ANTLER_NOT_CONVERGED,
                         "a matrix without a basis of eigenvectors has no logarithm here");
-    for (size_t part = 0; part < 2; part++) {
-        for (size_t i = 0; i < M; i++) {
-            for (size_t j = 0; j < M; j++)
-                log[(part * M + i) * M + j] = f->right[(part * M + j) * M + i];
-        }
+    for (size_t i = 0; i < M; i++) {
+        memcpy(log + i * M, f->right + 2 * i * M, M * sizeof *log);
+        memcpy(log + (M + i) * M, f->right + (2 * i + 1) * M, M * sizeof *log);
     }
     return ANTLER_OK;
 }

@@ -12,13 +12,12 @@
 
 typedef struct ant_matrix_function {
     size_t M;
-    double *vectors;        /* (M, M): eigenvectors, then their LU factors */
-    double *value_re;       /* (M): eigenvalues */
-    double *value_im;       /* (M) */
-    double *right;          /* (2, M, M): right-hand sides */
-    double *square[3];      /* (2M, 2M): complex matrices as real ones */
-    double *work;           /* of LAPACK */
-    int *pivots, *counters; /* (M), of LAPACK */
+    double *vectors;   /* (M, M): eigenvectors */
+    double *value_re;  /* (M): eigenvalues */
+    double *value_im;  /* (M) */
+    double *right;     /* (M, 2M): right-hand sides */
+    double *square[3]; /* (2M, 2M): complex matrices as real ones */
+    double *work;      /* of LAPACK */
     size_t work_count;
 } ant_matrix_function;
 

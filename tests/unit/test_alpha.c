@@ -4,6 +4,7 @@
 #include "base/random.h"
 #include "model/handle.h"
 #include "solve/alpha_estimate.h"
+#include "train/break_even.h"
 
 #include <stdlib.h>
 
@@ -405,6 +406,17 @@ static void test_training_estimates_at_the_teacher_states(void **state)
     }
 }
 
+static void test_auto_takes_the_cpu(void **state)
+{
+    (void)state;
+    antler_settings s = training_settings(ANT_ALPHA_CONSTANT);
+    s.batch_size = 100000;
+    s.hidden_dim = 1000;
+    assert_true(ant_break_even_reached(&s));
+    s.gtf_alpha_method = ANTLER_ALPHA_EXPLOG;
+    assert_false(ant_break_even_reached(&s));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -415,6 +427,7 @@ int main(void)
         cmocka_unit_test(test_rule),
         cmocka_unit_test(test_training_follows_the_rule),
         cmocka_unit_test(test_training_estimates_at_the_teacher_states),
+        cmocka_unit_test(test_auto_takes_the_cpu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
