@@ -119,8 +119,8 @@ void golden_compare(golden_case *c, const char *quantity, const char *how, const
 }
 
 static const golden_kind *const kinds[] = {
-    &golden_system,  &golden_dstsp_embedded, &golden_dstsp,  &golden_hellinger,    &golden_lyapunov,
-    &golden_shplrnn, &golden_lssm,           &golden_mamba2, &golden_regularisers,
+    &golden_alpha,    &golden_system,  &golden_dstsp_embedded, &golden_dstsp,  &golden_hellinger,
+    &golden_lyapunov, &golden_shplrnn, &golden_lssm,           &golden_mamba2, &golden_regularisers,
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 

@@ -57,6 +57,6 @@ struct antler_model *golden_model(golden_case *c, const char *prefix);
 void golden_generate(golden_case *c);
 
 extern const golden_kind golden_lyapunov, golden_shplrnn, golden_regularisers, golden_lssm, golden_mamba2;
-extern const golden_kind golden_system, golden_dstsp, golden_dstsp_embedded, golden_hellinger;
+extern const golden_kind golden_system, golden_dstsp, golden_dstsp_embedded, golden_hellinger, golden_alpha;
 
 #endif

@@ -32,7 +32,7 @@ antler_model *golden_model(golden_case *c, const char *prefix)
 {
     char word[64] = "";
     golden_word(c, "model", word, sizeof word);
-    const bool clipped = strstr(word, "clipped") != NULL;
+    const bool clipped = strstr(word, "clipped") != NULL || golden_number(c, "clipped", 0.0) != 0.0;
     word[strcspn(word, " ")] = '\0';
     ant_model_id kind = ANT_MODEL_SHPLRNN;
     ant_model_kind_find(word, &kind); /* other words describe a shPLRNN */

@@ -862,6 +862,17 @@ typedef enum antler_initialisation {
 } antler_initialisation;
 
 typedef enum antler_teacher { ANTLER_TEACHER_FLOW, ANTLER_TEACHER_STOP } antler_teacher;
+
+/* Where the strength of forcing comes from: gtf_alpha, or an estimate from Jacobians at the teacher states.
+ */
+typedef enum antler_alpha_method {
+    ANTLER_ALPHA_CONSTANT,
+    ANTLER_ALPHA_JACOBIAN_UPPER_BOUND,
+    ANTLER_ALPHA_BATCH_MAXIMUM,
+    ANTLER_ALPHA_PRODUCT_UPPER_BOUND,
+    ANTLER_ALPHA_EXPLOG,
+    ANTLER_ALPHA_ARITHMETIC_MEAN,
+} antler_alpha_method;
 typedef enum antler_adjoint { ANTLER_ADJOINT_FULL, ANTLER_ADJOINT_DIAGONAL } antler_adjoint;
 typedef enum antler_optimiser { ANTLER_OPTIMISER_RADAM, ANTLER_OPTIMISER_ADAM } antler_optimiser;
 
@@ -902,6 +913,9 @@ typedef struct antler_settings {
     /* Forcing and windows */
     size_t sequence_length, batch_size, warmup;
     double gtf_alpha;
+    antler_alpha_method gtf_alpha_method;
+    size_t gtf_alpha_interval;
+    double gtf_alpha_decay;
     antler_teacher teacher;
     double noise;
 

@@ -24,6 +24,9 @@ class Parameters(Estimator):
         batch_size: int = 16,
         warmup: int = 0,
         gtf_alpha: float = 0.15,
+        gtf_alpha_method: str = "constant",
+        gtf_alpha_interval: int = 5,
+        gtf_alpha_decay: float = 0.999,
         teacher: str = "flow",
         noise: float = 0.0,
         solver: str = "auto",
@@ -93,6 +96,13 @@ class Parameters(Estimator):
             T_w, first steps that are forced fully and left out of the loss; below sequence_length.
         gtf_alpha : float in [0, 1], default 0.15
             Strength of generalised teacher forcing: 0 runs free, 1 starts every step from the data.
+        gtf_alpha_method : {'constant', 'jacobian_upper_bound', 'batch_maximum', 'product_upper_bound', 'explog', 'arithmetic_mean'}, default 'constant'
+            constant: the strength is gtf_alpha. Others: it starts at 1 and follows max(0, 1 - 1/n), with the norm n
+            of Jacobians at the teacher states of a batch; on the CPU.
+        gtf_alpha_interval : int in [1, 4294967295], default 5
+            Updates between two estimates of the strength.
+        gtf_alpha_decay : float in [0, 1), default 0.999
+            Share of the strength that is kept where the estimate is smaller; a larger estimate is taken at once.
         teacher : {'flow', 'stop'}, default 'flow'
             Gradient through the teacher signal: flow is the exact derivative, stop leaves it out.
         noise : float in [0, 1000], default 0.0
@@ -185,6 +195,9 @@ class Parameters(Estimator):
         self.batch_size = batch_size
         self.warmup = warmup
         self.gtf_alpha = gtf_alpha
+        self.gtf_alpha_method = gtf_alpha_method
+        self.gtf_alpha_interval = gtf_alpha_interval
+        self.gtf_alpha_decay = gtf_alpha_decay
         self.teacher = teacher
         self.noise = noise
         self.solver = solver

@@ -59,6 +59,7 @@ typedef struct ant_outcome {
     ant_divergence diverged;
     size_t parameter;                     /* index of the one beyond the limit */
     double states_agree, gradient_agrees; /* of the updates that the learner checked itself; NaN: none */
+    double alpha;                         /* strength of the last update, of learners with put_alpha */
 } ant_outcome;
 
 typedef struct ant_learner_ops {
@@ -74,6 +75,10 @@ typedef struct ant_learner_ops {
     antler_status (*put)(void *learner, size_t replica, size_t update, const double *parameters,
                          const double *m, const double *v);
     antler_status (*get)(void *learner, size_t replica, double *parameters, double *m, double *v);
+
+    /* The strength of forcing of a run whose strength is estimated (spec 10), after put.  NULL: it is
+     * constant. */
+    void (*put_alpha)(void *learner, size_t replica, double alpha);
 
     /* `updates` updates of every run that has neither diverged nor reached its last update.  tallies:
        (replicas), in and out; outcomes: (replicas). */

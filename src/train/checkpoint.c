@@ -3,6 +3,7 @@
  *
  *     run, update          uint64
  *     m, v (total)         float64, moments of the optimiser in the order of the parameters
+ *     alpha                float64, the strength of forcing, where it is estimated (spec 10)
  *     tally (10)           float64, the sums of its log and its checks
  *     data_hash            text, of the packed training data (dataset.h)
  *     choice, history      texts: solver, kernels and device, and where they changed (run.h)
@@ -93,6 +94,8 @@ static antler_status add_state(ant_archive *archive, const antler_trainer *train
     ANT_TRY(ant_archive_add(archive, "m", ANT_F64, 1, &total, run->state.m));
     ANT_TRY(ant_archive_add(archive, "v", ANT_F64, 1, &total, run->state.v));
     ANT_TRY(ant_archive_add(archive, "tally", ANT_F64, 1, &count, values));
+    if (trainer->settings.gtf_alpha_method != ANTLER_ALPHA_CONSTANT)
+        ANT_TRY(ant_archive_add(archive, "alpha", ANT_F64, 0, NULL, &run->alpha));
     ANT_TRY(add_text(archive, "data_hash", trainer->dataset->hash));
     ANT_TRY(add_text(archive, "choice", run->choice));
     return add_text(archive, "history", run->history);
@@ -213,6 +216,8 @@ static antler_status read_state(ant_npz *npz, const antler_trainer *trainer, ant
     ANT_TRY(ant_archive_read_raw(npz, "tally", ANT_F64, TALLY, values));
     for (size_t i = 0; i < TALLY; i++)
         *tally[i] = values[i];
+    if (trainer->settings.gtf_alpha_method != ANTLER_ALPHA_CONSTANT)
+        ANT_TRY(ant_archive_read_raw(npz, "alpha", ANT_F64, 1, &run->alpha));
     ANT_TRY(read_text(npz, "choice", run->choice, sizeof run->choice));
     ANT_TRY(read_text(npz, "history", run->history, sizeof run->history));
     run->update = (size_t)update;

@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "base/real.h"
 #include "model/kind.h"
+#include "solve/alpha_estimate.h"
 #include "solve/solve.h"
 #include "train/optimiser.h"
 
@@ -23,9 +24,11 @@ typedef struct learner {
     ant_model_layout layout;
     ant_regulariser regulariser;
     solve_plan *plan;
-    size_t update;           /* done */
-    ant_divergence diverged; /* then no more updates are made */
-    size_t parameter;        /* index of the one beyond the limit */
+    ant_alpha_estimator *estimator; /* NULL: alpha is constant */
+    double alpha;                   /* strength of forcing */
+    size_t update;                  /* done */
+    ant_divergence diverged;        /* then no more updates are made */
+    size_t parameter;               /* index of the one beyond the limit */
     ant_arena arena;
     real *parameters, *good, *gradient; /* (total); good: the last whose loss and gradient were finite */
     double *m, *v;                      /* (total): moments of the optimiser */
@@ -33,6 +36,7 @@ typedef struct learner {
     const real **x, **s;                /* (batch) */
     real *noisy;                        /* (batch, T+1, N); NULL without noise */
     double *scratch;                    /* of the regularisers */
+    double *wide, *wide_row;            /* (total), (N): parameters and a row for the estimator */
 } learner;
 
 _Static_assert((int)ANTLER_SOLVER_SHOOTING == (int)ANT_SOLVER_SHOOTING &&
@@ -42,6 +46,10 @@ _Static_assert((int)ANTLER_SOLVER_SHOOTING == (int)ANT_SOLVER_SHOOTING &&
                "solvers");
 _Static_assert((int)ANTLER_START_NORMAL == (int)ANT_START_NORMAL, "starts");
 _Static_assert((int)ANTLER_TEACHER_STOP == (int)ANT_TEACHER_STOP, "teachers");
+_Static_assert((int)ANTLER_ALPHA_CONSTANT == (int)ANT_ALPHA_CONSTANT &&
+                   (int)ANTLER_ALPHA_EXPLOG == (int)ANT_ALPHA_EXPLOG &&
+                   (int)ANTLER_ALPHA_ARITHMETIC_MEAN == (int)ANT_ALPHA_ARITHMETIC_MEAN,
+               "estimates of alpha");
 _Static_assert((int)ANTLER_ADJOINT_DIAGONAL == (int)ANT_ADJOINT_DIAGONAL, "adjoints");
 
 static void carve(learner *l, ant_arena *arena)
@@ -57,6 +65,8 @@ static void carve(learner *l, ant_arena *arena)
     l->x = ant_arena_take(arena, batch, sizeof *l->x);
     l->s = ant_arena_take(arena, batch, sizeof *l->s);
     l->scratch = ant_arena_take(arena, ant_regulariser_work(&l->layout.dims), sizeof *l->scratch);
+    l->wide = ant_arena_take(arena, total, sizeof *l->wide);
+    l->wide_row = ant_arena_take(arena, l->work.N, sizeof *l->wide_row);
     if (s->noise > 0.0)
         l->noisy = ant_arena_take(arena, batch * (s->sequence_length + 1) * l->work.N, sizeof *l->noisy);
 }
@@ -66,6 +76,7 @@ static void release(void *opaque)
     learner *l = opaque;
     if (l == NULL)
         return;
+    ant_alpha_free(l->estimator);
     ANT_FN(ant_solve_plan_free)(l->plan);
     ant_arena_destroy(&l->arena);
     free(l);
@@ -84,6 +95,8 @@ static antler_status build(learner *l)
     carve(l, &counting);
     ANT_TRY(ant_arena_create(&l->arena, counting.used));
     carve(l, &l->arena);
+    if (s->gtf_alpha_method != ANTLER_ALPHA_CONSTANT)
+        ANT_TRY(ant_alpha_create(&dims, (ant_alpha_method)s->gtf_alpha_method, s->batch_size, &l->estimator));
     return ANT_FN(ant_solve_plan_create)(&dims, s->sequence_length, s->batch_size, &options, &l->plan);
 }
 
@@ -94,6 +107,7 @@ static antler_status create(const ant_engine_learning *work, void **opaque)
     if (l == NULL)
         return ant_fail_memory(sizeof *l, "a run");
     l->work = *work;
+    l->alpha = s->gtf_alpha;
     l->regulariser = (ant_regulariser){.mar = s->MAR_lambda,
                                        .readout = s->readout_lambda,
                                        .singular = s->singular_lambda,
@@ -142,6 +156,37 @@ static void draw_windows(learner *l, uint32_t update)
         add_noise(l, update);
 }
 
+/* The norm of spec 10 at the teacher states of the windows, rows 1 to T. */
+static antler_status find_norm(learner *l, double *norm)
+{
+    const antler_settings *s = l->work.settings;
+    const size_t N = l->work.N;
+    for (size_t i = 0; i < l->work.total; i++)
+        l->wide[i] = (double)l->parameters[i];
+    ANT_TRY(ant_alpha_begin(l->estimator, l->wide));
+    for (size_t i = 0; i < s->batch_size && ant_alpha_reads_rows(l->estimator); i++) {
+        for (size_t t = 1; t <= s->sequence_length; t++) {
+            for (size_t n = 0; n < N; n++)
+                l->wide_row[n] = (double)l->x[i][t * N + n];
+            ANT_TRY(ant_alpha_add(l->estimator, i, l->wide_row));
+        }
+    }
+    return ant_alpha_norm(l->estimator, norm);
+}
+
+/* An estimate that cannot be made leaves alpha as it is; what diverged shows in the gradient. */
+static antler_status estimate_alpha(learner *l, uint32_t update)
+{
+    const antler_settings *s = l->work.settings;
+    double norm = 0.0;
+    if (l->estimator == NULL || update % s->gtf_alpha_interval != 0)
+        return ANTLER_OK;
+    const antler_status status = find_norm(l, &norm);
+    if (status == ANTLER_OK)
+        l->alpha = ant_alpha_next(l->alpha, ant_alpha_of_norm(norm), s->gtf_alpha_decay);
+    return status < 0 ? status : ANTLER_OK;
+}
+
 static antler_status find_gradient(learner *l, uint32_t update, ant_tally *tally, ant_outcome *outcome)
 {
     const antler_settings *s = l->work.settings;
@@ -149,11 +194,10 @@ static antler_status find_gradient(learner *l, uint32_t update, ant_tally *tally
     ant_solve_report report;
     ant_solve_agreement agreement = {.states = NAN, .gradient = NAN};
     const bool check = s->check_interval > 0 && update % s->check_interval == 0;
-    const antler_status status = check
-                                     ? ANT_FN(ant_solve_check)(l->plan, l->parameters, l->x, inputs,
-                                                               s->gtf_alpha, l->gradient, &report, &agreement)
-                                     : ANT_FN(ant_solve_gradient)(l->plan, l->parameters, l->x, inputs,
-                                                                  s->gtf_alpha, l->gradient, &report);
+    const antler_status status = check ? ANT_FN(ant_solve_check)(l->plan, l->parameters, l->x, inputs,
+                                                                 l->alpha, l->gradient, &report, &agreement)
+                                       : ANT_FN(ant_solve_gradient)(l->plan, l->parameters, l->x, inputs,
+                                                                    l->alpha, l->gradient, &report);
     if (status < 0)
         return status;
     l->diverged = !isfinite(report.loss)        ? ANT_DIVERGED_LOSS
@@ -213,6 +257,7 @@ static antler_status make_update(learner *l, ant_tally *tally, ant_outcome *outc
     const uint32_t number = (uint32_t)(l->update + 1);
     ant_tally next = *tally;
     draw_windows(l, number);
+    ANT_TRY(estimate_alpha(l, number));
     ANT_TRY(find_gradient(l, number, &next, outcome));
     if (l->diverged == ANT_DIVERGED_NOT)
         ANT_TRY(add_regularisers(l, &next));
@@ -237,6 +282,7 @@ static antler_status run(void *opaque, size_t updates, ant_tally *tally, ant_out
     outcome->update = l->update;
     outcome->diverged = l->diverged;
     outcome->parameter = l->parameter;
+    outcome->alpha = l->alpha;
     return ANTLER_OK;
 }
 
@@ -268,6 +314,14 @@ static antler_status put(void *opaque, size_t replica, size_t update, const doub
     return ANTLER_OK;
 }
 
+static void put_alpha(void *opaque, size_t replica, double alpha)
+{
+    learner *l = opaque;
+    (void)replica;
+    if (l->estimator != NULL)
+        l->alpha = alpha;
+}
+
 static const char *solver(const void *opaque)
 {
     return ant_solver_name(ANT_FN(ant_solve_plan_solver)(((const learner *)opaque)->plan));
@@ -285,5 +339,6 @@ const ant_learner_ops ANT_FN(ant_learner_ops) = {
     .choice = choice,
     .put = put,
     .get = get,
+    .put_alpha = put_alpha,
     .run = run,
 };

@@ -163,6 +163,7 @@ static antler_status settle(loop *l, size_t i, double seconds)
     const antler_settings *s = l->context->settings;
     const ant_outcome *outcome = &l->outcomes[i];
     run->update = outcome->update;
+    run->alpha = outcome->alpha;
     run->tally = l->tallies[i];
     run->tally.seconds += seconds;
     keep_agreement(run, outcome->states_agree, outcome->gradient_agrees);
@@ -228,6 +229,7 @@ static antler_status initialise(const ant_run_context *context, ant_run *run)
     const ant_initialisation how = ant_settings_initialisation(s);
     for (size_t i = 0; i < layout->total; i++)
         run->state.m[i] = run->state.v[i] = 0.0;
+    run->alpha = 1.0;
     if (s->precision == ANTLER_PRECISION_DOUBLE)
         return ant_model_initialise_f64(layout, how, s->seed, number, run->state.parameters);
     float *values = calloc(layout->total, sizeof *values);
@@ -291,6 +293,8 @@ static antler_status begin(loop *l)
             ANT_TRY(initialise(l->context, run));
         run->begun = true;
         ANT_TRY(l->ops->put(l->learner, i, run->update, run->state.parameters, run->state.m, run->state.v));
+        if (l->ops->put_alpha != NULL)
+            l->ops->put_alpha(l->learner, i, run->alpha);
     }
     ANT_TRY(ant_run_prepare(l->context));
     const bool engine = l->device != NULL;

@@ -44,7 +44,9 @@ static antler_train_row make_row(const ant_run *run, const antler_settings *s, b
         .iterations = forced ? t->iterations / t->updates : NAN,
         .fallbacks = (size_t)t->fallbacks,
         .lr = t->lr,
-        .alpha = forced ? s->gtf_alpha : NAN,
+        .alpha = !forced                                        ? NAN
+                 : s->gtf_alpha_method == ANTLER_ALPHA_CONSTANT ? s->gtf_alpha
+                                                                : run->alpha,
         .gradient_norm = t->gradient_norm,
         .seconds = t->seconds,
         .states_agree = run->states_agree < 0.0 ? NAN : run->states_agree,

@@ -17,6 +17,7 @@ typedef struct ant_run {
     struct {
         double *parameters, *m, *v; /* (layout.total): parameters, moments of the optimiser */
     } state;                        /* up to date while no learner works on the run */
+    double alpha; /* strength of forcing of the last update, where it is estimated (spec 10) */
     ant_tally tally;
     double states_agree, gradient_agrees; /* largest since the last row of the log; -1: no check */
     antler_status status;                 /* of the last attempt */

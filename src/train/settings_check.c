@@ -63,6 +63,9 @@ static const limited limited_settings[] = {
     {"clipped", SHPLRNN, no_matrix},
     {"kappa", SHPLRNN | LSSM, own_start},
     {"gtf_alpha", SHPLRNN, no_forcing},
+    {"gtf_alpha_method", SHPLRNN, no_forcing},
+    {"gtf_alpha_interval", SHPLRNN, no_forcing},
+    {"gtf_alpha_decay", SHPLRNN, no_forcing},
     {"teacher", SHPLRNN, no_forcing},
     {"adjoint", SHPLRNN, no_newton},
     {"start", SHPLRNN, no_newton},
@@ -128,6 +131,9 @@ static antler_status check_device(const antler_settings *s)
               "solver: reference is plain loops on one thread of the CPU; use device: cpu with it");
     ANT_CHECK(s->adjoint == ANTLER_ADJOINT_FULL, ANTLER_ERROR_ARGUMENT,
               "adjoint: diagonal is not on the GPU, whose gradient is exact; use device: cpu with it");
+    ANT_CHECK(
+        s->gtf_alpha_method == ANTLER_ALPHA_CONSTANT, ANTLER_ERROR_ARGUMENT,
+        "gtf_alpha_method: estimates of the strength are not on the GPU yet; use device: cpu with them");
     return ANTLER_OK;
 }
 

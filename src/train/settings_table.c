@@ -6,6 +6,9 @@
 
 static const char *const models[] = {"shplrnn", "lssm", "mamba2", NULL};
 static const char *const initialisations[] = {"memory", "standard", NULL};
+static const char *const alpha_methods[] = {
+    "constant", "jacobian_upper_bound", "batch_maximum", "product_upper_bound", "explog", "arithmetic_mean",
+    NULL};
 static const char *const teachers[] = {"flow", "stop", NULL};
 static const char *const solvers[] = {"auto",       "reference", "sequential", "deer",
                                       "quasi-deer", "shooting",  "scan",       NULL};
@@ -113,6 +116,15 @@ static const ant_setting table[] = {
           "T_w, first steps that are forced fully and left out of the loss; below sequence_length."),
     REAL("forcing", gtf_alpha, "0.15", 0.0, false, 1.0, false,
          "Strength of generalised teacher forcing: 0 runs free, 1 starts every step from the data."),
+    CHOICE("forcing", gtf_alpha_method, alpha_methods, "constant",
+           "constant: the strength is gtf_alpha. Others: it starts at 1 and follows max(0, 1 - 1/n), with "
+           "the norm n of "
+           "Jacobians at the teacher states of a batch; on the CPU."),
+    COUNT("forcing", gtf_alpha_interval, "5", 1, UPDATE_MAX, false,
+          "Updates between two estimates of the strength."),
+    REAL("forcing", gtf_alpha_decay, "0.999", 0.0, false, 1.0, true,
+         "Share of the strength that is kept where the estimate is smaller; a larger estimate is taken at "
+         "once."),
     CHOICE("forcing", teacher, teachers, "flow",
            "Gradient through the teacher signal: flow is the exact derivative, stop leaves it out."),
     REAL("forcing", noise, "0", 0.0, false, 1e3, false,

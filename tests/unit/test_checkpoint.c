@@ -118,11 +118,12 @@ static void stopped_runs_resume_to_the_same_bytes(void **state)
 {
     (void)state;
     write_data("data.npy", 1.0);
-    for (int variant = 0; variant < 4; variant++) {
+    for (int variant = 0; variant < 6; variant++) {
         antler_settings s = small_settings("whole");
         antler_train_result result;
         s.precision = (antler_precision)(variant % 2);
-        s.optimiser = (antler_optimiser)(variant / 2);
+        s.optimiser = (antler_optimiser)(variant / 2 % 2);
+        s.gtf_alpha_method = variant < 4 ? ANTLER_ALPHA_CONSTANT : ANTLER_ALPHA_PRODUCT_UPPER_BOUND;
         s.initialisation = (antler_initialisation)((variant + 1) / 2 % 2);
         CHECK_OK(antler_train(&s, 0, true, NULL, &result));
         assert_int_equal(result.finished, 1);
