@@ -1,4 +1,5 @@
 """The parameters of a Reconstructor. Written by scripts/parameters.py from the table of settings: do not edit."""
+# ruff: noqa: E501 - numpydoc wants name, values and default of a parameter on one line
 
 from __future__ import annotations
 

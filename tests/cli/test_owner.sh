@@ -45,7 +45,7 @@ end_job
 # Starts at the same moment: one trains, the others are refused.
 rounds=${ROUNDS:-15}
 [ -z "${SANITIZE:-}" ] || rounds=5
-for round in $(seq $rounds); do
+for round in $(seq "$rounds"); do
     rm -rf Results
     pids=()
     for seed in 1 2 3; do
