@@ -160,61 +160,63 @@ static void texts_of_numbers_are_exact(void **state)
     CHECK_FAILS(antler_settings_get(&s, "start_lr", text, 3), ANTLER_ERROR_ARGUMENT, "bytes");
 }
 
+/* One or two settings that do not go together, and what the message says. */
+static const char *const impossible[][3] = {
+    {"warmup=200", NULL, "warmup is 200"},
+    {"warmup=500", NULL, "sequence_length = 200"},
+    {"rank=6", NULL, "min(latent_dim, hidden_dim) = 5"},
+    {"regularised_units=6", NULL, "latent_dim = 5"},
+    {"MAR_lambda=1", NULL, "regularised_units is 0"},
+    {"readout_lambda=1", NULL, "regularised_units is 0"},
+    {"end_lr=0", "schedule=exponential", "exponential"},
+    {"end_lr=0.1", NULL, "above start_lr"},
+    {"adjoint=diagonal", NULL, "quasi-deer"},
+    {"name=a/b", NULL, "cannot be the name of one folder"},
+    {"experiment=..", NULL, "cannot be the name of one folder"},
+    {"sequence_length=500", NULL, "longest trajectory has 500"},
+    {"solver=scan", NULL, "linear in their state"},
+    {"initialisation=standard", "kappa=0.9",
+     "kappa is 0.9, which does nothing with initialisation: standard"},
+    {"model=lssm", "gtf_alpha_method=explog",
+     "gtf_alpha_method is explog, which does nothing with model: lssm"},
+    {"model=mamba2", "gtf_alpha_interval=7",
+     "gtf_alpha_interval is 7, which does nothing with model: mamba2"},
+    {"device=cuda", "gtf_alpha_method=batch_maximum", "are not on the GPU yet; use device: cpu"},
+    {"model=lssm", "gtf_alpha=0.3", "gtf_alpha is 0.3, which does nothing with model: lssm"},
+    {"model=lssm", "teacher=stop", "teacher is stop"},
+    {"model=lssm", "solver=deer", "take auto, scan or reference"},
+    {"model=lssm", "solver=sequential", "take auto, scan or reference"},
+    {"model=lssm", "adjoint=diagonal", "adjoint is diagonal"},
+    {"model=lssm", "start=zero", "start is zero"},
+    {"model=lssm", "tolerance=1e-3", "tolerance is"},
+    {"model=lssm", "max_iterations=7", "max_iterations is 7"},
+    {"model=lssm", "fallback=false", "fallback is false"},
+    {"model=lssm", "rank=2", "rank is 2, which does nothing"},
+    {"model=lssm", "clipped=true", "has no W"},
+    {"model=lssm", "readout_lambda=1", "readout_lambda is 1"},
+    {"model=lssm", "singular_lambda=1", "singular_lambda is 1"},
+    {"model=lssm", "MAR_initial_scale=true", "MAR_initial_scale is true"},
+    {"model=lssm", "MAR_lambda=1", "regularised_units is 0"},
+    {"model=mamba2", NULL, "latent_dim is 5, but a mamba2"},
+    {"model=mamba2", "kappa=0.9", "kappa is 0.9, which does nothing with model: mamba2"},
+    {"model=mamba2", "gtf_alpha=0.3", "gtf_alpha is 0.3"},
+    {"model=mamba2", "regularised_units=2", "has no units to regularise"},
+    {"model=mamba2", "MAR_lambda=1", "MAR_lambda is 1"},
+    {"model=mamba2", "solver=shooting", "take auto, scan or reference"},
+};
+
 static void impossible_combinations_are_refused(void **state)
 {
     (void)state;
-    static const char *const bad[][3] = {
-        {"warmup=200", NULL, "warmup is 200"},
-        {"warmup=500", NULL, "sequence_length = 200"},
-        {"rank=6", NULL, "min(latent_dim, hidden_dim) = 5"},
-        {"regularised_units=6", NULL, "latent_dim = 5"},
-        {"MAR_lambda=1", NULL, "regularised_units is 0"},
-        {"readout_lambda=1", NULL, "regularised_units is 0"},
-        {"end_lr=0", "schedule=exponential", "exponential"},
-        {"end_lr=0.1", NULL, "above start_lr"},
-        {"adjoint=diagonal", NULL, "quasi-deer"},
-        {"name=a/b", NULL, "cannot be the name of one folder"},
-        {"experiment=..", NULL, "cannot be the name of one folder"},
-        {"sequence_length=500", NULL, "longest trajectory has 500"},
-        {"solver=scan", NULL, "linear in their state"},
-        {"initialisation=standard", "kappa=0.9",
-         "kappa is 0.9, which does nothing with initialisation: standard"},
-        {"model=lssm", "gtf_alpha_method=explog",
-         "gtf_alpha_method is explog, which does nothing with model: lssm"},
-        {"model=mamba2", "gtf_alpha_interval=7",
-         "gtf_alpha_interval is 7, which does nothing with model: mamba2"},
-        {"device=cuda", "gtf_alpha_method=batch_maximum", "are not on the GPU yet; use device: cpu"},
-        {"model=lssm", "gtf_alpha=0.3", "gtf_alpha is 0.3, which does nothing with model: lssm"},
-        {"model=lssm", "teacher=stop", "teacher is stop"},
-        {"model=lssm", "solver=deer", "take auto, scan or reference"},
-        {"model=lssm", "solver=sequential", "take auto, scan or reference"},
-        {"model=lssm", "adjoint=diagonal", "adjoint is diagonal"},
-        {"model=lssm", "start=zero", "start is zero"},
-        {"model=lssm", "tolerance=1e-3", "tolerance is"},
-        {"model=lssm", "max_iterations=7", "max_iterations is 7"},
-        {"model=lssm", "fallback=false", "fallback is false"},
-        {"model=lssm", "rank=2", "rank is 2, which does nothing"},
-        {"model=lssm", "clipped=true", "has no W"},
-        {"model=lssm", "readout_lambda=1", "readout_lambda is 1"},
-        {"model=lssm", "singular_lambda=1", "singular_lambda is 1"},
-        {"model=lssm", "MAR_initial_scale=true", "MAR_initial_scale is true"},
-        {"model=lssm", "MAR_lambda=1", "regularised_units is 0"},
-        {"model=mamba2", NULL, "latent_dim is 5, but a mamba2"},
-        {"model=mamba2", "kappa=0.9", "kappa is 0.9, which does nothing with model: mamba2"},
-        {"model=mamba2", "gtf_alpha=0.3", "gtf_alpha is 0.3"},
-        {"model=mamba2", "regularised_units=2", "has no units to regularise"},
-        {"model=mamba2", "MAR_lambda=1", "MAR_lambda is 1"},
-        {"model=mamba2", "solver=shooting", "take auto, scan or reference"},
-    };
     antler_series *series = small_series(500);
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    for (size_t i = 0; i < sizeof impossible / sizeof impossible[0]; i++) {
         antler_settings s;
         antler_settings_default(&s);
         CHECK_OK(antler_settings_check(&s, series));
-        CHECK_OK(antler_settings_set(&s, bad[i][0]));
-        if (bad[i][1] != NULL)
-            CHECK_OK(antler_settings_set(&s, bad[i][1]));
-        CHECK_FAILS(antler_settings_check(&s, series), ANTLER_ERROR_ARGUMENT, bad[i][2]);
+        CHECK_OK(antler_settings_set(&s, impossible[i][0]));
+        if (impossible[i][1] != NULL)
+            CHECK_OK(antler_settings_set(&s, impossible[i][1]));
+        CHECK_FAILS(antler_settings_check(&s, series), ANTLER_ERROR_ARGUMENT, impossible[i][2]);
     }
     antler_settings s;
     antler_settings_default(&s);
