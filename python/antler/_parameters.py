@@ -98,8 +98,8 @@ class Parameters(Estimator):
         gtf_alpha : float in [0, 1], default 0.15
             Strength of generalised teacher forcing: 0 runs free, 1 starts every step from the data.
         gtf_alpha_method : {'constant', 'jacobian_upper_bound', 'batch_maximum', 'product_upper_bound', 'explog', 'arithmetic_mean'}, default 'constant'
-            constant: the strength is gtf_alpha. Others: it starts at 1 and follows max(0, 1 - 1/n), with the norm n
-            of Jacobians at the teacher states of a batch; on the CPU.
+            How the strength is found. constant: it is gtf_alpha. Others, on the CPU: it starts at 1 and follows
+            max(0, 1 - 1/n), with the norm n of Jacobians at the teacher states of a batch.
         gtf_alpha_interval : int in [1, 4294967295], default 5
             Updates between two estimates of the strength.
         gtf_alpha_decay : float in [0, 1), default 0.999

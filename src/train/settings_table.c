@@ -117,9 +117,8 @@ static const ant_setting table[] = {
     REAL("forcing", gtf_alpha, "0.15", 0.0, false, 1.0, false,
          "Strength of generalised teacher forcing: 0 runs free, 1 starts every step from the data."),
     CHOICE("forcing", gtf_alpha_method, alpha_methods, "constant",
-           "constant: the strength is gtf_alpha. Others: it starts at 1 and follows max(0, 1 - 1/n), with "
-           "the norm n of "
-           "Jacobians at the teacher states of a batch; on the CPU."),
+           "How the strength is found. constant: it is gtf_alpha. Others, on the CPU: it starts at 1 and "
+           "follows max(0, 1 - 1/n), with the norm n of Jacobians at the teacher states of a batch."),
     COUNT("forcing", gtf_alpha_interval, "5", 1, UPDATE_MAX, false,
           "Updates between two estimates of the strength."),
     REAL("forcing", gtf_alpha_decay, "0.999", 0.0, false, 1.0, true,
