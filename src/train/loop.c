@@ -263,10 +263,11 @@ static antler_status create_learner(loop *l)
 static void note_choice(ant_run *run, const char *choice)
 {
     const size_t used = strlen(run->history);
-    if (run->update > 0 && run->choice[0] != '\0' && strcmp(run->choice, choice) != 0)
+    const bool changed = run->update > 0 && run->choice[0] != '\0' && strcmp(run->choice, choice) != 0;
+    if (changed)
         snprintf(run->history + used, sizeof run->history - used, "%supdate %zu: %s", used == 0 ? "" : "; ",
                  run->update, choice);
-    if (strlen(run->history) > used)
+    if (changed)
         snprintf(run->notice + strlen(run->notice), sizeof run->notice - strlen(run->notice),
                  "%sthe run began with another division of work, so its bytes may differ from those of an "
                  "uninterrupted run",
