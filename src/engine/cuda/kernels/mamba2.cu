@@ -176,7 +176,7 @@ INLINE void find_v(const mamba2_args &p, const thread_context &at, const real *w
             v[i] += w[PACK_proj_out + c * M + (row_of_part(at, i) < M ? row_of_part(at, i) : 0)] * value;
     }
     const int t = at.first + at.column;
-    real *kept = p.v + (at.sequence * (p.T + 1) + t + 1) * M;
+    real *kept = p.v + (long long)((at.sequence * (p.T + 1) + t + 1) * M); // t + 1 may be negative: not owned
 #pragma unroll
     for (int i = 0; i < outputs; i++)
         if (row_of_part(at, i) < M) {
@@ -209,7 +209,7 @@ INLINE double find_error(const mamba2_args &p, const thread_context &at, const r
 {
     const int t = at.first + at.column;
     const bool counts = owns(p, at, at.column) && t + 1 > p.warmup;
-    const real *target = p.x + (at.sequence * (p.T + 1) + t + 1) * N;
+    const real *target = p.x + (long long)((at.sequence * (p.T + 1) + t + 1) * N);
     double square = 0;
     for (int n = at.part; n < N; n += 4) {
         real xhat = w[PACK_out_b + n];

@@ -161,7 +161,7 @@ INLINE model_gradient begin_gradient(const update_args &p, int replica, double *
 {
     const double *sums = p.sums + (size_t)replica * SUMS, *kept = p.kept + (size_t)replica * KEPT;
     prefetch<SUMS>(memory.own, sums);
-    prefetch<KEPT>(memory.own + SUMS, kept);
+    prefetch<KEPT>(memory.own + (PREFETCHED ? SUMS : 0), kept);
     model_gradient g;
     g.theta = block_theta(p, replica, memory);
     g.sums = PREFETCHED ? memory.own : sums;
