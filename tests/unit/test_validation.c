@@ -1,0 +1,240 @@
+/* test_validation.c - held-back rows: what is measured there, its floor, and the score that chooses. */
+#include "model_support.h"
+
+#include "measure/validation.h"
+
+/* ---- the score --------------------------------------------------------------------------------------- */
+
+static void test_score(void **state)
+{
+    (void)state;
+    const ant_validation_measures floor = {0.1, 0.05, 0.02};
+    const ant_validation_measures below = {0.01, 0.001, 0.0}, twice = {0.2, 0.1, 0.04},
+                                  one = {0.05, 0.05, 0.06};
+    CHECK_NEAR(ant_validation_score(&floor, &floor), 0.0, 0.0);
+    CHECK_NEAR(ant_validation_score(&below, &floor), 0.0, 0.0);
+    CHECK_NEAR(ant_validation_score(&twice, &floor), 3.0 * log(2.0), 1e-14);
+    CHECK_NEAR(ant_validation_score(&one, &floor), log(3.0), 1e-14);
+}
+
+static void test_score_of_diverged(void **state)
+{
+    (void)state;
+    const ant_validation_measures floor = {0.1, 0.05, 0.02};
+    for (int i = 0; i < 3; i++) {
+        double m[3] = {0.1, 0.05, 0.02};
+        m[i] = INFINITY;
+        const ant_validation_measures diverged = {m[0], m[1], m[2]};
+        assert_true(ant_validation_score(&diverged, &floor) == INFINITY);
+        m[i] = NAN;
+        const ant_validation_measures unknown = {m[0], m[1], m[2]};
+        assert_true(ant_validation_score(&unknown, &floor) == INFINITY);
+        assert_true(ant_validation_score(&floor, &unknown) == 0.0); /* a floor that is not known */
+    }
+}
+
+/* A floor of 0, or below it by chance, is taken for 1e-3: the score stays finite. */
+static void test_score_without_floor(void **state)
+{
+    (void)state;
+    const ant_validation_measures none = {-0.01, 0.0, 1e-6}, one = {1e-2, 1e-3, 1e-6};
+    CHECK_NEAR(ant_validation_score(&one, &none), log(10.0), 1e-12);
+}
+
+/* ---- the measures ------------------------------------------------------------------------------------ */
+
+/* A turn by `angle` and a stretch by `factor`, as W [phi(z); phi(-z)]. */
+static antler_model *turning(double angle, double factor)
+{
+    antler_model *model = model_make(2, 2, 4, 0);
+    const double c = factor * cos(angle), s = factor * sin(angle);
+    model_set(model, "W", (double[]){c, -s, -c, s, s, c, -s, -c});
+    model_set(model, "V", (double[]){1, 0, 0, 1, -1, 0, 0, -1});
+    model_set(model, "B", (double[]){1, 0, 0, 1});
+    return model;
+}
+
+/* Append a turn that begins at `phase`; mean and scale are those of the user's units. */
+static void add_circle(antler_series *series, size_t length, double phase, double mean, double scale)
+{
+    double *x = malloc(2 * length * sizeof *x);
+    for (size_t t = 0; t < length; t++) {
+        x[2 * t] = mean + scale * cos(0.37 * (double)t + phase);
+        x[2 * t + 1] = mean + scale * sin(0.37 * (double)t + phase);
+    }
+    CHECK_OK(antler_series_append(series, length, x, NULL));
+    free(x);
+}
+
+static antler_series *circles(size_t first, size_t second)
+{
+    antler_series *series = NULL;
+    CHECK_OK(antler_series_create(2, 0, &series));
+    add_circle(series, first, 0.2, 0.0, 1.0);
+    if (second > 0)
+        add_circle(series, second, 1.7, 0.0, 1.0);
+    return series;
+}
+
+static ant_validation_measures measure(double angle, double factor, const antler_series *held_back)
+{
+    antler_model *model = turning(angle, factor);
+    ant_validation_opts opts;
+    ant_validation_measures m;
+    CHECK_OK(ant_validation_choose(held_back, &opts));
+    CHECK_OK(ant_validation_measure(model, held_back, &opts, &m));
+    antler_model_free(model);
+    return m;
+}
+
+static void test_measures(void **state)
+{
+    (void)state;
+    antler_series *held_back = circles(700, 40), *others = circles(650, 90); /* 40 and 90 are too short */
+    antler_model *model = turning(0.37, 1.0);
+    ant_validation_opts opts;
+    ant_validation_measures floor;
+    CHECK_OK(ant_validation_choose(held_back, &opts));
+    assert_true(opts.embed_dim == 1 && opts.steps == 20 && opts.rows == 20000);
+    CHECK_OK(ant_validation_floor(model, held_back, others, &opts, &floor));
+    assert_true(floor.dstsp < 0.1 && floor.hellinger < 0.1);
+    assert_true(floor.prediction_error >= 0.99e-6 && floor.prediction_error < 1e-2);
+    const ant_validation_measures exact = measure(0.37, 1.0, held_back);
+    const ant_validation_measures slow = measure(0.30, 1.0, held_back);
+    const ant_validation_measures collapsed = measure(0.37, 0.8, held_back);
+    CHECK_NEAR(exact.prediction_error, 0.0, 1e-20);
+    CHECK_NEAR(exact.dstsp, 0.0, 1e-3);
+    assert_true(ant_validation_score(&exact, &floor) < 0.1);
+    /* The same states in another rhythm: D_H and the forecasts are wrong, D_stsp is not. */
+    assert_true(slow.hellinger > 0.3 && slow.prediction_error > 0.1 && slow.dstsp < 0.5);
+    assert_true(collapsed.dstsp > 1.0 && collapsed.prediction_error > 0.3);
+    assert_true(ant_validation_score(&slow, &floor) > 1.0);
+    assert_true(ant_validation_score(&collapsed, &floor) > ant_validation_score(&slow, &floor));
+    antler_model_free(model);
+    antler_series_free(others);
+    antler_series_free(held_back);
+}
+
+static void test_divergence_is_an_outcome(void **state)
+{
+    (void)state;
+    antler_series *held_back = circles(300, 0);
+    const ant_validation_measures m = measure(0.37, 1.5, held_back);
+    assert_true(isinf(m.dstsp) && isinf(m.hellinger) && isinf(m.prediction_error));
+    antler_series_free(held_back);
+}
+
+/* Only the first rows are compared, and the rest costs nothing. */
+static void test_rows_are_limited(void **state)
+{
+    (void)state;
+    antler_series *held_back = circles(300, 300), *longer = circles(300, 500);
+    antler_model *model = turning(0.40, 1.0);
+    ant_validation_opts opts;
+    ant_validation_measures m, n;
+    CHECK_OK(ant_validation_choose(held_back, &opts));
+    opts.rows = 450; /* 299 of the first trajectory, 151 of the second */
+    CHECK_OK(ant_validation_measure(model, held_back, &opts, &m));
+    CHECK_OK(ant_validation_measure(model, longer, &opts, &n));
+    CHECK_NEAR(n.dstsp, m.dstsp, 0.0);
+    CHECK_NEAR(n.hellinger, m.hellinger, 0.0);
+    antler_model_free(model);
+    antler_series_free(longer);
+    antler_series_free(held_back);
+}
+
+/* In the user's units, and with the scaling of the model, the measures are the same. */
+static void test_units(void **state)
+{
+    (void)state;
+    antler_series *plain = circles(400, 0), *users = NULL;
+    antler_model *model = turning(0.40, 1.0);
+    ant_validation_opts opts;
+    ant_validation_measures a, b, floor_a, floor_b;
+    CHECK_OK(antler_series_create(2, 0, &users));
+    add_circle(users, 400, 0.2, 50.0, 8.0);
+    CHECK_OK(ant_validation_choose(plain, &opts));
+    CHECK_OK(ant_validation_measure(model, plain, &opts, &a));
+    CHECK_OK(ant_validation_floor(model, plain, plain, &opts, &floor_a));
+    CHECK_OK(ant_model_set_scaling(model, (double[]){50.0, 50.0}, (double[]){8.0, 8.0}));
+    CHECK_OK(ant_validation_measure(model, users, &opts, &b));
+    CHECK_OK(ant_validation_floor(model, users, users, &opts, &floor_b));
+    CHECK_NEAR(b.prediction_error, a.prediction_error, 1e-10);
+    CHECK_NEAR(b.hellinger, a.hellinger, 1e-6);
+    CHECK_NEAR(floor_b.prediction_error, floor_a.prediction_error, 1e-10);
+    antler_model_free(model);
+    antler_series_free(users);
+    antler_series_free(plain);
+}
+
+/* More than three variables: Gaussian mixtures; the first seed is used for every model. */
+static void test_many_variables(void **state)
+{
+    (void)state;
+    enum { N = 5, T = 300 };
+    double x[T * N];
+    for (size_t i = 0; i < T * N; i++)
+        x[i] = sin(0.2 * (double)(i / N) + (double)(i % N));
+    antler_series *held_back = series_make(T, N, x, 0, NULL);
+    const ant_model_dims dims = {.M = 6, .N = N, .L = 4};
+    antler_model *model = model_random(&dims, 3);
+    ant_validation_opts opts;
+    ant_validation_measures a, b;
+    CHECK_OK(ant_validation_choose(held_back, &opts));
+    CHECK_OK(ant_validation_measure(model, held_back, &opts, &a));
+    opts.threads = 2;
+    CHECK_OK(ant_validation_measure(model, held_back, &opts, &b));
+    assert_true(isfinite(a.dstsp) && a.dstsp > 0.5);
+    CHECK_NEAR(b.dstsp, a.dstsp, 0.0);
+    antler_model_free(model);
+    antler_series_free(held_back);
+}
+
+/* ---- the choice of what is measured ------------------------------------------------------------------ */
+
+/* cos(0.05 lag) falls below 1/e at lag 24. */
+static void test_delay_of_one_variable(void **state)
+{
+    (void)state;
+    double x[2000];
+    for (size_t t = 0; t < 2000; t++)
+        x[t] = 3.0 + sin(0.05 * (double)t);
+    antler_series *series = series_make(2000, 1, x, 0, NULL), *shorter = series_make(200, 1, x, 0, NULL);
+    ant_validation_opts opts;
+    CHECK_OK(ant_validation_choose(series, &opts));
+    assert_int_equal(opts.embed_dim, 3);
+    assert_in_range(opts.embed_delay, 23, 25);
+    CHECK_OK(ant_validation_choose(shorter, &opts));
+    assert_int_equal(opts.embed_delay, 10); /* a twentieth of the rows at most */
+    antler_series_free(shorter);
+    antler_series_free(series);
+}
+
+static void test_too_short(void **state)
+{
+    (void)state;
+    antler_series *series = circles(103, 60), *enough = circles(30, 104);
+    ant_validation_opts opts;
+    CHECK_FAILS(ant_validation_choose(series, &opts), ANTLER_ERROR_DATA,
+                "has 103 rows, and a validation needs 104");
+    CHECK_OK(ant_validation_choose(enough, &opts));
+    antler_series_free(enough);
+    antler_series_free(series);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_score),
+        cmocka_unit_test(test_score_of_diverged),
+        cmocka_unit_test(test_score_without_floor),
+        cmocka_unit_test(test_measures),
+        cmocka_unit_test(test_divergence_is_an_outcome),
+        cmocka_unit_test(test_rows_are_limited),
+        cmocka_unit_test(test_units),
+        cmocka_unit_test(test_many_variables),
+        cmocka_unit_test(test_delay_of_one_variable),
+        cmocka_unit_test(test_too_short),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
