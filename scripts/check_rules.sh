@@ -19,6 +19,7 @@ allowed() {
         solve) echo "base model" ;;
         train) echo "base data model solve engine" ;;
         measure) echo "base data model engine" ;;
+        fit) echo "base measure" ;;
         cli) echo "" ;;
         *) echo "unknown" ;;
     esac

@@ -7,7 +7,7 @@
  * ------------
  * Antler works on series: one or many trajectories, each a `T x N` table of numbers with time running
  * down the rows, optionally with a `T x K` table of known inputs beside it.  This header is the whole
- * public interface of the library.  It has nine parts, in the order in which a program needs them:
+ * public interface of the library.  It has ten parts, in the order in which a program needs them:
  *
  *   1  version         which library is this
  *   2  status          what a call returns, and the message that belongs to it
@@ -18,6 +18,7 @@
  *   7  training        settings, runs, checkpoints, resume
  *   8  solving         the solver on arrays: states, loss, gradient
  *   9  devices         the GPUs of this machine, and whether they can be used
+ *  10  fitting         from data to a model without settings
  *
  * A complete use, without error handling:
  *
@@ -1278,6 +1279,79 @@ typedef struct antler_device_software {
 
 /* The two libraries.  Cannot fail: a problem is part of the result. */
 ANTLER_API void antler_device_software_get(antler_device_software *software);
+
+/* ===================================================================================================
+ * 10  Fitting
+ * ================================================================================================= */
+
+/* What the data say about the model that they need. */
+typedef struct antler_look {
+    size_t trajectories, rows, shortest; /* rows in all, and of the shortest trajectory */
+    size_t dim, input_dim;
+    double dt;           /* 0: unknown */
+    double decay;        /* rows after which the autocorrelation falls below 1/e */
+    double period;       /* rows to the first maximum of the autocorrelation after it crossed 0; 0: none */
+    double noise;        /* standard deviation of white noise on the data, in units of theirs: at most this */
+    size_t dimension;    /* principal components above the noise */
+    size_t delay;        /* rows between two values of a delay vector: half of `decay` */
+    double error;        /* of the nearest neighbour's future, `delay` rows ahead; NaN: too few rows */
+    double error_delays; /* the same with neighbours of delay vectors of three rows */
+    bool hidden; /* delays help much: one row does not determine the next, so there are hidden variables */
+} antler_look;
+
+ANTLER_API antler_status antler_look_at(const antler_series *series, antler_look *look);
+
+typedef struct antler_fit_opts {
+    antler_settings base; /* data, results, experiment, seed, device, threads, precision and all that no
+                             candidate decides.  Default: antler_settings_default */
+    bool around;          /* try `base` and settings near it, instead of candidates chosen from the data.
+                             Default false */
+    double minutes; /* budget; 0: 2 with a GPU, 5 without.  Turned into numbers of updates at the start, which
+                       are kept in plan.csv.  Default 0 */
+    double validation; /* share of each trajectory that is held back at its end.  Default 0.2 */
+} antler_fit_opts;
+
+ANTLER_API void antler_fit_opts_default(antler_fit_opts *opts);
+
+/* A trial of a fit: one candidate, trained with several runs.  Measures are those of its best run. */
+typedef struct antler_fit_note {
+    size_t rung, rungs, trial, trials; /* from 1 */
+    const antler_settings *settings;
+    const char *reason;                        /* why it is tried */
+    double score;                              /* of its best run on the held-back rows; smaller is better */
+    double dstsp, hellinger, prediction_error; /* there */
+    bool leads;                                /* no trial is better so far */
+} antler_fit_note;
+
+typedef struct antler_fit_events {
+    void *cookie;
+    void (*looked)(void *cookie, const antler_look *look);
+    void (*begin)(void *cookie, const antler_fit_note *note); /* of a trial; its score is infinite */
+    void (*end)(void *cookie, const antler_fit_note *note);
+    antler_train_events train; /* of the training of a trial; `stop` ends the fit with the best so far */
+} antler_fit_events;
+
+typedef struct antler_fit_result {
+    antler_look look;
+    antler_settings settings; /* of the best trial: they train it again */
+    size_t run;               /* the best of its runs, from 1 */
+    size_t trials;            /* that were made */
+    double score;
+    double dstsp, hellinger, prediction_error;                   /* on the held-back rows */
+    double dstsp_floor, hellinger_floor, prediction_error_floor; /* of the data themselves */
+    char reason[200];
+    char folder[1400];     /* of the fit: model.npz, settings.yaml, trials.csv, plan.csv */
+    char run_folder[1500]; /* of the best run */
+} antler_fit_result;
+
+/*
+ * From data to a model: train candidates side by side, judge their free runs on held-back rows, refine the
+ * best. Everything is in <results>/<experiment>; a fit that was stopped continues there, to the same choice.
+ * ANTLER_CANCELLED: stopped; the result is the best so far.  ANTLER_DIVERGED: all models diverged.  `events`
+ * may be NULL.
+ */
+ANTLER_API antler_status antler_fit(const antler_series *series, const antler_fit_opts *opts,
+                                    const antler_fit_events *events, antler_fit_result *result);
 
 #ifdef __cplusplus
 }

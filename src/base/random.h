@@ -21,6 +21,7 @@ typedef enum ant_purpose {
     ANT_PURPOSE_NEWTON_START = 5,
     ANT_PURPOSE_WINDOWS = 6,
     ANT_PURPOSE_TRAINING_NOISE = 7,
+    ANT_PURPOSE_FIT = 8,
 } ant_purpose;
 
 /* The bare bijection: four output words for one counter under one key. */

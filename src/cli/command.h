@@ -94,7 +94,7 @@ void cli_help_overview(FILE *out);
 void cli_help_command(const cli_command *command, FILE *out);
 void cli_man_page(const cli_command *command, FILE *out); /* NULL: the overview page */
 
-extern const cli_command cli_generate, cli_evaluate, cli_lyapunov;
+extern const cli_command cli_fit, cli_tune, cli_generate, cli_evaluate, cli_lyapunov;
 extern const cli_command cli_simulate, cli_train, cli_sweep, cli_measure, cli_info, cli_bench, cli_completion,
     cli_man;
 

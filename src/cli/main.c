@@ -6,9 +6,9 @@
 #include <signal.h>
 #include <string.h>
 
-const cli_command *const cli_commands[] = {&cli_simulate, &cli_train,    &cli_sweep,      &cli_generate,
-                                           &cli_evaluate, &cli_lyapunov, &cli_measure,    &cli_info,
-                                           &cli_bench,    &cli_man,      &cli_completion, NULL};
+const cli_command *const cli_commands[] = {
+    &cli_fit,      &cli_tune,    &cli_train, &cli_sweep, &cli_simulate, &cli_generate,   &cli_evaluate,
+    &cli_lyapunov, &cli_measure, &cli_info,  &cli_bench, &cli_man,      &cli_completion, NULL};
 
 static int unknown_command(const char *word)
 {

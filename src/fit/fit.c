@@ -1,0 +1,265 @@
+/*
+ * fit.c - antler_fit: try candidates, judge them on held-back rows, refine the best (successive halving).
+ *
+ * Three rungs.  The first trains every candidate briefly; the second trains the leaders again, longer and
+ * with more runs, beside variations of the first; the third the two best of the second.  Every run of the
+ * last two rungs can win. Training and judging depend on seed, data and plan alone, so a fit that was stopped
+ * continues to the same choice.
+ */
+#include "fit/fit_files.h"
+#include "fit/look.h"
+#include "fit/split.h"
+
+#include "base/machine.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PARALLEL_LEAST = 2, PARALLEL_MOST = 8, GPU_PARALLEL = 8, TRIALS_MOST = 64 };
+
+void antler_fit_opts_default(antler_fit_opts *opts)
+{
+    *opts = (antler_fit_opts){.validation = 0.2};
+    antler_settings_default(&opts->base);
+    opts->base.log_interval = 100;
+}
+
+typedef struct fit {
+    const antler_fit_opts *opts;
+    const antler_fit_events *events;
+    ant_fit_context context;
+    antler_look look;
+    antler_settings base;
+    bool gpu;
+    ant_fit_plan plan;
+    ant_trial trials[TRIALS_MOST];
+    size_t count;
+    char folder[1400];
+} fit;
+
+/* ---- trials ------------------------------------------------------------------------------------------ */
+
+static ant_trial *leader(fit *f)
+{
+    ant_trial *best = NULL;
+    for (size_t i = 0; i < f->count; i++) {
+        ant_trial *t = &f->trials[i];
+        if (t->best > 0 && (best == NULL || ant_trial_score(t) < ant_trial_score(best)))
+            best = t;
+    }
+    return best;
+}
+
+static antler_fit_note describe(fit *f, const ant_trial *t)
+{
+    const ant_trial *best = leader(f);
+    antler_fit_note note = {.rung = t->rung,
+                            .rungs = ANT_FIT_RUNGS,
+                            .trial = t->number,
+                            .trials = f->plan.rung[t->rung - 1].trials,
+                            .settings = &t->candidate.settings,
+                            .reason = t->candidate.reason,
+                            .score = ant_trial_score(t),
+                            .leads = t == best};
+    if (t->best > 0) {
+        const ant_validation_measures *m = &t->runs[t->best - 1].measures;
+        note.dstsp = m->dstsp;
+        note.hellinger = m->hellinger;
+        note.prediction_error = m->prediction_error;
+    }
+    return note;
+}
+
+/* Complete the settings of a candidate for its place in the plan, and try it. */
+static antler_status try_candidate(fit *f, size_t rung, size_t number, const ant_candidate *candidate)
+{
+    ANT_CHECK(f->count < TRIALS_MOST, ANTLER_ERROR_INTERNAL, "a fit has too many trials");
+    ant_trial *t = &f->trials[f->count];
+    *t = (ant_trial){.candidate = *candidate, .rung = rung, .number = number};
+    antler_settings *s = &t->candidate.settings;
+    s->runs = f->plan.rung[rung - 1].runs;
+    s->updates = f->plan.rung[rung - 1].updates;
+    s->checkpoint_interval = s->updates;
+    snprintf(s->name, sizeof s->name, "try-%zu-%02zu", rung, number);
+    ANT_TRY(ant_trial_create(t));
+    f->count++;
+    antler_fit_note note = describe(f, t);
+    if (f->events != NULL && f->events->begin != NULL)
+        f->events->begin(f->events->cookie, &note);
+    const antler_status status = ant_trial_make(t, &f->context);
+    note = describe(f, t);
+    if (f->events != NULL && f->events->end != NULL && t->best > 0)
+        f->events->end(f->events->cookie, &note);
+    if (status >= ANTLER_OK)
+        ANT_TRY(ant_fit_table_write(f->trials, f->count, f->folder));
+    return status;
+}
+
+static antler_status first_rung(fit *f)
+{
+    for (size_t i = 0; i < f->plan.rung[0].trials; i++) {
+        ant_stream stream = ant_stream_open(f->base.seed, 0, (uint32_t)i, ANT_PURPOSE_FIT);
+        ant_candidate c =
+            f->opts->around ? ant_vary(&f->look, &f->base, &stream) : ant_propose(&f->look, &f->base, i);
+        if (f->opts->around && i == 0) {
+            c.settings = f->base;
+            snprintf(c.reason, sizeof c.reason, "the given settings");
+        }
+        ANT_TRY(try_candidate(f, 1, i + 1, &c));
+    }
+    return ANTLER_OK;
+}
+
+static int by_score(const void *a, const void *b)
+{
+    const double x = ant_trial_score(*(ant_trial *const *)a), y = ant_trial_score(*(ant_trial *const *)b);
+    return (x > y) - (x < y);
+}
+
+/* The trials of a rung, the best first.  out: (TRIALS_MOST).  Returns how many there are. */
+static size_t ranked(fit *f, size_t rung, ant_trial **out)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < f->count; i++) {
+        if (f->trials[i].rung == rung)
+            out[count++] = &f->trials[i];
+    }
+    qsort(out, count, sizeof *out, by_score);
+    return count;
+}
+
+/* Half of the places for the leaders of the rung before, half for variations of the first. */
+static antler_status later_rung(fit *f, size_t rung)
+{
+    ant_trial *order[TRIALS_MOST];
+    const size_t before = ranked(f, rung - 1, order), trials = f->plan.rung[rung - 1].trials;
+    const size_t kept = rung == ANT_FIT_RUNGS ? trials : (trials + 1) / 2;
+    for (size_t i = 0; i < trials; i++) {
+        ant_stream stream = ant_stream_open(f->base.seed, (uint32_t)rung, (uint32_t)i, ANT_PURPOSE_FIT);
+        ant_candidate c = order[i < kept && i < before ? i : 0]->candidate;
+        if (i >= kept)
+            c = ant_vary(&f->look, &order[0]->candidate.settings, &stream);
+        ANT_TRY(try_candidate(f, rung, i + 1, &c));
+    }
+    return ANTLER_OK;
+}
+
+/* ---- the beginning ----------------------------------------------------------------------------------- */
+
+static void choose_device(fit *f)
+{
+    size_t gpus = 0;
+    f->base = f->opts->base;
+    f->gpu = f->base.device == ANTLER_DEVICE_CUDA ||
+             (f->base.device == ANTLER_DEVICE_AUTO && antler_device_count(&gpus) == ANTLER_OK && gpus > 0);
+    f->base.device = f->gpu ? ANTLER_DEVICE_CUDA : ANTLER_DEVICE_CPU;
+}
+
+static size_t parallel_runs(const fit *f)
+{
+    const size_t threads = (size_t)ant_threads_resolve((int)f->base.threads);
+    if (f->gpu)
+        return GPU_PARALLEL;
+    return threads < PARALLEL_LEAST ? PARALLEL_LEAST : threads > PARALLEL_MOST ? PARALLEL_MOST : threads;
+}
+
+static antler_status make_plan(fit *f)
+{
+    bool found = false;
+    double seconds[TRIALS_MOST];
+    const size_t count = ant_propose_count(), parallel = parallel_runs(f);
+    const double minutes = f->opts->minutes > 0.0 ? f->opts->minutes : f->gpu ? 2.0 : 5.0;
+    ANT_TRY(ant_fit_plan_read(&f->plan, f->folder, &found));
+    if (found)
+        return ANTLER_OK;
+    for (size_t i = 0; i < count; i++) {
+        ant_candidate c = ant_propose(&f->look, &f->base, i);
+        c.settings.runs = parallel;
+        if (!f->opts->around || i == 0)
+            ANT_TRY(ant_fit_time(f->opts->around ? &f->base : &c.settings, f->context.series, &seconds[i]));
+        else
+            seconds[i] = seconds[0];
+    }
+    f->plan = ant_fit_plan_make(60.0 * minutes, seconds, count, parallel);
+    ANT_TRY(ant_fit_folder_make(&f->base, f->folder));
+    return ant_fit_plan_write(&f->plan, f->folder);
+}
+
+static antler_status begin(fit *f, const antler_series *series)
+{
+    choose_device(f);
+    const int length = snprintf(f->folder, sizeof f->folder, "%s/%s", f->base.results, f->base.experiment);
+    ANT_CHECK(length > 0 && (size_t)length < sizeof f->folder - 64, ANTLER_ERROR_ARGUMENT,
+              "results: the path is too long");
+    ANT_TRY(antler_look_at(series, &f->look));
+    if (f->events != NULL && f->events->looked != NULL)
+        f->events->looked(f->events->cookie, &f->look);
+    return make_plan(f);
+}
+
+/* ---- the end ----------------------------------------------------------------------------------------- */
+
+static antler_status finish(fit *f, antler_fit_result *result)
+{
+    const ant_trial *best = leader(f);
+    ANT_CHECK(best != NULL && isfinite(ant_trial_score(best)), ANTLER_DIVERGED,
+              "every model that was tried diverged; look at the data (antler info), or raise the budget");
+    *result = (antler_fit_result){.look = f->look,
+                                  .settings = best->candidate.settings,
+                                  .run = best->best,
+                                  .score = ant_trial_score(best),
+                                  .trials = f->count};
+    const ant_validation_measures *m = &best->runs[best->best - 1].measures, *floor = &f->context.floor;
+    result->dstsp = m->dstsp, result->dstsp_floor = floor->dstsp;
+    result->hellinger = m->hellinger, result->hellinger_floor = floor->hellinger;
+    result->prediction_error = m->prediction_error, result->prediction_error_floor = floor->prediction_error;
+    snprintf(result->reason, sizeof result->reason, "%s", best->candidate.reason);
+    snprintf(result->folder, sizeof result->folder, "%s", f->folder);
+    ANT_TRY(ant_trial_folder(best, best->best, sizeof result->run_folder, result->run_folder));
+    return ant_fit_winner_write(best, f->folder);
+}
+
+static antler_status rungs(fit *f)
+{
+    ANT_TRY(first_rung(f));
+    for (size_t rung = 2; rung <= ANT_FIT_RUNGS; rung++)
+        ANT_TRY(later_rung(f, rung));
+    return ANTLER_OK;
+}
+
+static antler_status fit_all(fit *f, const antler_series *series, antler_fit_result *result)
+{
+    ANT_TRY(ant_validation_choose(f->context.held_back, &f->context.opts));
+    ANT_TRY(begin(f, series));
+    const antler_status status = rungs(f);
+    if (status < ANTLER_OK)
+        return status;
+    ANT_TRY(finish(f, result));
+    return status == ANTLER_CANCELLED ? ant_fail(status, "the fit was stopped") : ANTLER_OK;
+}
+
+antler_status antler_fit(const antler_series *series, const antler_fit_opts *opts,
+                         const antler_fit_events *events, antler_fit_result *result)
+{
+    antler_series *others = NULL, *held_back = NULL;
+    fit *f = calloc(1, sizeof *f);
+    if (f == NULL)
+        return ant_fail_memory(sizeof *f, "a fit");
+    antler_status status = ant_series_split(series, opts->validation, &others, &held_back);
+    f->opts = opts;
+    f->events = events;
+    f->context = (ant_fit_context){.series = others,
+                                   .held_back = held_back,
+                                   .others = others,
+                                   .events = events == NULL ? NULL : &events->train};
+    if (status == ANTLER_OK)
+        status = fit_all(f, series, result);
+    for (size_t i = 0; i < f->count; i++)
+        ant_trial_free(&f->trials[i]);
+    antler_series_free(held_back);
+    antler_series_free(others);
+    free(f);
+    return status;
+}

@@ -1,0 +1,15 @@
+/* fit_files.h - what a fit leaves in its folder: plan.csv, trials.csv, settings.yaml, model.npz. */
+#ifndef ANT_FIT_FIT_FILES_H
+#define ANT_FIT_FIT_FILES_H
+
+#include "fit/plan.h"
+
+antler_status ant_fit_folder_make(const antler_settings *settings, const char *folder);
+
+/* trials.csv: a row for every run that was judged. */
+antler_status ant_fit_table_write(const ant_trial *trials, size_t count, const char *folder);
+
+/* settings.yaml, which trains the winner again, and model.npz, its model. */
+antler_status ant_fit_winner_write(const ant_trial *winner, const char *folder);
+
+#endif

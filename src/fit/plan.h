@@ -1,0 +1,31 @@
+/* plan.h - a budget in minutes, divided into rungs of trials with numbers of runs and updates. */
+#ifndef ANT_FIT_PLAN_H
+#define ANT_FIT_PLAN_H
+
+#include "fit/trial.h"
+
+enum { ANT_FIT_RUNGS = 3 };
+
+typedef struct ant_fit_rung {
+    size_t trials, runs, updates; /* runs of each trial, updates of each run */
+} ant_fit_rung;
+
+typedef struct ant_fit_plan {
+    ant_fit_rung rung[ANT_FIT_RUNGS];
+} ant_fit_plan;
+
+/*
+ * seconds: (count) of one update of each candidate of the first rung with all of its runs side by side; later
+ * rungs are planned with their mean.  parallel: runs that take no longer together than one.
+ */
+ant_fit_plan ant_fit_plan_make(double budget, const double *seconds, size_t count, size_t parallel);
+
+/* Seconds of one update of these settings with their runs side by side, rounded to a power of the root of 2.
+ */
+antler_status ant_fit_time(const antler_settings *settings, const antler_series *series, double *seconds);
+
+/* The plan as a table in the fit's folder: a fit that continues does what it began. */
+antler_status ant_fit_plan_write(const ant_fit_plan *plan, const char *folder);
+antler_status ant_fit_plan_read(ant_fit_plan *plan, const char *folder, bool *found);
+
+#endif

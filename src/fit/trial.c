@@ -1,0 +1,100 @@
+/* trial.c - train the runs of one candidate in their folder, and judge them on held-back rows. */
+#include "fit/trial.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+/* Below the floors scores are equal; this share of the differences there still decides between equals. */
+static const double SHARE_BELOW_FLOOR = 0.01;
+
+antler_status ant_trial_create(ant_trial *trial)
+{
+    const size_t runs = trial->candidate.settings.runs;
+    trial->best = 0;
+    trial->runs = malloc(runs * sizeof *trial->runs);
+    if (trial->runs == NULL)
+        return ant_fail_memory(runs * sizeof *trial->runs, "the runs of a trial");
+    for (size_t i = 0; i < runs; i++)
+        trial->runs[i].score = NAN;
+    return ANTLER_OK;
+}
+
+void ant_trial_free(ant_trial *trial)
+{
+    free(trial->runs);
+    trial->runs = NULL;
+}
+
+double ant_trial_score(const ant_trial *trial)
+{
+    return trial->best == 0 ? INFINITY : trial->runs[trial->best - 1].score;
+}
+
+/* <results>/<experiment>/<name>, and below it the run; run 0: without it */
+antler_status ant_trial_folder(const ant_trial *trial, size_t run, size_t bytes, char *path)
+{
+    const antler_settings *s = &trial->candidate.settings;
+    const int length = run == 0
+                           ? snprintf(path, bytes, "%s/%s/%s", s->results, s->experiment, s->name)
+                           : snprintf(path, bytes, "%s/%s/%s/%03zu", s->results, s->experiment, s->name, run);
+    ANT_CHECK(length > 0 && (size_t)length < bytes, ANTLER_ERROR_ARGUMENT, "results: the path is too long");
+    return ANTLER_OK;
+}
+
+static double total(const ant_validation_measures *m)
+{
+    return log(fmax(m->dstsp, 1e-4)) + log(fmax(m->hellinger, 1e-4)) + log(fmax(m->prediction_error, 1e-8));
+}
+
+static antler_status judge(const antler_model *model, ant_fit_context *context, ant_fit_run *run)
+{
+    if (!context->has_floor)
+        ANT_TRY(ant_validation_floor(model, context->held_back, context->others, &context->opts,
+                                     &context->floor));
+    context->has_floor = true;
+    ANT_TRY(ant_validation_measure(model, context->held_back, &context->opts, &run->measures));
+    run->score = ant_validation_score(&run->measures, &context->floor);
+    if (isfinite(run->score))
+        run->score += SHARE_BELOW_FLOOR * (total(&run->measures) - total(&context->floor));
+    return ANTLER_OK;
+}
+
+/* Judge all runs that have a finished model. */
+static antler_status judge_runs(ant_trial *trial, ant_fit_context *context)
+{
+    for (size_t i = 0; i < trial->candidate.settings.runs; i++) {
+        char path[1500];
+        antler_model *model = NULL;
+        ANT_TRY(ant_trial_folder(trial, i + 1, sizeof path, path));
+        if (antler_model_load(path, &model) != ANTLER_OK)
+            continue; /* stopped before its first checkpoint */
+        const antler_status status = judge(model, context, &trial->runs[i]);
+        antler_model_free(model);
+        ANT_TRY(status);
+        if (trial->best == 0 || trial->runs[i].score < ant_trial_score(trial))
+            trial->best = i + 1;
+    }
+    return ANTLER_OK;
+}
+
+static antler_status train(const ant_trial *trial, const ant_fit_context *context)
+{
+    char path[1500];
+    struct stat info;
+    ANT_TRY(ant_trial_folder(trial, 0, sizeof path, path));
+    const antler_settings *s = &trial->candidate.settings;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode)
+               ? antler_train_resume_series(path, s, context->series, context->events, NULL)
+               : antler_train_series(s, context->series, 0, false, context->events, NULL);
+}
+
+antler_status ant_trial_make(ant_trial *trial, ant_fit_context *context)
+{
+    const antler_status trained = train(trial, context);
+    if (trained < ANTLER_OK)
+        return trained;
+    ANT_TRY(judge_runs(trial, context));
+    return trained == ANTLER_CANCELLED ? ant_fail(trained, "the fit was stopped") : ANTLER_OK;
+}
