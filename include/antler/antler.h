@@ -1292,7 +1292,7 @@ typedef struct antler_look {
     double decay;        /* rows after which the autocorrelation falls below 1/e */
     double period;       /* rows to the first maximum of the autocorrelation after it crossed 0; 0: none */
     double noise;        /* standard deviation of white noise on the data, in units of theirs: at most this */
-    size_t dimension;    /* principal components above the noise */
+    size_t dimension;    /* principal components that carry more than half a percent of the variance */
     size_t delay;        /* rows between two values of a delay vector: half of `decay` */
     double error;        /* of the nearest neighbour's future, `delay` rows ahead; NaN: too few rows */
     double error_delays; /* the same with neighbours of delay vectors of three rows */

@@ -83,7 +83,7 @@ static void on_look(void *cookie, const antler_look *look)
     printf("\n  autocorrelation below 1/e after %.0f rows", look->decay);
     if (look->period > 0.0)
         printf(", period about %.0f rows", look->period);
-    printf("\n  noise at most %.2g of a standard deviation; %zu principal component%s above it\n",
+    printf("\n  noise at most %.2g of a standard deviation; %zu principal component%s of weight\n",
            look->noise, look->dimension, look->dimension == 1 ? "" : "s");
     if (look->hidden)
         printf("  delays improve neighbour forecasts from %.2g to %.2g: hidden variables, so more units than "

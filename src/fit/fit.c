@@ -97,16 +97,50 @@ static antler_status try_candidate(fit *f, size_t rung, size_t number, const ant
     return status;
 }
 
+/* Equal but for the place of a trial: its name, its runs and its length. */
+static bool same_settings(const antler_settings *a, const antler_settings *b)
+{
+    static const char *const place[] = {"name", "runs", "updates", "checkpoint_interval"};
+    for (size_t i = 0; i < antler_setting_count(); i++) {
+        const char *name = antler_setting_at(i)->name;
+        char x[256] = "", y[256] = "";
+        bool skip = false;
+        for (size_t k = 0; k < sizeof place / sizeof place[0]; k++)
+            skip = skip || strcmp(name, place[k]) == 0;
+        if (skip || antler_settings_get(a, name, x, sizeof x) != ANTLER_OK ||
+            antler_settings_get(b, name, y, sizeof y) != ANTLER_OK)
+            continue;
+        if (strcmp(x, y) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* A variation that this rung has not tried, if a few draws find one. */
+static ant_candidate vary_anew(const fit *f, const ant_candidate *from, size_t rung, ant_stream *stream)
+{
+    ant_candidate c = ant_vary(&f->look, &from->settings, stream);
+    for (size_t draw = 0; draw < 20; draw++) {
+        bool known = same_settings(&c.settings, &from->settings);
+        for (size_t i = 0; i < f->count && !known; i++)
+            known = f->trials[i].rung == rung && same_settings(&f->trials[i].candidate.settings, &c.settings);
+        if (!known)
+            break;
+        c = ant_vary(&f->look, &from->settings, stream);
+    }
+    return c;
+}
+
 static antler_status first_rung(fit *f)
 {
+    const ant_candidate given = {.settings = f->base, .reason = "the given settings"};
+    ant_stream stream = ant_stream_open(f->base.seed, 1, 0, ANT_PURPOSE_FIT);
     for (size_t i = 0; i < f->plan.rung[0].trials; i++) {
-        ant_stream stream = ant_stream_open(f->base.seed, 0, (uint32_t)i, ANT_PURPOSE_FIT);
-        ant_candidate c =
-            f->opts->around ? ant_vary(&f->look, &f->base, &stream) : ant_propose(&f->look, &f->base, i);
-        if (f->opts->around && i == 0) {
-            c.settings = f->base;
-            snprintf(c.reason, sizeof c.reason, "the given settings");
-        }
+        ant_candidate c = given;
+        if (!f->opts->around)
+            c = ant_propose(&f->look, &f->base, i);
+        else if (i > 0)
+            c = vary_anew(f, &given, 1, &stream);
         ANT_TRY(try_candidate(f, 1, i + 1, &c));
     }
     return ANTLER_OK;
@@ -136,11 +170,11 @@ static antler_status later_rung(fit *f, size_t rung)
     ant_trial *order[TRIALS_MOST];
     const size_t before = ranked(f, rung - 1, order), trials = f->plan.rung[rung - 1].trials;
     const size_t kept = rung == ANT_FIT_RUNGS ? trials : (trials + 1) / 2;
+    ant_stream stream = ant_stream_open(f->base.seed, (uint32_t)rung, 0, ANT_PURPOSE_FIT);
     for (size_t i = 0; i < trials; i++) {
-        ant_stream stream = ant_stream_open(f->base.seed, (uint32_t)rung, (uint32_t)i, ANT_PURPOSE_FIT);
         ant_candidate c = order[i < kept && i < before ? i : 0]->candidate;
         if (i >= kept)
-            c = ant_vary(&f->look, &order[0]->candidate.settings, &stream);
+            c = vary_anew(f, &order[0]->candidate, rung, &stream);
         ANT_TRY(try_candidate(f, rung, i + 1, &c));
     }
     return ANTLER_OK;
@@ -169,7 +203,7 @@ static antler_status make_plan(fit *f)
 {
     bool found = false;
     double seconds[TRIALS_MOST];
-    const size_t count = ant_propose_count(), parallel = parallel_runs(f);
+    const size_t count = ant_propose_count(&f->look), parallel = parallel_runs(f);
     const double minutes = f->opts->minutes > 0.0 ? f->opts->minutes : f->gpu ? 2.0 : 5.0;
     ANT_TRY(ant_fit_plan_read(&f->plan, f->folder, &found));
     if (found)
@@ -233,6 +267,7 @@ static antler_status fit_all(fit *f, const antler_series *series, antler_fit_res
 {
     ANT_TRY(ant_validation_choose(f->context.held_back, &f->context.opts));
     ANT_TRY(begin(f, series));
+    f->context.opts.threads = (int)f->base.threads;
     const antler_status status = rungs(f);
     if (status < ANTLER_OK)
         return status;

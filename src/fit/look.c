@@ -56,7 +56,7 @@ static antler_status look_closely(const ant_excerpt *e, antler_look *look)
     ANT_TRY(find_scales(e, look));
     look->delay = (size_t)fmax(1.0, floor(0.5 * look->decay));
     ANT_TRY(ant_noise_level(e, &look->noise));
-    ANT_TRY(ant_effective_dimension(e, look->noise, &look->dimension));
+    ANT_TRY(ant_effective_dimension(e, &look->dimension));
     return find_hidden(e, look);
 }
 

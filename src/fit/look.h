@@ -24,9 +24,11 @@ void ant_autocorrelation(const ant_excerpt *e, size_t lags, double *out);
  */
 antler_status ant_noise_level(const ant_excerpt *e, double *noise);
 
-/* Principal components whose variance exceeds that of the noise: an estimate of how many variables move
- * together. */
-antler_status ant_effective_dimension(const ant_excerpt *e, double noise, size_t *dimension);
+/*
+ * How many variables move independently: principal components of neighbouring rows, which white noise does
+ * not reach, with more than half a percent of the variance.
+ */
+antler_status ant_effective_dimension(const ant_excerpt *e, size_t *dimension);
 
 /*
  * Root mean squared error of the nearest neighbour's future, `horizon` rows ahead, in units of the data's

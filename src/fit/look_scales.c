@@ -47,25 +47,27 @@ antler_status ant_noise_level(const ant_excerpt *e, double *noise)
     return ANTLER_OK;
 }
 
-/* c = x^T x / rows, of fewer rows where there are many variables.  c: (N, N), its lower half */
+/*
+ * The covariance of neighbouring rows, (x_t x_{t+1}^T + x_{t+1} x_t^T) / 2, to which white noise does not
+ * contribute; of fewer rows where there are many variables.  c: (N, N), its lower half
+ */
 static void covariance(const ant_excerpt *e, double *c)
 {
-    const size_t N = e->dim, step = 1 + N / 64, rows = (e->rows - 1) / step + 1;
+    const size_t N = e->dim, step = 1 + N / 64, pairs = e->rows < 2 ? 0 : (e->rows - 2) / step + 1;
     memset(c, 0, N * N * sizeof *c);
-    for (size_t t = 0; t < rows; t++) {
-        const double *x = e->x + t * step * N;
+    for (size_t t = 0; t < pairs; t++) {
+        const double *x = e->x + t * step * N, *next = x + N;
         for (size_t i = 0; i < N; i++) {
             for (size_t j = 0; j <= i; j++)
-                c[i * N + j] += x[i] * x[j] / (double)rows;
+                c[i * N + j] += 0.5 * (x[i] * next[j] + next[i] * x[j]) / (double)pairs;
         }
     }
 }
 
-antler_status ant_effective_dimension(const ant_excerpt *e, double noise, size_t *dimension)
+antler_status ant_effective_dimension(const ant_excerpt *e, size_t *dimension)
 {
     const size_t N = e->dim;
-    /* Twice the noise's variance, for the spread of its own eigenvalues; and one thousandth of a variable. */
-    const double least = fmax(2.0 * noise * noise, 1e-3);
+    const double least = 0.005 * (double)N; /* half a percent of the variance of all variables */
     double *c = malloc((N * N + N) * sizeof *c);
     if (c == NULL)
         return ant_fail_memory((N * N + N) * sizeof *c, "a covariance matrix");

@@ -19,8 +19,11 @@ enum {
     ENOUGH_UPDATES = 1500, /* below it, fewer candidates are tried instead of shorter */
     MOST_UPDATES = 40000,  /* more never helped */
     MOST_RUNS = 4,         /* times those that run side by side */
-    TIMED_UPDATES = 40,
+    FEWEST_TIMED = 16,     /* updates that are timed, more until they take long enough */
+    MOST_TIMED = 4096,
 };
+
+static const double TIMED_SECONDS = 0.05;
 
 static size_t round_updates(double updates)
 {
@@ -72,20 +75,30 @@ static double rounded(double seconds)
     return exp2(round(2.0 * log2(seconds)) / 2.0);
 }
 
-antler_status ant_fit_time(const antler_settings *settings, const antler_series *series, double *seconds)
+/* Seconds of a whole training of `updates` updates. */
+static antler_status time_training(const antler_settings *settings, const antler_series *series,
+                                   size_t updates, double *seconds)
 {
     antler_settings s = *settings;
     antler_trainer *trainer = NULL;
-    for (size_t pass = 0; pass < 2; pass++) { /* kernels are compiled in the first */
-        s.updates = pass == 0 ? 1 : TIMED_UPDATES;
-        ANT_TRY(antler_trainer_create(&s, series, &trainer));
-        const double begun = ant_seconds();
-        const antler_status status = antler_trainer_run(trainer, NULL, NULL);
-        *seconds = rounded((ant_seconds() - begun) / (double)s.updates);
-        antler_trainer_free(trainer);
-        if (status < ANTLER_OK)
-            return status;
-    }
+    s.updates = updates;
+    ANT_TRY(antler_trainer_create(&s, series, &trainer));
+    const double begun = ant_seconds();
+    const antler_status status = antler_trainer_run(trainer, NULL, NULL);
+    *seconds = ant_seconds() - begun;
+    antler_trainer_free(trainer);
+    return status < ANTLER_OK ? status : ANTLER_OK;
+}
+
+antler_status ant_fit_time(const antler_settings *settings, const antler_series *series, double *seconds)
+{
+    double one = 0.0, all = 0.0;
+    size_t updates = FEWEST_TIMED;
+    ANT_TRY(time_training(settings, series, 1, &one)); /* kernels are compiled here */
+    ANT_TRY(time_training(settings, series, 1, &one));
+    for (; all < TIMED_SECONDS && updates <= MOST_TIMED; updates *= 4)
+        ANT_TRY(time_training(settings, series, updates + 1, &all));
+    *seconds = rounded(fmax(all - one, 1e-6) / (double)(updates / 4));
     return ANTLER_OK;
 }
 

@@ -13,29 +13,46 @@
 
 typedef enum size_choice { SMALL, MEDIUM, LARGE } size_choice;
 
+/* For which data: memory is long where the autocorrelation outlives the windows that are usual. */
+typedef enum memory_choice { ANY_MEMORY, SHORT_MEMORY, LONG_MEMORY } memory_choice;
+
 typedef struct proposal {
     double kappa; /* of the start `memory`; 0: the start `standard` */
     bool clipped;
     double alpha, lr, noise;
     size_choice window, units, hidden;
+    memory_choice memory;
     const char *reason;
 } proposal;
 
+/* In the order in which they are tried: a small budget takes the first ones. */
 static const proposal table[] = {
-    {0.9, false, 0.15, 2e-3, 0.0, MEDIUM, SMALL, SMALL, "short memory at the start, moderate forcing"},
-    {0.0, true, 0.3, 5e-3, 0.01, SMALL, SMALL, LARGE,
-     "standard start, bounded orbits, strong forcing, many hidden units"},
-    {0.9995, true, 0.1, 5e-3, 0.01, LARGE, MEDIUM, SMALL,
+    {0.9, false, 0.15, 2e-3, 0.0, MEDIUM, SMALL, SMALL, SHORT_MEMORY,
+     "short memory at the start, moderate forcing"},
+    {0.9995, true, 0.02, 2e-3, 0.0, MEDIUM, MEDIUM, LARGE, LONG_MEMORY, "long memory, almost free runs"},
+    {0.9995, true, 0.1, 5e-3, 0.01, LARGE, MEDIUM, SMALL, ANY_MEMORY,
      "long memory at the start, bounded orbits, long windows"},
-    {0.5, false, 0.05, 5e-3, 0.01, MEDIUM, MEDIUM, SMALL, "fast start, weak forcing, more units"},
-    {0.9, true, 0.1, 2e-3, 0.0, LARGE, MEDIUM, LARGE, "short memory, bounded orbits, many hidden units"},
-    {0.9995, false, 0.15, 5e-3, 0.0, LARGE, SMALL, SMALL, "long memory at the start, long windows"},
-    {0.9995, true, 0.02, 2e-3, 0.0, MEDIUM, MEDIUM, LARGE, "long memory, almost free runs"},
-    {0.9, false, 0.5, 2e-3, 0.01, SMALL, SMALL, LARGE, "strong forcing and short windows, for strong chaos"},
-    {0.0, false, 0.15, 5e-3, 0.0, MEDIUM, LARGE, SMALL, "standard start, more units"},
-    {0.9, false, 0.1, 2e-3, 0.0, LARGE, SMALL, LARGE, "short memory, long windows, many hidden units"},
-    {0.5, true, 0.1, 5e-3, 0.03, LARGE, LARGE, SMALL, "training noise, bounded orbits, many units"},
-    {0.9, false, 0.05, 5e-3, 0.0, SMALL, LARGE, SMALL, "weak forcing, many units"},
+    {0.0, true, 0.3, 5e-3, 0.01, SMALL, SMALL, LARGE, SHORT_MEMORY,
+     "standard start, bounded orbits, strong forcing, many hidden units"},
+    {0.9995, false, 0.02, 2e-3, 0.0, LARGE, MEDIUM, SMALL, LONG_MEMORY,
+     "long memory, almost free runs, long windows"},
+    {0.5, false, 0.05, 5e-3, 0.01, MEDIUM, MEDIUM, SMALL, ANY_MEMORY, "fast start, weak forcing, more units"},
+    {0.9, true, 0.1, 2e-3, 0.0, LARGE, MEDIUM, LARGE, ANY_MEMORY,
+     "short memory, bounded orbits, many hidden units"},
+    {0.9, false, 0.05, 5e-3, 0.0, SMALL, LARGE, SMALL, SHORT_MEMORY, "weak forcing, many units"},
+    {0.9995, true, 0.05, 2e-3, 0.0, MEDIUM, LARGE, SMALL, LONG_MEMORY,
+     "long memory, weak forcing, many units"},
+    {0.9995, false, 0.15, 5e-3, 0.0, LARGE, SMALL, SMALL, ANY_MEMORY,
+     "long memory at the start, long windows"},
+    {0.9, false, 0.5, 2e-3, 0.01, SMALL, SMALL, LARGE, SHORT_MEMORY,
+     "strong forcing and short windows, for strong chaos"},
+    {0.0, false, 0.15, 5e-3, 0.0, MEDIUM, LARGE, SMALL, ANY_MEMORY, "standard start, more units"},
+    {0.9, false, 0.1, 2e-3, 0.0, LARGE, SMALL, LARGE, SHORT_MEMORY,
+     "short memory, long windows, many hidden units"},
+    {0.9995, true, 0.02, 5e-3, 0.0, LARGE, LARGE, LARGE, LONG_MEMORY,
+     "long memory, long windows, many units"},
+    {0.5, true, 0.1, 5e-3, 0.03, LARGE, LARGE, SMALL, ANY_MEMORY,
+     "training noise, bounded orbits, many units"},
 };
 
 enum {
@@ -45,9 +62,31 @@ enum {
     BATCH_MOST = 64
 };
 
-size_t ant_propose_count(void)
+static const size_t WINDOWS[] = {50, 150, 400}; /* steps */
+
+static bool suits(const antler_look *look, const proposal *p)
 {
-    return TABLE_ROWS;
+    const bool is_long = look->decay > (double)WINDOWS[LARGE];
+    return p->memory == ANY_MEMORY || (p->memory == LONG_MEMORY) == is_long;
+}
+
+/* The row of candidate `index` for these data. */
+static const proposal *row_of(const antler_look *look, size_t index)
+{
+    size_t row = 0;
+    for (size_t left = index; row + 1 < TABLE_ROWS; row++) {
+        if (suits(look, &table[row]) && left-- == 0)
+            break;
+    }
+    return &table[row];
+}
+
+size_t ant_propose_count(const antler_look *look)
+{
+    size_t count = 0;
+    for (size_t row = 0; row < TABLE_ROWS; row++)
+        count += suits(look, &table[row]) ? 1 : 0;
+    return count;
 }
 
 static size_t limit(size_t value, size_t low, size_t high)
@@ -70,9 +109,8 @@ static size_t choose_units(const antler_look *look, size_choice choice)
 
 static size_t choose_window(const antler_look *look, size_choice choice)
 {
-    static const size_t steps[] = {50, 150, 400};
     const size_t most = look->shortest > 16 ? look->shortest / 4 : 4;
-    return limit(steps[choice], 2, most);
+    return limit(WINDOWS[choice], 2, most);
 }
 
 static void set_windows(antler_settings *s, size_t length, size_t dim)
@@ -90,7 +128,7 @@ static void set_units(antler_settings *s, size_t units, size_choice hidden)
 
 ant_candidate ant_propose(const antler_look *look, const antler_settings *base, size_t index)
 {
-    const proposal *p = &table[index % TABLE_ROWS];
+    const proposal *p = row_of(look, index);
     ant_candidate c = {.settings = *base};
     antler_settings *s = &c.settings;
     s->initialisation = p->kappa > 0.0 ? ANTLER_INITIALISATION_MEMORY : ANTLER_INITIALISATION_STANDARD;

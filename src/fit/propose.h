@@ -10,8 +10,8 @@ typedef struct ant_candidate {
     char reason[200];
 } ant_candidate;
 
-/* How many candidates there are for data of any kind. */
-size_t ant_propose_count(void);
+/* How many candidates there are for data that look so. */
+size_t ant_propose_count(const antler_look *look);
 
 /* Candidate `index` for data that look so; what it does not decide is as in `base`. */
 ant_candidate ant_propose(const antler_look *look, const antler_settings *base, size_t index);

@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# antler fit and tune: from a table to a model; the same plan gives the same choice; a stopped fit continues to it.
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+expect_ok "$ANTLER" simulate lorenz63 --length 1500 --dt 0.03 --out lorenz.npy
+fit=("$ANTLER" fit lorenz.npy --minutes 0.001 --device cpu --threads 2)
+
+expect_ok "${fit[@]}" --results whole
+for word in "1500 rows, 3 variables" "Rung 1 of 3" "Rung 3 of 3" "leads" "D_stsp" "settings.yaml"; do contains "$out" "$word"; done
+for file in model.npz settings.yaml trials.csv plan.csv; do [ -s "whole/lorenz/$file" ] || die "$file is missing"; done
+expect_ok "$ANTLER" evaluate whole/lorenz/model.npz --data lorenz.npy --samples 1000 --no-lyapunov --no-files
+expect_ok "$ANTLER" train whole/lorenz/settings.yaml --check
+
+# The plan decides: a copy of it in another folder leads to the same trials and the same model.
+mkdir -p again/lorenz
+cp whole/lorenz/plan.csv again/lorenz/
+expect_ok "${fit[@]}" --results again
+cmp whole/lorenz/trials.csv again/lorenz/trials.csv || die "another choice with the same plan"
+for member in A W V b h B; do
+    cmp <(unzip -p whole/lorenz/model.npz "$member.npy") <(unzip -p again/lorenz/model.npz "$member.npy") || die "another $member"
+done
+
+# The settings repeat the training of the winner to the last bit.
+number=$(sed -nE 's/.*repeats it: run ([0-9]+).*/\1/p' <<<"$out")
+expect_ok "$ANTLER" train again/lorenz/settings.yaml --set results=repeated --run "$number" --quiet
+cmp <(unzip -p again/lorenz/model.npz W.npy) <(unzip -p "repeated/lorenz/fitted/00$number/model.npz" W.npy) || die "another W when repeated"
+
+# Stopped after its first trial, it has a result; the same command continues to the whole choice.
+mkdir -p stopped/lorenz
+sed 's/,[0-9]*$/,3000/;1s/,3000$/,updates/' whole/lorenz/plan.csv >stopped/lorenz/plan.csv
+"${fit[@]}" --results stopped >stopped.out 2>&1 &
+job=$!
+for _ in $(seq 600); do [ -e stopped/lorenz/trials.csv ] && break; sleep 0.05; done
+[ -e stopped/lorenz/trials.csv ] || die "no trial ended within 30 s: $(cat stopped.out)"
+kill -INT "$job"
+wait "$job" || die "a stopped fit ended with $?"
+contains "$(cat stopped.out)" "the best so far"
+cp whole/lorenz/plan.csv stopped/lorenz/plan.csv
+expect_fault 2 "updates" "${fit[@]}" --results stopped # what was begun with other numbers is not continued
+
+# Faults: one sentence each.
+head -c 3000 lorenz.npy >cut.npy
+expect_fault 2 "cut.npy" "$ANTLER" fit cut.npy
+expect_ok "$ANTLER" simulate lorenz63 --length 60 --out short.npy
+expect_fault 2 "held-back" "$ANTLER" fit short.npy --device cpu
+expect_fault 2 "validation" "$ANTLER" fit lorenz.npy --validation 1.5
+expect_fault 2 "needs" "$ANTLER" fit
+
+# tune: around given settings, the first trial is those.
+printf 'data: lorenz.npy\nexperiment: tuned\nlatent_dim: 4\nhidden_dim: 20\nsequence_length: 40\n' >run.yaml
+expect_ok "$ANTLER" tune run.yaml --minutes 0.001 --device cpu
+contains "$out" "the given settings"
+contains "$out" "the leader with another"
+[ -s Results/tuned/model.npz ] || die "tune left no model"
+finish
