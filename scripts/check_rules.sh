@@ -17,7 +17,7 @@ allowed() {
         data/systems) echo "base data" ;;
         model) echo "base data engine" ;;
         solve) echo "base model" ;;
-        train) echo "base data model solve engine" ;;
+        train) echo "base data model solve measure engine" ;;
         measure) echo "base data model engine" ;;
         fit) echo "base measure" ;;
         cli) echo "" ;;

@@ -937,6 +937,11 @@ typedef struct antler_settings {
     antler_schedule schedule;
     double gradient_clip;
 
+    /* Validation */
+    double validation;
+    char validation_data[8192]; /* as `data` */
+    size_t validation_interval; /* 0: chosen; config.yaml has the number */
+
     /* Regularisers */
     double MAR_lambda;
     size_t MAR_p;
@@ -1009,7 +1014,16 @@ typedef struct antler_train_row {
     double states_agree, gradient_agrees; /* largest relative difference from the reference in the
                                              interval; NaN when no check was made */
     const char *solver;                   /* in use */
+    double val_dstsp, val_hellinger, val_prediction_error; /* on the held-back rows, of the last validation
+                                             since the row before; NaN: none, infinite: diverged */
 } antler_train_row;
+
+/* A validation: what the model of a run does on the held-back rows (docs/spec.md, 14). */
+typedef struct antler_validation {
+    size_t update; /* of the model */
+    double score;  /* 0: as good as the data themselves; smaller is better; infinite: diverged */
+    double dstsp, hellinger, prediction_error;
+} antler_validation;
 
 /* The begin or the end of one run. */
 typedef struct antler_train_note {
@@ -1069,8 +1083,16 @@ ANTLER_API antler_status antler_trainer_model(const antler_trainer *trainer, siz
                                               antler_model **model);
 
 /*
- * Train on disk: each run in <results>/<experiment>/<name>/<001>/ with config.yaml, log.csv, model.npz
- * and checkpoints/.  `run` > 0: only this one.  A run that exists is an error unless `overwrite`.
+ * The validation with the lowest score of one run so far, and the model that it judged; `validation` may be
+ * NULL.  ANTLER_ERROR_ARGUMENT when there was none.
+ */
+ANTLER_API antler_status antler_trainer_best_model(const antler_trainer *trainer, size_t run,
+                                                   antler_validation *validation, antler_model **model);
+
+/*
+ * Train on disk: each run in <results>/<experiment>/<name>/<001>/ with config.yaml, log.csv, model.npz,
+ * with validation best.npz, and checkpoints/.  `run` > 0: only this one.  A run that exists is an error
+ * unless `overwrite`.
  */
 ANTLER_API antler_status antler_train(const antler_settings *settings, size_t run, bool overwrite,
                                       const antler_train_events *events, antler_train_result *result);

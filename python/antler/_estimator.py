@@ -16,6 +16,7 @@ ELSEWHERE = {
     "columns": "choose columns of the array that you give to fit",
     "inputs": "give them to fit",
     "transpose": "give X.T to fit",
+    "validation_data": "it names files; validation=0.2 holds back the last rows of what you give to fit",
     "seed": "it is called random_state here",
 }
 

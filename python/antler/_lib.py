@@ -118,6 +118,7 @@ _FUNCTIONS = {
     "trainer_free": (None, [_handle]),
     "trainer_run": ("status", [_handle, c.POINTER(s.TrainEvents), c.POINTER(s.TrainResult)]),
     "trainer_model": ("status", [_handle, _size, _out]),
+    "trainer_best_model": ("status", [_handle, _size, c.POINTER(s.Validation), _out]),
     "stop_when_set": (c.c_int, [c.c_void_p]),
     "train_series": (
         "status",

@@ -46,6 +46,8 @@ class Parameters(Estimator):
         end_lr: float = 1e-06,
         schedule: str = "cosine",
         gradient_clip: float = 10.0,
+        validation: float = 0.0,
+        validation_interval: int = 0,
         MAR_lambda: float = 0.0,
         MAR_p: int = 2,
         MAR_initial_scale: bool = False,
@@ -141,6 +143,12 @@ class Parameters(Estimator):
             Way from start_lr to end_lr.
         gradient_clip : float, at least 0, default 10.0
             Gradients of a larger norm are shortened to it; 0: never.
+        validation : float in [0, 0.9], default 0.0
+            Share of rows at the end of each trajectory that training does not see; free runs are measured on them,
+            and the best model is kept. 0: none.
+        validation_interval : int in [0, 4294967295], default 0
+            Updates between two validations; one follows the last update. 0: chosen, so that there are at most 15
+            and they take a small part of the time; config.yaml has the number.
         MAR_lambda : float in [0, 1000000000], default 0.0
             Weight of manifold attractor regularisation on the last regularised_units units.
         MAR_p : int in [1, 2], default 2
@@ -217,6 +225,8 @@ class Parameters(Estimator):
         self.end_lr = end_lr
         self.schedule = schedule
         self.gradient_clip = gradient_clip
+        self.validation = validation
+        self.validation_interval = validation_interval
         self.MAR_lambda = MAR_lambda
         self.MAR_p = MAR_p
         self.MAR_initial_scale = MAR_initial_scale

@@ -282,6 +282,14 @@ class TrainRow(c.Structure):
             for name in ("lr", "alpha", "gradient_norm", "seconds", "states_agree", "gradient_agrees")
         ],
         ("solver", c.c_char_p),
+        *[(name, c.c_double) for name in ("val_dstsp", "val_hellinger", "val_prediction_error")],
+    ]
+
+
+class Validation(c.Structure):
+    _fields_ = [
+        ("update", c.c_size_t),
+        *[(name, c.c_double) for name in ("score", "dstsp", "hellinger", "prediction_error")],
     ]
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes as c
 import os
 import warnings
 from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 
 import numpy as np
 
-from . import _lib
+from . import _lib, _structs
 from ._estimator import ELSEWHERE
 from ._evaluation import Evaluation
 from ._parameters import Parameters
@@ -42,6 +43,14 @@ class _Trainer:
     def model(self, run: int) -> Model:
         return Model(_lib.create("trainer_model", self.handle, run))
 
+    def best(self, run: int) -> Tuple[Optional[Dict[str, float]], Optional[Model]]:
+        """The best validation of a run and its model; None for both before the first validation."""
+        found, made = _structs.Validation(), c.c_void_p()
+        status, _ = _lib.outcome("trainer_best_model", self.handle, run, c.byref(found), c.byref(made))
+        if status != 0 or made.value is None:
+            return None, None
+        return {name: getattr(found, name) for name, _ in _structs.Validation._fields_}, Model(made.value)
+
 
 class Reconstructor(Parameters):
     """Reconstruct a dynamical system from time series.
@@ -52,11 +61,16 @@ class Reconstructor(Parameters):
     After ``fit`` these attributes exist:
 
     ``model_``
-        The ``antler.Model`` with the lowest last loss of all runs that did not diverge.
+        With ``validation``: of all runs the ``antler.Model`` with the lowest score on the held-back rows (docs/spec.md,
+        14), at whichever update it had it. Without: the last model of the run with the lowest last loss, of those that
+        did not diverge.
     ``log_``
-        The log of ``model_``: a dictionary of columns.
+        The log of the run of ``model_``: a dictionary of columns.
     ``models_``, ``logs_``
-        Model and log of every run.
+        Model and log of every run; with ``validation`` the best model of each.
+    ``validations_``
+        With ``validation``, for every run: ``update``, ``score``, ``dstsp``, ``hellinger`` and ``prediction_error`` of
+        its best model; None for a run that was not validated.
     ``runs_``
         The runs on disk (``antler.Run``), when ``results`` is set.
     ``n_features_in_``, ``feature_names_in_``
@@ -69,6 +83,7 @@ class Reconstructor(Parameters):
 
     model_: Model
     models_: List[Optional[Model]]
+    validations_: List[Optional[Dict[str, float]]]
     log_: Dict[str, np.ndarray]
     logs_: List[Dict[str, np.ndarray]]
     runs_: List[Run]
@@ -186,7 +201,7 @@ class Reconstructor(Parameters):
         finally:  # also after Ctrl-C: the models as they stand
             if watch.choices or watch.endings:
                 models, logs = self._in_memory(watch) if self._trainer is not None else self._on_disk()
-                self._choose(models, logs, watch)
+                self._choose(self._validated(models), logs, watch)
         lost = {run: sentence for run, (status, sentence) in watch.endings.items() if status == DivergedError.status}
         if lost and len(lost) == int(self.runs):
             error = DivergedError(lost[min(lost)])
@@ -213,17 +228,38 @@ class Reconstructor(Parameters):
         there = [os.path.exists(os.path.join(folder, "model.npz")) for folder in folders]
         return [run.model if known else None for run, known in zip(self.runs_, there)], [run.log for run in self.runs_]
 
+    def _validated(self, models: List[Optional[Model]]) -> List[Optional[Model]]:
+        """With validation the best model of each run in place of its last one; fills ``validations_``."""
+        if float(self.validation) == 0.0:
+            return models
+        trainer = self._trainer
+        if trainer is None:
+            found = [(run.validation, run.best) for run in self.runs_]
+        else:
+            found = [trainer.best(number + 1) for number in range(len(models))]
+        self.validations_ = [validation for validation, _ in found]
+        return [last if best is None else best for last, (_, best) in zip(models, found)]
+
+    def _order(self, number: int, log: Dict[str, np.ndarray], lost: bool) -> Tuple[float, ...]:
+        """What the runs are compared by: the smallest is chosen. With validation the training loss has no say."""
+        validations = self.__dict__.get("validations_", [])
+        if not any(validations):
+            return lost, log["loss"][-1] if len(log["loss"]) else np.inf, number
+        own = validations[number] or {"score": np.inf, "prediction_error": np.inf}
+        return own["score"], own["prediction_error"], number
+
     def _choose(self, models: List[Optional[Model]], logs: List[Dict[str, np.ndarray]], watch: Watch) -> None:
-        """Of the models that there are, the one with the lowest last loss; one that diverged only if all have."""
+        """Of the models that there are, the best by validation; without it the one with the lowest last loss, and one
+        that diverged only if all have."""
         lost = {run for run, (status, _) in watch.endings.items() if status == DivergedError.status}
         order = [
-            (number + 1 in lost, log["loss"][-1] if len(log["loss"]) else np.inf, number)
+            (self._order(number, log, number + 1 in lost), number)
             for number, (model, log) in enumerate(zip(models, logs))
             if model is not None
         ]
         if not order:
             return
-        best = min(order)[2]
+        best = min(order)[1]
         chosen = models[best]
         assert chosen is not None
         self.models_, self.logs_, self.model_, self.log_ = models, logs, chosen, logs[best]

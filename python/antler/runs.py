@@ -42,6 +42,8 @@ def _read_log(path: Path) -> Dict[str, np.ndarray]:
                 columns[name] = np.array([float(cell) if cell else np.nan for cell in cells], dtype=float)
         except ValueError as error:
             raise FormatError(f"{path}: column {name}: {error}") from None
+    for name, kind in LOG_COLUMNS.items():  # columns of validations are in the logs of runs that have them
+        columns.setdefault(name, np.full(len(body), np.nan if kind is float else 0, dtype=kind))
     return columns
 
 
@@ -72,6 +74,22 @@ class Run:
     def model(self) -> Model:
         """The latest model; ``NotFoundError`` before the first checkpoint."""
         return Model.load(self.path)
+
+    @cached_property
+    def best(self) -> Optional[Model]:
+        """The best model by validation, ``best.npz``; None where there was no validation."""
+        path = self.path / "best.npz"
+        return Model.load(path) if path.exists() else None
+
+    @cached_property
+    def validation(self) -> Optional[Dict[str, float]]:
+        """The validation of ``best``: update, score, dstsp, hellinger, prediction_error; None where there was none."""
+        path = self.path / "best.npz"
+        if not path.exists():
+            return None
+        with np.load(path) as found:
+            measures = dict(zip(("dstsp", "hellinger", "prediction_error"), map(float, found["validation"])))
+            return {"update": int(found["update"]), "score": float(found["score"]), **measures}
 
     @cached_property
     def metrics(self) -> Optional[Dict[str, Any]]:

@@ -67,8 +67,18 @@ static void on_begin(void *cookie, const antler_train_note *note)
         fprintf(stderr, "%sRun %zu continues after update %zu.\n", state->label, note->run, note->update);
 }
 
-/* "update 1200/20000, loss 3.21e-04, Newton 3.1, alpha 0.15, 0.82 ms/update, 15 s left"; what a model does
-   not have is left out. */
+/* The measures on held-back rows stay in the line until the next validation. */
+static void keep_validation(cli_training *state, const antler_train_row *row)
+{
+    if (isnan(row->val_dstsp))
+        return;
+    state->validated_run = row->run;
+    snprintf(state->validated, sizeof state->validated, ", held back: D_stsp %.3g, D_H %.3g, PE %.3g",
+             row->val_dstsp, row->val_hellinger, row->val_prediction_error);
+}
+
+/* "update 1200/20000, loss 3.21e-04, Newton 3.1, alpha 0.15, held back: D_stsp 0.1, D_H 0.08, PE 0.003, 0.82
+   ms/update, 15 s left"; what a model or a training does not have is left out. */
 static void describe(const cli_training *state, const antler_train_row *row, char *text, size_t bytes)
 {
     const double elapsed = cli_now() - state->begun_at;
@@ -81,8 +91,10 @@ static void describe(const cli_training *state, const antler_train_row *row, cha
         snprintf(run, sizeof run, "run %zu (%zu of %zu done), ", row->run, state->ended, state->runs);
     if (!isnan(row->iterations))
         snprintf(forcing, sizeof forcing, ", Newton %.1f, alpha %g", row->iterations, row->alpha);
-    snprintf(text, bytes, "%s%supdate %zu/%zu, loss %.3e%s, %.3g ms/update, %s left", state->label, run,
-             row->update, row->updates, row->total, forcing, 1e3 * row->seconds / (double)row->update, left);
+    snprintf(text, bytes, "%s%supdate %zu/%zu, loss %.3e%s%s, %.3g ms/update, %s left", state->label, run,
+             row->update, row->updates, row->total, forcing,
+             state->validated_run == row->run ? state->validated : "",
+             1e3 * row->seconds / (double)row->update, left);
 }
 
 static void on_row(void *cookie, const antler_train_row *row)
@@ -94,6 +106,7 @@ static void on_row(void *cookie, const antler_train_row *row)
         state->left -= (double)(row->update - *last);
         *last = row->update;
     }
+    keep_validation(state, row);
     const double now = cli_now();
     if (state->quiet || now - state->last_line < (state->terminal ? 0.1 : 10.0))
         return;

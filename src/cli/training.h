@@ -16,7 +16,9 @@ typedef struct cli_training {
     size_t updates; /* of each run */
     size_t *at;     /* (runs_max): last update seen of each run, by number; grown as needed */
     size_t at_count;
-    const char *label; /* before every line; "" for none */
+    const char *label;    /* before every line; "" for none */
+    size_t validated_run; /* whose validation was the last; 0: none yet */
+    char validated[96];   /* ", held back: D_stsp 0.12, D_H 0.08, PE 0.003" */
 } cli_training;
 
 void cli_training_begin(cli_training *state, bool quiet, const char *label);

@@ -55,6 +55,16 @@ void ant_part_free(ant_part *part);
 /* The part that holds this trajectory, which must exist. */
 const ant_part *ant_series_part(const antler_series *series, size_t trajectory);
 
+/* Rows of a trajectory that a share at its end has. */
+size_t ant_series_last_rows(size_t length, double share);
+
+/*
+ * Split every trajectory: the last rows by `share`, and all rows before them.  Both sets share the values of
+ * `series`, which must outlive them; a trajectory without rows is left out of its set.
+ */
+antler_status ant_series_split(const antler_series *series, double share, antler_series **first,
+                               antler_series **last);
+
 /* Set where the newest part came from: a file, a system.  Shown by antler_series_origin. */
 antler_status ant_series_set_origin(antler_series *series, const char *origin);
 

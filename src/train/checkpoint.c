@@ -7,6 +7,9 @@
  *     tally (10)           float64, the sums of its log and its checks
  *     data_hash            text, of the packed training data (dataset.h)
  *     choice, history      texts: solver, kernels and device, and where they changed (run.h)
+ *     best (total), best_update, validation (7), held_back_hash
+ *                          with validation: parameters and update of the best model, its three measures and
+ *                          its score, those that the log does not have yet, and what they were measured on
  *
  * Older builds wrote a 64-bit `fingerprint` in place of data_hash, and neither text.
  */
@@ -39,6 +42,18 @@ static void list_tally(ant_run *run, double *tally[TALLY])
                                  &t->fallbacks,
                                  &t->seconds};
     memcpy(tally, list, sizeof list);
+}
+
+/* The array `validation` of a run. */
+enum { VALIDATION = 7 };
+
+static void list_validation(ant_run *run, double *list[VALIDATION])
+{
+    ant_validation_measures *best = &run->best.measures, *now = &run->validation;
+    double *const all[VALIDATION] = {&best->dstsp,          &best->hellinger, &best->prediction_error,
+                                     &run->best.score,      &now->dstsp,      &now->hellinger,
+                                     &now->prediction_error};
+    memcpy(list, all, sizeof all);
 }
 
 /* The update in "update-0000000100.npz", ten digits; 0 for any other name, which is not ours. */
@@ -80,6 +95,23 @@ static antler_status add_text(ant_archive *archive, const char *key, const char 
     return text[0] == '\0' ? ANTLER_OK : ant_archive_add_texts(archive, key, 0, 1, &text);
 }
 
+static antler_status add_validation(ant_archive *archive, const antler_trainer *trainer, const ant_run *run)
+{
+    const uint64_t update = run->best.update;
+    const size_t total = trainer->layout.total, count = VALIDATION;
+    ant_run copy = *run;
+    double *list[VALIDATION], values[VALIDATION];
+    if (trainer->held_back == NULL)
+        return ANTLER_OK;
+    list_validation(&copy, list);
+    for (size_t i = 0; i < VALIDATION; i++)
+        values[i] = *list[i];
+    ANT_TRY(ant_archive_add(archive, "best", ANT_F64, 1, &total, run->best.parameters));
+    ANT_TRY(ant_archive_add(archive, "best_update", ANT_U64, 0, NULL, &update));
+    ANT_TRY(ant_archive_add(archive, "validation", ANT_F64, 1, &count, values));
+    return add_text(archive, "held_back_hash", trainer->held_back->hash);
+}
+
 static antler_status add_state(ant_archive *archive, const antler_trainer *trainer, const ant_run *run)
 {
     const uint64_t number = run->number, update = run->update;
@@ -96,6 +128,7 @@ static antler_status add_state(ant_archive *archive, const antler_trainer *train
     ANT_TRY(ant_archive_add(archive, "tally", ANT_F64, 1, &count, values));
     if (trainer->settings.gtf_alpha_method != ANTLER_ALPHA_CONSTANT)
         ANT_TRY(ant_archive_add(archive, "alpha", ANT_F64, 0, NULL, &run->alpha));
+    ANT_TRY(add_validation(archive, trainer, run));
     ANT_TRY(add_text(archive, "data_hash", trainer->dataset->hash));
     ANT_TRY(add_text(archive, "choice", run->choice));
     return add_text(archive, "history", run->history);
@@ -199,6 +232,26 @@ static antler_status read_model(ant_npz *npz, const antler_trainer *trainer, ant
     return status;
 }
 
+static antler_status read_validation(ant_npz *npz, const antler_trainer *trainer, ant_run *run)
+{
+    char hash[ANT_HASH_TEXT];
+    uint64_t update = 0;
+    double *list[VALIDATION], values[VALIDATION];
+    if (trainer->held_back == NULL)
+        return ANTLER_OK;
+    list_validation(run, list);
+    ANT_TRY(read_text(npz, "held_back_hash", hash, sizeof hash));
+    ANT_CHECK(strcmp(hash, trainer->held_back->hash) == 0, ANTLER_ERROR_DATA,
+              "was validated on other rows than there are now; resume with the data that the run began with");
+    ANT_TRY(ant_archive_read_raw(npz, "best", ANT_F64, trainer->layout.total, run->best.parameters));
+    ANT_TRY(ant_archive_read_raw(npz, "best_update", ANT_U64, 1, &update));
+    ANT_TRY(ant_archive_read_raw(npz, "validation", ANT_F64, VALIDATION, values));
+    for (size_t i = 0; i < VALIDATION; i++)
+        *list[i] = values[i];
+    run->best.update = (size_t)update;
+    return ANTLER_OK;
+}
+
 static antler_status read_state(ant_npz *npz, const antler_trainer *trainer, ant_run *run)
 {
     const size_t total = trainer->layout.total;
@@ -216,6 +269,7 @@ static antler_status read_state(ant_npz *npz, const antler_trainer *trainer, ant
     ANT_TRY(ant_archive_read_raw(npz, "tally", ANT_F64, TALLY, values));
     for (size_t i = 0; i < TALLY; i++)
         *tally[i] = values[i];
+    ANT_TRY(read_validation(npz, trainer, run));
     if (trainer->settings.gtf_alpha_method != ANTLER_ALPHA_CONSTANT)
         ANT_TRY(ant_archive_read_raw(npz, "alpha", ANT_F64, 1, &run->alpha));
     ANT_TRY(read_text(npz, "choice", run->choice, sizeof run->choice));
@@ -256,4 +310,32 @@ antler_status ant_checkpoint_restore(const char *folder, const antler_trainer *t
             break;
     }
     return status == ANTLER_OK ? ANTLER_OK : ant_fail_within(status, path);
+}
+
+static antler_status add_best(ant_archive *archive, const antler_trainer *trainer, const ant_run *run)
+{
+    const ant_validation_measures *m = &run->best.measures;
+    const double measures[3] = {m->dstsp, m->hellinger, m->prediction_error};
+    const uint64_t number = run->number, update = run->best.update;
+    const size_t count = 3;
+    antler_model *model = NULL;
+    ANT_TRY(ant_trainer_make_best(trainer, run, &model));
+    const antler_status status = ant_model_add(model, archive);
+    antler_model_free(model);
+    ANT_TRY(status);
+    ANT_TRY(ant_archive_add(archive, "run", ANT_U64, 0, NULL, &number));
+    ANT_TRY(ant_archive_add(archive, "update", ANT_U64, 0, NULL, &update));
+    ANT_TRY(ant_archive_add(archive, "score", ANT_F64, 0, NULL, &run->best.score));
+    return ant_archive_add(archive, "validation", ANT_F64, 1, &count, measures);
+}
+
+antler_status ant_checkpoint_write_best(const char *path, const antler_trainer *trainer, const ant_run *run)
+{
+    ant_archive *archive = NULL;
+    ANT_TRY(ant_archive_create(path, &archive));
+    const antler_status status = add_best(archive, trainer, run);
+    if (status == ANTLER_OK)
+        return ant_archive_commit(archive);
+    ant_archive_abort(archive);
+    return status;
 }

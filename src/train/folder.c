@@ -110,7 +110,7 @@ static bool is_temporary_checkpoint(const char *name)
 /* Remove what a killed process left half-written.  What stays does no harm. */
 static void remove_temporary(const char *path)
 {
-    static const char *const stems[] = {"config.yaml.",  "model.npz.",    "log.csv.",
+    static const char *const stems[] = {"config.yaml.",  "model.npz.",    "best.npz.",  "log.csv.",
                                         "diverged.txt.", "metrics.json.", ".overwrite."};
     DIR *directory = opendir(path);
     if (directory == NULL)
@@ -164,7 +164,7 @@ void ant_folder_unlock(ant_folder *folder)
 /* Remove the old run's files after its config.yaml has been replaced. */
 static antler_status remove_old(const char *path)
 {
-    static const char *const names[] = {"model.npz", "log.csv", "diverged.txt", "metrics.json"};
+    static const char *const names[] = {"model.npz", "best.npz", "log.csv", "diverged.txt", "metrics.json"};
     char checkpoints[ANT_PATH_MAX];
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         ANT_TRY(remove_file(path, names[i]));
@@ -234,7 +234,8 @@ static antler_status restore(ant_folder *folder, const antler_trainer *trainer, 
     remove_temporary(checkpoints);
     ANT_TRY(ant_checkpoint_restore(folder->path, trainer, run, &found));
     ANT_TRY(remove_file(folder->path, "diverged.txt"));
-    ANT_TRY(ant_log_open(folder->path, found ? run->update : 0, &folder->log, &rows));
+    folder->validated = trainer->held_back != NULL;
+    ANT_TRY(ant_log_open(folder->path, found ? run->update : 0, folder->validated, &folder->log, &rows));
     const size_t due = found ? rows_due(run->update, &trainer->settings) : 0;
     if (rows < due)
         snprintf(run->notice, sizeof run->notice, "log.csv lacks %zu of %zu rows up to update %zu",
@@ -259,10 +260,11 @@ void ant_folder_close(ant_folder *folder)
 
 antler_status ant_folder_row(ant_folder *folder, const antler_train_row *row)
 {
-    return ant_log_write(folder->log, folder->path, row);
+    return ant_log_write(folder->log, folder->path, folder->validated, row);
 }
 
-static antler_status save_model(const ant_folder *folder, const antler_trainer *trainer, const ant_run *run)
+/* The latest model and the best one. */
+static antler_status save_models(const ant_folder *folder, const antler_trainer *trainer, const ant_run *run)
 {
     char file[ANT_PATH_MAX];
     antler_model *model = NULL;
@@ -270,7 +272,11 @@ static antler_status save_model(const ant_folder *folder, const antler_trainer *
     ANT_TRY(ant_trainer_make_model(trainer, run, &model));
     const antler_status status = antler_model_save(model, file);
     antler_model_free(model);
-    return status;
+    ANT_TRY(status);
+    if (run->best.update == 0)
+        return ANTLER_OK;
+    ANT_TRY(join(folder->path, "best.npz", file));
+    return ant_checkpoint_write_best(file, trainer, run);
 }
 
 antler_status ant_folder_save(ant_folder *folder, const antler_trainer *trainer, const ant_run *run)
@@ -279,14 +285,14 @@ antler_status ant_folder_save(ant_folder *folder, const antler_trainer *trainer,
     if (fflush(folder->log) != 0 || fsync(fileno(folder->log)) != 0)
         return ant_fail(ANTLER_ERROR_IO, "%s/log.csv: cannot be written: %s", folder->path, strerror(errno));
     ANT_TRY(ant_checkpoint_write(folder->path, trainer, run));
-    return save_model(folder, trainer, run);
+    return save_models(folder, trainer, run);
 }
 
 antler_status ant_folder_diverged(ant_folder *folder, const antler_trainer *trainer, const ant_run *run)
 {
     char file[ANT_PATH_MAX];
     char line[sizeof run->message + 1];
-    ANT_TRY(save_model(folder, trainer, run));
+    ANT_TRY(save_models(folder, trainer, run));
     ANT_TRY(join(folder->path, "diverged.txt", file));
     snprintf(line, sizeof line, "%s\n", run->message);
     return antler_write_file(file, line);

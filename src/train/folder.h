@@ -4,6 +4,7 @@
  *     <base>/<001>/config.yaml            all settings, written first: with it, a run exists
  *                  log.csv                one row per log interval, flushed after each row
  *                  model.npz              the latest model
+ *                  best.npz               the best model by validation, where rows are held back
  *                  checkpoints/update-<number>.npz   the last two
  *                  diverged.txt           the reason, where the run diverged
  *                  .lock                  held while the run is trained, never removed (base/lock.h)
@@ -31,6 +32,7 @@ typedef struct ant_folder {
     char path[ANT_PATH_MAX]; /* of the run */
     ant_lock *lock;          /* NULL: not held */
     FILE *log;               /* open for appending during training; NULL: the run is not open */
+    bool validated;          /* the log has the columns of validations */
 } ant_folder;
 
 /* "<base>/<001>"; ANTLER_ERROR_ARGUMENT when that is too long. */
@@ -61,14 +63,17 @@ void ant_folder_unlock(ant_folder *folder);
 
 antler_status ant_folder_row(ant_folder *folder, const antler_train_row *row);
 
-/* Checkpoint and model.npz. */
+/* Checkpoint, model.npz, and best.npz where there was a validation. */
 antler_status ant_folder_save(ant_folder *folder, const antler_trainer *trainer, const ant_run *run);
 
-/* model.npz and diverged.txt, without a checkpoint. */
+/* model.npz, best.npz and diverged.txt, without a checkpoint. */
 antler_status ant_folder_diverged(ant_folder *folder, const antler_trainer *trainer, const ant_run *run);
 
 /* checkpoint.c: write <folder>/checkpoints/update-<number>.npz and remove all but the last two. */
 antler_status ant_checkpoint_write(const char *folder, const antler_trainer *trainer, const ant_run *run);
+
+/* checkpoint.c: the best model by validation, with `update`, `run`, `score` and `validation` (3). */
+antler_status ant_checkpoint_write_best(const char *path, const antler_trainer *trainer, const ant_run *run);
 
 /* checkpoint.c: bring `run` to the newest checkpoint; *found is false when there is none. */
 antler_status ant_checkpoint_restore(const char *folder, const antler_trainer *trainer, ant_run *run,
@@ -79,11 +84,11 @@ antler_status ant_checkpoint_remove_all(const char *folder);
 
 /*
  * log.c: cut the log to rows of updates up to `update` (0: the header alone) and open it for appending.
- * *rows: how many there are.
+ * *rows: how many there are.  `validated`: with the columns of validations.
  */
-antler_status ant_log_open(const char *folder, size_t update, FILE **log, size_t *rows);
+antler_status ant_log_open(const char *folder, size_t update, bool validated, FILE **log, size_t *rows);
 
 /* log.c: append a row and flush. */
-antler_status ant_log_write(FILE *log, const char *folder, const antler_train_row *row);
+antler_status ant_log_write(FILE *log, const char *folder, bool validated, const antler_train_row *row);
 
 #endif

@@ -29,6 +29,7 @@ typedef struct loop {
     ant_tally *tallies;    /* (count) */
     ant_outcome *outcomes; /* (count) */
     ant_check *checks;     /* (count) */
+    ant_run **due;         /* (count): runs to validate */
     double update_seconds; /* of the last call */
 } loop;
 
@@ -44,7 +45,7 @@ static size_t until_multiple(size_t update, size_t interval)
     return interval - update % interval;
 }
 
-/* Updates after which a row, a checkpoint, a check or the end is due for this run. */
+/* Updates after which a row, a checkpoint, a validation, a check or the end is due for this run. */
 static size_t until_due(const ant_run *run, const antler_settings *s)
 {
     size_t n = s->updates - run->update;
@@ -52,6 +53,10 @@ static size_t until_due(const ant_run *run, const antler_settings *s)
     const size_t save = until_multiple(run->update, s->checkpoint_interval);
     n = row < n ? row : n;
     n = save < n ? save : n;
+    if (s->validation_interval > 0) {
+        const size_t validation = until_multiple(run->update, s->validation_interval);
+        n = validation < n ? validation : n;
+    }
     if (s->check_interval > 0) {
         const size_t check = check_is_next(run, s) ? 1 : until_multiple(run->update, s->check_interval) - 1;
         n = check < n ? check : n;
@@ -156,17 +161,39 @@ static antler_status make_updates(loop *l, size_t updates, double *seconds)
     return status;
 }
 
-/* Take over the outcome of run i and do what is due.  OK: it continues, unless it is at its last update. */
-static antler_status settle(loop *l, size_t i, double seconds)
+/* Take over the outcome of run i. */
+static void take_over(loop *l, size_t i, double seconds)
 {
     ant_run *run = l->run[i];
-    const antler_settings *s = l->context->settings;
     const ant_outcome *outcome = &l->outcomes[i];
     run->update = outcome->update;
     run->alpha = outcome->alpha;
     run->tally = l->tallies[i];
     run->tally.seconds += seconds;
     keep_agreement(run, outcome->states_agree, outcome->gradient_agrees);
+}
+
+/* Validate the runs for which it is due, all of them side by side. */
+static antler_status validate(loop *l)
+{
+    const ant_run_context *c = l->context;
+    size_t count = 0;
+    for (size_t i = 0; i < l->count && c->validate != NULL; i++) {
+        if (!l->active[i] || l->outcomes[i].diverged != ANT_DIVERGED_NOT ||
+            !ant_run_validation_due(l->run[i], c->settings))
+            continue;
+        ANT_TRY(fetch(l, i));
+        l->due[count++] = l->run[i];
+    }
+    return count == 0 ? ANTLER_OK : c->validate(c->reporter, l->due, count);
+}
+
+/* Do what is due for run i after its updates.  OK: it continues, unless it is at its last update. */
+static antler_status settle(loop *l, size_t i)
+{
+    ant_run *run = l->run[i];
+    const antler_settings *s = l->context->settings;
+    const ant_outcome *outcome = &l->outcomes[i];
     if (outcome->diverged != ANT_DIVERGED_NOT) {
         ANT_TRY(fetch(l, i));
         return ant_learning_diverged(l->context->layout, outcome);
@@ -196,7 +223,13 @@ static void train(loop *l)
     while (any_active(l)) {
         double seconds = 0.0;
         const size_t updates = plan_updates(l);
-        const antler_status made = make_updates(l, updates, &seconds);
+        antler_status made = make_updates(l, updates, &seconds);
+        for (size_t i = 0; i < l->count && made == ANTLER_OK; i++) {
+            if (l->active[i])
+                take_over(l, i, seconds);
+        }
+        if (made == ANTLER_OK)
+            made = validate(l);
         if (made != ANTLER_OK) {
             end_all(l, made);
             return;
@@ -205,7 +238,7 @@ static void train(loop *l)
         for (size_t i = 0; i < l->count; i++) {
             if (!l->active[i])
                 continue;
-            const antler_status status = settle(l, i, seconds);
+            const antler_status status = settle(l, i);
             if (status != ANTLER_OK || l->run[i]->update == s->updates)
                 conclude(l, i, status);
         }
@@ -348,6 +381,7 @@ static void carve(loop *l, size_t count, ant_arena *arena)
     l->tallies = ant_arena_take(arena, count, sizeof *l->tallies);
     l->outcomes = ant_arena_take(arena, count, sizeof *l->outcomes);
     l->checks = ant_arena_take(arena, count, sizeof *l->checks);
+    l->due = ant_arena_take(arena, count, sizeof *l->due);
 }
 
 static antler_status take_memory(loop *l, size_t count)

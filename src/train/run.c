@@ -7,15 +7,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+static const ant_validation_measures none = {NAN, NAN, NAN};
+
 antler_status ant_run_create(ant_run *run, size_t number, size_t total)
 {
     *run = (ant_run){.number = number, .states_agree = -1.0, .gradient_agrees = -1.0};
+    run->validation = none;
+    run->best.parameters = calloc(total, sizeof(double));
     run->state.parameters = calloc(total, sizeof(double));
     run->state.m = calloc(total, sizeof(double));
     run->state.v = calloc(total, sizeof(double));
-    if (run->state.parameters == NULL || run->state.m == NULL || run->state.v == NULL) {
+    if (run->state.parameters == NULL || run->state.m == NULL || run->state.v == NULL ||
+        run->best.parameters == NULL) {
         ant_run_destroy(run);
-        return ant_fail_memory(3 * total * sizeof(double), "the state of a run");
+        return ant_fail_memory(4 * total * sizeof(double), "the state of a run");
     }
     return ANTLER_OK;
 }
@@ -25,6 +30,7 @@ void ant_run_destroy(ant_run *run)
     free(run->state.parameters);
     free(run->state.m);
     free(run->state.v);
+    free(run->best.parameters);
     *run = (ant_run){0};
 }
 
@@ -52,6 +58,9 @@ static antler_train_row make_row(const ant_run *run, const antler_settings *s, b
         .states_agree = run->states_agree < 0.0 ? NAN : run->states_agree,
         .gradient_agrees = run->gradient_agrees < 0.0 ? NAN : run->gradient_agrees,
         .solver = solver,
+        .val_dstsp = run->validation.dstsp,
+        .val_hellinger = run->validation.hellinger,
+        .val_prediction_error = run->validation.prediction_error,
     };
 }
 
@@ -61,6 +70,7 @@ antler_status ant_run_log(ant_run *run, const ant_run_context *context, const ch
     const antler_train_row row = make_row(run, context->settings, forced, solver);
     run->tally = (ant_tally){.fallbacks = run->tally.fallbacks, .seconds = run->tally.seconds};
     run->states_agree = run->gradient_agrees = -1.0;
+    run->validation = none;
     if (context->hooks != NULL)
         ANT_TRY(context->hooks->row(context->hooks->cookie, run, &row));
     context->report(context->reporter, &row);
@@ -80,6 +90,12 @@ bool ant_run_row_due(const ant_run *run, const antler_settings *s)
 bool ant_run_save_due(const ant_run *run, const antler_settings *s)
 {
     return run->update % s->checkpoint_interval == 0 && run->update != s->updates;
+}
+
+bool ant_run_validation_due(const ant_run *run, const antler_settings *s)
+{
+    return s->validation_interval > 0 &&
+           (run->update % s->validation_interval == 0 || run->update == s->updates);
 }
 
 antler_status ant_run_cancelled(const ant_run *run, const ant_run_context *context)

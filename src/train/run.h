@@ -7,6 +7,7 @@
 #ifndef ANT_TRAIN_RUN_H
 #define ANT_TRAIN_RUN_H
 
+#include "measure/validation.h"
 #include "train/dataset.h"
 #include "train/learning.h"
 
@@ -20,11 +21,18 @@ typedef struct ant_run {
     double alpha; /* strength of forcing of the last update, where it is estimated (spec 10) */
     ant_tally tally;
     double states_agree, gradient_agrees; /* largest since the last row of the log; -1: no check */
-    antler_status status;                 /* of the last attempt */
-    char message[512];                    /* unless OK */
-    char choice[512];                     /* solver, kernels and device of the last checkpoint; "": unknown */
-    char history[1024]; /* where they changed: "update 400: <choice>; ...", kept in the provenance */
-    char notice[256];   /* what a user should know about how the run was restored; "": nothing */
+    ant_validation_measures validation;   /* since the last row of the log; NaN: none */
+    struct {
+        size_t update; /* 0: there was no validation */
+        double score;
+        ant_validation_measures measures;
+        double *parameters; /* (layout.total) */
+    } best;                 /* the model with the lowest score (spec 14) */
+    antler_status status;   /* of the last attempt */
+    char message[512];      /* unless OK */
+    char choice[512];       /* solver, kernels and device of the last checkpoint; "": unknown */
+    char history[1024];     /* where they changed: "update 400: <choice>; ...", kept in the provenance */
+    char notice[256];       /* what a user should know about how the run was restored; "": nothing */
 } ant_run;
 
 /* What keeps runs on disk (train.c); called on the thread that trains the run. */
@@ -56,6 +64,8 @@ typedef struct ant_run_context {
     void (*report)(void *reporter, const antler_train_row *row);
     void (*end)(void *reporter, const ant_run *run);
     bool (*stop)(void *reporter);
+    /* Validate the present models of these runs, whose states are up to date; NULL: no held-back rows. */
+    antler_status (*validate)(void *reporter, ant_run *const *runs, size_t count);
 } ant_run_context;
 
 antler_status ant_run_create(ant_run *run, size_t number, size_t total);
@@ -68,6 +78,7 @@ void ant_run_begin(const ant_run *run, const ant_run_context *context, const cha
 
 bool ant_run_row_due(const ant_run *run, const antler_settings *settings);
 bool ant_run_save_due(const ant_run *run, const antler_settings *settings);
+bool ant_run_validation_due(const ant_run *run, const antler_settings *settings);
 
 /* A row of the log from the tally; then the sums begin again at 0. */
 antler_status ant_run_log(ant_run *run, const ant_run_context *context, const char *solver);

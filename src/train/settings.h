@@ -54,6 +54,10 @@ antler_status ant_settings_yaml(const antler_settings *settings, bool place, cha
 /* Read settings from YAML in memory; `path` is for messages. */
 antler_status ant_settings_parse(const char *text, const char *path, antler_settings *settings);
 
+/* Whether there are held-back rows, and the files of validation_data. */
+bool ant_settings_validate(const antler_settings *settings);
+antler_status ant_settings_validation_series(const antler_settings *settings, antler_series **series);
+
 /* A whole small file in new memory, NUL-terminated. */
 antler_status ant_settings_read_file(const char *path, char **text);
 

@@ -2,6 +2,8 @@
 #include "train/settings.h"
 
 #include "data/excerpt.h"
+#include "data/series.h"
+#include "measure/validation.h"
 #include "model/kind.h"
 
 #include <stdlib.h>
@@ -177,17 +179,50 @@ static antler_status check_optimisation(const antler_settings *s)
     return ANTLER_OK;
 }
 
+bool ant_settings_validate(const antler_settings *s)
+{
+    return s->validation > 0.0 || s->validation_data[0] != '\0';
+}
+
+static antler_status check_validation(const antler_settings *s)
+{
+    ANT_CHECK(s->validation == 0.0 || s->validation_data[0] == '\0', ANTLER_ERROR_ARGUMENT,
+              "validation and validation_data are both set; give a share of the data or files, not both");
+    ANT_CHECK(s->validation_interval == 0 || ant_settings_validate(s), ANTLER_ERROR_ARGUMENT,
+              "validation_interval is %zu, which does nothing without held-back rows; set validation to a "
+              "share such as 0.2",
+              s->validation_interval);
+    return ANTLER_OK;
+}
+
+/* The share leaves enough rows at the end of the longest trajectory. */
+static antler_status check_share(const antler_settings *s, size_t longest, size_t dim)
+{
+    const size_t needed = ant_validation_rows_needed(dim),
+                 held = ant_series_last_rows(longest, s->validation);
+    ANT_CHECK(
+        s->validation == 0.0 || held >= needed, ANTLER_ERROR_ARGUMENT,
+        "validation is %g, which holds back %zu rows of the longest trajectory, and %zu are needed; set "
+        "it higher, or to 0 for no validation",
+        s->validation, held, needed);
+    return ANTLER_OK;
+}
+
 static antler_status check_series(const antler_settings *s, const antler_series *series)
 {
-    size_t longest = 0;
+    size_t whole = 0;
     for (size_t i = 0; i < antler_series_count(series); i++) {
         const size_t length = antler_series_length(series, i);
-        longest = length > longest ? length : longest;
+        whole = length > whole ? length : whole;
     }
+    ANT_TRY(check_share(s, whole, antler_series_dim(series)));
+    const size_t longest = whole - ant_series_last_rows(whole, s->validation);
     ANT_CHECK(longest > s->sequence_length, ANTLER_ERROR_ARGUMENT,
-              "sequence_length is %zu, so a window takes %zu rows, but the longest trajectory has %zu; set "
+              "sequence_length is %zu, so a window takes %zu rows, but the longest trajectory has %zu%s; set "
               "sequence_length to at most %zu",
-              s->sequence_length, s->sequence_length + 1, longest, longest > 0 ? longest - 1 : 0);
+              s->sequence_length, s->sequence_length + 1, longest,
+              longest < whole ? " without those held back for validation" : "",
+              longest > 0 ? longest - 1 : 0);
     return antler_series_check(series, 1);
 }
 
@@ -198,10 +233,12 @@ antler_status antler_settings_check(const antler_settings *settings, const antle
     ANT_TRY(check_folder("name", settings->name));
     ANT_TRY(check_model(settings));
     ANT_TRY(check_optimisation(settings));
+    ANT_TRY(check_validation(settings));
     return series == NULL ? ANTLER_OK : check_series(settings, series);
 }
 
-antler_status antler_settings_series(const antler_settings *settings, antler_series **series)
+/* Load the files of a list of paths, one per line. */
+static antler_status load_files(const antler_settings *settings, const char *list, antler_series **series)
 {
     const char *patterns[ANT_SETTING_TEXT_MAX / 2];
     size_t count = 0;
@@ -211,15 +248,25 @@ antler_status antler_settings_series(const antler_settings *settings, antler_ser
     opts.columns = settings->columns[0] == '\0' ? NULL : settings->columns;
     opts.inputs = settings->inputs[0] == '\0' ? NULL : settings->inputs;
     opts.dt = settings->dt;
-    ANT_CHECK(settings->data[0] != '\0', ANTLER_ERROR_ARGUMENT,
-              "the settings name no data; add a line such as 'data: train.npy'");
-    char *paths = strdup(settings->data);
+    char *paths = strdup(list);
     if (paths == NULL)
-        return ant_fail_memory(sizeof settings->data, "file names");
+        return ant_fail_memory(strlen(list), "file names");
     char *rest = NULL;
     for (char *path = strtok_r(paths, "\n", &rest); path != NULL; path = strtok_r(NULL, "\n", &rest))
         patterns[count++] = path;
     const antler_status status = antler_series_load(patterns, count, &opts, series);
     free(paths);
     return status;
+}
+
+antler_status antler_settings_series(const antler_settings *settings, antler_series **series)
+{
+    ANT_CHECK(settings->data[0] != '\0', ANTLER_ERROR_ARGUMENT,
+              "the settings name no data; add a line such as 'data: train.npy'");
+    return load_files(settings, settings->data, series);
+}
+
+antler_status ant_settings_validation_series(const antler_settings *settings, antler_series **series)
+{
+    return load_files(settings, settings->validation_data, series);
 }

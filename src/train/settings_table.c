@@ -155,6 +155,19 @@ static const ant_setting table[] = {
     REAL("optimisation", gradient_clip, "10", 0.0, false, INFINITY, true,
          "Gradients of a larger norm are shortened to it; 0: never."),
 
+    REAL("validation", validation, "0", 0.0, false, 0.9, false,
+         "Share of rows at the end of each trajectory that training does not see; free runs are measured on "
+         "them, and the best model is kept. 0: none."),
+    {{"validation_data", "validation", "list of paths", NULL, "", 0.0, 0.0, false, false,
+      "Files to validate on instead of a share of `data`, in the same form."},
+     ANT_SETTING_PATHS,
+     FIELD(validation_data),
+     false},
+    COUNT(
+        "validation", validation_interval, "0", 0, UPDATE_MAX, false,
+        "Updates between two validations; one follows the last update. 0: chosen, so that there are at most "
+        "15 and they take a small part of the time; config.yaml has the number."),
+
     REAL("regularisers", MAR_lambda, "0", 0.0, false, 1e9, false,
          "Weight of manifold attractor regularisation on the last regularised_units units."),
     COUNT("regularisers", MAR_p, "2", 1, 2, false, "Power of the terms of MAR and of the readout term."),

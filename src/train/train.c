@@ -274,7 +274,13 @@ static antler_status begin_resume(job *s, const char *folder, const antler_setti
     antler_settings own;
     ANT_TRY(locate(folder, s->base, &run, config));
     ANT_TRY(antler_settings_load(config, &own));
-    ANT_TRY(check_same(&own, settings, config));
+    antler_settings given;
+    if (settings != NULL) {
+        given = *settings;
+        if (given.validation_interval == 0) /* config.yaml has the number that was chosen */
+            given.validation_interval = own.validation_interval;
+        ANT_TRY(check_same(&own, &given, config));
+    }
     ANT_CHECK(run <= own.runs, ANTLER_ERROR_ARGUMENT, "%s: there is no run %zu; the settings have runs: %zu",
               config, run, own.runs);
     if (settings != NULL)

@@ -22,6 +22,52 @@ typedef struct pool {
     pthread_mutex_t reporting;
 } pool;
 
+static antler_status create_runs(antler_trainer *t)
+{
+    const size_t runs = t->settings.runs;
+    t->runs = calloc(runs, sizeof *t->runs);
+    if (t->runs == NULL)
+        return ant_fail_memory(runs * sizeof *t->runs, "the runs");
+    for (size_t i = 0; i < runs; i++)
+        ANT_TRY(ant_run_create(&t->runs[i], i + 1, t->layout.total));
+    return ANTLER_OK;
+}
+
+/* The rows of validations.  A model without a start has the units of all. */
+static antler_status hold_back(antler_trainer *t, const ant_division *division)
+{
+    antler_settings *s = &t->settings;
+    antler_model *units = NULL;
+    if (division->held_back == NULL)
+        return ANTLER_OK;
+    ANT_TRY(ant_trainer_make_model(t, &t->runs[0], &units));
+    const antler_status status = ant_held_back_create(division, s->warmup, units, &t->held_back);
+    antler_model_free(units);
+    if (status == ANTLER_OK && s->validation_interval == 0)
+        s->validation_interval = ant_validation_interval(s, t->held_back);
+    return status;
+}
+
+static antler_status fill(antler_trainer *t, const antler_series *series)
+{
+    const antler_settings *s = &t->settings;
+    const ant_model_dims dims =
+        ant_settings_dims(s, antler_series_dim(series), antler_series_input_dim(series));
+    ant_division division = {0};
+    ANT_TRY(ant_model_layout_make(&dims, &t->layout));
+    ANT_TRY(ant_learning_engine(s, &t->engine));
+    antler_status status = ant_division_create(s, series, &division);
+    if (status == ANTLER_OK)
+        status = ant_dataset_create(division.training, s->sequence_length, s->standardise, s->precision,
+                                    &t->dataset);
+    if (status == ANTLER_OK)
+        status = create_runs(t);
+    if (status == ANTLER_OK)
+        status = hold_back(t, &division);
+    ant_division_free(&division);
+    return status;
+}
+
 antler_status antler_trainer_create(const antler_settings *settings, const antler_series *series,
                                     antler_trainer **trainer)
 {
@@ -31,21 +77,7 @@ antler_status antler_trainer_create(const antler_settings *settings, const antle
         return ant_fail_memory(sizeof *t, "a training");
     t->settings = *settings;
     t->settings.threads = (size_t)ant_threads_resolve((int)settings->threads);
-    const ant_model_dims dims =
-        ant_settings_dims(settings, antler_series_dim(series), antler_series_input_dim(series));
-    antler_status status = ant_model_layout_make(&dims, &t->layout);
-    if (status == ANTLER_OK)
-        status = ant_learning_engine(settings, &t->engine);
-    if (status == ANTLER_OK)
-        status = ant_dataset_create(series, settings->sequence_length, settings->standardise,
-                                    settings->precision, &t->dataset);
-    if (status == ANTLER_OK) {
-        t->runs = calloc(settings->runs, sizeof *t->runs);
-        if (t->runs == NULL)
-            status = ant_fail_memory(settings->runs * sizeof *t->runs, "the runs");
-    }
-    for (size_t i = 0; i < settings->runs && status == ANTLER_OK; i++)
-        status = ant_run_create(&t->runs[i], i + 1, t->layout.total);
+    const antler_status status = fill(t, series);
     if (status != ANTLER_OK) {
         antler_trainer_free(t);
         return status;
@@ -62,6 +94,7 @@ void antler_trainer_free(antler_trainer *trainer)
         ant_run_destroy(&trainer->runs[i]);
     free(trainer->runs);
     ant_dataset_free(trainer->dataset);
+    ant_held_back_free(trainer->held_back);
     free(trainer);
 }
 
@@ -114,6 +147,13 @@ static bool stop_requested(void *reporter)
     if (p->events != NULL && p->events->stop != NULL && p->events->stop(p->events->cookie) != 0)
         atomic_store(&p->stopping, true);
     return atomic_load(&p->stopping);
+}
+
+static antler_status validate(void *reporter, ant_run *const *runs, size_t count)
+{
+    const pool *p = reporter;
+    const int threads = count > 1 ? (int)p->trainer->settings.threads : p->context.threads;
+    return ant_trainer_validate(p->trainer, runs, count, threads);
 }
 
 static void *work(void *argument)
@@ -194,7 +234,8 @@ antler_status ant_trainer_train(antler_trainer *trainer, size_t first, size_t la
                                   .begin = report_begin,
                                   .report = report_row,
                                   .end = report_end,
-                                  .stop = stop_requested};
+                                  .stop = stop_requested,
+                                  .validate = trainer->held_back == NULL ? NULL : validate};
     atomic_init(&p.next, first);
     atomic_init(&p.stopping, false);
     ANT_CHECK(pthread_mutex_init(&p.reporting, NULL) == 0, ANTLER_ERROR_MEMORY, "a lock could not be made");
@@ -230,6 +271,13 @@ static antler_status describe(const antler_trainer *trainer, const ant_run *run,
     return *settings == NULL ? ant_fail_memory(bytes, "the settings as text") : ANTLER_OK;
 }
 
+antler_status ant_trainer_make_best(const antler_trainer *trainer, const ant_run *run, antler_model **model)
+{
+    ant_run best = *run;
+    best.state.parameters = run->best.parameters;
+    return ant_trainer_make_model(trainer, &best, model);
+}
+
 antler_status ant_trainer_make_model(const antler_trainer *trainer, const ant_run *run, antler_model **model)
 {
     const ant_dataset *d = trainer->dataset;
@@ -261,11 +309,34 @@ antler_status ant_trainer_make_model(const antler_trainer *trainer, const ant_ru
     return ANTLER_OK;
 }
 
-antler_status antler_trainer_model(const antler_trainer *trainer, size_t run, antler_model **model)
+static antler_status check_number(const antler_trainer *trainer, size_t run)
 {
     ANT_CHECK(run >= 1 && run <= trainer->settings.runs, ANTLER_ERROR_ARGUMENT,
               "there is no run %zu; runs count from 1 to %zu", run, trainer->settings.runs);
+    return ANTLER_OK;
+}
+
+antler_status antler_trainer_model(const antler_trainer *trainer, size_t run, antler_model **model)
+{
+    ANT_TRY(check_number(trainer, run));
     ANT_CHECK(trainer->runs[run - 1].begun, ANTLER_ERROR_ARGUMENT,
               "run %zu has no model yet; call antler_trainer_run first", run);
     return ant_trainer_make_model(trainer, &trainer->runs[run - 1], model);
+}
+
+antler_status antler_trainer_best_model(const antler_trainer *trainer, size_t run,
+                                        antler_validation *validation, antler_model **model)
+{
+    ANT_TRY(check_number(trainer, run));
+    const ant_run *r = &trainer->runs[run - 1];
+    ANT_CHECK(r->best.update > 0, ANTLER_ERROR_ARGUMENT,
+              "run %zu was not validated yet; the setting validation holds rows back for it", run);
+    ANT_TRY(ant_trainer_make_best(trainer, r, model));
+    if (validation != NULL)
+        *validation = (antler_validation){.update = r->best.update,
+                                          .score = r->best.score,
+                                          .dstsp = r->best.measures.dstsp,
+                                          .hellinger = r->best.measures.hellinger,
+                                          .prediction_error = r->best.measures.prediction_error};
+    return ANTLER_OK;
 }

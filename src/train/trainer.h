@@ -3,11 +3,13 @@
 #define ANT_TRAIN_TRAINER_H
 
 #include "model/handle.h"
+#include "train/held_back.h"
 #include "train/loop.h"
 
 struct antler_trainer {
-    antler_settings settings; /* threads resolved */
+    antler_settings settings; /* threads and validation_interval resolved */
     ant_dataset *dataset;
+    ant_held_back *held_back; /* NULL: no validation */
     ant_model_layout layout;
     const ant_engine *engine; /* NULL: the CPU */
     ant_run *runs;            /* (settings.runs) */
@@ -21,7 +23,12 @@ antler_status ant_trainer_train(antler_trainer *trainer, size_t first, size_t la
                                 const ant_run_hooks *hooks, const antler_train_events *events,
                                 antler_train_result *result);
 
-/* The model of a run in its present state. */
+/* The model of a run in its present state, and the best one by validation. */
 antler_status ant_trainer_make_model(const antler_trainer *trainer, const ant_run *run, antler_model **model);
+antler_status ant_trainer_make_best(const antler_trainer *trainer, const ant_run *run, antler_model **model);
+
+/* Validate the present models of these runs and keep what is found.  (validate.c) */
+antler_status ant_trainer_validate(const antler_trainer *trainer, ant_run *const *runs, size_t count,
+                                   int threads);
 
 #endif

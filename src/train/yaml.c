@@ -87,8 +87,9 @@ static cyaml_schema_field_t list_field(const char *key, size_t offset)
     return field;
 }
 
-/* A path setting may be one text or a list; libcyaml needs to know which in advance. */
-static void make_schema(schema *s, bool sweep, bool data_is_list)
+/* A setting of paths may be one text or a list; libcyaml needs to know which in advance.  is_list: (settings)
+ */
+static void make_schema(schema *s, bool sweep, const bool *is_list)
 {
     memset(s, 0, sizeof *s);
     size_t count = 0;
@@ -96,8 +97,8 @@ static void make_schema(schema *s, bool sweep, bool data_is_list)
     for (size_t i = 0; i < settings; i++) {
         const ant_setting *setting = ant_setting_at(i);
         s->fields[count++] =
-            setting->kind == ANT_SETTING_PATHS && data_is_list
-                ? list_field(setting->info.name, offsetof(ant_yaml, data))
+            is_list[i]
+                ? list_field(setting->info.name, offsetof(ant_yaml, lists[0]) + i * sizeof(ant_yaml_list))
                 : text_field(setting->info.name, offsetof(ant_yaml, of[0]) + i * sizeof(char *));
         s->grid[i] = list_field(setting->info.name, i * sizeof(ant_yaml_list));
     }
@@ -183,10 +184,10 @@ static antler_status fail_yaml(const char *text, const char *path, cyaml_err_t e
                     f->text[0] == '\0' ? cyaml_strerror(error) : f->text);
 }
 
-static cyaml_err_t load(const char *text, bool sweep, bool data_is_list, ant_yaml **yaml, fault *f)
+static cyaml_err_t load(const char *text, bool sweep, const bool *is_list, ant_yaml **yaml, fault *f)
 {
     schema s;
-    make_schema(&s, sweep, data_is_list);
+    make_schema(&s, sweep, is_list);
     *f = (fault){.line = 0};
     const cyaml_config_t config = configuration(f);
     cyaml_data_t *data = NULL;
@@ -196,18 +197,30 @@ static cyaml_err_t load(const char *text, bool sweep, bool data_is_list, ant_yam
     return error;
 }
 
+/* The index of the setting of paths that a fault is about; the number of settings: it is about another. */
+static size_t paths_at_fault(const fault *f)
+{
+    size_t i = 0;
+    while (i < ant_setting_count() && (ant_setting_at(i)->kind != ANT_SETTING_PATHS ||
+                                       strcmp(ant_setting_at(i)->info.name, f->field) != 0))
+        i++;
+    return i;
+}
+
 antler_status ant_yaml_read(const char *text, const char *path, bool sweep, ant_yaml **yaml)
 {
-    fault as_text, as_list;
+    bool is_list[ANT_YAML_KEYS_MAX] = {false};
     *yaml = NULL;
-    const cyaml_err_t error = load(text, sweep, false, yaml, &as_text);
-    if (error == CYAML_OK)
-        return ANTLER_OK;
-    if (strcmp(as_text.field, "data") == 0) {
-        const cyaml_err_t second = load(text, sweep, true, yaml, &as_list);
-        return second == CYAML_OK ? ANTLER_OK : fail_yaml(text, path, second, &as_list);
+    for (;;) { /* each fault makes one more setting a list */
+        fault f;
+        const cyaml_err_t error = load(text, sweep, is_list, yaml, &f);
+        if (error == CYAML_OK)
+            return ANTLER_OK;
+        const size_t paths = paths_at_fault(&f);
+        if (paths == ant_setting_count() || is_list[paths])
+            return fail_yaml(text, path, error, &f);
+        is_list[paths] = true;
     }
-    return fail_yaml(text, path, error, &as_text);
 }
 
 void ant_yaml_free(ant_yaml *yaml)
@@ -216,12 +229,15 @@ void ant_yaml_free(ant_yaml *yaml)
         return;
     schema s;
     fault f = {.line = 0};
-    make_schema(&s, true, yaml->data.items != NULL);
+    bool is_list[ANT_YAML_KEYS_MAX];
+    for (size_t i = 0; i < ANT_YAML_KEYS_MAX; i++)
+        is_list[i] = yaml->lists[i].items != NULL;
+    make_schema(&s, true, is_list);
     const cyaml_config_t config = configuration(&f);
     (void)cyaml_free(&config, &s.top, yaml, 0);
 }
 
-/* The list of data files, one per line. */
+/* A list of files, one per line. */
 static antler_status join_paths(const ant_yaml_list *list, const ant_setting *setting,
                                 antler_settings *settings)
 {
@@ -244,8 +260,8 @@ antler_status ant_yaml_apply(const ant_yaml *yaml, const char *text, const char 
     for (size_t i = 0; yaml != NULL && i < ant_setting_count(); i++) {
         const ant_setting *setting = ant_setting_at(i);
         antler_status status = ANTLER_OK;
-        if (setting->kind == ANT_SETTING_PATHS && yaml->data.items != NULL)
-            status = join_paths(&yaml->data, setting, settings);
+        if (yaml->lists[i].items != NULL)
+            status = join_paths(&yaml->lists[i], setting, settings);
         else if (setting->kind == ANT_SETTING_PATHS && yaml->of[i] != NULL)
             status = join_paths(&(ant_yaml_list){(char *[]){yaml->of[i]}, 1}, setting, settings);
         else if (yaml->of[i] != NULL)

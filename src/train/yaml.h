@@ -1,13 +1,13 @@
 /*
  * yaml.h - a settings file as texts, not yet converted: one per setting that the file names, the
- * list of data files, and for a sweep the grid.
+ * lists of files, and for a sweep the grid.
  */
 #ifndef ANT_TRAIN_YAML_H
 #define ANT_TRAIN_YAML_H
 
 #include "train/settings.h"
 
-enum { ANT_YAML_KEYS_MAX = 64 };
+enum { ANT_YAML_KEYS_MAX = 128 };
 
 /* A list of texts, as libcyaml fills it. */
 typedef struct ant_yaml_list {
@@ -20,10 +20,10 @@ typedef struct ant_yaml_grid {
 } ant_yaml_grid;
 
 typedef struct ant_yaml {
-    char *of[ANT_YAML_KEYS_MAX]; /* by setting; NULL: not in the file */
-    ant_yaml_list data;          /* when `data` is a list */
-    ant_yaml_grid *grid;         /* NULL: none */
-    char *test;                  /* of a sweep: data to evaluate on */
+    char *of[ANT_YAML_KEYS_MAX];            /* by setting; NULL: not in the file, or a list */
+    ant_yaml_list lists[ANT_YAML_KEYS_MAX]; /* by setting, of paths that are lists; count 0: none */
+    ant_yaml_grid *grid;                    /* NULL: none */
+    char *test;                             /* of a sweep: data to evaluate on */
 } ant_yaml;
 
 /*

@@ -181,6 +181,8 @@ function spectra() {
 
 const TERMS = { loss: "squared error", mar: "MAR", readout: "readout", singular: "singular values" };
 
+const HELD_BACK = { val_dstsp: "D<sub>stsp</sub> held back", val_hellinger: "D<sub>H</sub> held back", val_prediction_error: "PE held back" };
+
 function training() {
   const log = current().log, traces = [];
   if (!log.update.length) return plot("fig-training", []);
@@ -188,9 +190,13 @@ function training() {
     if (log[term] && (term === "loss" || log[term].some((v) => v > 0))) traces.push(line(log.update, log[term], label, group(i), 1.6));
   });
   traces.push(line(log.update, log.lr, "learning rate", css("--quiet"), 1.2, { yaxis: "y2", line: { color: css("--quiet"), width: 1.2, dash: "dot" } }));
-  const shape = layout(320, { xaxis: axis({ title: { text: "update" }, anchor: "y2" }),
-    yaxis: logAxis([log.loss], { title: { text: "loss" }, domain: [0.34, 1] }),
-    yaxis2: logAxis([log.lr], { title: { text: "rate" }, domain: [0, 0.26] }) });
+  const held = Object.keys(HELD_BACK).filter((name) => log[name] && log[name].value.length);
+  held.forEach((name, i) => traces.push({ x: log[name].update, y: log[name].value, name: HELD_BACK[name], type: "scatter", mode: "lines+markers",
+    marker: { color: group(i + 1), size: 5 }, line: { color: group(i + 1), width: 1.2 }, yaxis: "y3" }));
+  const low = held.length ? 0.17 : 0.26, shape = layout(held.length ? 470 : 320, { xaxis: axis({ title: { text: "update" }, anchor: "y2" }),
+    yaxis: logAxis([log.loss], { title: { text: "loss" }, domain: [held.length ? 0.6 : 0.34, 1] }),
+    yaxis2: logAxis([log.lr], { title: { text: "rate" }, domain: [0, low] }) });
+  if (held.length) shape.yaxis3 = logAxis(held.map((name) => log[name].value), { title: { text: "held back" }, domain: [0.23, 0.54] });
   return plot("fig-training", traces, shape);
 }
 

@@ -26,6 +26,8 @@ VALUES = 350_000  # of all orbits together: a page of a few megabytes
 VARIABLES = 12  # drawn one by one; more are in the heat map
 LOG_ROWS = 500
 FREE_ROWS = 200_000
+#: Columns of the log that most rows do not have: all values are kept, each with its update.
+RARE = ("states_agree", "gradient_agrees", "val_dstsp", "val_hellinger", "val_prediction_error")
 
 
 def numbers(values: Any) -> List[Optional[float]]:
@@ -136,8 +138,8 @@ def _log(run: Run) -> Dict[str, Any]:
     rows = len(run.log.get("update", ()))
     kept = np.unique(np.linspace(0, rows - 1, min(rows, LOG_ROWS)).astype(int)) if rows else np.array([], dtype=int)
     found: Dict[str, Any] = {name: numbers(values[kept]) for name, values in run.log.items() if name != "solver"}
-    checked = {name: np.isfinite(run.log[name]) for name in ("states_agree", "gradient_agrees") if name in run.log}
-    for name, there in checked.items():  # checks are rare: keep them all
+    checked = {name: np.isfinite(run.log[name]) for name in RARE if name in run.log}
+    for name, there in checked.items():
         found[name] = {"update": numbers(run.log["update"][there]), "value": numbers(run.log[name][there])}
     found["solver"] = str(run.log["solver"][-1]) if rows and "solver" in run.log else run.settings.get("solver", "")
     return found

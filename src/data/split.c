@@ -1,0 +1,64 @@
+/* split.c - the first and the last rows of every trajectory, as two sets that share the values. */
+#include "data/series.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+size_t ant_series_last_rows(size_t length, double share)
+{
+    return (size_t)floor(share * (double)length + 1e-9); /* a product such as 0.29 * 100 is just below 29 */
+}
+
+/* A set of the same columns without a trajectory. */
+static antler_status like(const antler_series *series, antler_series **made)
+{
+    ANT_TRY(antler_series_create(series->dim, series->input_dim, made));
+    for (size_t v = 0; v < series->dim + series->input_dim; v++)
+        ANT_TRY(antler_series_set_name(*made, v, series->names[v]));
+    if (series->scaled)
+        ant_series_set_scaling(*made, series->mean, series->scale);
+    return antler_series_set_dt(*made, series->dt);
+}
+
+/* Append `rows` rows of a part from row `first` on, which stay where they are. */
+static antler_status add_rows(antler_series *to, const ant_part *part, size_t first, size_t rows)
+{
+    const size_t width = to->dim + to->input_dim;
+    ant_part view = {.count = part->count, .length = rows};
+    if (rows == 0)
+        return ANTLER_OK;
+    view.columns = malloc(width * sizeof *view.columns);
+    view.origin = strdup(part->origin);
+    if (view.columns == NULL || view.origin == NULL) {
+        ant_part_free(&view);
+        return ant_fail_memory(width * sizeof *view.columns, "a trajectory");
+    }
+    for (size_t v = 0; v < width; v++) {
+        view.columns[v] = part->columns[v];
+        view.columns[v].first += (ptrdiff_t)first * part->columns[v].row_step;
+    }
+    return ant_series_add_part(to, view);
+}
+
+antler_status ant_series_split(const antler_series *series, double share, antler_series **first,
+                               antler_series **last)
+{
+    *first = *last = NULL;
+    antler_status status = like(series, first);
+    if (status == ANTLER_OK)
+        status = like(series, last);
+    for (size_t p = 0; p < series->part_count && status == ANTLER_OK; p++) {
+        const ant_part *part = &series->parts[p];
+        const size_t held = ant_series_last_rows(part->length, share);
+        status = add_rows(*first, part, 0, part->length - held);
+        if (status == ANTLER_OK)
+            status = add_rows(*last, part, part->length - held, held);
+    }
+    if (status != ANTLER_OK) {
+        antler_series_free(*first);
+        antler_series_free(*last);
+        *first = *last = NULL;
+    }
+    return status;
+}

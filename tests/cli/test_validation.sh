@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# Held-back rows: columns of the log, best.npz, resume to the same bytes, and what is refused.
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+cat >run.yaml <<'Y'
+experiment: e
+data: train.npy
+latent_dim: 4
+hidden_dim: 16
+sequence_length: 60
+updates: 400
+log_interval: 25
+checkpoint_interval: 73
+validation: 0.2
+validation_interval: 45
+runs: 2
+device: cpu
+Y
+expect_ok "$ANTLER" simulate lorenz63 --length 2000 --noise 0.05 --out train.npy
+expect_ok "$ANTLER" train run.yaml --set name=whole --quiet
+
+# The log has the columns, with numbers in the first row after each of the nine validations.
+log=Results/e/whole/001/log.csv
+contains "$(head -n 1 $log)" ",solver,val_dstsp,val_hellinger,val_prediction_error"
+[ "$(grep -cE ',,,$' $log)" = 8 ] || die "rows between validations have numbers: $(cat $log)"
+[ "$(grep -cvE ',,,$|^update' $log)" = 9 ] || die "there are not 9 validations: $(cat $log)"
+
+# Training on the rows before those that are held back gives the same model.
+expect_ok python3 - <<'PY'
+import struct
+data = open("train.npy", "rb").read()
+start = 10 + struct.unpack("<H", data[8:10])[0]
+values = data[start : start + 1600 * 3 * 8]
+head = data[10:start].decode().replace("(2000, 3)", "(1600, 3)")
+open("cut.npy", "wb").write(data[:10] + head.encode() + values)
+PY
+expect_ok "$ANTLER" train run.yaml --set name=cut --set data=cut.npy --set validation=0 --set validation_interval=0 --quiet
+contains "$(head -n 1 Results/e/cut/001/log.csv)" "gradient_agrees,solver"
+[[ $(head -n 1 Results/e/cut/001/log.csv) != *val_* ]] || die "a log without validation has its columns"
+[ ! -e Results/e/cut/001/best.npz ] || die "there is a best model without validation"
+for k in 001 002; do
+    cmp <(cut -d, -f1-11,13-15 "Results/e/whole/$k/log.csv") <(cut -d, -f1-11,13-15 "Results/e/cut/$k/log.csv") ||
+        die "run $k: a validation changes the training"
+    unzip -p "Results/e/whole/$k/model.npz" W.npy >a && unzip -p "Results/e/cut/$k/model.npz" W.npy >b
+    cmp a b || die "run $k: another model"
+done
+
+# The best model is one of those that were validated, and every command takes its path.
+expect_ok "$ANTLER" info Results/e/whole/001/best.npz
+expect_ok "$ANTLER" evaluate Results/e/whole/001/best.npz Results/e/whole/002/best.npz --data train.npy --samples 100 --no-lyapunov --quiet
+expect_ok "$ANTLER" generate Results/e/whole/001/best.npz --data train.npy --steps 50 --out free.npy --quiet
+
+same_runs() { # same_runs NAME WHAT: model, best model and log are those of the whole run
+    local k file
+    for k in 001 002; do
+        for file in model.npz best.npz; do
+            cmp "Results/e/whole/$k/$file" "Results/e/$1/$k/$file" || die "run $k, $2: another $file"
+        done
+        cmp <(cut -d, -f1-11,13- "Results/e/whole/$k/log.csv") <(cut -d, -f1-11,13- "Results/e/$1/$k/log.csv") || die "run $k, $2: another log"
+    done
+}
+
+# From the checkpoint of update 365: the validation of update 360 is in it, and not yet in the log.
+cp -r Results/e/whole Results/e/back
+rm Results/e/back/*/checkpoints/update-0000000400.npz Results/e/back/*/best.npz Results/e/back/*/model.npz
+[ -e Results/e/back/001/checkpoints/update-0000000365.npz ] || die "there is no checkpoint of update 365"
+expect_ok "$ANTLER" train --resume Results/e/back --quiet
+same_runs back "resumed"
+
+# Killed at some moment.
+for limit in 0.1 0.2 0.4; do
+    rm -rf Results/e/killed
+    { timeout -s KILL "$limit" "$ANTLER" train run.yaml --set name=killed --quiet; } 2>.killed
+    [ -e Results/e/killed/001/config.yaml ] || expect_ok "$ANTLER" train run.yaml --set name=killed --quiet
+    expect_ok "$ANTLER" train --resume Results/e/killed --quiet
+    same_runs killed "killed after $limit s"
+done
+
+# The number that was chosen is recorded, and a run resumes with settings that leave it open, not with others.
+expect_ok "$ANTLER" train run.yaml --set name=open --set validation_interval=0 --set runs=1 --quiet
+interval=$(sed -n 's/^validation_interval: *\([0-9]*\).*/\1/p' Results/e/open/001/config.yaml)
+[ "$interval" -gt 0 ] || die "config.yaml does not have the interval that was chosen"
+expect_ok "$ANTLER" train run.yaml --resume Results/e/open --set name=open --set validation_interval=0 --set runs=1 --quiet
+expect_fault 2 "the run began with validation_interval" "$ANTLER" train run.yaml --resume Results/e/open --set name=open --set validation_interval=7 --set runs=1 --quiet
+
+# Files in place of a share; other held-back rows than before are refused.
+expect_ok "$ANTLER" simulate lorenz63 --length 600 --seed 2 --out other.npy
+expect_ok "$ANTLER" simulate lorenz63 --length 600 --seed 3 --out third.npy
+expect_ok "$ANTLER" train run.yaml --set name=files --set validation=0 --set validation_data=other.npy --set runs=1 --quiet
+[ -e Results/e/files/001/best.npz ] || die "there is no best model with validation_data"
+cp third.npy other.npy
+expect_fault 2 "was validated on other rows" "$ANTLER" train --resume Results/e/files --quiet
+
+# An old run is replaced whole.
+expect_ok "$ANTLER" train run.yaml --set name=whole --set validation=0 --set validation_interval=0 --overwrite --quiet
+[ ! -e Results/e/whole/001/best.npz ] || die "the best model of the old run is still there"
+
+expect_fault 2 "holds back 60 rows of the longest trajectory, and 106 are needed" "$ANTLER" train run.yaml --set validation=0.03 --check
+expect_fault 2 "not both" "$ANTLER" train run.yaml --set validation_data=other.npy --check
+finish
