@@ -19,7 +19,7 @@ allowed() {
         solve) echo "base model" ;;
         train) echo "base data model solve measure engine" ;;
         measure) echo "base data model engine" ;;
-        fit) echo "base measure" ;;
+        fit) echo "base data measure" ;;
         cli) echo "" ;;
         *) echo "unknown" ;;
     esac

@@ -1324,12 +1324,13 @@ typedef struct antler_look {
 ANTLER_API antler_status antler_look_at(const antler_series *series, antler_look *look);
 
 typedef struct antler_fit_opts {
-    antler_settings base; /* data, results, experiment, seed, device, threads, precision and all that no
-                             candidate decides.  Default: antler_settings_default */
-    bool around;          /* try `base` and settings near it, instead of candidates chosen from the data.
-                             Default false */
-    double minutes; /* budget; 0: 2 with a GPU, 5 without.  Turned into numbers of updates at the start, which
-                       are kept in plan.csv.  Default 0 */
+    const antler_settings
+        *base;         /* data, results, experiment, seed, device, threads, precision and all that no
+                          candidate decides; read during the call.  NULL: the defaults.  Default NULL */
+    bool around;       /* try `base` and settings near it, instead of candidates chosen from the data.
+                          Default false */
+    double minutes;    /* budget; 0: 2 with a GPU, 5 without.  Turned into numbers of updates at the start,
+                          which are kept in plan.csv.  Default 0 */
     double validation; /* share of each trajectory that is held back at its end.  Default 0.2 */
 } antler_fit_opts;
 
@@ -1355,14 +1356,14 @@ typedef struct antler_fit_events {
 
 typedef struct antler_fit_result {
     antler_look look;
-    antler_settings settings; /* of the best trial: they train it again */
-    size_t run;               /* the best of its runs, from 1 */
-    size_t trials;            /* that were made */
+    size_t run;    /* the best run of the best trial, from 1 */
+    size_t trials; /* that were made */
     double score;
     double dstsp, hellinger, prediction_error;                   /* on the held-back rows */
     double dstsp_floor, hellinger_floor, prediction_error_floor; /* of the data themselves */
     char reason[200];
-    char folder[1400];     /* of the fit: model.npz, settings.yaml, trials.csv, plan.csv */
+    char folder[1400];     /* of the fit: model.npz, settings.yaml (which trains the best trial again),
+                              trials.csv,     plan.csv */
     char run_folder[1500]; /* of the best run */
 } antler_fit_result;
 

@@ -162,9 +162,16 @@ static int on_stop(void *cookie)
 
 static void print_result(const antler_fit_result *result)
 {
-    printf("\nBest of %zu trials: %s\n  ", result->trials, result->reason);
-    print_settings(&result->settings);
-    printf("\n  on held-back rows     model      between parts of the data\n");
+    antler_settings best;
+    char path[1500];
+    printf("\nBest of %zu trials: %s\n", result->trials, result->reason);
+    snprintf(path, sizeof path, "%s/settings.yaml", result->folder);
+    if (antler_settings_load(path, &best) == ANTLER_OK) {
+        printf("  ");
+        print_settings(&best);
+        printf("\n");
+    }
+    printf("  on held-back rows     model      between parts of the data\n");
     printf("  D_stsp            %9.3g      %9.3g\n", result->dstsp, result->dstsp_floor);
     printf("  D_H               %9.3g      %9.3g\n", result->hellinger, result->hellinger_floor);
     printf("  prediction error  %9.3g      %9.3g (nearest neighbour)\n", result->prediction_error,
@@ -174,7 +181,7 @@ static void print_result(const antler_fit_result *result)
            result->run_folder, result->folder, result->folder, result->run);
 }
 
-static int fit(const settings *s, const char *command, const char *file, antler_fit_opts *opts)
+static int fit(const settings *s, const char *command, const char *file, const antler_fit_opts *opts)
 {
     antler_series *series = NULL;
     antler_fit_result result;
@@ -186,7 +193,7 @@ static int fit(const settings *s, const char *command, const char *file, antler_
                                       .end = on_end,
                                       .train = {.cookie = &r, .row = on_row, .stop = on_stop}};
     cli_stop_install();
-    antler_status status = antler_settings_series(&opts->base, &series);
+    antler_status status = antler_settings_series(opts->base, &series);
     if (status == ANTLER_OK)
         status = antler_fit(series, opts, &events, &result);
     clear_line(&r);
@@ -224,40 +231,42 @@ static antler_status set(antler_settings *base, const char *name, const char *va
     return antler_settings_set(base, text);
 }
 
-static antler_status apply_common(const settings *s, antler_fit_opts *opts)
+static antler_status apply_common(const settings *s, antler_settings *base, antler_fit_opts *opts)
 {
+    antler_fit_opts_default(opts);
+    opts->base = base;
     opts->minutes = s->minutes;
     opts->validation = s->validation;
-    opts->base.seed = s->seed;
-    opts->base.threads = s->threads;
-    antler_status status = set(&opts->base, "results", s->results);
+    base->seed = s->seed;
+    base->threads = s->threads;
+    antler_status status = set(base, "results", s->results);
     if (status == ANTLER_OK)
-        status = set(&opts->base, "experiment", s->name);
-    return status == ANTLER_OK ? set(&opts->base, "device", s->device) : status;
+        status = set(base, "experiment", s->name);
+    return status == ANTLER_OK ? set(base, "device", s->device) : status;
 }
 
 static int run_fit(const cli_command *self, int argc, char **argv)
 {
     settings s = {.validation = 0.2, .seed = 1};
     antler_fit_opts opts;
+    antler_settings base;
     size_t count = 0;
     int code = CLI_DONE;
     if (!cli_parse(self, argc, argv, &s, &count, &code))
         return code;
-    antler_fit_opts_default(&opts);
-    antler_settings *base = &opts.base;
+    antler_settings_default(&base);
     for (size_t i = 0; i < count; i++) {
-        const size_t used = strlen(base->data);
-        snprintf(base->data + used, sizeof base->data - used, "%s%s", i == 0 ? "" : "\n", argv[i]);
+        const size_t used = strlen(base.data);
+        snprintf(base.data + used, sizeof base.data - used, "%s%s", i == 0 ? "" : "\n", argv[i]);
     }
-    name_after(argv[0], sizeof base->experiment, base->experiment);
-    base->transpose = s.transpose;
-    base->dt = s.dt;
-    antler_status status = apply_common(&s, &opts);
+    name_after(argv[0], sizeof base.experiment, base.experiment);
+    base.transpose = s.transpose;
+    base.dt = s.dt;
+    antler_status status = apply_common(&s, &base, &opts);
     if (status == ANTLER_OK)
-        status = set(base, "columns", s.columns);
+        status = set(&base, "columns", s.columns);
     if (status == ANTLER_OK)
-        status = set(base, "inputs", s.inputs);
+        status = set(&base, "inputs", s.inputs);
     return status == ANTLER_OK ? fit(&s, self->name, argv[0], &opts) : cli_fail(status);
 }
 
@@ -265,17 +274,17 @@ static int run_tune(const cli_command *self, int argc, char **argv)
 {
     settings s = {.validation = 0.2, .seed = 1};
     antler_fit_opts opts;
+    antler_settings base;
     size_t count = 0;
     int code = CLI_DONE;
     if (!cli_parse(self, argc, argv, &s, &count, &code))
         return code;
-    antler_fit_opts_default(&opts);
-    opts.around = true;
-    antler_status status = antler_settings_load(argv[0], &opts.base);
+    antler_status status = antler_settings_load(argv[0], &base);
     for (size_t i = 0; i < s.set.count && status == ANTLER_OK; i++)
-        status = antler_settings_set(&opts.base, s.set.items[i]);
+        status = antler_settings_set(&base, s.set.items[i]);
     if (status == ANTLER_OK)
-        status = apply_common(&s, &opts);
+        status = apply_common(&s, &base, &opts);
+    opts.around = true;
     return status == ANTLER_OK ? fit(&s, self->name, argv[0], &opts) : cli_fail(status);
 }
 

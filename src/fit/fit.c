@@ -8,22 +8,20 @@
  */
 #include "fit/fit_files.h"
 #include "fit/look.h"
-#include "fit/split.h"
 
 #include "base/machine.h"
+#include "data/series.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PARALLEL_LEAST = 2, PARALLEL_MOST = 8, GPU_PARALLEL = 8, TRIALS_MOST = 64 };
+enum { PARALLEL_LEAST = 2, PARALLEL_MOST = 8, GPU_PARALLEL = 8, TRIALS_MOST = 64, VALIDATIONS = 4 };
 
 void antler_fit_opts_default(antler_fit_opts *opts)
 {
     *opts = (antler_fit_opts){.validation = 0.2};
-    antler_settings_default(&opts->base);
-    opts->base.log_interval = 100;
 }
 
 typedef struct fit {
@@ -82,6 +80,7 @@ static antler_status try_candidate(fit *f, size_t rung, size_t number, const ant
     s->runs = f->plan.rung[rung - 1].runs;
     s->updates = f->plan.rung[rung - 1].updates;
     s->checkpoint_interval = s->updates;
+    s->validation_interval = (s->updates + VALIDATIONS - 1) / VALIDATIONS;
     snprintf(s->name, sizeof s->name, "try-%zu-%02zu", rung, number);
     ANT_TRY(ant_trial_create(t));
     f->count++;
@@ -100,7 +99,8 @@ static antler_status try_candidate(fit *f, size_t rung, size_t number, const ant
 /* Equal but for the place of a trial: its name, its runs and its length. */
 static bool same_settings(const antler_settings *a, const antler_settings *b)
 {
-    static const char *const place[] = {"name", "runs", "updates", "checkpoint_interval"};
+    static const char *const place[] = {"name", "runs", "updates", "checkpoint_interval",
+                                        "validation_interval"};
     for (size_t i = 0; i < antler_setting_count(); i++) {
         const char *name = antler_setting_at(i)->name;
         char x[256] = "", y[256] = "";
@@ -185,10 +185,14 @@ static antler_status later_rung(fit *f, size_t rung)
 static void choose_device(fit *f)
 {
     size_t gpus = 0;
-    f->base = f->opts->base;
+    if (f->opts->base != NULL)
+        f->base = *f->opts->base;
+    else
+        antler_settings_default(&f->base);
     f->gpu = f->base.device == ANTLER_DEVICE_CUDA ||
              (f->base.device == ANTLER_DEVICE_AUTO && antler_device_count(&gpus) == ANTLER_OK && gpus > 0);
     f->base.device = f->gpu ? ANTLER_DEVICE_CUDA : ANTLER_DEVICE_CPU;
+    f->base.validation = f->opts->validation;
 }
 
 static size_t parallel_runs(const fit *f)
@@ -240,11 +244,8 @@ static antler_status finish(fit *f, antler_fit_result *result)
     const ant_trial *best = leader(f);
     ANT_CHECK(best != NULL && isfinite(ant_trial_score(best)), ANTLER_DIVERGED,
               "every model that was tried diverged; look at the data (antler info), or raise the budget");
-    *result = (antler_fit_result){.look = f->look,
-                                  .settings = best->candidate.settings,
-                                  .run = best->best,
-                                  .score = ant_trial_score(best),
-                                  .trials = f->count};
+    *result = (antler_fit_result){
+        .look = f->look, .run = best->best, .score = ant_trial_score(best), .trials = f->count};
     const ant_validation_measures *m = &best->runs[best->best - 1].measures, *floor = &f->context.floor;
     result->dstsp = m->dstsp, result->dstsp_floor = floor->dstsp;
     result->hellinger = m->hellinger, result->hellinger_floor = floor->hellinger;
@@ -282,10 +283,13 @@ antler_status antler_fit(const antler_series *series, const antler_fit_opts *opt
     fit *f = calloc(1, sizeof *f);
     if (f == NULL)
         return ant_fail_memory(sizeof *f, "a fit");
-    antler_status status = ant_series_split(series, opts->validation, &others, &held_back);
+    antler_status status = opts->validation > 0.0 && opts->validation < 1.0
+                               ? ant_series_split(series, opts->validation, &others, &held_back)
+                               : ant_fail(ANTLER_ERROR_ARGUMENT,
+                                          "validation: a share between 0 and 1, not %g", opts->validation);
     f->opts = opts;
     f->events = events;
-    f->context = (ant_fit_context){.series = others,
+    f->context = (ant_fit_context){.series = series,
                                    .held_back = held_back,
                                    .others = others,
                                    .events = events == NULL ? NULL : &events->train};

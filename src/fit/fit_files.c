@@ -72,7 +72,7 @@ antler_status ant_fit_winner_write(const ant_trial *winner, const char *folder)
     snprintf(s.name, sizeof s.name, "fitted");
     snprintf(path, sizeof path, "%s/settings.yaml", folder);
     ANT_TRY(antler_settings_write(&s, path));
-    ANT_TRY(ant_trial_folder(winner, winner->best, sizeof run, run));
+    ANT_TRY(ant_trial_best(winner, winner->best, sizeof run, run));
     ANT_TRY(antler_model_load(run, &model));
     snprintf(path, sizeof path, "%s/model.npz", folder);
     const antler_status status = antler_model_save(model, path);

@@ -82,6 +82,7 @@ static antler_status time_training(const antler_settings *settings, const antler
     antler_settings s = *settings;
     antler_trainer *trainer = NULL;
     s.updates = updates;
+    s.validation = 0.0; /* its time is planned for apart */
     ANT_TRY(antler_trainer_create(&s, series, &trainer));
     const double begun = ant_seconds();
     const antler_status status = antler_trainer_run(trainer, NULL, NULL);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 /* Below the floors scores are equal; this share of the differences there still decides between equals. */
@@ -43,6 +44,14 @@ antler_status ant_trial_folder(const ant_trial *trial, size_t run, size_t bytes,
     return ANTLER_OK;
 }
 
+antler_status ant_trial_best(const ant_trial *trial, size_t run, size_t bytes, char *path)
+{
+    static const char name[] = "/best.npz";
+    ANT_TRY(ant_trial_folder(trial, run, bytes - sizeof name, path));
+    memcpy(path + strlen(path), name, sizeof name);
+    return ANTLER_OK;
+}
+
 static double total(const ant_validation_measures *m)
 {
     return log(fmax(m->dstsp, 1e-4)) + log(fmax(m->hellinger, 1e-4)) + log(fmax(m->prediction_error, 1e-8));
@@ -61,15 +70,17 @@ static antler_status judge(const antler_model *model, ant_fit_context *context, 
     return ANTLER_OK;
 }
 
-/* Judge all runs that have a finished model. */
+/* Judge the best model of every run. */
 static antler_status judge_runs(ant_trial *trial, ant_fit_context *context)
 {
     for (size_t i = 0; i < trial->candidate.settings.runs; i++) {
         char path[1500];
+        struct stat info;
         antler_model *model = NULL;
-        ANT_TRY(ant_trial_folder(trial, i + 1, sizeof path, path));
-        if (antler_model_load(path, &model) != ANTLER_OK)
-            continue; /* stopped before its first checkpoint */
+        ANT_TRY(ant_trial_best(trial, i + 1, sizeof path, path));
+        if (stat(path, &info) != 0)
+            continue; /* stopped or diverged before its first validation */
+        ANT_TRY(antler_model_load(path, &model));
         const antler_status status = judge(model, context, &trial->runs[i]);
         antler_model_free(model);
         ANT_TRY(status);

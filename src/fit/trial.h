@@ -10,7 +10,7 @@
 
 /* What all trials of a fit share. */
 typedef struct ant_fit_context {
-    const antler_series *series; /* all rows; a training leaves those out that are held back */
+    const antler_series *series; /* all rows; a training holds some back by itself */
     const antler_series *held_back;
     const antler_series *others; /* the rows that are not held back, for the floor */
     ant_validation_opts opts;
@@ -43,7 +43,8 @@ double ant_trial_score(const ant_trial *trial);
  */
 antler_status ant_trial_make(ant_trial *trial, ant_fit_context *context);
 
-/* The folder of one run of a trial. */
+/* The folder of one run of a trial, and in it the model that validated best. */
 antler_status ant_trial_folder(const ant_trial *trial, size_t run, size_t bytes, char *path);
+antler_status ant_trial_best(const ant_trial *trial, size_t run, size_t bytes, char *path);
 
 #endif

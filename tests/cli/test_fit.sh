@@ -24,7 +24,7 @@ done
 # The settings repeat the training of the winner to the last bit.
 number=$(sed -nE 's/.*repeats it: run ([0-9]+).*/\1/p' <<<"$out")
 expect_ok "$ANTLER" train again/lorenz/settings.yaml --set results=repeated --run "$number" --quiet
-cmp <(unzip -p again/lorenz/model.npz W.npy) <(unzip -p "repeated/lorenz/fitted/00$number/model.npz" W.npy) || die "another W when repeated"
+cmp <(unzip -p again/lorenz/model.npz W.npy) <(unzip -p "repeated/lorenz/fitted/00$number/best.npz" W.npy) || die "another W when repeated"
 
 # Stopped after its first trial, it has a result; the same command continues to the whole choice.
 mkdir -p stopped/lorenz

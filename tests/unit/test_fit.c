@@ -4,7 +4,6 @@
 
 #include "base/random.h"
 #include "fit/plan.h"
-#include "fit/split.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -170,29 +169,12 @@ static void budgets_are_kept(void **state)
     }
 }
 
-static void rows_are_held_back(void **state)
-{
-    (void)state;
-    antler_series *whole = lorenz(1000), *others = NULL, *held_back = NULL;
-    CHECK_OK(ant_series_split(whole, 0.25, &others, &held_back));
-    assert_int_equal(antler_series_length(others, 0), 750);
-    assert_int_equal(antler_series_length(held_back, 0), 250);
-    double a[3], b[3];
-    CHECK_OK(antler_series_read_f64(whole, 0, 750, 1, a, NULL));
-    CHECK_OK(antler_series_read_f64(held_back, 0, 0, 1, b, NULL));
-    assert_memory_equal(a, b, sizeof a);
-    antler_series_free(whole);
-    antler_series_free(others);
-    antler_series_free(held_back);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sine_has_its_period),         cmocka_unit_test(noise_is_found),
         cmocka_unit_test(channels_that_move_together), cmocka_unit_test(hidden_variables_are_found),
         cmocka_unit_test(every_candidate_is_allowed),  cmocka_unit_test(budgets_are_kept),
-        cmocka_unit_test(rows_are_held_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
