@@ -21,6 +21,7 @@ from . import exceptions, measures
 from ._evaluation import Evaluation, Measuring
 from .data import System, load, simulate, systems
 from .exceptions import AntlerError
+from .fitting import Fit, fit, look
 from .model import Lyapunov, Model
 from .reconstructor import DivergenceWarning, Reconstructor
 from .runs import Run, load_run, load_runs, resume, train
@@ -30,6 +31,7 @@ __all__ = [
     "AntlerError",
     "DivergenceWarning",
     "Evaluation",
+    "Fit",
     "Lyapunov",
     "Measuring",
     "Model",
@@ -40,9 +42,11 @@ __all__ = [
     "System",
     "build_info",
     "exceptions",
+    "fit",
     "load",
     "load_run",
     "load_runs",
+    "look",
     "measures",
     "resume",
     "simulate",

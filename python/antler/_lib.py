@@ -142,6 +142,9 @@ _FUNCTIONS = {
     "problem_states": (None, [_handle, _size, c.c_void_p]),
     "problem_adjoint": ("status", [_handle, _size, c.c_void_p]),
     "problem_gradient": (None, [_handle, c.c_void_p]),
+    "look_at": ("status", [_handle, c.POINTER(s.Look)]),
+    "fit_opts_default": (None, [c.POINTER(s.FitOpts)]),
+    "fit": ("status", [_handle, c.POINTER(s.FitOpts), c.POINTER(s.FitEvents), c.POINTER(s.FitResult)]),
     "statistics_of": ("status", [c.c_void_p, _size, c.POINTER(s.Statistics)]),
 }
 

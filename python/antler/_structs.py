@@ -337,3 +337,56 @@ class Statistics(c.Structure):
         ("diverged", c.c_size_t),
         *[(name, c.c_double) for name in ("median", "mad", "mean", "sem")],
     ]
+
+
+class Look(c.Structure):
+    _fields_ = [
+        *[(name, c.c_size_t) for name in ("trajectories", "rows", "shortest", "dim", "input_dim")],
+        *[(name, c.c_double) for name in ("dt", "decay", "period", "noise")],
+        *[(name, c.c_size_t) for name in ("dimension", "delay")],
+        ("error", c.c_double),
+        ("error_delays", c.c_double),
+        ("hidden", c.c_bool),
+    ]
+
+
+class FitOpts(c.Structure):
+    _fields_ = [("base", c.c_void_p), ("around", c.c_bool), ("minutes", c.c_double), ("validation", c.c_double)]
+
+
+class FitNote(c.Structure):
+    _fields_ = [
+        *[(name, c.c_size_t) for name in ("rung", "rungs", "trial", "trials")],
+        ("settings", c.c_void_p),
+        ("reason", c.c_char_p),
+        *[(name, c.c_double) for name in ("score", "dstsp", "hellinger", "prediction_error")],
+        ("leads", c.c_bool),
+    ]
+
+
+LookFn = c.CFUNCTYPE(None, c.c_void_p, c.POINTER(Look))
+FitNoteFn = c.CFUNCTYPE(None, c.c_void_p, c.POINTER(FitNote))
+
+
+class FitEvents(c.Structure):
+    _fields_ = [
+        ("cookie", c.c_void_p),
+        ("looked", LookFn),
+        ("begin", FitNoteFn),
+        ("end", FitNoteFn),
+        ("train", TrainEvents),
+    ]
+
+
+class FitResult(c.Structure):
+    _fields_ = [
+        ("look", Look),
+        ("run", c.c_size_t),
+        ("trials", c.c_size_t),
+        ("score", c.c_double),
+        *[(name, c.c_double) for name in ("dstsp", "hellinger", "prediction_error")],
+        *[(name, c.c_double) for name in ("dstsp_floor", "hellinger_floor", "prediction_error_floor")],
+        ("reason", c.c_char * 200),
+        ("folder", c.c_char * 1400),
+        ("run_folder", c.c_char * 1500),
+    ]

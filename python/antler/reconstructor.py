@@ -17,6 +17,7 @@ from ._series import Series, Table, like, tables
 from ._settings import Settings
 from ._training import Watch, log_arrays
 from .exceptions import ArgumentError, DataError, DivergedError, NotFittedError
+from .fitting import Fit, fit
 from .model import Lyapunov, Model
 from .runs import Run, load_run
 
@@ -56,7 +57,8 @@ class Reconstructor(Parameters):
     """Reconstruct a dynamical system from time series.
 
     The parameters are the settings of a training (docs/settings.md), with their names, defaults and bounds. Three
-    are special to Python: ``results``, ``random_state`` (the setting ``seed``) and ``verbose``.
+    are special to Python: ``results``, ``random_state`` (the setting ``seed``) and ``verbose``. With
+    ``latent_dim="auto"`` ``fit`` chooses the settings by itself, as ``antler.fit`` does.
 
     After ``fit`` these attributes exist:
 
@@ -73,6 +75,8 @@ class Reconstructor(Parameters):
         its best model; None for a run that was not validated.
     ``runs_``
         The runs on disk (``antler.Run``), when ``results`` is set.
+    ``fit_``
+        With ``latent_dim="auto"``: an ``antler.Fit``, with settings, measures and all trials.
     ``n_features_in_``, ``feature_names_in_``
         N, and the names of the columns when the data have names.
 
@@ -82,6 +86,7 @@ class Reconstructor(Parameters):
     """
 
     model_: Model
+    fit_: Fit
     models_: List[Optional[Model]]
     validations_: List[Optional[Dict[str, float]]]
     log_: Dict[str, np.ndarray]
@@ -124,12 +129,13 @@ class Reconstructor(Parameters):
         inputs: Any = None,
         callback: Optional[Callable[[Dict[str, Any]], Any]] = None,
         overwrite: bool = False,
+        minutes: float = 0.0,
     ) -> "Reconstructor":
         """Train on X: one trajectory (T, N), or a list of them, in the user's units.
 
         ``inputs`` are known inputs beside X, row t being the input of the step to row t. ``callback`` gets every
         row of the log; a true return value stops the training. ``y`` is not used. With ``results`` set, ``overwrite``
-        replaces runs that are there.
+        replaces runs that are there. ``minutes`` is the budget of ``latent_dim="auto"``.
 
         Ctrl-C stops after the current update and raises ``KeyboardInterrupt``; ``model_`` is then the present
         model, and ``resume`` continues (with ``results`` set there is also a checkpoint on disk). A run that
@@ -139,6 +145,8 @@ class Reconstructor(Parameters):
         if all(len(table.values) == 1 for table in found):
             raise DataError("X has 1 sample, and a trajectory needs at least two rows: time runs down the rows")
         driven = None if inputs is None else tables(inputs, "inputs")
+        if self.latent_dim == "auto":
+            return self._fit_auto(X, inputs, found, driven, minutes)
         chosen = self._settings()
         series = Series.of_tables(found, driven, dt=chosen.get("dt"))
         _lib.call("series_check", series.handle, 2)  # first: a table on its side is not a matter of settings
@@ -151,6 +159,20 @@ class Reconstructor(Parameters):
             self._train(watch, "trainer_run", trainer.handle)
         else:
             self._train(watch, "train_series", chosen.pointer, series.handle, 0, overwrite)
+        return self
+
+    def _fit_auto(
+        self, X: Any, inputs: Any, found: List[Table], driven: Optional[List[Table]], minutes: float
+    ) -> "Reconstructor":
+        """The settings are chosen, too; ``fit_`` has all that was found."""
+        self._forget()
+        self._remember(found, driven)
+        self.fit_ = fit(
+            X, inputs=inputs, minutes=minutes, validation=float(self.validation) or 0.2, seed=self._seed(),
+            results=self.results, name=self.experiment, dt=float(self.dt), device=self.device,
+            threads=int(self.threads), verbose=bool(self.verbose),
+        )  # fmt: skip
+        self.model_, self.models_ = self.fit_.model, [self.fit_.model]
         return self
 
     def resume(

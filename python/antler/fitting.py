@@ -1,0 +1,149 @@
+"""From data to a model without settings: candidates are tried, judged on held-back rows, and the best is refined."""
+
+from __future__ import annotations
+
+import csv
+import ctypes as c
+import os
+import sys
+import tempfile
+from typing import Any, Dict, List, NamedTuple, Optional, Union
+
+from . import _lib
+from . import _structs as s
+from ._series import Series, tables
+from ._settings import Settings
+from .exceptions import CancelledError, from_status
+from .model import Model
+
+__all__ = ["Fit", "fit", "look"]
+
+
+class Fit(NamedTuple):
+    """What a fit found."""
+
+    model: Model  #: the best model, by the held-back rows
+    settings: Dict[str, Any]  #: those that train it again; run number ``run`` is the model
+    run: int
+    measures: Dict[str, float]  #: ``score``, ``dstsp``, ``hellinger``, ``prediction_error`` on the held-back rows
+    floors: Dict[str, float]  #: the same measures between parts of the data
+    look: Dict[str, Any]  #: what the data say about the model that they need
+    trials: List[Dict[str, Any]]  #: every run that was judged, with its settings and measures
+    folder: Optional[str]  #: where all of it is; None when ``results`` was not given
+
+
+def _fields(struct: Any) -> Dict[str, Any]:
+    return {name: getattr(struct, name) for name, *_ in struct._fields_}
+
+
+def look(X: Any, *, inputs: Any = None, dt: float = 0.0) -> Dict[str, Any]:
+    """What data say about the model that they need: time scales, noise, dimension, hidden variables."""
+    series = Series.of_tables(tables(X), None if inputs is None else tables(inputs, "inputs"), dt=dt)
+    found = s.Look()
+    _lib.call("look_at", series.handle, c.byref(found))
+    return _fields(found)
+
+
+class _Reports:
+    """The reports of a fit, as lines of text."""
+
+    def __init__(self, verbose: bool) -> None:
+        self._verbose = verbose
+        self.failure: Optional[BaseException] = None
+        self.interrupt = _lib.Interrupt()
+
+    def _say(self, line: str) -> None:
+        if self._verbose:
+            print(line, file=sys.stderr, flush=True)
+
+    def _end(self, _cookie: Any, pointer: Any) -> None:
+        try:
+            note = pointer.contents
+            leads = ", leads" if note.leads else ""
+            self._say(
+                f"rung {note.rung}/{note.rungs}, trial {note.trial}/{note.trials}: score {note.score:.3g}, "
+                f"D_stsp {note.dstsp:.3g}, D_H {note.hellinger:.3g}{leads} ({_lib.text(note.reason)})"
+            )
+        except BaseException as error:  # it cannot pass through C
+            self.failure = self.failure or error
+            self.interrupt.flag.value = 1
+
+    def events(self) -> s.FitEvents:
+        stop = c.cast(_lib.function("stop_when_set"), s.StopFn)
+        train = s.TrainEvents(self.interrupt.pointer, s.NoteFn(), s.RowFn(), s.NoteFn(), stop)
+        return s.FitEvents(None, s.LookFn(), s.FitNoteFn(), s.FitNoteFn(self._end), train)
+
+
+def _number(text: str) -> Union[float, str]:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _read_trials(folder: str) -> List[Dict[str, Any]]:
+    with open(os.path.join(folder, "trials.csv"), encoding="utf-8", newline="") as file:
+        return [{name: _number(value) for name, value in row.items()} for row in csv.DictReader(file)]
+
+
+def _search(series: Series, base: Settings, opts: s.FitOpts, verbose: bool) -> s.FitResult:
+    reports, result = _Reports(verbose), s.FitResult()
+    opts.base = base.pointer
+    events = reports.events()
+    status, sentence = _lib.long_call(
+        "fit", series.handle, c.byref(opts), c.byref(events), c.byref(result), interrupt=reports.interrupt
+    )
+    if reports.failure is not None:
+        raise reports.failure
+    if status not in (0, CancelledError.status):
+        raise from_status(status, sentence)
+    return result
+
+
+def fit(
+    X: Any,
+    *,
+    inputs: Any = None,
+    minutes: float = 0.0,
+    validation: float = 0.2,
+    seed: int = 1,
+    results: Union[str, "os.PathLike[str]", None] = None,
+    name: str = "fit",
+    dt: float = 0.0,
+    device: str = "auto",
+    threads: int = 0,
+    around: Optional[Dict[str, Any]] = None,
+    verbose: bool = True,
+) -> Fit:
+    """From data to a model: train candidates, judge their free runs on held-back rows, refine the best.
+
+    ``minutes`` is the budget (0: 2 with a GPU, 5 without); ``validation`` the share of each trajectory, at its end, on
+    which models are judged. With ``results`` everything is kept in ``results/name``, and a fit that was stopped
+    continues there. ``around``: settings; candidates are then these and variations of them.
+
+    >>> found = antler.fit(antler.simulate("lorenz63", 20_000), minutes=1)
+    >>> orbit = found.model.generate(10_000)
+    """
+    series = Series.of_tables(tables(X), None if inputs is None else tables(inputs, "inputs"), dt=dt)
+    base = Settings()
+    chosen = dict(around or {}, seed=seed, experiment=name, device=device, threads=threads, dt=dt)
+    for key, value in chosen.items():
+        base.set(key, value)
+    opts = s.FitOpts()
+    _lib.plain("fit_opts_default", c.byref(opts))
+    opts.around, opts.minutes, opts.validation = around is not None, minutes, validation
+    with tempfile.TemporaryDirectory() as scratch:
+        base.set("results", scratch if results is None else os.fspath(results))
+        found = _search(series, base, opts, verbose)
+        folder = _lib.text(found.folder)
+        names = ("dstsp", "hellinger", "prediction_error")
+        return Fit(
+            model=Model.load(os.path.join(folder, "model.npz")),
+            settings=Settings.load(os.path.join(folder, "settings.yaml")).as_dict(),
+            run=found.run,
+            measures={"score": found.score, **{key: getattr(found, key) for key in names}},
+            floors={key: getattr(found, key + "_floor") for key in names},
+            look=_fields(found.look),
+            trials=_read_trials(folder),
+            folder=None if results is None else folder,
+        )
