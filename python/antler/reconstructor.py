@@ -50,7 +50,7 @@ class _Trainer:
         status, _ = _lib.outcome("trainer_best_model", self.handle, run, c.byref(found), c.byref(made))
         if status != 0 or made.value is None:
             return None, None
-        return {name: getattr(found, name) for name, _ in _structs.Validation._fields_}, Model(made.value)
+        return {field[0]: getattr(found, field[0]) for field in _structs.Validation._fields_}, Model(made.value)
 
 
 class Reconstructor(Parameters):

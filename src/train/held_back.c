@@ -154,13 +154,14 @@ void ant_held_back_free(ant_held_back *held_back)
 
 /* ---- when, and what is kept -------------------------------------------------------------------------- */
 
-size_t ant_validation_interval(const antler_settings *s, const ant_held_back *held_back)
+size_t ant_validation_interval(const antler_settings *s, const ant_held_back *held_back, bool engine)
 {
-    enum { MOST = 15, ROW_COST = 4 }; /* a row of a free run beside a step of training, forward and back */
+    enum { MOST = 15 };
+    const double row_cost = engine ? 16.0 : 8.0; /* steps of training, forward and back, in the same time */
     const double share = 0.05;
     const double rows = 2.0 * (double)antler_series_total_length(held_back->series);
     const double steps = (double)s->updates * (double)s->batch_size * (double)s->sequence_length;
-    const double count = fmin(fmax(floor(share * steps / (ROW_COST * rows)), 1.0), MOST);
+    const double count = fmin(fmax(floor(share * steps / (row_cost * rows)), 1.0), MOST);
     const size_t interval = (size_t)ceil((double)s->updates / count);
     const size_t whole = (interval + s->log_interval - 1) / s->log_interval * s->log_interval;
     return whole < s->updates ? whole : s->updates;

@@ -37,9 +37,10 @@ void ant_held_back_free(ant_held_back *held_back);
 
 /*
  * Updates between two validations when the settings leave it open: at most 15 validations in a training, and
- * so few that they take a small part of its steps; a multiple of log_interval where that is possible.
+ * so few that they take a small part of its time; a multiple of log_interval where that is possible.
+ * `engine`: the training is on a device, where a step takes less time beside a validation on the CPU.
  */
-size_t ant_validation_interval(const antler_settings *settings, const ant_held_back *held_back);
+size_t ant_validation_interval(const antler_settings *settings, const ant_held_back *held_back, bool engine);
 
 /* Keep a validation of the present model of a run: for the next row of the log, and as the best. */
 void ant_run_keep_validation(ant_run *run, size_t total, const ant_validation_measures *measures,

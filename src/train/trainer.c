@@ -44,7 +44,7 @@ static antler_status hold_back(antler_trainer *t, const ant_division *division)
     const antler_status status = ant_held_back_create(division, s->warmup, units, &t->held_back);
     antler_model_free(units);
     if (status == ANTLER_OK && s->validation_interval == 0)
-        s->validation_interval = ant_validation_interval(s, t->held_back);
+        s->validation_interval = ant_validation_interval(s, t->held_back, t->engine != NULL);
     return status;
 }
 

@@ -94,6 +94,15 @@ def test_a_run_has_its_measures_settings_provenance_and_numbers(folder):
     np.testing.assert_allclose(np.array(one["orbit"]["short"])[:, :50].T, free, rtol=1e-4, atol=1e-4)
 
 
+def test_validations_are_curves(tmp_path, folder, small):
+    held = {**small, "updates": 40, "clipped": True, "validation": 0.2, "validation_interval": 20}
+    (run,) = antler.train(held, np.load(folder / "train.npy"), results=str(tmp_path), verbose=False)
+    (one,) = content(report.write(run.path).read_text(encoding="utf-8"))["runs"]
+    for name in ("val_dstsp", "val_hellinger", "val_prediction_error"):
+        assert one["log"][name]["update"] == [20, 40]
+        np.testing.assert_allclose(one["log"][name]["value"], run.log[name][[2, 4]], rtol=1e-4)
+
+
 def test_the_page_asks_the_network_for_nothing(folder):
     page = report.write(folder / "Results/e/a0.5/001").read_text(encoding="utf-8")
     bare = re.sub(r'<script type="[^"]*" id="[^"]*">[^<]*</script>', "", page)

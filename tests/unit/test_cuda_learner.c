@@ -379,6 +379,40 @@ static void no_room_goes_to_the_cpu(void **state)
     antler_series_free(series);
 }
 
+/* Free runs on the held-back rows beside the training of two replicas: the measures of the CPU. */
+static void validates_like_the_cpu(void **state)
+{
+    (void)state;
+    antler_settings s = plain_settings();
+    s.validation = 0.2;
+    s.validation_interval = 4;
+    s.threads = 2;
+    antler_series *series = make_series(600, 2, 0);
+    double cpu[PARAMETERS_MAX] = {0}, gpu[PARAMETERS_MAX] = {0};
+    seen on_cpu = {.rows = 0}, on_gpu = {.rows = 0};
+    s.device = ANTLER_DEVICE_CPU;
+    CHECK_OK(train(&s, series, 2, &on_cpu, cpu));
+    s.device = ANTLER_DEVICE_CUDA;
+    CHECK_OK(train(&s, series, 2, &on_gpu, gpu));
+    size_t validated = 0;
+    for (size_t i = 0; i < on_gpu.rows; i++) {
+        for (size_t k = 0; k < on_cpu.rows; k++) {
+            const antler_train_row *p = &on_gpu.row[i], *q = &on_cpu.row[k];
+            if (p->run != q->run || p->update != q->update)
+                continue;
+            assert_int_equal(isnan(p->val_dstsp), !(p->update == 4 || p->update == 6));
+            assert_int_equal(isnan(q->val_dstsp), isnan(p->val_dstsp));
+            if (isnan(p->val_dstsp))
+                continue;
+            CHECK_NEAR(p->val_hellinger, q->val_hellinger, 1e-6);
+            CHECK_NEAR(p->val_prediction_error, q->val_prediction_error, 1e-6 * q->val_prediction_error);
+            validated++;
+        }
+    }
+    assert_int_equal(validated, 4);
+    antler_series_free(series);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -394,6 +428,7 @@ int main(void)
         cmocka_unit_test(same_as_cpu_with_diagonals),
         cmocka_unit_test(same_as_cpu_with_everything),
         cmocka_unit_test(same_bytes),
+        cmocka_unit_test(validates_like_the_cpu),
         cmocka_unit_test(diverges_like_the_cpu),
         cmocka_unit_test(overflows_like_the_cpu),
         cmocka_unit_test(refuses),

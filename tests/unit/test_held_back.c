@@ -311,16 +311,17 @@ static void test_interval(void **state)
     antler_settings_default(&s);
     antler_series *series = oscillation(ROWS, ROWS, 0.0);
     const ant_held_back held_back = {.series = series};
-    assert_int_equal(ant_validation_interval(&s, &held_back), 1400); /* 20,000 / 15 */
+    assert_int_equal(ant_validation_interval(&s, &held_back, false), 1400); /* 20,000 / 15 */
     s.log_interval = 1;
-    assert_int_equal(ant_validation_interval(&s, &held_back), 1334);
+    assert_int_equal(ant_validation_interval(&s, &held_back, false), 1334);
     s.updates = 10;
-    assert_int_equal(ant_validation_interval(&s, &held_back), 10);
+    assert_int_equal(ant_validation_interval(&s, &held_back, false), 10);
     s.log_interval = 100;
-    assert_int_equal(ant_validation_interval(&s, &held_back), 10);
-    s.updates = 300; /* 48,000 rows of updates each way: a twentieth of 960,000 steps is 10 validations */
+    assert_int_equal(ant_validation_interval(&s, &held_back, false), 10);
+    s.updates = 300; /* 1,200 rows that cost 8 steps each: a twentieth of 960,000 steps is 5 validations */
     s.log_interval = 1;
-    assert_int_equal(ant_validation_interval(&s, &held_back), 30);
+    assert_int_equal(ant_validation_interval(&s, &held_back, false), 60);
+    assert_int_equal(ant_validation_interval(&s, &held_back, true), 150);
     antler_series_free(series);
 }
 
