@@ -1,0 +1,328 @@
+/*
+ * verdict.c - what a result says about a model: one of nine kinds, the figure that decided, a sentence,
+ * advice (spec 8).
+ *
+ * Checks come in this order, and the first that applies decides: diverged, left the range, data too short,
+ * undertrained (not close, and the loss still falls), collapsed; then good, close or far, by the worst of
+ * D_stsp, D_stsp^DE, D_H and the skill of forecasts.
+ */
+#include "measure/measure_table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/*
+ * A measure is good up to good.times floor + good.plus, and close up to close.times floor + close.plus.
+ *
+ * Found on nine data sets of 12,500 to 100,000 rows (Lorenz-63 clean, noisy and x alone, Roessler, lorenz96,
+ * neuron, ECG, two mixtures of 64 channels) with 924 models of 231 settings.  Floors of the same data by
+ * another cut differ by a factor of 2 to 3 (0.0003, 0.018 and 0.0025 for 40,000 rows of Lorenz-63, cut into
+ * 2, 4 and 8), and their mean is 1 to 3 times the smallest D_stsp that any model reached where the best are
+ * faithful. Models sort into two groups with a gap between 3 and 30 floors (lorenz96: 0.24 to 1.0, then above
+ * 3; the mixture of lorenz96: 0.36 to 0.62, then above 5).  The absolute parts count where the data repeat
+ * themselves, as a sine does, and floors are 0: 0.01 nats is a mean that is off by 0.14 standard deviations,
+ * 0.1 nats by 0.45.  Models with a good D_stsp have a D_H up to 0.1 (nine in ten), those with wrong
+ * frequencies 0.25 to 1.
+ */
+typedef struct bound {
+    double times, plus;
+} bound;
+
+static const struct limits {
+    const char *measure;
+    bound good, close;
+} measure_limits[] = {
+    {"dstsp", {2.0, 0.01}, {10.0, 0.1}},
+    {"dstsp_embedded", {2.0, 0.01}, {10.0, 0.1}},
+    {"hellinger", {1.5, 0.05}, {2.0, 0.2}},
+};
+
+/*
+ * The other limits.  The skill of a forecast that knows nothing is at most 0 on average; 0.1 is beyond its
+ * scatter over 100 windows.  A free run that ends in a point has a spread of 1e-3 or less after three lengths
+ * of the data, one on an attractor 0.6 to 1.  A random walk has 4 to 9 autocorrelation times, however long it
+ * is, and in most cases halves whose means differ by more than 1 standard deviation; 200 rows of Lorenz-63
+ * have 7, its 2000 rows 50, 40,000 rows of the slow neuron 17.  Losses of finished trainings fall by up to
+ * 0.1 in their last quarter.  An update of Adam moves a parameter by at most the learning rate or so, and
+ * parameters are of the order of 1: after a sum of learning rates below 0.25 the model still is near its
+ * start.
+ */
+static const double least_skill = 0.1, least_spread = 0.1, least_times = 10.0, largest_shift = 1.0,
+                    largest_fall = 0.1, least_travel = 0.25;
+
+const char *antler_verdict_name(antler_verdict_kind kind)
+{
+    static const char *const names[] = {
+#define NAME(name, word, meaning) word,
+        ANTLER_VERDICT_LIST(NAME)
+#undef NAME
+    };
+    return (size_t)kind < sizeof names / sizeof names[0] ? names[kind] : names[0];
+}
+
+const char *antler_verdict_meaning(antler_verdict_kind kind)
+{
+    static const char *const meanings[] = {
+#define MEANING(name, word, meaning) meaning,
+        ANTLER_VERDICT_LIST(MEANING)
+#undef MEANING
+    };
+    return (size_t)kind < sizeof meanings / sizeof meanings[0] ? meanings[kind] : meanings[0];
+}
+
+/* What a verdict is made from. */
+typedef struct evidence {
+    const antler_evaluate_result *result;
+    double
+        fall; /* of the loss from the third to the last quarter of training, over the third; NaN: unknown */
+    double travel; /* sum of the learning rates of all updates; NaN: unknown */
+} evidence;
+
+/* The mean of the loss over the rows of update numbers in (from, to]; NaN: there are none. */
+static double mean_loss(const antler_loss_curve *c, double from, double to)
+{
+    double sum = 0.0;
+    size_t count = 0;
+    for (size_t i = 0; i < c->count; i++) {
+        if (c->update[i] > from && c->update[i] <= to) {
+            sum += c->loss[i];
+            count++;
+        }
+    }
+    return count == 0 ? NAN : sum / (double)count;
+}
+
+static evidence collect(const antler_evaluate_result *result, const antler_loss_curve *training)
+{
+    evidence e = {result, NAN, NAN};
+    if (training == NULL || training->count == 0)
+        return e;
+    const double end = training->update[training->count - 1];
+    e.fall = 1.0 - mean_loss(training, 0.75 * end, end) / mean_loss(training, 0.5 * end, 0.75 * end);
+    e.travel = 0.0;
+    for (size_t i = 0; i < training->count; i++)
+        e.travel += training->lr[i] * (training->update[i] - (i == 0 ? 0.0 : training->update[i - 1]));
+    return e;
+}
+
+static bool still_trains(const evidence *e)
+{
+    return e->fall > largest_fall || e->travel < least_travel;
+}
+
+static antler_verdict decide(antler_verdict_kind kind, const char *figure, double value, double limit)
+{
+    return (antler_verdict){.kind = kind, .figure = figure, .value = value, .floor = NAN, .limit = limit};
+}
+
+/* The grade of one measure: GOOD, CLOSE or FAR; NONE when it or its floor is unknown. */
+static antler_verdict grade(const antler_evaluate_result *r, const struct limits *limits)
+{
+    const size_t index = antler_measure_index(limits->measure);
+    const double value = r->values[index], floor = r->floors.values[index];
+    antler_verdict v = decide(ANTLER_VERDICT_NONE, limits->measure, value, NAN);
+    v.floor = floor;
+    if (isnan(value) || !isfinite(floor))
+        return v;
+    const double good = limits->good.times * floor + limits->good.plus;
+    const double close = limits->close.times * floor + limits->close.plus;
+    v.kind = value <= good ? ANTLER_VERDICT_GOOD : value <= close ? ANTLER_VERDICT_CLOSE : ANTLER_VERDICT_FAR;
+    v.limit = v.kind == ANTLER_VERDICT_FAR ? close : good;
+    return v;
+}
+
+/* The worst grade; of equal grades the first, so D_stsp comes before D_H. */
+static antler_verdict grade_all(const antler_evaluate_result *r)
+{
+    antler_verdict worst = decide(ANTLER_VERDICT_NONE, "", NAN, NAN);
+    for (size_t i = 0; i < sizeof measure_limits / sizeof measure_limits[0]; i++) {
+        const antler_verdict v = grade(r, &measure_limits[i]);
+        if (v.kind > worst.kind)
+            worst = v;
+    }
+    const bool forecasts = r->rmse.windows > 0 && !isnan(r->rmse.skill);
+    if (worst.kind != ANTLER_VERDICT_NONE && worst.kind != ANTLER_VERDICT_FAR && forecasts &&
+        r->rmse.skill < least_skill)
+        return decide(ANTLER_VERDICT_FAR, "skill", r->rmse.skill, least_skill);
+    return worst;
+}
+_Static_assert(ANTLER_VERDICT_NONE < ANTLER_VERDICT_GOOD && ANTLER_VERDICT_GOOD < ANTLER_VERDICT_CLOSE &&
+                   ANTLER_VERDICT_CLOSE < ANTLER_VERDICT_FAR,
+               "grades are compared as numbers");
+
+/* Whether the data can judge a model at all; NONE: they can. */
+static antler_verdict check_data(const antler_floors *f)
+{
+    const double times = (double)f->rows / f->correlation;
+    const double dstsp = f->values[antler_measure_index("dstsp")],
+                 embedded = f->values[antler_measure_index("dstsp_embedded")],
+                 hellinger = f->values[antler_measure_index("hellinger")];
+    const bool known = !isnan(hellinger) && !isinf(hellinger) && !isinf(dstsp) && !isinf(embedded);
+    if (f->shift > largest_shift)
+        return decide(ANTLER_VERDICT_TOO_SHORT, "shift", f->shift, largest_shift);
+    if (times < least_times || !known)
+        return decide(ANTLER_VERDICT_TOO_SHORT, "correlation_times", times, least_times);
+    return decide(ANTLER_VERDICT_NONE, "", NAN, NAN);
+}
+
+static antler_verdict choose(const evidence *e)
+{
+    const antler_evaluate_result *r = e->result;
+    if (r->left_range)
+        return decide(ANTLER_VERDICT_LEFT_RANGE, "reach", r->reach, NAN);
+    if (r->diverged)
+        return decide(ANTLER_VERDICT_DIVERGED, "reach", r->reach, NAN);
+    const antler_verdict data = check_data(&r->floors), all = grade_all(r);
+    if (data.kind != ANTLER_VERDICT_NONE)
+        return data;
+    const bool near = all.kind == ANTLER_VERDICT_GOOD || all.kind == ANTLER_VERDICT_CLOSE;
+    if (!near && e->fall > largest_fall)
+        return decide(ANTLER_VERDICT_UNDERTRAINED, "loss_fall", e->fall, largest_fall);
+    if (!near && e->travel < least_travel)
+        return decide(ANTLER_VERDICT_UNDERTRAINED, "travel", e->travel, least_travel);
+    if (r->spread < least_spread)
+        return decide(ANTLER_VERDICT_COLLAPSED, "spread", r->spread, least_spread);
+    return all;
+}
+
+/* The sentence of a grade. */
+static void describe_grade(const antler_verdict *v, char *text, size_t bytes)
+{
+    const size_t index = antler_measure_index(v->figure);
+    const char *label = index < antler_measure_count() ? antler_measure_at(index)->label : "";
+    if (strcmp(v->figure, "skill") == 0)
+        snprintf(
+            text, bytes,
+            "Forecasts are no better than the mean of the data or its last row: skill %.2g, at least %.2g is "
+            "needed.",
+            v->value, v->limit);
+    else if (v->kind == ANTLER_VERDICT_GOOD)
+        snprintf(
+            text, bytes,
+            "The free run differs from the data about as much as parts of the data from each other: %s %.3g, "
+            "floor %.3g.",
+            label, v->value, v->floor);
+    else
+        snprintf(text, bytes, "%s is %.3g, above the limit %.3g; parts of the data differ by %.3g.", label,
+                 v->value, v->limit, v->floor);
+}
+
+static void describe_data(const antler_verdict *v, const antler_evaluate_result *r, char *text, size_t bytes)
+{
+    const antler_floors *f = &r->floors;
+    const char *collapsed = r->spread < least_spread ? " The free run has also lost its variance." : "";
+    if (strcmp(v->figure, "shift") == 0)
+        snprintf(
+            text, bytes,
+            "The data cannot judge a model: the mean of variable %zu differs by %.2g standard deviations "
+            "between the halves.%s",
+            f->shifted + 1, v->value, collapsed);
+    else
+        snprintf(
+            text, bytes,
+            "The data cannot judge a model: %zu rows are %.2g autocorrelation times of variable %zu (%.0f "
+            "rows each), or parts of them have no D_stsp.%s",
+            f->rows, v->value, f->slowest + 1, f->correlation, collapsed);
+}
+
+static void describe_training(const antler_verdict *v, char *text, size_t bytes)
+{
+    if (strcmp(v->figure, "travel") == 0)
+        snprintf(text, bytes,
+                 "The training is too short to move the parameters: learning rates add up to %.2g, at least "
+                 "%.2g is "
+                 "needed.",
+                 v->value, v->limit);
+    else
+        snprintf(
+            text, bytes,
+            "The loss still fell by %.0f percent in the last quarter of the training, and the model is not "
+            "close to the data.",
+            100.0 * v->value);
+}
+
+static void describe(const evidence *e, antler_verdict *v)
+{
+    const antler_evaluate_result *r = e->result;
+    char *text = v->text;
+    const size_t bytes = sizeof v->text;
+    switch (v->kind) {
+    case ANTLER_VERDICT_NONE:
+        snprintf(text, bytes, "Nothing was measured that has a floor.");
+        break;
+    case ANTLER_VERDICT_GOOD:
+    case ANTLER_VERDICT_CLOSE:
+    case ANTLER_VERDICT_FAR:
+        describe_grade(v, text, bytes);
+        break;
+    case ANTLER_VERDICT_UNDERTRAINED:
+        describe_training(v, text, bytes);
+        break;
+    case ANTLER_VERDICT_COLLAPSED:
+        snprintf(text, bytes, "The free run ends near a point: its spread is %.2g of the data's.", v->value);
+        break;
+    case ANTLER_VERDICT_LEFT_RANGE:
+        snprintf(text, bytes,
+                 "The free run left the data's range at step %zu: variable %zu reaches %.3g half ranges.",
+                 r->diverged_step, r->reach_variable + 1, v->value);
+        break;
+    case ANTLER_VERDICT_DIVERGED:
+        snprintf(text, bytes,
+                 r->diverged_step > 0 ? "The free run diverged at step %zu."
+                                      : "The free run is too far from the data to be measured.",
+                 r->diverged_step);
+        break;
+    case ANTLER_VERDICT_TOO_SHORT:
+        describe_data(v, r, text, bytes);
+        break;
+    }
+}
+
+/* What to do next.  `falling`: the training had not come to an end. */
+static const char *advise(const antler_verdict *v, const antler_evaluate_result *r, bool falling)
+{
+    const bool unskilled = r->rmse.windows > 0 && r->rmse.skill < least_skill;
+    switch (v->kind) {
+    case ANTLER_VERDICT_GOOD:
+        return "Use it; runs with other seeds show how often this succeeds.";
+    case ANTLER_VERDICT_CLOSE:
+        return falling ? "Train longer: the loss still falls."
+                       : "Train several runs and take the best by these measures on held-back data; then try "
+                         "another gtf_alpha or a larger hidden_dim.";
+    case ANTLER_VERDICT_FAR:
+        return unskilled
+                   ? "See whether the data can be predicted at all; then change latent_dim, gtf_alpha and "
+                     "sequence_length."
+                   : "Change the settings, one at a time: gtf_alpha, initialisation, latent_dim, "
+                     "sequence_length.";
+    case ANTLER_VERDICT_UNDERTRAINED:
+        return "Train with four times the updates.";
+    case ANTLER_VERDICT_COLLAPSED:
+        return unskilled
+                   ? "The data may be noise around a constant, which has no dynamics to learn; otherwise "
+                     "lower gtf_alpha and train on longer sequences."
+                   : "Lower gtf_alpha or train on longer sequences, so that training sees the free run.";
+    case ANTLER_VERDICT_LEFT_RANGE:
+    case ANTLER_VERDICT_DIVERGED:
+        return falling ? "Train longer: the loss still falls; clipped: true bounds the free run."
+                       : "Set clipped: true, which bounds the free run, raise gtf_alpha, or add noise in "
+                         "training.";
+    case ANTLER_VERDICT_TOO_SHORT:
+        return strcmp(v->figure, "shift") == 0
+                   ? "Give more rows; if the data drift, remove the trend or take differences."
+                   : "Give more rows, 50 autocorrelation times or more, or a shorter embedding.";
+    case ANTLER_VERDICT_NONE:
+        break;
+    }
+    return "";
+}
+
+antler_verdict antler_judge(const antler_evaluate_result *result, const antler_loss_curve *training)
+{
+    const evidence e = collect(result, training);
+    antler_verdict v = choose(&e);
+    describe(&e, &v);
+    snprintf(v.advice, sizeof v.advice, "%s", advise(&v, result, still_trains(&e)));
+    return v;
+}
