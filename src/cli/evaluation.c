@@ -26,8 +26,7 @@ static json_t *free_run_json(const cli_evaluation *e)
     const antler_evaluate_result *r = e->result;
     json_t *run = json_pack("{s:I, s:I, s:b}", "steps", (json_int_t)r->free_steps, "warmup",
                             (json_int_t)r->warmup, "diverged", r->diverged);
-    if (r->left_range)
-        json_object_set_new(run, "left_range", json_true());
+    json_object_set_new(run, "left_range", json_boolean(r->left_range));
     json_object_set_new(run, "reach", cli_json_real(r->reach));
     json_object_set_new(run, "spread", cli_json_real(r->spread));
     if (r->diverged) {

@@ -39,17 +39,17 @@ static const struct limits {
 };
 
 /*
- * The other limits.  The skill of a forecast that knows nothing is at most 0 on average; 0.1 is beyond its
- * scatter over 100 windows.  A free run that ends in a point has a spread of 1e-3 or less after three lengths
- * of the data, one on an attractor 0.6 to 1.  A random walk has 4 to 9 autocorrelation times, however long it
- * is, and in most cases halves whose means differ by more than 1 standard deviation; 200 rows of Lorenz-63
- * have 7, its 2000 rows 50, 40,000 rows of the slow neuron 17.  Losses of finished trainings fall by up to
- * 0.1 in their last quarter.  An update of Adam moves a parameter by at most the learning rate or so, and
- * parameters are of the order of 1: after a sum of learning rates below 0.25 the model still is near its
- * start.
+ * The other limits.  Faithful models reach 0.9 to 1.3 half ranges of the data.  The skill of a forecast that
+ * knows nothing is at most 0 on average; 0.1 is beyond its scatter over 100 windows.  A free run that ends in
+ * a point has a spread of 1e-3 or less after three lengths of the data, one on an attractor 0.6 to 1.  A
+ * random walk has 4 to 9 autocorrelation times, however long it is, and in most cases halves whose means
+ * differ by more than 1 standard deviation; 200 rows of Lorenz-63 have 7, its 2000 rows 50, 40,000 rows of
+ * the slow neuron 17.  Losses of finished trainings fall by up to 0.1 in their last quarter.  An update of
+ * Adam moves a parameter by at most the learning rate or so, and parameters are of the order of 1: after a
+ * sum of learning rates below 0.25 the model still is near its start.
  */
-static const double least_skill = 0.1, least_spread = 0.1, least_times = 10.0, largest_shift = 1.0,
-                    largest_fall = 0.1, least_travel = 0.25;
+static const double good_reach = 2.0, close_reach = 3.0, least_skill = 0.1, least_spread = 0.1,
+                    least_times = 10.0, largest_shift = 1.0, largest_fall = 0.1, least_travel = 0.25;
 
 const char *antler_verdict_name(antler_verdict_kind kind)
 {
@@ -132,7 +132,25 @@ static antler_verdict grade(const antler_evaluate_result *r, const struct limits
     return v;
 }
 
-/* The worst grade; of equal grades the first, so D_stsp comes before D_H. */
+/* How far the free run goes: histograms do not see what is outside their box. */
+static antler_verdict grade_reach(const antler_evaluate_result *r)
+{
+    const double limit = r->reach > close_reach ? close_reach : good_reach;
+    const antler_verdict_kind kind = r->reach > close_reach  ? ANTLER_VERDICT_FAR
+                                     : r->reach > good_reach ? ANTLER_VERDICT_CLOSE
+                                                             : ANTLER_VERDICT_GOOD;
+    return decide(kind, "reach", r->reach, limit);
+}
+
+static antler_verdict grade_skill(const antler_evaluate_result *r)
+{
+    const bool known = r->rmse.windows > 0 && !isnan(r->rmse.skill);
+    const bool poor = known && r->rmse.skill < least_skill;
+    return decide(poor ? ANTLER_VERDICT_FAR : ANTLER_VERDICT_GOOD, "skill", r->rmse.skill, least_skill);
+}
+
+/* The worst grade; of equal grades the first, so D_stsp comes before D_H.  NONE when no measure has a floor.
+ */
 static antler_verdict grade_all(const antler_evaluate_result *r)
 {
     antler_verdict worst = decide(ANTLER_VERDICT_NONE, "", NAN, NAN);
@@ -141,10 +159,11 @@ static antler_verdict grade_all(const antler_evaluate_result *r)
         if (v.kind > worst.kind)
             worst = v;
     }
-    const bool forecasts = r->rmse.windows > 0 && !isnan(r->rmse.skill);
-    if (worst.kind != ANTLER_VERDICT_NONE && worst.kind != ANTLER_VERDICT_FAR && forecasts &&
-        r->rmse.skill < least_skill)
-        return decide(ANTLER_VERDICT_FAR, "skill", r->rmse.skill, least_skill);
+    const antler_verdict others[] = {grade_reach(r), grade_skill(r)};
+    for (size_t i = 0; i < 2 && worst.kind != ANTLER_VERDICT_NONE; i++) {
+        if (others[i].kind > worst.kind)
+            worst = others[i];
+    }
     return worst;
 }
 _Static_assert(ANTLER_VERDICT_NONE < ANTLER_VERDICT_GOOD && ANTLER_VERDICT_GOOD < ANTLER_VERDICT_CLOSE &&
@@ -152,17 +171,19 @@ _Static_assert(ANTLER_VERDICT_NONE < ANTLER_VERDICT_GOOD && ANTLER_VERDICT_GOOD 
                "grades are compared as numbers");
 
 /* Whether the data can judge a model at all; NONE: they can. */
-static antler_verdict check_data(const antler_floors *f)
+static antler_verdict check_data(const antler_evaluate_result *r)
 {
+    const antler_floors *f = &r->floors;
     const double times = (double)f->rows / f->correlation;
-    const double dstsp = f->values[antler_measure_index("dstsp")],
-                 embedded = f->values[antler_measure_index("dstsp_embedded")],
-                 hellinger = f->values[antler_measure_index("hellinger")];
-    const bool known = !isnan(hellinger) && !isinf(hellinger) && !isinf(dstsp) && !isinf(embedded);
     if (f->shift > largest_shift)
         return decide(ANTLER_VERDICT_TOO_SHORT, "shift", f->shift, largest_shift);
-    if (times < least_times || !known)
+    if (times < least_times)
         return decide(ANTLER_VERDICT_TOO_SHORT, "correlation_times", times, least_times);
+    for (size_t i = 0; i < sizeof measure_limits / sizeof measure_limits[0]; i++) {
+        const antler_verdict v = grade(r, &measure_limits[i]);
+        if (!isnan(v.value) && !isfinite(v.floor))
+            return decide(ANTLER_VERDICT_TOO_SHORT, v.figure, v.value, NAN);
+    }
     return decide(ANTLER_VERDICT_NONE, "", NAN, NAN);
 }
 
@@ -173,7 +194,7 @@ static antler_verdict choose(const evidence *e)
         return decide(ANTLER_VERDICT_LEFT_RANGE, "reach", r->reach, NAN);
     if (r->diverged)
         return decide(ANTLER_VERDICT_DIVERGED, "reach", r->reach, NAN);
-    const antler_verdict data = check_data(&r->floors), all = grade_all(r);
+    const antler_verdict data = check_data(r), all = grade_all(r);
     if (data.kind != ANTLER_VERDICT_NONE)
         return data;
     const bool near = all.kind == ANTLER_VERDICT_GOOD || all.kind == ANTLER_VERDICT_CLOSE;
@@ -186,17 +207,26 @@ static antler_verdict choose(const evidence *e)
     return all;
 }
 
+static const char *label_of(const char *figure)
+{
+    const size_t index = antler_measure_index(figure);
+    return index < antler_measure_count() ? antler_measure_at(index)->label : "";
+}
+
 /* The sentence of a grade. */
 static void describe_grade(const antler_verdict *v, char *text, size_t bytes)
 {
-    const size_t index = antler_measure_index(v->figure);
-    const char *label = index < antler_measure_count() ? antler_measure_at(index)->label : "";
+    const char *label = label_of(v->figure);
     if (strcmp(v->figure, "skill") == 0)
         snprintf(
             text, bytes,
             "Forecasts are no better than the mean of the data or its last row: skill %.2g, at least %.2g is "
             "needed.",
             v->value, v->limit);
+    else if (strcmp(v->figure, "reach") == 0)
+        snprintf(text, bytes,
+                 "The free run goes %.3g half ranges from the middle of the data, more than %.2g.", v->value,
+                 v->limit);
     else if (v->kind == ANTLER_VERDICT_GOOD)
         snprintf(
             text, bytes,
@@ -218,12 +248,14 @@ static void describe_data(const antler_verdict *v, const antler_evaluate_result 
             "The data cannot judge a model: the mean of variable %zu differs by %.2g standard deviations "
             "between the halves.%s",
             f->shifted + 1, v->value, collapsed);
+    else if (strcmp(v->figure, "correlation_times") == 0)
+        snprintf(text, bytes,
+                 "The data cannot judge a model: %zu rows are %.2g autocorrelation times of variable %zu.%s",
+                 f->rows, v->value, f->slowest + 1, collapsed);
     else
-        snprintf(
-            text, bytes,
-            "The data cannot judge a model: %zu rows are %.2g autocorrelation times of variable %zu (%.0f "
-            "rows each), or parts of them have no D_stsp.%s",
-            f->rows, v->value, f->slowest + 1, f->correlation, collapsed);
+        snprintf(text, bytes,
+                 "The data cannot judge a model: %s has no floor, parts of the data have no value.%s",
+                 label_of(v->figure), collapsed);
 }
 
 static void describe_training(const antler_verdict *v, char *text, size_t bytes)
@@ -297,7 +329,7 @@ static const char *advise(const antler_verdict *v, const antler_evaluate_result 
                    : "Change the settings, one at a time: gtf_alpha, initialisation, latent_dim, "
                      "sequence_length.";
     case ANTLER_VERDICT_UNDERTRAINED:
-        return "Train with four times the updates.";
+        return "Train with four times the updates or more.";
     case ANTLER_VERDICT_COLLAPSED:
         return unskilled
                    ? "The data may be noise around a constant, which has no dynamics to learn; otherwise "
