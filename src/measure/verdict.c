@@ -35,7 +35,7 @@ static const struct limits {
 } measure_limits[] = {
     {"dstsp", {2.0, 0.01}, {10.0, 0.1}},
     {"dstsp_embedded", {2.0, 0.01}, {10.0, 0.1}},
-    {"hellinger", {1.5, 0.05}, {2.0, 0.2}},
+    {"hellinger", {2.0, 0.05}, {2.0, 0.2}},
 };
 
 /*
