@@ -135,7 +135,8 @@ def _floor(run: Run, name: str) -> str:
     floor = ((run.metrics or {}).get("floors") or {}).get(name)
     if floor is None:
         return ""
-    return f'<span class="floor">{"naive forecast" if measure_table()[name].forecast else "floor"} {number(floor)}</span>'
+    word = "naive forecast" if measure_table()[name].forecast else "floor"
+    return f'<span class="floor">{word} {number(floor)}</span>'
 
 
 def cards(run: Run) -> str:
@@ -244,9 +245,8 @@ def runs_table(runs: Sequence[Run]) -> str:
     """Every run; click a heading to sort, a row to see the run below."""
     settings_, names = varying(runs), _measured(runs)
     judged = ["verdict"] if any(_verdict_kind(run) for run in runs) else []
-    head = "".join(
-        f'<th class="sort">{title}</th>' for title in ["run", *judged, *[f"<code>{escape(s)}</code>" for s in settings_]]
-    )
+    titles = ["run", *judged, *[f"<code>{escape(name)}</code>" for name in settings_]]
+    head = "".join(f'<th class="sort">{title}</th>' for title in titles)
     head += "".join(
         f'<th class="sort n">{title}</th>'
         for title in [*[measure_table()[name].html for name in names], "loss", "iterations", "seconds"]
