@@ -744,14 +744,19 @@ typedef struct antler_rmse_opts {
 ANTLER_API void antler_rmse_opts_default(antler_rmse_opts *opts);
 
 typedef struct antler_rmse_result {
-    double mean;     /* RMSE(n), mean over the windows; infinite when one diverged */
-    double median;   /* over the windows, a diverged one counted as infinite */
-    double sd;       /* between windows, 1/(windows - 1) */
-    size_t windows;  /* that were used */
-    size_t diverged; /* of them */
-    size_t warmup;   /* rows that were used */
-    size_t steps;    /* n */
-    size_t censored; /* windows that ended before their value was reached: a lower bound stands for it */
+    double mean;        /* RMSE(n), mean over the windows; infinite when one diverged */
+    double median;      /* over the windows, a diverged one counted as infinite */
+    double sd;          /* between windows, 1/(windows - 1) */
+    size_t windows;     /* that were used */
+    size_t diverged;    /* of them */
+    size_t warmup;      /* rows that were used */
+    size_t steps;       /* n */
+    size_t censored;    /* windows that ended before their value was reached: a lower bound stands for it */
+    double persistence; /* the same measure of a forecast that repeats the last row before the window */
+    double average;     /* the same measure of a forecast that repeats the mean of the series */
+    double skill;       /* 1 - squared error of the model / the smaller of those two forecasts, over the first
+                           1, 2, 4, ... steps, where it is largest; NaN: no error to compare with */
+    size_t skill_steps; /* where that is */
 } antler_rmse_result;
 
 /*
@@ -765,6 +770,61 @@ ANTLER_API antler_status antler_rmse(const antler_model *model, const antler_ser
 ANTLER_API antler_status antler_forecast(const antler_model *model, const antler_series *series,
                                          const char *measure, const antler_rmse_opts *opts,
                                          antler_rmse_result *result);
+
+/* The verdict.  ----------------------------------------------------------------------------------- */
+
+/* What an evaluation concludes: ANTLER_VERDICT_<name>, its name in files, what it means. */
+#define ANTLER_VERDICT_LIST(X)                                                                               \
+    X(NONE, "none", "nothing was judged")                                                                    \
+    X(GOOD, "good", "the model differs from the data about as much as parts of the data from each other")    \
+    X(CLOSE, "close", "the model resembles the data, and a difference can be measured")                      \
+    X(FAR, "far", "the model stays within the data's range, and its long-term behaviour is another")         \
+    X(UNDERTRAINED, "undertrained", "the model is not close, and its training had not come to an end")       \
+    X(COLLAPSED, "collapsed", "the free run ends near a point: its variance is lost")                        \
+    X(LEFT_RANGE, "left_range", "the free run leaves the data's range")                                      \
+    X(DIVERGED, "diverged", "the free run leaves all bounds")                                                \
+    X(TOO_SHORT, "too_short", "the data are too short, or change too much, to judge a model by them")
+
+typedef enum antler_verdict_kind {
+#define ANTLER_VERDICT_ENUM(name, word, meaning) ANTLER_VERDICT_##name,
+    ANTLER_VERDICT_LIST(ANTLER_VERDICT_ENUM)
+#undef ANTLER_VERDICT_ENUM
+} antler_verdict_kind;
+
+ANTLER_API const char *antler_verdict_name(antler_verdict_kind kind);    /* "good", ... */
+ANTLER_API const char *antler_verdict_meaning(antler_verdict_kind kind); /* one line */
+
+typedef struct antler_verdict {
+    antler_verdict_kind kind;
+    const char *figure; /* what decided: the name of a measure of the table, or "skill", "spread", "reach",
+                           "loss_fall", "travel", "correlation_times", "shift"; "" for none */
+    double value;       /* of that figure */
+    double floor;       /* of that figure where it is a measure; NaN: none */
+    double limit;       /* it was compared with this */
+    char text[320];     /* one sentence: what was found */
+    char advice[320];   /* what to do next */
+} antler_verdict;
+
+/*
+ * The same measures between parts of the true series: no model can be expected to be better.  The series is
+ * cut into 2, 4 and 8 equal parts, which form two sets in turn; floors are means over these cuts, both ways.
+ */
+typedef struct antler_floors {
+    double values[ANTLER_MEASURE_MAX]; /* of the measures of orbits; of forecasts the better one of
+                                          persistence and average.  NaN: none */
+    size_t rows;                       /* of the series, over all trajectories */
+    double correlation; /* rows until the autocorrelation falls below 1/e, of the slowest variable */
+    size_t slowest;     /* that variable */
+    double shift;       /* difference of the means of first and second halves, in standard deviations, of
+                           the variable where it is largest */
+    size_t shifted;     /* that variable */
+} antler_floors;
+
+/* A training so far, as in the columns of log.csv. */
+typedef struct antler_loss_curve {
+    size_t count;                     /* rows */
+    const double *update, *loss, *lr; /* (count) */
+} antler_loss_curve;
 
 typedef struct antler_evaluate_opts {
     antler_measure_opts measure; /* embed_dim > 1 selects D_stsp^DE.  Its progress and
@@ -781,6 +841,12 @@ typedef struct antler_evaluate_opts {
     antler_inputs_end inputs_end;       /* default ANTLER_INPUTS_REPEAT: T2 is longer than the truth */
     size_t horizon[ANTLER_MEASURE_MAX]; /* steps of each forecast measure; 0: the table's, where that is 0
                                            rmse.steps.  Default 0 */
+    double range_factor; /* a free run has diverged where a value is farther from the middle of its variable's
+                            range in the truth than this many half ranges.  0: no such limit.  Default 5 */
+    bool with_verdict;   /* floors and verdict.  Default true */
+    const antler_floors *floors; /* those of the same truth and options, from the result of another model, so
+                                    that they are not measured again; NULL: they are.  Default NULL */
+    const antler_loss_curve *training; /* of this model, for the verdict; NULL: unknown.  Default NULL */
 } antler_evaluate_opts;
 
 ANTLER_API void antler_evaluate_opts_default(antler_evaluate_opts *opts);
@@ -804,17 +870,37 @@ typedef struct antler_evaluate_result {
     antler_rmse_result
         forecasts[ANTLER_MEASURE_MAX]; /* the windows behind the forecast measures; windows is 0
                                           for the others, and where the series is too short */
+    double reach;          /* the farthest value of the free runs from the middle of its variable's range in
+                              the truth, in half ranges */
+    size_t reach_variable; /* where that was */
+    bool left_range;       /* the reach exceeds range_factor: diverged is true, too */
+    double spread;         /* standard deviation in the second halves of the free runs over that of the truth:
+                              root of the mean square over the variables, each at most 1.  NaN: diverged */
+    antler_floors floors;  /* with_verdict only */
+    antler_verdict verdict;
 } antler_evaluate_result;
 
 /*
  * Evaluate a model on a true series that it has not seen: one free run per trajectory, each begun by a
  * warm-up on its first rows, compared with the whole; RMSE(n) and the other forecast measures; Lyapunov
- * exponents.  Divergence is an outcome:
- * the status is ANTLER_DIVERGED when the free run diverged, and everything that exists is filled in.
+ * exponents; floors and a verdict.  Divergence is an outcome: the status is ANTLER_DIVERGED when the free run
+ * diverged or left the range of the truth, and everything that exists is filled in.
  */
 ANTLER_API antler_status antler_evaluate(const antler_model *model, const antler_series *truth,
                                          const antler_evaluate_opts *opts, antler_evaluate_result *result);
 ANTLER_API void antler_evaluate_result_clear(antler_evaluate_result *result);
+
+/* Floors of D_stsp, D_stsp^DE and D_H, as far as these options select them, as antler_evaluate has them. */
+ANTLER_API antler_status antler_floors_of(const antler_series *truth, const antler_evaluate_opts *opts,
+                                          antler_floors *floors);
+
+/*
+ * The verdict on a result that has values, floors, reach and spread.  antler_evaluate does this, too.
+ * training: NULL when unknown; then no model is called undertrained.
+ */
+ANTLER_API antler_verdict antler_judge(const antler_evaluate_result *result,
+                                       const antler_loss_curve *training);
+
 /* ===================================================================================================
  * 7  Training
  * ================================================================================================= */

@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import exceptions, measures
-from ._evaluation import Evaluation, Measuring
+from ._evaluation import Evaluation, Measuring, Verdict
 from .data import System, load, simulate, systems
 from .exceptions import AntlerError
 from .fitting import Fit, fit, look
@@ -40,6 +40,7 @@ __all__ = [
     "Run",
     "Solution",
     "System",
+    "Verdict",
     "build_info",
     "exceptions",
     "fit",

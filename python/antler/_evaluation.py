@@ -16,6 +16,7 @@ from .exceptions import ArgumentError, DivergedError, from_status
 DSTSP_KINDS = ("gmm", "gmm-silverman", "bins", "gmm-fixed")
 _DEVICES = ("auto", "cpu", "cuda")
 _ENDS = ("stop", "hold", "repeat")
+_LOG = ("update", "loss", "lr")  # columns that the verdict reads
 
 
 def _choice(name: str, value: str, choices: Tuple[str, ...]) -> int:
@@ -46,6 +47,9 @@ class Measuring:
     steps: int = 0  #: of each free run; 0: three times the rows of its trajectory
     warmup: Optional[int] = None  #: rows; None: as in training
     user_units: bool = False  #: RMSE and moments in user units
+    range_factor: float = 5.0  #: a free run farther from the middle of X than so many half ranges has diverged
+    verdict: bool = True  #: floors of the measures and a verdict
+    training: Optional[Mapping[str, Any]] = None  #: columns update, loss and lr of a log, for the verdict
     inputs_end: str = "repeat"
     threads: int = 0
     device: str = "auto"  #: of the Gaussian mixtures: "auto", "cpu" or "cuda"
@@ -70,6 +74,7 @@ class Measuring:
         opts.rmse.exponent = self.exponent
         for name, steps in self.horizon.items():
             opts.horizon[_measure_table.forecast_index(name)] = steps
+        opts.range_factor, opts.with_verdict = self.range_factor, self.verdict
         opts.steps = self.steps
         opts.warmup = opts.rmse.warmup = s.WARMUP_AUTO if self.warmup is None else self.warmup
         opts.user_units = opts.rmse.user_units = self.user_units
@@ -77,8 +82,29 @@ class Measuring:
         return opts
 
 
+@dataclass(frozen=True)
+class Verdict:
+    """What an evaluation concludes; docs/evaluation.md lists the kinds."""
+
+    kind: str  #: "good", "close", "far", "undertrained", "collapsed", "left_range", "diverged", "too_short", "none"
+    figure: str  #: what decided: the name of a measure or of another figure
+    value: float  #: of that figure
+    floor: float  #: of a measure: the same between parts of the data; NaN for other figures
+    limit: float  #: what the figure was compared with
+    text: str  #: what was found
+    advice: str  #: what to do next
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.text} {self.advice}"
+
+
 class Evaluation(Dict[str, Any]):
     """How good a model is: a dictionary of the form of ``metrics.json``, with infinities left in."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict on the model; ``KeyError`` when it was evaluated with ``verdict=False``."""
+        return Verdict(**self["verdict"])
 
     @property
     def diverged(self) -> bool:
@@ -168,6 +194,8 @@ def _forecast_dict(options: Measuring, measure: _measure_table.Measure, result: 
         "diverged_windows": result.diverged,
         "warmup": result.warmup,
         "units": "user" if options.user_units else "model",
+        "persistence": result.persistence,
+        "average": result.average,
     }
     if measure.unit == "rows":
         found["unit"] = "Lyapunov times" if options.exponent > 0 else "rows"
@@ -175,12 +203,39 @@ def _forecast_dict(options: Measuring, measure: _measure_table.Measure, result: 
     return found
 
 
+def _verdict_dicts(result: s.EvaluateResult) -> Dict[str, Any]:
+    verdict, floors = result.verdict, result.floors
+    found: Dict[str, Any] = {
+        "verdict": {
+            "kind": _lib.text(_lib.plain("verdict_name", verdict.kind)),
+            "figure": _lib.text(verdict.figure),
+            **{name: getattr(verdict, name) for name in ("value", "floor", "limit")},
+            "text": _lib.text(verdict.text),
+            "advice": _lib.text(verdict.advice),
+        },
+        "floors": {
+            **{name: getattr(floors, name) for name in ("rows", "correlation", "shift")},
+            **{
+                name: floors.values[i]
+                for i, name in enumerate(_measure_table.table())
+                if not np.isnan(floors.values[i])
+            },
+        },
+    }
+    if result.rmse.windows > 0:
+        found["skill"] = {"value": result.rmse.skill, "steps": result.rmse.skill_steps}
+    return found
+
+
 def _as_evaluation(names: List[str], options: Measuring, result: s.EvaluateResult) -> Evaluation:
     diverged = bool(result.diverged)
     free_run: Dict[str, Any] = {"steps": result.free_steps, "warmup": result.warmup, "diverged": diverged}
+    free_run.update(reach=result.reach, spread=result.spread, left_range=bool(result.left_range))
     if diverged:
         free_run.update(diverged_step=result.diverged_step, diverged_trajectory=result.diverged_trajectory + 1)
     found = Evaluation(variables=names, diverged=diverged, free_run=free_run)
+    if options.verdict:
+        found.update(_verdict_dicts(result))
     found["measured"] = [] if options.only_embedded else ["dstsp"]
     if options.embed is not None:
         found["measured"].append("dstsp_embedded")
@@ -206,8 +261,21 @@ def _as_evaluation(names: List[str], options: Measuring, result: s.EvaluateResul
     return found
 
 
+def _loss_curve(log: Mapping[str, Any]) -> Tuple[s.LossCurve, List[np.ndarray]]:
+    """The curve, and the arrays that it points to."""
+    missing = [name for name in _LOG if name not in log]
+    if missing:
+        raise ArgumentError(f"training has no column {missing[0]!r}; give a log, such as run.log")
+    arrays = [np.ascontiguousarray(log[name], dtype=float) for name in _LOG]
+    if len({array.shape for array in arrays}) != 1 or arrays[0].ndim != 1:
+        raise ArgumentError("the columns of training have different lengths")
+    return s.LossCurve(arrays[0].size, *[array.ctypes.data_as(s.DoubleP) for array in arrays]), arrays
+
+
 def evaluation_of(model: int, names: List[str], truth: Series, options: Measuring) -> Evaluation:
     opts = options.evaluate_opts()
+    curve, _arrays = _loss_curve(options.training if options.training is not None else {n: [] for n in _LOG})
+    opts.training = c.pointer(curve)
     result = s.EvaluateResult()
     interrupt = _lib.Interrupt()
     opts.measure.progress = _lib.watched(interrupt)

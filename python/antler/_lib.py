@@ -105,6 +105,7 @@ _FUNCTIONS = {
     "evaluate": ("status", [_handle, _handle, c.POINTER(s.EvaluateOpts), c.POINTER(s.EvaluateResult)]),
     "evaluate_wants": (c.c_bool, [c.POINTER(s.EvaluateOpts), _size]),
     "evaluate_result_clear": (None, [c.POINTER(s.EvaluateResult)]),
+    "verdict_name": (_text, [c.c_int]),
     "setting_count": (_size, []),
     "setting_at": (c.POINTER(s.SettingInfo), [_size]),
     "settings_bytes": (_size, []),

@@ -218,7 +218,36 @@ class RmseResult(c.Structure):
         ("warmup", c.c_size_t),
         ("steps", c.c_size_t),
         ("censored", c.c_size_t),
+        ("persistence", c.c_double),
+        ("average", c.c_double),
+        ("skill", c.c_double),
+        ("skill_steps", c.c_size_t),
     ]
+
+
+class Verdict(c.Structure):
+    _fields_ = [
+        ("kind", c.c_int),
+        ("figure", c.c_char_p),
+        *[(name, c.c_double) for name in ("value", "floor", "limit")],
+        ("text", c.c_char * 320),
+        ("advice", c.c_char * 320),
+    ]
+
+
+class Floors(c.Structure):
+    _fields_ = [
+        ("values", c.c_double * MEASURE_MAX),
+        ("rows", c.c_size_t),
+        ("correlation", c.c_double),
+        ("slowest", c.c_size_t),
+        ("shift", c.c_double),
+        ("shifted", c.c_size_t),
+    ]
+
+
+class LossCurve(c.Structure):
+    _fields_ = [("count", c.c_size_t), *[(name, DoubleP) for name in ("update", "loss", "lr")]]
 
 
 class EvaluateOpts(c.Structure):
@@ -235,6 +264,10 @@ class EvaluateOpts(c.Structure):
         ("user_units", c.c_bool),
         ("inputs_end", c.c_int),
         ("horizon", c.c_size_t * MEASURE_MAX),
+        ("range_factor", c.c_double),
+        ("with_verdict", c.c_bool),
+        ("floors", c.POINTER(Floors)),
+        ("training", c.POINTER(LossCurve)),
     ]
 
 
@@ -252,6 +285,12 @@ class EvaluateResult(c.Structure):
         ("lyapunov", LyapunovResult),
         ("values", c.c_double * MEASURE_MAX),
         ("forecasts", RmseResult * MEASURE_MAX),
+        ("reach", c.c_double),
+        ("reach_variable", c.c_size_t),
+        ("left_range", c.c_bool),
+        ("spread", c.c_double),
+        ("floors", Floors),
+        ("verdict", Verdict),
     ]
 
 

@@ -419,7 +419,7 @@ class Model:
         """Evaluate the model on data that it has not seen; ``antler.Measuring`` has the options.
 
         Returns a dictionary of the same form as the ``metrics.json`` of a run; ``summary()`` has one number per
-        measure. A free run that diverged is an outcome, not an exception.
+        measure, ``verdict`` what they say together. A free run that diverged is an outcome, not an exception.
         """
         return evaluation_of(self._handle, self.names, Series.of(X, inputs), Measuring(**options))
 

@@ -359,13 +359,15 @@ class Reconstructor(Parameters):
     def evaluate(self, X: Any, *, inputs: Any = None, **options: Any) -> Evaluation:
         """Evaluate the model on data that it has not seen: D_stsp, D_H, RMSE, Lyapunov exponents.
 
-        ``antler.Measuring`` has the options. Returns a dictionary of the form of ``metrics.json``.
+        ``antler.Measuring`` has the options. Returns a dictionary of the form of ``metrics.json``; its ``verdict``
+        says whether the model is good, by which figure, and what to do next.
         """
+        options.setdefault("training", getattr(self, "log_", None))
         return self._fitted().evaluate(self._checked(X, "X"), inputs=inputs, **options)
 
     def score(self, X: Any, y: Any = None, *, inputs: Any = None, samples: int = 10_000) -> float:
         """Minus D_stsp on X, so that larger is better; minus infinity when the free run diverged."""
-        found = self.evaluate(X, inputs=inputs, samples=samples, rmse=False, lyapunov=False)
+        found = self.evaluate(X, inputs=inputs, samples=samples, rmse=False, lyapunov=False, verdict=False)
         return -float(found.summary()["dstsp"])
 
     def lyapunov_spectrum(self, context: Any = None, **options: Any) -> Lyapunov:

@@ -2,6 +2,7 @@
 #include "cli/command.h"
 #include "cli/data_options.h"
 #include "cli/evaluation.h"
+#include "cli/loss_log.h"
 #include "cli/measuring.h"
 #include "cli/metrics.h"
 #include "cli/progress.h"
@@ -17,7 +18,7 @@ typedef struct settings {
     cli_measuring measuring;
     const char *inputs_end;
     antler_evaluate_opts evaluate;
-    bool no_lyapunov, no_rmse, only_embedded, no_files, json, quiet;
+    bool no_lyapunov, no_rmse, no_verdict, only_embedded, no_files, json, quiet;
     cli_load load;
 } settings;
 
@@ -45,6 +46,12 @@ static const cli_option options[] = {
     {"no-lyapunov", CLI_FLAG, NULL, "Leave out the Lyapunov exponents.", AT(no_lyapunov), NULL},
     {"lyapunov-steps", CLI_COUNT, "N", "Steps over which they are averaged. Default 20000.",
      AT(evaluate.lyapunov.steps), NULL},
+    {"range-factor", CLI_REAL, "FACTOR",
+     "A free run has diverged where it is farther from the middle of the data than this many half ranges; 0: "
+     "no "
+     "such limit. Default 5.",
+     AT(evaluate.range_factor), NULL},
+    {"no-verdict", CLI_FLAG, NULL, "Leave out the floors and the verdict.", AT(no_verdict), NULL},
     {"user-units", CLI_FLAG, NULL, "Report RMSE, means and spreads in the units of the user's data.",
      AT(evaluate.user_units), NULL},
     {"model-units", CLI_FLAG, NULL, CLI_MODEL_UNITS_HELP, AT(evaluate.model_units), NULL},
@@ -63,10 +70,23 @@ typedef struct gathering {
     const antler_series *truth;
     uint64_t stamp; /* of data and options */
     size_t count, good;
-    double *values; /* (count, antler_measure_count()) */
-    bool *diverged; /* (count) */
+    double *values;                /* (count, antler_measure_count()) */
+    bool *diverged;                /* (count) */
+    antler_verdict_kind *verdicts; /* (count) */
+    antler_floors floors;          /* of the first run, for all; rows is 0 before */
     json_t *runs;
 } gathering;
+
+/* What is gathered of one run. */
+static void gather(gathering *g, size_t index, const antler_evaluate_result *result)
+{
+    memcpy(g->values + index * antler_measure_count(), result->values,
+           antler_measure_count() * sizeof *result->values);
+    g->diverged[index] = result->diverged;
+    g->verdicts[index] = result->verdict.kind;
+    g->good += result->diverged ? 0 : 1;
+    g->floors = result->floors;
+}
 
 static int evaluate_one(gathering *g, const char *run, size_t index)
 {
@@ -77,6 +97,9 @@ static int evaluate_one(gathering *g, const char *run, size_t index)
     cli_progress progress;
     opts.measure.progress = cli_progress_begin(&progress, s->quiet);
     const cli_stamp stamp = cli_stamp_run(g->stamp, run); /* of what is read next, or older */
+    cli_loss_log log = cli_loss_log_read(run);
+    opts.training = &log.curve;
+    opts.floors = g->floors.rows > 0 ? &g->floors : NULL;
     antler_status status = antler_model_load(run, &model);
     if (status == ANTLER_OK)
         status = antler_evaluate(model, g->truth, &opts, &result);
@@ -87,10 +110,7 @@ static int evaluate_one(gathering *g, const char *run, size_t index)
         code = cli_fail(status);
     } else {
         json_t *json = cli_evaluation_json(&e);
-        memcpy(g->values + index * antler_measure_count(), result.values,
-               antler_measure_count() * sizeof *result.values);
-        g->diverged[index] = result.diverged;
-        g->good += result.diverged ? 0 : 1;
+        gather(g, index, &result);
         if (!s->no_files)
             code = cli_evaluation_write(&e, json);
         if (!s->json && g->count == 1)
@@ -99,6 +119,7 @@ static int evaluate_one(gathering *g, const char *run, size_t index)
     }
     antler_evaluate_result_clear(&result);
     antler_model_free(model);
+    cli_loss_log_free(&log);
     return code;
 }
 
@@ -123,7 +144,13 @@ static int conclude(const gathering *g, const cli_runs *runs)
     const char *names[ANTLER_MEASURE_MAX];
     for (size_t i = 0; i < antler_measure_count(); i++)
         names[i] = antler_measure_at(i)->name;
-    const cli_metrics m = {antler_measure_count(), names, g->count, runs->paths, g->diverged, g->values};
+    const cli_metrics m = {antler_measure_count(),
+                           names,
+                           g->count,
+                           runs->paths,
+                           g->diverged,
+                           g->values,
+                           g->s->no_verdict ? NULL : g->verdicts};
     char folder[4096];
     int code = CLI_DONE;
     if (g->count > 1 && !g->s->no_files && cli_run_parent(runs->paths[0], folder, sizeof folder))
@@ -148,7 +175,8 @@ static int evaluate_all(const settings *s, const cli_runs *runs, const antler_se
     gathering g = {.s = s, .truth = truth, .count = runs->count, .runs = json_array()};
     g.values = calloc(runs->count * antler_measure_count(), sizeof *g.values);
     g.diverged = calloc(runs->count, sizeof *g.diverged);
-    int code = g.values == NULL || g.diverged == NULL ? CLI_MACHINE : CLI_DONE;
+    g.verdicts = calloc(runs->count, sizeof *g.verdicts);
+    int code = g.values == NULL || g.diverged == NULL || g.verdicts == NULL ? CLI_MACHINE : CLI_DONE;
     if (code == CLI_DONE)
         code = cli_stamp_begin(truth, &s->evaluate, &g.stamp);
     for (size_t i = 0; i < runs->count && code == CLI_DONE; i++)
@@ -157,6 +185,7 @@ static int evaluate_all(const settings *s, const cli_runs *runs, const antler_se
         code = conclude(&g, runs);
     free(g.values);
     free(g.diverged);
+    free(g.verdicts);
     json_decref(g.runs);
     return code;
 }
@@ -202,6 +231,7 @@ static int run(const cli_command *self, int argc, char **argv)
     s.evaluate.with_dstsp = !s.only_embedded;
     s.evaluate.with_rmse = !s.no_rmse;
     s.evaluate.with_lyapunov = !s.no_lyapunov;
+    s.evaluate.with_verdict = !s.no_verdict;
     s.evaluate.inputs_end = cli_inputs_end(s.inputs_end);
     cli_runs runs = {0};
     antler_settings of_run;
@@ -233,7 +263,11 @@ const cli_command cli_evaluate = {
         "MAD, mean and "
         "standard error are printed, and metrics.csv and statistics.csv are written into the folder above "
         "the first run. A run that diverged counts as infinite in the median and is never dropped; mean and "
-        "standard error are over the others.\n\nThe exit code is 1 when every run diverged.",
+        "standard error are over the others.\n\nBeside the measures are their floors, the same measures "
+        "between parts of the data, and a verdict: "
+        "good, close, far, undertrained, collapsed, left_range, diverged or too_short. A free run that "
+        "leaves the "
+        "data's range by --range-factor counts as diverged.\n\nThe exit code is 1 when every run diverged.",
     .examples = "  $ antler evaluate Results/lorenz63/fo/001 --data test.npy\n"
                 "  $ antler evaluate Results/lorenz63/po --data test.npy --embed 3,10 "
                 "--only-embedded --json\n",

@@ -4,6 +4,7 @@
 #include "cli/measuring.h"
 #include "cli/progress.h"
 
+#include <math.h>
 #include <stddef.h>
 
 typedef struct settings {
@@ -40,8 +41,8 @@ static int print_json(const settings *s, const antler_series *truth, const antle
 
 static void print_table(const settings *s, const antler_series *truth, const antler_measure_result *r)
 {
-    cli_print_dstsp(&s->measuring.opts, r);
-    cli_print_hellinger(&s->measuring.opts, r);
+    cli_print_dstsp(&s->measuring.opts, r, NAN);
+    cli_print_hellinger(&s->measuring.opts, r, NAN);
     printf("\n%-16s %11s %11s %11s %11s %11s\n", "variable", "mean true", "generated", "sd true", "generated",
            "D_H");
     for (size_t i = 0; i < r->dim; i++)

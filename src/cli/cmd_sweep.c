@@ -1,5 +1,6 @@
 /* cmd_sweep.c - `antler sweep`: every combination of a grid, with all its runs, and their statistics. */
 #include "cli/command.h"
+#include "cli/loss_log.h"
 #include "cli/measuring.h"
 #include "cli/progress.h"
 #include "cli/sweep.h"
@@ -35,6 +36,7 @@ typedef struct work {
     cli_sweep_table sweep;
     const antler_series *test; /* NULL: none */
     uint64_t stamp;            /* of the test data and the options of an evaluation */
+    antler_floors floors;      /* of the test data; rows is 0 before the first evaluation */
     char folder[1400];
     bool stopped;
 } work;
@@ -48,13 +50,16 @@ static antler_evaluate_opts evaluate_opts(const settings *given)
     return opts;
 }
 
-static int evaluate_run(const work *w, const char *folder, cli_stamp stamp, cli_sweep_run *run)
+static int evaluate_run(work *w, const char *folder, cli_stamp stamp, cli_sweep_run *run)
 {
     antler_model *model = NULL;
     antler_evaluate_opts opts = evaluate_opts(w->given);
     antler_evaluate_result result = {0};
     cli_progress progress;
     opts.measure.progress = cli_progress_begin(&progress, w->given->quiet);
+    cli_loss_log log = cli_loss_log_read(folder);
+    opts.training = &log.curve;
+    opts.floors = w->floors.rows > 0 ? &w->floors : NULL;
     antler_status status = antler_model_load(folder, &model);
     if (status == ANTLER_OK)
         status = antler_evaluate(model, w->test, &opts, &result);
@@ -65,6 +70,7 @@ static int evaluate_run(const work *w, const char *folder, cli_stamp stamp, cli_
         json_t *json = cli_evaluation_json(&evaluation);
         memcpy(run->of + CLI_SWEEP_TRAINING, result.values, sizeof result.values);
         run->diverged = result.diverged;
+        w->floors = result.floors;
         code = cli_evaluation_write(&evaluation, json);
         json_decref(json);
     } else if (status != ANTLER_CANCELLED) {
@@ -72,11 +78,12 @@ static int evaluate_run(const work *w, const char *folder, cli_stamp stamp, cli_
     }
     antler_evaluate_result_clear(&result);
     antler_model_free(model);
+    cli_loss_log_free(&log);
     return code;
 }
 
 /* Take an evaluation on disk that is still valid, or make it. */
-static int judge_run(const work *w, const char *folder, cli_sweep_run *run)
+static int judge_run(work *w, const char *folder, cli_sweep_run *run)
 {
     const cli_stamp stamp = cli_stamp_run(w->stamp, folder);
     const antler_evaluate_opts opts = evaluate_opts(w->given);

@@ -26,6 +26,9 @@ static json_t *free_run_json(const cli_evaluation *e)
     const antler_evaluate_result *r = e->result;
     json_t *run = json_pack("{s:I, s:I, s:b}", "steps", (json_int_t)r->free_steps, "warmup",
                             (json_int_t)r->warmup, "diverged", r->diverged);
+    json_object_set_new(run, "left_range", json_boolean(r->left_range));
+    json_object_set_new(run, "reach", cli_json_real(r->reach));
+    json_object_set_new(run, "spread", cli_json_real(r->spread));
     if (r->diverged) {
         json_object_set_new(run, "diverged_step", json_integer((json_int_t)r->diverged_step));
         json_object_set_new(run, "diverged_trajectory", json_integer((json_int_t)r->diverged_trajectory + 1));
@@ -53,6 +56,8 @@ static json_t *forecast_json(const cli_evaluation *e, size_t measure)
                   cli_json_real(r->median), "sd", cli_json_real(r->sd), "n", (json_int_t)r->steps, "windows",
                   (json_int_t)r->windows, "diverged_windows", (json_int_t)r->diverged, "warmup",
                   (json_int_t)r->warmup, "units", e->opts->user_units ? "user" : "model");
+    json_object_set_new(json, "persistence", cli_json_real(r->persistence));
+    json_object_set_new(json, "average", cli_json_real(r->average));
     if (time != NULL) {
         json_object_set_new(json, "unit", json_string(time));
         json_object_set_new(json, "exponent", json_real(e->opts->rmse.exponent));
@@ -96,6 +101,25 @@ static void add_orbit_json(const cli_evaluation *e, json_t *root)
     json_object_set_new(root, "generated", cli_json_moments(m->mean_generated, m->sd_generated, m->dim));
 }
 
+/* The floor of every measure that has one. */
+static json_t *floors_json(const antler_floors *floors)
+{
+    json_t *json = json_pack("{s:I, s:o, s:o}", "rows", (json_int_t)floors->rows, "correlation",
+                             cli_json_real(floors->correlation), "shift", cli_json_real(floors->shift));
+    for (size_t i = 0; i < antler_measure_count(); i++) {
+        if (!isnan(floors->values[i]))
+            json_object_set_new(json, antler_measure_at(i)->name, cli_json_real(floors->values[i]));
+    }
+    return json;
+}
+
+static json_t *verdict_json(const antler_verdict *v)
+{
+    return json_pack("{s:s, s:s, s:o, s:o, s:o, s:s, s:s}", "kind", antler_verdict_name(v->kind), "figure",
+                     v->figure, "value", cli_json_real(v->value), "floor", cli_json_real(v->floor), "limit",
+                     cli_json_real(v->limit), "text", v->text, "advice", v->advice);
+}
+
 json_t *cli_evaluation_json(const cli_evaluation *e)
 {
     const antler_evaluate_result *r = e->result;
@@ -107,6 +131,14 @@ json_t *cli_evaluation_json(const cli_evaluation *e)
                   "variables", names, "diverged", r->diverged, "free_run", free_run_json(e));
     if (root == NULL)
         return NULL;
+    if (e->opts->with_verdict) {
+        json_object_set_new(root, "verdict", verdict_json(&r->verdict));
+        json_object_set_new(root, "floors", floors_json(&r->floors));
+        if (r->rmse.windows > 0)
+            json_object_set_new(root, "skill",
+                                json_pack("{s:o, s:I}", "value", cli_json_real(r->rmse.skill), "steps",
+                                          (json_int_t)r->rmse.skill_steps));
+    }
     add_orbit_json(e, root);
     for (size_t i = 0; i < antler_measure_count(); i++) {
         if (antler_measure_at(i)->forecast && antler_evaluate_wants(e->opts, i))
@@ -218,6 +250,8 @@ static void print_forecast(const cli_evaluation *e, size_t measure, const antler
     printf("%.*g", info->digits, r->mean);
     printf(time == NULL ? "%s" : " %s", time == NULL ? "" : time);
     printf(", median %.*g", info->digits, r->median);
+    if (e->opts->with_verdict)
+        printf(", last row %.3g, mean %.3g", r->persistence, r->average);
     puts(time != NULL ? "" : e->opts->user_units ? ", in user units" : ", in the model's units");
     const bool same = last != NULL && last->windows == r->windows && last->warmup == r->warmup &&
                       last->diverged == r->diverged;
@@ -245,23 +279,39 @@ static void print_variables(const cli_evaluation *e)
                m->mean_generated[i], m->sd_true[i], m->sd_generated[i], m->hellinger_each[i]);
 }
 
+static double floor_of(const cli_evaluation *e, const char *measure)
+{
+    return e->opts->with_verdict ? e->result->floors.values[antler_measure_index(measure)] : NAN;
+}
+
+static void print_verdict(const cli_evaluation *e)
+{
+    const antler_verdict *v = &e->result->verdict;
+    if (e->opts->with_verdict)
+        printf("verdict   %s: %s\n  next       %s\n", antler_verdict_name(v->kind), v->text, v->advice);
+}
+
 void cli_evaluation_print(const cli_evaluation *e)
 {
     const antler_evaluate_result *r = e->result;
     const antler_measure_opts plain = measure_opts(e, false), embedded = measure_opts(e, true);
-    printf("%s\nfree run  %zu rows after a warm-up of %zu", e->run, r->free_steps, r->warmup);
-    if (r->diverged && r->diverged_step == 0)
+    puts(e->run);
+    print_verdict(e);
+    printf("free run  %zu rows after a warm-up of %zu", r->free_steps, r->warmup);
+    if (r->left_range)
+        printf("; left the range of the data at step %zu\n", r->diverged_step);
+    else if (r->diverged && r->diverged_step == 0)
         puts("; too far from the truth to be measured");
     else if (r->diverged)
         printf("; diverged at step %zu\n", r->diverged_step);
     else
         putchar('\n');
     if (!r->diverged && e->opts->with_dstsp)
-        cli_print_dstsp(&plain, &r->plain);
+        cli_print_dstsp(&plain, &r->plain, floor_of(e, "dstsp"));
     if (!r->diverged && r->has_embedded)
-        cli_print_dstsp(&embedded, &r->embedded);
+        cli_print_dstsp(&embedded, &r->embedded, floor_of(e, "dstsp_embedded"));
     if (!r->diverged)
-        cli_print_hellinger(&plain, &r->plain);
+        cli_print_hellinger(&plain, &r->plain, floor_of(e, "hellinger"));
     print_forecasts(e);
     if (r->lyapunov.count > 0)
         cli_print_lyapunov(&r->lyapunov);

@@ -137,12 +137,19 @@ static void print_work(const antler_measure_opts *o, const antler_measure_result
     putchar('\n');
 }
 
-void cli_print_dstsp(const antler_measure_opts *o, const antler_measure_result *r)
+static void print_floor(double floor)
+{
+    if (!isnan(floor))
+        printf(", floor %.3g", floor);
+}
+
+void cli_print_dstsp(const antler_measure_opts *o, const antler_measure_result *r, double floor)
 {
     const bool bins = o->dstsp == ANTLER_DSTSP_BINS;
     print_value(o->embed_dim > 1 ? "dstsp_embedded" : "dstsp", r->dstsp);
     if (!bins)
         printf(" +- %.2g", r->dstsp_error);
+    print_floor(floor);
     printf("\n  variant    %s", antler_dstsp_kind_name(o->dstsp));
     if (bins)
         printf(", %zu bins per axis, %zu filled, margin %g sd, Laplace %g\n", o->bins, r->bins_filled,
@@ -158,8 +165,9 @@ void cli_print_dstsp(const antler_measure_opts *o, const antler_measure_result *
         print_work(o, r);
 }
 
-void cli_print_hellinger(const antler_measure_opts *o, const antler_measure_result *r)
+void cli_print_hellinger(const antler_measure_opts *o, const antler_measure_result *r, double floor)
 {
     print_value("hellinger", r->hellinger);
+    print_floor(floor);
     printf("\n  smoothing  sigma = %g bins, %zu rows compared\n", o->smoothing, r->hellinger_rows);
 }

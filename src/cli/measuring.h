@@ -104,7 +104,8 @@ json_t *cli_json_moments(const double *mean, const double *sd, size_t count);
 /* Print with two spaces of indent and all digits, and drop the object; returns the exit code. */
 int cli_json_print(json_t *root);
 
-void cli_print_dstsp(const antler_measure_opts *opts, const antler_measure_result *result);
-void cli_print_hellinger(const antler_measure_opts *opts, const antler_measure_result *result);
+/* floor: of the data; NaN: none is printed */
+void cli_print_dstsp(const antler_measure_opts *opts, const antler_measure_result *result, double floor);
+void cli_print_hellinger(const antler_measure_opts *opts, const antler_measure_result *result, double floor);
 
 #endif

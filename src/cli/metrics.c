@@ -120,7 +120,10 @@ void cli_metrics_print_runs(const cli_metrics *m)
             else
                 printf(" %*.5g", column_width(m, k), m->values[i * m->metrics + k]);
         }
-        puts(m->diverged[i] ? "  diverged" : "");
+        if (m->verdicts != NULL)
+            printf("  %s\n", antler_verdict_name(m->verdicts[i]));
+        else
+            puts(m->diverged[i] ? "  diverged" : "");
     }
 }
 

@@ -9,9 +9,10 @@ typedef struct cli_metrics {
     size_t metrics;
     const char *const *names; /* (metrics) */
     size_t count;
-    char *const *runs;    /* (count) */
-    const bool *diverged; /* (count) */
-    const double *values; /* (count, metrics) */
+    char *const *runs;                   /* (count) */
+    const bool *diverged;                /* (count) */
+    const double *values;                /* (count, metrics) */
+    const antler_verdict_kind *verdicts; /* (count); NULL: none */
 } cli_metrics;
 
 /* Statistics of metric `index` over the runs. */

@@ -31,10 +31,12 @@ static uint64_t add_options(uint64_t hash, const antler_evaluate_opts *o)
     cli_measuring_text(&o->measure, text, sizeof text);
     hash = add(add_text(hash, text), o->horizon, sizeof o->horizon);
     snprintf(text, sizeof text,
-             "rmse %zu %zu %zu %a lyapunov %zu %zu %zu %zu with %d %d %d free %zu %zu units %d %d inputs %d",
+             "rmse %zu %zu %zu %a lyapunov %zu %zu %zu %zu with %d %d %d free %zu %zu units %d %d inputs %d "
+             "range %a",
              o->rmse.steps, o->rmse.windows, o->rmse.warmup, o->rmse.exponent, o->lyapunov.steps,
              o->lyapunov.transient, o->lyapunov.interval, o->lyapunov.exponents, o->with_dstsp, o->with_rmse,
-             o->with_lyapunov, o->steps, o->warmup, o->model_units, o->user_units, (int)o->inputs_end);
+             o->with_lyapunov, o->steps, o->warmup, o->model_units, o->user_units, (int)o->inputs_end,
+             o->range_factor);
     return add_text(hash, text);
 }
 

@@ -1,13 +1,20 @@
-/* evaluate.c - all measures of one model: free run, D_stsp, D_H, forecast errors, Lyapunov exponents. */
+/* evaluate.c - all measures of one model: free run, D_stsp, D_H, forecast errors, Lyapunov exponents, and the
+   verdict. */
+#include "measure/floor.h"
 #include "measure/forecast.h"
 #include "measure/measure_table.h"
+#include "measure/range.h"
 #include "model/start.h"
 
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-enum { DEFAULT_LENGTHS = 3 }; /* T2 = 3 T1 (spec 8) */
+enum {
+    DEFAULT_LENGTHS = 3, /* T2 = 3 T1 (spec 8) */
+    DEFAULT_RANGE = 5 /* half ranges.  200 rows on one wing of Lorenz-63 see a half range of which the other
+                         wing is 3.5 away; nothing that is bounded as the data are goes farther */
+};
 
 void antler_evaluate_opts_default(antler_evaluate_opts *opts)
 {
@@ -15,7 +22,9 @@ void antler_evaluate_opts_default(antler_evaluate_opts *opts)
                                    .with_rmse = true,
                                    .with_lyapunov = true,
                                    .warmup = ANTLER_WARMUP_AUTO,
-                                   .inputs_end = ANTLER_INPUTS_REPEAT};
+                                   .inputs_end = ANTLER_INPUTS_REPEAT,
+                                   .range_factor = DEFAULT_RANGE,
+                                   .with_verdict = true};
     antler_measure_opts_default(&opts->measure);
     antler_rmse_opts_default(&opts->rmse);
     antler_lyapunov_opts_default(&opts->lyapunov);
@@ -50,6 +59,7 @@ typedef struct comparison {
     ant_runner *runner;
     ant_units units;
     antler_series *generated; /* in the units of the truth */
+    ant_range range;          /* of the truth */
     antler_evaluate_result *result;
 } comparison;
 
@@ -64,20 +74,29 @@ static antler_status count_steps(const comparison *c, size_t trajectory, size_t 
     return ANTLER_OK;
 }
 
+static antler_status record_divergence(comparison *c, size_t trajectory, size_t steps, size_t step)
+{
+    c->result->diverged = true;
+    c->result->diverged_step = step;
+    c->result->diverged_trajectory = trajectory;
+    return ant_fail(ANTLER_DIVERGED, "the free run %s at step %zu of %zu",
+                    c->result->left_range ? "left the range of the data" : "diverged", step, steps);
+}
+
 /* Append a run to the others in the units of the truth, or record that it diverged.  x: (steps, N) */
 static antler_status keep(comparison *c, size_t trajectory, size_t steps, size_t done, double *x)
 {
     const size_t N = c->runner->N;
-    antler_evaluate_result *result = c->result;
-    result->free_steps += done;
-    if (done < steps) {
-        result->diverged = true;
-        result->diverged_step = done + 1;
-        result->diverged_trajectory = trajectory;
-        return ant_fail(ANTLER_DIVERGED, "the free run diverged at step %zu of %zu", done + 1, steps);
-    }
-    for (size_t i = 0; i < steps * N; i++)
+    c->result->free_steps += done;
+    for (size_t i = 0; i < done * N; i++)
         x[i] = (x[i] - c->units.shift[i % N]) / c->units.gain[i % N];
+    const size_t left = ant_range_leave(&c->range, x, done, c->opts->range_factor, &c->result->reach,
+                                        &c->result->reach_variable);
+    if (done < steps)
+        return record_divergence(c, trajectory, steps, done + 1);
+    c->result->left_range = left > 0;
+    if (left > 0)
+        return record_divergence(c, trajectory, steps, left);
     return antler_series_append(c->generated, steps, x, NULL);
 }
 
@@ -134,10 +153,13 @@ static antler_status run_free(const antler_model *model, const antler_series *tr
     ANT_TRY(ant_runner_create(model, &c.runner));
     antler_status status = ant_units_create(model, truth, opts->model_units, &c.units);
     if (status == ANTLER_OK)
+        status = ant_range_create(truth, &c.range);
+    if (status == ANTLER_OK)
         status = antler_series_create(c.runner->N, 0, &c.generated);
     if (status == ANTLER_OK)
         status = run_all(&c);
     *generated = c.generated;
+    ant_range_free(&c.range);
     ant_units_free(&c.units);
     ant_runner_free(c.runner);
     return status;
@@ -198,21 +220,48 @@ static antler_status compare_in_units(const antler_series *truth, const antler_s
     return ANTLER_OK;
 }
 
+/* What 1 in the units of the report is in the units of the truth: (N), in units->gain, freed by
+ * ant_units_free. */
+static antler_status report_units(const antler_model *model, const antler_series *truth,
+                                  const antler_evaluate_opts *opts, ant_units *units)
+{
+    ANT_TRY(ant_units_create(model, truth, opts->model_units, units));
+    for (size_t n = 0; n < antler_series_dim(truth); n++) {
+        units->gain[n] = 1.0 / fabs(units->gain[n]);
+        if (opts->user_units && model->scale != NULL)
+            units->gain[n] /= model->scale[n];
+    }
+    return ANTLER_OK;
+}
+
 static antler_status compare(const antler_model *model, const antler_series *truth,
                              const antler_series *generated, const antler_evaluate_opts *opts,
                              antler_evaluate_result *result)
 {
     ant_units units = {0};
-    ANT_TRY(ant_units_create(model, truth, opts->model_units, &units));
-    for (size_t n = 0; n < antler_series_dim(truth); n++) { /* gain: (N), now units of the report */
-        units.gain[n] = 1.0 / fabs(units.gain[n]);
-        if (opts->user_units && model->scale != NULL)
-            units.gain[n] /= model->scale[n];
-    }
+    ANT_TRY(report_units(model, truth, opts, &units));
     const antler_status status = compare_in_units(truth, generated, opts, units.gain, result);
     ant_units_free(&units);
     ANT_TRY(status);
-    return convert(model, truth, opts, &result->plain);
+    ANT_TRY(convert(model, truth, opts, &result->plain));
+    return ant_spread(truth, generated, &result->spread);
+}
+
+/* The floors of the data, measured here or given; those of forecasts are of this model's windows. */
+static antler_status find_floors(const antler_model *model, const antler_series *truth,
+                                 const antler_evaluate_opts *opts, antler_evaluate_result *result)
+{
+    ant_units units = {0};
+    if (opts->floors != NULL) {
+        result->floors = *opts->floors;
+    } else {
+        ANT_TRY(report_units(model, truth, opts, &units));
+        const antler_status status = ant_floors_measure(truth, opts, units.gain, &result->floors);
+        ant_units_free(&units);
+        ANT_TRY(status);
+    }
+    ant_floors_forecasts(result);
+    return ANTLER_OK;
 }
 
 /* A divergence is recorded in the result and is not a failure. */
@@ -296,18 +345,22 @@ static antler_status measure_model(const antler_model *model, const antler_serie
 static antler_status evaluate(const antler_model *model, const antler_series *truth,
                               const antler_evaluate_opts *opts, antler_evaluate_result *result)
 {
-    result->plain.dstsp = result->plain.hellinger = result->embedded.dstsp = NAN;
+    result->plain.dstsp = result->plain.hellinger = result->embedded.dstsp = result->spread = NAN;
     ANT_TRY(ant_model_check_series(model, truth, "the true series"));
     ANT_TRY(antler_series_check(truth, 2));
     antler_series *generated = NULL;
     antler_status status = outcome(run_free(model, truth, opts, &generated, result));
     if (status == ANTLER_OK)
         status = measure_model(model, truth, opts, result);
+    if (status == ANTLER_OK && opts->with_verdict)
+        status = find_floors(model, truth, opts, result);
     if (status == ANTLER_OK && !result->diverged)
         status = compare(model, truth, generated, opts, result);
     antler_series_free(generated);
     if (status == ANTLER_OK && result->diverged)
-        return ant_fail(ANTLER_DIVERGED, "the free run diverged at step %zu", result->diverged_step);
+        return ant_fail(ANTLER_DIVERGED, "the free run %s at step %zu",
+                        result->left_range ? "left the range of the data" : "diverged",
+                        result->diverged_step);
     if (status == ANTLER_DIVERGED || status == ANTLER_NON_FINITE)
         result->diverged = true; /* the orbit is finite but too far away to be compared */
     return status;
@@ -318,9 +371,12 @@ antler_status antler_evaluate(const antler_model *model, const antler_series *tr
 {
     *result = (antler_evaluate_result){.has_embedded = opts->measure.embed_dim > 1};
     const antler_status status = evaluate(model, truth, opts, result);
-    if (status == ANTLER_OK || status == ANTLER_DIVERGED || status == ANTLER_NON_FINITE)
+    if (status == ANTLER_OK || status == ANTLER_DIVERGED || status == ANTLER_NON_FINITE) {
         ant_measure_values(opts, result);
-    else
+        if (opts->with_verdict)
+            result->verdict = antler_judge(result, opts->training);
+    } else {
         antler_evaluate_result_clear(result);
+    }
     return status;
 }

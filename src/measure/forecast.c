@@ -14,7 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH_NUMBERS = 1 << 26 }; /* of all windows in one batch on a GPU, about */
+enum {
+    BATCH_NUMBERS = 1 << 26, /* of all windows in one batch on a GPU, about */
+    HORIZONS = 48            /* of the skill: 1, 2, 4, ... steps */
+};
+
+/* Forecasts that are compared by their skill; all but the first are naive. */
+typedef enum source { MODEL, PERSISTENCE, AVERAGE, SOURCES } source;
 
 void antler_rmse_opts_default(antler_rmse_opts *opts)
 {
@@ -57,27 +63,83 @@ typedef struct comparison {
     double lyapunov;                      /* Lyapunov times in a row; 0: unknown */
     const ant_forecast_request *requests; /* (request_count) */
     size_t request_count, window_count;
-    double *errors; /* (request_count, window_count) */
-    double *x;      /* (warmup + 1 + steps, N) */
-    double *s;      /* (warmup + 1 + steps, K), NULL when K = 0 */
-    double *from;   /* (n) */
-    double *states; /* (steps, n) */
-    double *xhat;   /* (steps, N) */
+    double *errors;     /* (request_count, window_count) */
+    double *x;          /* (warmup + 1 + steps, N) */
+    double *s;          /* (warmup + 1 + steps, K), NULL when K = 0 */
+    double *from;       /* (n) */
+    double *states;     /* (steps, n) */
+    double *xhat;       /* (steps, N) */
+    double *naive_xhat; /* (steps, N): a naive forecast */
+    double *average;    /* (N): the mean of the series, in the model's units */
+    double *squares; /* (SOURCES, HORIZONS): squared errors over the first 1, 2, 4, ... steps, all windows */
 } comparison;
 
 static antler_status comparison_create(comparison *c)
 {
     const ant_runner *r = c->runner;
     const size_t rows = c->warmup + 1 + c->steps;
-    const size_t numbers = rows * (r->N + r->K) + r->n + c->steps * (r->n + r->N);
+    const size_t numbers =
+        rows * (r->N + r->K) + r->n + c->steps * (r->n + 2 * r->N) + r->N + SOURCES * HORIZONS;
     c->x = malloc(numbers * sizeof *c->x);
     if (c->x == NULL)
         return ant_fail_memory(numbers * sizeof *c->x, "the windows");
     c->from = c->x + rows * r->N;
     c->states = c->from + r->n;
     c->xhat = c->states + c->steps * r->n;
-    c->s = r->K == 0 ? NULL : c->xhat + c->steps * r->N;
+    c->naive_xhat = c->xhat + c->steps * r->N;
+    c->average = c->naive_xhat + c->steps * r->N;
+    c->squares = c->average + r->N;
+    c->s = r->K == 0 ? NULL : c->squares + SOURCES * HORIZONS;
+    memset(c->squares, 0, SOURCES * HORIZONS * sizeof *c->squares);
+    for (size_t j = 0; j < r->N; j++) {
+        antler_variable_stats stats;
+        ANT_TRY(antler_series_stats(c->series, j, &stats));
+        c->average[j] = stats.mean * c->units.gain[j] + c->units.shift[j];
+    }
     return ANTLER_OK;
+}
+
+/* Add the squared errors of one window over its first 1, 2, 4, ... steps.  sums: (HORIZONS) */
+static void add_squares(const ant_forecast_window *w, size_t steps, double *sums)
+{
+    double squares = 0.0;
+    size_t horizon = 0;
+    for (size_t row = 0; row < steps; row++) {
+        for (size_t i = row * w->dim; i < (row + 1) * w->dim; i++)
+            squares += (w->x[i] - w->xhat[i]) * (w->x[i] - w->xhat[i]);
+        if (row + 1 == (size_t)1 << horizon)
+            sums[horizon++] += row < w->finite ? squares : INFINITY;
+    }
+}
+
+/* The same window predicted by one row that is repeated.  repeated: (N) */
+static void measure_naive(const comparison *c, ant_forecast_window window, source of, const double *repeated)
+{
+    window.xhat = c->naive_xhat;
+    window.finite = c->steps;
+    for (size_t i = 0; i < c->steps * window.dim; i++)
+        c->naive_xhat[i] = repeated[i % window.dim];
+    add_squares(&window, c->steps, c->squares + of * HORIZONS);
+    for (size_t k = 0; k < c->request_count; k++) {
+        antler_rmse_result *result = c->requests[k].result;
+        const double error = c->requests[k].error(&window, c->requests[k].steps) / (double)c->window_count;
+        *(of == PERSISTENCE ? &result->persistence : &result->average) += error;
+    }
+}
+
+/* 1 - squared error / that of the better naive forecast, over so many first steps that it is largest. */
+static void find_skill(const comparison *c, double *skill, size_t *steps)
+{
+    *skill = NAN;
+    *steps = 0;
+    for (size_t h = 0; h < HORIZONS && (size_t)1 << h <= c->steps; h++) {
+        const double naive = fmin(c->squares[PERSISTENCE * HORIZONS + h], c->squares[AVERAGE * HORIZONS + h]);
+        const double found = 1.0 - c->squares[MODEL * HORIZONS + h] / naive;
+        if (naive > 0.0 && !(found <= *skill)) {
+            *skill = found;
+            *steps = (size_t)1 << h;
+        }
+    }
 }
 
 /*
@@ -107,6 +169,9 @@ static void measure_window(const comparison *c, size_t index, const double *x, c
         request->result->diverged += window.finite < request->steps ? 1 : 0;
         request->result->censored += window.censored ? 1 : 0;
     }
+    add_squares(&window, c->steps, c->squares + MODEL * HORIZONS);
+    measure_naive(c, window, PERSISTENCE, x + c->warmup * r->N);
+    measure_naive(c, window, AVERAGE, c->average);
 }
 
 /* Where a window begins. */
@@ -257,8 +322,11 @@ static antler_status compare(comparison *c, size_t windows)
         place_windows(c, total, at);
         status = run_windows(c, at);
     }
-    for (size_t k = 0; k < c->request_count && status == ANTLER_OK; k++)
-        summarise(c->errors + k * count, count, c->requests[k].result);
+    for (size_t k = 0; k < c->request_count && status == ANTLER_OK; k++) {
+        antler_rmse_result *result = c->requests[k].result;
+        summarise(c->errors + k * count, count, result);
+        find_skill(c, &result->skill, &result->skill_steps);
+    }
     free(at);
     free(c->errors);
     free(c->x);

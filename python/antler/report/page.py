@@ -112,6 +112,33 @@ def _how(run: Run, name: str) -> str:
     return ", ".join(word for word in words if word)
 
 
+def _verdict_kind(run: Run) -> str:
+    return str(((run.metrics or {}).get("verdict") or {}).get("kind", ""))
+
+
+def verdict(run: Run) -> str:
+    """What the evaluation concluded; nothing when there was none."""
+    found = (run.metrics or {}).get("verdict")
+    if not found:
+        return ""
+    kind = _verdict_kind(run)
+    colour = "good" if kind == "good" else "bad" if kind in ("far", "collapsed", "left_range", "diverged") else ""
+    words = kind.replace("_", " ")
+    return (
+        f'<section class="verdict {colour}"><p><b class="{colour}">{escape(words)}</b> {escape(found["text"])}</p>'
+        f'<p class="hint">{escape(found["advice"])}</p></section>'
+    )
+
+
+def _floor(run: Run, name: str) -> str:
+    """What a measure is compared with: the same between parts of the data, or a naive forecast."""
+    floor = ((run.metrics or {}).get("floors") or {}).get(name)
+    if floor is None:
+        return ""
+    word = "naive forecast" if measure_table()[name].forecast else "floor"
+    return f'<span class="floor">{word} {number(floor)}</span>'
+
+
 def cards(run: Run) -> str:
     """The measures of a run, large."""
     found = measures(run)
@@ -121,7 +148,7 @@ def cards(run: Run) -> str:
         shown = '<b class="bad">diverged</b>' if np.isinf(value) else f"<b>{number(value)}</b>"
         how = escape(_how(run, name)) if not np.isinf(value) else ""
         made.append(
-            f'<div class="card">{measure.html}{shown}'
+            f'<div class="card">{measure.html}{shown}{_floor(run, name)}'
             f'<span class="hint">{escape(measure.meaning)}{"; " + how if how else ""}</span></div>'
         )
     if len(run.log["loss"]):
@@ -217,9 +244,9 @@ def _measured(runs: Sequence[Run]) -> List[str]:
 def runs_table(runs: Sequence[Run]) -> str:
     """Every run; click a heading to sort, a row to see the run below."""
     settings_, names = varying(runs), _measured(runs)
-    head = "".join(
-        f'<th class="sort">{title}</th>' for title in ["run", *[f"<code>{escape(s)}</code>" for s in settings_]]
-    )
+    judged = ["verdict"] if any(_verdict_kind(run) for run in runs) else []
+    titles = ["run", *judged, *[f"<code>{escape(name)}</code>" for name in settings_]]
+    head = "".join(f'<th class="sort">{title}</th>' for title in titles)
     head += "".join(
         f'<th class="sort n">{title}</th>'
         for title in [*[measure_table()[name].html for name in names], "loss", "iterations", "seconds"]
@@ -228,6 +255,7 @@ def runs_table(runs: Sequence[Run]) -> str:
     for i, run in enumerate(runs):
         found = measures(run)
         cells = [f"<td>{escape('/'.join(run.path.resolve().parts[-2:]))}</td>"]
+        cells += [f"<td>{escape(_verdict_kind(run).replace('_', ' ')) or '–'}</td>" for _ in judged]
         cells += [f"<td>{_value(run.settings.get(name))}</td>" for name in settings_]
         cells += [_cell(found.get(name)) for name in names]
         cells += [
@@ -287,6 +315,7 @@ def statistics_table(runs: Sequence[Run]) -> str:
 def one_run(run: Run, content: Dict[str, Any]) -> str:
     return "\n".join(
         [
+            verdict(run),
             "<section><h2>Measures</h2>",
             cards(run),
             "</section>",

@@ -1,0 +1,259 @@
+/* floor.c - floors: the measures of orbits between parts of the true series, and its time scale (spec 8). */
+#include "measure/floor.h"
+
+#include "measure/forecast.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum {
+    CUTS = 3,            /* into 2, 4 and 8 parts */
+    SPECTRUM_CUTS = 2,   /* D_H needs long parts: of these cuts only the first */
+    FLOOR_SAMPLES = 5000 /* of each D_stsp: its standard error, sqrt(2 D / n), is far below the limits */
+};
+
+/* The sum and number of the values of one floor. */
+typedef struct mean {
+    double sum;
+    size_t count;
+} mean;
+
+static void add(mean *m, double value)
+{
+    m->sum += value;
+    m->count++;
+}
+
+/* An estimate between equal distributions may be negative; a floor is not. */
+static double mean_value(const mean *m)
+{
+    return m->count == 0 ? NAN : fmax(m->sum / (double)m->count, 0.0);
+}
+
+/* Append the parts of one trajectory to two sets in turn.  x: (rows of a part, N) */
+static antler_status deal_parts(const antler_series *truth, size_t trajectory, size_t parts, double *x,
+                                antler_series *sets[2])
+{
+    const size_t rows = antler_series_length(truth, trajectory) / parts;
+    for (size_t part = 0; part < parts; part++) {
+        ANT_TRY(antler_series_read_f64(truth, trajectory, part * rows, rows, x, NULL));
+        ANT_TRY(antler_series_append(sets[part % 2], rows, x, NULL));
+    }
+    return ANTLER_OK;
+}
+
+/* Cut each trajectory into parts of at least `least` rows; shorter trajectories are left out. */
+static antler_status cut(const antler_series *truth, size_t parts, size_t least, antler_series *sets[2])
+{
+    const size_t N = antler_series_dim(truth);
+    size_t longest = 0;
+    for (size_t i = 0; i < antler_series_count(truth); i++) {
+        const size_t rows = antler_series_length(truth, i) / parts;
+        longest = rows > longest ? rows : longest;
+    }
+    double *x = malloc((longest * N + 1) * sizeof *x);
+    antler_status status = ANTLER_OK;
+    if (x == NULL)
+        status = ant_fail_memory(longest * N * sizeof *x, "parts of the series");
+    for (size_t k = 0; k < 2 && status == ANTLER_OK; k++)
+        status = antler_series_create(N, 0, &sets[k]);
+    for (size_t i = 0; i < antler_series_count(truth) && status == ANTLER_OK; i++) {
+        if (antler_series_length(truth, i) / parts >= least)
+            status = deal_parts(truth, i, parts, x, sets);
+    }
+    free(x);
+    return status;
+}
+
+/* What is measured between two sets, and where it is added. */
+typedef struct floor_sums {
+    antler_measure_opts opts;
+    mean *dstsp, *hellinger; /* hellinger NULL: not here */
+} floor_sums;
+
+/* Parts in which a variable is constant have no D_stsp and are left out.  Parts too far apart for a number
+ * are infinitely far. */
+static antler_status add_distance(const antler_series *p, const antler_series *q, const floor_sums *sums)
+{
+    antler_measure_result m = {0};
+    const antler_status status = antler_measure(p, q, &sums->opts, &m);
+    if (status == ANTLER_OK || status == ANTLER_NON_FINITE)
+        add(sums->dstsp, status == ANTLER_OK ? m.dstsp : INFINITY);
+    if (sums->hellinger != NULL && (status == ANTLER_OK || status == ANTLER_NON_FINITE))
+        add(sums->hellinger, m.hellinger);
+    antler_measure_result_clear(&m);
+    return status == ANTLER_NON_FINITE || status == ANTLER_ERROR_DATA ? ANTLER_OK : status;
+}
+
+static antler_status add_cut(const antler_series *truth, size_t parts, const floor_sums *sums)
+{
+    enum { ROWS = 8 }; /* the least that a part has, besides its first delays */
+    antler_series *sets[2] = {NULL, NULL};
+    const size_t reach = (sums->opts.embed_dim - 1) * sums->opts.embed_delay;
+    antler_status status = cut(truth, parts, reach + ROWS, sets);
+    if (status == ANTLER_OK && antler_series_count(sets[0]) > 0)
+        status = add_distance(sets[0], sets[1], sums);
+    if (status == ANTLER_OK && antler_series_count(sets[0]) > 0)
+        status = add_distance(sets[1], sets[0], sums);
+    antler_series_free(sets[0]);
+    antler_series_free(sets[1]);
+    return status;
+}
+
+/* opts: of the comparison with the model; hellinger: NULL, or where that is added */
+static antler_status add_cuts(const antler_series *truth, const antler_measure_opts *opts, mean *dstsp,
+                              mean *hellinger)
+{
+    floor_sums sums = {.opts = *opts, .dstsp = dstsp};
+    if (sums.opts.samples > FLOOR_SAMPLES)
+        sums.opts.samples = FLOOR_SAMPLES;
+    for (size_t k = 0; k < CUTS; k++) {
+        sums.hellinger = k < SPECTRUM_CUTS ? hellinger : NULL;
+        ANT_TRY(add_cut(truth, (size_t)2 << k, &sums));
+    }
+    return ANTLER_OK;
+}
+
+static antler_status measure_parts(const antler_series *truth, const antler_evaluate_opts *opts,
+                                   const double *unit, antler_floors *floors)
+{
+    mean plain = {0}, embedded = {0}, hellinger = {0};
+    antler_measure_opts measure = opts->measure;
+    measure.unit = unit;
+    if (measure.embed_dim > 1)
+        ANT_TRY(add_cuts(truth, &measure, &embedded, NULL));
+    measure.embed_dim = 1;
+    if (!opts->with_dstsp)
+        measure.dstsp = ANTLER_DSTSP_BINS; /* the cheapest: only D_H is used */
+    ANT_TRY(add_cuts(truth, &measure, &plain, &hellinger));
+    floors->values[antler_measure_index("dstsp")] = opts->with_dstsp ? mean_value(&plain) : NAN;
+    floors->values[antler_measure_index("dstsp_embedded")] = mean_value(&embedded);
+    floors->values[antler_measure_index("hellinger")] = mean_value(&hellinger);
+    return ANTLER_OK;
+}
+
+/* Sum of (x_t - m)(x_{t+lag} - m) of one variable over all trajectories.  x: (all rows, N), one below the
+ * other */
+static double products(const antler_series *truth, const double *x, size_t variable, double m, size_t lag)
+{
+    const size_t N = antler_series_dim(truth);
+    double sum = 0.0;
+    for (size_t i = 0; i < antler_series_count(truth); i++) {
+        const size_t length = antler_series_length(truth, i);
+        for (size_t t = 0; t + lag < length; t++)
+            sum += (x[t * N + variable] - m) * (x[(t + lag) * N + variable] - m);
+        x += length * N;
+    }
+    return sum;
+}
+
+/*
+ * Rows until the autocorrelation of a variable falls below 1/e.  Lags grow by a half from one to the next,
+ * which steps over no quarter of a period; then the interval is halved.
+ */
+static double correlation_rows(const antler_series *truth, const double *x, size_t variable, double m,
+                               size_t longest)
+{
+    const double limit = exp(-1.0) * products(truth, x, variable, m, 0);
+    size_t above = 0, below = 1;
+    while (below < longest && products(truth, x, variable, m, below) > limit) {
+        above = below;
+        below += below / 2 + 1;
+    }
+    if (below > longest)
+        below = longest;
+    while (below - above > 1) {
+        const size_t middle = above + (below - above) / 2;
+        if (products(truth, x, variable, m, middle) > limit)
+            above = middle;
+        else
+            below = middle;
+    }
+    return (double)below;
+}
+
+/* The difference of the means of first and second halves of all trajectories.  x: (all rows, N) */
+static double half_difference(const antler_series *truth, const double *x, size_t variable)
+{
+    const size_t N = antler_series_dim(truth);
+    mean first = {0}, second = {0};
+    for (size_t i = 0; i < antler_series_count(truth); i++) {
+        const size_t length = antler_series_length(truth, i);
+        for (size_t t = 0; t < length; t++)
+            add(t < length / 2 ? &first : &second, x[t * N + variable]);
+        x += length * N;
+    }
+    return first.count == 0 ? 0.0 : fabs(first.sum / (double)first.count - second.sum / (double)second.count);
+}
+
+/* x: (all rows, N) */
+static antler_status measure_scales(const antler_series *truth, const double *x, antler_floors *floors)
+{
+    const size_t longest = ant_forecast_longest(truth);
+    for (size_t j = 0; j < antler_series_dim(truth); j++) {
+        antler_variable_stats stats;
+        ANT_TRY(antler_series_stats(truth, j, &stats));
+        if (stats.sd <= 0.0)
+            continue;
+        const double rows = correlation_rows(truth, x, j, stats.mean, longest);
+        const double shift = half_difference(truth, x, j) / stats.sd;
+        if (rows > floors->correlation) {
+            floors->correlation = rows;
+            floors->slowest = j;
+        }
+        if (shift > floors->shift) {
+            floors->shift = shift;
+            floors->shifted = j;
+        }
+    }
+    return ANTLER_OK;
+}
+
+static antler_status find_scales(const antler_series *truth, antler_floors *floors)
+{
+    const size_t N = antler_series_dim(truth);
+    for (size_t i = 0; i < antler_series_count(truth); i++)
+        floors->rows += antler_series_length(truth, i);
+    double *x = malloc((floors->rows * N + 1) * sizeof *x), *next = x; // (rows, N)
+    antler_status status =
+        x == NULL ? ant_fail_memory(floors->rows * N * sizeof *x, "the autocorrelation") : ANTLER_OK;
+    for (size_t i = 0; i < antler_series_count(truth) && status == ANTLER_OK; i++) {
+        const size_t length = antler_series_length(truth, i);
+        status = antler_series_read_f64(truth, i, 0, length, next, NULL);
+        next += length * N;
+    }
+    if (status == ANTLER_OK)
+        status = measure_scales(truth, x, floors);
+    free(x);
+    return status;
+}
+
+antler_status ant_floors_measure(const antler_series *truth, const antler_evaluate_opts *opts,
+                                 const double *unit, antler_floors *floors)
+{
+    *floors = (antler_floors){0};
+    for (size_t i = 0; i < ANTLER_MEASURE_MAX; i++)
+        floors->values[i] = NAN;
+    ANT_TRY(find_scales(truth, floors));
+    return measure_parts(truth, opts, unit, floors);
+}
+
+antler_status antler_floors_of(const antler_series *truth, const antler_evaluate_opts *opts,
+                               antler_floors *floors)
+{
+    ANT_CHECK(truth != NULL && opts != NULL && floors != NULL, ANTLER_ERROR_ARGUMENT,
+              "floors need a series and options");
+    ANT_TRY(antler_series_check(truth, 2));
+    return ant_floors_measure(truth, opts, opts->measure.unit, floors);
+}
+
+void ant_floors_forecasts(antler_evaluate_result *result)
+{
+    for (size_t i = 0; i < antler_measure_count(); i++) {
+        const antler_rmse_result *r = &result->forecasts[i];
+        const bool larger = antler_measure_at(i)->better > 0;
+        if (r->windows > 0)
+            result->floors.values[i] =
+                larger ? fmax(r->persistence, r->average) : fmin(r->persistence, r->average);
+    }
+}

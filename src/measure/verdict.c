@@ -1,0 +1,361 @@
+/*
+ * verdict.c - what a result says about a model: one of nine kinds, the figure that decided, a sentence,
+ * advice (spec 8).
+ *
+ * Checks come in this order, and the first that applies decides: diverged, left the range, data too short,
+ * undertrained (not close, and the loss still falls), collapsed; then good, close or far, by the worst of
+ * D_stsp, D_stsp^DE, D_H and the skill of forecasts.
+ */
+#include "measure/measure_table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/*
+ * A measure is good up to good.times floor + good.plus, and close up to close.times floor + close.plus.
+ *
+ * Found with 920 models of 231 settings on nine data sets of 12,500 to 100,000 rows; docs/evaluation.md has
+ * the numbers.  The floor of one cut is uncertain by a factor of 3 and more (0.0003, 0.018 and 0.0025 for
+ * 40,000 rows of Lorenz-63, cut into 2, 4 and 8), so a model that is right can be at two floors.  Seven
+ * floors and 0.1 are below every group of models that a picture shows to be wrong.  The absolute parts count
+ * where the data repeat themselves, as a sine does, and floors are 0: 0.01 nats is a mean that is off by 0.14
+ * standard deviations, 0.1 nats one by 0.45.  Of models with a good D_stsp nine in ten have a D_H below 0.1;
+ * those with wrong frequencies have 0.25 to 1.
+ */
+typedef struct bound {
+    double times, plus;
+} bound;
+
+static const struct limits {
+    const char *measure;
+    bound good, close;
+} measure_limits[] = {
+    {"dstsp", {2.0, 0.01}, {7.0, 0.1}},
+    {"dstsp_embedded", {2.0, 0.01}, {7.0, 0.1}},
+    {"hellinger", {2.0, 0.05}, {2.0, 0.2}},
+};
+
+/*
+ * The other limits.
+ *   reach   in half ranges: models that are right have 0.9 to 1.3
+ *   skill   of a forecast that knows nothing 0 or less
+ *   spread  of a free run that ends in a point 1e-3 or less, on an attractor 0.6 to 1
+ *   times   autocorrelation times in the data: 40,000 rows of the slow neuron have 20.4, 200 rows of
+ * Lorenz-63 have 7, random walks of any length 4 to 19 (nine in ten) shift   of the mean between halves, in
+ * standard deviations: random walks have 1.25 (median).  One random walk in 25 passes both, and no model of
+ * it has skill fall    of the loss from the third quarter of training to the last: 0.01 where noise limits
+ * the loss, 0.2 to 0.35 in trainings of 1000 to 20,000 updates that could go on travel  the sum of all
+ * learning rates.  An update of Adam moves a parameter by about the learning rate, and parameters are of the
+ * order of 1: below 0.25 the model is still near its start
+ */
+static const double good_reach = 2.0, close_reach = 3.0, least_skill = 0.1, least_spread = 0.1,
+                    least_times = 20.0, largest_shift = 1.0, largest_fall = 0.1, least_travel = 0.25;
+
+const char *antler_verdict_name(antler_verdict_kind kind)
+{
+    static const char *const names[] = {
+#define NAME(name, word, meaning) word,
+        ANTLER_VERDICT_LIST(NAME)
+#undef NAME
+    };
+    return (size_t)kind < sizeof names / sizeof names[0] ? names[kind] : names[0];
+}
+
+const char *antler_verdict_meaning(antler_verdict_kind kind)
+{
+    static const char *const meanings[] = {
+#define MEANING(name, word, meaning) meaning,
+        ANTLER_VERDICT_LIST(MEANING)
+#undef MEANING
+    };
+    return (size_t)kind < sizeof meanings / sizeof meanings[0] ? meanings[kind] : meanings[0];
+}
+
+/* What a verdict is made from. */
+typedef struct evidence {
+    const antler_evaluate_result *result;
+    double
+        fall; /* of the loss from the third to the last quarter of training, over the third; NaN: unknown */
+    double travel; /* sum of the learning rates of all updates; NaN: unknown */
+} evidence;
+
+/* The mean of the loss over the rows of update numbers in (from, to]; NaN: there are none. */
+static double mean_loss(const antler_loss_curve *c, double from, double to)
+{
+    double sum = 0.0;
+    size_t count = 0;
+    for (size_t i = 0; i < c->count; i++) {
+        if (c->update[i] > from && c->update[i] <= to) {
+            sum += c->loss[i];
+            count++;
+        }
+    }
+    return count == 0 ? NAN : sum / (double)count;
+}
+
+static evidence collect(const antler_evaluate_result *result, const antler_loss_curve *training)
+{
+    evidence e = {result, NAN, NAN};
+    if (training == NULL || training->count == 0)
+        return e;
+    const double end = training->update[training->count - 1];
+    e.fall = 1.0 - mean_loss(training, 0.75 * end, end) / mean_loss(training, 0.5 * end, 0.75 * end);
+    e.travel = 0.0;
+    for (size_t i = 0; i < training->count; i++)
+        e.travel += training->lr[i] * (training->update[i] - (i == 0 ? 0.0 : training->update[i - 1]));
+    return e;
+}
+
+static bool still_trains(const evidence *e)
+{
+    return e->fall > largest_fall || e->travel < least_travel;
+}
+
+static antler_verdict decide(antler_verdict_kind kind, const char *figure, double value, double limit)
+{
+    return (antler_verdict){.kind = kind, .figure = figure, .value = value, .floor = NAN, .limit = limit};
+}
+
+/* The grade of one measure: GOOD, CLOSE or FAR; NONE when it or its floor is unknown. */
+static antler_verdict grade(const antler_evaluate_result *r, const struct limits *limits)
+{
+    const size_t index = antler_measure_index(limits->measure);
+    const double value = r->values[index], floor = r->floors.values[index];
+    antler_verdict v = decide(ANTLER_VERDICT_NONE, limits->measure, value, NAN);
+    v.floor = floor;
+    if (isnan(value) || !isfinite(floor))
+        return v;
+    const double good = limits->good.times * floor + limits->good.plus;
+    const double close = limits->close.times * floor + limits->close.plus;
+    v.kind = value <= good ? ANTLER_VERDICT_GOOD : value <= close ? ANTLER_VERDICT_CLOSE : ANTLER_VERDICT_FAR;
+    v.limit = v.kind == ANTLER_VERDICT_FAR ? close : good;
+    return v;
+}
+
+/* How far the free run goes: histograms do not see what is outside their box. */
+static antler_verdict grade_reach(const antler_evaluate_result *r)
+{
+    const double limit = r->reach > close_reach ? close_reach : good_reach;
+    const antler_verdict_kind kind = r->reach > close_reach  ? ANTLER_VERDICT_FAR
+                                     : r->reach > good_reach ? ANTLER_VERDICT_CLOSE
+                                                             : ANTLER_VERDICT_GOOD;
+    return decide(kind, "reach", r->reach, limit);
+}
+
+static antler_verdict grade_skill(const antler_evaluate_result *r)
+{
+    const bool known = r->rmse.windows > 0 && !isnan(r->rmse.skill);
+    const bool poor = known && r->rmse.skill < least_skill;
+    return decide(poor ? ANTLER_VERDICT_FAR : ANTLER_VERDICT_GOOD, "skill", r->rmse.skill, least_skill);
+}
+
+/* The worst grade; of equal grades the first, so D_stsp comes before D_H.  NONE when no measure has a floor.
+ */
+static antler_verdict grade_all(const antler_evaluate_result *r)
+{
+    antler_verdict worst = decide(ANTLER_VERDICT_NONE, "", NAN, NAN);
+    for (size_t i = 0; i < sizeof measure_limits / sizeof measure_limits[0]; i++) {
+        const antler_verdict v = grade(r, &measure_limits[i]);
+        if (v.kind > worst.kind)
+            worst = v;
+    }
+    const antler_verdict others[] = {grade_reach(r), grade_skill(r)};
+    for (size_t i = 0; i < 2 && worst.kind != ANTLER_VERDICT_NONE; i++) {
+        if (others[i].kind > worst.kind)
+            worst = others[i];
+    }
+    return worst;
+}
+_Static_assert(ANTLER_VERDICT_NONE < ANTLER_VERDICT_GOOD && ANTLER_VERDICT_GOOD < ANTLER_VERDICT_CLOSE &&
+                   ANTLER_VERDICT_CLOSE < ANTLER_VERDICT_FAR,
+               "grades are compared as numbers");
+
+/* Whether the data can judge a model at all; NONE: they can. */
+static antler_verdict check_data(const antler_evaluate_result *r)
+{
+    const antler_floors *f = &r->floors;
+    const double times = (double)f->rows / f->correlation;
+    if (f->shift > largest_shift)
+        return decide(ANTLER_VERDICT_TOO_SHORT, "shift", f->shift, largest_shift);
+    if (times < least_times)
+        return decide(ANTLER_VERDICT_TOO_SHORT, "correlation_times", times, least_times);
+    for (size_t i = 0; i < sizeof measure_limits / sizeof measure_limits[0]; i++) {
+        const antler_verdict v = grade(r, &measure_limits[i]);
+        if (!isnan(v.value) && !isfinite(v.floor))
+            return decide(ANTLER_VERDICT_TOO_SHORT, v.figure, v.value, NAN);
+    }
+    return decide(ANTLER_VERDICT_NONE, "", NAN, NAN);
+}
+
+static antler_verdict choose(const evidence *e)
+{
+    const antler_evaluate_result *r = e->result;
+    if (r->left_range)
+        return decide(ANTLER_VERDICT_LEFT_RANGE, "reach", r->reach, NAN);
+    if (r->diverged)
+        return decide(ANTLER_VERDICT_DIVERGED, "reach", r->reach, NAN);
+    const antler_verdict data = check_data(r), all = grade_all(r);
+    if (data.kind != ANTLER_VERDICT_NONE)
+        return data;
+    const bool near = all.kind == ANTLER_VERDICT_GOOD || all.kind == ANTLER_VERDICT_CLOSE;
+    if (!near && e->fall > largest_fall)
+        return decide(ANTLER_VERDICT_UNDERTRAINED, "loss_fall", e->fall, largest_fall);
+    if (!near && e->travel < least_travel)
+        return decide(ANTLER_VERDICT_UNDERTRAINED, "travel", e->travel, least_travel);
+    if (r->spread < least_spread)
+        return decide(ANTLER_VERDICT_COLLAPSED, "spread", r->spread, least_spread);
+    return all;
+}
+
+static const char *label_of(const char *figure)
+{
+    const size_t index = antler_measure_index(figure);
+    return index < antler_measure_count() ? antler_measure_at(index)->label : "";
+}
+
+/* The sentence of a grade. */
+static void describe_grade(const antler_verdict *v, char *text, size_t bytes)
+{
+    const char *label = label_of(v->figure);
+    if (strcmp(v->figure, "skill") == 0)
+        snprintf(
+            text, bytes,
+            "Forecasts are no better than the mean of the data or its last row: skill %.2g, at least %.2g is "
+            "needed.",
+            v->value, v->limit);
+    else if (strcmp(v->figure, "reach") == 0)
+        snprintf(text, bytes,
+                 "The free run goes %.3g half ranges from the middle of the data, more than %.2g.", v->value,
+                 v->limit);
+    else if (v->kind == ANTLER_VERDICT_GOOD)
+        snprintf(
+            text, bytes,
+            "The free run differs from the data about as much as parts of the data from each other: %s %.3g, "
+            "floor %.3g.",
+            label, v->value, v->floor);
+    else
+        snprintf(text, bytes, "%s is %.3g, above the limit %.3g; parts of the data differ by %.3g.", label,
+                 v->value, v->limit, v->floor);
+}
+
+static void describe_data(const antler_verdict *v, const antler_evaluate_result *r, char *text, size_t bytes)
+{
+    const antler_floors *f = &r->floors;
+    const char *collapsed = r->spread < least_spread ? " The free run has also lost its variance." : "";
+    if (strcmp(v->figure, "shift") == 0)
+        snprintf(
+            text, bytes,
+            "The data cannot judge a model: the mean of variable %zu differs by %.2g standard deviations "
+            "between the halves.%s",
+            f->shifted + 1, v->value, collapsed);
+    else if (strcmp(v->figure, "correlation_times") == 0)
+        snprintf(text, bytes,
+                 "The data cannot judge a model: %zu rows are %.2g autocorrelation times of variable %zu.%s",
+                 f->rows, v->value, f->slowest + 1, collapsed);
+    else
+        snprintf(text, bytes,
+                 "The data cannot judge a model: %s has no floor, parts of the data have no value.%s",
+                 label_of(v->figure), collapsed);
+}
+
+static void describe_training(const antler_verdict *v, char *text, size_t bytes)
+{
+    if (strcmp(v->figure, "travel") == 0)
+        snprintf(text, bytes,
+                 "The training is too short to move the parameters: learning rates add up to %.2g, at least "
+                 "%.2g is "
+                 "needed.",
+                 v->value, v->limit);
+    else
+        snprintf(
+            text, bytes,
+            "The loss still fell by %.0f percent in the last quarter of the training, and the model is not "
+            "close to the data.",
+            100.0 * v->value);
+}
+
+static void describe(const evidence *e, antler_verdict *v)
+{
+    const antler_evaluate_result *r = e->result;
+    char *text = v->text;
+    const size_t bytes = sizeof v->text;
+    switch (v->kind) {
+    case ANTLER_VERDICT_NONE:
+        snprintf(text, bytes, "Nothing was measured that has a floor.");
+        break;
+    case ANTLER_VERDICT_GOOD:
+    case ANTLER_VERDICT_CLOSE:
+    case ANTLER_VERDICT_FAR:
+        describe_grade(v, text, bytes);
+        break;
+    case ANTLER_VERDICT_UNDERTRAINED:
+        describe_training(v, text, bytes);
+        break;
+    case ANTLER_VERDICT_COLLAPSED:
+        snprintf(text, bytes, "The free run ends near a point: its spread is %.2g of the data's.", v->value);
+        break;
+    case ANTLER_VERDICT_LEFT_RANGE:
+        snprintf(text, bytes,
+                 "The free run left the data's range at step %zu: variable %zu reaches %.3g half ranges.",
+                 r->diverged_step, r->reach_variable + 1, v->value);
+        break;
+    case ANTLER_VERDICT_DIVERGED:
+        snprintf(text, bytes,
+                 r->diverged_step > 0 ? "The free run diverged at step %zu."
+                                      : "The free run is too far from the data to be measured.",
+                 r->diverged_step);
+        break;
+    case ANTLER_VERDICT_TOO_SHORT:
+        describe_data(v, r, text, bytes);
+        break;
+    }
+}
+
+/* What to do next.  `falling`: the training had not come to an end. */
+static const char *advise(const antler_verdict *v, const antler_evaluate_result *r, bool falling)
+{
+    const bool unskilled = r->rmse.windows > 0 && r->rmse.skill < least_skill;
+    switch (v->kind) {
+    case ANTLER_VERDICT_GOOD:
+        return "Use it; runs with other seeds show how often this succeeds.";
+    case ANTLER_VERDICT_CLOSE:
+        return falling ? "Train longer: the loss still falls."
+                       : "Train several runs and take the best by these measures on held-back data; then try "
+                         "another gtf_alpha or a larger hidden_dim.";
+    case ANTLER_VERDICT_FAR:
+        return unskilled
+                   ? "See whether the data can be predicted at all; then change latent_dim, gtf_alpha and "
+                     "sequence_length."
+                   : "Change the settings, one at a time: gtf_alpha, initialisation, latent_dim, "
+                     "sequence_length.";
+    case ANTLER_VERDICT_UNDERTRAINED:
+        return "Train with four times the updates or more.";
+    case ANTLER_VERDICT_COLLAPSED:
+        return unskilled
+                   ? "The data may be noise around a constant, which has no dynamics to learn; otherwise "
+                     "lower gtf_alpha and train on longer sequences."
+                   : "Lower gtf_alpha or train on longer sequences, so that training sees the free run.";
+    case ANTLER_VERDICT_LEFT_RANGE:
+    case ANTLER_VERDICT_DIVERGED:
+        return falling ? "Train longer: the loss still falls; clipped: true bounds the free run."
+                       : "Set clipped: true, which bounds the free run, raise gtf_alpha, or add noise in "
+                         "training.";
+    case ANTLER_VERDICT_TOO_SHORT:
+        return strcmp(v->figure, "shift") == 0
+                   ? "Give more rows; if the data drift, remove the trend or take differences."
+                   : "Give more rows, 50 autocorrelation times or more, or a shorter embedding.";
+    case ANTLER_VERDICT_NONE:
+        break;
+    }
+    return "";
+}
+
+antler_verdict antler_judge(const antler_evaluate_result *result, const antler_loss_curve *training)
+{
+    const evidence e = collect(result, training);
+    antler_verdict v = choose(&e);
+    describe(&e, &v);
+    snprintf(v.advice, sizeof v.advice, "%s", advise(&v, result, still_trains(&e)));
+    return v;
+}
