@@ -2,6 +2,7 @@
 #include "train/trainer.h"
 
 #include "base/machine.h"
+#include "train/forcing_rule.h"
 #include "train/problem.h"
 #include "train/settings.h"
 
@@ -39,6 +40,8 @@ antler_status antler_trainer_create(const antler_settings *settings, const antle
     if (status == ANTLER_OK)
         status = ant_dataset_create(series, settings->sequence_length, settings->standardise,
                                     settings->precision, &t->dataset);
+    if (status == ANTLER_OK)
+        status = ant_forcing_resolve(&t->settings, t->dataset);
     if (status == ANTLER_OK) {
         t->runs = calloc(settings->runs, sizeof *t->runs);
         if (t->runs == NULL)

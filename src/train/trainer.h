@@ -6,7 +6,7 @@
 #include "train/loop.h"
 
 struct antler_trainer {
-    antler_settings settings; /* threads resolved */
+    antler_settings settings; /* threads and forcing_interval resolved */
     ant_dataset *dataset;
     ant_model_layout layout;
     const ant_engine *engine; /* NULL: the CPU */
