@@ -21,7 +21,7 @@ double ant_alpha_scheduled(const antler_settings *s, size_t update)
     const double done = s->updates > 1 ? (double)(update - 1) / (double)(s->updates - 1) : 0.0;
     switch (s->gtf_alpha_schedule) {
     case ANTLER_ALPHA_SCHEDULE_LINEAR:
-        return start + (end - start) * done;
+        return (1.0 - done) * start + done * end;
     case ANTLER_ALPHA_SCHEDULE_EXPONENTIAL:
         return start * pow(end / start, done);
     case ANTLER_ALPHA_SCHEDULE_COSINE:
