@@ -18,6 +18,7 @@ static antler_settings settings_for(const problem *p, antler_teacher teacher, in
     s.sequence_length = p->T;
     s.batch_size = p->batch;
     s.warmup = p->warmup;
+    s.forcing_interval = p->interval;
     s.teacher = teacher;
     if (d->kind == ANT_MODEL_SHPLRNN)
         s.gtf_alpha = p->alpha;

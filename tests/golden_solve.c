@@ -45,6 +45,7 @@ problem golden_problem_load(golden_case *c)
     problem p = {.T = (size_t)golden_number(c, "T", 0.0),
                  .batch = (size_t)golden_number(c, "batch", 1.0),
                  .warmup = (size_t)golden_number(c, "warmup", 0.0),
+                 .interval = (size_t)golden_number(c, "interval", 0.0),
                  .alpha = golden_number(c, "alpha", 0.0)};
     antler_model *model = golden_model(c, "param_");
     if (model != NULL) {
@@ -89,6 +90,7 @@ static void check_one(golden_case *c, const problem *p, ant_solver solver, ant_p
     o.teacher = teacher;
     o.adjoint = adjoint;
     o.warmup = p->warmup;
+    o.interval = p->interval;
     o.fallback = false; /* the solver itself must get there */
     snprintf(how, sizeof how, "%s, %s%s%s", ant_solver_name(solver), bits == 64 ? "double" : "float",
              pieces == ANT_PIECES_ALWAYS ? ", piece" : "", diagonal ? ", diag" : "");

@@ -16,7 +16,7 @@ typedef struct problem {
                               const ant_solve_options *options, ant_solve_plan_f32 **plan);
     antler_status (*plan_f64)(const ant_model_layout *layout, size_t T, size_t batch,
                               const ant_solve_options *options, ant_solve_plan_f64 **plan);
-    size_t T, batch, warmup;
+    size_t T, batch, warmup, interval; /* interval: of sparse forcing; 0: none */
     double alpha;
     double *parameters; /* (total) */
     double *x;          /* (batch, T+1, N) */

@@ -960,6 +960,24 @@ typedef enum antler_alpha_method {
     ANTLER_ALPHA_EXPLOG,
     ANTLER_ALPHA_ARITHMETIC_MEAN,
 } antler_alpha_method;
+
+/* Way from gtf_alpha to gtf_alpha_end over the updates. */
+typedef enum antler_alpha_schedule {
+    ANTLER_ALPHA_SCHEDULE_CONSTANT,
+    ANTLER_ALPHA_SCHEDULE_LINEAR,
+    ANTLER_ALPHA_SCHEDULE_EXPONENTIAL,
+    ANTLER_ALPHA_SCHEDULE_COSINE,
+} antler_alpha_schedule;
+
+/* Where the interval of sparse forcing comes from: forcing_interval, ln 2 / lyapunov_exponent, or the first
+ * minimum over the lag of a function of the data. */
+typedef enum antler_interval_method {
+    ANTLER_INTERVAL_GIVEN,
+    ANTLER_INTERVAL_PREDICTABILITY,
+    ANTLER_INTERVAL_AUTOCORRELATION,
+    ANTLER_INTERVAL_MUTUAL_INFORMATION,
+} antler_interval_method;
+
 typedef enum antler_adjoint { ANTLER_ADJOINT_FULL, ANTLER_ADJOINT_DIAGONAL } antler_adjoint;
 typedef enum antler_optimiser { ANTLER_OPTIMISER_RADAM, ANTLER_OPTIMISER_ADAM } antler_optimiser;
 
@@ -1003,6 +1021,11 @@ typedef struct antler_settings {
     antler_alpha_method gtf_alpha_method;
     size_t gtf_alpha_interval;
     double gtf_alpha_decay;
+    antler_alpha_schedule gtf_alpha_schedule;
+    double gtf_alpha_end;
+    size_t forcing_interval; /* 0: every step is forced */
+    antler_interval_method forcing_interval_method;
+    double lyapunov_exponent;
     antler_teacher teacher;
     double noise;
 

@@ -28,6 +28,11 @@ class Parameters(Estimator):
         gtf_alpha_method: str = "constant",
         gtf_alpha_interval: int = 5,
         gtf_alpha_decay: float = 0.999,
+        gtf_alpha_schedule: str = "constant",
+        gtf_alpha_end: float = 0.0,
+        forcing_interval: int = 0,
+        forcing_interval_method: str = "given",
+        lyapunov_exponent: float = 0.0,
         teacher: str = "flow",
         noise: float = 0.0,
         solver: str = "auto",
@@ -100,12 +105,24 @@ class Parameters(Estimator):
         gtf_alpha : float in [0, 1], default 0.15
             Strength of generalised teacher forcing: 0 runs free, 1 starts every step from the data.
         gtf_alpha_method : {'constant', 'jacobian_upper_bound', 'batch_maximum', 'product_upper_bound', 'explog', 'arithmetic_mean'}, default 'constant'
-            How the strength is found. constant: it is gtf_alpha. Others, on the CPU: it starts at 1 and follows
-            max(0, 1 - 1/n), with the norm n of Jacobians at the teacher states of a batch.
+            How the strength is found. constant: it is gtf_alpha. Others: it starts at 1 and follows max(0, 1 -
+            1/n), with the norm n of Jacobians at the teacher states of a batch.
         gtf_alpha_interval : int in [1, 4294967295], default 5
             Updates between two estimates of the strength.
         gtf_alpha_decay : float in [0, 1), default 0.999
             Share of the strength that is kept where the estimate is smaller; a larger estimate is taken at once.
+        gtf_alpha_schedule : {'constant', 'linear', 'exponential', 'cosine'}, default 'constant'
+            Way from gtf_alpha at the first update to gtf_alpha_end at the last one.
+        gtf_alpha_end : float in [0, 1], default 0.0
+            Strength of the last update, where gtf_alpha_schedule is not constant.
+        forcing_interval : int in [0, 1000000000], default 0
+            Sparse teacher forcing: every so many steps the state is set to the data, in between the model runs
+            free; gtf_alpha is not used. 0: every step is forced with gtf_alpha.
+        forcing_interval_method : {'given', 'predictability', 'autocorrelation', 'mutual_information'}, default 'given'
+            How forcing_interval is found. predictability: ln 2 / lyapunov_exponent. autocorrelation,
+            mutual_information: the lag of the first minimum in the data, median over the variables.
+        lyapunov_exponent : float, at least 0, default 0.0
+            Largest exponent of the data for predictability, per unit of time; per row where dt is not known.
         teacher : {'flow', 'stop'}, default 'flow'
             Gradient through the teacher signal: flow is the exact derivative, stop leaves it out.
         noise : float in [0, 1000], default 0.0
@@ -207,6 +224,11 @@ class Parameters(Estimator):
         self.gtf_alpha_method = gtf_alpha_method
         self.gtf_alpha_interval = gtf_alpha_interval
         self.gtf_alpha_decay = gtf_alpha_decay
+        self.gtf_alpha_schedule = gtf_alpha_schedule
+        self.gtf_alpha_end = gtf_alpha_end
+        self.forcing_interval = forcing_interval
+        self.forcing_interval_method = forcing_interval_method
+        self.lyapunov_exponent = lyapunov_exponent
         self.teacher = teacher
         self.noise = noise
         self.solver = solver

@@ -23,6 +23,7 @@ typedef struct ant_engine_learning {
     const uint32_t *runs; /* (replicas): numbers of the runs, which select their random streams */
     int threads;          /* CPU threads of one run; engines ignore it */
     double limit;         /* a parameter beyond this has diverged */
+    const double *alphas; /* (updates): strengths of forcing by schedule, read by `create`; NULL: none */
     /* The data as in train/dataset.h, in the precision of the settings; x = NULL: windows come by
      * set_windows. */
     size_t rows, trajectories;
@@ -59,7 +60,6 @@ typedef struct ant_outcome {
     ant_divergence diverged;
     size_t parameter;                     /* index of the one beyond the limit */
     double states_agree, gradient_agrees; /* of the updates that the learner checked itself; NaN: none */
-    double alpha;                         /* strength of the last update, of learners with put_alpha */
 } ant_outcome;
 
 typedef struct ant_learner_ops {
@@ -76,19 +76,18 @@ typedef struct ant_learner_ops {
                          const double *m, const double *v);
     antler_status (*get)(void *learner, size_t replica, double *parameters, double *m, double *v);
 
-    /* The strength of forcing of a run whose strength is estimated (spec 10), after put.  NULL: it is
-     * constant. */
-    void (*put_alpha)(void *learner, size_t replica, double alpha);
+    /* The strength of forcing of the next updates of a run whose strength is estimated (spec 10). */
+    antler_status (*put_alpha)(void *learner, size_t replica, double alpha);
 
     /* `updates` updates of every run that has neither diverged nor reached its last update.  tallies:
        (replicas), in and out; outcomes: (replicas). */
     antler_status (*run)(void *learner, size_t updates, ant_tally *tallies, ant_outcome *outcomes);
 
+    /* The windows of a run's next update, or those that it is given: (batch, T+1, N), (batch, T, K). */
+    antler_status (*windows)(void *learner, size_t replica, double *x, double *s);
+
     /* ---- For checks and for problems (train/problem.h).  NULL: the learner checks its own updates. ---- */
 
-    /* The windows of a run's next update, or those that it is given: (batch, T+1, N), (batch, T, K) or NULL.
-     */
-    antler_status (*windows)(void *learner, size_t replica, double *x, double *s);
     antler_status (*set_windows)(void *learner, size_t replica, const double *x, const double *s);
 
     /* Loss and gradient of replica 0 on its windows, without an update. */

@@ -14,6 +14,8 @@ antler_status ANT_FN(ant_plan_call)(cell_plan *plan, const real *parameters, dou
     if (plan->cell->derive != NULL)
         plan->cell->derive(&plan->layout, parameters, ANT_FN(ant_plan_uses_newton)(plan), plan->derived);
     const size_t warmup = plan->options.warmup;
+    for (size_t t = 0; t <= plan->T; t++)
+        plan->strength[t] = ant_forcing_strength(&plan->options, alpha, t);
     *call = (solve_call){
         .layout = &plan->layout,
         .parameters = parameters,
@@ -21,6 +23,7 @@ antler_status ANT_FN(ant_plan_call)(cell_plan *plan, const real *parameters, dou
         .forcing = &plan->forcing,
         .T = plan->T,
         .warmup = warmup,
+        .strength = plan->strength,
         .alpha = alpha,
         .weight = (real)(2.0 / ((double)d->N * (double)(plan->T - warmup) * (double)plan->batch)),
         .teacher = plan->options.teacher,

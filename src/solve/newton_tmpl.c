@@ -63,7 +63,7 @@ static void linearise(ANT_FN(ant_newton) * n, const solve_call *p, const real *x
             ANT_FN(ant_reference_force)
             (p, t, x + t * d->N, y->z + t * M, y->error + t * d->N, y->forced + t * M);
             p->cell->linearise(p, y->forced + t * M, s == NULL ? NULL : s + t * d->K, next, jacobian, rest);
-            force_jacobian(p, (real)ant_forcing_strength(t, p->warmup, p->alpha), jacobian, product);
+            force_jacobian(p, (real)p->strength[t], jacobian, product);
             for (size_t m = 0; m < M; m++) {
                 n->offset[t * M + m] = next[m] - y->z[(t + 1) * M + m];
                 if (n->diagonals != NULL)

@@ -192,15 +192,16 @@ static ALWAYS_INLINE real sign_of(const uint64_t *now, size_t unit)
     return sign[now[unit / WORD] >> unit % WORD & 1];
 }
 
-/* keep_a and the columns that pull, for the step from time t. */
+/* keep_a for the step from time t. */
 static ALWAYS_INLINE const vector *keep_at(const solve_call *p, const piece_weights *w, size_t t)
 {
-    return t == 0 ? w->keep_none : t <= p->warmup ? w->keep_full : w->keep;
+    const double a = p->strength[t];
+    return a == 0.0 ? w->keep_none : a == 1.0 ? w->keep_full : w->keep;
 }
 
 static ALWAYS_INLINE real strength_at(const solve_call *p, size_t t)
 {
-    return t == 0 ? 0 : t <= p->warmup ? 1 : (real)p->alpha;
+    return (real)p->strength[t];
 }
 
 #include "solve/largest.h"
@@ -244,8 +245,9 @@ static ALWAYS_INLINE void tile_teach(const size_t mv, const solve_call *p, const
                                      const piece_buffers *t, const group *g, size_t first, size_t last)
 {
     for (size_t i = first; i < last; i++) {
-        const vector *pull = g->begin + i <= p->warmup ? w->pull_full : w->pull;
-        const size_t N = g->begin + i == 0 ? 0 : w->N; /* a_0 = 0 */
+        const double a = p->strength[g->begin + i];
+        const vector *pull = a == 1.0 ? w->pull_full : w->pull;
+        const size_t N = a == 0.0 ? 0 : w->N;
         for (size_t c = 0; c < mv; c++) {
             vector sum = w->one[c];
             for (size_t n = 0; n < N; n++)

@@ -15,8 +15,9 @@ typedef struct ANT_FN(ant_cell_plan) {
     ant_arena arena;
 
     ANT_FN(ant_forcing) forcing;
-    real *derived; /* (cell->derived_count) */
-    double *sums;  /* (ant_sums_count) */
+    real *derived;    /* (cell->derived_count) */
+    double *sums;     /* (ant_sums_count) */
+    double *strength; /* (T+1): of the last call */
 
     real *states;               /* (batch, T+1, M), where no kernels are used */
     ANT_FN(ant_trajectory) one; /* of one sequence; z belongs to `states` or to `own_z` */

@@ -19,6 +19,7 @@ static void carve(cell_plan *plan, ant_arena *arena)
     ANT_FN(ant_forcing_carve)(&plan->forcing, arena, d->M, d->N);
     plan->derived = ant_arena_take(arena, derived_count(plan), sizeof *plan->derived);
     plan->sums = ant_arena_take(arena, 2 * ANT_FN(ant_sums_count)(layout), sizeof *plan->sums);
+    plan->strength = ant_arena_take(arena, rows, sizeof *plan->strength);
     plan->own_z = ant_arena_take(arena, rows * d->M, sizeof(real));
     plan->one.forced = ant_arena_take(arena, plan->T * d->M, sizeof(real));
     plan->one.error = ant_arena_take(arena, rows * d->N, sizeof(real));

@@ -32,7 +32,7 @@ void ANT_FN(ant_reference_force)(const solve_call *p, size_t t, const real *x, c
                                  real *forced)
 {
     const size_t M = p->layout->dims.M, N = p->layout->dims.N;
-    const real a = (real)ant_forcing_strength(t, p->warmup, p->alpha);
+    const real a = (real)p->strength[t];
     for (size_t n = 0; n < N; n++) {
         error[n] = x[n];
         for (size_t m = 0; m < M; m++)
@@ -73,7 +73,7 @@ double ANT_FN(ant_reference_square)(const solve_call *p, const ANT_FN(ant_trajec
 static void observe_back(const solve_call *p, size_t t, const real *w, const real *error, real *y)
 {
     const size_t M = p->layout->dims.M, N = p->layout->dims.N;
-    const real a = (real)ant_forcing_strength(t, p->warmup, p->alpha);
+    const real a = (real)p->strength[t];
     const real c = t > p->warmup ? p->weight : 0;
     for (size_t n = 0; n < N; n++) {
         real sum = 0;
@@ -110,7 +110,7 @@ static void add_observation(const solve_call *p, size_t t, const real *x, const 
     const ant_model_layout *layout = p->layout;
     const size_t M = layout->dims.M, N = layout->dims.N;
     const bool flow = p->teacher == ANT_TEACHER_FLOW;
-    const double a = ant_forcing_strength(t, p->warmup, p->alpha);
+    const double a = p->strength[t];
     observe_back(p, t, flow ? w : NULL, error, y);
     for (size_t n = 0; n < N; n++) {
         for (size_t m = 0; m < M; m++)

@@ -13,6 +13,7 @@ typedef struct ANT_FN(ant_two_threads) {
     ANT_FN(ant_group) coarse; /* a pass in long steps towards the start of the second thread */
     real *packed;             /* the weights of its steps */
     real *start;              /* (2, M) */
+    double *full;             /* (steps + 2): strengths of that pass, 1 throughout */
     size_t again;             /* steps that the first thread ran again in the last call */
 } ANT_FN(ant_two_threads);
 

@@ -117,7 +117,7 @@ static void lane_start(const shooting *sh, const solve_call *p, const real *x, c
         const bool counts = i > 0 && t <= a->end && t > sh->warmup && !a->idle;
         g->weight[i * lanes + a->index] = counts ? p->weight : 0;
         if (i < g->length)
-            g->strength[i * lanes + a->index] = (real)ant_forcing_strength(t, sh->warmup, p->alpha);
+            g->strength[i * lanes + a->index] = (real)p->strength[t];
     }
     for (size_t m = 0; m < d->M; m++) {
         real sum = 0;

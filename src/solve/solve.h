@@ -57,6 +57,7 @@ typedef struct ant_solve_options {
     ant_adjoint adjoint; /* of quasi-deer.  Default full */
     ant_pieces pieces;   /* default auto; the others are for tests and measurements */
     size_t warmup;       /* T_w < T: steps forced with strength 1 and left out of the loss.  Default 0 */
+    size_t interval;     /* of sparse forcing, tau (spec 10); 0 (default): every step is forced with alpha */
     double tolerance;    /* Newton stops when max|dz| is below.  0: 1e-4 in float, 1e-10 in double */
     int max_iterations;  /* of Newton and of shooting.  Default 100 */
     bool fallback;       /* solve sequences that did not converge again by `sequential`.  Default true */
@@ -87,10 +88,13 @@ typedef struct ant_solve_agreement {
     double loss;
 } ant_solve_agreement;
 
-/* a_t of spec 2: 0 at t = 0, 1 during warm-up, alpha after. */
-static inline double ant_forcing_strength(size_t t, size_t warmup, double alpha)
+/* a_t of spec 2: 0 at t = 0, 1 during warm-up, alpha after; of sparse forcing 1 at multiples of the interval,
+ * else 0. */
+static inline double ant_forcing_strength(const ant_solve_options *options, double alpha, size_t t)
 {
-    return t == 0 ? 0.0 : t <= warmup ? 1.0 : alpha;
+    if (t == 0 || t <= options->warmup)
+        return t == 0 ? 0.0 : 1.0;
+    return options->interval == 0 ? alpha : t % options->interval == 0 ? 1.0 : 0.0;
 }
 
 #define ANT_T       float

@@ -14,6 +14,7 @@ struct ANT_FN(ant_solve_call) {
     const real *derived;    /* what the cell derives from them */
     const ANT_FN(ant_forcing) * forcing;
     size_t T, warmup;
+    const double *strength; /* (T+1): a_t of spec 2, each 0, 1 or alpha */
     double alpha;
     real weight; /* 2 / (N (T - T_w) batch): d loss / d xhat = weight (xhat - x) */
     ant_teacher teacher;

@@ -81,6 +81,7 @@ void ANT_FN(ant_two_threads_carve)(shooting *sh, ant_arena *arena)
     r->coarse.own_x = ant_arena_take(arena, (steps + 1) * d->N, sizeof(real));
     r->coarse.own_s = ant_arena_take(arena, (steps + 1) * d->K, sizeof(real));
     r->packed = ant_arena_take(arena, sh->kernels->packed_count(d), sizeof(real));
+    r->full = ant_arena_take(arena, steps + 2, sizeof *r->full);
     r->start = ant_arena_take(arena, 2 * d->M, sizeof(real));
     r->whole.v = ant_arena_take(arena, sh->T * d->M + slack, sizeof(real));
     r->whole.w = ant_arena_take(arena, sh->T * d->M + slack, sizeof(real));
@@ -167,7 +168,10 @@ static bool run_levels(forward *f, real *scratch)
     const ant_model_dims *d = &sh->layout->dims;
     real *start = sh->two.start, *other = start + d->M;
     solve_call forced = *f->p;
-    forced.warmup = sh->T; /* full forcing throughout */
+    for (size_t i = 0; i < count_at(sh, 0) + 2; i++)
+        sh->two.full[i] = 1.0;
+    forced.strength = sh->two.full;
+    forced.warmup = sh->T; /* and no loss */
     size_t at = f->early - covered(sh);
     const size_t room = count_at(sh, 0), tried = TRIED / levels[0].length, some = tried < room ? tried : room;
     teacher_at(sh, f->p, at, other, start);

@@ -43,14 +43,14 @@ static antler_status make_reference(reference *r, const antler_settings *setting
 }
 
 static antler_status compare(reference *r, const antler_settings *set, const ant_model_layout *layout,
-                             const double *parameters, const double *states, const double *gradient,
-                             ant_solve_agreement *agreement)
+                             double alpha, const double *parameters, const double *states,
+                             const double *gradient, ant_solve_agreement *agreement)
 {
     const size_t M = layout->dims.M, T = set->sequence_length;
     ant_solve_report report;
     ant_difference of_states = {0}, of_gradient = {0};
     const antler_status status = ant_solve_gradient_f64(
-        r->plan, parameters, r->x, layout->dims.K == 0 ? NULL : r->s, set->gtf_alpha, r->gradient, &report);
+        r->plan, parameters, r->x, layout->dims.K == 0 ? NULL : r->s, alpha, r->gradient, &report);
     if (status < 0)
         return status;
     for (size_t i = 0; i < set->batch_size; i++) {
@@ -67,14 +67,14 @@ static antler_status compare(reference *r, const antler_settings *set, const ant
 }
 
 antler_status ant_agreement_compare(const antler_settings *settings, const ant_model_layout *layout,
-                                    const double *parameters, const double *x, const double *s,
+                                    double alpha, const double *parameters, const double *x, const double *s,
                                     const double *states, const double *gradient,
                                     ant_solve_agreement *agreement)
 {
     reference r = {0};
     antler_status status = make_reference(&r, settings, layout, x, s);
     if (status == ANTLER_OK)
-        status = compare(&r, settings, layout, parameters, states, gradient, agreement);
+        status = compare(&r, settings, layout, alpha, parameters, states, gradient, agreement);
     free_reference(&r);
     return status;
 }
@@ -113,6 +113,6 @@ antler_status ant_check_end(const ant_check *check, const ant_learner_ops *ops, 
                             ant_solve_agreement *agreement)
 {
     ANT_TRY(ops->inspect(learner, replica, check->states, check->gradient));
-    return ant_agreement_compare(settings, layout, check->parameters, check->x, check->s, check->states,
-                                 check->gradient, agreement);
+    return ant_agreement_compare(settings, layout, check->alpha, check->parameters, check->x, check->s,
+                                 check->states, check->gradient, agreement);
 }

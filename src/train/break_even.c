@@ -26,7 +26,7 @@ static double break_even(const antler_settings *s)
 bool ant_break_even_reached(const antler_settings *s)
 {
     return s->solver != ANTLER_SOLVER_REFERENCE && s->adjoint == ANTLER_ADJOINT_FULL &&
-           s->gtf_alpha_method == ANTLER_ALPHA_CONSTANT && ant_break_even_work(s) >= break_even(s);
+           ant_break_even_work(s) >= break_even(s);
 }
 
 void ant_break_even_remark(const antler_settings *s, bool gpu, char *text, size_t bytes)

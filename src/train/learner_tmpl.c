@@ -3,6 +3,7 @@
  * windows, solves them, adds regularisers, clips the gradient and makes a step of the optimiser (spec 6).
  */
 #include "train/dataset.h"
+#include "train/forcing_rule.h"
 #include "train/learning.h"
 #include "train/problem.h"
 
@@ -10,7 +11,6 @@
 #include "base/random.h"
 #include "base/real.h"
 #include "model/kind.h"
-#include "solve/alpha_estimate.h"
 #include "solve/solve.h"
 #include "train/optimiser.h"
 
@@ -24,11 +24,10 @@ typedef struct learner {
     ant_model_layout layout;
     ant_regulariser regulariser;
     solve_plan *plan;
-    ant_alpha_estimator *estimator; /* NULL: alpha is constant */
-    double alpha;                   /* strength of forcing */
-    size_t update;                  /* done */
-    ant_divergence diverged;        /* then no more updates are made */
-    size_t parameter;               /* index of the one beyond the limit */
+    double alpha;            /* strength of forcing */
+    size_t update;           /* done */
+    ant_divergence diverged; /* then no more updates are made */
+    size_t parameter;        /* index of the one beyond the limit */
     ant_arena arena;
     real *parameters, *good, *gradient; /* (total); good: the last whose loss and gradient were finite */
     double *m, *v;                      /* (total): moments of the optimiser */
@@ -36,7 +35,6 @@ typedef struct learner {
     const real **x, **s;                /* (batch) */
     real *noisy;                        /* (batch, T+1, N); NULL without noise */
     double *scratch;                    /* of the regularisers */
-    double *wide, *wide_row;            /* (total), (N): parameters and a row for the estimator */
 } learner;
 
 _Static_assert((int)ANTLER_SOLVER_SHOOTING == (int)ANT_SOLVER_SHOOTING &&
@@ -46,10 +44,6 @@ _Static_assert((int)ANTLER_SOLVER_SHOOTING == (int)ANT_SOLVER_SHOOTING &&
                "solvers");
 _Static_assert((int)ANTLER_START_NORMAL == (int)ANT_START_NORMAL, "starts");
 _Static_assert((int)ANTLER_TEACHER_STOP == (int)ANT_TEACHER_STOP, "teachers");
-_Static_assert((int)ANTLER_ALPHA_CONSTANT == (int)ANT_ALPHA_CONSTANT &&
-                   (int)ANTLER_ALPHA_EXPLOG == (int)ANT_ALPHA_EXPLOG &&
-                   (int)ANTLER_ALPHA_ARITHMETIC_MEAN == (int)ANT_ALPHA_ARITHMETIC_MEAN,
-               "estimates of alpha");
 _Static_assert((int)ANTLER_ADJOINT_DIAGONAL == (int)ANT_ADJOINT_DIAGONAL, "adjoints");
 
 static void carve(learner *l, ant_arena *arena)
@@ -65,8 +59,6 @@ static void carve(learner *l, ant_arena *arena)
     l->x = ant_arena_take(arena, batch, sizeof *l->x);
     l->s = ant_arena_take(arena, batch, sizeof *l->s);
     l->scratch = ant_arena_take(arena, ant_regulariser_work(&l->layout.dims), sizeof *l->scratch);
-    l->wide = ant_arena_take(arena, total, sizeof *l->wide);
-    l->wide_row = ant_arena_take(arena, l->work.N, sizeof *l->wide_row);
     if (s->noise > 0.0)
         l->noisy = ant_arena_take(arena, batch * (s->sequence_length + 1) * l->work.N, sizeof *l->noisy);
 }
@@ -76,7 +68,6 @@ static void release(void *opaque)
     learner *l = opaque;
     if (l == NULL)
         return;
-    ant_alpha_free(l->estimator);
     ANT_FN(ant_solve_plan_free)(l->plan);
     ant_arena_destroy(&l->arena);
     free(l);
@@ -95,8 +86,6 @@ static antler_status build(learner *l)
     carve(l, &counting);
     ANT_TRY(ant_arena_create(&l->arena, counting.used));
     carve(l, &l->arena);
-    if (s->gtf_alpha_method != ANTLER_ALPHA_CONSTANT)
-        ANT_TRY(ant_alpha_create(&dims, (ant_alpha_method)s->gtf_alpha_method, s->batch_size, &l->estimator));
     return ANT_FN(ant_solve_plan_create)(&dims, s->sequence_length, s->batch_size, &options, &l->plan);
 }
 
@@ -154,37 +143,6 @@ static void draw_windows(learner *l, uint32_t update)
     }
     if (s->noise > 0.0)
         add_noise(l, update);
-}
-
-/* The norm of spec 10 at the teacher states of the windows, rows 1 to T. */
-static antler_status find_norm(learner *l, double *norm)
-{
-    const antler_settings *s = l->work.settings;
-    const size_t N = l->work.N;
-    for (size_t i = 0; i < l->work.total; i++)
-        l->wide[i] = (double)l->parameters[i];
-    ANT_TRY(ant_alpha_begin(l->estimator, l->wide));
-    for (size_t i = 0; i < s->batch_size && ant_alpha_reads_rows(l->estimator); i++) {
-        for (size_t t = 1; t <= s->sequence_length; t++) {
-            for (size_t n = 0; n < N; n++)
-                l->wide_row[n] = (double)l->x[i][t * N + n];
-            ANT_TRY(ant_alpha_add(l->estimator, i, l->wide_row));
-        }
-    }
-    return ant_alpha_norm(l->estimator, norm);
-}
-
-/* An estimate that cannot be made leaves alpha as it is; what diverged shows in the gradient. */
-static antler_status estimate_alpha(learner *l, uint32_t update)
-{
-    const antler_settings *s = l->work.settings;
-    double norm = 0.0;
-    if (l->estimator == NULL || update % s->gtf_alpha_interval != 0)
-        return ANTLER_OK;
-    const antler_status status = find_norm(l, &norm);
-    if (status == ANTLER_OK)
-        l->alpha = ant_alpha_next(l->alpha, ant_alpha_of_norm(norm), s->gtf_alpha_decay);
-    return status < 0 ? status : ANTLER_OK;
 }
 
 static antler_status find_gradient(learner *l, uint32_t update, ant_tally *tally, ant_outcome *outcome)
@@ -257,7 +215,8 @@ static antler_status make_update(learner *l, ant_tally *tally, ant_outcome *outc
     const uint32_t number = (uint32_t)(l->update + 1);
     ant_tally next = *tally;
     draw_windows(l, number);
-    ANT_TRY(estimate_alpha(l, number));
+    if (l->work.settings->gtf_alpha_method == ANTLER_ALPHA_CONSTANT)
+        l->alpha = ant_alpha_scheduled(l->work.settings, number);
     ANT_TRY(find_gradient(l, number, &next, outcome));
     if (l->diverged == ANT_DIVERGED_NOT)
         ANT_TRY(add_regularisers(l, &next));
@@ -282,7 +241,6 @@ static antler_status run(void *opaque, size_t updates, ant_tally *tally, ant_out
     outcome->update = l->update;
     outcome->diverged = l->diverged;
     outcome->parameter = l->parameter;
-    outcome->alpha = l->alpha;
     return ANTLER_OK;
 }
 
@@ -314,12 +272,26 @@ static antler_status put(void *opaque, size_t replica, size_t update, const doub
     return ANTLER_OK;
 }
 
-static void put_alpha(void *opaque, size_t replica, double alpha)
+static antler_status put_alpha(void *opaque, size_t replica, double alpha)
+{
+    (void)replica;
+    ((learner *)opaque)->alpha = alpha;
+    return ANTLER_OK;
+}
+
+static antler_status windows(void *opaque, size_t replica, double *x, double *s)
 {
     learner *l = opaque;
+    const size_t T = l->work.settings->sequence_length, values = (T + 1) * l->work.N, inputs = T * l->work.K;
     (void)replica;
-    if (l->estimator != NULL)
-        l->alpha = alpha;
+    draw_windows(l, (uint32_t)(l->update + 1));
+    for (size_t i = 0; i < l->work.settings->batch_size; i++) {
+        for (size_t k = 0; k < values; k++)
+            x[i * values + k] = (double)l->x[i][k];
+        for (size_t k = 0; k < inputs; k++)
+            s[i * inputs + k] = (double)l->s[i][k];
+    }
+    return ANTLER_OK;
 }
 
 static const char *solver(const void *opaque)
@@ -340,5 +312,6 @@ const ant_learner_ops ANT_FN(ant_learner_ops) = {
     .put = put,
     .get = get,
     .put_alpha = put_alpha,
+    .windows = windows,
     .run = run,
 };

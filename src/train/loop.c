@@ -5,7 +5,9 @@
 #include "base/machine.h"
 #include "train/agreement.h"
 #include "train/break_even.h"
+#include "train/forcing_rule.h"
 #include "train/problem.h"
+#include "train/strength.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -23,14 +25,15 @@ typedef struct loop {
     void *learner;
     ant_arena arena;
     size_t count;
-    ant_run **run;         /* (count) */
-    bool *active;          /* (count): has neither ended nor failed */
-    uint32_t *numbers;     /* (count) */
-    ant_tally *tallies;    /* (count) */
-    ant_outcome *outcomes; /* (count) */
-    ant_check *checks;     /* (count) */
-    ant_run **due;         /* (count): runs to validate */
-    double update_seconds; /* of the last call */
+    ant_run **run;          /* (count) */
+    bool *active;           /* (count): has neither ended nor failed */
+    uint32_t *numbers;      /* (count) */
+    ant_tally *tallies;     /* (count) */
+    ant_outcome *outcomes;  /* (count) */
+    ant_check *checks;      /* (count) */
+    ant_run **due;          /* (count): runs to validate */
+    ant_strength *strength; /* NULL: it is not estimated */
+    double update_seconds;  /* of the last call */
 } loop;
 
 /* ---- how many updates -------------------------------------------------------------------------------- */
@@ -45,7 +48,7 @@ static size_t until_multiple(size_t update, size_t interval)
     return interval - update % interval;
 }
 
-/* Updates after which a row, a checkpoint, a validation, a check or the end is due for this run. */
+/* Updates after which a row, a checkpoint, a validation, a check, an estimate or the end is due for this run. */
 static size_t until_due(const ant_run *run, const antler_settings *s)
 {
     size_t n = s->updates - run->update;
@@ -60,6 +63,10 @@ static size_t until_due(const ant_run *run, const antler_settings *s)
     if (s->check_interval > 0) {
         const size_t check = check_is_next(run, s) ? 1 : until_multiple(run->update, s->check_interval) - 1;
         n = check < n ? check : n;
+    }
+    if (s->gtf_alpha_method != ANTLER_ALPHA_CONSTANT) {
+        const size_t estimate = ant_strength_until_due(s, run->update);
+        n = estimate < n ? estimate : n;
     }
     return n;
 }
@@ -121,12 +128,30 @@ static void keep_agreement(ant_run *run, double states, double gradient)
     run->gradient_agrees = fmax(run->gradient_agrees, gradient);
 }
 
+/* The strength of forcing of runs whose next update it is estimated for. */
+static antler_status estimate_strengths(loop *l)
+{
+    for (size_t i = 0; i < l->count; i++) {
+        ant_run *run = l->run[i];
+        if (!l->active[i] || !ant_strength_due(l->context->settings, run->update + 1))
+            continue;
+        ANT_TRY(fetch(l, i));
+        ANT_TRY(
+            ant_strength_estimate(l->strength, l->ops, l->learner, i, run->state.parameters, &run->alpha));
+        ANT_TRY(l->ops->put_alpha(l->learner, i, run->alpha));
+    }
+    return ANTLER_OK;
+}
+
 static antler_status begin_checks(loop *l)
 {
     const ant_run_context *c = l->context;
     for (size_t i = 0; i < l->count; i++) {
-        if (l->ops->inspect != NULL && l->active[i] && check_is_next(l->run[i], c->settings))
-            ANT_TRY(ant_check_begin(&l->checks[i], l->ops, l->learner, i, c->settings, c->layout));
+        if (l->ops->inspect == NULL || !l->active[i] || !check_is_next(l->run[i], c->settings))
+            continue;
+        ANT_TRY(ant_check_begin(&l->checks[i], l->ops, l->learner, i, c->settings, c->layout));
+        l->checks[i].alpha =
+            l->strength != NULL ? l->run[i]->alpha : ant_alpha_scheduled(c->settings, l->run[i]->update + 1);
     }
     return ANTLER_OK;
 }
@@ -147,13 +172,17 @@ static antler_status end_checks(loop *l)
  * reference. */
 static antler_status make_updates(loop *l, size_t updates, double *seconds)
 {
-    antler_status status = begin_checks(l);
+    const double estimates = ant_seconds();
+    antler_status status = estimate_strengths(l);
+    const double spent = ant_seconds() - estimates;
+    if (status == ANTLER_OK)
+        status = begin_checks(l);
     for (size_t i = 0; i < l->count; i++)
         l->tallies[i] = l->run[i]->tally;
     const double begun = ant_seconds();
     if (status == ANTLER_OK)
         status = l->ops->run(l->learner, updates, l->tallies, l->outcomes);
-    *seconds = ant_seconds() - begun;
+    *seconds = spent + (ant_seconds() - begun);
     if (status == ANTLER_OK)
         status = end_checks(l);
     for (size_t i = 0; i < l->count && l->ops->inspect != NULL; i++)
@@ -167,7 +196,6 @@ static void take_over(loop *l, size_t i, double seconds)
     ant_run *run = l->run[i];
     const ant_outcome *outcome = &l->outcomes[i];
     run->update = outcome->update;
-    run->alpha = outcome->alpha;
     run->tally = l->tallies[i];
     run->tally.seconds += seconds;
     keep_agreement(run, outcome->states_agree, outcome->gradient_agrees);
@@ -275,6 +303,20 @@ static antler_status initialise(const ant_run_context *context, ant_run *run)
     return status;
 }
 
+/* The strengths of all updates where they follow a schedule, for an engine, which makes many updates in one
+   call. */
+static antler_status list_alphas(const antler_settings *s, double **alphas)
+{
+    if (s->gtf_alpha_schedule == ANTLER_ALPHA_SCHEDULE_CONSTANT)
+        return ANTLER_OK;
+    *alphas = calloc(s->updates, sizeof **alphas);
+    if (*alphas == NULL)
+        return ant_fail_memory(s->updates * sizeof **alphas, "the strengths of forcing");
+    for (size_t i = 0; i < s->updates; i++)
+        (*alphas)[i] = ant_alpha_scheduled(s, i + 1);
+    return ANTLER_OK;
+}
+
 static antler_status create_learner(loop *l)
 {
     const ant_run_context *c = l->context;
@@ -289,7 +331,13 @@ static antler_status create_learner(loop *l)
     work.s = d->s;
     work.row = d->row;
     work.start = d->start;
-    return l->ops->create(&work, &l->learner);
+    double *alphas = NULL;
+    if (l->device != NULL)
+        ANT_TRY(list_alphas(c->settings, &alphas));
+    work.alphas = alphas;
+    const antler_status status = l->ops->create(&work, &l->learner);
+    free(alphas);
+    return status;
 }
 
 /* Another solver, instruction set, number of threads or device than before: other bytes may follow. */
@@ -320,6 +368,7 @@ static void announce(const loop *l, ant_run *run, const char *remark)
 /* The learner with the state of every run, then the folders: a device that fails before leaves no files. */
 static antler_status begin(loop *l)
 {
+    ANT_TRY(ant_strength_create(l->context->settings, l->context->layout, &l->strength));
     ANT_TRY(create_learner(l));
     for (size_t i = 0; i < l->count; i++) {
         ant_run *run = l->run[i];
@@ -327,15 +376,16 @@ static antler_status begin(loop *l)
             ANT_TRY(initialise(l->context, run));
         run->begun = true;
         ANT_TRY(l->ops->put(l->learner, i, run->update, run->state.parameters, run->state.m, run->state.v));
-        if (l->ops->put_alpha != NULL)
-            l->ops->put_alpha(l->learner, i, run->alpha);
+        if (l->strength != NULL)
+            ANT_TRY(l->ops->put_alpha(l->learner, i, run->alpha));
     }
     ANT_TRY(ant_run_prepare(l->context));
     const bool engine = l->device != NULL;
-    char choice[sizeof l->run[0]->choice], remark[128];
+    char choice[sizeof l->run[0]->choice], remark[256];
     snprintf(choice, sizeof choice, "%.400s%s%.80s", l->ops->choice(l->learner), engine ? "; " : "",
              engine ? l->device : "");
     ant_break_even_remark(l->context->settings, engine, remark, sizeof remark);
+    ant_forcing_remark(l->context->settings, remark + strlen(remark), sizeof remark - strlen(remark));
     for (size_t i = 0; i < l->count; i++) {
         ANT_TRY(ant_run_open(l->run[i], l->context));
         note_choice(l->run[i], choice);
@@ -414,6 +464,7 @@ bool ant_loop_train(const ant_learner_ops *ops, const char *device, ant_run *run
     for (size_t i = 0; i < l.count && to_cpu; i++)
         ant_run_close(l.run[i], context, ANTLER_OK); /* without an outcome */
     ops->free(l.learner);
+    ant_strength_free(l.strength);
     ant_arena_destroy(&l.arena);
     return !to_cpu;
 }

@@ -21,6 +21,7 @@ ant_solve_options ant_settings_solver(const antler_settings *settings, int threa
     o.teacher = (ant_teacher)settings->teacher;
     o.adjoint = (ant_adjoint)settings->adjoint;
     o.warmup = settings->warmup;
+    o.interval = settings->forcing_interval;
     o.tolerance = settings->tolerance;
     o.max_iterations = (int)settings->max_iterations;
     o.fallback = settings->fallback;
@@ -67,6 +68,10 @@ antler_status antler_problem_create(const antler_settings *settings, size_t dim,
                                  .seed = s->seed,
                                  .settings = *s};
     ANT_TRY(antler_settings_check(s, NULL));
+    ANT_CHECK(s->forcing_interval_method == ANTLER_INTERVAL_GIVEN || s->forcing_interval > 0,
+              ANTLER_ERROR_ARGUMENT,
+              "forcing_interval_method finds the interval at the start of a training; here set "
+              "forcing_interval");
     ANT_TRY(ant_model_layout_make(&dims, &config.layout));
     config.settings.runs = 1;
     ANT_TRY(ant_learning_engine(&config.settings, &config.engine));

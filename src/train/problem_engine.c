@@ -159,8 +159,8 @@ static antler_status solve(void *opaque, ant_solve_report *report, ant_solve_agr
     if (agreement == NULL)
         return ANTLER_OK;
     ANT_TRY(fetch(p));
-    return ant_agreement_compare(&p->config.settings, &p->config.layout, p->parameters, p->x, p->s, p->states,
-                                 p->gradient, agreement);
+    return ant_agreement_compare(&p->config.settings, &p->config.layout, p->config.alpha, p->parameters, p->x,
+                                 p->s, p->states, p->gradient, agreement);
 }
 
 static void states(const void *opaque, size_t sequence, double *z)

@@ -2,6 +2,7 @@
 #include "train/run.h"
 
 #include "model/kind.h"
+#include "train/forcing_rule.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -50,8 +51,8 @@ static antler_train_row make_row(const ant_run *run, const antler_settings *s, b
         .iterations = forced ? t->iterations / t->updates : NAN,
         .fallbacks = (size_t)t->fallbacks,
         .lr = t->lr,
-        .alpha = !forced                                        ? NAN
-                 : s->gtf_alpha_method == ANTLER_ALPHA_CONSTANT ? s->gtf_alpha
+        .alpha = !forced || ant_forcing_is_sparse(s)            ? NAN
+                 : s->gtf_alpha_method == ANTLER_ALPHA_CONSTANT ? ant_alpha_scheduled(s, run->update)
                                                                 : run->alpha,
         .gradient_norm = t->gradient_norm,
         .seconds = t->seconds,

@@ -5,6 +5,7 @@
 #include "data/series.h"
 #include "measure/validation.h"
 #include "model/kind.h"
+#include "train/forcing_rule.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -68,6 +69,11 @@ static const limited limited_settings[] = {
     {"gtf_alpha_method", SHPLRNN, no_forcing},
     {"gtf_alpha_interval", SHPLRNN, no_forcing},
     {"gtf_alpha_decay", SHPLRNN, no_forcing},
+    {"gtf_alpha_schedule", SHPLRNN, no_forcing},
+    {"gtf_alpha_end", SHPLRNN, no_forcing},
+    {"forcing_interval", SHPLRNN, no_forcing},
+    {"forcing_interval_method", SHPLRNN, no_forcing},
+    {"lyapunov_exponent", SHPLRNN, no_forcing},
     {"teacher", SHPLRNN, no_forcing},
     {"adjoint", SHPLRNN, no_newton},
     {"start", SHPLRNN, no_newton},
@@ -124,6 +130,35 @@ static antler_status check_initialisation(const antler_settings *s)
     return ANTLER_OK;
 }
 
+/* One rule for the strength of forcing: constant, by schedule, estimated, or sparse. */
+static antler_status check_forcing(const antler_settings *s)
+{
+    const bool estimated = s->gtf_alpha_method != ANTLER_ALPHA_CONSTANT,
+               scheduled = s->gtf_alpha_schedule != ANTLER_ALPHA_SCHEDULE_CONSTANT,
+               predicted = s->forcing_interval_method == ANTLER_INTERVAL_PREDICTABILITY;
+    ANT_CHECK(!estimated || !scheduled, ANTLER_ERROR_ARGUMENT,
+              "gtf_alpha_schedule does nothing where gtf_alpha_method estimates the strength; leave one of "
+              "them out");
+    ANT_CHECK(
+        !ant_forcing_is_sparse(s) || (!estimated && !scheduled), ANTLER_ERROR_ARGUMENT,
+        "%s does nothing with sparse forcing, whose strength is 0 or 1; leave it or forcing_interval out",
+        estimated ? "gtf_alpha_method" : "gtf_alpha_schedule");
+    ANT_CHECK(scheduled || s->gtf_alpha_end == 0.0, ANTLER_ERROR_ARGUMENT,
+              "gtf_alpha_end is %g, which does nothing with gtf_alpha_schedule: constant; set a schedule",
+              s->gtf_alpha_end);
+    ANT_CHECK(
+        s->gtf_alpha_schedule != ANTLER_ALPHA_SCHEDULE_EXPONENTIAL ||
+            (s->gtf_alpha > 0.0 && s->gtf_alpha_end > 0.0),
+        ANTLER_ERROR_ARGUMENT,
+        "gtf_alpha_schedule: exponential needs gtf_alpha and gtf_alpha_end above 0; take linear or cosine");
+    ANT_CHECK(!predicted || s->lyapunov_exponent > 0.0, ANTLER_ERROR_ARGUMENT,
+              "forcing_interval_method: predictability needs lyapunov_exponent, above 0");
+    ANT_CHECK(predicted || s->lyapunov_exponent == 0.0, ANTLER_ERROR_ARGUMENT,
+              "lyapunov_exponent is %g, which does nothing without forcing_interval_method: predictability",
+              s->lyapunov_exponent);
+    return ANTLER_OK;
+}
+
 /* What the GPU does not offer; `auto` takes the CPU. */
 static antler_status check_device(const antler_settings *s)
 {
@@ -133,9 +168,6 @@ static antler_status check_device(const antler_settings *s)
               "solver: reference is plain loops on one thread of the CPU; use device: cpu with it");
     ANT_CHECK(s->adjoint == ANTLER_ADJOINT_FULL, ANTLER_ERROR_ARGUMENT,
               "adjoint: diagonal is not on the GPU, whose gradient is exact; use device: cpu with it");
-    ANT_CHECK(
-        s->gtf_alpha_method == ANTLER_ALPHA_CONSTANT, ANTLER_ERROR_ARGUMENT,
-        "gtf_alpha_method: estimates of the strength are not on the GPU yet; use device: cpu with them");
     return ANTLER_OK;
 }
 
@@ -143,6 +175,7 @@ static antler_status check_model(const antler_settings *s)
 {
     ANT_TRY(check_kind(s));
     ANT_TRY(check_initialisation(s));
+    ANT_TRY(check_forcing(s));
     ANT_TRY(check_device(s));
     ANT_CHECK(
         s->model != ANTLER_MODEL_MAMBA2 || s->latent_dim % 4 == 0, ANTLER_ERROR_ARGUMENT,

@@ -9,6 +9,9 @@ static const char *const initialisations[] = {"memory", "standard", NULL};
 static const char *const alpha_methods[] = {
     "constant", "jacobian_upper_bound", "batch_maximum", "product_upper_bound", "explog", "arithmetic_mean",
     NULL};
+static const char *const alpha_schedules[] = {"constant", "linear", "exponential", "cosine", NULL};
+static const char *const interval_methods[] = {"given", "predictability", "autocorrelation",
+                                               "mutual_information", NULL};
 static const char *const teachers[] = {"flow", "stop", NULL};
 static const char *const solvers[] = {"auto",       "reference", "sequential", "deer",
                                       "quasi-deer", "shooting",  "scan",       NULL};
@@ -117,13 +120,26 @@ static const ant_setting table[] = {
     REAL("forcing", gtf_alpha, "0.15", 0.0, false, 1.0, false,
          "Strength of generalised teacher forcing: 0 runs free, 1 starts every step from the data."),
     CHOICE("forcing", gtf_alpha_method, alpha_methods, "constant",
-           "How the strength is found. constant: it is gtf_alpha. Others, on the CPU: it starts at 1 and "
+           "How the strength is found. constant: it is gtf_alpha. Others: it starts at 1 and "
            "follows max(0, 1 - 1/n), with the norm n of Jacobians at the teacher states of a batch."),
     COUNT("forcing", gtf_alpha_interval, "5", 1, UPDATE_MAX, false,
           "Updates between two estimates of the strength."),
     REAL("forcing", gtf_alpha_decay, "0.999", 0.0, false, 1.0, true,
          "Share of the strength that is kept where the estimate is smaller; a larger estimate is taken at "
          "once."),
+    CHOICE("forcing", gtf_alpha_schedule, alpha_schedules, "constant",
+           "Way from gtf_alpha at the first update to gtf_alpha_end at the last one."),
+    REAL("forcing", gtf_alpha_end, "0", 0.0, false, 1.0, false,
+         "Strength of the last update, where gtf_alpha_schedule is not constant."),
+    COUNT(
+        "forcing", forcing_interval, "0", 0, LENGTH_MAX, false,
+        "Sparse teacher forcing: every so many steps the state is set to the data, in between the model runs "
+        "free; gtf_alpha is not used. 0: every step is forced with gtf_alpha."),
+    CHOICE("forcing", forcing_interval_method, interval_methods, "given",
+           "How forcing_interval is found. predictability: ln 2 / lyapunov_exponent. autocorrelation, "
+           "mutual_information: the lag of the first minimum in the data, median over the variables."),
+    REAL("forcing", lyapunov_exponent, "0", 0.0, false, INFINITY, true,
+         "Largest exponent of the data for predictability, per unit of time; per row where dt is not known."),
     CHOICE("forcing", teacher, teachers, "flow",
            "Gradient through the teacher signal: flow is the exact derivative, stop leaves it out."),
     REAL("forcing", noise, "0", 0.0, false, 1e3, false,

@@ -247,11 +247,18 @@ static antler_status locate(const char *folder, char base[ANT_PATH_MAX], size_t 
                     folder);
 }
 
+/* Whether a setting was found from the data, so that the one given need not name it. */
+static bool is_found(const ant_setting *setting, const antler_settings *own)
+{
+    return own->forcing_interval_method != ANTLER_INTERVAL_GIVEN &&
+           strcmp(setting->info.name, "forcing_interval") == 0;
+}
+
 static antler_status check_same(const antler_settings *own, const antler_settings *given, const char *config)
 {
     for (size_t i = 0; given != NULL && i < ant_setting_count(); i++) {
         const ant_setting *setting = ant_setting_at(i);
-        if (setting->place || ant_setting_equal(setting, own, given))
+        if (setting->place || is_found(setting, own) || ant_setting_equal(setting, own, given))
             continue;
         char before[ANT_SETTING_TEXT_MAX], now[ANT_SETTING_TEXT_MAX];
         ant_setting_print(setting, own, before);

@@ -2,6 +2,7 @@
 #include "train/trainer.h"
 
 #include "base/machine.h"
+#include "train/forcing_rule.h"
 #include "train/problem.h"
 #include "train/settings.h"
 
@@ -60,6 +61,8 @@ static antler_status fill(antler_trainer *t, const antler_series *series)
     if (status == ANTLER_OK)
         status = ant_dataset_create(division.training, s->sequence_length, s->standardise, s->precision,
                                     &t->dataset);
+    if (status == ANTLER_OK)
+        status = ant_forcing_resolve(&t->settings, t->dataset);
     if (status == ANTLER_OK)
         status = create_runs(t);
     if (status == ANTLER_OK)

@@ -7,7 +7,7 @@
 #include "train/loop.h"
 
 struct antler_trainer {
-    antler_settings settings; /* threads and validation_interval resolved */
+    antler_settings settings; /* threads, forcing_interval and validation_interval resolved */
     ant_dataset *dataset;
     ant_held_back *held_back; /* NULL: no validation */
     ant_model_layout layout;

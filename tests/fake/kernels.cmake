@@ -95,6 +95,16 @@ kernel(update tensor tensor RANK=0 UPDATE_THREADS=768)
 kernel(update large  large  RANK=0 UPDATE_THREADS=768)
 kernel(update wide   wide   RANK=0 UPDATE_THREADS=736)
 
+# The strength of forcing varies (1), or forcing is sparse (2).
+foreach(forcing 1 2)
+  kernel(deer   forcing_${forcing}         plain DIAGONAL=0 FORCING=${forcing})
+  kernel(solve  forcing_${forcing}         plain WARPS=8 NEWTON=0 SEGMENTED=0 FORCING=${forcing})
+  kernel(solve  forcing_${forcing}_cut     plain WARPS=8 NEWTON=1 SEGMENTED=1 FORCING=${forcing})
+  kernel(solve  forcing_${forcing}_guessed plain WARPS=8 NEWTON=1 SEGMENTED=1 GUESSED=1 FORCING=${forcing})
+  kernel(sums   forcing_${forcing}         plain FORCING=${forcing})
+  kernel(update forcing_${forcing}         plain RANK=0 FORCING=${forcing})
+endforeach()
+
 # ---- LSSMs: lssm.cu ------------------------------------------------------------------------------------------------
 kernel(lssm golden_32 - REAL_BITS=32 M=6 N=3 L=16 K=0) # the golden vectors lssm
 kernel(lssm golden_64 - REAL_BITS=64 M=6 N=3 L=16 K=0)

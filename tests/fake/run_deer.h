@@ -10,8 +10,8 @@
 
 /* As the fake compiler writes them. */
 #define SHAPE "-DREAL_BITS=" TEXT(REAL_BITS) " -DM=" TEXT(M) " -DN=" TEXT(N) " -DL=" TEXT(L) " -DK=" TEXT(K)
-static const char options[] =
-    SHAPE " -DCLIPPED=" TEXT(CLIPPED) " -DDIAGONAL=" TEXT(DIAGONAL) " -DSHARED_LIMIT=" TEXT(SHARED_LIMIT);
+static const char options[] = SHAPE
+    " -DCLIPPED=" TEXT(CLIPPED) " -DDIAGONAL=" TEXT(DIAGONAL) " -DSHARED_LIMIT=" TEXT(SHARED_LIMIT) FORCED;
 
 #include "emulate_dynamic.h"
 

@@ -12,7 +12,7 @@
 /* As the fake compiler writes them. */
 static const char options[] =
     "-DREAL_BITS=" TEXT(REAL_BITS) " -DM=" TEXT(M) " -DN=" TEXT(N) " -DL=" TEXT(L) " -DK=" TEXT(
-        K) " -DCLIPPED=" TEXT(CLIPPED) " -DRANK=" TEXT(RANK) " -DUPDATE_THREADS=" TEXT(UPDATE_THREADS);
+        K) " -DCLIPPED=" TEXT(CLIPPED) " -DRANK=" TEXT(RANK) " -DUPDATE_THREADS=" TEXT(UPDATE_THREADS) FORCED;
 
 #include "emulate_dynamic.h"
 

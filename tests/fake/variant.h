@@ -7,4 +7,11 @@
 #define TEXT_(a)    #a
 #define TEXT(a)     TEXT_(a)
 
+/* The last option, where the strength of forcing is not constant. */
+#ifdef FORCING
+#define FORCED " -DFORCING=" TEXT(FORCING)
+#else
+#define FORCED ""
+#endif
+
 #endif

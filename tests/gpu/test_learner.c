@@ -248,6 +248,28 @@ static void shapes_in_float(void)
     check_shapes(SHAPE_LIST(shapes), SHAPE_LIST(few_shapes), ANTLER_PRECISION_FLOAT);
 }
 
+/* Sparse forcing, and a strength that each replica reads from its weights: segments, whole sequences, deer.
+ */
+static void rules_of_forcing(void)
+{
+    static const shape some[] = {
+        {4, 3, 50, 0, 0, false, 300, 1, 40, ANTLER_SOLVER_SHOOTING, 0.15, ANTLER_MODEL_SHPLRNN},
+        {5, 3, 50, 0, 0, false, 20, 5, 0, ANTLER_SOLVER_AUTO, 0.15, ANTLER_MODEL_SHPLRNN},
+        {33, 4, 40, 0, 0, false, 40, 1, 0, ANTLER_SOLVER_SHOOTING, 0.3, ANTLER_MODEL_SHPLRNN},
+        {4, 3, 50, 0, 0, false, 200, 1, 50, ANTLER_SOLVER_DEER, 0.15, ANTLER_MODEL_SHPLRNN},
+    };
+    for (size_t i = 0; i < 2 * sizeof some / sizeof some[0]; i++) {
+        const shape *c = &some[i / 2];
+        antler_solve_report report;
+        antler_settings s = settings_for(c, i / 2 % 2 ? ANTLER_PRECISION_DOUBLE : ANTLER_PRECISION_FLOAT);
+        if (i % 2 == 0)
+            s.forcing_interval = 7;
+        else
+            s.gtf_alpha_schedule = ANTLER_ALPHA_SCHEDULE_LINEAR;
+        solve_shape(c, &s, false, &report);
+    }
+}
+
 static void lssm_in_double(void)
 {
     check_shapes(SHAPE_LIST(linear_shapes), SHAPE_LIST(few_linear_shapes), ANTLER_PRECISION_DOUBLE);
@@ -562,7 +584,7 @@ int main(int argc, char **argv)
         GPU_TEST(deer_in_float),           GPU_TEST(mamba2_in_double),       GPU_TEST(mamba2_in_float),
         GPU_TEST(wide_in_float_alone),     GPU_TEST(lssm_in_double),         GPU_TEST(lssm_in_float),
         GPU_TEST(fifty_updates_in_double), GPU_TEST(fifty_updates_in_float), GPU_TEST(same_bytes),
-        GPU_TEST(goes_on_elsewhere),       GPU_TEST(deficient_readout),
+        GPU_TEST(goes_on_elsewhere),       GPU_TEST(deficient_readout),      GPU_TEST(rules_of_forcing),
     };
     return gpu_main(tests, sizeof tests / sizeof tests[0], argc, argv);
 }

@@ -10,13 +10,16 @@ static double loss_at(problem *p, const ant_solve_options *o)
     return loss;
 }
 
-static void check_differences(ant_model_dims dims, size_t warmup, double alpha, uint64_t seed)
+/* interval: of sparse forcing; 0: every step is forced with alpha */
+static void check_differences(ant_model_dims dims, size_t warmup, size_t interval, double alpha,
+                              uint64_t seed)
 {
     problem p = random_problem(dims, 12, 2, warmup, alpha, seed);
     ant_solve_options o;
     ant_solve_options_default(&o);
     o.solver = ANT_SOLVER_REFERENCE;
     o.warmup = warmup;
+    o.interval = interval;
     answer a = solve(&p, &o, 64, false);
     assert_int_equal(a.status, ANTLER_OK);
     const double scale = largest(a.gradient, p.layout.total);
@@ -31,8 +34,10 @@ static void check_differences(ant_model_dims dims, size_t warmup, double alpha, 
         wrong += !(fabs((up - down) / (2 * step) - a.gradient[i]) < 2e-7 * (1.0 + scale));
     }
     if (wrong > 0)
-        fail_msg("M %zu N %zu L %zu K %zu rank %zu clipped %d warmup %zu alpha %g: %zu of %zu differ", dims.M,
-                 dims.N, dims.L, dims.K, dims.rank, dims.clipped, warmup, alpha, wrong, p.layout.total);
+        fail_msg(
+            "M %zu N %zu L %zu K %zu rank %zu clipped %d warmup %zu interval %zu alpha %g: %zu of %zu differ",
+            dims.M, dims.N, dims.L, dims.K, dims.rank, dims.clipped, warmup, interval, alpha, wrong,
+            p.layout.total);
     answer_free(&a);
     problem_free(&p);
 }
@@ -49,13 +54,14 @@ static void test_every_parameter(void **state)
                                          .K = variant & 1 ? 2 : 0,
                                          .rank = variant & 2 ? 2 : 0,
                                          .clipped = variant & 4};
-            check_differences(dims, 0, 0.3, seed++);
-            check_differences(dims, 4, 0.15, seed++);
+            check_differences(dims, 0, 0, 0.3, seed++);
+            check_differences(dims, 4, 0, 0.15, seed++);
+            check_differences(dims, variant & 1 ? 5 : 0, 3, 0.15, seed++);
         }
     }
-    check_differences((ant_model_dims){.M = 1, .N = 1, .L = 1}, 0, 0.5, seed++);
-    check_differences((ant_model_dims){.M = 4, .N = 2, .L = 5}, 11, 0.0, seed++);
-    check_differences((ant_model_dims){.M = 4, .N = 2, .L = 5}, 0, 1.0, seed++);
+    check_differences((ant_model_dims){.M = 1, .N = 1, .L = 1}, 0, 0, 0.5, seed++);
+    check_differences((ant_model_dims){.M = 4, .N = 2, .L = 5}, 11, 0, 0.0, seed++);
+    check_differences((ant_model_dims){.M = 4, .N = 2, .L = 5}, 0, 0, 1.0, seed++);
 }
 
 int main(void)

@@ -23,7 +23,9 @@ static problem random_shape(ant_stream *stream, uint64_t seed)
     const size_t choice = draw(stream, 0, 3), batch = draw(stream, 0, 2) == 0 ? draw(stream, 2, 19) : 1;
     const size_t warmup = choice == 0 ? 0 : choice == 1 ? T - 1 : draw(stream, 0, T - 1);
     const double alphas[] = {0.0, 1.0, 0.1 + 0.8 * ant_stream_uniform(stream)};
-    return random_problem(d, T, batch, warmup, alphas[draw(stream, 0, 2)], seed);
+    problem p = random_problem(d, T, batch, warmup, alphas[draw(stream, 0, 2)], seed);
+    p.interval = seed % 3 == 0 ? 1 + seed / 3 % 9 : 0;
+    return p;
 }
 
 static void check_shapes(int bits, double tolerance)
@@ -37,6 +39,7 @@ static void check_shapes(int bits, double tolerance)
         ant_solve_options_default(&o);
         o.solver = solvers[i % 6];
         o.warmup = p.warmup;
+        o.interval = p.interval;
         o.threads = 1 + (int)(i / 6 % 3);
         o.teacher = i / 18 % 2 ? ANT_TEACHER_STOP : ANT_TEACHER_FLOW;
         o.start = (ant_start)(i / 36 % 3);
@@ -48,11 +51,12 @@ static void check_shapes(int bits, double tolerance)
         const ant_model_dims *d = &p.layout.dims;
         if (a.status != ANTLER_OK || !(a.agreement.states <= tolerance) ||
             !(a.agreement.gradient <= tolerance) || !(a.agreement.loss <= tolerance))
-            fail_msg("shape %zu: %s, M %zu N %zu L %zu K %zu rank %zu clipped %d, T %zu batch %zu warmup %zu "
-                     "alpha %g threads %d segments %zu kernels %s: %s, states %g gradient %g loss %g",
-                     i, ant_solver_name(o.solver), d->M, d->N, d->L, d->K, d->rank, d->clipped, p.T, p.batch,
-                     p.warmup, p.alpha, o.threads, o.segments, a.report.kernels, antler_status_name(a.status),
-                     a.agreement.states, a.agreement.gradient, a.agreement.loss);
+            fail_msg(
+                "shape %zu: %s, M %zu N %zu L %zu K %zu rank %zu clipped %d, T %zu batch %zu warmup %zu "
+                "interval %zu alpha %g threads %d segments %zu kernels %s: %s, states %g gradient %g loss %g",
+                i, ant_solver_name(o.solver), d->M, d->N, d->L, d->K, d->rank, d->clipped, p.T, p.batch,
+                p.warmup, p.interval, p.alpha, o.threads, o.segments, a.report.kernels,
+                antler_status_name(a.status), a.agreement.states, a.agreement.gradient, a.agreement.loss);
         answer_free(&a);
         problem_free(&p);
     }
@@ -183,8 +187,43 @@ static void test_shared_sequence(void **state)
         o.pieces = ANT_PIECES_ALWAYS;
         o.teacher = i / 2 % 2 ? ANT_TEACHER_STOP : ANT_TEACHER_FLOW;
         o.warmup = p.warmup;
+        o.interval = i % 4 == 3 ? 40 : 0;
         o.threads = 2;
         check_shared(&p, &o, i / 12 ? 64 : 32, memories[i / 3 % 4]);
+        problem_free(&p);
+    }
+}
+
+/* Sparse forcing: alpha has no effect, and a step forced at every row is forcing with strength 1. */
+static void test_sparse_forcing(void **state)
+{
+    (void)state;
+    const ant_solver solvers[] = {ANT_SOLVER_REFERENCE, ANT_SOLVER_SEQUENTIAL, ANT_SOLVER_DEER,
+                                  ANT_SOLVER_SHOOTING};
+    for (size_t i = 0; i < 16; i++) {
+        problem p = random_problem((ant_model_dims){.M = 5, .N = 3, .L = 24}, 301, 1, i % 2 ? 17 : 0, 0.4, i);
+        ant_solve_options o;
+        ant_solve_options_default(&o);
+        o.solver = solvers[i / 2 % 4];
+        o.pieces = i / 8 ? ANT_PIECES_ALWAYS : ANT_PIECES_NEVER;
+        o.warmup = p.warmup;
+        o.interval = 20;
+        answer a = solve(&p, &o, 64, true);
+        p.alpha = 0.9;
+        answer b = solve(&p, &o, 64, false);
+        o.interval = 1;
+        answer every = solve(&p, &o, 64, false);
+        o.interval = 0;
+        p.alpha = 1.0;
+        answer full = solve(&p, &o, 64, false);
+        assert_true(a.agreement.states <= 1e-9 && a.agreement.gradient <= 1e-9);
+        assert_memory_equal(a.gradient, b.gradient, p.layout.total * sizeof(double));
+        assert_memory_equal(every.gradient, full.gradient, p.layout.total * sizeof(double));
+        assert_true(relative_error(a.gradient, full.gradient, p.layout.total) > 1e-3);
+        answer_free(&a);
+        answer_free(&b);
+        answer_free(&every);
+        answer_free(&full);
         problem_free(&p);
     }
 }
@@ -445,7 +484,8 @@ int main(void)
         cmocka_unit_test(test_long_memory_in_float), cmocka_unit_test(test_same_bits),
         cmocka_unit_test(test_not_converged),        cmocka_unit_test(test_not_finite),
         cmocka_unit_test(test_bad_options),          cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_pieces_give_way),      cmocka_unit_test(test_adjoint_ends_early),
+        cmocka_unit_test(test_sparse_forcing),       cmocka_unit_test(test_pieces_give_way),
+        cmocka_unit_test(test_adjoint_ends_early),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -147,6 +147,9 @@ static inline void compare_rows(const seen *a, const seen *b, size_t run, double
             CHECK_NEAR(p->readout, q->readout, tolerance);
             CHECK_NEAR(p->singular, q->singular, tolerance);
             CHECK_NEAR(p->lr, q->lr, 1e-15);
+            assert_int_equal(isnan(p->alpha), isnan(q->alpha));
+            if (!isnan(p->alpha))
+                CHECK_NEAR(p->alpha, q->alpha, tolerance);
             CHECK_NEAR(p->gradient_norm, q->gradient_norm, tolerance * q->gradient_norm);
             compared++;
         }

@@ -87,6 +87,7 @@ static void describe(learner *l)
         .mar = s->MAR_lambda,
         .readout = s->readout_lambda,
         .singular = s->singular_lambda,
+        .alpha_by_update = w->alphas != NULL,
         .alpha = s->gtf_alpha,
         .parameters = store->parameters.address,
         .good = store->good.address,
@@ -110,6 +111,7 @@ static void describe(learner *l)
         .start = store->start.address,
         .window_x = store->window_x.address,
         .window_s = store->window_s.address,
+        .alphas = store->alphas.address,
     };
 }
 
@@ -274,6 +276,12 @@ static size_t device_bytes(const void *opaque)
 
 /* ---- states --------------------------------------------------------------------------------------- */
 
+static antler_status write_alpha(learner *l, size_t replica, double alpha)
+{
+    l->prepared = false; /* the weights depend on it */
+    return ant_cuda_upload(l->device, l->store.alphas.address + replica * sizeof alpha, &alpha, sizeof alpha);
+}
+
 static antler_status put_state(learner *l, size_t replica, size_t update, const double *parameters,
                                const double *m, const double *v)
 {
@@ -287,6 +295,8 @@ static antler_status put_state(learner *l, size_t replica, size_t update, const 
     ANT_TRY(
         ant_cuda_upload(l->device, l->store.outcomes.address + replica * sizeof fresh, fresh, sizeof fresh));
     l->prepared = false;
+    if (ant_cuda_alpha_varies(l->work.settings) && !l->args.alpha_by_update)
+        ANT_TRY(write_alpha(l, replica, l->work.settings->gtf_alpha));
     const size_t at = (size_t)l->args.parity * l->work.replicas + replica;
     return ant_cuda_upload(l->device, l->store.counters.address + at * sizeof done, &done, sizeof done);
 }
@@ -471,6 +481,11 @@ static antler_status get(void *opaque, size_t replica, double *parameters, doubl
     WITH_GPU(get_state(l, replica, parameters, m, v));
 }
 
+static antler_status put_alpha(void *opaque, size_t replica, double alpha)
+{
+    WITH_GPU(write_alpha(l, replica, alpha));
+}
+
 static antler_status run(void *opaque, size_t updates, ant_tally *tallies, ant_outcome *outcomes)
 {
     WITH_GPU(run_updates(l, updates, tallies, outcomes));
@@ -505,6 +520,7 @@ const ant_learner_ops ant_cuda_learner_ops = {
     .bytes = device_bytes,
     .put = put,
     .get = get,
+    .put_alpha = put_alpha,
     .run = run,
     .windows = windows,
     .set_windows = set_windows,

@@ -62,6 +62,20 @@ static size_t shape_options(const ant_engine_learning *work,
     return count;
 }
 
+/* FORCING of kernels/shape.cuh, as an option; NULL: the strength is constant. */
+static const char *forcing_option(const antler_settings *s)
+{
+    if (s->forcing_interval > 0)
+        return "-DFORCING=2";
+    return ant_cuda_alpha_varies(s) ? "-DFORCING=1" : NULL;
+}
+
+bool ant_cuda_alpha_varies(const antler_settings *s)
+{
+    return s->gtf_alpha_method != ANTLER_ALPHA_CONSTANT ||
+           s->gtf_alpha_schedule != ANTLER_ALPHA_SCHEDULE_CONSTANT;
+}
+
 /* All options of a variant; texts: buffer for those of the shape. */
 static size_t gather(const ant_engine_learning *work, const char *const *more, size_t count,
                      char texts[ANT_CUDA_OPTIONS][ANT_CUDA_OPTION_BYTES],
@@ -72,6 +86,9 @@ static size_t gather(const ant_engine_learning *work, const char *const *more, s
         options[i] = texts[i];
     for (size_t i = 0; i < count; i++)
         options[used++] = more[i];
+    const char *forcing = forcing_option(work->settings);
+    if (forcing != NULL)
+        options[used++] = forcing;
     return used;
 }
 

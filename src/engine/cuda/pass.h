@@ -62,6 +62,9 @@ antler_status ant_cuda_pass_take(ant_cuda_pass *pass, size_t bytes, const char *
                                  ant_cuda_buffer *buffer);
 
 /* Threads of a block of the kernels of update_kernels.cuh: the macro UPDATE_THREADS. */
+/* Whether the strength of forcing is another one from update to update. */
+bool ant_cuda_alpha_varies(const antler_settings *settings);
+
 unsigned ant_cuda_update_threads(const ant_engine_learning *work);
 
 /* What a compiled variant says about itself: the variable `name` of the program, a struct of kernels/abi.h.

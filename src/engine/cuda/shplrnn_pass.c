@@ -186,6 +186,7 @@ static solve_args_f64 describe(ant_cuda_solver *s, const ant_cuda_pass *pass)
         .sum_blocks = s->sum_blocks,
         .fallback = set->fallback ? s->plan.segments + 1
                                   : 0, /* from the teacher, exact after as many passes as segments */
+        .interval = (int)set->forcing_interval,
         .alpha = set->gtf_alpha,
         .tolerance = set->tolerance > 0.0 ? set->tolerance
                      : single             ? 1e-6
@@ -223,6 +224,8 @@ static antler_status compile_pass(ant_cuda_pass *pass)
               ANTLER_ERROR_ARGUMENT,
               "sequence_length %zu with batch_size %zu is too long for the GPU; use device: cpu",
               set->sequence_length, set->batch_size);
+    ANT_CHECK(set->forcing_interval <= INT32_MAX, ANTLER_ERROR_ARGUMENT,
+              "forcing_interval %zu is too long for the GPU; use device: cpu", set->forcing_interval);
     ant_cuda_solver *s = pass->own = calloc(1, sizeof *s);
     if (s == NULL)
         return ant_fail_memory(sizeof *s, "a solver");

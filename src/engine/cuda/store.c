@@ -34,7 +34,13 @@ antler_status ant_cuda_store_runs(ant_cuda_store *store, const ant_engine_learni
     ANT_TRY(take(store, 2 * R * sizeof(unsigned), "counters", &store->counters));
     ANT_TRY(take(store, 2 * R * sizeof(int), "outcomes", &store->outcomes));
     ANT_TRY(take(store, R * sizeof(ant_tally), "counters", &store->tallies));
-    return upload(store, w->runs, R * sizeof *w->runs, "names of streams", &store->runs);
+    ANT_TRY(upload(store, w->runs, R * sizeof *w->runs, "names of streams", &store->runs));
+    if (w->alphas != NULL)
+        return upload(store, w->alphas, w->settings->updates * sizeof *w->alphas, "strengths of forcing",
+                      &store->alphas);
+    return ant_cuda_alpha_varies(w->settings)
+               ? take(store, R * sizeof(double), "strengths of forcing", &store->alphas)
+               : ANTLER_OK;
 }
 
 antler_status ant_cuda_store_update(ant_cuda_store *store, const ant_engine_learning *w, size_t kept,
@@ -80,7 +86,8 @@ void ant_cuda_store_free(ant_cuda_store *store)
         &store->parameters, &store->good,     &store->gradient, &store->raw,   &store->m,
         &store->v,          &store->window_x, &store->window_s, &store->facts, &store->arrived,
         &store->counters,   &store->outcomes, &store->tallies,  &store->runs,  &store->kept,
-        &store->scratch,    &store->x,        &store->s,        &store->row,   &store->start};
+        &store->alphas,     &store->scratch,  &store->x,        &store->s,     &store->row,
+        &store->start};
     for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
         ant_cuda_free(store->device, buffers[i]);
     free(store->host);

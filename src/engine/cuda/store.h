@@ -24,6 +24,7 @@ typedef struct ant_cuda_store {
     ant_cuda_buffer counters;           /* (2, replicas) unsigned: updates done; the halves take turns */
     ant_cuda_buffer outcomes, tallies;  /* (replicas, 2) ints; (replicas) ant_tally */
     ant_cuda_buffer runs;               /* (replicas) uint32_t: names of random streams */
+    ant_cuda_buffer alphas; /* (updates) or (replicas) doubles: strengths that vary; empty: none */
     ant_cuda_buffer kept,
         scratch; /* doubles for the kernels of update_kernels.cuh, as many as update_variant says */
     ant_cuda_buffer x, s, row, start; /* the training data as in ant_engine_learning; empty: none */

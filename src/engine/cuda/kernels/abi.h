@@ -172,7 +172,7 @@ struct update_args {
     int steps;  /* 0: find the gradient alone */
     int flow, adam, schedule;
     int units, power, initial_scale; /* of the regularisers */
-    int padding;
+    int alpha_by_update;             /* `alphas` has one for each update, else one for each replica */
     unsigned long long seed, updates;
     double noise, beta1, beta2, epsilon, start_lr, end_lr, gradient_clip, limit;
     double mar, readout, singular;
@@ -195,6 +195,7 @@ struct update_args {
     DEVICE_POINTER(const unsigned long long)
     row, start;                              /* (trajectories), (trajectories + 1): train/dataset.h */
     DEVICE_POINTER(real) window_x, window_s; /* (replicas, batch, T+1, N), (replicas, batch, T, K) */
+    DEVICE_POINTER(const double) alphas;     /* (updates) or (replicas): in place of alpha where it varies */
 };
 
 /* Of the kernels of lssm.cu. */
@@ -248,13 +249,14 @@ struct orbit_progress {
 
 /* Fields between two of these have one type and no padding. */
 ABI_ASSERT(sizeof(DEVICE_POINTER(double)) == 8 && sizeof(int) == 4 && sizeof(unsigned long long) == 8);
-ABI_OFFSET(update_args, padding, 52);
+ABI_OFFSET(update_args, alpha_by_update, 52);
 ABI_OFFSET(update_args, seed, 56);
 ABI_OFFSET(update_args, noise, 72);
 ABI_OFFSET(update_args, alpha, 160);
 ABI_OFFSET(update_args, parameters, 168);
 ABI_OFFSET(update_args, window_s, 336);
-ABI_ASSERT(sizeof(struct update_args) == 344);
+ABI_OFFSET(update_args, alphas, 344);
+ABI_ASSERT(sizeof(struct update_args) == 352);
 ABI_OFFSET(lssm_args, padding, 28);
 ABI_OFFSET(lssm_args, weight, 32);
 ABI_OFFSET(lssm_args, parameters, 40);

@@ -23,6 +23,8 @@ struct ABI_REAL(solve_args) {
                    rest */
     int sum_blocks; /* of the team of sums.cu */
     int fallback;   /* passes after max_iterations in which a segment starts where the one before it ended */
+    int interval;   /* of sparse forcing */
+    int padding;
     real alpha, tolerance;
     real freeze;                        /* gap below which border matrices are not renewed */
     double weight;                      /* 2 / (N (T - T_w) batch) */
@@ -54,12 +56,12 @@ struct ABI_REAL(deer_args) {
 
 /* Offsets as in abi.h; `real` has 4 or 8 bytes. */
 ABI_OFFSET(ABI_REAL(solve_args), fallback, 44);
-ABI_OFFSET(ABI_REAL(solve_args), alpha, 48);
-ABI_OFFSET(ABI_REAL(solve_args), freeze, 48 + 2 * sizeof(real));
-ABI_OFFSET(ABI_REAL(solve_args), weight, sizeof(real) == 4 ? 64 : 72);
-ABI_OFFSET(ABI_REAL(solve_args), pack, sizeof(real) == 4 ? 72 : 80);
-ABI_OFFSET(ABI_REAL(solve_args), facts, sizeof(real) == 4 ? 176 : 184);
-ABI_ASSERT(sizeof(struct ABI_REAL(solve_args)) == (sizeof(real) == 4 ? 184 : 192));
+ABI_OFFSET(ABI_REAL(solve_args), alpha, 56);
+ABI_OFFSET(ABI_REAL(solve_args), freeze, 56 + 2 * sizeof(real));
+ABI_OFFSET(ABI_REAL(solve_args), weight, sizeof(real) == 4 ? 72 : 80);
+ABI_OFFSET(ABI_REAL(solve_args), pack, sizeof(real) == 4 ? 80 : 88);
+ABI_OFFSET(ABI_REAL(solve_args), facts, sizeof(real) == 4 ? 184 : 192);
+ABI_ASSERT(sizeof(struct ABI_REAL(solve_args)) == (sizeof(real) == 4 ? 192 : 200));
 ABI_OFFSET(ABI_REAL(deer_args), seed, sizeof(struct ABI_REAL(solve_args)));
 ABI_OFFSET(ABI_REAL(deer_args), start, sizeof(struct ABI_REAL(solve_args)) + 8);
 ABI_OFFSET(ABI_REAL(deer_args), maps, sizeof(struct ABI_REAL(solve_args)) + 16);

@@ -24,6 +24,8 @@
 // variant: -DREAL_BITS=64 -DM=32 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DDIAGONAL=0 -DSHARED_LIMIT=232448
 // variant: -DREAL_BITS=64 -DM=5 -DN=3 -DL=50 -DK=2 -DCLIPPED=1 -DDIAGONAL=0 -DSHARED_LIMIT=232448
 // variant: -DREAL_BITS=32 -DM=10 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DDIAGONAL=1 -DSHARED_LIMIT=232448
+// variant: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DDIAGONAL=0 -DSHARED_LIMIT=232448 -DFORCING=1
+// variant: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DDIAGONAL=0 -DSHARED_LIMIT=232448 -DFORCING=2
 #if !defined REAL_BITS || !defined M || !defined N || !defined L || !defined K || !defined CLIPPED ||        \
     !defined DIAGONAL || !defined SHARED_LIMIT
 #error "the host gives the macros named above"
@@ -222,7 +224,7 @@ INLINE void linearise(const solve_args &p, const warp_context &ctx, const segmen
         load_rows(ctx, row + AT_TEACHER, teacher);
         if (LOADS_EARLY)
             load_rows(ctx, row + ROW + AT_GUESS, next);
-        force(ctx, weights, f, teacher, strength(p, t));
+        force(ctx, weights, f, teacher, strength(p, ctx.pack, t));
         to_units(weights.to_units, broadcast(ctx, f, 0), preactivation);
         activate(b, preactivation, phi, masks);
         gather_rows(ctx, weights, phi, sum);
@@ -374,7 +376,7 @@ INLINE void compose(const solve_args &p, const warp_context &ctx, const segment 
 #pragma unroll 1
         for (int t = here.first; t < here.last; t++) {
             const real *residual = row_of(p, sequence, t + 1) + AT_RESIDUAL;
-            const real a = strength(p, t);
+            const real a = strength(p, ctx.pack, t);
             if (a != 0)
                 force_column(ctx, x, first, a);
             step_column(ctx, x, first, masks_of(p, sequence, t));
@@ -420,7 +422,7 @@ INLINE void compose(const solve_args &p, const warp_context &ctx, const segment 
         real product = 1, shift = 0;
 #pragma unroll 1
         for (int t = here.first; t < here.last; t++) {
-            const real j = diagonal_at(ctx, m, masks_of(p, sequence, t), strength(p, t));
+            const real j = diagonal_at(ctx, m, masks_of(p, sequence, t), strength(p, ctx.pack, t));
             product *= j;
             shift = j * shift + row_of(p, sequence, t + 1)[AT_RESIDUAL + m];
         }
@@ -606,13 +608,14 @@ INLINE void step_change(const solve_args &p, const warp_context &ctx, const pass
 #pragma unroll
     for (int k = 0; k < ROWS_PER_LANE; k++)
         if (ctx.row[k] >= 0)
-            change[k] = diagonal_at(ctx, ctx.row[k], masks, strength(p, t)) * change[k] + residual[k];
+            change[k] =
+                diagonal_at(ctx, ctx.row[k], masks, strength(p, ctx.pack, t)) * change[k] + residual[k];
 #else
     real none[ROWS_PER_LANE], units[UNITS], sum[ROWS_PER_LANE];
 #pragma unroll
     for (int k = 0; k < ROWS_PER_LANE; k++)
         none[k] = 0;
-    force(ctx, weights, change, none, strength(p, t));
+    force(ctx, weights, change, none, strength(p, ctx.pack, t));
     to_units(weights.to_units, broadcast(ctx, change, 0), units);
 #pragma unroll
     for (int u = 0; u < UNITS; u++)

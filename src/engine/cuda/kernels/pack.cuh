@@ -18,7 +18,7 @@ INLINE real weight_W(const real *theta, int m, int l)
 }
 
 // The weights that do not depend on B+, by all threads but the side warp.
-INLINE void pack_plain(const real *theta, real *pack, double *A)
+INLINE void pack_plain(const real *theta, double alpha, real *pack, double *A)
 {
     constexpr int step = UPDATE_THREADS - 32 * SIDE_WARP;
 #pragma unroll 1
@@ -49,7 +49,9 @@ INLINE void pack_plain(const real *theta, real *pack, double *A)
             pack[PACK_C + k * MP + m] = m < M ? theta[THETA_C + m * K + k] : real(0);
     }
     if (threadIdx.x < 4)
-        pack[PACK_1 + threadIdx.x] = threadIdx.x == 0 ? 1 : 0;
+        pack[PACK_1 + threadIdx.x] = threadIdx.x == 0                                ? real(1)
+                                     : threadIdx.x == 1 && FORCING == FORCING_VARIED ? (real)alpha
+                                                                                     : real(0);
 }
 
 // B, B+, B+ B, and product = V B+ (L, N).
@@ -98,6 +100,17 @@ INLINE void pack_projected(const real *theta, const double *product, double alph
     }
 }
 
+// The strength of forcing in the next update, which is number memory.next from 0.
+INLINE double next_alpha(const update_args &p, int replica, const update_shared &memory)
+{
+#if FORCING == FORCING_VARIED
+    const unsigned long long last = p.updates > 0 ? p.updates - 1 : 0;
+    return p.alphas[p.alpha_by_update ? (memory.next < last ? memory.next : last) : replica];
+#else
+    return p.alpha;
+#endif
+}
+
 // All weights of one replica, by one block.
 INLINE void make_weights(const update_args &p, int replica, update_shared &memory)
 {
@@ -105,10 +118,11 @@ INLINE void make_weights(const update_args &p, int replica, update_shared &memor
     double *pinv = block_scratch(p, replica, memory), *scratch = pinv + M * N,
            *kept = p.kept + (size_t)replica * KEPT;
     real *pack = p.weights + (size_t)replica * PACK;
+    const double alpha = next_alpha(p, replica, memory);
     if (in_side_warp())
         find_pinv(theta + THETA_B, p.singular, scratch, memory, pinv);
     if (!SIDE_WARP || !in_side_warp())
-        pack_plain(theta, pack, kept + KEPT_A);
+        pack_plain(theta, alpha, pack, kept + KEPT_A);
     __syncthreads();
     if (memory.flag != 0)
         pinv_by_jacobi(p.singular, scratch, memory, pinv, kept + KEPT_SINGULAR_GRADIENT);
@@ -117,7 +131,7 @@ INLINE void make_weights(const update_args &p, int replica, update_shared &memor
         kept[KEPT_PINV + i] = pinv[i];
     pack_pinv(theta, pinv, scratch, pack);
     __syncthreads();
-    pack_projected(theta, scratch, p.alpha, pack);
+    pack_projected(theta, scratch, alpha, pack);
 }
 
 #endif

@@ -260,7 +260,7 @@ INLINE void fill_rows(real (&to)[ROWS_PER_LANE], real value)
 INLINE void run_forward(const solve_args &p, const warp_context &ctx, const segment &here, size_t sequence,
                         real (&inout)[ROWS_PER_LANE], real (&slope)[ROWS_PER_LANE], int passes)
 {
-    const forcing strength = {p.warmup, p.alpha};
+    const forcing strength = forcing_of(p, ctx.pack);
     real z[ROWS_PER_LANE], diagonal[ROWS_PER_LANE];
     copy_rows(z, inout);
     fill_rows(diagonal, 1);
@@ -320,7 +320,7 @@ INLINE void run_forward(const solve_args &p, const warp_context &ctx, const segm
 INLINE void run_backward(const solve_args &p, const warp_context &ctx, const segment &here, size_t sequence,
                          real (&inout)[ROWS_PER_LANE])
 {
-    const forcing strength = {p.warmup, p.alpha};
+    const forcing strength = forcing_of(p, ctx.pack);
     real v[ROWS_PER_LANE];
     copy_rows(v, inout);
     real *lane_row = p.rows + (sequence * (p.T + 1) + here.last) * ROW + ctx.first_row;

@@ -1,12 +1,21 @@
 // shape.cuh - the sizes of a shPLRNN at compile time, and the layout of its packed weights and of the sums of
 // its gradient.
 //
-// Macros from the host: M, N, L, K (spec 1), CLIPPED (0 or 1).
+// Macros from the host: M, N, L, K (spec 1), CLIPPED (0 or 1); FORCING, which strengths a_t there are after
+// the warm-up (spec 2, spec 10): FORCING_CONSTANT p.alpha, FORCING_VARIED one for each replica and update, in
+// its pack, FORCING_SPARSE 1 at multiples of p.interval, else 0.
 // alone: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0
 #ifndef ANT_SHAPE_CUH
 #define ANT_SHAPE_CUH
 
 #include "common.cuh"
+
+#define FORCING_CONSTANT 0
+#define FORCING_VARIED   1
+#define FORCING_SPARSE   2
+#ifndef FORCING
+#define FORCING FORCING_CONSTANT
+#endif
 
 #define QUADS ((M + 3) / 4)
 #define MP    (4 * QUADS)     // latent units, padded to fours
@@ -34,7 +43,7 @@
 #define PACK_B  (PACK_VA + MP * LS) // (N, MP)
 #define PACK_P  (PACK_B + N * MP)   // (N, MP): B+ transposed
 #define PACK_C  (PACK_P + N * MP)   // (K, MP): C transposed
-#define PACK_1  (PACK_C + K * MP)   // the number one, then padding
+#define PACK_1  (PACK_C + K * MP)   // the number one, the strength of forcing where it varies, then padding
 #define PACK    (PACK_1 + 4)        // reals of one replica; a multiple of 4
 
 // The sums over time of one replica, in this order, hidden units padded to LP.  sums.cu writes them,

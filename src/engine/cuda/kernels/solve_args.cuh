@@ -27,16 +27,36 @@
 
 struct forcing { // a_t of spec 2
     int warmup;
+#if FORCING == FORCING_SPARSE
+    int interval;
+#else
     real alpha;
+#endif
     __device__ __forceinline__ real at(int t) const
     {
+#if FORCING == FORCING_SPARSE
+        return t == 0 ? real(0) : t <= warmup || t % interval == 0 ? real(1) : real(0);
+#else
         return t == 0 ? real(0) : t <= warmup ? real(1) : alpha;
+#endif
     }
 };
 
-INLINE real strength(const solve_args &p, int t)
+// pack: of the replica, in global memory.
+INLINE forcing forcing_of(const solve_args &p, const real *pack)
 {
-    return forcing{p.warmup, p.alpha}.at(t);
+#if FORCING == FORCING_SPARSE
+    return {p.warmup, p.interval};
+#elif FORCING == FORCING_VARIED
+    return {p.warmup, __ldg(pack + PACK_1 + 1)};
+#else
+    return {p.warmup, p.alpha};
+#endif
+}
+
+INLINE real strength(const solve_args &p, const real *pack, int t)
+{
+    return forcing_of(p, pack).at(t);
 }
 
 #endif

@@ -13,6 +13,8 @@
 // variant: -DREAL_BITS=32 -DM=128 -DN=3 -DL=50 -DK=0 -DCLIPPED=0
 // variant: -DREAL_BITS=64 -DM=5 -DN=3 -DL=50 -DK=2 -DCLIPPED=1
 // variant: -DREAL_BITS=64 -DM=16 -DN=16 -DL=128 -DK=0 -DCLIPPED=0
+// variant: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DFORCING=1
+// variant: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DFORCING=2
 #if !defined REAL_BITS || !defined M || !defined N || !defined L || !defined K || !defined CLIPPED
 #error "the host gives the macros named above"
 #endif
@@ -376,7 +378,7 @@ INLINE void find_y(const solve_args &p, const real *pack, real *tile, size_t seq
     for (int i = lane; i < count * N; i += 32) {
         const int n = i % N, step = t + i / N;
         real *row = tile + i / N * LATENT_ROW;
-        const real a = p.flow && step > 0 && step < p.T ? strength(p, step) : real(0);
+        const real a = p.flow && step > 0 && step < p.T ? strength(p, pack, step) : real(0);
         real4 sum = {0, 0, 0, 0};
 #pragma unroll 4
         for (int q = 0; q < QUADS; q++) {
@@ -418,7 +420,7 @@ INLINE void add_rows(const solve_args &p, const real *pack, const segment &here,
         for (int i = 0; i < count; i++) {
             const real *row = tile + i * LATENT_ROW, a = !p.flow      ? real(0)
                                                          : t + i == 0 ? real(1)
-                                                                      : strength(p, t + i);
+                                                                      : strength(p, pack, t + i);
 #pragma unroll
             for (int k = 0; k < LATENT_ENTRIES; k++)
                 sum[k] += (first + 32 * k + lane < SUM_P ? real(1) : a) * row[of[k].left] * row[of[k].right];

@@ -91,7 +91,7 @@ INLINE void carry_tangents(const solve_args &p, const warp_context &ctx, const b
                            unsigned passes)
 {
     phase_shared &memory = phase_memory();
-    const forcing strength = {p.warmup, p.alpha};
+    const forcing strength = forcing_of(p, ctx.pack);
     const int wanted = ctx.warp + ctx.lane / TANGENT_LANES, warp = wanted < WARPS ? wanted : WARPS - 1;
     const segment here = segment_of(p, work, warp);
     const unsigned steps = here.active ? (unsigned)(here.last - here.first) : 0;

@@ -6,6 +6,7 @@
 // variant: -DREAL_BITS=32 -DM=128 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DRANK=0 -DUPDATE_THREADS=768
 // variant: -DREAL_BITS=64 -DM=5 -DN=3 -DL=50 -DK=2 -DCLIPPED=1 -DRANK=2 -DUPDATE_THREADS=512
 // variant: -DREAL_BITS=64 -DM=3 -DN=128 -DL=20 -DK=0 -DCLIPPED=0 -DRANK=0 -DUPDATE_THREADS=608
+// variant: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DRANK=0 -DUPDATE_THREADS=544 -DFORCING=1
 // spills: prepare update (the arguments of functions that are compiled once)
 #include "pack.cuh"
 

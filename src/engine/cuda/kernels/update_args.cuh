@@ -36,6 +36,7 @@ struct update_shared { // of a block
     double sum[4][UPDATE_WARPS];
     double step[5], scale[4];
     int flag, worst, outcome;
+    unsigned next; // updates before the one whose weights are made
     double scratch[SCRATCH_SHARED ? SCRATCH : 1];
     double own[PREFETCHED ? PREFETCHED_OWN : 1];
     double m[PREFETCHED ? TOTAL : 1], v[PREFETCHED ? TOTAL : 1];

@@ -246,6 +246,8 @@ extern "C" __global__ void __launch_bounds__(UPDATE_THREADS) prepare(const __gri
         p.facts[(size_t)replica * FACTS + threadIdx.x] = threadIdx.x == FACT_CONVERGED ? 1 : 0;
     if (threadIdx.x < BARRIER_WORDS)
         p.arrived[replica * BARRIER_WORDS + threadIdx.x] = 0;
+    if (threadIdx.x == 0)
+        memory.next = p.update[p.parity * p.replicas + replica];
     prefetch<TOTAL>(memory.theta, p.parameters + (size_t)replica * TOTAL);
     copy_commit();
     copy_wait<0>();
@@ -283,8 +285,10 @@ extern "C" __global__ void __launch_bounds__(UPDATE_THREADS) update(const __grid
     prefetch_state(p, base, memory);
     if (threadIdx.x < BARRIER_WORDS)
         p.arrived[replica * BARRIER_WORDS + threadIdx.x] = 0;
-    if (threadIdx.x == 0)
+    if (threadIdx.x == 0) {
         memory.worst = TOTAL;
+        memory.next = done + 1;
+    }
     double quotients = 0;
     if (is_control_warp()) {
         find_scales(p, memory.scale);
