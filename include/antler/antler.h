@@ -1470,6 +1470,7 @@ typedef struct antler_fit_result {
     double score;
     double dstsp, hellinger, prediction_error;                   /* on the held-back rows */
     double dstsp_floor, hellinger_floor, prediction_error_floor; /* of the data themselves */
+    antler_verdict verdict; /* of antler_evaluate on the held-back rows */
     char reason[200];
     char folder[1400];     /* of the fit: model.npz, settings.yaml (which trains the best trial again),
                               trials.csv,     plan.csv */

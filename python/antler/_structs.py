@@ -425,6 +425,7 @@ class FitResult(c.Structure):
         ("score", c.c_double),
         *[(name, c.c_double) for name in ("dstsp", "hellinger", "prediction_error")],
         *[(name, c.c_double) for name in ("dstsp_floor", "hellinger_floor", "prediction_error_floor")],
+        ("verdict", Verdict),
         ("reason", c.c_char * 200),
         ("folder", c.c_char * 1400),
         ("run_folder", c.c_char * 1500),

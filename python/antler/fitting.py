@@ -27,6 +27,7 @@ class Fit(NamedTuple):
     run: int
     measures: Dict[str, float]  #: ``score``, ``dstsp``, ``hellinger``, ``prediction_error`` on the held-back rows
     floors: Dict[str, float]  #: the same measures between parts of the data
+    verdict: Dict[str, Any]  #: ``kind`` ("good", "close", ...), ``text``, ``advice``, on the held-back rows
     look: Dict[str, Any]  #: what the data say about the model that they need
     trials: List[Dict[str, Any]]  #: every run that was judged, with its settings and measures
     folder: Optional[str]  #: where all of it is; None when ``results`` was not given
@@ -72,6 +73,11 @@ class _Reports:
         stop = c.cast(_lib.function("stop_when_set"), s.StopFn)
         train = s.TrainEvents(self.interrupt.pointer, s.NoteFn(), s.RowFn(), s.NoteFn(), stop)
         return s.FitEvents(None, s.LookFn(), s.FitNoteFn(), s.FitNoteFn(self._end), train)
+
+
+def _verdict(found: s.Verdict) -> Dict[str, Any]:
+    kind = _lib.text(_lib.plain("verdict_name", found.kind))
+    return {"kind": kind, "text": _lib.text(found.text), "advice": _lib.text(found.advice)}
 
 
 def _number(text: str) -> Union[float, str]:
@@ -143,6 +149,7 @@ def fit(
             run=found.run,
             measures={"score": found.score, **{key: getattr(found, key) for key in names}},
             floors={key: getattr(found, key + "_floor") for key in names},
+            verdict=_verdict(found.verdict),
             look=_fields(found.look),
             trials=_read_trials(folder),
             folder=None if results is None else folder,

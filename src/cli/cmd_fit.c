@@ -176,6 +176,9 @@ static void print_result(const antler_fit_result *result)
     printf("  D_H               %9.3g      %9.3g\n", result->hellinger, result->hellinger_floor);
     printf("  prediction error  %9.3g      %9.3g (nearest neighbour)\n", result->prediction_error,
            result->prediction_error_floor);
+    printf("Verdict: %s. %s\n", antler_verdict_name(result->verdict.kind), result->verdict.text);
+    if (result->verdict.advice[0] != '\0')
+        printf("  %s\n", result->verdict.advice);
     printf("Run       %s\nModel     %s/model.npz\nSettings  %s/settings.yaml (antler train repeats it: run "
            "%zu)\n",
            result->run_folder, result->folder, result->folder, result->run);

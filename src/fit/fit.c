@@ -17,7 +17,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PARALLEL_LEAST = 2, PARALLEL_MOST = 8, GPU_PARALLEL = 8, TRIALS_MOST = 64, VALIDATIONS = 4 };
+enum {
+    PARALLEL_LEAST = 2,
+    PARALLEL_MOST = 8,
+    GPU_PARALLEL = 8,
+    TRIALS_MOST = 64,
+    VALIDATIONS = 4,
+    VERDICT_SAMPLES = 20000
+};
 
 void antler_fit_opts_default(antler_fit_opts *opts)
 {
@@ -239,6 +246,32 @@ static antler_status begin(fit *f, const antler_series *series)
 
 /* ---- the end ----------------------------------------------------------------------------------------- */
 
+/* The verdict on the best model.  A model that diverges has one, too. */
+static antler_status judge_winner(const fit *f, const ant_trial *best, antler_verdict *verdict)
+{
+    char path[1500];
+    antler_model *model = NULL;
+    antler_evaluate_opts opts;
+    antler_evaluate_result found;
+    antler_evaluate_opts_default(&opts);
+    opts.with_lyapunov = false;
+    opts.measure.samples = VERDICT_SAMPLES;
+    opts.measure.embed_dim = f->context.opts.embed_dim;
+    opts.measure.embed_delay = f->context.opts.embed_delay;
+    opts.with_dstsp = opts.measure.embed_dim == 1;
+    opts.measure.threads = (int)f->base.threads;
+    opts.measure.device = ANTLER_DEVICE_CPU;
+    ANT_TRY(ant_trial_best(best, best->best, sizeof path, path));
+    ANT_TRY(antler_model_load(path, &model));
+    const antler_status status = antler_evaluate(model, f->context.held_back, &opts, &found);
+    antler_model_free(model);
+    if (status < ANTLER_OK)
+        return status;
+    *verdict = found.verdict;
+    antler_evaluate_result_clear(&found);
+    return ANTLER_OK;
+}
+
 static antler_status finish(fit *f, antler_fit_result *result)
 {
     const ant_trial *best = leader(f);
@@ -253,6 +286,7 @@ static antler_status finish(fit *f, antler_fit_result *result)
     snprintf(result->reason, sizeof result->reason, "%s", best->candidate.reason);
     snprintf(result->folder, sizeof result->folder, "%s", f->folder);
     ANT_TRY(ant_trial_folder(best, best->best, sizeof result->run_folder, result->run_folder));
+    ANT_TRY(judge_winner(f, best, &result->verdict));
     return ant_fit_winner_write(best, f->folder);
 }
 

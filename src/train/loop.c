@@ -48,7 +48,8 @@ static size_t until_multiple(size_t update, size_t interval)
     return interval - update % interval;
 }
 
-/* Updates after which a row, a checkpoint, a validation, a check, an estimate or the end is due for this run. */
+/* Updates after which a row, a checkpoint, a validation, a check, an estimate or the end is due for this run.
+ */
 static size_t until_due(const ant_run *run, const antler_settings *s)
 {
     size_t n = s->updates - run->update;
