@@ -2,7 +2,7 @@
 #ifndef ANT_FIT_FIT_FILES_H
 #define ANT_FIT_FIT_FILES_H
 
-#include "fit/plan.h"
+#include "fit/budget.h"
 
 antler_status ant_fit_folder_make(const antler_settings *settings, const char *folder);
 

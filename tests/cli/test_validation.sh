@@ -48,7 +48,8 @@ done
 
 # The best model is one of those that were validated, and every command takes its path.
 expect_ok "$ANTLER" info Results/e/whole/001/best.npz
-expect_ok "$ANTLER" evaluate Results/e/whole/001/best.npz Results/e/whole/002/best.npz --data train.npy --samples 100 --no-lyapunov --quiet
+run "$ANTLER" evaluate Results/e/whole/001/best.npz Results/e/whole/002/best.npz --data train.npy --samples 100 --no-lyapunov --quiet
+[ "$code" -le 1 ] || die "best.npz cannot be evaluated: $err" # 1: so short a training may leave the range of the data
 expect_ok "$ANTLER" generate Results/e/whole/001/best.npz --data train.npy --steps 50 --out free.npy --quiet
 
 same_runs() { # same_runs NAME WHAT: model, best model and log are those of the whole run

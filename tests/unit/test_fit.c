@@ -3,7 +3,7 @@
 #include "check.h"
 
 #include "base/random.h"
-#include "fit/plan.h"
+#include "fit/budget.h"
 
 #include <math.h>
 #include <stdlib.h>

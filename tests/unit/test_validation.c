@@ -13,7 +13,7 @@ static void test_score(void **state)
                                   one = {0.05, 0.05, 0.06};
     CHECK_NEAR(ant_validation_score(&floor, &floor), 0.0, 0.0);
     CHECK_NEAR(ant_validation_score(&below, &floor), 0.0, 0.0);
-    CHECK_NEAR(ant_validation_score(&twice, &floor), 3.0 * log(2.0), 1e-14);
+    CHECK_NEAR(ant_validation_score(&twice, &floor), 2.25 * log(2.0), 1e-14);
     CHECK_NEAR(ant_validation_score(&one, &floor), log(3.0), 1e-14);
 }
 

@@ -1,5 +1,5 @@
-/* plan.c - how much each rung of a fit trains: timed, rounded, and kept in plan.csv. */
-#include "fit/plan.h"
+/* budget.c - how much each rung of a fit trains: timed, rounded, and kept in plan.csv. */
+#include "fit/budget.h"
 
 #include "base/machine.h"
 

@@ -1,6 +1,6 @@
-/* plan.h - a budget in minutes, divided into rungs of trials with numbers of runs and updates. */
-#ifndef ANT_FIT_PLAN_H
-#define ANT_FIT_PLAN_H
+/* budget.h - a budget in minutes, divided into rungs of trials with numbers of runs and updates. */
+#ifndef ANT_FIT_BUDGET_H
+#define ANT_FIT_BUDGET_H
 
 #include "fit/trial.h"
 
