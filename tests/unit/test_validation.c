@@ -14,7 +14,7 @@ static void test_score(void **state)
     CHECK_NEAR(ant_validation_score(&floor, &floor), 0.0, 0.0);
     CHECK_NEAR(ant_validation_score(&below, &floor), 0.0, 0.0);
     CHECK_NEAR(ant_validation_score(&twice, &floor), 2.25 * log(2.0), 1e-14);
-    CHECK_NEAR(ant_validation_score(&one, &floor), log(3.0), 1e-14);
+    CHECK_NEAR(ant_validation_score(&one, &floor), 0.25 * log(3.0), 1e-14);
 }
 
 static void test_score_of_diverged(void **state)
