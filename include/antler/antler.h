@@ -942,6 +942,7 @@ typedef struct antler_settings {
     bool MAR_initial_scale;
     size_t regularised_units;
     double readout_lambda, singular_lambda;
+    double latent_lambda, observation_lambda, condition_lambda;
 
     antler_precision precision;
     uint64_t seed;
@@ -997,7 +998,8 @@ typedef struct antler_train_row {
     size_t run;                           /* from 1 */
     size_t update, updates;               /* done, and to do */
     double loss;                          /* mean squared error, mean over the interval */
-    double mar, readout, singular;        /* regularising terms with their weights, mean over the interval */
+    double mar, readout, singular;        /* regularising terms with their weights, mean over the interval:
+                                             of the latent model, the entries and the singular values of B */
     double total;                         /* sum of the four */
     double iterations;                    /* of Newton or shooting; mean over the interval.  NaN
                                              for models that are solved by one scan */

@@ -52,6 +52,9 @@ class Parameters(Estimator):
         regularised_units: int = 0,
         readout_lambda: float = 0.0,
         singular_lambda: float = 0.0,
+        latent_lambda: float = 0.0,
+        observation_lambda: float = 0.0,
+        condition_lambda: float = 0.0,
         experiment: str = "experiment",
         name: str = "run",
         runs: int = 1,
@@ -153,6 +156,12 @@ class Parameters(Estimator):
             Weight of the term that keeps regularised units out of the readout B.
         singular_lambda : float in [0, 1000000000], default 0.0
             Weight of the term that pulls the singular values of B to 1.
+        latent_lambda : float in [0, 1000000000], default 0.0
+            Weight of the mean squares of 1 - A, W, V, h and b, over all units.
+        observation_lambda : float in [0, 1000000000], default 0.0
+            Weight of the mean square of B.
+        condition_lambda : float in [0, 1000000000], default 0.0
+            Weight of (1 - s1/sk)^2, with the largest and the smallest singular value of B.
         experiment : str, default 'experiment'
             Folder below ``results``, for runs that belong together.
         name : str, default 'run'
@@ -223,6 +232,9 @@ class Parameters(Estimator):
         self.regularised_units = regularised_units
         self.readout_lambda = readout_lambda
         self.singular_lambda = singular_lambda
+        self.latent_lambda = latent_lambda
+        self.observation_lambda = observation_lambda
+        self.condition_lambda = condition_lambda
         self.experiment = experiment
         self.name = name
         self.runs = runs

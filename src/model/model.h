@@ -76,7 +76,8 @@ typedef struct ant_initialisation {
     double kappa; /* of `memory`, in (0, 1); the paper has 0.9995.  `standard` does not use it */
 } ant_initialisation;
 
-/* Regularisers of spec 5 on the last `units` latent units; a weight of 0 switches a term off. */
+/* Regularisers of spec 5, MAR and readout on the last `units` latent units, and of spec 10 on all.  A weight
+   of 0 switches a term off. */
 typedef struct ant_regulariser {
     double mar;         /* lambda_MAR */
     double readout;     /* lambda_1, on the columns of B that read the regularised units; shplrnn */
@@ -84,11 +85,17 @@ typedef struct ant_regulariser {
     size_t units;       /* M_r <= M; MAR and readout are off when 0 */
     int p;              /* 1 or 2 */
     bool initial_scale; /* gamma_W = 1/(3L), gamma_V = 1/(3M) instead of 1 */
+    /* spec 10; shplrnn */
+    double latent;      /* on the mean squares of 1 - A, W, V, h, b */
+    double observation; /* on the mean square of B */
+    double condition;   /* on (1 - sigma_1 / sigma_k)^2 of B, k = min(M, N) */
 } ant_regulariser;
 
 typedef struct ant_regulariser_terms {
-    double mar, readout, singular; /* each with its weight */
-} ant_regulariser_terms;
+    double mar;          /* on the latent model: MAR and `latent` */
+    double readout;      /* on the entries of B: `readout` and `observation` */
+    double singular;     /* on the singular values of B: `singular` and `condition` */
+} ant_regulariser_terms; /* each with its weight */
 
 antler_status ant_regulariser_check(const ant_regulariser *regulariser, const ant_model_dims *dims);
 

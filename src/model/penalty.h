@@ -1,4 +1,5 @@
-/* penalty.h - the terms that regularisers are made of (spec 5): |x|^p for p = 1, 2 with its slope. */
+/* penalty.h - the terms that regularisers are made of (spec 5, spec 10): |x|^p for p = 1, 2 with its slope.
+ */
 #ifndef ANT_MODEL_PENALTY_H
 #define ANT_MODEL_PENALTY_H
 

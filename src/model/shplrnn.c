@@ -155,7 +155,63 @@ static double readout(const ant_model_layout *layout, const ant_penalty *c, cons
     return sum;
 }
 
-/* lambda_2 / k sum (sigma - 1)^2; d sigma_k / dB = u_k v_k^T. */
+/* Mean squares of 1 - A, W, V, h, b (spec 10). */
+static double latent_squares(const ant_model_layout *layout, const ant_penalty *c, double lambda)
+{
+    const ant_model_dims *d = &layout->dims;
+    const double each_unit = lambda / (double)d->M, each_hidden = lambda / (double)d->L,
+                 each_weight = each_unit / (double)d->L;
+    double sum = 0.0;
+    for (size_t i = 0; i < d->M; i++) {
+        sum += ant_penalise_decay(c, layout->Abar + i, each_unit);
+        sum += ant_penalise(c, layout->h + i, each_unit);
+        sum += penalise_row(layout, c, i, each_weight);
+    }
+    for (size_t i = 0; i < d->L * d->M; i++)
+        sum += ant_penalise(c, layout->V + i, each_weight);
+    for (size_t i = 0; i < d->L; i++)
+        sum += ant_penalise(c, layout->b + i, each_hidden);
+    return sum;
+}
+
+/* Mean square of B (spec 10). */
+static double readout_squares(const ant_model_layout *layout, const ant_penalty *c, double lambda)
+{
+    const size_t count = layout->dims.N * layout->dims.M;
+    double sum = 0.0;
+    for (size_t i = 0; i < count; i++)
+        sum += ant_penalise(c, layout->B + i, lambda / (double)count);
+    return sum;
+}
+
+/* A singular value of B with its vectors. */
+typedef struct singular_value {
+    double sigma;
+    const double *u, *v; /* u: (N) with stride k = min(M, N); v: (M) */
+} singular_value;
+
+/* Add slope d sigma / dB = slope u v^T to dB. */
+static void add_singular_slope(const ant_model_layout *layout, const ant_penalty *c, singular_value value,
+                               double slope)
+{
+    const size_t N = layout->dims.N, M = layout->dims.M, k = M < N ? M : N;
+    for (size_t i = 0; i < N; i++) {
+        for (size_t j = 0; j < M; j++)
+            ant_penalty_add(c, layout->B + i * M + j, slope * value.u[i * k] * value.v[j]);
+    }
+}
+
+/* lambda (1 - r)^2 with r = sigma_1 / sigma_k. */
+static double condition(const ant_model_layout *layout, const ant_penalty *c, double lambda,
+                        singular_value largest, singular_value smallest)
+{
+    const double r = largest.sigma / smallest.sigma, slope = 2.0 * lambda * (r - 1.0) / smallest.sigma;
+    add_singular_slope(layout, c, largest, slope);
+    add_singular_slope(layout, c, smallest, -slope * r);
+    return lambda * (1.0 - r) * (1.0 - r);
+}
+
+/* lambda_2 / k sum (sigma - 1)^2, and the term on the condition; singular values come in falling order. */
 static antler_status singular_values(const ant_model_layout *layout, const ant_penalty *c,
                                      const ant_regulariser *r, double *work, double *value)
 {
@@ -166,14 +222,13 @@ static antler_status singular_values(const ant_model_layout *layout, const ant_p
     ANT_TRY(ant_svd(N, M, b, u, s, vt, scratch));
     const double scale = r->singular / (double)k;
     *value = 0.0;
-    for (size_t q = 0; q < k; q++) {
+    for (size_t q = 0; q < k && r->singular > 0.0; q++) {
         *value += scale * (s[q] - 1.0) * (s[q] - 1.0);
-        for (size_t i = 0; i < N; i++) {
-            for (size_t j = 0; j < M; j++)
-                ant_penalty_add(c, layout->B + i * M + j,
-                                2.0 * scale * (s[q] - 1.0) * u[i * k + q] * vt[q * M + j]);
-        }
+        add_singular_slope(layout, c, (singular_value){s[q], u + q, vt + q * M}, 2.0 * scale * (s[q] - 1.0));
     }
+    if (r->condition > 0.0)
+        *value += condition(layout, c, r->condition, (singular_value){s[0], u, vt},
+                            (singular_value){s[k - 1], u + k - 1, vt + (k - 1) * M});
     return ANTLER_OK;
 }
 
@@ -181,12 +236,17 @@ static antler_status regularise(const ant_model_layout *layout, const ant_regula
                                 const double *parameters, double *gradient, double *work,
                                 ant_regulariser_terms *terms)
 {
-    const ant_penalty c = {parameters, gradient, r->p};
+    const ant_penalty c = {parameters, gradient, r->p}, squares = {parameters, gradient, 2};
     if (r->mar > 0.0 && r->units > 0)
         terms->mar = manifold_attractor(layout, &c, r);
     if (r->readout > 0.0 && r->units > 0)
         terms->readout = readout(layout, &c, r);
-    return r->singular > 0.0 ? singular_values(layout, &c, r, work, &terms->singular) : ANTLER_OK;
+    if (r->latent > 0.0)
+        terms->mar += latent_squares(layout, &squares, r->latent);
+    if (r->observation > 0.0)
+        terms->readout += readout_squares(layout, &squares, r->observation);
+    return r->singular > 0.0 || r->condition > 0.0 ? singular_values(layout, &c, r, work, &terms->singular)
+                                                   : ANTLER_OK;
 }
 
 /* Doubles that the singular values of B need. */

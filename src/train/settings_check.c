@@ -78,6 +78,9 @@ static const limited limited_settings[] = {
     {"regularised_units", SHPLRNN | LSSM, no_units},
     {"readout_lambda", SHPLRNN, no_readout},
     {"singular_lambda", SHPLRNN, no_readout},
+    {"latent_lambda", SHPLRNN, no_matrix},
+    {"observation_lambda", SHPLRNN, no_readout},
+    {"condition_lambda", SHPLRNN, no_readout},
 };
 
 /* A setting that the model does not have must have its default: it would have no effect. */

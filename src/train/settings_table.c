@@ -165,6 +165,11 @@ static const ant_setting table[] = {
          "Weight of the term that keeps regularised units out of the readout B."),
     REAL("regularisers", singular_lambda, "0", 0.0, false, 1e9, false,
          "Weight of the term that pulls the singular values of B to 1."),
+    REAL("regularisers", latent_lambda, "0", 0.0, false, 1e9, false,
+         "Weight of the mean squares of 1 - A, W, V, h and b, over all units."),
+    REAL("regularisers", observation_lambda, "0", 0.0, false, 1e9, false, "Weight of the mean square of B."),
+    REAL("regularisers", condition_lambda, "0", 0.0, false, 1e9, false,
+         "Weight of (1 - s1/sk)^2, with the largest and the smallest singular value of B."),
 };
 
 enum { TABLE_ROWS = sizeof table / sizeof table[0] };

@@ -175,8 +175,8 @@ struct update_args {
     int padding;
     unsigned long long seed, updates;
     double noise, beta1, beta2, epsilon, start_lr, end_lr, gradient_clip, limit;
-    double mar, readout, singular;
-    double alpha;                          /* of a shPLRNN's forcing */
+    double mar, readout, singular, latent, observation, condition; /* weights of regularisers */
+    double alpha;                                                  /* of a shPLRNN's forcing */
     DEVICE_POINTER(real) parameters, good; /* (replicas, TOTAL): now, and before the last update */
     DEVICE_POINTER(real) gradient, raw;    /* (replicas, TOTAL): with regularisers, and without */
     DEVICE_POINTER(double) m, v;           /* (replicas, TOTAL) */
@@ -251,10 +251,10 @@ ABI_ASSERT(sizeof(DEVICE_POINTER(double)) == 8 && sizeof(int) == 4 && sizeof(uns
 ABI_OFFSET(update_args, padding, 52);
 ABI_OFFSET(update_args, seed, 56);
 ABI_OFFSET(update_args, noise, 72);
-ABI_OFFSET(update_args, alpha, 160);
-ABI_OFFSET(update_args, parameters, 168);
-ABI_OFFSET(update_args, window_s, 336);
-ABI_ASSERT(sizeof(struct update_args) == 344);
+ABI_OFFSET(update_args, alpha, 184);
+ABI_OFFSET(update_args, parameters, 192);
+ABI_OFFSET(update_args, window_s, 360);
+ABI_ASSERT(sizeof(struct update_args) == 368);
 ABI_OFFSET(lssm_args, padding, 28);
 ABI_OFFSET(lssm_args, weight, 32);
 ABI_OFFSET(lssm_args, parameters, 40);

@@ -106,12 +106,12 @@ INLINE void make_weights(const update_args &p, int replica, update_shared &memor
            *kept = p.kept + (size_t)replica * KEPT;
     real *pack = p.weights + (size_t)replica * PACK;
     if (in_side_warp())
-        find_pinv(theta + THETA_B, p.singular, scratch, memory, pinv);
+        find_pinv(theta + THETA_B, needs_values(p), scratch, memory, pinv);
     if (!SIDE_WARP || !in_side_warp())
         pack_plain(theta, pack, kept + KEPT_A);
     __syncthreads();
     if (memory.flag != 0)
-        pinv_by_jacobi(p.singular, scratch, memory, pinv, kept + KEPT_SINGULAR_GRADIENT);
+        pinv_by_jacobi(p, scratch, memory, pinv, kept + KEPT_SINGULAR_GRADIENT);
 #pragma unroll 1
     for (int i = threadIdx.x; i < M * N; i += UPDATE_THREADS)
         kept[KEPT_PINV + i] = pinv[i];
