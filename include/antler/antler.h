@@ -583,15 +583,16 @@ ANTLER_API antler_status antler_model_save(const antler_model *model, const char
 
 ANTLER_API void antler_model_free(antler_model *model);
 
-ANTLER_API const char *antler_model_kind(const antler_model *model);  /* "shplrnn", ... */
-ANTLER_API size_t antler_model_dim(const antler_model *model);        /* N */
-ANTLER_API size_t antler_model_latent_dim(const antler_model *model); /* M */
-ANTLER_API size_t antler_model_hidden_dim(const antler_model *model); /* L */
-ANTLER_API size_t antler_model_input_dim(const antler_model *model);  /* K */
-ANTLER_API size_t antler_model_rank(const antler_model *model);       /* of W = WL WR; 0: W in full */
-ANTLER_API bool antler_model_clipped(const antler_model *model);      /* W [phi(V z + b) - phi(V z)] */
-ANTLER_API int antler_model_precision(const antler_model *model);     /* of training: 32 or 64 bits */
-ANTLER_API double antler_model_dt(const antler_model *model);         /* 0 when unknown */
+ANTLER_API const char *antler_model_kind(const antler_model *model);   /* "shplrnn", ... */
+ANTLER_API size_t antler_model_dim(const antler_model *model);         /* N */
+ANTLER_API size_t antler_model_latent_dim(const antler_model *model);  /* M */
+ANTLER_API size_t antler_model_hidden_dim(const antler_model *model);  /* L */
+ANTLER_API size_t antler_model_input_dim(const antler_model *model);   /* K */
+ANTLER_API size_t antler_model_rank(const antler_model *model);        /* of W = WL WR; 0: W in full */
+ANTLER_API bool antler_model_clipped(const antler_model *model);       /* W [phi(V z + b) - phi(V z)] */
+ANTLER_API bool antler_model_free_diagonal(const antler_model *model); /* A was trained itself, not Abar */
+ANTLER_API int antler_model_precision(const antler_model *model);      /* of training: 32 or 64 bits */
+ANTLER_API double antler_model_dt(const antler_model *model);          /* 0 when unknown */
 ANTLER_API const char *antler_model_name(const antler_model *model, size_t variable); /* as in series */
 
 /*
@@ -856,6 +857,12 @@ typedef enum antler_solver {
 typedef enum antler_start { ANTLER_START_PINV, ANTLER_START_ZERO, ANTLER_START_NORMAL } antler_start;
 
 /* Initial values (docs/spec.md, 4 and 10).  A mamba2 has its own, the same for both. */
+/* The diagonal A of shplrnn and lssm. */
+typedef enum antler_diagonal {
+    ANTLER_DIAGONAL_TANH, /* A = tanh(Abar), within (-1, 1); Abar is the parameter */
+    ANTLER_DIAGONAL_FREE  /* A is the parameter */
+} antler_diagonal;
+
 typedef enum antler_initialisation {
     ANTLER_INITIALISATION_MEMORY,   /* A = kappa, the other weights of order 1 - kappa */
     ANTLER_INITIALISATION_STANDARD, /* A from a random matrix, the other weights of order 1 */
@@ -907,6 +914,7 @@ typedef struct antler_settings {
     antler_model_kind_id model;
     size_t latent_dim, hidden_dim, rank;
     bool clipped;
+    antler_diagonal diagonal;
     antler_initialisation initialisation;
     double kappa;
 

@@ -1,6 +1,7 @@
 /* draw.c - initial values of one slice of parameters. */
 #include "model/draw.h"
 
+#include "model/decay.h"
 #include "model/lanczos.h"
 
 #include <math.h>
@@ -43,20 +44,21 @@ antler_status ant_draw_decay(const ant_model_layout *layout, ant_initialisation 
                              uint32_t replica, double *Abar)
 {
     const double most = 0.9995;
+    const bool is_free = layout->dims.free_diagonal;
     const size_t M = layout->dims.M, count = M * M + ant_lanczos_work(M, M);
     if (initialisation.id == ANT_INITIALISATION_MEMORY) {
         for (size_t i = 0; i < M; i++)
-            Abar[i] = atanh(initialisation.kappa);
+            Abar[i] = ant_decay_inverse(is_free, initialisation.kappa);
         return ANTLER_OK;
     }
     double *R = calloc(count, sizeof *R);
     if (R == NULL)
         return ant_fail_memory(count * sizeof *R, "initial parameters");
-    ant_stream stream = ant_draw_stream(layout, ant_model_layout_find(layout, "Abar"), seed, replica);
+    ant_stream stream = ant_draw_stream(layout, &layout->slice[0], seed, replica);
     ant_stream_normals(&stream, R, M * M);
     normalised_diagonal(M, R, R + M * M, Abar);
     for (size_t i = 0; i < M; i++)
-        Abar[i] = atanh(fmin(Abar[i], most));
+        Abar[i] = ant_decay_inverse(is_free, fmin(Abar[i], most));
     free(R);
     return ANTLER_OK;
 }

@@ -9,8 +9,8 @@
  *     lssm      Abar (M) | U (M,N) | V (L,M) | b (L) | h (M) | C (M,K) | B (N,L)
  *     mamba2    see mamba2.h
  *
- * C is there when K > 0.  Everything numeric exists for float and double (suffix _f32, _f64; see
- * model_real.h).
+ * C is there when K > 0; with a free diagonal A is in the place of Abar.  Everything numeric exists for float
+ * and double (suffix _f32, _f64; see model_real.h).
  */
 #ifndef ANT_MODEL_MODEL_H
 #define ANT_MODEL_MODEL_H
@@ -27,12 +27,13 @@ typedef enum ant_model_id {
 
 typedef struct ant_model_dims {
     ant_model_id kind;
-    size_t M;     /* latent units, >= 1; of a mamba2 the width D of its block */
-    size_t N;     /* observed variables, >= 1 */
-    size_t L;     /* hidden units, >= 1 */
-    size_t K;     /* inputs, >= 0 */
-    size_t rank;  /* shplrnn: of W = WL WR; 0: W is stored in full.  At most min(M, L) */
-    bool clipped; /* shplrnn: W [phi(V z + b) - phi(V z)] instead of W phi(V z + b) */
+    size_t M;           /* latent units, >= 1; of a mamba2 the width D of its block */
+    size_t N;           /* observed variables, >= 1 */
+    size_t L;           /* hidden units, >= 1 */
+    size_t K;           /* inputs, >= 0 */
+    size_t rank;        /* shplrnn: of W = WL WR; 0: W is stored in full.  At most min(M, L) */
+    bool clipped;       /* shplrnn: W [phi(V z + b) - phi(V z)] instead of W phi(V z + b) */
+    bool free_diagonal; /* shplrnn, lssm: A is the parameter, not tanh(Abar) */
 } ant_model_dims;
 
 /* One named parameter: row-major, rows x cols.  Vectors have cols = 1 and axes = 1. */
@@ -51,7 +52,8 @@ typedef struct ant_model_layout {
     size_t slices;
     ant_model_slice slice[ANT_MODEL_MAX_SLICES];
     size_t total; /* elements of the parameter vector */
-    /* Offsets by letter, for code that computes with shplrnn and lssm; SIZE_MAX when absent. */
+    /* Offsets by letter, for code that computes with shplrnn and lssm; SIZE_MAX when absent.  Abar is that of
+       A with a free diagonal: decay.h. */
     size_t Abar, W, WL, WR, U, V, b, h, C, B;
 } ant_model_layout;
 

@@ -2,6 +2,7 @@
 #include "model/shplrnn.h"
 
 #include "base/machine.h"
+#include "model/decay.h"
 #include "model/draw.h"
 #include "model/kind.h"
 #include "model/penalty.h"
@@ -18,7 +19,7 @@ static antler_status lay_out(const ant_model_dims *dims, ant_model_layout *layou
     const size_t most = dims->M < dims->L ? dims->M : dims->L;
     ANT_CHECK(dims->rank <= most, ANTLER_ERROR_ARGUMENT,
               "rank %zu is larger than min(M, L) = %zu; use rank 0 for a full W", dims->rank, most);
-    layout->Abar = ant_model_layout_append(layout, "Abar", 1, dims->M, 1);
+    layout->Abar = ant_model_layout_append(layout, dims->free_diagonal ? "A" : "Abar", 1, dims->M, 1);
     if (dims->rank == 0) {
         layout->W = ant_model_layout_append(layout, "W", 2, dims->M, dims->L);
     } else {
@@ -236,7 +237,8 @@ static antler_status regularise(const ant_model_layout *layout, const ant_regula
                                 const double *parameters, double *gradient, double *work,
                                 ant_regulariser_terms *terms)
 {
-    const ant_penalty c = {parameters, gradient, r->p}, squares = {parameters, gradient, 2};
+    const bool is_free = layout->dims.free_diagonal;
+    const ant_penalty c = {parameters, gradient, r->p, is_free}, squares = {parameters, gradient, 2, is_free};
     if (r->mar > 0.0 && r->units > 0)
         terms->mar = manifold_attractor(layout, &c, r);
     if (r->readout > 0.0 && r->units > 0)
@@ -345,7 +347,7 @@ static void pack_weights(const antler_model *model, ant_shplrnn_runner *r)
     memcpy(clear(r->b, r->Lp), p + at->b, r->L * sizeof *r->b);
     memcpy(r->B, p + at->B, r->N * r->M * sizeof *r->B);
     for (size_t m = 0; m < r->M; m++) {
-        r->A[m] = tanh(p[at->Abar + m]);
+        r->A[m] = ant_decay(at->dims.free_diagonal, p[at->Abar + m]);
         for (size_t l = 0; l < r->L; l++)
             r->Vt[m * r->Lp + l] = p[at->V + l * r->M + m];
         for (size_t k = 0; k < r->K; k++)

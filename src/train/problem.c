@@ -41,7 +41,8 @@ ant_model_dims ant_settings_dims(const antler_settings *settings, size_t N, size
                             .L = settings->hidden_dim,
                             .K = K,
                             .rank = settings->rank,
-                            .clipped = settings->clipped};
+                            .clipped = settings->clipped,
+                            .free_diagonal = settings->diagonal == ANTLER_DIAGONAL_FREE};
 }
 
 _Static_assert((int)ANTLER_INITIALISATION_MEMORY == (int)ANT_INITIALISATION_MEMORY &&
@@ -125,12 +126,13 @@ antler_status antler_problem_set_model(antler_problem *problem, const antler_mod
     const ant_model_dims *a = &problem->layout.dims, *b = &model->layout.dims;
     ANT_CHECK(
         a->kind == b->kind && a->M == b->M && a->N == b->N && a->L == b->L && a->K == b->K &&
-            a->rank == b->rank && a->clipped == b->clipped,
+            a->rank == b->rank && a->clipped == b->clipped && a->free_diagonal == b->free_diagonal,
         ANTLER_ERROR_ARGUMENT,
-        "the model (%s, M = %zu, N = %zu, L = %zu, K = %zu, rank %zu%s) is of another kind or size than the "
-        "problem (%s, M = %zu, N = %zu, L = %zu, K = %zu, rank %zu%s)",
+        "the model (%s, M = %zu, N = %zu, L = %zu, K = %zu, rank %zu%s%s) is of another kind or size than "
+        "the problem (%s, M = %zu, N = %zu, L = %zu, K = %zu, rank %zu%s%s)",
         antler_model_kind(model), b->M, b->N, b->L, b->K, b->rank, b->clipped ? ", clipped" : "",
-        ant_model_kind_of(a->kind)->name, a->M, a->N, a->L, a->K, a->rank, a->clipped ? ", clipped" : "");
+        b->free_diagonal ? ", free diagonal" : "", ant_model_kind_of(a->kind)->name, a->M, a->N, a->L, a->K,
+        a->rank, a->clipped ? ", clipped" : "", a->free_diagonal ? ", free diagonal" : "");
     problem->ops->set_parameters(problem->self, model->parameters);
     return ANTLER_OK;
 }

@@ -56,11 +56,13 @@ typedef struct limited {
 static const char no_matrix[] = "has no W", no_forcing[] = "reads the data directly and is not forced",
                   no_newton[] = "is linear in its state and solved by one scan",
                   no_units[] = "has no units to regularise", no_readout[] = "has no readout of this kind",
+                  no_diagonal[] = "has no diagonal A of this kind",
                   own_start[] = "has the initial values of its authors";
 
 static const limited limited_settings[] = {
     {"rank", SHPLRNN, no_matrix},
     {"clipped", SHPLRNN, no_matrix},
+    {"diagonal", SHPLRNN | LSSM, no_diagonal},
     {"kappa", SHPLRNN | LSSM, own_start},
     {"gtf_alpha", SHPLRNN, no_forcing},
     {"gtf_alpha_method", SHPLRNN, no_forcing},

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 static const char *const models[] = {"shplrnn", "lssm", "mamba2", NULL};
+static const char *const diagonals[] = {"tanh", "free", NULL};
 static const char *const initialisations[] = {"memory", "standard", NULL};
 static const char *const alpha_methods[] = {
     "constant", "jacobian_upper_bound", "batch_maximum", "product_upper_bound", "explog", "arithmetic_mean",
@@ -100,6 +101,8 @@ static const ant_setting table[] = {
     COUNT("model", rank, "0", 0, DIM_MAX, false,
           "Rank of W, at most min(latent_dim, hidden_dim); 0 stores W in full."),
     BOOL("model", clipped, "false", "Use W[phi(Vz+b) - phi(Vz)], whose orbits stay bounded."),
+    CHOICE("model", diagonal, diagonals, "tanh",
+           "The diagonal A: tanh, A = tanh(Abar) is within (-1, 1) and Abar is trained; free, A is trained."),
     CHOICE(
         "model", initialisation, initialisations, "memory",
         "Initial values: memory, A = kappa and other weights of order 1 - kappa; standard, A from a random "

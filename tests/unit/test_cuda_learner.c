@@ -75,6 +75,24 @@ static void same_as_cpu_with_the_regularisers_of_the_field(void **state)
                                   .choice = "sequential on the GPU"});
 }
 
+/* A itself is the parameter, with the terms that act on it. */
+static void same_as_cpu_with_a_free_diagonal(void **state)
+{
+    (void)state;
+    antler_settings s = plain_settings();
+    s.diagonal = ANTLER_DIAGONAL_FREE;
+    s.latent_lambda = 0.4;
+    s.MAR_lambda = 0.2;
+    s.regularised_units = 1;
+    compare_with_cpu((comparison){.settings = s,
+                                  .rows = 90,
+                                  .dim = 2,
+                                  .run = 2,
+                                  .tolerance = 1e-10,
+                                  .agreement = 1e-11,
+                                  .choice = "sequential on the GPU"});
+}
+
 /* As many latent units as variables, and singular values that count. */
 static void same_as_cpu_with_square_readout(void **state)
 {
@@ -407,6 +425,7 @@ int main(void)
         cmocka_unit_test(same_as_cpu),
         cmocka_unit_test(same_as_cpu_from_the_standard_start),
         cmocka_unit_test(same_as_cpu_with_the_regularisers_of_the_field),
+        cmocka_unit_test(same_as_cpu_with_a_free_diagonal),
         cmocka_unit_test(same_as_cpu_with_square_readout),
         cmocka_unit_test(same_as_cpu_in_segments),
         cmocka_unit_test(same_as_cpu_in_segments_of_a_larger_model),

@@ -124,9 +124,14 @@ static void test_initialise_low_rank(void **state)
 static void test_jacobian(void **state)
 {
     (void)state;
-    for (int variant = 0; variant < 4; variant++) {
-        const ant_model_dims dims = {
-            .M = 5, .N = 2, .L = 11, .K = 2, .rank = variant & 1 ? 3 : 0, .clipped = variant & 2};
+    for (int variant = 0; variant < 8; variant++) {
+        const ant_model_dims dims = {.M = 5,
+                                     .N = 2,
+                                     .L = 11,
+                                     .K = 2,
+                                     .rank = variant & 1 ? 3 : 0,
+                                     .clipped = variant & 2,
+                                     .free_diagonal = variant & 4};
         problem p = random_problem(dims, 1, 1, 0, 0.1, 11);
         double z[5] = {0.3, -1.0, 0.7, 2.0, -0.2}, s[2] = {0.5, -0.5}, jacobian[25], hidden[16], up[5],
                down[5];
@@ -213,9 +218,12 @@ static void test_regularisers_golden(void **state)
 static void test_regularisers_differences(void **state)
 {
     (void)state;
-    for (int variant = 0; variant < 72; variant++) {
-        const ant_model_dims dims = {
-            .M = 4, .N = (size_t)(2 + 2 * (variant % 3)), .L = 7, .rank = variant / 3 % 2 ? 2 : 0};
+    for (int variant = 0; variant < 144; variant++) {
+        const ant_model_dims dims = {.M = 4,
+                                     .N = (size_t)(2 + 2 * (variant % 3)),
+                                     .L = 7,
+                                     .rank = variant / 3 % 2 ? 2 : 0,
+                                     .free_diagonal = variant >= 72};
         const int term = variant / 6 % 6;
         const ant_regulariser r = {.mar = term == 0 ? 1.5 : 0.0,
                                    .readout = term == 1 ? 0.7 : 0.0,
@@ -224,7 +232,7 @@ static void test_regularisers_differences(void **state)
                                    .observation = term == 4 ? 0.9 : 0.0,
                                    .condition = term == 5 ? 0.3 : 0.0,
                                    .units = 3,
-                                   .p = 1 + variant / 36,
+                                   .p = 1 + variant / 36 % 2,
                                    .initial_scale = variant % 2};
         problem p = random_problem(dims, 1, 1, 0, 0.1, 100 + (uint64_t)variant);
         double *gradient = get(p.layout.total, 8), *work = get(ant_regulariser_work(&dims), 8);

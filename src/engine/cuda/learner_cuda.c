@@ -74,6 +74,7 @@ static void describe(learner *l)
         .units = (int)s->regularised_units,
         .power = (int)s->MAR_p,
         .initial_scale = s->MAR_initial_scale,
+        .free_diagonal = s->diagonal == ANTLER_DIAGONAL_FREE,
         .seed = s->seed,
         .updates = s->updates,
         .noise = s->noise,

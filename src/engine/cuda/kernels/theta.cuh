@@ -44,7 +44,7 @@
 #define KEPT_PINV              0       // (M, N): B+
 #define KEPT_SINGULAR_GRADIENT (M * N) // (N, M): gradient of the terms on the singular values
 #define KEPT_VALUE             (KEPT_SINGULAR_GRADIENT + N * M) // of those terms
-#define KEPT_A                 (KEPT_VALUE + 1)                 // (M): tanh(Abar)
+#define KEPT_A                 (KEPT_VALUE + 1)                 // (M): A
 #define KEPT                   (KEPT_A + M)
 
 #define PREFETCHED_OWN (SUMS + KEPT)

@@ -72,7 +72,7 @@ struct model_gradient {
 INLINE double latent_penalty_at(const update_args &p, const model_gradient &g, int i, terms &sum)
 {
     if (i < THETA_W)
-        return penalty_decay(g.kept[KEPT_A + i], p.latent / M, 2, sum.mar);
+        return penalty_decay(p.free_diagonal, g.kept[KEPT_A + i], p.latent / M, 2, sum.mar);
 #if RANK > 0
     const penalties c = {0, p.latent / (M * L), 0, 0, 2, 0};
     if (i < THETA_WR)
@@ -94,7 +94,7 @@ INLINE double penalty_at(const update_args &p, const model_gradient &g, int i, t
         double scale = 0;
         if (i < THETA_W) {
             if (i >= c.first)
-                slope += penalty_decay(g.kept[KEPT_A + i], c.decay, c.p, sum.mar);
+                slope += penalty_decay(p.free_diagonal, g.kept[KEPT_A + i], c.decay, c.p, sum.mar);
         } else if (i < THETA_V) {
 #if RANK > 0
             const int at = i < THETA_WR ? i - THETA_W : i - THETA_WR;
@@ -208,8 +208,7 @@ INLINE double gradient_at(const update_args &p, const model_gradient &g, int i)
 {
     const double *sums = g.sums;
     if (i < THETA_W) {
-        const double a = g.kept[KEPT_A + i];
-        return sums[SUM_A + i] * (1 - a * a);
+        return sums[SUM_A + i] * decay_slope(p.free_diagonal, g.kept[KEPT_A + i]);
     }
 #if RANK > 0
     if (i < THETA_V) {
