@@ -866,7 +866,26 @@ typedef enum antler_diagonal {
 typedef enum antler_initialisation {
     ANTLER_INITIALISATION_MEMORY,   /* A = kappa, the other weights of order 1 - kappa */
     ANTLER_INITIALISATION_STANDARD, /* A from a random matrix, the other weights of order 1 */
+    ANTLER_INITIALISATION_AUTO      /* one of them, by sizes and data */
 } antler_initialisation;
+
+/* Parts of the initial values; `auto` is what the initialisation has. */
+typedef enum antler_initial_A {
+    ANTLER_INITIAL_A_AUTO,
+    ANTLER_INITIAL_A_KAPPA, /* A = kappa */
+    ANTLER_INITIAL_A_RANDOM /* from a random positive definite matrix */
+} antler_initial_A;
+typedef enum antler_initial_weights {
+    ANTLER_INITIAL_WEIGHTS_AUTO,
+    ANTLER_INITIAL_WEIGHTS_SMALL,  /* of order 1 - kappa */
+    ANTLER_INITIAL_WEIGHTS_UNIFORM /* of order 1 */
+} antler_initial_weights;
+typedef enum antler_initial_B {
+    ANTLER_INITIAL_B_AUTO,
+    ANTLER_INITIAL_B_IDENTITY,
+    ANTLER_INITIAL_B_ORTHONORMAL,
+    ANTLER_INITIAL_B_KAIMING
+} antler_initial_B;
 
 typedef enum antler_teacher { ANTLER_TEACHER_FLOW, ANTLER_TEACHER_STOP } antler_teacher;
 
@@ -917,6 +936,9 @@ typedef struct antler_settings {
     antler_diagonal diagonal;
     antler_initialisation initialisation;
     double kappa;
+    antler_initial_A initialise_A;
+    antler_initial_weights initialise_weights;
+    antler_initial_B initialise_B;
 
     /* Forcing and windows */
     size_t sequence_length, batch_size, warmup;
@@ -1189,8 +1211,9 @@ typedef struct antler_solve_report {
 } antler_solve_report;
 
 /*
- * The settings of model, forcing, windows and solver, precision, threads, initialisation, kappa and seed are
- * used. All memory is allocated here; solving allocates nothing.
+ * The settings of model, forcing, windows and solver, precision, threads, initial values and seed are
+ * used; initialisation: auto needs data and is refused. All memory is allocated here; solving allocates
+ * nothing.
  */
 ANTLER_API antler_status antler_problem_create(const antler_settings *settings, size_t dim, size_t input_dim,
                                                antler_problem **problem);

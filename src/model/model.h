@@ -73,10 +73,30 @@ typedef enum ant_initialisation_id {
     ANT_INITIALISATION_STANDARD /* spec 10 */
 } ant_initialisation_id;
 
+/* Parts of the initial values, the same numbers as in the public header.  NAMED: as `id` has it. */
+typedef enum ant_initial_A { ANT_INITIAL_A_NAMED, ANT_INITIAL_A_KAPPA, ANT_INITIAL_A_RANDOM } ant_initial_A;
+typedef enum ant_initial_weights {
+    ANT_INITIAL_WEIGHTS_NAMED,
+    ANT_INITIAL_WEIGHTS_SMALL,  /* U(+-(1 - kappa) columns^-1/2) */
+    ANT_INITIAL_WEIGHTS_UNIFORM /* U(+-columns^-1/2) */
+} ant_initial_weights;
+typedef enum ant_initial_B {
+    ANT_INITIAL_B_NAMED,       /* [I 0] for M >= N, else orthonormal */
+    ANT_INITIAL_B_IDENTITY,    /* [I 0]; M >= N */
+    ANT_INITIAL_B_ORTHONORMAL, /* random rows for M >= N, random columns for M < N */
+    ANT_INITIAL_B_KAIMING      /* normal with variance 2/M */
+} ant_initial_B;
+
 typedef struct ant_initialisation {
     ant_initialisation_id id;
-    double kappa; /* of `memory`, in (0, 1); the paper has 0.9995.  `standard` does not use it */
+    double kappa; /* in (0, 1); the paper has 0.9995 */
+    ant_initial_A A;
+    ant_initial_weights weights; /* W, V, C, U, the B of a lssm, and b where it is drawn */
+    ant_initial_B B;             /* shplrnn */
 } ant_initialisation;
+
+/* Some initial value depends on kappa. */
+bool ant_initialisation_uses_kappa(const ant_initialisation *initialisation);
 
 /* Regularisers of spec 5, MAR and readout on the last `units` latent units, and of spec 10 on all.  A weight
    of 0 switches a term off. */

@@ -35,40 +35,52 @@ static antler_status lay_out(const ant_model_dims *dims, ant_model_layout *layou
     return ANTLER_OK;
 }
 
-/* Remove from column `j` of b its parts along columns 0 .. j-1, then scale it to length 1.  b: (N, M) */
-static void orthonormalise_column(double *b, size_t N, size_t M, size_t j)
+/* Vectors of a matrix, its rows or its columns: vector k has its entry n at b[k * across + n * along]. */
+typedef struct vector_list {
+    double *b;
+    size_t length, across, along;
+} vector_list;
+
+/* Remove from vector `j` its parts along vectors 0 .. j-1, then scale it to length 1. */
+static void orthonormalise(vector_list v, size_t j)
 {
+    double *own = v.b + j * v.across;
     for (int pass = 0; pass < 2; pass++) { /* twice is enough for orthogonality to rounding */
         for (size_t k = 0; k < j; k++) {
+            const double *other = v.b + k * v.across;
             double dot = 0.0;
-            for (size_t n = 0; n < N; n++)
-                dot += b[n * M + k] * b[n * M + j];
-            for (size_t n = 0; n < N; n++)
-                b[n * M + j] = b[n * M + j] - dot * b[n * M + k];
+            for (size_t n = 0; n < v.length; n++)
+                dot += other[n * v.along] * own[n * v.along];
+            for (size_t n = 0; n < v.length; n++)
+                own[n * v.along] = own[n * v.along] - dot * other[n * v.along];
         }
         double square = 0.0;
-        for (size_t n = 0; n < N; n++)
-            square += b[n * M + j] * b[n * M + j];
-        for (size_t n = 0; n < N; n++)
-            b[n * M + j] = b[n * M + j] / sqrt(square);
+        for (size_t n = 0; n < v.length; n++)
+            square += own[n * v.along] * own[n * v.along];
+        for (size_t n = 0; n < v.length; n++)
+            own[n * v.along] = own[n * v.along] / sqrt(square);
     }
 }
 
-/* B = [I 0] for M >= N, else a random matrix with orthonormal columns.  b: (N, M) */
-static void initialise_readout(ant_stream stream, size_t N, size_t M, double *b)
+/* The matrix B of spec 4 and spec 10.  b: (N, M), all 0 on entry */
+static void initialise_readout(ant_initial_B how, ant_stream stream, size_t N, size_t M, double *b)
 {
-    if (M >= N) {
+    if (how == ANT_INITIAL_B_IDENTITY || (how == ANT_INITIAL_B_NAMED && M >= N)) {
         for (size_t n = 0; n < N; n++)
             b[n * M + n] = 1.0;
         return;
     }
+    const double scale = how == ANT_INITIAL_B_KAIMING ? sqrt(2.0 / (double)M) : 1.0;
     for (size_t i = 0; i < N * M; i++) {
         double pair[2];
         ant_stream_normal_pair(&stream, pair);
-        b[i] = pair[0];
+        b[i] = scale * pair[0];
     }
-    for (size_t j = 0; j < M; j++)
-        orthonormalise_column(b, N, M, j);
+    if (how == ANT_INITIAL_B_KAIMING)
+        return;
+    const vector_list columns = {b, N, 1, M}, rows = {b, M, M, 1};
+    for (size_t j = 0; j < (M < N ? M : N); j++)
+        orthonormalise(M < N ? columns : rows, j);
 }
 
 /*
@@ -81,6 +93,8 @@ static antler_status initialise(const ant_model_layout *layout, ant_initialisati
 {
     const ant_model_dims *d = &layout->dims;
     const double scale = ant_draw_scale(initialisation);
+    ANT_CHECK(initialisation.B != ANT_INITIAL_B_IDENTITY || d->M >= d->N, ANTLER_ERROR_ARGUMENT,
+              "B cannot begin as the identity with fewer latent units than variables");
     ANT_TRY(ant_draw_decay(layout, initialisation, seed, replica, parameters + layout->Abar));
     for (size_t i = 0; i < layout->slices; i++) {
         const ant_model_slice *slice = &layout->slice[i];
@@ -95,7 +109,7 @@ static antler_status initialise(const ant_model_layout *layout, ant_initialisati
         else if (slice->offset == layout->b && d->clipped)
             ant_draw_uniform(stream, scale / sqrt((double)d->L), slice->count, out);
         else if (slice->offset == layout->B)
-            initialise_readout(stream, d->N, d->M, out);
+            initialise_readout(initialisation.B, stream, d->N, d->M, out);
     }
     return ANTLER_OK;
 }

@@ -46,13 +46,19 @@ ant_model_dims ant_settings_dims(const antler_settings *settings, size_t N, size
 }
 
 _Static_assert((int)ANTLER_INITIALISATION_MEMORY == (int)ANT_INITIALISATION_MEMORY &&
-                   (int)ANTLER_INITIALISATION_STANDARD == (int)ANT_INITIALISATION_STANDARD,
+                   (int)ANTLER_INITIALISATION_STANDARD == (int)ANT_INITIALISATION_STANDARD &&
+                   (int)ANTLER_INITIAL_A_RANDOM == (int)ANT_INITIAL_A_RANDOM &&
+                   (int)ANTLER_INITIAL_WEIGHTS_UNIFORM == (int)ANT_INITIAL_WEIGHTS_UNIFORM &&
+                   (int)ANTLER_INITIAL_B_KAIMING == (int)ANT_INITIAL_B_KAIMING,
                "initial values");
 
 ant_initialisation ant_settings_initialisation(const antler_settings *settings)
 {
     return (ant_initialisation){.id = (ant_initialisation_id)settings->initialisation,
-                                .kappa = settings->kappa};
+                                .kappa = settings->kappa,
+                                .A = (ant_initial_A)settings->initialise_A,
+                                .weights = (ant_initial_weights)settings->initialise_weights,
+                                .B = (ant_initial_B)settings->initialise_B};
 }
 
 antler_status antler_problem_create(const antler_settings *settings, size_t dim, size_t input_dim,
@@ -68,6 +74,9 @@ antler_status antler_problem_create(const antler_settings *settings, size_t dim,
                                  .seed = s->seed,
                                  .settings = *s};
     ANT_TRY(antler_settings_check(s, NULL));
+    ANT_CHECK(s->initialisation != ANTLER_INITIALISATION_AUTO, ANTLER_ERROR_ARGUMENT,
+              "initialisation: auto chooses by the data, which a problem does not have yet; name memory or "
+              "standard");
     ANT_TRY(ant_model_layout_make(&dims, &config.layout));
     config.settings.runs = 1;
     ANT_TRY(ant_learning_engine(&config.settings, &config.engine));

@@ -3,6 +3,7 @@
 
 #include "data/excerpt.h"
 #include "model/kind.h"
+#include "train/problem.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +65,9 @@ static const limited limited_settings[] = {
     {"clipped", SHPLRNN, no_matrix},
     {"diagonal", SHPLRNN | LSSM, no_diagonal},
     {"kappa", SHPLRNN | LSSM, own_start},
+    {"initialise_A", SHPLRNN | LSSM, own_start},
+    {"initialise_weights", SHPLRNN | LSSM, own_start},
+    {"initialise_B", SHPLRNN, no_readout},
     {"gtf_alpha", SHPLRNN, no_forcing},
     {"gtf_alpha_method", SHPLRNN, no_forcing},
     {"gtf_alpha_interval", SHPLRNN, no_forcing},
@@ -115,15 +119,21 @@ static antler_status check_kind(const antler_settings *s)
     return ANTLER_OK;
 }
 
-/* kappa belongs to `memory`: with `standard` it would have no effect. */
+/* A kappa that no initial value depends on would have no effect. */
 static antler_status check_initialisation(const antler_settings *s)
 {
+    const ant_initialisation how = ant_settings_initialisation(s);
     antler_settings standard;
     antler_settings_default(&standard);
-    ANT_CHECK(s->initialisation == ANTLER_INITIALISATION_MEMORY || s->kappa == standard.kappa,
-              ANTLER_ERROR_ARGUMENT,
-              "kappa is %g, which does nothing with initialisation: standard; leave one of them out",
-              s->kappa);
+    if (s->kappa == standard.kappa)
+        return ANTLER_OK;
+    ANT_CHECK(s->initialisation != ANTLER_INITIALISATION_AUTO, ANTLER_ERROR_ARGUMENT,
+              "kappa is %g, but initialisation: auto chooses it; leave one of them out", s->kappa);
+    ANT_CHECK(ant_initialisation_uses_kappa(&how), ANTLER_ERROR_ARGUMENT,
+              "kappa is %g, which does nothing with %s; leave one of them out", s->kappa,
+              s->initialisation == ANTLER_INITIALISATION_STANDARD
+                  ? "initialisation: standard"
+                  : "initialise_A: random and initialise_weights: uniform");
     return ANTLER_OK;
 }
 
@@ -185,6 +195,12 @@ static antler_status check_optimisation(const antler_settings *s)
 static antler_status check_series(const antler_settings *s, const antler_series *series)
 {
     size_t longest = 0;
+    ANT_CHECK(
+        s->initialise_B != ANTLER_INITIAL_B_IDENTITY || s->latent_dim >= antler_series_dim(series),
+        ANTLER_ERROR_ARGUMENT,
+        "initialise_B: identity needs a latent unit for each of the %zu variables, but latent_dim is %zu; "
+        "take orthonormal or kaiming",
+        antler_series_dim(series), s->latent_dim);
     for (size_t i = 0; i < antler_series_count(series); i++) {
         const size_t length = antler_series_length(series, i);
         longest = length > longest ? length : longest;

@@ -6,7 +6,10 @@
 
 static const char *const models[] = {"shplrnn", "lssm", "mamba2", NULL};
 static const char *const diagonals[] = {"tanh", "free", NULL};
-static const char *const initialisations[] = {"memory", "standard", NULL};
+static const char *const initialisations[] = {"memory", "standard", "auto", NULL};
+static const char *const initial_A[] = {"auto", "kappa", "random", NULL};
+static const char *const initial_weights[] = {"auto", "small", "uniform", NULL};
+static const char *const initial_B[] = {"auto", "identity", "orthonormal", "kaiming", NULL};
 static const char *const alpha_methods[] = {
     "constant", "jacobian_upper_bound", "batch_maximum", "product_upper_bound", "explog", "arithmetic_mean",
     NULL};
@@ -106,11 +109,24 @@ static const ant_setting table[] = {
     CHOICE(
         "model", initialisation, initialisations, "memory",
         "Initial values: memory, A = kappa and other weights of order 1 - kappa; standard, A from a random "
-        "positive definite matrix and other weights uniform in +-columns^-1/2. A mamba2 has its own, the "
-        "same for both."),
+        "positive definite matrix and other weights uniform in +-columns^-1/2; auto, one of them by sizes "
+        "and "
+        "data, named with its reason when training begins. A mamba2 has its own, the same for all."),
     REAL("model", kappa, "0.9995", 0.0, true, 1.0, true,
          "Diagonal of A at the start; the other weights begin of order 1 - kappa. Not with initialisation: "
-         "standard."),
+         "standard or auto."),
+    CHOICE(
+        "model", initialise_A, initial_A, "auto",
+        "A at the start: kappa; random, from a random positive definite matrix; auto, as in initialisation."),
+    CHOICE("model", initialise_weights, initial_weights, "auto",
+           "Other weights at the start, uniform: small, of order 1 - kappa; uniform, in +-columns^-1/2; "
+           "auto, as "
+           "in initialisation."),
+    CHOICE("model", initialise_B, initial_B, "auto",
+           "B at the start: identity, [I 0], needs as many latent units as variables; orthonormal, random "
+           "rows or "
+           "columns; kaiming, normal with variance 2/M; auto, identity or, for fewer latent units, "
+           "orthonormal."),
 
     COUNT("forcing", sequence_length, "200", 1, LENGTH_MAX, false,
           "T, steps of a training window, which takes T + 1 rows."),
