@@ -584,15 +584,16 @@ ANTLER_API antler_status antler_model_save(const antler_model *model, const char
 
 ANTLER_API void antler_model_free(antler_model *model);
 
-ANTLER_API const char *antler_model_kind(const antler_model *model);  /* "shplrnn", ... */
-ANTLER_API size_t antler_model_dim(const antler_model *model);        /* N */
-ANTLER_API size_t antler_model_latent_dim(const antler_model *model); /* M */
-ANTLER_API size_t antler_model_hidden_dim(const antler_model *model); /* L */
-ANTLER_API size_t antler_model_input_dim(const antler_model *model);  /* K */
-ANTLER_API size_t antler_model_rank(const antler_model *model);       /* of W = WL WR; 0: W in full */
-ANTLER_API bool antler_model_clipped(const antler_model *model);      /* W [phi(V z + b) - phi(V z)] */
-ANTLER_API int antler_model_precision(const antler_model *model);     /* of training: 32 or 64 bits */
-ANTLER_API double antler_model_dt(const antler_model *model);         /* 0 when unknown */
+ANTLER_API const char *antler_model_kind(const antler_model *model);   /* "shplrnn", ... */
+ANTLER_API size_t antler_model_dim(const antler_model *model);         /* N */
+ANTLER_API size_t antler_model_latent_dim(const antler_model *model);  /* M */
+ANTLER_API size_t antler_model_hidden_dim(const antler_model *model);  /* L */
+ANTLER_API size_t antler_model_input_dim(const antler_model *model);   /* K */
+ANTLER_API size_t antler_model_rank(const antler_model *model);        /* of W = WL WR; 0: W in full */
+ANTLER_API bool antler_model_clipped(const antler_model *model);       /* W [phi(V z + b) - phi(V z)] */
+ANTLER_API bool antler_model_free_diagonal(const antler_model *model); /* A was trained itself, not Abar */
+ANTLER_API int antler_model_precision(const antler_model *model);      /* of training: 32 or 64 bits */
+ANTLER_API double antler_model_dt(const antler_model *model);          /* 0 when unknown */
 ANTLER_API const char *antler_model_name(const antler_model *model, size_t variable); /* as in series */
 
 /*
@@ -943,10 +944,35 @@ typedef enum antler_solver {
 typedef enum antler_start { ANTLER_START_PINV, ANTLER_START_ZERO, ANTLER_START_NORMAL } antler_start;
 
 /* Initial values (docs/spec.md, 4 and 10).  A mamba2 has its own, the same for both. */
+/* The diagonal A of shplrnn and lssm. */
+typedef enum antler_diagonal {
+    ANTLER_DIAGONAL_TANH, /* A = tanh(Abar), within (-1, 1); Abar is the parameter */
+    ANTLER_DIAGONAL_FREE  /* A is the parameter */
+} antler_diagonal;
+
 typedef enum antler_initialisation {
     ANTLER_INITIALISATION_MEMORY,   /* A = kappa, the other weights of order 1 - kappa */
     ANTLER_INITIALISATION_STANDARD, /* A from a random matrix, the other weights of order 1 */
+    ANTLER_INITIALISATION_AUTO      /* one of them, by sizes and data */
 } antler_initialisation;
+
+/* Parts of the initial values; `auto` is what the initialisation has. */
+typedef enum antler_initial_A {
+    ANTLER_INITIAL_A_AUTO,
+    ANTLER_INITIAL_A_KAPPA, /* A = kappa */
+    ANTLER_INITIAL_A_RANDOM /* from a random positive definite matrix */
+} antler_initial_A;
+typedef enum antler_initial_weights {
+    ANTLER_INITIAL_WEIGHTS_AUTO,
+    ANTLER_INITIAL_WEIGHTS_SMALL,  /* of order 1 - kappa */
+    ANTLER_INITIAL_WEIGHTS_UNIFORM /* of order 1 */
+} antler_initial_weights;
+typedef enum antler_initial_B {
+    ANTLER_INITIAL_B_AUTO,
+    ANTLER_INITIAL_B_IDENTITY,
+    ANTLER_INITIAL_B_ORTHONORMAL,
+    ANTLER_INITIAL_B_KAIMING
+} antler_initial_B;
 
 typedef enum antler_teacher { ANTLER_TEACHER_FLOW, ANTLER_TEACHER_STOP } antler_teacher;
 
@@ -1012,8 +1038,12 @@ typedef struct antler_settings {
     antler_model_kind_id model;
     size_t latent_dim, hidden_dim, rank;
     bool clipped;
+    antler_diagonal diagonal;
     antler_initialisation initialisation;
     double kappa;
+    antler_initial_A initialise_A;
+    antler_initial_weights initialise_weights;
+    antler_initial_B initialise_B;
 
     /* Forcing and windows */
     size_t sequence_length, batch_size, warmup;
@@ -1057,6 +1087,7 @@ typedef struct antler_settings {
     bool MAR_initial_scale;
     size_t regularised_units;
     double readout_lambda, singular_lambda;
+    double latent_lambda, observation_lambda, condition_lambda;
 
     antler_precision precision;
     uint64_t seed;
@@ -1112,7 +1143,8 @@ typedef struct antler_train_row {
     size_t run;                           /* from 1 */
     size_t update, updates;               /* done, and to do */
     double loss;                          /* mean squared error, mean over the interval */
-    double mar, readout, singular;        /* regularising terms with their weights, mean over the interval */
+    double mar, readout, singular;        /* regularising terms with their weights, mean over the interval:
+                                             of the latent model, the entries and the singular values of B */
     double total;                         /* sum of the four */
     double iterations;                    /* of Newton or shooting; mean over the interval.  NaN
                                              for models that are solved by one scan */
@@ -1311,8 +1343,9 @@ typedef struct antler_solve_report {
 } antler_solve_report;
 
 /*
- * The settings of model, forcing, windows and solver, precision, threads, initialisation, kappa and seed are
- * used. All memory is allocated here; solving allocates nothing.
+ * The settings of model, forcing, windows and solver, precision, threads, initial values and seed are
+ * used; initialisation: auto needs data and is refused. All memory is allocated here; solving allocates
+ * nothing.
  */
 ANTLER_API antler_status antler_problem_create(const antler_settings *settings, size_t dim, size_t input_dim,
                                                antler_problem **problem);

@@ -83,6 +83,7 @@ _FUNCTIONS = {
     "model_input_dim": (_size, [_handle]),
     "model_rank": (_size, [_handle]),
     "model_clipped": (c.c_bool, [_handle]),
+    "model_free_diagonal": (c.c_bool, [_handle]),
     "model_precision": (c.c_int, [_handle]),
     "model_dt": (_double, [_handle]),
     "model_name": (_text, [_handle, _size]),

@@ -19,8 +19,12 @@ class Parameters(Estimator):
         *,
         rank: int = 0,
         clipped: bool = False,
+        diagonal: str = "tanh",
         initialisation: str = "memory",
         kappa: float = 0.9995,
+        initialise_A: str = "auto",
+        initialise_weights: str = "auto",
+        initialise_B: str = "auto",
         sequence_length: int = 200,
         batch_size: int = 16,
         warmup: int = 0,
@@ -59,6 +63,9 @@ class Parameters(Estimator):
         regularised_units: int = 0,
         readout_lambda: float = 0.0,
         singular_lambda: float = 0.0,
+        latent_lambda: float = 0.0,
+        observation_lambda: float = 0.0,
+        condition_lambda: float = 0.0,
         experiment: str = "experiment",
         name: str = "run",
         runs: int = 1,
@@ -89,13 +96,23 @@ class Parameters(Estimator):
             Rank of W, at most min(latent_dim, hidden_dim); 0 stores W in full.
         clipped : bool, default False
             Use W[phi(Vz+b) - phi(Vz)], whose orbits stay bounded.
-        initialisation : {'memory', 'standard'}, default 'memory'
+        diagonal : {'tanh', 'free'}, default 'tanh'
+            The diagonal A: tanh, A = tanh(Abar) is within (-1, 1) and Abar is trained; free, A is trained.
+        initialisation : {'memory', 'standard', 'auto'}, default 'memory'
             Initial values: memory, A = kappa and other weights of order 1 - kappa; standard, A from a random
-            positive definite matrix and other weights uniform in +-columns^-1/2. A mamba2 has its own, the same for
-            both.
+            positive definite matrix and other weights uniform in +-columns^-1/2; auto, one of them by sizes and
+            data, named with its reason when training begins. A mamba2 has its own, the same for all.
         kappa : float in (0, 1), default 0.9995
             Diagonal of A at the start; the other weights begin of order 1 - kappa. Not with initialisation:
-            standard.
+            standard or auto.
+        initialise_A : {'auto', 'kappa', 'random'}, default 'auto'
+            A at the start: kappa; random, from a random positive definite matrix; auto, as in initialisation.
+        initialise_weights : {'auto', 'small', 'uniform'}, default 'auto'
+            Other weights at the start, uniform: small, of order 1 - kappa; uniform, in +-columns^-1/2; auto, as in
+            initialisation.
+        initialise_B : {'auto', 'identity', 'orthonormal', 'kaiming'}, default 'auto'
+            B at the start: identity, [I 0], needs as many latent units as variables; orthonormal, random rows or
+            columns; kaiming, normal with variance 2/M; auto, identity or, for fewer latent units, orthonormal.
         sequence_length : int in [1, 1000000000], default 200
             T, steps of a training window, which takes T + 1 rows.
         batch_size : int in [1, 1000000], default 16
@@ -178,6 +195,12 @@ class Parameters(Estimator):
             Weight of the term that keeps regularised units out of the readout B.
         singular_lambda : float in [0, 1000000000], default 0.0
             Weight of the term that pulls the singular values of B to 1.
+        latent_lambda : float in [0, 1000000000], default 0.0
+            Weight of the mean squares of 1 - A, W, V, h and b, over all units.
+        observation_lambda : float in [0, 1000000000], default 0.0
+            Weight of the mean square of B.
+        condition_lambda : float in [0, 1000000000], default 0.0
+            Weight of (1 - s1/sk)^2, with the largest and the smallest singular value of B.
         experiment : str, default 'experiment'
             Folder below ``results``, for runs that belong together.
         name : str, default 'run'
@@ -215,8 +238,12 @@ class Parameters(Estimator):
         self.hidden_dim = hidden_dim
         self.rank = rank
         self.clipped = clipped
+        self.diagonal = diagonal
         self.initialisation = initialisation
         self.kappa = kappa
+        self.initialise_A = initialise_A
+        self.initialise_weights = initialise_weights
+        self.initialise_B = initialise_B
         self.sequence_length = sequence_length
         self.batch_size = batch_size
         self.warmup = warmup
@@ -255,6 +282,9 @@ class Parameters(Estimator):
         self.regularised_units = regularised_units
         self.readout_lambda = readout_lambda
         self.singular_lambda = singular_lambda
+        self.latent_lambda = latent_lambda
+        self.observation_lambda = observation_lambda
+        self.condition_lambda = condition_lambda
         self.experiment = experiment
         self.name = name
         self.runs = runs

@@ -94,6 +94,7 @@ class Model:
         C: Any = None,
         *,
         clipped: bool = False,
+        diagonal: str = "tanh",
         mean: Any = None,
         scale: Any = None,
         dt: float = 0.0,
@@ -101,14 +102,18 @@ class Model:
     ) -> "Model":
         """Make a shPLRNN of its parameters: A (M) within (-1, 1), W (M, L), V (L, M), b (L), h (M), B (N, M), C (M, K).
 
+        With ``diagonal="free"`` A may be any numbers, as in a training with that setting.
         With ``mean`` and ``scale`` (N) the model knows the units of its data: user = value * scale + mean.
         """
         A = np.asarray(A, dtype=float)
         if A.ndim == 2 and A.shape[0] == A.shape[1]:
             A = np.diag(A)
-        if A.ndim != 1 or not (np.abs(A) < 1).all():
-            raise ArgumentError("A needs M numbers between -1 and 1: it is tanh of what is trained")
-        arrays: Dict[str, Any] = {"A": A, "Abar": np.arctanh(A)}
+        if diagonal not in ("tanh", "free"):
+            raise ArgumentError(f"diagonal is 'tanh' or 'free', not {diagonal!r}")
+        if A.ndim != 1 or not (diagonal == "free" or (np.abs(A) < 1).all()):
+            raise ArgumentError("A needs M numbers between -1 and 1: it is tanh of what is trained, or diagonal='free'")
+        arrays: Dict[str, Any] = {"A": A}
+        arrays.update({"diagonal": "free"} if diagonal == "free" else {"Abar": np.arctanh(A)})
         for name, value in (("W", W), ("V", V), ("b", b), ("h", h), ("B", B), ("C", C)):
             if value is not None:
                 arrays[name] = np.ascontiguousarray(value, dtype=float)
@@ -209,6 +214,11 @@ class Model:
         return bool(_lib.plain("model_clipped", self._handle))
 
     @property
+    def diagonal(self) -> str:
+        """How A was trained: ``"free"``, or as ``"tanh"`` of Abar."""
+        return "free" if _lib.plain("model_free_diagonal", self._handle) else "tanh"
+
+    @property
     def precision(self) -> int:
         """Precision of training: 32 or 64 bits."""
         return int(_lib.plain("model_precision", self._handle))
@@ -285,6 +295,7 @@ class Model:
         extra = f", K={self.input_dim}" if self.input_dim else ""
         extra += f", rank={self.rank}" if self.rank else ""
         extra += ", clipped" if self.clipped else ""
+        extra += ", free diagonal" if self.diagonal == "free" else ""
         return f"<antler.Model {self.kind}: N={self.dim}, M={self.latent_dim}, L={self.hidden_dim}{extra}>"
 
     # ---- running it --------------------------------------------------------------------------------

@@ -48,6 +48,7 @@ class Problem:
             raise ArgumentError(f"the bare solver is for the shplrnn, not for the {get('model')}")
         self.dim, self.input_dim, self.latent_dim = int(dim), int(input_dim), get("latent_dim")
         self.hidden_dim, self.rank = get("hidden_dim"), get("rank")
+        self._decay = "A" if get("diagonal") == "free" else "Abar"
         self.sequence_length, self.batch_size = get("sequence_length"), get("batch_size")
         self._handle = _lib.create("problem_create", chosen.pointer, dim, input_dim)
 
@@ -62,7 +63,7 @@ class Problem:
         M, L, r = self.latent_dim, self.hidden_dim, self.rank
         weights: Dict[str, Tuple[int, ...]] = {"W": (M, L)} if r == 0 else {"WL": (M, r), "WR": (r, L)}
         inputs: Dict[str, Tuple[int, ...]] = {"C": (M, self.input_dim)} if self.input_dim else {}
-        return {"Abar": (M,), **weights, "V": (L, M), "b": (L,), "h": (M,), **inputs, "B": (self.dim, M)}
+        return {self._decay: (M,), **weights, "V": (L, M), "b": (L,), "h": (M,), **inputs, "B": (self.dim, M)}
 
     @property
     def choice(self) -> str:
@@ -85,14 +86,15 @@ class Problem:
 
     def _flat(self, parameters: Mapping[str, Any]) -> np.ndarray:
         values = dict(parameters)
-        if "Abar" not in values and "A" in values:
-            values["Abar"] = np.arctanh(np.asarray(values.pop("A"), dtype=float))
-        values.pop("A", None)
+        if self._decay == "Abar":
+            A = values.pop("A", None)
+            if "Abar" not in values and A is not None:
+                values["Abar"] = np.arctanh(np.asarray(A, dtype=float))
         strange = set(values) - set(self.shapes)
         missing = set(self.shapes) - set(values)
         if strange or missing:
             raise ArgumentError(
-                f"parameters are {', '.join(self.shapes)} (or A for Abar); "
+                f"parameters are {', '.join(self.shapes)}{' (or A for Abar)' if self._decay == 'Abar' else ''}; "
                 + (f"missing: {', '.join(sorted(missing))}" if missing else f"unknown: {', '.join(sorted(strange))}")
             )
         parts = []
@@ -106,7 +108,7 @@ class Problem:
     def set_parameters(self, parameters: Union[Model, Mapping[str, Any], np.ndarray]) -> None:
         """Set the parameters: a model of the same sizes, arrays by name, or one flat vector.
 
-        The names are A or Abar, W or WL and WR, V, b, h, C and B.
+        The names are A or Abar (A alone with ``diagonal: free``), W or WL and WR, V, b, h, C and B.
         """
         if isinstance(parameters, Model):
             _lib.call("problem_set_model", self._handle, parameters._handle)
@@ -196,7 +198,7 @@ def solve(
     letters = parameters.parameters if isinstance(parameters, Model) else parameters
     if "V" not in letters or not ("W" in letters or "WL" in letters):
         raise ArgumentError("parameters need V and W, or WL and WR: the bare solver is for the shPLRNN")
-    sizes = dict(
+    sizes: Dict[str, Any] = dict(
         latent_dim=np.shape(letters["V"])[1],
         hidden_dim=np.shape(letters["V"])[0],
         rank=np.shape(letters["WL"])[1] if "WL" in letters else 0,
@@ -205,7 +207,7 @@ def solve(
         precision="double",
     )
     if isinstance(parameters, Model):
-        sizes["clipped"] = parameters.clipped
+        sizes["clipped"], sizes["diagonal"] = parameters.clipped, parameters.diagonal
     input_dim = 0 if driven is None else driven.shape[-1]
     problem = Problem(data.shape[2], input_dim, **{**sizes, **settings})
     problem.set_parameters(parameters)

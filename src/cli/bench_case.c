@@ -27,6 +27,7 @@ static antler_status fill_settings(const cli_bench_case *c, antler_settings *s)
     if (c->model != NULL) {
         s->rank = antler_model_rank(c->model);
         s->clipped = antler_model_clipped(c->model);
+        s->diagonal = antler_model_free_diagonal(c->model) ? ANTLER_DIAGONAL_FREE : ANTLER_DIAGONAL_TANH;
         status = set(s, "model", antler_model_kind(c->model));
     }
     if (s->model == ANTLER_MODEL_SHPLRNN)

@@ -94,8 +94,9 @@ static void print_parameters(const antler_model *model)
 
 static void print_model(const char *path, const antler_model *model)
 {
-    printf("%s: %s model%s, trained in %s\n", path, antler_model_kind(model),
+    printf("%s: %s model%s%s, trained in %s\n", path, antler_model_kind(model),
            antler_model_clipped(model) ? ", clipped" : "",
+           antler_model_free_diagonal(model) ? ", free diagonal" : "",
            antler_model_precision(model) == 32 ? "float" : "double");
     print_dimensions(model);
     print_scaling(model);
@@ -118,13 +119,14 @@ static json_t *model_json(const char *path, const antler_model *model)
                             p.axes == 1 ? json_pack("[I]", (json_int_t)p.rows)
                                         : json_pack("[I, I]", (json_int_t)p.rows, (json_int_t)p.columns));
     json_t *root = json_pack(
-        "{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:b, s:i, s:f, s:o, s:o, s:o, s:s, s:s}", "file", path, "kind",
-        antler_model_kind(model), "dim", (json_int_t)dim, "latent_dim",
+        "{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:i, s:f, s:o, s:o, s:o, s:s, s:s}", "file", path,
+        "kind", antler_model_kind(model), "dim", (json_int_t)dim, "latent_dim",
         (json_int_t)antler_model_latent_dim(model), "hidden_dim", (json_int_t)antler_model_hidden_dim(model),
         "input_dim", (json_int_t)inputs, "rank", (json_int_t)antler_model_rank(model), "clipped",
-        antler_model_clipped(model), "precision", antler_model_precision(model), "dt", antler_model_dt(model),
-        "names", names, "input_names", input_names, "parameters", parameters, "settings",
-        antler_model_settings(model), "provenance", antler_model_provenance(model));
+        antler_model_clipped(model), "free_diagonal", antler_model_free_diagonal(model), "precision",
+        antler_model_precision(model), "dt", antler_model_dt(model), "names", names, "input_names",
+        input_names, "parameters", parameters, "settings", antler_model_settings(model), "provenance",
+        antler_model_provenance(model));
     double *scaling = calloc(2 * dim, sizeof *scaling);
     if (root != NULL && scaling != NULL && antler_model_scaling(model, scaling, scaling + dim)) {
         json_object_set_new(root, "mean", cli_json_reals(scaling, dim));

@@ -1,6 +1,7 @@
 /* draw.c - initial values of one slice of parameters. */
 #include "model/draw.h"
 
+#include "model/decay.h"
 #include "model/lanczos.h"
 
 #include <math.h>
@@ -20,9 +21,25 @@ void ant_draw_uniform(ant_stream stream, double bound, size_t count, double *out
         out[i] = bound * (2.0 * ant_stream_uniform(&stream) - 1.0);
 }
 
+static bool has_small_weights(const ant_initialisation *i)
+{
+    return i->weights == ANT_INITIAL_WEIGHTS_NAMED ? i->id == ANT_INITIALISATION_MEMORY
+                                                   : i->weights == ANT_INITIAL_WEIGHTS_SMALL;
+}
+
+static bool has_kappa(const ant_initialisation *i)
+{
+    return i->A == ANT_INITIAL_A_NAMED ? i->id == ANT_INITIALISATION_MEMORY : i->A == ANT_INITIAL_A_KAPPA;
+}
+
+bool ant_initialisation_uses_kappa(const ant_initialisation *initialisation)
+{
+    return has_kappa(initialisation) || has_small_weights(initialisation);
+}
+
 double ant_draw_scale(ant_initialisation initialisation)
 {
-    return initialisation.id == ANT_INITIALISATION_STANDARD ? 1.0 : 1.0 - initialisation.kappa;
+    return has_small_weights(&initialisation) ? 1.0 - initialisation.kappa : 1.0;
 }
 
 /* K_ii / lambda_max(K); K itself is not formed.  R: (M, M); work: ant_lanczos_work(M) */
@@ -43,20 +60,21 @@ antler_status ant_draw_decay(const ant_model_layout *layout, ant_initialisation 
                              uint32_t replica, double *Abar)
 {
     const double most = 0.9995;
+    const bool is_free = layout->dims.free_diagonal;
     const size_t M = layout->dims.M, count = M * M + ant_lanczos_work(M, M);
-    if (initialisation.id == ANT_INITIALISATION_MEMORY) {
+    if (has_kappa(&initialisation)) {
         for (size_t i = 0; i < M; i++)
-            Abar[i] = atanh(initialisation.kappa);
+            Abar[i] = ant_decay_inverse(is_free, initialisation.kappa);
         return ANTLER_OK;
     }
     double *R = calloc(count, sizeof *R);
     if (R == NULL)
         return ant_fail_memory(count * sizeof *R, "initial parameters");
-    ant_stream stream = ant_draw_stream(layout, ant_model_layout_find(layout, "Abar"), seed, replica);
+    ant_stream stream = ant_draw_stream(layout, &layout->slice[0], seed, replica);
     ant_stream_normals(&stream, R, M * M);
     normalised_diagonal(M, R, R + M * M, Abar);
     for (size_t i = 0; i < M; i++)
-        Abar[i] = atanh(fmin(Abar[i], most));
+        Abar[i] = ant_decay_inverse(is_free, fmin(Abar[i], most));
     free(R);
     return ANTLER_OK;
 }

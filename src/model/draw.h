@@ -12,11 +12,11 @@ ant_stream ant_draw_stream(const ant_model_layout *layout, const ant_model_slice
 /* Uniform in +-bound.  out: (count) */
 void ant_draw_uniform(ant_stream stream, double bound, size_t count, double *out);
 
-/* Of the matrices of shplrnn and lssm, in units of columns^-1/2: 1 - kappa, or 1 of `standard`. */
+/* Of the matrices of shplrnn and lssm, in units of columns^-1/2: 1 - kappa or 1. */
 double ant_draw_scale(ant_initialisation initialisation);
 
 /*
- * Abar of shplrnn and lssm.  `memory`: A = kappa.  `standard`: A is the diagonal of K / lambda_max(K),
+ * Abar of shplrnn and lssm: A = kappa, or, random, the diagonal of K / lambda_max(K),
  * K = R^T R / M + I, R (M, M) standard normal, and at most 0.9995: the quotient is 1 for M = 1, where Abar
  * would be infinite.  Abar: (M)
  */

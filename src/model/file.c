@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const char format_text[] = "antler model 1";
+static const char format_text[] = "antler model 1", free_text[] = "free";
 
 static antler_status add_names(const antler_model *model, ant_archive *archive)
 {
@@ -37,7 +37,9 @@ antler_status ant_model_add(const antler_model *model, ant_archive *archive)
     const uint8_t clipped = layout->dims.clipped ? 1 : 0;
     ANT_TRY(add_text(archive, "format", format_text));
     ANT_TRY(add_text(archive, "kind", antler_model_kind(model)));
-    if (layout->Abar != SIZE_MAX)
+    if (layout->dims.free_diagonal) /* A is one of the slices */
+        ANT_TRY(add_text(archive, "diagonal", free_text));
+    else if (layout->Abar != SIZE_MAX)
         ANT_TRY(ant_archive_add_reals(archive, "A", model->precision, 1, &layout->dims.M, model->A));
     for (size_t i = 0; i < layout->slices; i++) {
         const ant_model_slice *slice = &layout->slice[i];
@@ -70,6 +72,20 @@ static antler_status read_dim(ant_npz *npz, ant_dim_source from, size_t *dim, si
     return ANTLER_OK;
 }
 
+static antler_status read_diagonal(ant_npz *npz, bool *is_free)
+{
+    char *text = NULL;
+    *is_free = ant_npz_find(npz, "diagonal") != ANT_NPZ_NONE;
+    if (!*is_free)
+        return ANTLER_OK;
+    ANT_TRY(ant_archive_read_text(npz, "diagonal", 0, &text));
+    const bool known = strcmp(text, free_text) == 0;
+    free(text);
+    ANT_CHECK(known, ANTLER_ERROR_FORMAT, "array diagonal: this version knows the text '%s' alone",
+              free_text);
+    return ANTLER_OK;
+}
+
 /* The dimensions follow from the shapes; reading the values checks that they fit together. */
 static antler_status read_dims(ant_npz *npz, ant_model_id id, ant_model_dims *dims, int *precision)
 {
@@ -81,7 +97,8 @@ static antler_status read_dims(ant_npz *npz, ant_model_id id, ant_model_dims *di
     ANT_TRY(read_dim(npz, kind->L, &dims->L, &item));
     ANT_TRY(read_dim(npz, kind->K, &dims->K, &item));
     ANT_TRY(read_dim(npz, kind->rank, &dims->rank, &item));
-    ANT_TRY(read_dim(npz, kind->M, &dims->M, &item));
+    ANT_TRY(read_diagonal(npz, &dims->free_diagonal));
+    ANT_TRY(read_dim(npz, dims->free_diagonal ? (ant_dim_source){"A", 0} : kind->M, &dims->M, &item));
     *precision = item == sizeof(float) ? 32 : 64;
     ANT_TRY(ant_archive_read_raw(npz, "clipped", ANT_BOOL, 1, &clipped));
     dims->clipped = clipped != 0;

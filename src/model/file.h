@@ -5,6 +5,7 @@
  *     A (M), Abar (M), W (M,L) or WL (M,r) and WR (r,L), V (L,M), b (L), h (M), C (M,K), B (N,M)
  *                   in the precision of training; A = tanh(Abar).  These are the shplrnn's; other kinds have
  *                   the names of their own slices (model.h)
+ *     diagonal      "free": A is the parameter and there is no Abar; absent otherwise
  *     clipped       bool                       dt              float64, 0 when unknown
  *     names (N), input_names (K)               texts
  *     mean (N), scale (N)                      float64; absent when the data were not scaled

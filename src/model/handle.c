@@ -1,5 +1,6 @@
 /* handle.c - antler_model: create, free, and read its properties. */
 #include "model/handle.h"
+#include "model/decay.h"
 #include "model/kind.h"
 
 #include <errno.h>
@@ -49,7 +50,7 @@ void antler_model_free(antler_model *model)
 void ant_model_refresh(antler_model *model)
 {
     for (size_t m = 0; m < model->layout.dims.M && model->layout.Abar != SIZE_MAX; m++)
-        model->A[m] = tanh(model->parameters[model->layout.Abar + m]);
+        model->A[m] = ant_decay(model->layout.dims.free_diagonal, model->parameters[model->layout.Abar + m]);
 }
 
 antler_status ant_model_set_name(antler_model *model, size_t index, const char *name)
@@ -142,6 +143,11 @@ size_t antler_model_rank(const antler_model *model)
 bool antler_model_clipped(const antler_model *model)
 {
     return model->layout.dims.clipped;
+}
+
+bool antler_model_free_diagonal(const antler_model *model)
+{
+    return model->layout.dims.free_diagonal;
 }
 
 int antler_model_precision(const antler_model *model)

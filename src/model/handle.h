@@ -6,8 +6,8 @@
 
 struct antler_model {
     ant_model_layout layout;
-    double *parameters;   /* (layout.total), as trained: Abar, not A.  Float values are exact in double */
-    double *A;            /* (M): tanh(Abar), the A of the paper; 0 without an Abar */
+    double *parameters;   /* (layout.total), as trained.  Float values are exact in double */
+    double *A;            /* (M): the A of the paper, tanh(Abar) unless the diagonal is free; 0 without one */
     int precision;        /* of training: 32 or 64 bits */
     double dt;            /* 0 when unknown */
     char **names;         /* (N + K); an entry may be NULL */

@@ -57,7 +57,8 @@ antler_status ant_regulariser_check(const ant_regulariser *regulariser, const an
               "the power p of the regularisers is 1 or 2, not %d", regulariser->p);
     ANT_CHECK(regulariser->units <= dims->M, ANTLER_ERROR_ARGUMENT,
               "%zu regularised units are more than the model's %zu", regulariser->units, dims->M);
-    ANT_CHECK(regulariser->mar >= 0 && regulariser->readout >= 0 && regulariser->singular >= 0,
+    ANT_CHECK(regulariser->mar >= 0 && regulariser->readout >= 0 && regulariser->singular >= 0 &&
+                  regulariser->latent >= 0 && regulariser->observation >= 0 && regulariser->condition >= 0,
               ANTLER_ERROR_ARGUMENT, "a regulariser's weight may not be negative or NaN");
     return ANTLER_OK;
 }

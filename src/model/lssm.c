@@ -1,11 +1,12 @@
 /*
  * lssm.c - the LSSM (spec 1, Eq. shplrnn_ssm): its parameters, initial values, regulariser, and its free run.
  *
- *     z_t = A o z_{t-1} + U x_{t-1} + C s_t + h        xhat_t = B phi(V z_t + b)        A = tanh(Abar)
+ *     z_t = A o z_{t-1} + U x_{t-1} + C s_t + h        xhat_t = B phi(V z_t + b)        A: decay.h
  *
  * In a free run xhat_{t-1} takes the place of x_{t-1}; its state is then z and that observation, and its
  * recurrence the one of a shPLRNN with W = U B.
  */
+#include "model/decay.h"
 #include "model/draw.h"
 #include "model/kind.h"
 #include "model/penalty.h"
@@ -19,7 +20,7 @@ static antler_status lay_out(const ant_model_dims *dims, ant_model_layout *layou
 {
     ANT_CHECK(dims->rank == 0 && !dims->clipped, ANTLER_ERROR_ARGUMENT,
               "a lssm has no W, so it has neither a rank nor a clipped form");
-    layout->Abar = ant_model_layout_append(layout, "Abar", 1, dims->M, 1);
+    layout->Abar = ant_model_layout_append(layout, dims->free_diagonal ? "A" : "Abar", 1, dims->M, 1);
     layout->U = ant_model_layout_append(layout, "U", 2, dims->M, dims->N);
     layout->V = ant_model_layout_append(layout, "V", 2, dims->L, dims->M);
     layout->b = ant_model_layout_append(layout, "b", 1, dims->L, 1);
@@ -50,7 +51,7 @@ static antler_status regularise(const ant_model_layout *layout, const ant_regula
                                 const double *parameters, double *gradient, double *work,
                                 ant_regulariser_terms *terms)
 {
-    const ant_penalty c = {parameters, gradient, r->p};
+    const ant_penalty c = {parameters, gradient, r->p, layout->dims.free_diagonal};
     const ant_model_dims *d = &layout->dims;
     (void)work;
     if (r->mar <= 0.0 || r->units == 0)
@@ -198,7 +199,7 @@ static antler_status pack(void *self, const antler_model *model)
     if (r->K > 0)
         memcpy(r->C, p + at->C, r->M * r->K * sizeof *r->C);
     for (size_t m = 0; m < r->M; m++) {
-        r->A[m] = tanh(p[at->Abar + m]);
+        r->A[m] = ant_decay(at->dims.free_diagonal, p[at->Abar + m]);
         for (size_t l = 0; l < r->L; l++)
             r->Vt[m * r->L + l] = p[at->V + l * r->M + m];
     }

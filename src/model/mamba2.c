@@ -71,8 +71,8 @@ ant_mamba2 ant_mamba2_of(const ant_model_layout *layout)
 
 static antler_status lay_out(const ant_model_dims *dims, ant_model_layout *layout)
 {
-    ANT_CHECK(dims->rank == 0 && !dims->clipped, ANTLER_ERROR_ARGUMENT,
-              "a mamba2 has no W, so it has neither a rank nor a clipped form");
+    ANT_CHECK(dims->rank == 0 && !dims->clipped && !dims->free_diagonal, ANTLER_ERROR_ARGUMENT,
+              "a mamba2 has neither W nor A, so it has no rank, no clipped form and no free diagonal");
     ANT_CHECK(
         ANT_MAMBA2_EXPAND * dims->M % ANT_MAMBA2_HEADS == 0, ANTLER_ERROR_ARGUMENT,
         "a mamba2 of width %zu cannot be shared out among its %d heads; latent_dim must be a multiple of "

@@ -9,7 +9,7 @@ antler_status ANT_FN(ant_model_initialise)(const ant_model_layout *layout, ant_i
                                            uint64_t seed, uint32_t replica, real *parameters)
 {
     const double kappa = initialisation.kappa;
-    ANT_CHECK(initialisation.id != ANT_INITIALISATION_MEMORY || (kappa > 0.0 && kappa < 1.0),
+    ANT_CHECK(!ant_initialisation_uses_kappa(&initialisation) || (kappa > 0.0 && kappa < 1.0),
               ANTLER_ERROR_ARGUMENT, "kappa must lie between 0 and 1, not %g", kappa);
     double *values = calloc(layout->total, sizeof *values);
     if (values == NULL)

@@ -1,6 +1,9 @@
-/* penalty.h - the terms that regularisers are made of (spec 5): |x|^p for p = 1, 2 with its slope. */
+/* penalty.h - the terms that regularisers are made of (spec 5, spec 10): |x|^p for p = 1, 2 with its slope.
+ */
 #ifndef ANT_MODEL_PENALTY_H
 #define ANT_MODEL_PENALTY_H
+
+#include "model/decay.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -9,6 +12,7 @@ typedef struct ant_penalty {
     const double *parameters; /* (total) */
     double *gradient;         /* (total); NULL: values only */
     int p;
+    bool free_diagonal; /* decay.h */
 } ant_penalty;
 
 static inline double ant_power(double x, int p)
@@ -36,11 +40,11 @@ static inline double ant_penalise(const ant_penalty *c, size_t index, double sca
     return scale * ant_power(x, c->p);
 }
 
-/* scale |1 - tanh(theta_index)|^p: what holds a decay near 1. */
+/* scale |1 - A|^p, A of theta_index: what holds a decay near 1. */
 static inline double ant_penalise_decay(const ant_penalty *c, size_t index, double scale)
 {
-    const double a = tanh(c->parameters[index]);
-    ant_penalty_add(c, index, -scale * ant_power_slope(1.0 - a, c->p) * (1.0 - a * a));
+    const double a = ant_decay(c->free_diagonal, c->parameters[index]);
+    ant_penalty_add(c, index, -scale * ant_power_slope(1.0 - a, c->p) * ant_decay_slope(c->free_diagonal, a));
     return scale * ant_power(1.0 - a, c->p);
 }
 

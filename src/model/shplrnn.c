@@ -2,6 +2,7 @@
 #include "model/shplrnn.h"
 
 #include "base/machine.h"
+#include "model/decay.h"
 #include "model/draw.h"
 #include "model/kind.h"
 #include "model/penalty.h"
@@ -18,7 +19,7 @@ static antler_status lay_out(const ant_model_dims *dims, ant_model_layout *layou
     const size_t most = dims->M < dims->L ? dims->M : dims->L;
     ANT_CHECK(dims->rank <= most, ANTLER_ERROR_ARGUMENT,
               "rank %zu is larger than min(M, L) = %zu; use rank 0 for a full W", dims->rank, most);
-    layout->Abar = ant_model_layout_append(layout, "Abar", 1, dims->M, 1);
+    layout->Abar = ant_model_layout_append(layout, dims->free_diagonal ? "A" : "Abar", 1, dims->M, 1);
     if (dims->rank == 0) {
         layout->W = ant_model_layout_append(layout, "W", 2, dims->M, dims->L);
     } else {
@@ -34,40 +35,52 @@ static antler_status lay_out(const ant_model_dims *dims, ant_model_layout *layou
     return ANTLER_OK;
 }
 
-/* Remove from column `j` of b its parts along columns 0 .. j-1, then scale it to length 1.  b: (N, M) */
-static void orthonormalise_column(double *b, size_t N, size_t M, size_t j)
+/* Vectors of a matrix, its rows or its columns: vector k has its entry n at b[k * across + n * along]. */
+typedef struct vector_list {
+    double *b;
+    size_t length, across, along;
+} vector_list;
+
+/* Remove from vector `j` its parts along vectors 0 .. j-1, then scale it to length 1. */
+static void orthonormalise(vector_list v, size_t j)
 {
+    double *own = v.b + j * v.across;
     for (int pass = 0; pass < 2; pass++) { /* twice is enough for orthogonality to rounding */
         for (size_t k = 0; k < j; k++) {
+            const double *other = v.b + k * v.across;
             double dot = 0.0;
-            for (size_t n = 0; n < N; n++)
-                dot += b[n * M + k] * b[n * M + j];
-            for (size_t n = 0; n < N; n++)
-                b[n * M + j] = b[n * M + j] - dot * b[n * M + k];
+            for (size_t n = 0; n < v.length; n++)
+                dot += other[n * v.along] * own[n * v.along];
+            for (size_t n = 0; n < v.length; n++)
+                own[n * v.along] = own[n * v.along] - dot * other[n * v.along];
         }
         double square = 0.0;
-        for (size_t n = 0; n < N; n++)
-            square += b[n * M + j] * b[n * M + j];
-        for (size_t n = 0; n < N; n++)
-            b[n * M + j] = b[n * M + j] / sqrt(square);
+        for (size_t n = 0; n < v.length; n++)
+            square += own[n * v.along] * own[n * v.along];
+        for (size_t n = 0; n < v.length; n++)
+            own[n * v.along] = own[n * v.along] / sqrt(square);
     }
 }
 
-/* B = [I 0] for M >= N, else a random matrix with orthonormal columns.  b: (N, M) */
-static void initialise_readout(ant_stream stream, size_t N, size_t M, double *b)
+/* The matrix B of spec 4 and spec 10.  b: (N, M), all 0 on entry */
+static void initialise_readout(ant_initial_B how, ant_stream stream, size_t N, size_t M, double *b)
 {
-    if (M >= N) {
+    if (how == ANT_INITIAL_B_IDENTITY || (how == ANT_INITIAL_B_NAMED && M >= N)) {
         for (size_t n = 0; n < N; n++)
             b[n * M + n] = 1.0;
         return;
     }
+    const double scale = how == ANT_INITIAL_B_KAIMING ? sqrt(2.0 / (double)M) : 1.0;
     for (size_t i = 0; i < N * M; i++) {
         double pair[2];
         ant_stream_normal_pair(&stream, pair);
-        b[i] = pair[0];
+        b[i] = scale * pair[0];
     }
-    for (size_t j = 0; j < M; j++)
-        orthonormalise_column(b, N, M, j);
+    if (how == ANT_INITIAL_B_KAIMING)
+        return;
+    const vector_list columns = {b, N, 1, M}, rows = {b, M, M, 1};
+    for (size_t j = 0; j < (M < N ? M : N); j++)
+        orthonormalise(M < N ? columns : rows, j);
 }
 
 /*
@@ -80,6 +93,8 @@ static antler_status initialise(const ant_model_layout *layout, ant_initialisati
 {
     const ant_model_dims *d = &layout->dims;
     const double scale = ant_draw_scale(initialisation);
+    ANT_CHECK(initialisation.B != ANT_INITIAL_B_IDENTITY || d->M >= d->N, ANTLER_ERROR_ARGUMENT,
+              "B cannot begin as the identity with fewer latent units than variables");
     ANT_TRY(ant_draw_decay(layout, initialisation, seed, replica, parameters + layout->Abar));
     for (size_t i = 0; i < layout->slices; i++) {
         const ant_model_slice *slice = &layout->slice[i];
@@ -94,7 +109,7 @@ static antler_status initialise(const ant_model_layout *layout, ant_initialisati
         else if (slice->offset == layout->b && d->clipped)
             ant_draw_uniform(stream, scale / sqrt((double)d->L), slice->count, out);
         else if (slice->offset == layout->B)
-            initialise_readout(stream, d->N, d->M, out);
+            initialise_readout(initialisation.B, stream, d->N, d->M, out);
     }
     return ANTLER_OK;
 }
@@ -155,7 +170,63 @@ static double readout(const ant_model_layout *layout, const ant_penalty *c, cons
     return sum;
 }
 
-/* lambda_2 / k sum (sigma - 1)^2; d sigma_k / dB = u_k v_k^T. */
+/* Mean squares of 1 - A, W, V, h, b (spec 10). */
+static double latent_squares(const ant_model_layout *layout, const ant_penalty *c, double lambda)
+{
+    const ant_model_dims *d = &layout->dims;
+    const double each_unit = lambda / (double)d->M, each_hidden = lambda / (double)d->L,
+                 each_weight = each_unit / (double)d->L;
+    double sum = 0.0;
+    for (size_t i = 0; i < d->M; i++) {
+        sum += ant_penalise_decay(c, layout->Abar + i, each_unit);
+        sum += ant_penalise(c, layout->h + i, each_unit);
+        sum += penalise_row(layout, c, i, each_weight);
+    }
+    for (size_t i = 0; i < d->L * d->M; i++)
+        sum += ant_penalise(c, layout->V + i, each_weight);
+    for (size_t i = 0; i < d->L; i++)
+        sum += ant_penalise(c, layout->b + i, each_hidden);
+    return sum;
+}
+
+/* Mean square of B (spec 10). */
+static double readout_squares(const ant_model_layout *layout, const ant_penalty *c, double lambda)
+{
+    const size_t count = layout->dims.N * layout->dims.M;
+    double sum = 0.0;
+    for (size_t i = 0; i < count; i++)
+        sum += ant_penalise(c, layout->B + i, lambda / (double)count);
+    return sum;
+}
+
+/* A singular value of B with its vectors. */
+typedef struct singular_value {
+    double sigma;
+    const double *u, *v; /* u: (N) with stride k = min(M, N); v: (M) */
+} singular_value;
+
+/* Add slope d sigma / dB = slope u v^T to dB. */
+static void add_singular_slope(const ant_model_layout *layout, const ant_penalty *c, singular_value value,
+                               double slope)
+{
+    const size_t N = layout->dims.N, M = layout->dims.M, k = M < N ? M : N;
+    for (size_t i = 0; i < N; i++) {
+        for (size_t j = 0; j < M; j++)
+            ant_penalty_add(c, layout->B + i * M + j, slope * value.u[i * k] * value.v[j]);
+    }
+}
+
+/* lambda (1 - r)^2 with r = sigma_1 / sigma_k. */
+static double condition(const ant_model_layout *layout, const ant_penalty *c, double lambda,
+                        singular_value largest, singular_value smallest)
+{
+    const double r = largest.sigma / smallest.sigma, slope = 2.0 * lambda * (r - 1.0) / smallest.sigma;
+    add_singular_slope(layout, c, largest, slope);
+    add_singular_slope(layout, c, smallest, -slope * r);
+    return lambda * (1.0 - r) * (1.0 - r);
+}
+
+/* lambda_2 / k sum (sigma - 1)^2, and the term on the condition; singular values come in falling order. */
 static antler_status singular_values(const ant_model_layout *layout, const ant_penalty *c,
                                      const ant_regulariser *r, double *work, double *value)
 {
@@ -166,14 +237,13 @@ static antler_status singular_values(const ant_model_layout *layout, const ant_p
     ANT_TRY(ant_svd(N, M, b, u, s, vt, scratch));
     const double scale = r->singular / (double)k;
     *value = 0.0;
-    for (size_t q = 0; q < k; q++) {
+    for (size_t q = 0; q < k && r->singular > 0.0; q++) {
         *value += scale * (s[q] - 1.0) * (s[q] - 1.0);
-        for (size_t i = 0; i < N; i++) {
-            for (size_t j = 0; j < M; j++)
-                ant_penalty_add(c, layout->B + i * M + j,
-                                2.0 * scale * (s[q] - 1.0) * u[i * k + q] * vt[q * M + j]);
-        }
+        add_singular_slope(layout, c, (singular_value){s[q], u + q, vt + q * M}, 2.0 * scale * (s[q] - 1.0));
     }
+    if (r->condition > 0.0)
+        *value += condition(layout, c, r->condition, (singular_value){s[0], u, vt},
+                            (singular_value){s[k - 1], u + k - 1, vt + (k - 1) * M});
     return ANTLER_OK;
 }
 
@@ -181,12 +251,18 @@ static antler_status regularise(const ant_model_layout *layout, const ant_regula
                                 const double *parameters, double *gradient, double *work,
                                 ant_regulariser_terms *terms)
 {
-    const ant_penalty c = {parameters, gradient, r->p};
+    const bool is_free = layout->dims.free_diagonal;
+    const ant_penalty c = {parameters, gradient, r->p, is_free}, squares = {parameters, gradient, 2, is_free};
     if (r->mar > 0.0 && r->units > 0)
         terms->mar = manifold_attractor(layout, &c, r);
     if (r->readout > 0.0 && r->units > 0)
         terms->readout = readout(layout, &c, r);
-    return r->singular > 0.0 ? singular_values(layout, &c, r, work, &terms->singular) : ANTLER_OK;
+    if (r->latent > 0.0)
+        terms->mar += latent_squares(layout, &squares, r->latent);
+    if (r->observation > 0.0)
+        terms->readout += readout_squares(layout, &squares, r->observation);
+    return r->singular > 0.0 || r->condition > 0.0 ? singular_values(layout, &c, r, work, &terms->singular)
+                                                   : ANTLER_OK;
 }
 
 /* Doubles that the singular values of B need. */
@@ -285,7 +361,7 @@ static void pack_weights(const antler_model *model, ant_shplrnn_runner *r)
     memcpy(clear(r->b, r->Lp), p + at->b, r->L * sizeof *r->b);
     memcpy(r->B, p + at->B, r->N * r->M * sizeof *r->B);
     for (size_t m = 0; m < r->M; m++) {
-        r->A[m] = tanh(p[at->Abar + m]);
+        r->A[m] = ant_decay(at->dims.free_diagonal, p[at->Abar + m]);
         for (size_t l = 0; l < r->L; l++)
             r->Vt[m * r->Lp + l] = p[at->V + l * r->M + m];
         for (size_t k = 0; k < r->K; k++)

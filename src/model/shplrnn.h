@@ -1,7 +1,7 @@
 /*
  * shplrnn.h - the shallow piecewise-linear RNN (spec 1, Eq. shplrnn_nonlinear), packed for running.
  *
- *     z_t = A o z_{t-1} + W phi(V z_{t-1} + b) + C s_t + h        xhat_t = B z_t        A = tanh(Abar)
+ *     z_t = A o z_{t-1} + W phi(V z_{t-1} + b) + C s_t + h        xhat_t = B z_t        A: decay.h
  *
  * One state is too small to fill a vector register, so lanes run over the hidden units in V z and over
  * the latent units in W phi.  Rows are padded with zeros to whole lanes; a low-rank W is multiplied out.

@@ -36,7 +36,7 @@ void ANT_FN(ant_shplrnn_step)(const ant_model_layout *layout, const real *parame
     const real *left = parameters + (d->rank > 0 ? layout->WL : layout->W);
     const real *right = d->rank > 0 ? inner : hidden;
     for (size_t m = 0; m < d->M; m++) {
-        const real A1 = (real)ant_decay_less_one((double)parameters[layout->Abar + m]);
+        const real A1 = (real)ant_decay_less_one(d->free_diagonal, (double)parameters[layout->Abar + m]);
         real sum = A1 * z[m] + parameters[layout->h + m];
         for (size_t k = 0; k < cols; k++)
             sum += left[m * cols + k] * right[k];
@@ -58,8 +58,9 @@ void ANT_FN(ant_shplrnn_jacobian)(const ant_model_layout *layout, const real *pa
         hidden[l] = (real)(sum + b[l] > 0) - (real)(d->clipped && sum > 0);
     }
     for (size_t i = 0; i < d->M; i++) {
+        const real x = parameters[layout->Abar + i];
         for (size_t j = 0; j < d->M; j++)
-            jacobian[i * d->M + j] = i == j ? r_tanh(parameters[layout->Abar + i]) : 0;
+            jacobian[i * d->M + j] = i == j ? (d->free_diagonal ? x : r_tanh(x)) : 0;
         for (size_t l = 0; l < d->L; l++) {
             real weight = 0; /* W_il phi'_l */
             if (d->rank == 0)

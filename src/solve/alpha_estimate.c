@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/hash.h"
+#include "model/decay.h"
 #include "model/svd.h"
 #include "solve/matrix_function.h"
 
@@ -186,7 +187,7 @@ antler_status ant_alpha_begin(ant_alpha_estimator *e, const double *parameters)
     const ant_model_layout *layout = &e->layout;
     const ant_model_dims *d = &layout->dims;
     for (size_t m = 0; m < d->M; m++)
-        e->A[m] = tanh(parameters[layout->Abar + m]);
+        e->A[m] = ant_decay(layout->dims.free_diagonal, parameters[layout->Abar + m]);
     set_weights(e, parameters);
     memcpy(e->V, parameters + layout->V, d->L * d->M * sizeof *e->V);
     memcpy(e->b, parameters + layout->b, d->L * sizeof *e->b);

@@ -7,6 +7,7 @@
  * and dB = sum e_t a_t^T, dV = sum d_t z_t^T, db = sum d_t, dA = sum v_t o z_{t-1}, dU = sum v_t x_{t-1}^T,
  * dC = sum v_t s_t^T, dh = sum v_t.
  */
+#include "model/decay.h"
 #include "solve/linear.h"
 
 #include <string.h>
@@ -24,11 +25,12 @@ static size_t derived(const ant_model_layout *layout)
     return layout->dims.M;
 }
 
-/* A = tanh(Abar). */
+/* A in the precision of training. */
 static void derive(const ant_model_layout *layout, const real *parameters, real *A)
 {
     for (size_t m = 0; m < layout->dims.M; m++)
-        A[m] = r_tanh(parameters[layout->Abar + m]);
+        A[m] =
+            layout->dims.free_diagonal ? parameters[layout->Abar + m] : r_tanh(parameters[layout->Abar + m]);
 }
 
 /* What is stored of an item between phases; each array has ANT_TILE columns. */
@@ -169,12 +171,13 @@ static void leave(const linear *p, const item *i)
         q->outer(k.v, d->M, k.s, d->K, ANT_FN(ant_linear_sums)(p, i->slot, at->C));
 }
 
-/* From dloss/dA to dloss/dAbar, A = tanh(Abar). */
+/* From dloss/dA to the parameter behind A. */
 static void finish(const ant_model_layout *layout, const real *parameters, double *sums)
 {
+    const bool is_free = layout->dims.free_diagonal;
     for (size_t m = 0; m < layout->dims.M; m++) {
-        const double a = tanh((double)parameters[layout->Abar + m]);
-        sums[layout->Abar + m] *= 1.0 - a * a;
+        const double a = ant_decay(is_free, (double)parameters[layout->Abar + m]);
+        sums[layout->Abar + m] *= ant_decay_slope(is_free, a);
     }
 }
 

@@ -22,7 +22,8 @@ static void derive(const ant_model_layout *layout, const real *parameters, bool 
     const ant_model_dims *d = &layout->dims;
     real *mixing = derived + d->M; /* W^T */
     for (size_t m = 0; m < d->M; m++)
-        derived[m] = (real)ant_decay_less_one((double)parameters[layout->Abar + m]);
+        derived[m] =
+            (real)ant_decay_less_one(layout->dims.free_diagonal, (double)parameters[layout->Abar + m]);
     for (size_t l = 0; l < d->L && jacobian; l++) {
         for (size_t m = 0; m < d->M; m++) {
             real sum = d->rank == 0 ? parameters[layout->W + m * d->L + l] : 0;
@@ -179,12 +180,13 @@ static void pull_back(const solve_call *p, const real *z, const real *s, const r
     }
 }
 
-/* From dloss/dA to dloss/dAbar, A = tanh(Abar). */
+/* From dloss/dA to the parameter behind A. */
 static void finish(const ant_model_layout *layout, const real *parameters, double *sums)
 {
+    const bool is_free = layout->dims.free_diagonal;
     for (size_t m = 0; m < layout->dims.M; m++) {
-        const double a = tanh((double)parameters[layout->Abar + m]);
-        sums[layout->Abar + m] *= 1.0 - a * a;
+        const double a = ant_decay(is_free, (double)parameters[layout->Abar + m]);
+        sums[layout->Abar + m] *= ant_decay_slope(is_free, a);
     }
 }
 

@@ -102,7 +102,10 @@ static antler_status create(const ant_engine_learning *work, void **opaque)
                                        .singular = s->singular_lambda,
                                        .units = s->regularised_units,
                                        .p = (int)s->MAR_p,
-                                       .initial_scale = s->MAR_initial_scale};
+                                       .initial_scale = s->MAR_initial_scale,
+                                       .latent = s->latent_lambda,
+                                       .observation = s->observation_lambda,
+                                       .condition = s->condition_lambda};
     const antler_status status = build(l);
     if (status == ANTLER_OK)
         *opaque = l;

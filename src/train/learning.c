@@ -44,12 +44,13 @@ static const char *parameter_name(const ant_model_layout *layout, size_t index)
 
 antler_status ant_learning_diverged(const ant_model_layout *layout, const ant_outcome *outcome)
 {
-    static const char *const reasons[] = {[ANT_DIVERGED_LOSS] = "the loss is not finite",
-                                          [ANT_DIVERGED_GRADIENT] = "the gradient of the loss is not finite",
-                                          [ANT_DIVERGED_MAR] = "the MAR term is not finite",
-                                          [ANT_DIVERGED_READOUT] = "the readout term is not finite",
-                                          [ANT_DIVERGED_SINGULAR] = "the singular value term is not finite",
-                                          [ANT_DIVERGED_NORM] = "the norm of the gradient is not finite"};
+    static const char *const reasons[] = {
+        [ANT_DIVERGED_LOSS] = "the loss is not finite",
+        [ANT_DIVERGED_GRADIENT] = "the gradient of the loss is not finite",
+        [ANT_DIVERGED_MAR] = "the regulariser of the latent model is not finite",
+        [ANT_DIVERGED_READOUT] = "the regulariser of B is not finite",
+        [ANT_DIVERGED_SINGULAR] = "the regulariser of the singular values of B is not finite",
+        [ANT_DIVERGED_NORM] = "the norm of the gradient is not finite"};
     char beyond[96];
     const bool forced = ant_model_kind_of(layout->dims.kind)->forced;
     snprintf(beyond, sizeof beyond, "the parameter %s has grown beyond %g",

@@ -6,6 +6,7 @@
 #include "train/agreement.h"
 #include "train/break_even.h"
 #include "train/forcing_rule.h"
+#include "train/initialisation.h"
 #include "train/problem.h"
 #include "train/strength.h"
 
@@ -288,7 +289,9 @@ static antler_status initialise(const ant_run_context *context, ant_run *run)
     const antler_settings *s = context->settings;
     const ant_model_layout *layout = context->layout;
     const uint32_t number = (uint32_t)run->number;
-    const ant_initialisation how = ant_settings_initialisation(s);
+    const antler_settings named =
+        ant_initialisation_choose(s, context->dataset, run->notice, sizeof run->notice);
+    const ant_initialisation how = ant_settings_initialisation(&named);
     for (size_t i = 0; i < layout->total; i++)
         run->state.m[i] = run->state.v[i] = 0.0;
     run->alpha = 1.0;

@@ -42,17 +42,24 @@ ant_model_dims ant_settings_dims(const antler_settings *settings, size_t N, size
                             .L = settings->hidden_dim,
                             .K = K,
                             .rank = settings->rank,
-                            .clipped = settings->clipped};
+                            .clipped = settings->clipped,
+                            .free_diagonal = settings->diagonal == ANTLER_DIAGONAL_FREE};
 }
 
 _Static_assert((int)ANTLER_INITIALISATION_MEMORY == (int)ANT_INITIALISATION_MEMORY &&
-                   (int)ANTLER_INITIALISATION_STANDARD == (int)ANT_INITIALISATION_STANDARD,
+                   (int)ANTLER_INITIALISATION_STANDARD == (int)ANT_INITIALISATION_STANDARD &&
+                   (int)ANTLER_INITIAL_A_RANDOM == (int)ANT_INITIAL_A_RANDOM &&
+                   (int)ANTLER_INITIAL_WEIGHTS_UNIFORM == (int)ANT_INITIAL_WEIGHTS_UNIFORM &&
+                   (int)ANTLER_INITIAL_B_KAIMING == (int)ANT_INITIAL_B_KAIMING,
                "initial values");
 
 ant_initialisation ant_settings_initialisation(const antler_settings *settings)
 {
     return (ant_initialisation){.id = (ant_initialisation_id)settings->initialisation,
-                                .kappa = settings->kappa};
+                                .kappa = settings->kappa,
+                                .A = (ant_initial_A)settings->initialise_A,
+                                .weights = (ant_initial_weights)settings->initialise_weights,
+                                .B = (ant_initial_B)settings->initialise_B};
 }
 
 antler_status antler_problem_create(const antler_settings *settings, size_t dim, size_t input_dim,
@@ -72,6 +79,9 @@ antler_status antler_problem_create(const antler_settings *settings, size_t dim,
               ANTLER_ERROR_ARGUMENT,
               "forcing_interval_method finds the interval at the start of a training; here set "
               "forcing_interval");
+    ANT_CHECK(s->initialisation != ANTLER_INITIALISATION_AUTO, ANTLER_ERROR_ARGUMENT,
+              "initialisation: auto chooses by the data, which a problem does not have yet; name memory or "
+              "standard");
     ANT_TRY(ant_model_layout_make(&dims, &config.layout));
     config.settings.runs = 1;
     ANT_TRY(ant_learning_engine(&config.settings, &config.engine));
@@ -130,12 +140,13 @@ antler_status antler_problem_set_model(antler_problem *problem, const antler_mod
     const ant_model_dims *a = &problem->layout.dims, *b = &model->layout.dims;
     ANT_CHECK(
         a->kind == b->kind && a->M == b->M && a->N == b->N && a->L == b->L && a->K == b->K &&
-            a->rank == b->rank && a->clipped == b->clipped,
+            a->rank == b->rank && a->clipped == b->clipped && a->free_diagonal == b->free_diagonal,
         ANTLER_ERROR_ARGUMENT,
-        "the model (%s, M = %zu, N = %zu, L = %zu, K = %zu, rank %zu%s) is of another kind or size than the "
-        "problem (%s, M = %zu, N = %zu, L = %zu, K = %zu, rank %zu%s)",
+        "the model (%s, M = %zu, N = %zu, L = %zu, K = %zu, rank %zu%s%s) is of another kind or size than "
+        "the problem (%s, M = %zu, N = %zu, L = %zu, K = %zu, rank %zu%s%s)",
         antler_model_kind(model), b->M, b->N, b->L, b->K, b->rank, b->clipped ? ", clipped" : "",
-        ant_model_kind_of(a->kind)->name, a->M, a->N, a->L, a->K, a->rank, a->clipped ? ", clipped" : "");
+        b->free_diagonal ? ", free diagonal" : "", ant_model_kind_of(a->kind)->name, a->M, a->N, a->L, a->K,
+        a->rank, a->clipped ? ", clipped" : "", a->free_diagonal ? ", free diagonal" : "");
     problem->ops->set_parameters(problem->self, model->parameters);
     return ANTLER_OK;
 }

@@ -6,6 +6,7 @@
 #include "measure/validation.h"
 #include "model/kind.h"
 #include "train/forcing_rule.h"
+#include "train/problem.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -59,12 +60,17 @@ typedef struct limited {
 static const char no_matrix[] = "has no W", no_forcing[] = "reads the data directly and is not forced",
                   no_newton[] = "is linear in its state and solved by one scan",
                   no_units[] = "has no units to regularise", no_readout[] = "has no readout of this kind",
+                  no_diagonal[] = "has no diagonal A of this kind",
                   own_start[] = "has the initial values of its authors";
 
 static const limited limited_settings[] = {
     {"rank", SHPLRNN, no_matrix},
     {"clipped", SHPLRNN, no_matrix},
+    {"diagonal", SHPLRNN | LSSM, no_diagonal},
     {"kappa", SHPLRNN | LSSM, own_start},
+    {"initialise_A", SHPLRNN | LSSM, own_start},
+    {"initialise_weights", SHPLRNN | LSSM, own_start},
+    {"initialise_B", SHPLRNN, no_readout},
     {"gtf_alpha", SHPLRNN, no_forcing},
     {"gtf_alpha_method", SHPLRNN, no_forcing},
     {"gtf_alpha_interval", SHPLRNN, no_forcing},
@@ -86,6 +92,9 @@ static const limited limited_settings[] = {
     {"regularised_units", SHPLRNN | LSSM, no_units},
     {"readout_lambda", SHPLRNN, no_readout},
     {"singular_lambda", SHPLRNN, no_readout},
+    {"latent_lambda", SHPLRNN, no_matrix},
+    {"observation_lambda", SHPLRNN, no_readout},
+    {"condition_lambda", SHPLRNN, no_readout},
 };
 
 /* A setting that the model does not have must have its default: it would have no effect. */
@@ -118,15 +127,21 @@ static antler_status check_kind(const antler_settings *s)
     return ANTLER_OK;
 }
 
-/* kappa belongs to `memory`: with `standard` it would have no effect. */
+/* A kappa that no initial value depends on would have no effect. */
 static antler_status check_initialisation(const antler_settings *s)
 {
+    const ant_initialisation how = ant_settings_initialisation(s);
     antler_settings standard;
     antler_settings_default(&standard);
-    ANT_CHECK(s->initialisation == ANTLER_INITIALISATION_MEMORY || s->kappa == standard.kappa,
-              ANTLER_ERROR_ARGUMENT,
-              "kappa is %g, which does nothing with initialisation: standard; leave one of them out",
-              s->kappa);
+    if (s->kappa == standard.kappa)
+        return ANTLER_OK;
+    ANT_CHECK(s->initialisation != ANTLER_INITIALISATION_AUTO, ANTLER_ERROR_ARGUMENT,
+              "kappa is %g, but initialisation: auto chooses it; leave one of them out", s->kappa);
+    ANT_CHECK(ant_initialisation_uses_kappa(&how), ANTLER_ERROR_ARGUMENT,
+              "kappa is %g, which does nothing with %s; leave one of them out", s->kappa,
+              s->initialisation == ANTLER_INITIALISATION_STANDARD
+                  ? "initialisation: standard"
+                  : "initialise_A: random and initialise_weights: uniform");
     return ANTLER_OK;
 }
 
@@ -244,6 +259,12 @@ static antler_status check_share(const antler_settings *s, size_t longest, size_
 static antler_status check_series(const antler_settings *s, const antler_series *series)
 {
     size_t whole = 0;
+    ANT_CHECK(
+        s->initialise_B != ANTLER_INITIAL_B_IDENTITY || s->latent_dim >= antler_series_dim(series),
+        ANTLER_ERROR_ARGUMENT,
+        "initialise_B: identity needs a latent unit for each of the %zu variables, but latent_dim is %zu; "
+        "take orthonormal or kaiming",
+        antler_series_dim(series), s->latent_dim);
     for (size_t i = 0; i < antler_series_count(series); i++) {
         const size_t length = antler_series_length(series, i);
         whole = length > whole ? length : whole;

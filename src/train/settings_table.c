@@ -5,7 +5,11 @@
 #include <stddef.h>
 
 static const char *const models[] = {"shplrnn", "lssm", "mamba2", NULL};
-static const char *const initialisations[] = {"memory", "standard", NULL};
+static const char *const diagonals[] = {"tanh", "free", NULL};
+static const char *const initialisations[] = {"memory", "standard", "auto", NULL};
+static const char *const initial_A[] = {"auto", "kappa", "random", NULL};
+static const char *const initial_weights[] = {"auto", "small", "uniform", NULL};
+static const char *const initial_B[] = {"auto", "identity", "orthonormal", "kaiming", NULL};
 static const char *const alpha_methods[] = {
     "constant", "jacobian_upper_bound", "batch_maximum", "product_upper_bound", "explog", "arithmetic_mean",
     NULL};
@@ -103,14 +107,29 @@ static const ant_setting table[] = {
     COUNT("model", rank, "0", 0, DIM_MAX, false,
           "Rank of W, at most min(latent_dim, hidden_dim); 0 stores W in full."),
     BOOL("model", clipped, "false", "Use W[phi(Vz+b) - phi(Vz)], whose orbits stay bounded."),
+    CHOICE("model", diagonal, diagonals, "tanh",
+           "The diagonal A: tanh, A = tanh(Abar) is within (-1, 1) and Abar is trained; free, A is trained."),
     CHOICE(
         "model", initialisation, initialisations, "memory",
         "Initial values: memory, A = kappa and other weights of order 1 - kappa; standard, A from a random "
-        "positive definite matrix and other weights uniform in +-columns^-1/2. A mamba2 has its own, the "
-        "same for both."),
+        "positive definite matrix and other weights uniform in +-columns^-1/2; auto, one of them by sizes "
+        "and "
+        "data, named with its reason when training begins. A mamba2 has its own, the same for all."),
     REAL("model", kappa, "0.9995", 0.0, true, 1.0, true,
          "Diagonal of A at the start; the other weights begin of order 1 - kappa. Not with initialisation: "
-         "standard."),
+         "standard or auto."),
+    CHOICE(
+        "model", initialise_A, initial_A, "auto",
+        "A at the start: kappa; random, from a random positive definite matrix; auto, as in initialisation."),
+    CHOICE("model", initialise_weights, initial_weights, "auto",
+           "Other weights at the start, uniform: small, of order 1 - kappa; uniform, in +-columns^-1/2; "
+           "auto, as "
+           "in initialisation."),
+    CHOICE("model", initialise_B, initial_B, "auto",
+           "B at the start: identity, [I 0], needs as many latent units as variables; orthonormal, random "
+           "rows or "
+           "columns; kaiming, normal with variance 2/M; auto, identity or, for fewer latent units, "
+           "orthonormal."),
 
     COUNT("forcing", sequence_length, "200", 1, LENGTH_MAX, false,
           "T, steps of a training window, which takes T + 1 rows."),
@@ -194,6 +213,11 @@ static const ant_setting table[] = {
          "Weight of the term that keeps regularised units out of the readout B."),
     REAL("regularisers", singular_lambda, "0", 0.0, false, 1e9, false,
          "Weight of the term that pulls the singular values of B to 1."),
+    REAL("regularisers", latent_lambda, "0", 0.0, false, 1e9, false,
+         "Weight of the mean squares of 1 - A, W, V, h and b, over all units."),
+    REAL("regularisers", observation_lambda, "0", 0.0, false, 1e9, false, "Weight of the mean square of B."),
+    REAL("regularisers", condition_lambda, "0", 0.0, false, 1e9, false,
+         "Weight of (1 - s1/sk)^2, with the largest and the smallest singular value of B."),
 };
 
 enum { TABLE_ROWS = sizeof table / sizeof table[0] };

@@ -49,6 +49,12 @@ done
 contains "$(<Results/e/a/001/config.yaml)" "latent_dim: 4"
 [ -z "$(find Results -name '.*' ! -name .lock)" ] || die "temporary files are left"
 expect_ok "$ANTLER" info Results/e/a/001/model.npz
+expect_ok "$ANTLER" train run.yaml --set name=free --set diagonal=free --set initialisation=auto --set sequence_length=100 --set latent_lambda=0.1
+contains "$out$err" "initialisation: memory with kappa 0.9: the data forget within a window"
+expect_ok "$ANTLER" info Results/e/free/001/model.npz
+contains "$out" "shplrnn model, free diagonal, trained in"
+expect_ok "$ANTLER" info --json Results/e/free/001/model.npz
+contains "$out" '"free_diagonal": true'
 if python3 -c 'import numpy' 2>/dev/null; then
     expect_ok python3 -c "
 import numpy

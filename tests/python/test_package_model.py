@@ -1,6 +1,7 @@
 """Models as arrays: views, letters of other tools, and runs that NumPy can repeat."""
 
 import gc
+import pickle
 
 import numpy as np
 import pytest
@@ -115,6 +116,23 @@ def test_misfits_are_named():
         model.generate(3, np.zeros((5, 2)), warmup=9)
     with pytest.raises(exceptions.DataError, match="not finite in row 2"):
         model.generate(3, np.array([[0, 0], [np.nan, 0], [0, 0]]), warmup=2)
+
+
+def test_a_free_diagonal_may_be_any_number(tmp_path):
+    _, a = random_model()
+    a["A"] = np.array([1.01, -1.2, 0.5, 0.0])
+    with pytest.raises(exceptions.ArgumentError, match="'tanh' or 'free', not 'none'"):
+        antler.Model.from_arrays(**a, diagonal="none")
+    model = antler.Model.from_arrays(**a, diagonal="free")
+    model.save(tmp_path / "model.npz")
+    for m in (model, antler.Model.load(tmp_path / "model.npz"), pickle.loads(pickle.dumps(model))):
+        assert m.diagonal == "free" and "free diagonal" in repr(m)
+        np.testing.assert_array_equal(m.A, a["A"])
+        z = np.array([0.1, -0.2, 0.3, 0.0])
+        np.testing.assert_allclose(m.generate(5, state=z, latent=True)[1], numpy_orbit(a, 5, z), rtol=1e-12)
+    with np.load(tmp_path / "model.npz") as file:
+        assert str(file["diagonal"]) == "free" and "Abar" not in file
+    assert random_model()[0].diagonal == "tanh"
 
 
 def test_lyapunov_exponents_of_a_linear_map_are_known():

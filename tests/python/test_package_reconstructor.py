@@ -261,7 +261,7 @@ def test_every_parameter_is_in_the_signature_and_described():
     assert "gtf_alpha : float in [0, 1], default 0.15" in shown
     assert "epsilon : float in (0, 1], default 1e-08" in shown
     assert "device : {'auto', 'cpu', 'cuda'}, default 'auto'" in shown
-    assert "initialisation : {'memory', 'standard'}, default 'memory'" in shown
+    assert "initialisation : {'memory', 'standard', 'auto'}, default 'memory'" in shown
 
 
 def test_settings_beside_the_signature_are_taken_by_name(monkeypatch):

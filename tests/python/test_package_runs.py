@@ -53,3 +53,19 @@ def test_what_is_no_run_is_named(here):
         antler.load_runs(here)
     with pytest.raises(antler.exceptions.NotFoundError, match="did you mean 'latent_dim'"):
         antler.train({"latent_dims": 3}, np.zeros((10, 2)))
+
+
+def test_regularisers_of_the_field_are_those_of_numpy(here, lorenz, small):
+    """Learning rates near 0 leave the model where the terms of the log were computed."""
+    weights = dict(latent_lambda=2.0, observation_lambda=3.0, condition_lambda=0.5)
+    settings = dict(small, updates=1, start_lr=1e-14, end_lr=0.0, precision="double", initialisation="standard", seed=5)
+    (run,) = antler.train(dict(settings, **weights, initialise_B="kaiming", latent_dim=2, rank=2), lorenz, verbose=False)
+    m = run.model
+    terms = [m.parameters[name] for name in ("V", "h", "b")] + [1 - m.parameters["A"], m.WL @ m.WR]
+    np.testing.assert_allclose(run.log["mar"][-1], 2 * sum(np.mean(x**2) for x in terms), rtol=1e-9)
+    np.testing.assert_allclose(run.log["readout"][-1], 3 * np.mean(m.B**2), rtol=1e-9)
+    sigma = np.linalg.svd(m.B, compute_uv=False)
+    np.testing.assert_allclose(run.log["singular"][-1], (1 - sigma[0] / sigma[-1]) ** 2 / 2, rtol=1e-9)
+    assert sigma[0] > 1.01 * sigma[-1]
+    total = sum(run.log[name][-1] for name in ("loss", "mar", "readout", "singular"))
+    np.testing.assert_allclose(run.log["total"][-1], total, rtol=1e-12)

@@ -45,6 +45,19 @@ def test_states_follow_the_forced_map(case):
     assert got.loss == pytest.approx(np.mean(errors**2), rel=1e-10)
 
 
+def test_a_free_diagonal_has_the_gradient_of_A(case):
+    p, x = case
+    free = {name: value for name, value in p.items() if name != "Abar"}
+    free["A"] = np.tanh(p["Abar"])
+    want, got = antler.solve(p, x), antler.solve(free, x, diagonal="free")
+    np.testing.assert_allclose(got.states, want.states, atol=1e-12)
+    np.testing.assert_allclose(got.gradient["A"] * (1 - free["A"] ** 2), want.gradient["Abar"], rtol=1e-9)
+    model = antler.Model.from_arrays(**free, diagonal="free")
+    np.testing.assert_allclose(antler.solve(model, x).loss, want.loss, rtol=1e-12)
+    with pytest.raises(exceptions.ArgumentError, match="unknown: Abar|missing: A"):
+        antler.solve(p, x, diagonal="free")
+
+
 def test_the_gradient_is_the_derivative_and_the_adjoint_leads_to_it(case):
     p, x = case
     got = antler.solve(p, x, gtf_alpha=0.3)

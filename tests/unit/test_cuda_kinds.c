@@ -88,6 +88,15 @@ static void lssm_tiles(void **state)
     lssm_compare(lssm_settings(33, 9, 5), 90, "1 segments of 64 steps per sequence, 8 blocks per run");
 }
 
+/* A itself is the parameter. */
+static void lssm_with_a_free_diagonal(void **state)
+{
+    (void)state;
+    antler_settings s = lssm_settings(85, 2, 40);
+    s.diagonal = ANTLER_DIAGONAL_FREE;
+    lssm_compare(s, 90, "3 segments of 32 steps");
+}
+
 static void lssm_in_float(void **state)
 {
     (void)state;
@@ -260,6 +269,7 @@ int main(void)
         cmocka_unit_test(lssm_segments),
         cmocka_unit_test(lssm_tiles),
         cmocka_unit_test(lssm_in_float),
+        cmocka_unit_test(lssm_with_a_free_diagonal),
         cmocka_unit_test(lssm_same_bytes),
         cmocka_unit_test(lssm_alone_and_among),
         cmocka_unit_test(lssm_diverges),

@@ -19,6 +19,9 @@ static antler_settings rich_settings(void)
     s.regularised_units = 1;
     s.readout_lambda = 0.2;
     s.singular_lambda = 0.1;
+    s.latent_lambda = 0.4;
+    s.observation_lambda = 0.5;
+    s.condition_lambda = 0.6;
     s.MAR_initial_scale = true;
     s.gradient_clip = 0.05;
     s.optimiser = ANTLER_OPTIMISER_ADAM;
@@ -46,6 +49,41 @@ static void same_as_cpu_from_the_standard_start(void **state)
     antler_settings s = plain_settings();
     s.kappa = 0.9995;
     s.initialisation = ANTLER_INITIALISATION_STANDARD;
+    compare_with_cpu((comparison){.settings = s,
+                                  .rows = 90,
+                                  .dim = 2,
+                                  .run = 2,
+                                  .tolerance = 1e-10,
+                                  .agreement = 1e-11,
+                                  .choice = "sequential on the GPU"});
+}
+
+/* The terms of spec 10 alone, on more latent units than variables and a full W. */
+static void same_as_cpu_with_the_regularisers_of_the_field(void **state)
+{
+    (void)state;
+    antler_settings s = plain_settings();
+    s.latent_lambda = 0.4;
+    s.observation_lambda = 0.5;
+    s.condition_lambda = 0.6;
+    compare_with_cpu((comparison){.settings = s,
+                                  .rows = 90,
+                                  .dim = 2,
+                                  .run = 2,
+                                  .tolerance = 1e-10,
+                                  .agreement = 1e-11,
+                                  .choice = "sequential on the GPU"});
+}
+
+/* A itself is the parameter, with the terms that act on it. */
+static void same_as_cpu_with_a_free_diagonal(void **state)
+{
+    (void)state;
+    antler_settings s = plain_settings();
+    s.diagonal = ANTLER_DIAGONAL_FREE;
+    s.latent_lambda = 0.4;
+    s.MAR_lambda = 0.2;
+    s.regularised_units = 1;
     compare_with_cpu((comparison){.settings = s,
                                   .rows = 90,
                                   .dim = 2,
@@ -420,6 +458,8 @@ int main(void)
         cmocka_unit_test(no_room_goes_to_the_cpu),
         cmocka_unit_test(same_as_cpu),
         cmocka_unit_test(same_as_cpu_from_the_standard_start),
+        cmocka_unit_test(same_as_cpu_with_the_regularisers_of_the_field),
+        cmocka_unit_test(same_as_cpu_with_a_free_diagonal),
         cmocka_unit_test(same_as_cpu_with_square_readout),
         cmocka_unit_test(same_as_cpu_in_segments),
         cmocka_unit_test(same_as_cpu_in_segments_of_a_larger_model),

@@ -47,13 +47,14 @@ static void test_every_parameter(void **state)
     (void)state;
     uint64_t seed = 1;
     for (size_t N = 1; N <= 5; N += 2) { /* M = 3: N < M, N = M, N > M */
-        for (int variant = 0; variant < 8; variant++) {
+        for (int variant = 0; variant < 16; variant++) {
             const ant_model_dims dims = {.M = 3,
                                          .N = N,
                                          .L = 6,
                                          .K = variant & 1 ? 2 : 0,
                                          .rank = variant & 2 ? 2 : 0,
-                                         .clipped = variant & 4};
+                                         .clipped = variant & 4,
+                                         .free_diagonal = variant & 8};
             check_differences(dims, 0, 0, 0.3, seed++);
             check_differences(dims, 4, 0, 0.15, seed++);
             check_differences(dims, variant & 1 ? 5 : 0, 3, 0.15, seed++);

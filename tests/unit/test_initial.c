@@ -6,6 +6,10 @@
 #include "model/kind.h"
 #include "model/lanczos.h"
 #include "model/svd.h"
+#include "train/initialisation.h"
+
+#include <stdio.h>
+#include <string.h>
 
 enum { SEEDS = 40 };
 
@@ -350,6 +354,212 @@ static void lssm_learns_lorenz63_from_standard(void **state)
     antler_series_free(series);
 }
 
+/* ---- parts ---------------------------------------------------------------------------------------- */
+
+/* Both vectors have the same numbers in this slice. */
+static bool same_slice(const ant_model_layout *layout, const char *name, const double *a, const double *b)
+{
+    const ant_model_slice *slice = ant_model_layout_find(layout, name);
+    return memcmp(a + slice->offset, b + slice->offset, slice->count * sizeof *a) == 0;
+}
+
+/* A part by name is that of the start which has it; the other parts stay. */
+static void parts_are_those_of_the_named_starts(void **state)
+{
+    (void)state;
+    const ant_model_layout layout =
+        layout_of((ant_model_dims){.M = 5, .N = 3, .L = 7, .K = 2, .clipped = true});
+    ant_initialisation random_A = memory, uniform = memory, kappa = standard, small = standard;
+    random_A.A = ANT_INITIAL_A_RANDOM;
+    uniform.weights = ANT_INITIAL_WEIGHTS_UNIFORM;
+    kappa.A = ANT_INITIAL_A_KAPPA;
+    small.weights = ANT_INITIAL_WEIGHTS_SMALL;
+    kappa.kappa = small.kappa = memory.kappa;
+    double *m = draw_all(&layout, memory), *s = draw_all(&layout, standard), *a = draw_all(&layout, random_A),
+           *u = draw_all(&layout, uniform), *k = draw_all(&layout, kappa), *w = draw_all(&layout, small);
+    static const char *const names[] = {"W", "V", "b", "C"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        assert_true(same_slice(&layout, names[i], a, m) && same_slice(&layout, names[i], w, m));
+        assert_true(same_slice(&layout, names[i], u, s) && same_slice(&layout, names[i], k, s));
+        assert_false(same_slice(&layout, names[i], m, s));
+    }
+    assert_true(same_slice(&layout, "Abar", a, s) && same_slice(&layout, "Abar", w, s));
+    assert_true(same_slice(&layout, "Abar", u, m) && same_slice(&layout, "Abar", k, m));
+    assert_false(same_slice(&layout, "Abar", m, s));
+    double *const all[] = {m, s, a, u, k, w};
+    for (size_t i = 0; i < 6; i++)
+        free(all[i]);
+}
+
+/* B B^T = I for M >= N, B^T B = I for M < N; Kaiming: variance 2/M. */
+static void readouts_by_name(void **state)
+{
+    (void)state;
+    for (size_t M = 2; M <= 6; M += 2) {
+        enum { N = 4 };
+        const ant_model_layout layout = layout_of((ant_model_dims){.M = M, .N = N, .L = 3});
+        double B[N * 6], u[N * N], s[N], vt[N * 6], work[256], *theta = get(layout.total, sizeof *theta);
+        const size_t rank = M < N ? M : N;
+        assert_true(ant_svd_work(N, M) <= 256);
+        ant_initialisation how = {.kappa = 0.9, .B = ANT_INITIAL_B_ORTHONORMAL};
+        CHECK_OK(ant_model_initialise_f64(&layout, how, 3, 1, theta));
+        memcpy(B, theta + layout.B, N * M * sizeof *B);
+        CHECK_OK(ant_svd(N, M, B, u, s, vt, work));
+        for (size_t i = 0; i < rank; i++)
+            CHECK_NEAR(s[i], 1.0, 1e-14);
+        assert_true(theta[layout.B] != 1.0);
+        how.B = ANT_INITIAL_B_IDENTITY;
+        const antler_status status = ant_model_initialise_f64(&layout, how, 3, 1, theta);
+        assert_int_equal(status, M < N ? ANTLER_ERROR_ARGUMENT : ANTLER_OK);
+        for (size_t i = 0; i < N * M && M >= N; i++)
+            assert_true(theta[layout.B + i] == (i / M == i % M ? 1.0 : 0.0));
+        how.B = ANT_INITIAL_B_KAIMING;
+        double *all = draw_all(&layout, how), square = 0.0, count = (double)(SEEDS * N * M);
+        for (size_t seed = 0; seed < SEEDS; seed++) {
+            for (size_t i = 0; i < N * M; i++)
+                square += pow(all[seed * layout.total + layout.B + i], 2.0);
+        }
+        CHECK_NEAR(square / count * (double)M / 2.0, 1.0, 5.0 * sqrt(2.0 / count));
+        free(all);
+        free(theta);
+    }
+}
+
+/* ---- auto ----------------------------------------------------------------------------------------- */
+
+/* Rows of x_t = phi x_{t-1} + noise, the autocorrelation of which is phi^lag, in N equal variables. */
+static antler_series *remembering(double phi, size_t N, size_t rows)
+{
+    double *x = get(rows * N, sizeof *x), value = 0.0;
+    ant_stream stream = ant_stream_open(9, 0, 0, ANT_PURPOSE_OBSERVATION_NOISE);
+    for (size_t t = 0; t < rows; t++) {
+        double pair[2];
+        ant_stream_normal_pair(&stream, pair);
+        value = phi * value + pair[0];
+        for (size_t n = 0; n < N; n++)
+            x[t * N + n] = value;
+    }
+    antler_series *series = NULL;
+    CHECK_OK(antler_series_create(N, 0, &series));
+    CHECK_OK(antler_series_append(series, rows, x, NULL));
+    free(x);
+    return series;
+}
+
+/* phi^lag = 1/e at lag -1/ln(phi); a memory beyond the limit is not measured. */
+static void memory_is_that_of_the_process(void **state)
+{
+    (void)state;
+    for (int precision = 0; precision < 2; precision++) {
+        for (size_t memory_rows = 5; memory_rows <= 20; memory_rows *= 2) {
+            antler_series *series = remembering(exp(-1.0 / (double)memory_rows), 2, 40000);
+            ant_dataset *d = NULL;
+            CHECK_OK(ant_dataset_create(series, 200, true, (antler_precision)precision, &d));
+            CHECK_NEAR((double)ant_memory_rows(d, (antler_precision)precision, 200), (double)memory_rows,
+                       0.25 * (double)memory_rows);
+            assert_int_equal(ant_memory_rows(d, (antler_precision)precision, memory_rows / 2),
+                             memory_rows / 2 + 1);
+            ant_dataset_free(d);
+            antler_series_free(series);
+        }
+    }
+}
+
+typedef struct auto_case {
+    antler_model_kind_id model;
+    bool clipped;
+    size_t M, N, T, warmup, memory;
+    antler_initialisation name;
+    double kappa;
+} auto_case;
+
+static void auto_follows_its_rule(void **state)
+{
+    (void)state;
+    const antler_initialisation memory_name = ANTLER_INITIALISATION_MEMORY,
+                                standard_name = ANTLER_INITIALISATION_STANDARD;
+    const auto_case cases[] = {
+        {ANTLER_MODEL_SHPLRNN, false, 3, 3, 200, 0, 5, memory_name, 0.9},
+        {ANTLER_MODEL_SHPLRNN, true, 5, 3, 200, 100, 5, memory_name, 0.9},
+        {ANTLER_MODEL_SHPLRNN, false, 3, 3, 20, 0, 300, memory_name, 0.9995},
+        {ANTLER_MODEL_SHPLRNN, true, 5, 2, 20, 5, 300, memory_name, 0.9995},
+        {ANTLER_MODEL_SHPLRNN, false, 5, 2, 1500, 1000, 5, memory_name, 0.9995},
+        {ANTLER_MODEL_SHPLRNN, false, 2, 2, 1500, 1000, 5, memory_name, 0.9},
+        {ANTLER_MODEL_SHPLRNN, false, 2, 4, 20, 0, 300, standard_name, 0.9995},
+        {ANTLER_MODEL_SHPLRNN, true, 2, 4, 20, 0, 5, memory_name, 0.9},
+        {ANTLER_MODEL_LSSM, false, 2, 2, 20, 0, 300, standard_name, 0.9995},
+        {ANTLER_MODEL_MAMBA2, false, 4, 2, 20, 0, 5, memory_name, 0.9995},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const auto_case *c = &cases[i];
+        antler_series *series = remembering(exp(-1.0 / (double)c->memory), c->N, 20000);
+        ant_dataset *d = NULL;
+        char reason[256] = "";
+        antler_settings s;
+        antler_settings_default(&s);
+        s.model = c->model;
+        s.clipped = c->clipped;
+        s.latent_dim = c->M;
+        s.sequence_length = c->T;
+        s.warmup = c->warmup;
+        CHECK_OK(ant_dataset_create(series, c->T, true, s.precision, &d));
+        antler_settings named = ant_initialisation_choose(&s, d, reason, sizeof reason);
+        assert_true(named.initialisation == s.initialisation && named.kappa == s.kappa && reason[0] == '\0');
+        s.initialisation = ANTLER_INITIALISATION_AUTO;
+        named = ant_initialisation_choose(&s, d, reason, sizeof reason);
+        if (named.initialisation != c->name || named.kappa != c->kappa)
+            fail_msg("case %zu: %s", i, reason);
+        assert_non_null(strstr(reason, c->name == memory_name ? "memory with kappa" : "standard"));
+        ant_dataset_free(d);
+        antler_series_free(series);
+    }
+}
+
+static void keep_text(void *text, const antler_train_note *note)
+{
+    snprintf(text, 512, "%s", note->text);
+}
+
+/* A training with `auto` is the one with the names that it announces. */
+static void auto_trains_what_it_names(void **state)
+{
+    (void)state;
+    antler_series *series = remembering(0.5, 2, 500);
+    double first[2] = {0.0, 0.0};
+    for (int named = 0; named < 2; named++) {
+        char text[512] = "";
+        antler_settings s;
+        antler_trainer *trainer = NULL;
+        antler_model *model = NULL;
+        antler_parameter p;
+        const antler_train_events events = {.cookie = text, .begin = keep_text};
+        antler_settings_default(&s);
+        s.initialisation = named ? ANTLER_INITIALISATION_MEMORY : ANTLER_INITIALISATION_AUTO;
+        s.kappa = named ? 0.9 : s.kappa;
+        s.latent_dim = 2;
+        s.sequence_length = 40;
+        s.updates = 3;
+        s.device = ANTLER_DEVICE_CPU;
+        s.threads = 1;
+        CHECK_OK(antler_trainer_create(&s, series, &trainer));
+        CHECK_OK(antler_trainer_run(trainer, &events, NULL));
+        assert_int_equal(strstr(text, "initialisation: memory with kappa 0.9: the data forget") != NULL,
+                         !named);
+        CHECK_OK(antler_trainer_model(trainer, 1, &model));
+        CHECK_OK(antler_model_parameter_at(model, 1, &p));
+        first[named] = p.values[3];
+        antler_model_free(model);
+        antler_trainer_free(trainer);
+    }
+    assert_true(first[0] == first[1]);
+    antler_problem *none = NULL;
+    antler_settings s;
+    antler_settings_default(&s);
+    s.initialisation = ANTLER_INITIALISATION_AUTO;
+    CHECK_FAILS(antler_problem_create(&s, 2, 0, &none), ANTLER_ERROR_ARGUMENT, "auto chooses by the data");
+    antler_series_free(series);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -363,6 +573,11 @@ int main(void)
         cmocka_unit_test(decay_is_the_normalised_diagonal),
         cmocka_unit_test(precisions_and_runs),
         cmocka_unit_test(no_start_is_dead),
+        cmocka_unit_test(parts_are_those_of_the_named_starts),
+        cmocka_unit_test(readouts_by_name),
+        cmocka_unit_test(memory_is_that_of_the_process),
+        cmocka_unit_test(auto_follows_its_rule),
+        cmocka_unit_test(auto_trains_what_it_names),
         cmocka_unit_test(lssm_learns_lorenz63_from_standard),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -124,9 +124,14 @@ static void test_initialise_low_rank(void **state)
 static void test_jacobian(void **state)
 {
     (void)state;
-    for (int variant = 0; variant < 4; variant++) {
-        const ant_model_dims dims = {
-            .M = 5, .N = 2, .L = 11, .K = 2, .rank = variant & 1 ? 3 : 0, .clipped = variant & 2};
+    for (int variant = 0; variant < 8; variant++) {
+        const ant_model_dims dims = {.M = 5,
+                                     .N = 2,
+                                     .L = 11,
+                                     .K = 2,
+                                     .rank = variant & 1 ? 3 : 0,
+                                     .clipped = variant & 2,
+                                     .free_diagonal = variant & 4};
         problem p = random_problem(dims, 1, 1, 0, 0.1, 11);
         double z[5] = {0.3, -1.0, 0.7, 2.0, -0.2}, s[2] = {0.5, -0.5}, jacobian[25], hidden[16], up[5],
                down[5];
@@ -213,15 +218,21 @@ static void test_regularisers_golden(void **state)
 static void test_regularisers_differences(void **state)
 {
     (void)state;
-    for (int variant = 0; variant < 36; variant++) {
-        const ant_model_dims dims = {
-            .M = 4, .N = (size_t)(2 + 2 * (variant % 3)), .L = 7, .rank = variant / 3 % 2 ? 2 : 0};
-        const int term = variant / 6 % 3;
+    for (int variant = 0; variant < 144; variant++) {
+        const ant_model_dims dims = {.M = 4,
+                                     .N = (size_t)(2 + 2 * (variant % 3)),
+                                     .L = 7,
+                                     .rank = variant / 3 % 2 ? 2 : 0,
+                                     .free_diagonal = variant >= 72};
+        const int term = variant / 6 % 6;
         const ant_regulariser r = {.mar = term == 0 ? 1.5 : 0.0,
                                    .readout = term == 1 ? 0.7 : 0.0,
                                    .singular = term == 2 ? 2.0 : 0.0,
+                                   .latent = term == 3 ? 1.1 : 0.0,
+                                   .observation = term == 4 ? 0.9 : 0.0,
+                                   .condition = term == 5 ? 0.3 : 0.0,
                                    .units = 3,
-                                   .p = 1 + variant / 18,
+                                   .p = 1 + variant / 36 % 2,
                                    .initial_scale = variant % 2};
         problem p = random_problem(dims, 1, 1, 0, 0.1, 100 + (uint64_t)variant);
         double *gradient = get(p.layout.total, 8), *work = get(ant_regulariser_work(&dims), 8);
@@ -238,12 +249,34 @@ static void test_regularisers_differences(void **state)
             p.parameters[i] = keep;
             const double slope =
                 (up.mar + up.readout + up.singular - down.mar - down.readout - down.singular) / (2 * step);
-            assert_true(fabs(slope - gradient[i]) < 1e-6);
+            assert_true(fabs(slope - gradient[i]) < 1e-6 * fmax(1.0, fabs(slope)));
         }
+        assert_true(terms.mar + terms.readout + terms.singular > 0.0);
         free(gradient);
         free(work);
         problem_free(&p);
     }
+}
+
+/* Values that NumPy gives for the parameters of the golden case (M = 6, N = 3, L = 12). */
+static void test_regularisers_of_the_field(void **state)
+{
+    (void)state;
+    const ant_model_layout layout = layout_of((ant_model_dims){.M = 6, .N = 3, .L = 12});
+    double *theta = get(layout.total, sizeof *theta), *work = get(ant_regulariser_work(&layout.dims), 8);
+    const ant_regulariser r = {.p = 1, .latent = 2.0, .observation = 3.0, .condition = 0.5};
+    ant_regulariser_terms terms;
+    assert_true(golden_slices("regularisers", "param", &layout, theta));
+    assert_int_equal(ant_regulariser_add_f64(&layout, &r, theta, NULL, work, &terms), ANTLER_OK);
+    assert_true(fabs(terms.mar / 0.7834367059775895 - 1.0) < 1e-12);
+    assert_true(fabs(terms.readout / 0.5374633704897849 - 1.0) < 1e-12);
+    assert_true(fabs(terms.singular / 0.15961519382781927 - 1.0) < 1e-12);
+    memset(theta + layout.B, 0, 6 * sizeof *theta); /* a row of zeros: no smallest singular value */
+    assert_int_equal(ant_regulariser_add_f64(&layout, &r, theta, NULL, work, &terms), ANTLER_NON_FINITE);
+    const ant_regulariser negative = {.p = 1, .condition = -1.0};
+    assert_int_equal(ant_regulariser_check(&negative, &layout.dims), ANTLER_ERROR_ARGUMENT);
+    free(theta);
+    free(work);
 }
 
 static void test_subgradient_at_zero(void **state)
@@ -298,6 +331,7 @@ int main(void)
         cmocka_unit_test(test_clipped_is_bounded),
         cmocka_unit_test(test_regularisers_golden),
         cmocka_unit_test(test_regularisers_differences),
+        cmocka_unit_test(test_regularisers_of_the_field),
         cmocka_unit_test(test_subgradient_at_zero),
         cmocka_unit_test(test_svd),
     };

@@ -63,7 +63,7 @@ static void assert_same(const antler_model *a, const antler_model *b)
 {
     const ant_model_dims *d = &a->layout.dims, *e = &b->layout.dims;
     assert_true(d->kind == e->kind && d->M == e->M && d->N == e->N && d->L == e->L && d->K == e->K &&
-                d->rank == e->rank && d->clipped == e->clipped);
+                d->rank == e->rank && d->clipped == e->clipped && d->free_diagonal == e->free_diagonal);
     assert_memory_equal(a->parameters, b->parameters, a->layout.total * sizeof *a->parameters);
     assert_memory_equal(a->A, b->A, a->layout.dims.M * sizeof *a->A);
     assert_int_equal(a->precision, b->precision);
@@ -94,6 +94,30 @@ static void models_come_back_to_the_bit(void **state)
         antler_model_free(read);
         CHECK_OK(antler_model_load(folder, &read)); /* the folder of a run */
         assert_same(m, read);
+        antler_model_free(read);
+        antler_model_free(m);
+    }
+}
+
+/* A is the parameter, there is no Abar, and only this form has the text. */
+static void a_free_diagonal_comes_back(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 6; k++) {
+        const ant_model_dims dims = {.kind = k < 3 ? ANT_MODEL_SHPLRNN : ANT_MODEL_LSSM,
+                                     .M = 3,
+                                     .N = 2,
+                                     .L = 4,
+                                     .free_diagonal = k % 3 > 0};
+        antler_model *m = random_model_of(dims, k % 3 == 1 ? 32 : 64, true), *read = NULL;
+        ant_npz *npz = NULL;
+        CHECK_OK(antler_model_save(m, file));
+        CHECK_OK(antler_model_load(file, &read));
+        assert_same(m, read);
+        CHECK_OK(ant_npz_open_file(&npz, file));
+        assert_int_equal(ant_npz_find(npz, "Abar") == ANT_NPZ_NONE, dims.free_diagonal);
+        assert_int_equal(ant_npz_find(npz, "diagonal") != ANT_NPZ_NONE, dims.free_diagonal);
+        ant_npz_close(npz);
         antler_model_free(read);
         antler_model_free(m);
     }
@@ -236,8 +260,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(models_come_back_to_the_bit), cmocka_unit_test(every_kind_comes_back),
-        cmocka_unit_test(same_model_same_bytes),       cmocka_unit_test(models_are_read_from_memory),
-        cmocka_unit_test(damaged_files_are_refused),   cmocka_unit_test(misfits_are_named),
+        cmocka_unit_test(a_free_diagonal_comes_back),  cmocka_unit_test(same_model_same_bytes),
+        cmocka_unit_test(models_are_read_from_memory), cmocka_unit_test(damaged_files_are_refused),
+        cmocka_unit_test(misfits_are_named),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

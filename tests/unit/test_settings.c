@@ -91,6 +91,23 @@ static void every_model_has_both_initialisations(void **state)
     assert_int_equal(s.initialisation, ANTLER_INITIALISATION_STANDARD);
 }
 
+/* kappa counts as long as A or the other weights depend on it. */
+static void kappa_goes_with_the_parts_that_use_it(void **state)
+{
+    (void)state;
+    antler_settings s;
+    antler_settings_default(&s);
+    s.kappa = 0.9;
+    s.initialise_A = ANTLER_INITIAL_A_RANDOM;
+    CHECK_OK(antler_settings_check(&s, NULL));
+    s.initialise_weights = ANTLER_INITIAL_WEIGHTS_UNIFORM;
+    CHECK_FAILS(antler_settings_check(&s, NULL), ANTLER_ERROR_ARGUMENT,
+                "does nothing with initialise_A: random and initialise_weights: uniform");
+    s.initialise_A = ANTLER_INITIAL_A_KAPPA;
+    s.initialisation = ANTLER_INITIALISATION_STANDARD;
+    CHECK_OK(antler_settings_check(&s, NULL));
+}
+
 static void bad_assignments_change_nothing(void **state)
 {
     (void)state;
@@ -121,7 +138,7 @@ static void bad_assignments_change_nothing(void **state)
         {"solver=newton", "one of auto, reference, sequential"},
         {"MAR_p=3", "[1, 2]"},
         {"initialisation=standart", "did you mean 'standard'"},
-        {"initialisation=auto", "one of memory, standard"},
+        {"initialisation=random", "one of memory, standard, auto"},
         {"mar_lambda=1", "did you mean 'MAR_lambda'"},
     };
     antler_settings s, before;
@@ -177,6 +194,12 @@ static const char *const impossible[][3] = {
     {"solver=scan", NULL, "linear in their state"},
     {"initialisation=standard", "kappa=0.9",
      "kappa is 0.9, which does nothing with initialisation: standard"},
+    {"initialisation=auto", "kappa=0.9", "kappa is 0.9, but initialisation: auto chooses it"},
+    {"initialise_B=identity", "latent_dim=1", "initialise_B: identity needs a latent unit for each"},
+    {"model=lssm", "initialise_B=kaiming", "initialise_B is kaiming, which does nothing with model: lssm"},
+    {"model=mamba2", "initialise_A=kappa", "initialise_A is kappa, which does nothing with model: mamba2"},
+    {"model=mamba2", "initialise_weights=small", "initialise_weights is small"},
+    {"model=mamba2", "diagonal=free", "diagonal is free, which does nothing with model: mamba2"},
     {"model=lssm", "gtf_alpha_method=explog",
      "gtf_alpha_method is explog, which does nothing with model: lssm"},
     {"model=mamba2", "gtf_alpha_interval=7",
@@ -202,6 +225,9 @@ static const char *const impossible[][3] = {
     {"model=lssm", "clipped=true", "has no W"},
     {"model=lssm", "readout_lambda=1", "readout_lambda is 1"},
     {"model=lssm", "singular_lambda=1", "singular_lambda is 1"},
+    {"model=lssm", "latent_lambda=1", "latent_lambda is 1"},
+    {"model=lssm", "observation_lambda=1", "observation_lambda is 1"},
+    {"model=mamba2", "condition_lambda=1", "condition_lambda is 1"},
     {"model=lssm", "MAR_initial_scale=true", "MAR_initial_scale is true"},
     {"model=lssm", "MAR_lambda=1", "regularised_units is 0"},
     {"model=mamba2", NULL, "latent_dim is 5, but a mamba2"},
@@ -379,6 +405,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_default_is_in_its_bounds),
         cmocka_unit_test(every_model_has_both_initialisations),
+        cmocka_unit_test(kappa_goes_with_the_parts_that_use_it),
         cmocka_unit_test(bad_assignments_change_nothing),
         cmocka_unit_test(texts_of_numbers_are_exact),
         cmocka_unit_test(impossible_combinations_are_refused),

@@ -98,6 +98,7 @@ static void describe(lssm *l, const ant_cuda_pass *pass)
     p->batch = (int)s->batch_size;
     p->warmup = (int)s->warmup;
     p->replicas = (int)pass->work->replicas;
+    p->free_diagonal = s->diagonal == ANTLER_DIAGONAL_FREE;
     p->weight =
         2.0 / ((double)pass->work->N * (double)s->batch_size * (double)(s->sequence_length - s->warmup));
     p->parameters = pass->buffers.parameters;

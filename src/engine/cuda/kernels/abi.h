@@ -173,10 +173,12 @@ struct update_args {
     int flow, adam, schedule;
     int units, power, initial_scale; /* of the regularisers */
     int alpha_by_update;             /* `alphas` has one for each update, else one for each replica */
+    int free_diagonal;               /* A is the parameter, not tanh(Abar) */
+    int padding;
     unsigned long long seed, updates;
     double noise, beta1, beta2, epsilon, start_lr, end_lr, gradient_clip, limit;
-    double mar, readout, singular;
-    double alpha;                          /* of a shPLRNN's forcing */
+    double mar, readout, singular, latent, observation, condition; /* weights of regularisers */
+    double alpha;                                                  /* of a shPLRNN's forcing */
     DEVICE_POINTER(real) parameters, good; /* (replicas, TOTAL): now, and before the last update */
     DEVICE_POINTER(real) gradient, raw;    /* (replicas, TOTAL): with regularisers, and without */
     DEVICE_POINTER(double) m, v;           /* (replicas, TOTAL) */
@@ -203,8 +205,8 @@ struct lssm_args {
     int T, batch, warmup, replicas;
     int segment_steps, segments; /* steps of a segment, segments of a sequence */
     int workers;                 /* of one replica: blocks, or groups of them in backward_segments */
-    int padding;
-    double weight;                                  /* of an error: 2 / (N batch (T - warmup)) */
+    int free_diagonal;           /* A is the parameter, not tanh(Abar) */
+    double weight;               /* of an error: 2 / (N batch (T - warmup)) */
     DEVICE_POINTER(const real) parameters, weights; /* (replicas, TOTAL), (replicas, PACK) */
     DEVICE_POINTER(const real) x, s;                /* (replicas, batch, T+1, N), (replicas, batch, T, K) */
     DEVICE_POINTER(real) states;                    /* (replicas, batch, T+1, MP): row 0 stays 0 */
@@ -250,14 +252,15 @@ struct orbit_progress {
 /* Fields between two of these have one type and no padding. */
 ABI_ASSERT(sizeof(DEVICE_POINTER(double)) == 8 && sizeof(int) == 4 && sizeof(unsigned long long) == 8);
 ABI_OFFSET(update_args, alpha_by_update, 52);
-ABI_OFFSET(update_args, seed, 56);
-ABI_OFFSET(update_args, noise, 72);
-ABI_OFFSET(update_args, alpha, 160);
-ABI_OFFSET(update_args, parameters, 168);
-ABI_OFFSET(update_args, window_s, 336);
-ABI_OFFSET(update_args, alphas, 344);
-ABI_ASSERT(sizeof(struct update_args) == 352);
-ABI_OFFSET(lssm_args, padding, 28);
+ABI_OFFSET(update_args, padding, 60);
+ABI_OFFSET(update_args, seed, 64);
+ABI_OFFSET(update_args, noise, 80);
+ABI_OFFSET(update_args, alpha, 192);
+ABI_OFFSET(update_args, parameters, 200);
+ABI_OFFSET(update_args, window_s, 368);
+ABI_OFFSET(update_args, alphas, 376);
+ABI_ASSERT(sizeof(struct update_args) == 384);
+ABI_OFFSET(lssm_args, free_diagonal, 28);
 ABI_OFFSET(lssm_args, weight, 32);
 ABI_OFFSET(lssm_args, parameters, 40);
 ABI_OFFSET(lssm_args, facts, 136);

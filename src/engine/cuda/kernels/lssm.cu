@@ -1,6 +1,6 @@
 // lssm.cu - training of the LSSM (spec 1, 5): forward and backward pass, and what update_kernels.cuh needs.
 //
-//     z_t = A o z_{t-1} + U x_{t-1} + C s_t + h,  z_0 = 0,  A = tanh(Abar)        xhat_t = B phi(V z_t + b)
+//     z_t = A o z_{t-1} + U x_{t-1} + C s_t + h,  z_0 = 0        xhat_t = B phi(V z_t + b)
 //
 // With e_t = weight (xhat_t - x_t) and d_t = phi' o B^T e_t, the adjoint is v_t = V^T d_t + A o v_{t+1}, and
 //
@@ -543,10 +543,9 @@ extern "C" __global__ void __launch_bounds__(32 * REDUCE_WARPS)
     const size_t base = (size_t)replica * TOTAL;
     double sum = sum_column<REDUCE_WARPS>(p.partial + base * p.workers, p.workers, TOTAL, i, scratch);
     if (warp == 0 && i < TOTAL) {
-        if (i < M) { // the sums are with respect to A = tanh(Abar)
-            const double a = tanh((double)p.parameters[base + THETA_ABAR + i]);
-            sum *= 1 - a * a;
-        }
+        if (i < M) // the sums are with respect to A
+            sum *= decay_slope(p.free_diagonal,
+                               decay_of(p.free_diagonal, (double)p.parameters[base + THETA_ABAR + i]));
         p.raw[base + i] = (real)sum;
     }
     if (block == 0 && warp == 1) {
@@ -572,7 +571,9 @@ INLINE void make_weights(const update_args &p, int replica, update_shared &memor
     }
 #pragma unroll 1
     for (int m = threadIdx.x; m < MP; m += UPDATE_THREADS)
-        pack[PACK_LEAK + m] = m < M ? (real)(1 - tanh((double)theta[THETA_ABAR + (m < M ? m : 0)])) : real(0);
+        pack[PACK_LEAK + m] =
+            m < M ? (real)(1 - decay_of(p.free_diagonal, (double)theta[THETA_ABAR + (m < M ? m : 0)]))
+                  : real(0);
 }
 
 struct model_gradient {
@@ -611,7 +612,9 @@ INLINE double penalty_at(const update_args &p, const model_gradient &g, int i, t
     if (scale == 0)
         return 0;
     if (i < THETA_U)
-        return i >= g.first ? penalty_decay(tanh(x), scale, p.power, sum.mar) : 0;
+        return i >= g.first
+                   ? penalty_decay(p.free_diagonal, decay_of(p.free_diagonal, x), scale, p.power, sum.mar)
+                   : 0;
     if (i < THETA_V)
         return (i - THETA_U) / N >= g.first ? penalty(x, g.scale[1], p.power, sum.mar) : 0;
     if (i >= THETA_h && i < THETA_C)

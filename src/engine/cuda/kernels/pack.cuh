@@ -18,7 +18,7 @@ INLINE real weight_W(const real *theta, int m, int l)
 }
 
 // The weights that do not depend on B+, by all threads but the side warp.
-INLINE void pack_plain(const real *theta, double alpha, real *pack, double *A)
+INLINE void pack_plain(const update_args &p, const real *theta, double alpha, real *pack, double *A)
 {
     constexpr int step = UPDATE_THREADS - 32 * SIDE_WARP;
 #pragma unroll 1
@@ -40,7 +40,7 @@ INLINE void pack_plain(const real *theta, double alpha, real *pack, double *A)
         pack[PACK_b + l] = l < L ? theta[THETA_b + l] : real(0);
 #pragma unroll 1
     for (int m = threadIdx.x; m < MP; m += step) {
-        const double a = tanh((double)theta[THETA_ABAR + (m < M ? m : 0)]);
+        const double a = decay_of(p.free_diagonal, (double)theta[THETA_ABAR + (m < M ? m : 0)]);
         if (m < M)
             A[m] = a;
         pack[PACK_A1 + m] = m < M ? (real)(a - 1) : real(0);
@@ -120,12 +120,12 @@ INLINE void make_weights(const update_args &p, int replica, update_shared &memor
     real *pack = p.weights + (size_t)replica * PACK;
     const double alpha = next_alpha(p, replica, memory);
     if (in_side_warp())
-        find_pinv(theta + THETA_B, p.singular, scratch, memory, pinv);
+        find_pinv(theta + THETA_B, needs_values(p), scratch, memory, pinv);
     if (!SIDE_WARP || !in_side_warp())
-        pack_plain(theta, alpha, pack, kept + KEPT_A);
+        pack_plain(p, theta, alpha, pack, kept + KEPT_A);
     __syncthreads();
     if (memory.flag != 0)
-        pinv_by_jacobi(p.singular, scratch, memory, pinv, kept + KEPT_SINGULAR_GRADIENT);
+        pinv_by_jacobi(p, scratch, memory, pinv, kept + KEPT_SINGULAR_GRADIENT);
 #pragma unroll 1
     for (int i = threadIdx.x; i < M * N; i += UPDATE_THREADS)
         kept[KEPT_PINV + i] = pinv[i];

@@ -224,30 +224,55 @@ INLINE void singular_gradient(const pinv_work &w, double lambda, double *gradien
     }
 }
 
+// Adds the term lambda (1 - r)^2, r = sigma_1 / sigma_k, to the same: each thread to entries of its own.
+INLINE void condition_gradient(const pinv_work &w, double lambda, double *gradient)
+{
+    int first = 0, last = 0; // of the largest and the smallest
+    for (int k = 1; k < SMALL; k++) {
+        first = w.line[k] > w.line[first] ? k : first;
+        last = w.line[k] < w.line[last] ? k : last;
+    }
+    const double r = w.line[first] / w.line[last], slope = 2 * lambda * (r - 1) / w.line[last];
+#pragma unroll 1
+    for (int i = threadIdx.x; i < N * M; i += UPDATE_THREADS)
+        gradient[i] += slope * (outer(w, first, i / M, i % M) / w.line[first] -
+                                r * outer(w, last, i / M, i % M) / w.line[last]);
+    if (threadIdx.x == 0)
+        gradient[N * M] += lambda * (1 - r) * (1 - r);
+}
+
+// A term needs the singular values.
+INLINE bool needs_values(const update_args &p)
+{
+    return p.singular > 0 || p.condition > 0;
+}
+
 // By the side warp.  B: (N, M) in the parameters.  Sets memory.flag to 1 where Jacobi has to follow.
-INLINE void find_pinv(const real *B, double lambda, double *scratch, update_shared &memory, double *pinv)
+INLINE void find_pinv(const real *B, bool values, double *scratch, update_shared &memory, double *pinv)
 {
     const pinv_work w = pinv_place(scratch);
 #pragma unroll 1
     for (int i = side_thread(); i < N * M; i += SIDE_THREADS)
         w.B[i] = (double)B[at_B(i / TALL, i % TALL)];
     if (side_thread() == 0)
-        memory.flag = lambda > 0;
+        memory.flag = values;
     side_barrier();
-    if (lambda == 0)
+    if (!values)
         pinv_direct(w, memory, pinv);
 }
 
-// By all threads: B+ and the gradient of the singular term, from the singular values.  Ends with a barrier.
-NOINLINE void pinv_by_jacobi(double lambda, double *scratch, update_shared &memory, double *pinv,
+// By all threads: B+ and the gradient of the terms on the singular values.  Ends with a barrier.
+NOINLINE void pinv_by_jacobi(const update_args &p, double *scratch, update_shared &memory, double *pinv,
                              double *gradient)
 {
     const pinv_work w = pinv_place(scratch);
     __syncthreads();
     jacobi(w, memory);
     pinv_by_values(w, pinv);
-    if (lambda > 0)
-        singular_gradient(w, lambda, gradient);
+    if (needs_values(p))
+        singular_gradient(w, p.singular, gradient);
+    if (p.condition > 0)
+        condition_gradient(w, p.condition, gradient);
     __syncthreads();
 }
 

@@ -34,7 +34,7 @@
 #define PACK_W  (PACK_WR + MP * LP) // W towards units: for the backward pass; from registers also forward
 #define PACK_VR (PACK_W + MP * LS)  // V^T towards rows
 #define PACK_b  (PACK_VR + MP * LP) // (LP)
-// (MP) tanh(Abar) - 1: A itself would lose digits where it is near 1, as it is with a long memory.
+// (MP) A - 1: A itself would lose digits where it is near 1, as it is with a long memory.
 #define PACK_A1 (PACK_b + LP)
 #define PACK_h  (PACK_A1 + MP)      // (MP)
 #define PACK_Q  (PACK_h + MP)       // (M, MP): B+ B
@@ -51,7 +51,7 @@
 #define SUM_W (0)              // (M, LP): sum v phi^T
 #define SUM_V (SUM_W + M * LP) // (M, LP): V's gradient, transposed
 #define SUM_b (SUM_V + M * LP) // (LP)
-#define SUM_A (SUM_b + LP)     // (M): before the derivative of tanh
+#define SUM_A (SUM_b + LP)     // (M): with respect to A
 #define SUM_h (SUM_A + M)      // (M)
 #define SUM_C (SUM_h + M)      // (M, K)
 #define SUM_B (SUM_C + M * K)  // (N, M): dB without the part through B+

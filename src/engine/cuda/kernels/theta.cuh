@@ -42,9 +42,9 @@
 
 // p.kept, in doubles: what make_weights stores for the gradient.
 #define KEPT_PINV              0       // (M, N): B+
-#define KEPT_SINGULAR_GRADIENT (M * N) // (N, M): gradient of the term on the singular values
-#define KEPT_VALUE             (KEPT_SINGULAR_GRADIENT + N * M) // of that term
-#define KEPT_A                 (KEPT_VALUE + 1)                 // (M): tanh(Abar)
+#define KEPT_SINGULAR_GRADIENT (M * N) // (N, M): gradient of the terms on the singular values
+#define KEPT_VALUE             (KEPT_SINGULAR_GRADIENT + N * M) // of those terms
+#define KEPT_A                 (KEPT_VALUE + 1)                 // (M): A
 #define KEPT                   (KEPT_A + M)
 
 #define PREFETCHED_OWN (SUMS + KEPT)

@@ -1,5 +1,5 @@
 // update.cu - the update of a shPLRNN, for update_kernels.cuh: its gradient from the sums of sums.cu, its
-// regularisers (spec 5), and its weights (pack.cuh).
+// regularisers (spec 5, spec 10), and its weights (pack.cuh).
 //
 // variant: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DRANK=0 -DUPDATE_THREADS=544
 // variant: -DREAL_BITS=32 -DM=10 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DRANK=0 -DUPDATE_THREADS=768
@@ -69,6 +69,22 @@ struct model_gradient {
     const double *scale; // of the regularisers
 };
 
+// The mean squares of 1 - A, W, V, h and b (spec 10) at parameter i, with a factored W in penalise_more.
+INLINE double latent_penalty_at(const update_args &p, const model_gradient &g, int i, terms &sum)
+{
+    if (i < THETA_W)
+        return penalty_decay(p.free_diagonal, g.kept[KEPT_A + i], p.latent / M, 2, sum.mar);
+#if RANK > 0
+    const penalties c = {0, p.latent / (M * L), 0, 0, 2, 0};
+    if (i < THETA_WR)
+        return slope_WL(c, g.theta, (i - THETA_W) / RANK, (i - THETA_W) % RANK);
+    if (i < THETA_V)
+        return slope_WR(c, g.theta, (i - THETA_WR) / L, (i - THETA_WR) % L);
+#endif
+    const double count = i < THETA_b ? M * L : i < THETA_h ? L : M;
+    return i < THETA_C ? penalty((double)g.theta[i], p.latent / count, 2, sum.mar) : 0;
+}
+
 // Slope of all terms at parameter i; adds their values to `sum`.
 INLINE double penalty_at(const update_args &p, const model_gradient &g, int i, terms &sum)
 {
@@ -79,7 +95,7 @@ INLINE double penalty_at(const update_args &p, const model_gradient &g, int i, t
         double scale = 0;
         if (i < THETA_W) {
             if (i >= c.first)
-                slope += penalty_decay(g.kept[KEPT_A + i], c.decay, c.p, sum.mar);
+                slope += penalty_decay(p.free_diagonal, g.kept[KEPT_A + i], c.decay, c.p, sum.mar);
         } else if (i < THETA_V) {
 #if RANK > 0
             const int at = i < THETA_WR ? i - THETA_W : i - THETA_WR;
@@ -95,10 +111,14 @@ INLINE double penalty_at(const update_args &p, const model_gradient &g, int i, t
         }
         slope += penalty(x, scale, c.p, sum.mar);
     }
+    if (p.latent > 0)
+        slope += latent_penalty_at(p, g, i, sum);
     if (i >= THETA_B) {
         if (p.readout > 0 && p.units > 0 && (i - THETA_B) % M >= c.first)
             slope += penalty(x, c.B, c.p, sum.readout);
-        if (p.singular > 0)
+        if (p.observation > 0)
+            slope += penalty(x, p.observation / (N * M), 2, sum.readout);
+        if (needs_values(p))
             slope += g.kept[KEPT_SINGULAR_GRADIENT + i - THETA_B];
     }
     return slope;
@@ -113,12 +133,16 @@ INLINE void penalise_more(const update_args &p, const model_gradient &g, terms &
 #pragma unroll 1
         for (int i = threadIdx.x; i < p.units * L; i += UPDATE_THREADS)
             sum.mar += c.W * power_of(full_W(g.theta, c.first + i / L, i % L), c.p);
+    if (p.latent > 0)
+#pragma unroll 1
+        for (int i = threadIdx.x; i < M * L; i += UPDATE_THREADS)
+            sum.mar += p.latent / (M * L) * power_of(full_W(g.theta, i / L, i % L), 2);
 #endif
 }
 
 INLINE double singular_term(const update_args &p, const model_gradient &g)
 {
-    return p.singular > 0 ? g.kept[KEPT_VALUE] : 0;
+    return needs_values(p) ? g.kept[KEPT_VALUE] : 0;
 }
 
 // The part of dB through B+ = P, given G = dloss/dP (Golub and Pereyra 1973; solve/forcing.h), as (N, M):
@@ -185,8 +209,7 @@ INLINE double gradient_at(const update_args &p, const model_gradient &g, int i)
 {
     const double *sums = g.sums;
     if (i < THETA_W) {
-        const double a = g.kept[KEPT_A + i];
-        return sums[SUM_A + i] * (1 - a * a);
+        return sums[SUM_A + i] * decay_slope(p.free_diagonal, g.kept[KEPT_A + i]);
     }
 #if RANK > 0
     if (i < THETA_V) {

@@ -142,6 +142,19 @@ template <int COUNT> INLINE double dot(const double *a, int a_step, const double
     return even + odd;
 }
 
+// ---- the diagonal A from its parameter x (model/decay.h) --------------------------------------------------
+
+INLINE double decay_of(bool is_free, double x)
+{
+    return is_free ? x : tanh(x);
+}
+
+// dA/dx, where A = a.
+INLINE double decay_slope(bool is_free, double a)
+{
+    return is_free ? 1 : 1 - a * a;
+}
+
 // ---- terms of regularisers (spec 5): |x|^p for p = 1, 2, and its slope, which is 0 at 0 -------------------
 
 INLINE double power_of(double x, int p)
@@ -166,11 +179,11 @@ INLINE double penalty(double x, double scale, int p, double &sum)
     return scale * power_slope(x, p);
 }
 
-// scale |1 - a|^p with a = tanh(x): pulls a decay towards 1.  The slope is with respect to x.
-INLINE double penalty_decay(double a, double scale, int p, double &sum)
+// scale |1 - a|^p: pulls a decay a towards 1.  The slope is with respect to the parameter behind a.
+INLINE double penalty_decay(bool is_free, double a, double scale, int p, double &sum)
 {
     sum += scale * power_of(1 - a, p);
-    return -scale * power_slope(1 - a, p) * (1 - a * a);
+    return -scale * power_slope(1 - a, p) * decay_slope(is_free, a);
 }
 
 // Not inlined: called from several places, where inlining would only cost compile time.  For the same reason
