@@ -13,13 +13,12 @@ from . import _structs as s
 from ._series import Series
 from .exceptions import ArgumentError, DivergedError, from_status
 
-DSTSP_KINDS = ("gmm", "gmm-silverman", "bins", "gmm-fixed")
-_DEVICES = ("auto", "cpu", "cuda")
-_ENDS = ("stop", "hold", "repeat")
+_CHOICES = {"dstsp": s.DSTSP_KIND, "device": s.DEVICE, "inputs_end": s.INPUTS_END}
 _LOG = ("update", "loss", "lr")  # columns that the verdict reads
 
 
-def _choice(name: str, value: str, choices: Tuple[str, ...]) -> int:
+def _choice(name: str, value: str) -> int:
+    choices = _CHOICES[name]
     if value not in choices:
         raise ArgumentError(f"{name} is {value!r}; it is one of {', '.join(choices)}")
     return choices.index(value)
@@ -29,7 +28,7 @@ def _choice(name: str, value: str, choices: Tuple[str, ...]) -> int:
 class Measuring:
     """What is measured, and how. The defaults are those of ``antler evaluate``."""
 
-    dstsp: str = "gmm"  #: estimator of D_stsp: "gmm", "gmm-silverman", "bins" or "gmm-fixed"
+    dstsp: str = "gmm"  #: estimator of D_stsp: "gmm", "gmm-silverman", "bins" or "gmm-fixed" (docs/measures.md)
     samples: int = 1_000_000  #: Monte Carlo samples of the mixtures
     seed: int = 1  #: of those samples
     bins: int = 30  #: per axis, for "bins"
@@ -57,10 +56,9 @@ class Measuring:
     def measure_opts(self) -> s.MeasureOpts:
         opts = s.MeasureOpts()
         _lib.plain("measure_opts_default", c.byref(opts))
-        opts.dstsp = _choice("dstsp", self.dstsp, DSTSP_KINDS)
-        opts.device = _choice("device", self.device, _DEVICES)
-        opts.samples, opts.seed, opts.bins = self.samples, self.seed, self.bins
-        opts.smoothing, opts.threads, opts.variance = self.smoothing, self.threads, self.variance
+        for name in (row[0] for row in opts._fields_ if hasattr(self, row[0])):  # those that bear the header's names
+            value = getattr(self, name)
+            setattr(opts, name, _choice(name, value) if name in _CHOICES else value)
         if self.embed is not None:
             opts.embed_dim, opts.embed_delay = self.embed
         return opts
@@ -78,7 +76,7 @@ class Measuring:
         opts.steps = self.steps
         opts.warmup = opts.rmse.warmup = s.WARMUP_AUTO if self.warmup is None else self.warmup
         opts.user_units = opts.rmse.user_units = self.user_units
-        opts.inputs_end = _choice("inputs_end", self.inputs_end, _ENDS)
+        opts.inputs_end = _choice("inputs_end", self.inputs_end)
         return opts
 
 

@@ -1,21 +1,27 @@
-"""The structs of antler.h, field by field. A test compares their layout with the header's."""
+"""The structs of antler.h, field by field. Written by scripts/structs.py from the header: do not edit."""
 
 from __future__ import annotations
 
 import ctypes as c
 
-ProgressFn = c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_char_p, c.c_double)
-StopFn = c.CFUNCTYPE(c.c_int, c.c_void_p)
 DoubleP = c.POINTER(c.c_double)
 
-MEASURE_MAX = 32
 SYSTEM_MAX_DIM = 64
 SYSTEM_MAX_PARAMETERS = 24
+MEASURE_MAX = 32
 WARMUP_AUTO = c.c_size_t(-1).value
+
+ProgressFn = c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_char_p, c.c_double)
 
 
 class Progress(c.Structure):
-    _fields_ = [("fn", ProgressFn), ("cookie", c.c_void_p)]
+    _fields_ = [
+        ("fn", ProgressFn),
+        ("cookie", c.c_void_p),
+    ]
+
+
+DEVICE = ("auto", "cpu", "cuda")
 
 
 class View(c.Structure):
@@ -29,8 +35,14 @@ class View(c.Structure):
 
 class VariableStats(c.Structure):
     _fields_ = [
-        *[(name, c.c_double) for name in ("mean", "sd", "min", "max")],
-        *[(name, c.c_size_t) for name in ("nan", "inf", "bad_row", "bad_trajectory")],
+        ("mean", c.c_double),
+        ("sd", c.c_double),
+        ("min", c.c_double),
+        ("max", c.c_double),
+        ("nan", c.c_size_t),
+        ("inf", c.c_size_t),
+        ("bad_row", c.c_size_t),
+        ("bad_trajectory", c.c_size_t),
     ]
 
 
@@ -45,13 +57,40 @@ class LoadOpts(c.Structure):
     ]
 
 
+class ArrayInfo(c.Structure):
+    _fields_ = [
+        ("key", c.c_char * 128),
+        ("dtype", c.c_char * 16),
+        ("rank", c.c_size_t),
+        ("shape", c.c_size_t * 8),
+        ("fortran", c.c_bool),
+        ("bytes", c.c_uint64),
+    ]
+
+
+class FileInfo(c.Structure):
+    _fields_ = [
+        ("format", c.c_char * 48),
+        ("bytes", c.c_uint64),
+        ("array_count", c.c_size_t),
+        ("arrays", c.POINTER(ArrayInfo)),
+    ]
+
+
 class SystemParameter(c.Structure):
-    _fields_ = [("name", c.c_char_p), ("value", c.c_double), ("meaning", c.c_char_p)]
+    _fields_ = [
+        ("name", c.c_char_p),
+        ("value", c.c_double),
+        ("meaning", c.c_char_p),
+    ]
 
 
 class SystemInfo(c.Structure):
     _fields_ = [
-        *[(name, c.c_char_p) for name in ("name", "title", "equations", "source")],
+        ("name", c.c_char_p),
+        ("title", c.c_char_p),
+        ("equations", c.c_char_p),
+        ("source", c.c_char_p),
         ("dim", c.c_size_t),
         ("observed", c.c_size_t),
         ("variables", c.POINTER(c.c_char_p)),
@@ -84,6 +123,9 @@ class SimulateOpts(c.Structure):
     ]
 
 
+DSTSP_KIND = ("gmm", "gmm-silverman", "bins", "gmm-fixed")
+
+
 class MeasureOpts(c.Structure):
     _fields_ = [
         ("dstsp", c.c_int),
@@ -100,17 +142,6 @@ class MeasureOpts(c.Structure):
         ("device", c.c_int),
         ("variance", c.c_double),
         ("unit", DoubleP),
-    ]
-
-
-class MeasureInfo(c.Structure):
-    _fields_ = [
-        *[(name, c.c_char_p) for name in ("name", "label", "unit")],
-        ("better", c.c_int),
-        ("digits", c.c_int),
-        *[(name, c.c_char_p) for name in ("json", "meaning")],
-        *[(name, c.c_bool) for name in ("standard", "forecast")],
-        ("steps", c.c_size_t),
     ]
 
 
@@ -132,7 +163,26 @@ class MeasureResult(c.Structure):
         ("hellinger", c.c_double),
         ("hellinger_rows", c.c_size_t),
         ("dim", c.c_size_t),
-        *[(name, DoubleP) for name in ("hellinger_each", "mean_true", "mean_generated", "sd_true", "sd_generated")],
+        ("hellinger_each", DoubleP),
+        ("mean_true", DoubleP),
+        ("mean_generated", DoubleP),
+        ("sd_true", DoubleP),
+        ("sd_generated", DoubleP),
+    ]
+
+
+class MeasureInfo(c.Structure):
+    _fields_ = [
+        ("name", c.c_char_p),
+        ("label", c.c_char_p),
+        ("unit", c.c_char_p),
+        ("better", c.c_int),
+        ("digits", c.c_int),
+        ("json", c.c_char_p),
+        ("meaning", c.c_char_p),
+        ("standard", c.c_bool),
+        ("forecast", c.c_bool),
+        ("steps", c.c_size_t),
     ]
 
 
@@ -144,6 +194,9 @@ class Parameter(c.Structure):
         ("columns", c.c_size_t),
         ("values", DoubleP),
     ]
+
+
+INPUTS_END = ("stop", "hold", "repeat")
 
 
 class RunStart(c.Structure):
@@ -294,6 +347,65 @@ class EvaluateResult(c.Structure):
     ]
 
 
+class Settings(c.Structure):
+    _fields_ = [
+        ("experiment", c.c_char * 128),
+        ("name", c.c_char * 128),
+        ("results", c.c_char * 1024),
+        ("runs", c.c_size_t),
+        ("threads", c.c_size_t),
+        ("device", c.c_int),
+        ("log_interval", c.c_size_t),
+        ("checkpoint_interval", c.c_size_t),
+        ("data", c.c_char * 8192),
+        ("columns", c.c_char * 1024),
+        ("inputs", c.c_char * 1024),
+        ("transpose", c.c_bool),
+        ("dt", c.c_double),
+        ("standardise", c.c_bool),
+        ("model", c.c_int),
+        ("latent_dim", c.c_size_t),
+        ("hidden_dim", c.c_size_t),
+        ("rank", c.c_size_t),
+        ("clipped", c.c_bool),
+        ("initialisation", c.c_int),
+        ("kappa", c.c_double),
+        ("sequence_length", c.c_size_t),
+        ("batch_size", c.c_size_t),
+        ("warmup", c.c_size_t),
+        ("gtf_alpha", c.c_double),
+        ("gtf_alpha_method", c.c_int),
+        ("gtf_alpha_interval", c.c_size_t),
+        ("gtf_alpha_decay", c.c_double),
+        ("teacher", c.c_int),
+        ("noise", c.c_double),
+        ("solver", c.c_int),
+        ("adjoint", c.c_int),
+        ("start", c.c_int),
+        ("tolerance", c.c_double),
+        ("max_iterations", c.c_size_t),
+        ("fallback", c.c_bool),
+        ("check_interval", c.c_size_t),
+        ("updates", c.c_size_t),
+        ("optimiser", c.c_int),
+        ("beta1", c.c_double),
+        ("beta2", c.c_double),
+        ("epsilon", c.c_double),
+        ("start_lr", c.c_double),
+        ("end_lr", c.c_double),
+        ("schedule", c.c_int),
+        ("gradient_clip", c.c_double),
+        ("MAR_lambda", c.c_double),
+        ("MAR_p", c.c_size_t),
+        ("MAR_initial_scale", c.c_bool),
+        ("regularised_units", c.c_size_t),
+        ("readout_lambda", c.c_double),
+        ("singular_lambda", c.c_double),
+        ("precision", c.c_int),
+        ("seed", c.c_uint64),
+    ]
+
+
 class SettingInfo(c.Structure):
     _fields_ = [
         ("name", c.c_char_p),
@@ -314,12 +426,19 @@ class TrainRow(c.Structure):
         ("run", c.c_size_t),
         ("update", c.c_size_t),
         ("updates", c.c_size_t),
-        *[(name, c.c_double) for name in ("loss", "mar", "readout", "singular", "total", "iterations")],
+        ("loss", c.c_double),
+        ("mar", c.c_double),
+        ("readout", c.c_double),
+        ("singular", c.c_double),
+        ("total", c.c_double),
+        ("iterations", c.c_double),
         ("fallbacks", c.c_size_t),
-        *[
-            (name, c.c_double)
-            for name in ("lr", "alpha", "gradient_norm", "seconds", "states_agree", "gradient_agrees")
-        ],
+        ("lr", c.c_double),
+        ("alpha", c.c_double),
+        ("gradient_norm", c.c_double),
+        ("seconds", c.c_double),
+        ("states_agree", c.c_double),
+        ("gradient_agrees", c.c_double),
         ("solver", c.c_char_p),
         *[(name, c.c_double) for name in ("val_dstsp", "val_hellinger", "val_prediction_error")],
     ]
@@ -344,18 +463,41 @@ class TrainNote(c.Structure):
     ]
 
 
-NoteFn = c.CFUNCTYPE(None, c.c_void_p, c.POINTER(TrainNote))
-RowFn = c.CFUNCTYPE(None, c.c_void_p, c.POINTER(TrainRow))
+TrainEventsBegin = c.CFUNCTYPE(None, c.c_void_p, c.POINTER(TrainNote))
+TrainEventsRow = c.CFUNCTYPE(None, c.c_void_p, c.POINTER(TrainRow))
+TrainEventsEnd = c.CFUNCTYPE(None, c.c_void_p, c.POINTER(TrainNote))
+TrainEventsStop = c.CFUNCTYPE(c.c_int, c.c_void_p)
 
 
 class TrainEvents(c.Structure):
-    _fields_ = [("cookie", c.c_void_p), ("begin", NoteFn), ("row", RowFn), ("end", NoteFn), ("stop", StopFn)]
+    _fields_ = [
+        ("cookie", c.c_void_p),
+        ("begin", TrainEventsBegin),
+        ("row", TrainEventsRow),
+        ("end", TrainEventsEnd),
+        ("stop", TrainEventsStop),
+    ]
 
 
 class TrainResult(c.Structure):
     _fields_ = [
-        *[(name, c.c_size_t) for name in ("finished", "stopped", "diverged", "failed", "run")],
+        ("finished", c.c_size_t),
+        ("stopped", c.c_size_t),
+        ("diverged", c.c_size_t),
+        ("failed", c.c_size_t),
+        ("run", c.c_size_t),
         ("folder", c.c_char * 1400),
+    ]
+
+
+class Statistics(c.Structure):
+    _fields_ = [
+        ("count", c.c_size_t),
+        ("diverged", c.c_size_t),
+        ("median", c.c_double),
+        ("mad", c.c_double),
+        ("mean", c.c_double),
+        ("sem", c.c_double),
     ]
 
 
@@ -370,11 +512,28 @@ class SolveReport(c.Structure):
     ]
 
 
-class Statistics(c.Structure):
+class DeviceInfo(c.Structure):
     _fields_ = [
-        ("count", c.c_size_t),
-        ("diverged", c.c_size_t),
-        *[(name, c.c_double) for name in ("median", "mad", "mean", "sem")],
+        ("ordinal", c.c_size_t),
+        ("name", c.c_char * 128),
+        ("capability_major", c.c_int),
+        ("capability_minor", c.c_int),
+        ("multiprocessors", c.c_size_t),
+        ("memory", c.c_size_t),
+        ("memory_free", c.c_size_t),
+        ("problem", c.c_char * 512),
+    ]
+
+
+class DeviceSoftware(c.Structure):
+    _fields_ = [
+        ("driver_major", c.c_int),
+        ("driver_minor", c.c_int),
+        ("nvrtc_major", c.c_int),
+        ("nvrtc_minor", c.c_int),
+        ("nvrtc_path", c.c_char * 1024),
+        ("driver_problem", c.c_char * 512),
+        ("nvrtc_problem", c.c_char * 512),
     ]
 
 

@@ -105,12 +105,12 @@ class Watch:
 
     def run(self, name: str, *arguments: Any) -> s.TrainResult:
         """Train. Diverged runs are left to the caller; everything else that is not OK is raised."""
-        stop = c.cast(_lib.function("stop_when_set"), s.StopFn)
+        stop = c.cast(_lib.function("stop_when_set"), s.TrainEventsStop)
         events = s.TrainEvents(
             self.interrupt.pointer,
-            s.NoteFn(self._guarded(self._begin)),
-            s.RowFn(self._guarded(self._row)),
-            s.NoteFn(self._guarded(self._end)),
+            s.TrainEventsBegin(self._guarded(self._begin)),
+            s.TrainEventsRow(self._guarded(self._row)),
+            s.TrainEventsEnd(self._guarded(self._end)),
             stop,
         )
         result = s.TrainResult()

@@ -70,26 +70,21 @@ def compare(true: Any, generated: Any, **options: Any) -> Dict[str, Any]:
         _lib.plain("measure_result_clear", c.byref(result))
 
 
-def dstsp(
-    true: Any, generated: Any, *, variant: str = "gmm", samples: int = 1_000_000, seed: int = 1, bins: int = 30,
-    variance: float = 1.0, threads: int = 0,
-) -> float:
+def dstsp(true: Any, generated: Any, *, variant: str = "gmm", **options: Any) -> float:
     """D_stsp: the Kullback-Leibler divergence of the two distributions in state space.
 
-    ``variant`` is "gmm" (Gaussian mixtures, as in the paper), "gmm-silverman", "bins" or "gmm-fixed", whose
-    Gaussians have the given ``variance`` along all axes.
+    ``variant`` is the option ``dstsp`` of ``antler.Measuring``, which has the other options, too: ``samples``,
+    ``seed``, ``bins``, ``variance``, ``threads``, ...
     """
-    options = dict(dstsp=variant, samples=samples, seed=seed, bins=bins, variance=variance, threads=threads)
-    return float(compare(true, generated, **options)["dstsp"]["value"])
+    return float(compare(true, generated, dstsp=variant, **options)["dstsp"]["value"])
 
 
-def dstsp_embedded(
-    true: Any, generated: Any, m: int, tau: int, *, variant: str = "gmm", samples: int = 1_000_000, seed: int = 1,
-    bins: int = 30, variance: float = 1.0, threads: int = 0,
-) -> float:
-    """D_stsp of delay vectors [x_t, x_{t-tau}, ..., x_{t-(m-1)tau}], for data that are only partially observed."""
-    options = dict(dstsp=variant, samples=samples, seed=seed, bins=bins, variance=variance, threads=threads)
-    return float(compare(true, generated, embed=(m, tau), **options)["dstsp"]["value"])
+def dstsp_embedded(true: Any, generated: Any, m: int, tau: int, **options: Any) -> float:
+    """D_stsp of delay vectors [x_t, x_{t-tau}, ..., x_{t-(m-1)tau}], for data that are only partially observed.
+
+    Options as those of ``dstsp``.
+    """
+    return dstsp(true, generated, embed=(m, tau), **options)
 
 
 def power_spectrum(x: Any, *, smoothing: float = 20.0) -> np.ndarray:

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-const char *const cli_dstsp_kinds[] = {"gmm", "gmm-silverman", "bins", "gmm-fixed", NULL};
+const char *const cli_dstsp_kinds[] = {CLI_DSTSP_KINDS, NULL};
 const char *const cli_devices[] = {"auto", "cpu", "cuda", NULL};
 
 antler_device cli_device(const char *name)
@@ -47,12 +47,28 @@ int cli_measuring_finish(cli_measuring *s)
     return s->embed == NULL ? CLI_DONE : read_embedding(s);
 }
 
+/* The settings of a command that has no others. */
+struct alone {
+    cli_measuring measuring;
+};
+
 void cli_measuring_text(const antler_measure_opts *o, char *text, size_t bytes)
 {
-    snprintf(text, bytes,
-             "dstsp %d %zu %" PRIu64 " bins %zu %a %a embed %zu %zu smoothing %a device %d variance %a",
-             (int)o->dstsp, o->samples, o->seed, o->bins, o->bin_margin, o->bin_laplace, o->embed_dim,
-             o->embed_delay, o->smoothing, (int)o->device, o->variance);
+    static const cli_option options[] = {CLI_MEASURING_OPTIONS(struct alone, measuring)};
+    const struct alone all = {.measuring.opts = *o};
+    size_t used = (size_t)snprintf(text, bytes, "dstsp %d device %d embed %zu %zu", (int)o->dstsp,
+                                   (int)o->device, o->embed_dim, o->embed_delay);
+    for (size_t i = 0; i < sizeof options / sizeof options[0] && used < bytes; i++) {
+        const char *name = options[i].name;
+        const void *value = (const char *)&all + options[i].offset;
+        if (options[i].kind == CLI_REAL)
+            used += (size_t)snprintf(text + used, bytes - used, " %s %a", name, *(const double *)value);
+        else if (options[i].kind == CLI_COUNT)
+            used += (size_t)snprintf(text + used, bytes - used, " %s %zu", name, *(const size_t *)value);
+        else if (options[i].kind == CLI_SEED)
+            used +=
+                (size_t)snprintf(text + used, bytes - used, " %s %" PRIu64, name, *(const uint64_t *)value);
+    }
 }
 
 json_t *cli_json_real(double value)

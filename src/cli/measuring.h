@@ -11,6 +11,8 @@ typedef struct cli_measuring {
     antler_measure_opts opts;
 } cli_measuring;
 
+/* As antler_dstsp_kind_name, in the order of the enum. */
+#define CLI_DSTSP_KINDS "gmm", "gmm-silverman", "bins", "gmm-fixed"
 extern const char *const cli_dstsp_kinds[], *const cli_devices[];
 
 /* The device of that name; NULL is auto. */
@@ -18,7 +20,8 @@ antler_device cli_device(const char *name);
 
 #define CLI_MEASURING_AT(type, field, member) offsetof(type, field) + offsetof(cli_measuring, member)
 
-/* Rows for an option table; `field` is the settings member of type cli_measuring. */
+/* Rows for an option table; `field` is the settings member of type cli_measuring.  Numbers go straight into
+   opts, and all but `threads` into the stamp of an evaluation. */
 #define CLI_MEASURING_OPTIONS(type, field)                                                                     \
     {"dstsp",                                                                                                  \
      CLI_CHOICE,                                                                                               \

@@ -65,6 +65,21 @@ run "$ANTLER" evaluate "${runs[2]}" --data test.npy --samples 1000 --n 10 --quie
 kept=$(marks)
 again "one was made with other options" 2
 
+# Every option that D_stsp or D_H depends on is part of the stamp; the number of threads is not.
+stamp() {
+    run "$ANTLER" evaluate "${runs[2]}" --data test.npy --samples 10 --dstsp bins --no-rmse --no-lyapunov --quiet "$@"
+    grep '"stamp"' "${runs[2]}/metrics.json"
+}
+first=$(stamp)
+[ -n "$first" ] || die "an evaluation without a stamp"
+[ "$(stamp --threads 1)" = "$first" ] || die "--threads changes the stamp"
+for option in "dstsp gmm" "samples 11" "seed 2" "variance 2" "bins 20" "bin-margin 0.2" "bin-laplace 1e-4" \
+    "smoothing 10" "embed 2,1" "device cpu"; do
+    # shellcheck disable=SC2086 # name and value
+    [ "$(stamp --$option)" != "$first" ] || die "--$option does not change the stamp"
+done
+again "its options were others" 2
+
 # Other options of the sweep and other data under the same name: all are made anew.
 changed() {
     sweep --resume "$@"

@@ -3,6 +3,7 @@
 import ctypes
 import inspect
 import re
+import runpy
 import shutil
 import subprocess
 from pathlib import Path
@@ -62,3 +63,19 @@ def test_every_function_has_the_arguments_of_the_header():
     }
     for name, (_result, arguments) in _lib._FUNCTIONS.items():
         assert declared[name] == len(arguments), name
+
+
+def test_the_structs_are_what_the_script_writes():
+    script = HEADER.parents[2] / "scripts" / "structs.py"
+    if not script.exists():
+        pytest.skip("needs the source tree")
+    assert Path(_structs.__file__).read_text() == runpy.run_path(str(script))["text"](), "run scripts/structs.py"
+
+
+@pytest.mark.parametrize("enum", ["device", "dstsp_kind", "inputs_end"])
+def test_values_of_enums_have_the_names_of_the_library(enum):
+    function = getattr(_lib.lib(), f"antler_{enum}_name")
+    function.restype = ctypes.c_char_p
+    names = getattr(_structs, enum.upper())
+    assert [function(value).decode() for value in range(len(names))] == list(names)
+    assert function(len(names)).decode() not in names
