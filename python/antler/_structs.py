@@ -282,7 +282,9 @@ class Verdict(c.Structure):
     _fields_ = [
         ("kind", c.c_int),
         ("figure", c.c_char_p),
-        *[(name, c.c_double) for name in ("value", "floor", "limit")],
+        ("value", c.c_double),
+        ("floor", c.c_double),
+        ("limit", c.c_double),
         ("text", c.c_char * 320),
         ("advice", c.c_char * 320),
     ]
@@ -300,7 +302,12 @@ class Floors(c.Structure):
 
 
 class LossCurve(c.Structure):
-    _fields_ = [("count", c.c_size_t), *[(name, DoubleP) for name in ("update", "loss", "lr")]]
+    _fields_ = [
+        ("count", c.c_size_t),
+        ("update", DoubleP),
+        ("loss", DoubleP),
+        ("lr", DoubleP),
+    ]
 
 
 class EvaluateOpts(c.Structure):
@@ -368,8 +375,12 @@ class Settings(c.Structure):
         ("hidden_dim", c.c_size_t),
         ("rank", c.c_size_t),
         ("clipped", c.c_bool),
+        ("diagonal", c.c_int),
         ("initialisation", c.c_int),
         ("kappa", c.c_double),
+        ("initialise_A", c.c_int),
+        ("initialise_weights", c.c_int),
+        ("initialise_B", c.c_int),
         ("sequence_length", c.c_size_t),
         ("batch_size", c.c_size_t),
         ("warmup", c.c_size_t),
@@ -377,6 +388,11 @@ class Settings(c.Structure):
         ("gtf_alpha_method", c.c_int),
         ("gtf_alpha_interval", c.c_size_t),
         ("gtf_alpha_decay", c.c_double),
+        ("gtf_alpha_schedule", c.c_int),
+        ("gtf_alpha_end", c.c_double),
+        ("forcing_interval", c.c_size_t),
+        ("forcing_interval_method", c.c_int),
+        ("lyapunov_exponent", c.c_double),
         ("teacher", c.c_int),
         ("noise", c.c_double),
         ("solver", c.c_int),
@@ -395,12 +411,18 @@ class Settings(c.Structure):
         ("end_lr", c.c_double),
         ("schedule", c.c_int),
         ("gradient_clip", c.c_double),
+        ("validation", c.c_double),
+        ("validation_data", c.c_char * 8192),
+        ("validation_interval", c.c_size_t),
         ("MAR_lambda", c.c_double),
         ("MAR_p", c.c_size_t),
         ("MAR_initial_scale", c.c_bool),
         ("regularised_units", c.c_size_t),
         ("readout_lambda", c.c_double),
         ("singular_lambda", c.c_double),
+        ("latent_lambda", c.c_double),
+        ("observation_lambda", c.c_double),
+        ("condition_lambda", c.c_double),
         ("precision", c.c_int),
         ("seed", c.c_uint64),
     ]
@@ -440,14 +462,19 @@ class TrainRow(c.Structure):
         ("states_agree", c.c_double),
         ("gradient_agrees", c.c_double),
         ("solver", c.c_char_p),
-        *[(name, c.c_double) for name in ("val_dstsp", "val_hellinger", "val_prediction_error")],
+        ("val_dstsp", c.c_double),
+        ("val_hellinger", c.c_double),
+        ("val_prediction_error", c.c_double),
     ]
 
 
 class Validation(c.Structure):
     _fields_ = [
         ("update", c.c_size_t),
-        *[(name, c.c_double) for name in ("score", "dstsp", "hellinger", "prediction_error")],
+        ("score", c.c_double),
+        ("dstsp", c.c_double),
+        ("hellinger", c.c_double),
+        ("prediction_error", c.c_double),
     ]
 
 
@@ -539,9 +566,17 @@ class DeviceSoftware(c.Structure):
 
 class Look(c.Structure):
     _fields_ = [
-        *[(name, c.c_size_t) for name in ("trajectories", "rows", "shortest", "dim", "input_dim")],
-        *[(name, c.c_double) for name in ("dt", "decay", "period", "noise")],
-        *[(name, c.c_size_t) for name in ("dimension", "delay")],
+        ("trajectories", c.c_size_t),
+        ("rows", c.c_size_t),
+        ("shortest", c.c_size_t),
+        ("dim", c.c_size_t),
+        ("input_dim", c.c_size_t),
+        ("dt", c.c_double),
+        ("decay", c.c_double),
+        ("period", c.c_double),
+        ("noise", c.c_double),
+        ("dimension", c.c_size_t),
+        ("delay", c.c_size_t),
         ("error", c.c_double),
         ("error_delays", c.c_double),
         ("hidden", c.c_bool),
@@ -549,29 +584,41 @@ class Look(c.Structure):
 
 
 class FitOpts(c.Structure):
-    _fields_ = [("base", c.c_void_p), ("around", c.c_bool), ("minutes", c.c_double), ("validation", c.c_double)]
+    _fields_ = [
+        ("base", c.POINTER(Settings)),
+        ("around", c.c_bool),
+        ("minutes", c.c_double),
+        ("validation", c.c_double),
+    ]
 
 
 class FitNote(c.Structure):
     _fields_ = [
-        *[(name, c.c_size_t) for name in ("rung", "rungs", "trial", "trials")],
-        ("settings", c.c_void_p),
+        ("rung", c.c_size_t),
+        ("rungs", c.c_size_t),
+        ("trial", c.c_size_t),
+        ("trials", c.c_size_t),
+        ("settings", c.POINTER(Settings)),
         ("reason", c.c_char_p),
-        *[(name, c.c_double) for name in ("score", "dstsp", "hellinger", "prediction_error")],
+        ("score", c.c_double),
+        ("dstsp", c.c_double),
+        ("hellinger", c.c_double),
+        ("prediction_error", c.c_double),
         ("leads", c.c_bool),
     ]
 
 
-LookFn = c.CFUNCTYPE(None, c.c_void_p, c.POINTER(Look))
-FitNoteFn = c.CFUNCTYPE(None, c.c_void_p, c.POINTER(FitNote))
+FitEventsLooked = c.CFUNCTYPE(None, c.c_void_p, c.POINTER(Look))
+FitEventsBegin = c.CFUNCTYPE(None, c.c_void_p, c.POINTER(FitNote))
+FitEventsEnd = c.CFUNCTYPE(None, c.c_void_p, c.POINTER(FitNote))
 
 
 class FitEvents(c.Structure):
     _fields_ = [
         ("cookie", c.c_void_p),
-        ("looked", LookFn),
-        ("begin", FitNoteFn),
-        ("end", FitNoteFn),
+        ("looked", FitEventsLooked),
+        ("begin", FitEventsBegin),
+        ("end", FitEventsEnd),
         ("train", TrainEvents),
     ]
 
@@ -582,8 +629,12 @@ class FitResult(c.Structure):
         ("run", c.c_size_t),
         ("trials", c.c_size_t),
         ("score", c.c_double),
-        *[(name, c.c_double) for name in ("dstsp", "hellinger", "prediction_error")],
-        *[(name, c.c_double) for name in ("dstsp_floor", "hellinger_floor", "prediction_error_floor")],
+        ("dstsp", c.c_double),
+        ("hellinger", c.c_double),
+        ("prediction_error", c.c_double),
+        ("dstsp_floor", c.c_double),
+        ("hellinger_floor", c.c_double),
+        ("prediction_error_floor", c.c_double),
         ("verdict", Verdict),
         ("reason", c.c_char * 200),
         ("folder", c.c_char * 1400),

@@ -70,9 +70,11 @@ class _Reports:
             self.interrupt.flag.value = 1
 
     def events(self) -> s.FitEvents:
-        stop = c.cast(_lib.function("stop_when_set"), s.StopFn)
-        train = s.TrainEvents(self.interrupt.pointer, s.NoteFn(), s.RowFn(), s.NoteFn(), stop)
-        return s.FitEvents(None, s.LookFn(), s.FitNoteFn(), s.FitNoteFn(self._end), train)
+        stop = c.cast(_lib.function("stop_when_set"), s.TrainEventsStop)
+        train = s.TrainEvents(
+            self.interrupt.pointer, s.TrainEventsBegin(), s.TrainEventsRow(), s.TrainEventsEnd(), stop
+        )
+        return s.FitEvents(None, s.FitEventsLooked(), s.FitEventsBegin(), s.FitEventsEnd(self._end), train)
 
 
 def _verdict(found: s.Verdict) -> Dict[str, Any]:
@@ -94,7 +96,7 @@ def _read_trials(folder: str) -> List[Dict[str, Any]]:
 
 def _search(series: Series, base: Settings, opts: s.FitOpts, verbose: bool) -> s.FitResult:
     reports, result = _Reports(verbose), s.FitResult()
-    opts.base = base.pointer
+    opts.base = c.cast(base.pointer, c.POINTER(s.Settings))
     events = reports.events()
     status, sentence = _lib.long_call(
         "fit", series.handle, c.byref(opts), c.byref(events), c.byref(result), interrupt=reports.interrupt
