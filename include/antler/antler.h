@@ -359,6 +359,8 @@ typedef struct antler_system_info {
     size_t length;    /* default number of rows */
     double transient; /* time cut from the start by default, in the system's time unit */
     double period;    /* of an explicit time dependence, over which seeds draw t0; 0: autonomous */
+    double lyapunov;  /* largest Lyapunov exponent with the default parameters, per unit of time; 0: not
+                         chaotic */
 } antler_system_info;
 
 ANTLER_API size_t antler_system_count(void);

@@ -100,6 +100,7 @@ class SystemInfo(c.Structure):
         ("length", c.c_size_t),
         ("transient", c.c_double),
         ("period", c.c_double),
+        ("lyapunov", c.c_double),
     ]
 
 

@@ -29,6 +29,7 @@ class System:
     dt: float  #: default time between two rows
     length: int  #: default number of rows
     transient: float  #: default time before the first row
+    lyapunov: float  #: largest Lyapunov exponent with the default parameters, per unit of time; 0: not chaotic
 
 
 def systems() -> Dict[str, System]:
@@ -50,6 +51,7 @@ def systems() -> Dict[str, System]:
             dt=info.dt,
             length=info.length,
             transient=info.transient,
+            lyapunov=info.lyapunov,
         )
     return found
 

@@ -70,6 +70,7 @@ static void list_system(const antler_system_info *system)
         printf("%s%s%s", i ? ", " : "", system->variables[i],
                i >= system->observed ? " (hidden by default)" : "");
     printf("\n  defaults    %zu rows, dt %g, transient %g\n", system->length, system->dt, system->transient);
+    printf("  lyapunov    %.3g per unit of time, the largest exponent\n", system->lyapunov);
     for (size_t i = 0; i < system->parameter_count; i++)
         printf("  %-11s %-10.6g %s\n", system->parameters[i].name, system->parameters[i].value,
                system->parameters[i].meaning);

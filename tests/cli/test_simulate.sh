@@ -4,9 +4,13 @@
 . "$(dirname "$0")/lib.sh"
 
 expect_ok "$ANTLER" simulate --list
-for system in lorenz63 lorenz96 neuron roessler; do contains "$out" "$system - "; done
+for system in lorenz63 lorenz96 neuron roessler burke_shaw chen chua dadras halvorsen hyperroessler lorenz84 rucklidge \
+    sprott_b thomas; do contains "$out" "$system - "; done
 expect_ok "$ANTLER" simulate --list neuron
 contains "$out" "hidden by default"
+contains "$out" "lyapunov    0 per unit of time"
+expect_ok "$ANTLER" simulate --list lorenz63
+contains "$out" "lyapunov    0.906 per unit of time"
 
 # Same seed, same bytes, in every format; another seed, another orbit.
 for ending in npy npz csv; do

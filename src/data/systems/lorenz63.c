@@ -40,6 +40,7 @@ const ant_system ant_system_lorenz63 = {
             .dt = 0.01,
             .length = 100000,
             .transient = 20.0,
+            .lyapunov = 0.906,
         },
     .rhs = rhs,
     .centre = centre,

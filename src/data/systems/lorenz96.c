@@ -50,6 +50,7 @@ const ant_system ant_system_lorenz96 = {
             .length = 100000,
             .transient = 75.0,
             .period = 75.0,
+            .lyapunov = 1.3,
         },
     .rhs = rhs,
     .centre = centre,

@@ -42,6 +42,7 @@ const ant_system ant_system_roessler = {
             .dt = 0.1,
             .length = 100000,
             .transient = 200.0,
+            .lyapunov = 0.071,
         },
     .rhs = rhs,
     .centre = centre,

@@ -6,10 +6,10 @@
 
 /* The one list of systems, in the order in which users see them. */
 static const ant_system *const systems[] = {
-    &ant_system_lorenz63,
-    &ant_system_lorenz96,
-    &ant_system_neuron,
-    &ant_system_roessler,
+    &ant_system_lorenz63,   &ant_system_lorenz96,      &ant_system_neuron,   &ant_system_roessler,
+    &ant_system_burke_shaw, &ant_system_chen,          &ant_system_chua,     &ant_system_dadras,
+    &ant_system_halvorsen,  &ant_system_hyperroessler, &ant_system_lorenz84, &ant_system_rucklidge,
+    &ant_system_sprott_b,   &ant_system_thomas,
 };
 
 enum { SYSTEM_COUNT = sizeof systems / sizeof systems[0] };

@@ -28,6 +28,16 @@ extern const ant_system ant_system_lorenz63;
 extern const ant_system ant_system_lorenz96;
 extern const ant_system ant_system_neuron;
 extern const ant_system ant_system_roessler;
+extern const ant_system ant_system_burke_shaw;
+extern const ant_system ant_system_chen;
+extern const ant_system ant_system_chua;
+extern const ant_system ant_system_dadras;
+extern const ant_system ant_system_halvorsen;
+extern const ant_system ant_system_hyperroessler;
+extern const ant_system ant_system_lorenz84;
+extern const ant_system ant_system_rucklidge;
+extern const ant_system ant_system_sprott_b;
+extern const ant_system ant_system_thomas;
 
 /* The entry of that name, or ANTLER_ERROR_NOT_FOUND with the nearest name in the sentence. */
 antler_status ant_system_find(const char *name, const ant_system **system);
