@@ -71,7 +71,10 @@ same_runs back "resumed"
 # Killed at some moment.
 for limit in 0.1 0.2 0.4; do
     rm -rf Results/e/killed
-    { timeout -s KILL "$limit" "$ANTLER" train run.yaml --set name=killed --quiet; } 2>.killed
+    "$ANTLER" train run.yaml --set name=killed --quiet &
+    sleep "$limit"
+    kill -KILL $! 2>.killed
+    wait $! 2>.killed # its lock ends with it
     [ -e Results/e/killed/001/config.yaml ] || expect_ok "$ANTLER" train run.yaml --set name=killed --quiet
     expect_ok "$ANTLER" train --resume Results/e/killed --quiet
     same_runs killed "killed after $limit s"
