@@ -73,10 +73,9 @@ same_runs back "resumed"
 for limit in 0.1 0.2 0.4; do
     rm -rf Results/e/killed
     "$ANTLER" train run.yaml --set name=killed --quiet &
-    job=$!
     sleep "$limit"
-    kill -KILL "$job" 2>.killed
-    wait "$job" 2>.killed # until it is gone, and its lock with it
+    kill -KILL $! 2>.killed
+    wait $! 2>.killed # its lock ends with it
     [ -e Results/e/killed/001/config.yaml ] || expect_ok "$ANTLER" train run.yaml --set name=killed --quiet
     expect_ok "$ANTLER" train --resume Results/e/killed --quiet
     same_runs killed "killed after $limit s"
