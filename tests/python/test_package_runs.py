@@ -59,7 +59,8 @@ def test_regularisers_of_the_field_are_those_of_numpy(here, lorenz, small):
     """Learning rates near 0 leave the model where the terms of the log were computed."""
     weights = dict(latent_lambda=2.0, observation_lambda=3.0, condition_lambda=0.5)
     settings = dict(small, updates=1, start_lr=1e-14, end_lr=0.0, precision="double", initialisation="standard", seed=5)
-    (run,) = antler.train(dict(settings, **weights, initialise_B="kaiming", latent_dim=2, rank=2), lorenz, verbose=False)
+    settings.update(initialise_B="kaiming", latent_dim=2, rank=2)
+    (run,) = antler.train(dict(settings, **weights), lorenz, verbose=False)
     m = run.model
     terms = [m.parameters[name] for name in ("V", "h", "b")] + [1 - m.parameters["A"], m.WL @ m.WR]
     np.testing.assert_allclose(run.log["mar"][-1], 2 * sum(np.mean(x**2) for x in terms), rtol=1e-9)
