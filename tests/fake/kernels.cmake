@@ -2,11 +2,14 @@
 #
 #   sizes(NAME MACRO[=VALUE]...)                     macros that several kernels share
 #   kernel(FILE VARIANT SIZES [MACRO[=VALUE]...])    run_FILE.h, compiled with these macros; SIZES "-" is none
+#   often(FILE VARIANT...)                           kernels in which the tests spend most of their time
 #
 # Each kernel becomes one translation unit in the build folder, which defines the macros and VARIANT (a name that is
-# its own) and includes run_FILE.h.  They stand in the list `emulated`.  The fake driver finds a kernel by the options
-# with which the host compiles it, so a test with sizes that do not stand here fails by name.
+# its own) and includes run_FILE.h.  They stand in the list `emulated`, those of often() also in `emulated_often`.  The
+# fake driver finds a kernel by the options with which the host compiles it, so a test with sizes that do not stand here
+# fails by name.
 set(emulated)
+set(emulated_often)
 
 function(sizes name)
   set(sizes_${name} ${ARGN} PARENT_SCOPE)
@@ -25,6 +28,17 @@ function(kernel file variant sizes)
   file(CONFIGURE OUTPUT ${source} CONTENT "${text}#include \"run_${file}.h\"\n" @ONLY) # written when it changed
   list(APPEND emulated ${source})
   set(emulated ${emulated} PARENT_SCOPE)
+endfunction()
+
+function(often file)
+  foreach(variant IN LISTS ARGN)
+    set(source ${CMAKE_CURRENT_BINARY_DIR}/fake/run_${file}_${variant}.cpp)
+    if(NOT source IN_LIST emulated)
+      message(FATAL_ERROR "kernels.cmake: no kernel(${file} ${variant}), for often()")
+    endif()
+    list(APPEND emulated_often ${source})
+  endforeach()
+  set(emulated_often ${emulated_often} PARENT_SCOPE)
 endfunction()
 
 # ---- shPLRNNs: deer.cu, solve.cu, sums.cu, update.cu ------------------------------------------------------------------
@@ -104,6 +118,9 @@ foreach(forcing 1 2)
   kernel(sums   forcing_${forcing}         plain FORCING=${forcing})
   kernel(update forcing_${forcing}         plain RANK=0 FORCING=${forcing})
 endforeach()
+# by CPU time of the tests with AddressSanitizer
+often(deer plain diagonal)
+often(solve shooting single large guessed_plain guessed_rich)
 
 # ---- LSSMs: lssm.cu ------------------------------------------------------------------------------------------------
 kernel(lssm golden_32 - REAL_BITS=32 M=6 N=3 L=16 K=0) # the golden vectors lssm
