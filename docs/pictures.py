@@ -1,5 +1,6 @@
-"""pictures.py FOLDER - the pictures of the site, drawn from a small training that is made on the spot."""
+"""pictures.py FOLDER - the pictures of the site: from a small training made on the spot, and from kept results."""
 
+import csv
 import os
 import sys
 import tempfile
@@ -122,6 +123,31 @@ def scan_picture(leaves=16):
     return axes
 
 
+def short_picture():
+    """Valid prediction time from 512 rows: each start a point, the median of a flow a bar, per method."""
+    path = os.path.join(os.path.dirname(__file__), "..", "experiments", "short", "results", "forecasts.csv")
+    with open(path, newline="") as file:
+        rows = list(csv.DictReader(file))
+    flows, methods = (sorted({row[key] for row in rows}) for key in ("flow", "method"))
+    names = {"antler": "Antler", "esn": "echo state network", "nbeats": "N-BEATS"}
+    with style.context():
+        _, axes = style.subplots(1, 1, (style.PAGE, 2.6))
+        ax = axes[0, 0]
+        for number, (method, colour) in enumerate(zip(methods, style.GROUPS)):
+            for place, flow in enumerate(flows):
+                found = [float(row["valid_time"]) for row in rows if (row["method"], row["flow"]) == (method, flow)]
+                if not found:
+                    continue
+                at = place + 0.26 * (number - (len(methods) - 1) / 2)
+                ax.bar(at, np.median(found), 0.24, color=colour, label=names[method] if place == 0 else None)
+                ax.plot(np.full(len(found), at), found, ".", color=style.BLACK, markersize=1.5, alpha=0.6)
+        ax.set_xticks(range(len(flows)), flows, rotation=30, ha="right")
+        ax.set_ylabel("Lyapunov times")
+        ax.set_title("valid prediction time after 512 rows", loc="left")
+        ax.legend(loc="lower right", bbox_to_anchor=(1, 1), ncol=len(methods), borderaxespad=0.1)
+    return axes
+
+
 def main(folder):
     os.makedirs(folder, exist_ok=True)
     with tempfile.TemporaryDirectory() as work:
@@ -140,6 +166,7 @@ def main(folder):
             "forcing": forcing_picture(step, x[:800], 0.01),
             "newton": newton_picture(step, x[:500]),
             "scan": scan_picture(),
+            "short": short_picture(),
         }
         for name, axes in drawn.items():
             plot.save(axes, os.path.join(folder, f"{name}.svg"))
