@@ -1,4 +1,4 @@
-"""mix.py ANTLER NAME FOLDER - 64 noisy channels mixed from Lorenz-63 (mixed63) or Lorenz-96 (mixed96), to .npy files."""
+"""mix.py ANTLER NAME FOLDER - 64 noisy channels mixed from Lorenz-63 (mixed63) or Lorenz-96 (mixed96), as .npy."""
 
 import subprocess
 import sys
@@ -12,10 +12,8 @@ draw = np.random.default_rng(7)
 mixing = None
 for part, seed in (("train", 1), ("test", 2001)):
     orbit = folder / f"{name}_orbit.npy"
-    subprocess.run(
-        [antler, "simulate", *options, "--length", "12500", "--dt", "0.02", "--seed", str(seed), "--out", orbit, "--quiet"],
-        check=True,
-    )
+    command = [antler, "simulate", *options, "--length", "12500", "--dt", "0.02", "--seed", str(seed), "--quiet"]
+    subprocess.run([*command, "--out", orbit], check=True)
     x = np.load(orbit)
     orbit.unlink()
     if mixing is None:

@@ -44,8 +44,8 @@ one() {
     local system=$1 seed=$2 data=$1 id=$1-$2 begin=$SECONDS fit=() judge=()
     ! grep -q "^$system,$seed," fits.csv || return 0
     case $system in
-        lorenz63_x) data=lorenz63 fit=(--columns 1) judge=(--columns 1 --embed 3,10 --only-embedded) ;;
-        neuron) judge=(--embed 3,40 --only-embedded) ;;
+        lorenz63_x) data=lorenz63 fit=(--columns 1) judge=(--columns 1 --embed '3,10' --only-embedded) ;;
+        neuron) judge=(--embed '3,40' --only-embedded) ;;
         ecg) judge=(--dstsp bins) ;;
     esac
     "$antler" fit "data/${data}_train.npy" "${fit[@]}" --seed "$seed" --minutes "$minutes" --threads "$threads" \

@@ -145,7 +145,7 @@ class Reconstructor(Parameters):
         if all(len(table.values) == 1 for table in found):
             raise DataError("X has 1 sample, and a trajectory needs at least two rows: time runs down the rows")
         driven = None if inputs is None else tables(inputs, "inputs")
-        if self.latent_dim == "auto":
+        if str(self.latent_dim) == "auto":
             return self._fit_auto(X, inputs, found, driven, minutes)
         chosen = self._settings()
         series = Series.of_tables(found, driven, dt=chosen.get("dt"))

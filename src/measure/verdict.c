@@ -18,7 +18,8 @@
  * Found with 920 models of 231 settings on nine data sets of 12,500 to 100,000 rows; docs/evaluation.md has
  * the numbers.  The floor of one cut is uncertain by a factor of 3 and more (0.0003, 0.018 and 0.0025 for
  * 40,000 rows of Lorenz-63, cut into 2, 4 and 8), so a model that is right can be at two floors.  Seven
- * floors and 0.1 are below every group of models that a picture shows to be wrong.  The absolute parts count
+ * floors and 0.1 were set by those same models, on the data that they were tested on: other data may need
+ * others.  The absolute parts count
  * where the data repeat themselves, as a sine does, and floors are 0: 0.01 nats is a mean that is off by 0.14
  * standard deviations, 0.1 nats one by 0.45.  Of models with a good D_stsp nine in ten have a D_H below 0.1;
  * those with wrong frequencies have 0.25 to 1.
