@@ -629,6 +629,7 @@ class FitResult(c.Structure):
         ("look", Look),
         ("run", c.c_size_t),
         ("trials", c.c_size_t),
+        ("validation", c.c_double),
         ("score", c.c_double),
         ("dstsp", c.c_double),
         ("hellinger", c.c_double),

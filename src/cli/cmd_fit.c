@@ -29,7 +29,7 @@ static const char *const devices[] = {"auto", "cpu", "cuda", NULL};
      AT(minutes),                                                                                              \
      NULL},                                                                                                    \
         {"validation",   CLI_REAL,                                                                             \
-         "SHARE",        "Share of each trajectory, at its end, on which models are judged. Default 0.2.",     \
+         "SHARE",        "Share of each trajectory, at its end, on which models are judged; more, up to half, of short data. Default 0.2.",     \
          AT(validation), NULL},                                                                                \
         {"seed",   CLI_SEED, "NUMBER", "Of all trainings. Same seed and plan, same choice. Default 1.",        \
          AT(seed), NULL},                                                                                      \
@@ -171,6 +171,7 @@ static void print_result(const antler_fit_result *result)
         print_settings(&best);
         printf("\n");
     }
+    printf("  the last %.0f %% of the rows were held back\n", 100.0 * result->validation);
     printf("  on held-back rows     model      between parts of the data\n");
     printf("  D_stsp            %9.3g      %9.3g\n", result->dstsp, result->dstsp_floor);
     printf("  D_H               %9.3g      %9.3g\n", result->hellinger, result->hellinger_floor);

@@ -1,6 +1,7 @@
 /* cmd_train.c - `antler train`: from a settings file to trained models, with exact resume. */
 #include "cli/command.h"
 #include "cli/progress.h"
+#include "cli/train_verdict.h"
 #include "cli/training.h"
 
 #include <math.h>
@@ -113,7 +114,8 @@ static int train(const settings *s, const antler_settings *given)
                                      ? antler_train_resume(s->resume, given, &events, &result)
                                      : antler_train(given, s->run, s->overwrite, &events, &result);
     cli_training_end(&training);
-    return cli_training_conclude(&training, status, &result);
+    const int code = cli_training_conclude(&training, status, &result);
+    return status == ANTLER_OK ? cli_train_verdicts(&result, s->quiet) : code;
 }
 
 static int run(const cli_command *self, int argc, char **argv)
@@ -158,6 +160,7 @@ const cli_command cli_train = {
         "second "
         "Ctrl-C stops at once and loses nothing older than the last checkpoint. A resumed run gives the same "
         "bytes as one that was never stopped.\n\n"
+        "With validation, each run ends with a verdict on its held-back rows, also in verdict.json.\n\n"
         "A run that diverges stops with the reason and keeps its last good model; the others continue, and "
         "the "
         "exit code is 1.\n\n'antler train --settings' explains every setting.",

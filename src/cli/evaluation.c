@@ -113,7 +113,7 @@ static json_t *floors_json(const antler_floors *floors)
     return json;
 }
 
-static json_t *verdict_json(const antler_verdict *v)
+json_t *cli_verdict_json(const antler_verdict *v)
 {
     return json_pack("{s:s, s:s, s:o, s:o, s:o, s:s, s:s}", "kind", antler_verdict_name(v->kind), "figure",
                      v->figure, "value", cli_json_real(v->value), "floor", cli_json_real(v->floor), "limit",
@@ -132,7 +132,7 @@ json_t *cli_evaluation_json(const cli_evaluation *e)
     if (root == NULL)
         return NULL;
     if (e->opts->with_verdict) {
-        json_object_set_new(root, "verdict", verdict_json(&r->verdict));
+        json_object_set_new(root, "verdict", cli_verdict_json(&r->verdict));
         json_object_set_new(root, "floors", floors_json(&r->floors));
         if (r->rmse.windows > 0)
             json_object_set_new(root, "skill",

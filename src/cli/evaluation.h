@@ -18,6 +18,7 @@ typedef struct cli_evaluation {
 } cli_evaluation;
 
 json_t *cli_evaluation_json(const cli_evaluation *evaluation);
+json_t *cli_verdict_json(const antler_verdict *verdict);
 
 /* metrics.json beside the model; nothing when the run is no folder.  Returns CLI_DONE to continue, or the
  * exit code.

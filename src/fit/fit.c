@@ -37,6 +37,7 @@ typedef struct fit {
     ant_fit_context context;
     antler_look look;
     antler_settings base;
+    double validation; /* share that is held back */
     bool gpu;
     ant_fit_plan plan;
     ant_trial trials[TRIALS_MOST];
@@ -189,17 +190,25 @@ static antler_status later_rung(fit *f, size_t rung)
 
 /* ---- the beginning ----------------------------------------------------------------------------------- */
 
-static void choose_device(fit *f)
+/* Whether the first GPU can be used; otherwise a fit that may choose takes the CPU. */
+static bool gpu_works(void)
 {
     size_t gpus = 0;
+    antler_device_info info;
+    return antler_device_count(&gpus) == ANTLER_OK && gpus > 0 && antler_device_at(0, &info) == ANTLER_OK &&
+           info.problem[0] == '\0';
+}
+
+static void choose_device(fit *f)
+{
     if (f->opts->base != NULL)
         f->base = *f->opts->base;
     else
         antler_settings_default(&f->base);
     f->gpu = f->base.device == ANTLER_DEVICE_CUDA ||
-             (f->base.device == ANTLER_DEVICE_AUTO && antler_device_count(&gpus) == ANTLER_OK && gpus > 0);
+             (f->base.device == ANTLER_DEVICE_AUTO && gpu_works());
     f->base.device = f->gpu ? ANTLER_DEVICE_CUDA : ANTLER_DEVICE_CPU;
-    f->base.validation = f->opts->validation;
+    f->base.validation = f->validation;
 }
 
 static size_t parallel_runs(const fit *f)
@@ -310,19 +319,36 @@ static antler_status fit_all(fit *f, const antler_series *series, antler_fit_res
     return status == ANTLER_CANCELLED ? ant_fail(status, "the fit was stopped") : ANTLER_OK;
 }
 
-antler_status antler_fit(const antler_series *series, const antler_fit_opts *opts,
-                         const antler_fit_events *events, antler_fit_result *result)
+/*
+ * The share of the rows that is held back: that of the options or, where it leaves too few rows to judge a model by and
+ * half of the rows are enough, the smallest share that does.
+ */
+static double choose_share(const antler_series *series, double share)
+{
+    const size_t needed = ant_validation_rows_needed(antler_series_dim(series));
+    size_t longest = 0;
+    for (size_t i = 0; i < antler_series_count(series); i++) {
+        const size_t length = antler_series_length(series, i);
+        longest = length > longest ? length : longest;
+    }
+    if (ant_series_last_rows(longest, share) >= needed || 2 * needed > longest)
+        return share;
+    return (double)(needed + 1) / (double)longest;
+}
+
+antler_status antler_fit(const antler_series *series, const antler_fit_opts *opts, const antler_fit_events *events,
+                         antler_fit_result *result)
 {
     antler_series *others = NULL, *held_back = NULL;
+    ANT_CHECK(opts->validation > 0.0 && opts->validation < 1.0, ANTLER_ERROR_ARGUMENT,
+              "validation: a share between 0 and 1, not %g", opts->validation);
     fit *f = calloc(1, sizeof *f);
     if (f == NULL)
         return ant_fail_memory(sizeof *f, "a fit");
-    antler_status status = opts->validation > 0.0 && opts->validation < 1.0
-                               ? ant_series_split(series, opts->validation, &others, &held_back)
-                               : ant_fail(ANTLER_ERROR_ARGUMENT,
-                                          "validation: a share between 0 and 1, not %g", opts->validation);
     f->opts = opts;
     f->events = events;
+    f->validation = choose_share(series, opts->validation);
+    antler_status status = ant_series_split(series, f->validation, &others, &held_back);
     f->context = (ant_fit_context){.series = series,
                                    .held_back = held_back,
                                    .others = others,

@@ -164,7 +164,7 @@ void ant_folder_unlock(ant_folder *folder)
 /* Remove the old run's files after its config.yaml has been replaced. */
 static antler_status remove_old(const char *path)
 {
-    static const char *const names[] = {"model.npz", "best.npz", "log.csv", "diverged.txt", "metrics.json"};
+    static const char *const names[] = {"model.npz", "best.npz", "log.csv", "diverged.txt", "metrics.json", "verdict.json"};
     char checkpoints[ANT_PATH_MAX];
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         ANT_TRY(remove_file(path, names[i]));

@@ -35,6 +35,24 @@ void ant_division_free(ant_division *division)
     *division = (ant_division){0};
 }
 
+antler_status antler_settings_held_back(const antler_settings *settings, const antler_series *series,
+                                        antler_series **held_back)
+{
+    ant_division division = {0};
+    const antler_status status = ant_division_create(settings, series, &division);
+    if (status == ANTLER_OK) {
+        *held_back = NULL;
+        for (size_t i = 0; i < 2; i++) {
+            if (division.owned[i] == NULL || division.owned[i] != division.held_back)
+                continue;
+            *held_back = division.owned[i];
+            division.owned[i] = NULL;
+        }
+    }
+    ant_division_free(&division);
+    return status;
+}
+
 /* ---- copies ------------------------------------------------------------------------------------------ */
 
 static antler_status copy_rows(const antler_series *from, size_t trajectory, size_t first, size_t rows,

@@ -44,6 +44,9 @@ head -c 3000 lorenz.npy >cut.npy
 expect_fault 2 "cut.npy" "$ANTLER" fit cut.npy
 expect_ok "$ANTLER" simulate lorenz63 --length 60 --out short.npy
 expect_fault 2 "held-back" "$ANTLER" fit short.npy --device cpu
+expect_ok "$ANTLER" simulate lorenz63 --length 300 --dt 0.05 --out rows300.npy # more of short data is held back
+expect_ok "$ANTLER" fit rows300.npy --minutes 0.001 --device cpu --quiet
+contains "$out" "the last 36 % of the rows were held back"
 expect_fault 2 "validation" "$ANTLER" fit lorenz.npy --validation 1.5
 expect_fault 2 "needs" "$ANTLER" fit
 

@@ -62,6 +62,15 @@ same_runs() { # same_runs NAME WHAT: model, best model and log are those of the 
     done
 }
 
+# Each run ends with a verdict on its held-back rows, as text and in verdict.json; none without validation.
+expect_ok "$ANTLER" train run.yaml --set name=judged --set updates=60 --set validation_interval=30 --set runs=2
+for k in 001 002; do
+    kind=$(sed -nE 's/^ *"kind": "([a-z_]+)".*/\1/p' "Results/e/judged/$k/verdict.json")
+    [ -n "$kind" ] || die "verdict.json of run $k has no kind"
+    contains "$out" "Results/e/judged/$k: $kind. "
+done
+[ ! -e Results/e/cut/001/verdict.json ] || die "there is a verdict without validation"
+
 # From the checkpoint of update 365: the validation of update 360 is in it, and not yet in the log.
 cp -r Results/e/whole Results/e/back
 rm Results/e/back/*/checkpoints/update-0000000400.npz Results/e/back/*/best.npz Results/e/back/*/model.npz
