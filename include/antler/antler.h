@@ -1267,11 +1267,11 @@ ANTLER_API antler_status antler_train_resume_check(const char *folder, const ant
                                                    const antler_series *series, antler_train_result *result);
 
 /*
- * The rows that a training with these settings holds back, of `series` or of the files of validation_data; NULL without
- * validation.  They may share the values of `series`, which must outlive them.
+ * The rows that a training with these settings holds back, of `series` or of the files of validation_data;
+ * NULL without validation.  They may share the values of `series`, which must outlive them.
  */
-ANTLER_API antler_status antler_settings_held_back(const antler_settings *settings, const antler_series *series,
-                                                   antler_series **held_back);
+ANTLER_API antler_status antler_settings_held_back(const antler_settings *settings,
+                                                   const antler_series *series, antler_series **held_back);
 
 /* Sweeps.  ----------------------------------------------------------------------------------------- */
 
@@ -1507,8 +1507,8 @@ typedef struct antler_fit_events {
 
 typedef struct antler_fit_result {
     antler_look look;
-    size_t run;    /* the best run of the best trial, from 1 */
-    size_t trials; /* that were made */
+    size_t run;        /* the best run of the best trial, from 1 */
+    size_t trials;     /* that were made */
     double validation; /* share that was held back */
     double score;
     double dstsp, hellinger, prediction_error;                   /* on the held-back rows */

@@ -28,9 +28,13 @@ static const char *const devices[] = {"auto", "cpu", "cuda", NULL};
      "without.",                                                                                               \
      AT(minutes),                                                                                              \
      NULL},                                                                                                    \
-        {"validation",   CLI_REAL,                                                                             \
-         "SHARE",        "Share of each trajectory, at its end, on which models are judged; more, up to half, of short data. Default 0.2.",     \
-         AT(validation), NULL},                                                                                \
+        {"validation",                                                                                         \
+         CLI_REAL,                                                                                             \
+         "SHARE",                                                                                              \
+         "Share of each trajectory, at its end, on which models are judged; more, up to half, of short "       \
+         "data. Default 0.2.",                                                                                 \
+         AT(validation),                                                                                       \
+         NULL},                                                                                                \
         {"seed",   CLI_SEED, "NUMBER", "Of all trainings. Same seed and plan, same choice. Default 1.",        \
          AT(seed), NULL},                                                                                      \
         {"results", CLI_FILE, "FOLDER", "Folder that holds all results. Default Results.", AT(results), NULL}, \

@@ -62,7 +62,8 @@ static int judge_run(judged *j, const char *run, bool quiet)
     return code;
 }
 
-/* The settings of the runs, and the rows that their training did not see; held_back stays NULL without validation. */
+/* The settings of the runs, and the rows that their training did not see; held_back stays NULL without
+ * validation. */
 static antler_status open_training(judged *j, const char *run)
 {
     char path[1600];

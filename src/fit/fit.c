@@ -205,8 +205,7 @@ static void choose_device(fit *f)
         f->base = *f->opts->base;
     else
         antler_settings_default(&f->base);
-    f->gpu = f->base.device == ANTLER_DEVICE_CUDA ||
-             (f->base.device == ANTLER_DEVICE_AUTO && gpu_works());
+    f->gpu = f->base.device == ANTLER_DEVICE_CUDA || (f->base.device == ANTLER_DEVICE_AUTO && gpu_works());
     f->base.device = f->gpu ? ANTLER_DEVICE_CUDA : ANTLER_DEVICE_CPU;
     f->base.validation = f->validation;
 }
@@ -320,8 +319,8 @@ static antler_status fit_all(fit *f, const antler_series *series, antler_fit_res
 }
 
 /*
- * The share of the rows that is held back: that of the options or, where it leaves too few rows to judge a model by and
- * half of the rows are enough, the smallest share that does.
+ * The share of the rows that is held back: that of the options or, where it leaves too few rows to judge a
+ * model by and half of the rows are enough, the smallest share that does.
  */
 static double choose_share(const antler_series *series, double share)
 {
@@ -336,8 +335,8 @@ static double choose_share(const antler_series *series, double share)
     return (double)(needed + 1) / (double)longest;
 }
 
-antler_status antler_fit(const antler_series *series, const antler_fit_opts *opts, const antler_fit_events *events,
-                         antler_fit_result *result)
+antler_status antler_fit(const antler_series *series, const antler_fit_opts *opts,
+                         const antler_fit_events *events, antler_fit_result *result)
 {
     antler_series *others = NULL, *held_back = NULL;
     ANT_CHECK(opts->validation > 0.0 && opts->validation < 1.0, ANTLER_ERROR_ARGUMENT,

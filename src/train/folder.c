@@ -110,8 +110,8 @@ static bool is_temporary_checkpoint(const char *name)
 /* Remove what a killed process left half-written.  What stays does no harm. */
 static void remove_temporary(const char *path)
 {
-    static const char *const stems[] = {"config.yaml.",  "model.npz.",    "best.npz.",  "log.csv.",
-                                        "diverged.txt.", "metrics.json.", ".overwrite."};
+    static const char *const stems[] = {"config.yaml.",  "model.npz.",    "best.npz.",     "log.csv.",
+                                        "diverged.txt.", "metrics.json.", "verdict.json.", ".overwrite."};
     DIR *directory = opendir(path);
     if (directory == NULL)
         return;
@@ -164,7 +164,8 @@ void ant_folder_unlock(ant_folder *folder)
 /* Remove the old run's files after its config.yaml has been replaced. */
 static antler_status remove_old(const char *path)
 {
-    static const char *const names[] = {"model.npz", "best.npz", "log.csv", "diverged.txt", "metrics.json", "verdict.json"};
+    static const char *const names[] = {"model.npz",    "best.npz",     "log.csv",
+                                        "diverged.txt", "metrics.json", "verdict.json"};
     char checkpoints[ANT_PATH_MAX];
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         ANT_TRY(remove_file(path, names[i]));
