@@ -20,6 +20,7 @@ ITEM = re.compile(
 FIELD = re.compile(rf"(?P<comment>{COMMENT})|(?P<text>[^;,/]*?\([^;]*;|[^;/]+;)|(?P<newline>\n)", re.S)
 ENUMERATOR = re.compile(rf"(?P<comment>{COMMENT})|(?P<text>\w+(?:\s*=\s*[^,\s]+)?)|(?P<newline>\n)", re.S)
 EXAMPLE = re.compile(r"\s*\w+ \w+;$")  # first line of a program: a declaration
+VERDICT = re.compile(r'X\((\w+), "\w+", "([^"]*)"\)')
 STATUS = re.compile(r'X\((\w+), (-?\d+), "([^"]*)"\)')
 
 
@@ -112,6 +113,9 @@ class Page:
         composite = re.match(r"typedef (struct|enum) (\w+)\s*\{(.*)\}", text, re.S)
         if composite:
             kind, name, body = composite.groups()
+            if name == "antler_verdict_kind":
+                verdicts = VERDICT.findall(self.header)
+                return "enum", name, [name], [(f"ANTLER_VERDICT_{word}", meaning) for word, meaning in verdicts]
             if name == "antler_status":
                 return kind, name, [name], [[f"ANTLER_{n} = {value}", say] for n, value, say in self.statuses]
             return kind, name, [name], parts(FIELD if kind == "struct" else ENUMERATOR, body)
@@ -218,7 +222,7 @@ class Page:
         for match in ITEM.finditer(self.header[begin:end]):
             kind = match.lastgroup if match.lastgroup in ("comment", "macro", "skip", "blank") else "declaration"
             items.append((kind, match[kind if kind != "declaration" else "text"].strip("\n"), match["trailing"] or ""))
-        items = [item for item in items if not (item[0] == "macro" and "ANTLER_STATUS_" in item[1])]
+        items = [item for item in items if not (item[0] == "macro" and re.search("ANTLER_(STATUS|VERDICT)_", item[1]))]
         self.learn(items)
         self.prose = Prose(self.roles)
         self.introduction()

@@ -904,6 +904,15 @@ ANTLER_API antler_status antler_floors_of(const antler_series *truth, const antl
 ANTLER_API antler_verdict antler_judge(const antler_evaluate_result *result,
                                        const antler_loss_curve *training);
 
+/*
+ * The verdict alone, from a short evaluation: 20,000 samples, no Lyapunov exponents, warm-up and forecasts
+ * that fit into the rows.  floors: with rows = 0 they are measured and kept here; otherwise those of the same
+ * truth.  A model that diverges is an outcome, and the status ANTLER_OK.
+ */
+ANTLER_API antler_status antler_verdict_on(const antler_model *model, const antler_series *truth,
+                                           const antler_loss_curve *training, int threads,
+                                           antler_floors *floors, antler_verdict *verdict);
+
 /* ===================================================================================================
  * 7  Training
  * ================================================================================================= */

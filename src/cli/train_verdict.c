@@ -4,11 +4,7 @@
 #include "cli/evaluation.h"
 #include "cli/loss_log.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
-
-enum { SAMPLES = 20000 }; /* of D_stsp: enough for a verdict, and a second or two */
 
 /* A training whose runs are judged. */
 typedef struct judged {
@@ -21,27 +17,16 @@ static antler_status judge(judged *j, const char *run, antler_verdict *verdict)
 {
     char path[1600];
     antler_model *model = NULL;
-    antler_evaluate_opts opts;
-    antler_evaluate_result result = {0};
-    antler_evaluate_opts_default(&opts);
-    opts.with_lyapunov = false;
-    opts.measure.samples = SAMPLES;
-    opts.measure.threads = (int)j->settings.threads;
-    opts.floors = j->floors.rows > 0 ? &j->floors : NULL;
-    cli_loss_log log = cli_loss_log_read(run);
-    opts.training = &log.curve;
     snprintf(path, sizeof path, "%s/best.npz", run);
-    antler_status status = antler_model_load(path, &model);
-    if (status == ANTLER_OK)
-        status = antler_evaluate(model, j->held_back, &opts, &result);
+    const antler_status status = antler_model_load(path, &model);
+    if (status != ANTLER_OK)
+        return status;
+    cli_loss_log log = cli_loss_log_read(run);
+    const antler_status done =
+        antler_verdict_on(model, j->held_back, &log.curve, (int)j->settings.threads, &j->floors, verdict);
     cli_loss_log_free(&log);
     antler_model_free(model);
-    if (status < ANTLER_OK)
-        return status;
-    *verdict = result.verdict;
-    j->floors = result.floors;
-    antler_evaluate_result_clear(&result);
-    return ANTLER_OK;
+    return done;
 }
 
 static int judge_run(judged *j, const char *run, bool quiet)

@@ -254,30 +254,17 @@ static antler_status begin(fit *f, const antler_series *series)
 
 /* ---- the end ----------------------------------------------------------------------------------------- */
 
-/* The verdict on the best model.  A model that diverges has one, too. */
 static antler_status judge_winner(const fit *f, const ant_trial *best, antler_verdict *verdict)
 {
     char path[1500];
     antler_model *model = NULL;
-    antler_evaluate_opts opts;
-    antler_evaluate_result found;
-    antler_evaluate_opts_default(&opts);
-    opts.with_lyapunov = false;
-    opts.measure.samples = VERDICT_SAMPLES;
-    opts.measure.embed_dim = f->context.opts.embed_dim;
-    opts.measure.embed_delay = f->context.opts.embed_delay;
-    opts.with_dstsp = opts.measure.embed_dim == 1;
-    opts.measure.threads = (int)f->base.threads;
-    opts.measure.device = ANTLER_DEVICE_CPU;
+    antler_floors floors = {0};
     ANT_TRY(ant_trial_best(best, best->best, sizeof path, path));
     ANT_TRY(antler_model_load(path, &model));
-    const antler_status status = antler_evaluate(model, f->context.held_back, &opts, &found);
+    const antler_status status =
+        antler_verdict_on(model, f->context.held_back, NULL, (int)f->base.threads, &floors, verdict);
     antler_model_free(model);
-    if (status < ANTLER_OK)
-        return status;
-    *verdict = found.verdict;
-    antler_evaluate_result_clear(&found);
-    return ANTLER_OK;
+    return status;
 }
 
 static antler_status finish(fit *f, antler_fit_result *result)
