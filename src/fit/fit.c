@@ -272,8 +272,11 @@ static antler_status finish(fit *f, antler_fit_result *result)
     const ant_trial *best = leader(f);
     ANT_CHECK(best != NULL && isfinite(ant_trial_score(best)), ANTLER_DIVERGED,
               "every model that was tried diverged; look at the data (antler info), or raise the budget");
-    *result = (antler_fit_result){
-        .look = f->look, .run = best->best, .score = ant_trial_score(best), .trials = f->count};
+    *result = (antler_fit_result){.look = f->look,
+                                  .run = best->best,
+                                  .validation = f->validation,
+                                  .score = ant_trial_score(best),
+                                  .trials = f->count};
     const ant_validation_measures *m = &best->runs[best->best - 1].measures, *floor = &f->context.floor;
     result->dstsp = m->dstsp, result->dstsp_floor = floor->dstsp;
     result->hellinger = m->hellinger, result->hellinger_floor = floor->hellinger;
