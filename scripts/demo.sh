@@ -74,5 +74,5 @@ cat <<TXT
 What to try next:
   build/antler lyapunov $folder/Results/lorenz63/demo/001
   build/antler info $folder/Results/lorenz63/demo/001
-  build/antler train examples/own_csv.yaml --set data=your.csv
+  build/antler fit your.csv
 TXT

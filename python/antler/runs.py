@@ -91,10 +91,8 @@ class Run:
             measures = dict(zip(("dstsp", "hellinger", "prediction_error"), map(float, found["validation"])))
             return {"update": int(found["update"]), "score": float(found["score"]), **measures}
 
-    @cached_property
-    def metrics(self) -> Optional[Dict[str, Any]]:
-        """``metrics.json`` of ``antler evaluate``; None when the run was not evaluated."""
-        path = self.path / "metrics.json"
+    def _json(self, name: str) -> Optional[Dict[str, Any]]:
+        path = self.path / name
         if not path.exists():
             return None
         try:
@@ -102,6 +100,16 @@ class Run:
                 return dict(json.load(file))
         except (ValueError, TypeError) as error:
             raise FormatError(f"{path}: is not JSON: {error}") from None
+
+    @cached_property
+    def metrics(self) -> Optional[Dict[str, Any]]:
+        """``metrics.json`` of ``antler evaluate``; None when the run was not evaluated."""
+        return self._json("metrics.json")
+
+    @cached_property
+    def verdict(self) -> Optional[Dict[str, Any]]:
+        """The verdict of ``antler evaluate``, else that of training on its held-back rows; None without either."""
+        return (self.metrics or {}).get("verdict") or self._json("verdict.json")
 
     @property
     def diverged(self) -> Optional[str]:

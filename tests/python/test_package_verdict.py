@@ -59,6 +59,10 @@ class Judged:
     def __init__(self, kind):
         self.metrics = {"verdict": {"kind": kind, "text": "a < b", "advice": "Do & see."}, "floors": {"dstsp": 0.25}}
 
+    @property
+    def verdict(self):
+        return (self.metrics or {}).get("verdict")
+
 
 def test_the_report_shows_it():
     good, left = page.verdict(Judged("good")), page.verdict(Judged("left_range"))
@@ -68,3 +72,14 @@ def test_the_report_shows_it():
     nothing = Judged("good")
     nothing.metrics = None
     assert page.verdict(nothing) == ""
+
+
+def test_the_verdict_of_training_until_there_is_an_evaluation(tmp_path):
+    held_back = {"kind": "close", "text": "on held-back rows", "advice": "more"}
+    (tmp_path / "verdict.json").write_text(json.dumps(held_back))
+    assert antler.Run(tmp_path, {}).verdict == held_back
+    assert "on held-back rows" in page.verdict(antler.Run(tmp_path, {}))
+    tested = {"kind": "good", "text": "on test rows", "advice": ""}
+    (tmp_path / "metrics.json").write_text(json.dumps({"verdict": tested}))
+    assert antler.Run(tmp_path, {}).verdict == tested
+    assert "on test rows" in page.verdict(antler.Run(tmp_path, {}))

@@ -113,12 +113,12 @@ def _how(run: Run, name: str) -> str:
 
 
 def _verdict_kind(run: Run) -> str:
-    return str(((run.metrics or {}).get("verdict") or {}).get("kind", ""))
+    return str((run.verdict or {}).get("kind", ""))
 
 
 def verdict(run: Run) -> str:
-    """What the evaluation concluded; nothing when there was none."""
-    found = (run.metrics or {}).get("verdict")
+    """What the evaluation concluded, or training on its held-back rows; nothing without either."""
+    found = run.verdict
     if not found:
         return ""
     kind = _verdict_kind(run)
