@@ -10,11 +10,9 @@
 
 typedef struct settings {
     cli_list set;
-    const char *columns, *inputs, *results, *name, *device;
+    const char *columns, *inputs, *results, *name, *device, *seed, *threads; /* NULL: not given */
     bool transpose, quiet;
-    double dt, minutes, validation;
-    uint64_t seed;
-    size_t threads;
+    double dt, minutes, validation; /* validation 0: not given */
 } settings;
 
 static const char *const devices[] = {"auto", "cpu", "cuda", NULL};
@@ -35,12 +33,12 @@ static const char *const devices[] = {"auto", "cpu", "cuda", NULL};
          "data. Default 0.2.",                                                                                 \
          AT(validation),                                                                                       \
          NULL},                                                                                                \
-        {"seed",   CLI_SEED, "NUMBER", "Of all trainings. Same seed and plan, same choice. Default 1.",        \
+        {"seed",   CLI_TEXT, "NUMBER", "Of all trainings. Same seed and plan, same choice. Default 1.",        \
          AT(seed), NULL},                                                                                      \
         {"results", CLI_FILE, "FOLDER", "Folder that holds all results. Default Results.", AT(results), NULL}, \
         {"name", CLI_TEXT, "NAME", "Folder below it. Default: the name of the file.", AT(name), NULL},         \
         {"device", CLI_CHOICE, "auto|cpu|cuda", "Where to train. Default auto.", AT(device), devices},         \
-        {"threads", CLI_COUNT, "N", "CPU threads; 0 for all. Default 0.", AT(threads), NULL},                  \
+        {"threads", CLI_TEXT, "N", "CPU threads; 0 for all. Default 0.", AT(threads), NULL},                   \
     {                                                                                                          \
         "quiet", CLI_FLAG, NULL, "Only the result.", AT(quiet), NULL                                           \
     }
@@ -239,23 +237,28 @@ static antler_status set(antler_settings *base, const char *name, const char *va
     return antler_settings_set(base, text);
 }
 
+/* What the command line gives takes the place of what the settings have. */
 static antler_status apply_common(const settings *s, antler_settings *base, antler_fit_opts *opts)
 {
+    const char *const given[][2] = {{"results", s->results},
+                                    {"experiment", s->name},
+                                    {"device", s->device},
+                                    {"seed", s->seed},
+                                    {"threads", s->threads}};
+    antler_status status = ANTLER_OK;
     antler_fit_opts_default(opts);
     opts->base = base;
     opts->minutes = s->minutes;
-    opts->validation = s->validation;
-    base->seed = s->seed;
-    base->threads = s->threads;
-    antler_status status = set(base, "results", s->results);
-    if (status == ANTLER_OK)
-        status = set(base, "experiment", s->name);
-    return status == ANTLER_OK ? set(base, "device", s->device) : status;
+    if (s->validation != 0.0 || base->validation > 0.0)
+        opts->validation = s->validation != 0.0 ? s->validation : base->validation;
+    for (size_t i = 0; i < sizeof given / sizeof given[0] && status == ANTLER_OK; i++)
+        status = set(base, given[i][0], given[i][1]);
+    return status;
 }
 
 static int run_fit(const cli_command *self, int argc, char **argv)
 {
-    settings s = {.validation = 0.2, .seed = 1};
+    settings s = {.validation = 0.0};
     antler_fit_opts opts;
     antler_settings base;
     size_t count = 0;
@@ -280,7 +283,7 @@ static int run_fit(const cli_command *self, int argc, char **argv)
 
 static int run_tune(const cli_command *self, int argc, char **argv)
 {
-    settings s = {.validation = 0.2, .seed = 1};
+    settings s = {.validation = 0.0};
     antler_fit_opts opts;
     antler_settings base;
     size_t count = 0;

@@ -23,7 +23,7 @@ enum {
     GPU_PARALLEL = 8,
     TRIALS_MOST = 64,
     VALIDATIONS = 4,
-    VERDICT_SAMPLES = 20000
+    DRAWS = 40, /* of variations, until one is new */
 };
 
 void antler_fit_opts_default(antler_fit_opts *opts)
@@ -124,19 +124,29 @@ static bool same_settings(const antler_settings *a, const antler_settings *b)
     return true;
 }
 
-/* A variation that this rung has not tried, if a few draws find one. */
+/* Whether a variation can be trained, and differs from its origin and from all that this rung has tried. */
+static bool is_new(const fit *f, const ant_candidate *c, const ant_candidate *from, size_t rung)
+{
+    if (same_settings(&c->settings, &from->settings) ||
+        antler_settings_check(&c->settings, NULL) != ANTLER_OK)
+        return false;
+    for (size_t i = 0; i < f->count; i++) {
+        if (f->trials[i].rung == rung && same_settings(&f->trials[i].candidate.settings, &c->settings))
+            return false;
+    }
+    return true;
+}
+
+/* A new variation; where many draws find none, the candidate itself, which then has the runs of two trials.
+ */
 static ant_candidate vary_anew(const fit *f, const ant_candidate *from, size_t rung, ant_stream *stream)
 {
-    ant_candidate c = ant_vary(&f->look, &from->settings, stream);
-    for (size_t draw = 0; draw < 20; draw++) {
-        bool known = same_settings(&c.settings, &from->settings);
-        for (size_t i = 0; i < f->count && !known; i++)
-            known = f->trials[i].rung == rung && same_settings(&f->trials[i].candidate.settings, &c.settings);
-        if (!known)
-            break;
-        c = ant_vary(&f->look, &from->settings, stream);
+    for (size_t draw = 0; draw < DRAWS; draw++) {
+        const ant_candidate c = ant_vary(&f->look, &from->settings, stream);
+        if (is_new(f, &c, from, rung))
+            return c;
     }
-    return c;
+    return *from;
 }
 
 static antler_status first_rung(fit *f)
@@ -331,6 +341,8 @@ antler_status antler_fit(const antler_series *series, const antler_fit_opts *opt
     antler_series *others = NULL, *held_back = NULL;
     ANT_CHECK(opts->validation > 0.0 && opts->validation < 1.0, ANTLER_ERROR_ARGUMENT,
               "validation: a share between 0 and 1, not %g", opts->validation);
+    ANT_CHECK(opts->base == NULL || opts->base->validation_data[0] == '\0', ANTLER_ERROR_ARGUMENT,
+              "validation_data is set, but a fit judges on a share of the data; leave it out");
     fit *f = calloc(1, sizeof *f);
     if (f == NULL)
         return ant_fail_memory(sizeof *f, "a fit");

@@ -56,4 +56,15 @@ expect_ok "$ANTLER" tune run.yaml --minutes 0.001 --device cpu
 contains "$out" "the given settings"
 contains "$out" "the leader with another"
 [ -s Results/tuned/model.npz ] || die "tune left no model"
+
+# What the file says is kept unless the command line says otherwise; variations that a kind does not have are not tried.
+printf 'data: lorenz.npy\nexperiment: linear\nmodel: lssm\nlatent_dim: 6\nsequence_length: 40\nseed: 7\nthreads: 1\nvalidation: 0.3\n' >linear.yaml
+expect_ok "$ANTLER" tune linear.yaml --minutes 0.001 --device cpu
+config=$(cat Results/linear/try-1-01/001/config.yaml)
+for line in "seed: 7" "threads: 1" "validation: 0.3"; do contains "$config" "$line"; done
+expect_ok "$ANTLER" tune linear.yaml --minutes 0.001 --device cpu --seed 8 --validation 0.25 --name other --quiet
+config=$(cat Results/other/try-1-01/001/config.yaml)
+for line in "seed: 8" "validation: 0.25"; do contains "$config" "$line"; done
+printf 'data: lorenz.npy\nvalidation_data: lorenz.npy\n' >files.yaml
+expect_fault 2 "validation_data is set" "$ANTLER" tune files.yaml
 finish
