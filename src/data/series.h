@@ -55,6 +55,9 @@ void ant_part_free(ant_part *part);
 /* The part that holds this trajectory, which must exist. */
 const ant_part *ant_series_part(const antler_series *series, size_t trajectory);
 
+/* The number of the trajectory with the most rows, the first of equal ones. */
+size_t ant_series_longest(const antler_series *series);
+
 /* Rows of a trajectory that a share at its end has. */
 size_t ant_series_last_rows(size_t length, double share);
 

@@ -5,6 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+size_t ant_series_longest(const antler_series *series)
+{
+    size_t longest = 0;
+    for (size_t i = 1; i < antler_series_count(series); i++)
+        longest = antler_series_length(series, i) > antler_series_length(series, longest) ? i : longest;
+    return longest;
+}
+
 size_t ant_series_last_rows(size_t length, double share)
 {
     return (size_t)floor(share * (double)length + 1e-9); /* a product such as 0.29 * 100 is just below 29 */

@@ -325,11 +325,7 @@ static antler_status fit_all(fit *f, const antler_series *series, antler_fit_res
 static double choose_share(const antler_series *series, double share)
 {
     const size_t needed = ant_validation_rows_needed(antler_series_dim(series));
-    size_t longest = 0;
-    for (size_t i = 0; i < antler_series_count(series); i++) {
-        const size_t length = antler_series_length(series, i);
-        longest = length > longest ? length : longest;
-    }
+    const size_t longest = antler_series_length(series, ant_series_longest(series));
     if (ant_series_last_rows(longest, share) >= needed || 2 * needed > longest)
         return share;
     return (double)(needed + 1) / (double)longest;

@@ -1,6 +1,8 @@
 /* look_excerpt.c - the rows that a look at the data uses. */
 #include "fit/look.h"
 
+#include "data/series.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -22,11 +24,7 @@ static void standardise(ant_excerpt *e)
 
 antler_status ant_excerpt_take(const antler_series *series, ant_excerpt *excerpt)
 {
-    size_t longest = 0;
-    for (size_t i = 1; i < antler_series_count(series); i++) {
-        if (antler_series_length(series, i) > antler_series_length(series, longest))
-            longest = i;
-    }
+    const size_t longest = ant_series_longest(series);
     const size_t length = antler_series_length(series, longest);
     ant_excerpt e = {.rows = length < ROWS_MOST ? length : ROWS_MOST, .dim = antler_series_dim(series)};
     e.x = malloc(e.rows * e.dim * sizeof *e.x);

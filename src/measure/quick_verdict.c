@@ -1,24 +1,15 @@
 /* quick_verdict.c - the verdict of a short evaluation, for models that are judged on held-back rows. */
+#include "data/series.h"
 #include "measure/measure_table.h"
 #include "model/start.h"
 
 enum { SAMPLES = 20000, FORECAST_STEPS = 128 };
 
-static size_t longest_trajectory(const antler_series *series)
-{
-    size_t longest = 0;
-    for (size_t i = 0; i < antler_series_count(series); i++) {
-        const size_t length = antler_series_length(series, i);
-        longest = length > longest ? length : longest;
-    }
-    return longest;
-}
-
 /* Warm-up and forecasts that fit into the rows: half of them at most are for the warm-up, half of the rest
    for a forecast. */
 static void fit_rows(const antler_model *model, const antler_series *truth, antler_evaluate_opts *opts)
 {
-    const size_t rows = longest_trajectory(truth);
+    const size_t rows = antler_series_length(truth, ant_series_longest(truth));
     opts->warmup = opts->rmse.warmup = ant_model_warmup(model, ANTLER_WARMUP_AUTO, rows / 2);
     const size_t steps = rows > opts->warmup + 2 ? (rows - opts->warmup - 1) / 2 : 0;
     opts->rmse.steps = steps < FORECAST_STEPS ? steps : FORECAST_STEPS;

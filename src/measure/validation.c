@@ -1,6 +1,7 @@
 /* validation.c - the measures of a model on held-back rows, and those of the data themselves (spec 14). */
 #include "measure/validation.h"
 
+#include "data/series.h"
 #include "model/start.h"
 
 #include <math.h>
@@ -23,14 +24,6 @@ size_t ant_validation_rows_needed(size_t dim)
 
 /* ---- what is measured -------------------------------------------------------------------------------- */
 
-static size_t longest_trajectory(const antler_series *series)
-{
-    size_t longest = 0;
-    for (size_t i = 1; i < antler_series_count(series); i++)
-        longest = antler_series_length(series, i) > antler_series_length(series, longest) ? i : longest;
-    return longest;
-}
-
 /* The first lag at which the autocorrelation is below 1/e, at most `most`.  x: (rows), mean 0 */
 static size_t decorrelation_lag(const double *x, size_t rows, size_t most)
 {
@@ -50,7 +43,7 @@ static size_t decorrelation_lag(const double *x, size_t rows, size_t most)
 /* The delay for a series of one variable. */
 static antler_status choose_delay(const antler_series *series, size_t limit, size_t *delay)
 {
-    const size_t trajectory = longest_trajectory(series);
+    const size_t trajectory = ant_series_longest(series);
     const size_t length = antler_series_length(series, trajectory), rows = length < limit ? length : limit;
     double *x = malloc(rows * sizeof *x), mean = 0.0;
     if (x == NULL)
@@ -75,7 +68,7 @@ antler_status ant_validation_choose(const antler_series *held_back, ant_validati
                                   .embed_delay = 1};
     const size_t longest = antler_series_count(held_back) == 0
                                ? 0
-                               : antler_series_length(held_back, longest_trajectory(held_back));
+                               : antler_series_length(held_back, ant_series_longest(held_back));
     ANT_CHECK(longest >= needed, ANTLER_ERROR_DATA,
               "the longest held-back trajectory has %zu row%s, and a validation needs %zu", longest,
               longest == 1 ? "" : "s", needed);
@@ -196,7 +189,7 @@ static antler_status compare(const pair *p, const ant_validation_opts *opts, ant
 static antler_status measure_error(const antler_model *model, const antler_series *held_back,
                                    const ant_validation_opts *opts, ant_validation_measures *out)
 {
-    const size_t longest = antler_series_length(held_back, longest_trajectory(held_back));
+    const size_t longest = antler_series_length(held_back, ant_series_longest(held_back));
     const size_t rows = ant_model_warmup(model, ANTLER_WARMUP_AUTO, longest / 2) + opts->steps;
     const size_t windows = opts->rows / rows;
     antler_rmse_opts r;
@@ -301,7 +294,7 @@ static double analogue_error(const library *l, const double *x, const ant_valida
 /* PE(n) of the forecast by the nearest row: windows spread over the longest trajectory of the truth. */
 static antler_status analogue_errors(const pair *p, const ant_validation_opts *opts, double *value)
 {
-    const size_t longest = longest_trajectory(p->truth), dim = antler_series_dim(p->truth);
+    const size_t longest = ant_series_longest(p->truth), dim = antler_series_dim(p->truth);
     const size_t reach = (opts->embed_dim - 1) * opts->embed_delay;
     const size_t places = antler_series_length(p->truth, longest) - reach - opts->steps;
     const size_t windows = places < MOST_WINDOWS ? places : MOST_WINDOWS;
