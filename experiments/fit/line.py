@@ -1,13 +1,17 @@
-"""line.py SYSTEM SEED DEVICE MINUTES SECONDS FILE - one line of fits.csv from the JSON of an evaluation."""
+"""line.py FILE COLUMN... - the lines of fits.csv or hand.csv from the JSON of an evaluation.
+
+One line per run; a column RUN becomes the number of the run."""
 
 import json
 import sys
 
-*columns, path = sys.argv[1:]
+path, *columns = sys.argv[1:]
 with open(path, encoding="utf-8") as file:
     found = json.load(file)
-found = found.get("runs", [found])[0]
-summary = found["summary"]
-dstsp = summary.get("dstsp_embedded", summary.get("dstsp"))
-measures = [dstsp, summary.get("hellinger"), summary.get("prediction_error"), found.get("verdict", {}).get("kind", "")]
-print(",".join([*columns, *(str(value) for value in measures)]))
+for number, run in enumerate(found.get("runs", [found]), 1):
+    summary = run.get("summary", {})
+    dstsp = summary.get("dstsp_embedded", summary.get("dstsp"))
+    measures = [dstsp, summary.get("hellinger"), summary.get("prediction_error")]
+    measures.append(run.get("verdict", {}).get("kind", ""))
+    given = [str(number) if column == "RUN" else column for column in columns]
+    print(",".join([*given, *(str(value) for value in measures)]))

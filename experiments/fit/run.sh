@@ -5,64 +5,46 @@
 #
 # Data are simulated into FOLDER/data; ecg needs ECG=FOLDER_WITH_ecg_5d_train.npy_AND_ecg_5d_test.npy.  Every fit leaves
 # one line in FOLDER/fits.csv: what is there already is not made again, so an interrupted call can be repeated.
+# FIRST is the first seed (1); STOP, in seconds, the time after which no fit is begun.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 antler=$(realpath "${ANTLER:-$here/../../build/antler}")
 folder=${1:?folder of the results}
 shift
-seeds=${SEEDS:-10} minutes=${MINUTES:-0} threads=${THREADS:-0} jobs=${JOBS:-1} device=${DEVICE:-auto}
+seeds=${SEEDS:-10} minutes=${MINUTES:-0} threads=${THREADS:-0} jobs=${JOBS:-1} device=${DEVICE:-auto} first=${FIRST:-1}
 systems=("$@")
 [ $# -gt 0 ] || systems=(lorenz63 lorenz63_noise lorenz63_x roessler lorenz96 neuron mixed63 mixed96)
-mkdir -p "$folder/data"
+mkdir -p "$folder/fits"
 cd "$folder"
-[ -e fits.csv ] || echo "system,seed,device,minutes,seconds,dstsp,hellinger,prediction_error,verdict" >fits.csv
-
-# simulate NAME SYSTEM [OPTION...]: training data with these options, and a clean test orbit from another start
-simulate() {
-    local name=$1 system=$2
-    shift 2
-    [ -e "data/${name}_train.npy" ] || "$antler" simulate "$system" --seed 1 --out "data/${name}_train.npy" --quiet "$@"
-    [ -e "data/${name}_test.npy" ] || "$antler" simulate "$system" --seed 2001 --out "data/${name}_test.npy" --quiet
-}
-
-prepare() {
-    case $1 in
-        lorenz63 | lorenz63_x) simulate lorenz63 lorenz63 ;;
-        lorenz63_noise) simulate lorenz63_noise lorenz63 --noise 0.05 ;;
-        roessler | lorenz96 | neuron) simulate "$1" "$1" ;;
-        mixed63 | mixed96) [ -e "data/$1_test.npy" ] || "${PYTHON:-python3}" "$here/mix.py" "$antler" "$1" data ;;
-        ecg)
-            [ -e data/ecg_train.npy ] || cp "${ECG:?folder of the ECG files}/ecg_5d_train.npy" data/ecg_train.npy
-            [ -e data/ecg_test.npy ] || cp "$ECG/ecg_5d_test.npy" data/ecg_test.npy
-            ;;
-        *) echo "run.sh: there is no data set $1" >&2; exit 2 ;;
-    esac
-}
+# shellcheck source-path=SCRIPTDIR source=data.sh
+. "$here/data.sh"
+[ -e fits.csv ] || echo "system,seed,device,minutes,seconds,fit_verdict,dstsp,hellinger,prediction_error,verdict" >fits.csv
 
 # one SYSTEM SEED: a fit, its evaluation on the test data, a line of fits.csv
 one() {
-    local system=$1 seed=$2 data=$1 id=$1-$2 begin=$SECONDS fit=() judge=()
+    local system=$1 seed=$2 data=$1 id=$1-$2 begin=$SECONDS fit=() found
     ! grep -q "^$system,$seed," fits.csv || return 0
-    case $system in
-        lorenz63_x) data=lorenz63 fit=(--columns 1) judge=(--columns 1 --embed '3,10' --only-embedded) ;;
-        neuron) judge=(--embed '3,40' --only-embedded) ;;
-        ecg) judge=(--dstsp bins) ;;
-    esac
+    if [ "$system" = lorenz63_x ]; then data=lorenz63 fit=(--columns 1); fi
     "$antler" fit "data/${data}_train.npy" "${fit[@]}" --seed "$seed" --minutes "$minutes" --threads "$threads" \
         --device "$device" --results "fits/$id" --name fit >"fits-$id.txt" 2>&1
     local seconds=$((SECONDS - begin))
-    "$antler" evaluate "fits/$id/fit/model.npz" --data "data/${data}_test.npy" "${judge[@]}" --samples 100000 \
-        --no-lyapunov --no-files --json --quiet >"fits-$id.json" || true # 1: diverged
-    "${PYTHON:-python3}" "$here/line.py" "$system" "$seed" "$device" "$minutes" "$seconds" "fits-$id.json" >>fits.csv
+    found=$(sed -nE 's/^Verdict: ([a-z_]+)\..*/\1/p' "fits-$id.txt")
+    judge "$system" "fits/$id/fit/model.npz" >"fits-$id.json"
+    "${PYTHON:-python3}" "$here/line.py" "fits-$id.json" "$system" "$seed" "$device" "$minutes" "$seconds" "$found" \
+        >>fits.csv
+    cp "fits/$id/fit/trials.csv" "fits-$id.csv"
+    cp "fits/$id/fit/model.npz" "fits-$id.npz"
+    rm -r "fits/$id" # the runs of all trials: some 10 MB for each fit
 }
 
 for system in "${systems[@]}"; do prepare "$system"; done
-for ((seed = 1; seed <= seeds; seed++)); do
+for ((seed = first; seed < first + seeds; seed++)); do
     for system in "${systems[@]}"; do
         while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n || true; done
+        [ "$SECONDS" -lt "${STOP:-1000000}" ] || break 2
         one "$system" "$seed" &
     done
 done
 wait
-sort -t, -k1,1 -k2,2n fits.csv -o fits.csv
-cat fits.csv
+{ head -n 1 fits.csv && tail -n +2 fits.csv | LC_ALL=C sort -t, -k1,1 -k2,2n; } | tee sorted.csv
+mv sorted.csv fits.csv
