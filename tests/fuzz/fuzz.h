@@ -2,7 +2,7 @@
 #ifndef ANT_TESTS_FUZZ_H
 #define ANT_TESTS_FUZZ_H
 
-#include "data/series.h"
+#include "data/sentinels.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +18,11 @@ static inline antler_load_opts fuzz_options(unsigned char choice)
     opts.columns = columns[choice >> 1 & 3];
     opts.inputs = inputs[choice >> 3 & 3];
     opts.header = (antler_header)((choice >> 5) % 3);
+    opts.subject = choice >> 5 == 3 ? "1" : NULL;
+    opts.time = choice >> 5 == 4 ? "1" : choice >> 5 == 7 ? "none" : NULL;
+    opts.resample = choice >> 5 == 5 ? "0.5" : NULL;
+    opts.resample_method = ANTLER_RESAMPLE_CUBIC;
+    opts.missing_values = choice >> 5 == 6 ? "1,-9999,gone" : NULL;
     return opts;
 }
 
@@ -45,6 +50,14 @@ static inline void fuzz_read_all(antler_series *series)
         free(x);
         free(in);
         free(xf);
+    }
+    ant_notes notes = {0};
+    fuzz_check_message(ant_sentinels_notes(series, &notes));
+    ant_notes_clear(&notes);
+    for (size_t k = 0; k < antler_series_count(series); k++) {
+        char text[ANT_TIME_ROOM];
+        if (antler_series_time(series).kind != ANTLER_TIME_NONE)
+            ant_series_time_text(series, k, antler_series_length(series, k), text);
     }
     fuzz_check_message(antler_series_check(series, 2));
     fuzz_check_message(antler_series_standardise(series));
