@@ -5,10 +5,9 @@ DESTDIR ?=
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 FUZZ_SECONDS ?= 60
 PRESETS := release debug clang asan tsan
-CTEST := ctest -j $(shell echo $$(($(JOBS) + 1))) # one more than cores: some tests mostly wait
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test docs test-browser $(PRESETS) format check-format check-scripts check-tidy check-rules check-kernels gpu-tests test-gpu fuzz bench bundle wheel test-wheel install uninstall clean help
+.PHONY: build demo test docs test-browser $(PRESETS) format check-format check-scripts check-tidy check-rules check-kernels gpu-tests test-gpu fuzz torture bench bundle wheel test-wheel test-sdist install uninstall clean help
 
 build: ## build the library and the command into build/
 	@scripts/setup.sh build
@@ -24,7 +23,7 @@ test: ## build and run all tests
 	@scripts/setup.sh build test
 	@scripts/build.sh release $(JOBS)
 	@scripts/check_rules.sh build
-	@$(CTEST) --preset release
+	@scripts/test.sh release $(JOBS)
 
 docs: build ## the site in build/docs/html, with its pictures and the executed notebook; warnings are errors
 	@scripts/setup.sh docs
@@ -35,8 +34,7 @@ test-browser: build ## open the report in headless Chromium
 
 asan tsan clang debug: build ## the tests with sanitizers, another compiler, or for a debugger; pictures need the library of `build`
 	@scripts/setup.sh build test clang
-	@scripts/build.sh $@ $(JOBS)
-	@. scripts/sanitizers.sh && $(CTEST) --preset $@
+	@scripts/test.sh $@ $(JOBS)
 
 fuzz: ## run every fuzzer for FUZZ_SECONDS (60)
 	@scripts/setup.sh build clang
@@ -73,6 +71,11 @@ gpu-tests: ## build/gpu-tests: a folder with all GPU tests, to be carried to a m
 test-gpu: gpu-tests ## the tests that need a GPU, also under compute-sanitizer
 	@scripts/test_gpu.sh
 
+torture: ## every failing call, kill and power cut in whole commands, one after the other; hours
+	@scripts/setup.sh build test
+	@scripts/build.sh release $(JOBS)
+	@scripts/torture.sh build
+
 bench: ## benchmarks, beside NumPy in the same run
 	@scripts/setup.sh build bench
 	@scripts/build.sh release $(JOBS)
@@ -88,6 +91,9 @@ wheel: ## a Python wheel that needs no compiler where it is installed: build/whe
 
 test-wheel: wheel ## install the wheel into a fresh environment and run the package's tests there
 	@scripts/test_wheel.sh
+
+test-sdist: wheel ## build the source distribution in a fresh environment and run the package's tests there
+	@scripts/test_wheel.sh --sdist
 
 install: build ## install under PREFIX (/usr/local); DESTDIR is honoured
 	@DESTDIR="$(DESTDIR)" cmake --install build --prefix "$(PREFIX)"

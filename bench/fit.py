@@ -46,6 +46,7 @@ def train_by_turns(options, folder):
     x = antler.simulate("lorenz63", 20_000)
     np.save(folder / "x.npy", x)
     settings = dict(updates=options.updates, threads=options.threads, log_interval=100)
+    settings.update(kappa=0.9995, gtf_alpha=0.15, start_lr=1e-3, validation=0.0)
     lines = ["data: x.npy", *(f"{name}: {value}" for name, value in settings.items())]
     (folder / "run.yaml").write_text("\n".join(lines) + "\n")
     command = [os.path.abspath(options.antler), "train", "run.yaml", "--quiet", "--overwrite"]

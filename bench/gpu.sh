@@ -21,6 +21,7 @@ cd "$folder"
 common="results: runs
 device: cuda
 standardise: false
+validation: 0
 checkpoint_interval: 100000"
 forced="data: l96.npy
 latent_dim: 10
@@ -106,6 +107,9 @@ latent_dim: 5
 hidden_dim: 50
 sequence_length: 200
 batch_size: 16
+kappa: 0.9995
+gtf_alpha: 0.15
+start_lr: 1e-3
 updates: $updates"
 tail -n 1 runs/experiment/fig2/001/log.csv | awk -F, -v n="$updates" '{ printf "%d updates of 20 runs: %.2f s on the GPU, %.1f us an update of all; 20000 would take %.1f s%s\n", $1, $12, 1e6 * $12 / $1, 20000 * $12 / $1, n == 20000 ? " (measured)" : " (extrapolated)" }'
 

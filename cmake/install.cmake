@@ -17,15 +17,23 @@ write_basic_package_version_file(${CMAKE_BINARY_DIR}/antlerConfigVersion.cmake C
 install(FILES ${CMAKE_BINARY_DIR}/antlerConfig.cmake ${CMAKE_BINARY_DIR}/antlerConfigVersion.cmake
   DESTINATION ${package_dir})
 
-# `antler report` is a program beside the command: one in the build folder, which uses the sources, and one to install,
-# which finds everything from where it lies.
-set(report_python ${CMAKE_SOURCE_DIR}/python)
-configure_file(cmake/antler-report.in ${CMAKE_BINARY_DIR}/antler-report @ONLY
-  FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
-set(report_python "$here/../${CMAKE_INSTALL_DATADIR}/antler/python")
-configure_file(cmake/antler-report.in ${CMAKE_BINARY_DIR}/generated/antler-report @ONLY)
+# `antler report` and `antler convert` are programs beside the command: one in the build folder, which uses the sources,
+# and one to install, which finds everything from where it lies.
+set(executable OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+foreach(extension report convert)
+  set(extension_packages python3-numpy)
+  if(extension STREQUAL report)
+    set(extension_packages "python3-numpy python3-plotly")
+  endif()
+  set(extension_python ${CMAKE_SOURCE_DIR}/python)
+  configure_file(cmake/antler-extension.in ${CMAKE_BINARY_DIR}/antler-${extension} @ONLY FILE_PERMISSIONS ${executable})
+  set(extension_python "$here/../${CMAKE_INSTALL_DATADIR}/antler/python")
+  configure_file(cmake/antler-extension.in ${CMAKE_BINARY_DIR}/generated/antler-${extension} @ONLY)
+  if(NOT SKBUILD)
+    install(PROGRAMS ${CMAKE_BINARY_DIR}/generated/antler-${extension} DESTINATION ${CMAKE_INSTALL_BINDIR})
+  endif()
+endforeach()
 if(NOT SKBUILD)
-  install(PROGRAMS ${CMAKE_BINARY_DIR}/generated/antler-report DESTINATION ${CMAKE_INSTALL_BINDIR})
   install(DIRECTORY python/antler DESTINATION ${CMAKE_INSTALL_DATADIR}/antler/python
     PATTERN __pycache__ EXCLUDE PATTERN lib EXCLUDE PATTERN bin EXCLUDE)
 endif()

@@ -122,7 +122,7 @@ class Page:
         opaque = re.match(r"typedef struct (\w+) \w+;", text)
         if opaque:
             return "struct", opaque[1], [opaque[1]], []
-        text = flat(text)
+        text = re.sub(r", size_t (struct|floors|verdict)_size\b", "", flat(text))  # given by a macro of the same name
         if text.startswith("typedef "):
             return "type", re.search(r"\(\*(\w+)\)", text)[1], [text.replace("typedef ", "")], []
         return "function", re.search(r"(\w+)\(", text)[1], [text], []
@@ -217,7 +217,7 @@ class Page:
 
     def make(self):
         begin = self.header.index("/* ====")
-        end = self.header.rindex("#ifdef __cplusplus")
+        end = re.search(r"/\* =+\n \* Sizes\n", self.header).start()
         items = []
         for match in ITEM.finditer(self.header[begin:end]):
             kind = match.lastgroup if match.lastgroup in ("comment", "macro", "skip", "blank") else "declaration"

@@ -39,7 +39,7 @@ int main(int argc, char **argv)
     antler_settings settings;
     antler_trainer *trainer = NULL;
     antler_model *model = NULL;
-    const antler_train_events events = {.row = show};
+    const antler_train_events events = {.struct_size = sizeof events, .row = show};
     antler_settings_default(&settings);
     TRY(antler_settings_set(&settings, "latent_dim=5"));
     TRY(antler_settings_set(&settings, "updates=6000"));

@@ -16,7 +16,7 @@ cp -a "$libraries"/libantler.so* "$stage/lib/"
 cp -r "$build/bundle/installed/share" "$build/bundle/installed/include" "$stage/"
 cp LICENSE README.md CHANGELOG.md "$stage/"
 scripts/gather.sh "$stage/bin" "$stage/lib"
-cp "$build/bundle/installed/bin/antler-report" "$stage/bin/" # a script: nothing to gather for it
+cp "$build/bundle/installed/bin/antler-report" "$build/bundle/installed/bin/antler-convert" "$stage/bin/" # scripts: nothing to gather
 rm -rf "$build/bundle/installed"
 
 # The promise: no symbol newer than glibc 2.36.
@@ -39,7 +39,7 @@ foreign=$(for f in "$elsewhere/$name/bin/antler" "$elsewhere/$name"/lib/*.so*; d
     antler --version
     antler info --devices >/dev/null
     antler simulate lorenz63 --length 2000 --out x.npy --quiet
-    printf 'data: x.npy\ndevice: cpu\nlatent_dim: 5\nhidden_dim: 20\nsequence_length: 50\nupdates: 20\n' >run.yaml
+    printf 'data: x.npy\ndevice: cpu\nlatent_dim: 5\nhidden_dim: 20\nsequence_length: 50\nvalidation: 0\nupdates: 20\n' >run.yaml
     antler train run.yaml --quiet
     antler evaluate Results/experiment/run/001 --data x.npy >/dev/null
 )

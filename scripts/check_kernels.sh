@@ -6,8 +6,8 @@ cd "$(dirname "$0")/.."
 build=$1
 shift
 code=0
-"$build/tests/kernels" "$@" || code=$?
-[ "$code" = 77 ] || exit "$code"
+said=$("$build/tests/kernels" "$@") || code=$?
+[ "$code" = 77 ] || { echo "$said"; exit "$code"; }
 
 scripts/setup.sh kernels
 find_nvrtc() { find "$build/nvrtc" -name 'libnvrtc.so*' 2>/dev/null | sort | tail -n 1; }

@@ -51,6 +51,9 @@ while read -r file; do
     if [ "$room" != cli ] && grep -nE '\b(printf|puts|fputs|putchar|perror|exit|abort)\(' "$file" | grep -vE 'snprintf|fprintf\(output|^\s*[0-9]+:\s*(/?\*|//)' | grep -q .; then
         fail "$file prints or exits: the library never does"
     fi
+    if grep -n '#pragma omp parallel' "$file" | grep -vE 'num_threads\((ant_threads_ready\(|team)' | grep -q .; then
+        [ "$file" = src/base/threads.c ] || fail "$file has a parallel region without ant_threads_ready"
+    fi
     if grep -qE '#include [<"](cuda|nvrtc)|\bcu[A-Z][A-Za-z]+\(|\bnvrtc[A-Z]|"lib(cuda|nvrtc)' "$file" && [[ $room != engine/cuda* ]]; then
         fail "$file names CUDA"
     fi
@@ -101,9 +104,10 @@ if [ -e "$build/libantler.so" ]; then
     [ -z "$strange" ] || fail "libantler.so exports $(echo "$strange" | tr '\n' ' ')"
 fi
 
-# The header, the changelog and the citation move together.
+# The header, the changelog, the citation and the files of the release move together.
 version=$(sed -nE 's/^#define ANTLER_VERSION_(MAJOR|MINOR|PATCH) ([0-9]+)/\2/p' include/antler/antler.h | paste -sd.)
 grep -q "^## $version" CHANGELOG.md || fail "CHANGELOG.md has no section for version $version"
+[ -e "tests/releases/$version/structs.txt" ] || fail "tests/releases/$version has no files of this version; run scripts/release_files.sh"
 grep -qx "version: $version" CITATION.cff || fail "CITATION.cff is not of version $version"
 
 # Pages and comments name what exists, quote true defaults, and every file says what it is.

@@ -12,7 +12,7 @@ say "Simulate Lorenz-63: an orbit to train on, and another to test with."
 "$antler" simulate lorenz63 --seed 1 --out "$folder/train.npz"
 "$antler" simulate lorenz63 --seed 1001 --out "$folder/test.npz"
 
-say "Train four shPLRNNs (M = 5, L = 50, alpha 0.15, 20,000 updates each), as in Fig. 2 of the paper."
+say "Train four shPLRNNs (M = 5, L = 50, alpha 0.15, 20,000 updates each), as in Fig. 2 of the paper.  A verdict on held-back rows follows."
 cat >"$folder/demo.yaml" <<YAML
 experiment: lorenz63
 name: demo

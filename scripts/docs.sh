@@ -13,11 +13,14 @@ cp docs/math.js docs/site.css "$site/source/static/"
 $python docs/theme.py "$site/source/static"
 cp -rL /usr/share/javascript/katex "$site/source/static/"
 cp CHANGELOG.md "$site/source/changelog.md"
-for folder in decisions notebook; do
+for folder in decisions notebook pictures; do
     [ ! -d "docs/$folder" ] || cp -r "docs/$folder" "$site/source/"
 done
 export ANTLER_SOURCE=$PWD PYTHONPATH=$PWD/python ANTLER_LIBRARY=$PWD/$build/libantler.so PYTHONDONTWRITEBYTECODE=1 OMP_WAIT_POLICY=passive
 
+step() { echo "Docs: $*"; }
+
+step "pages of the command line and of the C header"
 antler=$build/antler
 {
     echo "# Command line"
@@ -35,12 +38,16 @@ antler=$build/antler
 } >"$site/source/cli.md"
 $python docs/c_reference.py include/antler/antler.h >"$site/source/c_api.rst"
 
+step "pictures, from a training"
 $python docs/pictures.py "$site/source/pictures"
 if [ -d docs/notebooks ]; then
+    step "the notebooks, executed"
     mkdir -p "$site/source/notebooks"
     scripts/notebooks.sh "$build" "$site/source/notebooks"
 fi
+step "the site, by Sphinx"
 $python -m sphinx -W --keep-going -q -b html "$site/source" "$site/html"
+step "every page in a browser"
 scripts/setup.sh browser || true
 SITE=$site/html SCREENSHOTS=$PWD/$build/screenshots $python -m pytest -q -rs -p no:cacheprovider tests/browser/test_site.py
 echo "The site: $site/html/index.html; screenshots to look at: $build/screenshots"

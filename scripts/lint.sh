@@ -7,11 +7,11 @@ tools=build/lint
 if ! cmp -s scripts/lint.txt "$tools/lint.txt"; then
     rm -rf "$tools"
     /usr/bin/python3 -m venv "$tools"
-    "$tools/bin/pip" install --quiet --disable-pip-version-check -r scripts/lint.txt
+    "$tools/bin/pip" install --no-compile --quiet --disable-pip-version-check -r scripts/lint.txt
     cp scripts/lint.txt "$tools/"
 fi
 failures=0
-mapfile -t shell < <(git ls-files --cached --others --exclude-standard '*.sh' .ci/run cmake/antler-report.in | while read -r f; do [ -f "$f" ] && echo "$f"; done)
+mapfile -t shell < <(git ls-files --cached --others --exclude-standard '*.sh' .ci/run cmake/antler-extension.in | while read -r f; do [ -f "$f" ] && echo "$f"; done)
 shellcheck "${shell[@]}" || failures=$((failures + 1))
 "$tools/bin/ruff" check --cache-dir "$tools/ruff" . || failures=$((failures + 1))
 "$tools/bin/mypy" --cache-dir "$tools/mypy" || failures=$((failures + 1))

@@ -68,7 +68,7 @@ print(" ".join(bad))
 PYTHON
 }
 
-printf 'data: data.csv\nexperiment: e\nname: n\nupdates: 30\nlog_interval: 10\nstart_lr: 1e-3\ndevice: cpu\n' >settings.yaml
+printf 'data: data.csv\nexperiment: e\nname: n\nupdates: 30\nlog_interval: 10\nstart_lr: 1e-3\nkappa: 0.9995\ngtf_alpha: 0.15\nvalidation: 0\ndevice: cpu\n' >settings.yaml
 same=0 other=0
 while read -r name data settings; do
     [ $# = 0 ] || [[ " $* " == *" $name "* ]] || continue

@@ -32,6 +32,19 @@ from __future__ import annotations
 import ctypes as c
 
 DoubleP = c.POINTER(c.c_double)
+
+
+class Sized(c.Structure):
+    """A struct that begins with its own size, by which the library knows its fields."""
+
+    def __init__(self, *values: object, **named: object) -> None:
+        super().__init__(c.sizeof(type(self)), *values, **named)
+
+    @classmethod
+    def names(cls) -> list[str]:
+        """The fields that carry something."""
+        return [field[0] for field in cls._fields_ if field[0] not in ("struct_size", "room")]
+
 '''
 
 
@@ -48,6 +61,7 @@ class Header:
         self.types = dict(TYPES)
         self.lines = []
         self.constants(text)
+        sized = re.findall(r"^#define antler_(\w+)\(\.\.\.\)(.*?[^\\])$", text, flags=re.M | re.S)
         named = re.findall(r"antler_(\w+)_name\(antler_\1 ", text)  # enums whose values have names
         text = re.sub(r"^\s*#.*$", "", text.replace("\\\n", " "), flags=re.M)
         for function, enum, struct, body in re.findall(
@@ -63,6 +77,11 @@ class Header:
                     self.names(enum, re.findall(r"\w+", body))
             else:
                 self.struct(struct, body)
+        self.lines += ["", "# functions that take the sizes of these structs as their last arguments", "SIZED = {"]
+        for function, body in sized:
+            structs = "".join(python_name(name) + ", " for name in re.findall(r"sizeof\((\w+)\)", body)).rstrip()
+            self.lines.append(f'    "{function}": ({structs if structs.count(",") == 1 else structs[:-1]}),')
+        self.lines += ["}"]
 
     def constants(self, text):
         for name, value in re.findall(r"^#define ANTLER_(\w+) +(\w+)$", text, flags=re.M):
@@ -113,7 +132,8 @@ class Header:
                 fields += self.field(text)
         self.types[struct] = python_name(struct)
         self.lines += ["", *functions] if functions else []
-        self.lines += ["", "", f"class {python_name(struct)}(c.Structure):", "    _fields_ = ["]
+        base = "Sized" if fields[0][0] == "struct_size" else "c.Structure"
+        self.lines += ["", "", f"class {python_name(struct)}({base}):", "    _fields_ = ["]
         self.lines += [f'        ("{name}", {kind}),' for name, kind in fields] + ["    ]", ""]
 
 

@@ -9,5 +9,5 @@ if ! scripts/setup.sh browser; then
 fi
 export ANTLER=$PWD/$build/antler ANTLER_LIBRARY=$PWD/$build/libantler.so PYTHONPATH=$PWD/python PYTHONDONTWRITEBYTECODE=1 OMP_WAIT_POLICY=passive
 export SCREENSHOTS=$PWD/$build/screenshots
-/usr/bin/python3 -m pytest -q -p no:cacheprovider tests/browser/test_report_page.py
+/usr/bin/python3 -m pytest -q -rs -p no:cacheprovider tests/browser/test_report_page.py
 echo "Screenshots to look at: $build/screenshots"

@@ -100,7 +100,7 @@ interrupt() {
     local antler=$here/bin/antler code=0 begin=$SECONDS
     mkdir "$work/interrupt" && cd "$work/interrupt" || return 1
     "$antler" simulate lorenz63 --length 20000 --out x.npy --quiet || return 1
-    printf 'data: x.npy\ndevice: cuda\nruns: 2\nlatent_dim: 5\nhidden_dim: 50\nsequence_length: 2000\nbatch_size: 2\nupdates: 30000\nlog_interval: 1000\ncheckpoint_interval: 5000\n' >run.yaml
+    printf 'data: x.npy\ndevice: cuda\nruns: 2\nlatent_dim: 5\nhidden_dim: 50\nsequence_length: 2000\nbatch_size: 2\nkappa: 0.9995\ngtf_alpha: 0.15\nstart_lr: 1e-3\nvalidation: 0\nupdates: 30000\nlog_interval: 1000\ncheckpoint_interval: 5000\n' >run.yaml
     within "$antler" train run.yaml --set name=whole --quiet || return 1
     # --foreground: otherwise timeout sends each signal twice, and a second one ends a training at once
     timeout --foreground -k 10 "$limit" "$antler" train run.yaml --set name=stopped >out 2>&1 &
@@ -120,7 +120,7 @@ shared_gpu() {
     local antler=$here/bin/antler name
     mkdir "$work/shared_gpu" && cd "$work/shared_gpu" || return 1
     "$antler" simulate lorenz63 --length 20000 --out x.npy --quiet || return 1
-    printf 'data: x.npy\ndevice: cuda\nruns: 2\nlatent_dim: 5\nhidden_dim: 50\nsequence_length: 2000\nbatch_size: 2\nupdates: 10000\n' >run.yaml
+    printf 'data: x.npy\ndevice: cuda\nruns: 2\nlatent_dim: 5\nhidden_dim: 50\nsequence_length: 2000\nbatch_size: 2\nkappa: 0.9995\ngtf_alpha: 0.15\nstart_lr: 1e-3\nvalidation: 0\nupdates: 10000\n' >run.yaml
     within "$antler" train run.yaml --set name=first --quiet || return 1
     for name in one two three four; do within "$antler" train run.yaml --set "name=$name" --quiet & done
     wait

@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# test_wheel.sh - install the wheel into a fresh environment without a compiler, and run the package's tests there.
+# test_wheel.sh [--sdist] - install the wheel into a fresh environment without a compiler, and run the package's tests
+# there.  With --sdist: the source distribution instead, which the compiler of this machine builds first.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-wheel=$PWD/$(ls build/wheel/*.whl)
+if [ "${1:-}" = --sdist ]; then package=$(ls build/wheel/*.tar.gz); else package=$(ls build/wheel/*.whl); fi
+package=$PWD/$package
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 python3 -m venv "$folder/venv"
-"$folder/venv/bin/pip" install --quiet --disable-pip-version-check "${wheel}[test]"
+"$folder/venv/bin/pip" install --no-compile --quiet --disable-pip-version-check "${package}[test]"
 cp -r tests/python examples "$folder/"
 rm -f "$folder/python/test_package_abi.py" # compares with the header, which is not there
 
@@ -23,4 +25,5 @@ for compiler in cc gcc clang cmake; do
 done
 bare antler --version
 bare antler report --help >/dev/null
-bare ANTLER="$folder/venv/bin/antler" python -m pytest -q -p no:cacheprovider "$folder"/python/test_package_*.py
+bare antler-convert --help >/dev/null
+bare ANTLER="$folder/venv/bin/antler" python -m pytest -q -rs -p no:cacheprovider "$folder"/python/test_package_*.py

@@ -3,8 +3,8 @@
 # Each file once: templates as they are compiled for float, kernels of the CPU as for its plain instruction set.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-cmake --preset clang >/dev/null
-database=build/clang/tidy
+cmake --preset clang -B build/tidy -DANTLER_ONLY_OWN_TESTS=OFF >/dev/null # with the tests that `make clang` leaves out
+database=build/tidy/once
 mkdir -p "$database"
 mapfile -t files < <(/usr/bin/python3 - "$database" "$@" <<'PYTHON'
 import json
@@ -13,7 +13,7 @@ import sys
 
 wanted = {str(pathlib.Path(name).resolve()) for name in sys.argv[2:]}
 once = {}
-for entry in json.loads(pathlib.Path("build/clang/compile_commands.json").read_text()):
+for entry in json.loads(pathlib.Path("build/tidy/compile_commands.json").read_text()):
     inside = pathlib.Path(entry["file"]).relative_to(pathlib.Path.cwd())
     if inside.suffix == ".c" and inside.parts[0] != "build" and (not wanted or entry["file"] in wanted):
         once.setdefault(entry["file"], entry)

@@ -153,6 +153,8 @@ static void check_folder(const char *folder, bool on_device, tally *sum)
         printf("  %-28s skipped: this build has no '%s'\n", c.name, kind->name);
         sum->skipped++;
         return;
+    } else if (on_device && kind == &golden_alpha) {
+        golden_alpha_device(&c);
     } else if (on_device && !is_model(kind)) {
         sum->skipped++;
         return;

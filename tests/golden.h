@@ -47,8 +47,9 @@ typedef struct golden_kind {
     void (*check)(golden_case *c);
 } golden_kind;
 
-/* A case of a model on the GPU. */
+/* A case of a model, or of estimates of alpha, on the GPU. */
 void golden_check_device(golden_case *c);
+void golden_alpha_device(golden_case *c);
 
 /* The model of a case, from PREFIX + letter arrays; a fault marks the case as broken.  B is I without one. */
 struct antler_model *golden_model(golden_case *c, const char *prefix);

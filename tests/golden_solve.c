@@ -91,6 +91,7 @@ static void check_one(golden_case *c, const problem *p, ant_solver solver, ant_p
     o.adjoint = adjoint;
     o.warmup = p->warmup;
     o.interval = p->interval;
+    o.patterns = golden_number(c, "masked", 0.0) != 0.0 ? SIZE_MAX : 0;
     o.fallback = false; /* the solver itself must get there */
     snprintf(how, sizeof how, "%s, %s%s%s", ant_solver_name(solver), bits == 64 ? "double" : "float",
              pieces == ANT_PIECES_ALWAYS ? ", piece" : "", diagonal ? ", diag" : "");

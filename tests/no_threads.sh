@@ -2,7 +2,6 @@
 # no_threads.sh COMMAND... - run a test, and fail when it starts a thread: the build for ThreadSanitizer leaves it out.
 # Where no process can be traced, the test runs alone.
 set -uo pipefail
-export OPENBLAS_NUM_THREADS=1 # it starts threads when it is loaded
 trace=$(mktemp)
 trap 'rm -f "$trace"' EXIT
 strace=(strace -f -qq --seccomp-bpf -e "trace=clone,clone3" -e signal=none -o "$trace")

@@ -47,7 +47,17 @@
  * - `_create`, `_load` and `antler_simulate` return a new object, which the caller frees with `_free`.
  *   `_free` accepts NULL.  Arrays passed in are copied or only read during the call, never kept; the one
  *   exception is antler_series_append_view.
+ * - NULL, where the comment does not allow it, and an index out of range are ANTLER_ERROR_ARGUMENT.  A
+ *   function without a status then returns 0, false, NaN, "" or NULL, or does nothing.
  * - Option structs are filled by their `_default` function first; then change what you need.
+ * - A program that was compiled with an older header keeps working.  Every struct that it hands over begins
+ *   with `struct_size`, its sizeof there: fields beyond it have their defaults, and nothing is
+ *   written beyond it.  `_default` and functions that fill a result set it; their last argument, the size,
+ *   is given by the macros at the end of this header.  A size that the library does not know is
+ *   ANTLER_ERROR_ARGUMENT.
+ * - Later fields come at the end of a struct.  A struct that is part of another keeps its size, and later
+ *   fields take from its `room`, which is 0.  antler_progress, antler_array_info, antler_time_axis and
+ *   antler_system_parameter do not change.
  * - The library never prints and never exits.  Its only global state is the last message of each
  *   thread.  Different objects may be used from different threads; one object from one thread at a
  *   time, except that functions taking a `const` object may run concurrently.
@@ -87,6 +97,9 @@ ANTLER_API const char *antler_version(void);
 
 /* One line for bug reports: version, git revision, compiler, flags, instruction sets in use. */
 ANTLER_API const char *antler_build_info(void);
+
+/* `room` in a struct that is part of another: words of 8 bytes, all 0, for later fields. */
+#define ANTLER_ROOM 8
 
 /* ===================================================================================================
  * 2  Status
@@ -140,7 +153,10 @@ ANTLER_API const char *antler_message(void);
  */
 ANTLER_API const char *antler_nearest(const char *word, const char *const *candidates, size_t count);
 
-/* Replace the file `path` by this text.  It appears whole or not at all; an old file stays until then. */
+/*
+ * Replace the file `path` by this text.  It appears whole or not at all; an old file stays until then.  A
+ * symbolic link is replaced, too; into a device or a FIFO the text is written.
+ */
 ANTLER_API antler_status antler_write_file(const char *path, const char *text);
 
 /*
@@ -163,6 +179,9 @@ typedef enum antler_device {
 } antler_device;
 
 ANTLER_API const char *antler_device_name(antler_device device); /* "auto", "cpu", "cuda" */
+
+/* The library's own kernels, which compile for long, need no more than this. */
+#ifndef ANTLER_STATUS_ONLY
 
 /* ===================================================================================================
  * 3  Series
@@ -190,11 +209,14 @@ ANTLER_API antler_status antler_series_append(antler_series *series, size_t leng
 
 /* A table in the caller's memory, in any order and of any number type. */
 typedef struct antler_view {
+    size_t struct_size;    /* set by antler_view_default */
     const void *values;    /* row 0, column 0; aligned for its type */
     const char *dtype;     /* as NumPy writes it: "float64", "float32", "int16", ... */
     ptrdiff_t row_step;    /* bytes from one row to the next */
     ptrdiff_t column_step; /* bytes from one column to the next */
 } antler_view;
+
+ANTLER_API void antler_view_default(antler_view *view, size_t struct_size);
 
 /*
  * Append one trajectory without a copy: the values must neither move nor change until the
@@ -223,6 +245,38 @@ ANTLER_API antler_status antler_series_set_name(antler_series *series, size_t va
 ANTLER_API double antler_series_dt(const antler_series *series);
 ANTLER_API antler_status antler_series_set_dt(antler_series *series, double dt);
 
+typedef enum antler_time_kind {
+    ANTLER_TIME_NONE,   /* the rows have no times */
+    ANTLER_TIME_NUMBER, /* numbers in the unit of the column */
+    ANTLER_TIME_EPOCH,  /* the same, counted from 1970-01-01 UTC */
+    ANTLER_TIME_DATE,   /* dates; as numbers: microseconds since 1970-01-01 UTC */
+} antler_time_kind;
+
+/* The time axis that a file had beside its variables: row k of a trajectory is at start + k * step. */
+typedef struct antler_time_axis {
+    antler_time_kind kind;
+    char name[64]; /* of the column */
+    char unit[16]; /* of dt: "ms", "s", "min", "h", "d", ...; "" when it is not known */
+    double step;   /* dt, of dates in microseconds */
+} antler_time_axis;
+
+ANTLER_API antler_time_axis antler_series_time(const antler_series *series);
+
+/* The time of the first row of a trajectory; NaN when it is not known. */
+ANTLER_API double antler_series_start(const antler_series *series, size_t trajectory);
+
+/* The time of a row as the file writes it: "2024-03-31 14:30:00", "0.25".  The row may lie behind the last
+ * one. */
+ANTLER_API antler_status antler_series_time_text(const antler_series *series, size_t trajectory, size_t row,
+                                                 char *text, size_t bytes);
+
+/* How many values of the variables are missing: a missing value is NaN. */
+ANTLER_API size_t antler_series_missing(const antler_series *series);
+
+/* What loading decided or found, one sentence each: the time axis, gaps, missing and suspicious values. */
+ANTLER_API size_t antler_series_note_count(const antler_series *series);
+ANTLER_API const char *antler_series_note(const antler_series *series, size_t index); /* "" past the end */
+
 /*
  * Read rows first .. first+count-1 of a trajectory as double or float.  x: (count, dim);
  * inputs: (count, input_dim), or NULL: not read.
@@ -248,16 +302,17 @@ ANTLER_API antler_status antler_series_apply_scaling(antler_series *series, cons
 ANTLER_API bool antler_series_scaling(const antler_series *series, double *mean, double *scale);
 
 typedef struct antler_variable_stats {
-    double mean, sd; /* over the finite values; sd with 1/T */
-    double min, max; /* over the finite values */
-    size_t nan, inf; /* how many values are NaN, +-Inf */
-    size_t bad_row;  /* the first such row, counted from 0 within bad_trajectory */
+    size_t struct_size; /* set by the library */
+    double mean, sd;    /* over the finite values; sd with 1/T */
+    double min, max;    /* over the finite values */
+    size_t nan, inf;    /* how many values are NaN, +-Inf */
+    size_t bad_row;     /* the first such row, counted from 0 within bad_trajectory */
     size_t bad_trajectory;
 } antler_variable_stats;
 
 /* Statistics of variable or input `variable`, over all trajectories. */
 ANTLER_API antler_status antler_series_stats(const antler_series *series, size_t variable,
-                                             antler_variable_stats *stats);
+                                             antler_variable_stats *stats, size_t struct_size);
 
 /*
  * Check that the data can be used.  ANTLER_ERROR_DATA, with the place and the remedy in the message, when a
@@ -266,49 +321,82 @@ ANTLER_API antler_status antler_series_stats(const antler_series *series, size_t
  */
 ANTLER_API antler_status antler_series_check(const antler_series *series, size_t min_length);
 
+/*
+ * The same for a training that masks missing values, as it does by default: NaN of a variable is a missing
+ * value, and a variable needs one that is there.
+ */
+ANTLER_API antler_status antler_series_check_gaps(const antler_series *series, size_t min_length);
+
 typedef enum antler_header {
     ANTLER_HEADER_AUTO, /* a first line that is not numeric is the header */
     ANTLER_HEADER_YES,
     ANTLER_HEADER_NO,
 } antler_header;
 
+typedef enum antler_resample {
+    ANTLER_RESAMPLE_LINEAR, /* on the line between two neighbours */
+    ANTLER_RESAMPLE_CUBIC,  /* on a cubic polynomial with the slopes of parabolas through three neighbours */
+} antler_resample;
+
 typedef struct antler_load_opts {
-    bool transpose;       /* the file has variables in rows: N x T.  Default false */
-    const char *columns;  /* variables to take: names or 1-based numbers and ranges, "x,y" or "1-3".
-                             NULL: all that are not inputs */
-    const char *inputs;   /* columns that are inputs, in the same form.  NULL: none, but an .npz
-                             keeps its own inputs `s` */
-    char delimiter;       /* of a .csv or .tsv; 0: detected.  Default 0 */
-    antler_header header; /* of a .csv or .tsv.  Default ANTLER_HEADER_AUTO */
-    double dt;            /* overrides the file's; 0: the file's.  Default 0 */
+    size_t struct_size;         /* set by antler_load_opts_default */
+    bool transpose;             /* the file has variables in rows: N x T.  Default false */
+    const char *columns;        /* variables to take: names or 1-based numbers and ranges, "x,y" or "1-3".
+                                   NULL: all that are not inputs */
+    const char *inputs;         /* columns that are inputs, in the same form.  NULL: none, but an .npz
+                                   keeps its own inputs `s` */
+    char delimiter;             /* of a .csv or .tsv; 0: detected.  Default 0 */
+    antler_header header;       /* of a .csv or .tsv.  Default ANTLER_HEADER_AUTO */
+    double dt;                  /* overrides the file's; 0: the file's.  Default 0 */
+    uint64_t max_bytes;         /* what compressed archives and pipes may take in memory beyond the size of
+                                   their files.  0: 8e9.  Default 0 */
+    const char *missing_values; /* numbers and words that stand for a missing value: "-9999,NA".  Empty cells,
+                                   NA, nan and null always do.  NULL: no others */
+    const char *time;     /* the column with the times of rows, by name or number; "none": there is none.
+                             NULL: recognised (docs/files.md) */
+    const char *resample; /* interpolate to even times this far apart: "0.5", "10min".  NULL: as they are */
+    antler_resample resample_method; /* Default ANTLER_RESAMPLE_LINEAR */
+    const char *subject;             /* the column that tells trajectories apart.  NULL: none */
+    const char *key; /* arrays of an .npz to take: names and globs, "train" or "a,b" or "run_*".  NULL: those
+                        of docs/files.md */
 } antler_load_opts;
 
-ANTLER_API void antler_load_opts_default(antler_load_opts *opts);
+ANTLER_API void antler_load_opts_default(antler_load_opts *opts, size_t struct_size);
 
 /*
  * Load one or more files into one set.  Each of `patterns` is a path or a glob ("day-*.npy", in
  * alphabetical order).  By their endings:
  *   .npy          versions 1-3, C and Fortran order, f4, f8, integers, either byte order;
  *                 1-D is N = 1, 2-D is T x N, 3-D is trajectories x T x N; pickles are refused
- *   .npz          each array is a trajectory; in files written by Antler x_000, x_001, ... with
- *                 inputs s_000, ..., names, dt and scaling
- *   .csv .tsv     numbers in text, # comments, with or without a header; also .txt and .dat
- * An ending of another kind is decided by the first bytes.  All files must have the same N.
- * `opts` may be NULL.  Structural faults (truncated, ragged, not a number in line 17) are
- * ANTLER_ERROR_FORMAT; values are judged by antler_series_check.
+ *   .npz          one array, or arrays of like names, are the trajectories; in files written by Antler
+ *                 x_000, x_001, ... with inputs s_000, ..., names, dt and scaling
+ *   .csv .tsv     numbers in text, # comments, with or without a header; also .txt and .dat, and the same
+ *                 compressed with gzip (.csv.gz); dt, scaling and inputs are taken from FILE.json beside it,
+ * if Antler wrote that An ending of another kind is decided by the first bytes.  The path "-" is the standard
+ * input.  All files must have the same N.  A column of times is recognised, checked and left out of the
+ * variables; rows that are missing between two times become NaN. `opts` may be NULL.  Structural faults
+ * (truncated, ragged, not a number in line 17) are ANTLER_ERROR_FORMAT; values are judged by
+ * antler_series_check.
  */
 ANTLER_API antler_status antler_series_load(const char *const *patterns, size_t count,
                                             const antler_load_opts *opts, antler_series **series);
 
 /*
- * Write to `path`; the ending chooses the format.  .npz keeps everything; .csv keeps names, dt and
- * scaling but a single trajectory only; .npy keeps values only: one trajectory as T x N, several of
- * equal length as trajectories x T x N, no inputs.  What the format cannot hold is
- * ANTLER_ERROR_ARGUMENT with the remedy, except dt, names and scaling, which .npy drops.
- * The file appears under its name only when it is complete and on disk; an old file of that name
- * stays whole until then.
+ * Write to `path`; the ending chooses the format.  .npz keeps everything; .csv keeps names in its header,
+ * and dt, scaling and the number of inputs in PATH.json beside it, of a single trajectory; .npy keeps values
+ * only: one trajectory as T x N, several of equal length as trajectories x T x N, no inputs.  What the format
+ * cannot hold is ANTLER_ERROR_ARGUMENT with the remedy, except dt, names and scaling, which .npy drops. The
+ * file appears under its name only when it is complete and on disk; an old file of that name stays whole
+ * until then.
  */
 ANTLER_API antler_status antler_series_save(const antler_series *series, const char *path);
+
+/*
+ * What a file is that the library does not read, and the program antler-convert of the Python package does:
+ * "an Excel workbook".  By its first bytes and its ending; also a folder (Zarr).  NULL: any other file, and
+ * one that cannot be opened.
+ */
+ANTLER_API const char *antler_file_foreign(const char *path);
 
 /* One array inside a file, as found on disk. */
 typedef struct antler_array_info {
@@ -321,14 +409,15 @@ typedef struct antler_array_info {
 } antler_array_info;
 
 typedef struct antler_file_info {
-    char format[48]; /* "NumPy array 1.0", "NumPy archive (npz)", "comma-separated text", ... */
-    uint64_t bytes;  /* of the file */
+    size_t struct_size; /* set by the library */
+    char format[48];    /* "NumPy array 1.0", "NumPy archive (npz)", "comma-separated text", ... */
+    uint64_t bytes;     /* of the file */
     size_t array_count;
     antler_array_info *arrays; /* freed by antler_file_info_clear */
 } antler_file_info;
 
 /* What is in this file, from its headers alone (text files are read through). */
-ANTLER_API antler_status antler_file_inspect(const char *path, antler_file_info *info);
+ANTLER_API antler_status antler_file_inspect(const char *path, antler_file_info *info, size_t struct_size);
 ANTLER_API void antler_file_info_clear(antler_file_info *info);
 
 /* ===================================================================================================
@@ -370,6 +459,7 @@ ANTLER_API const antler_system_info *antler_system_at(size_t index); /* NULL pas
 ANTLER_API antler_status antler_system_find(const char *name, const antler_system_info **info);
 
 typedef struct antler_simulate_opts {
+    size_t struct_size; /* set by antler_simulate_opts_default */
     const char *system;
     double parameters[ANTLER_SYSTEM_MAX_PARAMETERS]; /* in the order of antler_system_info */
     size_t length;                         /* rows to write, the first at the end of the transient.  >= 1 */
@@ -389,7 +479,8 @@ typedef struct antler_simulate_opts {
 } antler_simulate_opts;
 
 /* Fill in the defaults of a system.  ANTLER_ERROR_NOT_FOUND when there is none of that name. */
-ANTLER_API antler_status antler_simulate_opts_default(const char *system, antler_simulate_opts *opts);
+ANTLER_API antler_status antler_simulate_opts_default(const char *system, antler_simulate_opts *opts,
+                                                      size_t struct_size);
 
 /* Set a parameter by name.  ANTLER_ERROR_NOT_FOUND names the nearest one. */
 ANTLER_API antler_status antler_simulate_opts_set(antler_simulate_opts *opts, const char *parameter,
@@ -418,6 +509,7 @@ typedef enum antler_dstsp_kind {
 ANTLER_API const char *antler_dstsp_kind_name(antler_dstsp_kind kind);
 
 typedef struct antler_measure_opts {
+    size_t struct_size; /* set by antler_measure_opts_default */
     antler_dstsp_kind dstsp;
     size_t samples;     /* Monte Carlo samples of the mixtures.  Default 1,000,000 */
     uint64_t seed;      /* of those samples.  Default 1 */
@@ -435,17 +527,19 @@ typedef struct antler_measure_opts {
     double variance;      /* of the Gaussians of `gmm-fixed`; 0: 1.  Default 0 */
     const double *unit;   /* (N): of that variance, what 1 is in the units of each variable; NULL: 1.
                              antler_evaluate sets it, so that the variance is in the units of its report */
+    uint64_t room[ANTLER_ROOM];
 } antler_measure_opts;
 
-ANTLER_API void antler_measure_opts_default(antler_measure_opts *opts);
+ANTLER_API void antler_measure_opts_default(antler_measure_opts *opts, size_t struct_size);
 
 typedef struct antler_measure_result {
+    size_t struct_size; /* set by the library */
     double dstsp;       /* D_stsp, or its delay-embedded form when embed_dim > 1 */
     double dstsp_error; /* standard error of the Monte Carlo mean; 0 for `bins` */
     double bandwidth;   /* the factor on the variances: f or f^2; the variance itself for `gmm-fixed`; 0 for
                            `bins` */
     size_t dstsp_dim;   /* d = m N */
-    size_t true_points; /* T1, after embedding */
+    size_t true_points; /* T1, after embedding; delay vectors with a missing value are left out */
     size_t generated_points; /* T2, after embedding */
     double kernels;          /* Gaussian kernels evaluated; 0 for `bins` */
     double seconds;          /* spent on D_stsp */
@@ -455,11 +549,13 @@ typedef struct antler_measure_result {
     double break_even;       /* kernels from which ANTLER_DEVICE_AUTO takes a GPU on this machine */
     size_t bins_filled;      /* occupied by either orbit, for `bins` */
     double hellinger;        /* D_H, mean over the variables */
-    size_t hellinger_rows;   /* rows compared: the shorter of the two, over all pairs of trajectories */
+    size_t hellinger_rows;   /* rows compared: the shorter of the two, over all pairs of trajectories; with
+                                missing values, the longest stretch without */
     size_t dim;              /* N: length of the arrays below, freed by antler_measure_result_clear */
     double *hellinger_each;  /* (N) */
     double *mean_true, *mean_generated; /* (N) */
     double *sd_true, *sd_generated;     /* (N), with 1/T */
+    uint64_t room[ANTLER_ROOM];
 } antler_measure_result;
 
 /*
@@ -468,7 +564,8 @@ typedef struct antler_measure_result {
  * A generated orbit that is not finite is ANTLER_DIVERGED, with the row in the message.
  */
 ANTLER_API antler_status antler_measure(const antler_series *truth, const antler_series *generated,
-                                        const antler_measure_opts *opts, antler_measure_result *result);
+                                        const antler_measure_opts *opts, antler_measure_result *result,
+                                        size_t struct_size);
 ANTLER_API void antler_measure_result_clear(antler_measure_result *result);
 
 /* The table of measures.  ----------------------------------------------------------------------- */
@@ -616,14 +713,15 @@ ANTLER_API bool antler_model_scaling(const antler_model *model, double *mean, do
 
 /* One parameter: row-major, rows x columns; a vector has axes = 1 and columns = 1. */
 typedef struct antler_parameter {
-    const char *name; /* the paper's letter: "A", "W", "V", "b", "h", "C", "B" */
+    size_t struct_size; /* set by the library */
+    const char *name;   /* the paper's letter: "A", "W", "V", "b", "h", "C", "B" */
     size_t axes, rows, columns;
     const double *values; /* valid as long as the model */
 } antler_parameter;
 
 ANTLER_API size_t antler_model_parameter_count(const antler_model *model); /* kinds, not numbers */
 ANTLER_API antler_status antler_model_parameter_at(const antler_model *model, size_t index,
-                                                   antler_parameter *parameter);
+                                                   antler_parameter *parameter, size_t struct_size);
 
 /* Running a model.  ------------------------------------------------------------------------------- */
 
@@ -653,6 +751,7 @@ ANTLER_API const char *antler_inputs_end_name(antler_inputs_end end); /* "stop",
  * it.
  */
 typedef struct antler_run_start {
+    size_t struct_size;           /* set by antler_run_start_default */
     const antler_series *context; /* NULL: begin at `state`.  Default NULL */
     size_t trajectory, first;     /* in the context.  Default 0, 0 */
     size_t warmup;                /* rows.  Default ANTLER_WARMUP_AUTO */
@@ -663,11 +762,13 @@ typedef struct antler_run_start {
                                      variables.  NULL: the rows of the context that follow the warm-up;
                                      without a context they are 0.  Default NULL */
     antler_inputs_end inputs_end; /* default ANTLER_INPUTS_STOP */
+    uint64_t room[ANTLER_ROOM];
 } antler_run_start;
 
-ANTLER_API void antler_run_start_default(antler_run_start *start);
+ANTLER_API void antler_run_start_default(antler_run_start *start, size_t struct_size);
 
 typedef struct antler_generate_opts {
+    size_t struct_size; /* set by antler_generate_opts_default */
     antler_run_start start;
     size_t steps;    /* rows to generate, >= 1.  Default 10,000 */
     bool user_units; /* false: the orbit is in the model's units and has their scaling.  Default false */
@@ -677,7 +778,7 @@ typedef struct antler_generate_opts {
     antler_device device; /* a GPU runs orbits side by side.  Default ANTLER_DEVICE_AUTO */
 } antler_generate_opts;
 
-ANTLER_API void antler_generate_opts_default(antler_generate_opts *opts);
+ANTLER_API void antler_generate_opts_default(antler_generate_opts *opts, size_t struct_size);
 
 /*
  * Run free.  `orbit` receives one trajectory per orbit of the N observed variables, with names and dt;
@@ -701,6 +802,7 @@ ANTLER_API antler_status antler_generate_into(const antler_model *model, const a
                                               double *x, double *z, size_t *done);
 
 typedef struct antler_lyapunov_opts {
+    size_t struct_size; /* set by antler_lyapunov_opts_default */
     antler_run_start start;
     size_t steps;     /* over which exponents are averaged, >= 1.  Default 20,000 */
     size_t transient; /* free steps before them.  Default 1,000 */
@@ -708,21 +810,28 @@ typedef struct antler_lyapunov_opts {
     size_t exponents; /* the leading ones; 0: all of up to 256 states, else 32.  Default 0 */
     antler_progress progress;
     antler_device device; /* AUTO takes a GPU for many or long tangent vectors.  Default AUTO */
+    uint64_t room[ANTLER_ROOM];
 } antler_lyapunov_opts;
 
-ANTLER_API void antler_lyapunov_opts_default(antler_lyapunov_opts *opts);
+ANTLER_API void antler_lyapunov_opts_default(antler_lyapunov_opts *opts, size_t struct_size);
 
 typedef struct antler_lyapunov_result {
-    size_t count;         /* exponents: length of the arrays, freed by antler_lyapunov_result_clear */
-    double *exponents;    /* falling, natural logarithm per step.  -infinity: a direction vanishes */
-    double *error;        /* standard error, from the means of ten equal parts of the run */
-    double *spread;       /* how far the running estimate still moved in the last half of the run */
-    double dt;            /* exponents / dt are per unit of time; 0 when unknown */
-    double sum;           /* of the exponents: how fast volumes grow */
-    double kaplan_yorke;  /* dimension of the attractor by Kaplan and Yorke; 0 for a fixed point.  At least
-                             `count` when not even that many exponents sum to less than 0 */
-    size_t steps;         /* that were averaged */
-    size_t diverged_step; /* counted from 1 at the start of the transient; 0: it did not diverge */
+    size_t struct_size;    /* set by the library */
+    size_t count;          /* exponents: length of the arrays, freed by antler_lyapunov_result_clear */
+    double *exponents;     /* falling, natural logarithm per step.  -infinity: a direction vanishes */
+    double *error;         /* standard error, from the means of ten equal parts of the run */
+    double *spread;        /* how far the running estimate still moved in the last half of the run */
+    double dt;             /* exponents / dt are per unit of time; 0 when unknown */
+    double sum;            /* of the exponents: how fast volumes grow */
+    double kaplan_yorke;   /* dimension of the attractor by Kaplan and Yorke; 0 for a fixed point.  At least
+                              `count` when not even that many exponents sum to less than 0 */
+    size_t steps;          /* that were averaged */
+    size_t diverged_step;  /* counted from 1 at the start of the transient; 0: it did not diverge */
+    double *unforced;      /* (count): of an exponent that belongs to a latent direction without forcing, the
+                              exponent of that direction alone; NaN: it belongs to the system */
+    size_t unforced_count; /* how many of them are not NaN */
+    double kaplan_yorke_reduced; /* the dimension without these exponents */
+    uint64_t room[ANTLER_ROOM];
 } antler_lyapunov_result;
 
 /*
@@ -730,10 +839,11 @@ typedef struct antler_lyapunov_result {
  * ANTLER_DIVERGED as in antler_generate; the arrays are NaN then.
  */
 ANTLER_API antler_status antler_lyapunov(const antler_model *model, const antler_lyapunov_opts *opts,
-                                         antler_lyapunov_result *result);
+                                         antler_lyapunov_result *result, size_t struct_size);
 ANTLER_API void antler_lyapunov_result_clear(antler_lyapunov_result *result);
 
 typedef struct antler_rmse_opts {
+    size_t struct_size;   /* set by antler_rmse_opts_default */
     size_t steps;         /* n, >= 1.  Default 128 */
     size_t windows;       /* spread evenly over the series; fewer when it has fewer.  >= 1, default 100 */
     size_t warmup;        /* T_w rows before each.  Default ANTLER_WARMUP_AUTO */
@@ -742,11 +852,13 @@ typedef struct antler_rmse_opts {
     antler_device device; /* a GPU runs the windows side by side.  Default ANTLER_DEVICE_AUTO */
     double exponent;      /* the largest Lyapunov exponent of the true system, per unit of time; where it is
                              given, times are in Lyapunov times, 1/exponent.  0: unknown.  Default 0 */
+    uint64_t room[ANTLER_ROOM];
 } antler_rmse_opts;
 
-ANTLER_API void antler_rmse_opts_default(antler_rmse_opts *opts);
+ANTLER_API void antler_rmse_opts_default(antler_rmse_opts *opts, size_t struct_size);
 
 typedef struct antler_rmse_result {
+    size_t struct_size; /* set by the library */
     double mean;        /* RMSE(n), mean over the windows; infinite when one diverged */
     double median;      /* over the windows, a diverged one counted as infinite */
     double sd;          /* between windows, 1/(windows - 1) */
@@ -760,6 +872,7 @@ typedef struct antler_rmse_result {
     double skill;       /* 1 - squared error of the model / the smaller of those two forecasts, over the first
                            1, 2, 4, ... steps, where it is largest; NaN: no error to compare with */
     size_t skill_steps; /* where that is */
+    uint64_t room[ANTLER_ROOM];
 } antler_rmse_result;
 
 /*
@@ -767,12 +880,13 @@ typedef struct antler_rmse_result {
  * that the model has not seen.  Not divided by N.  ANTLER_DIVERGED when a window diverged.
  */
 ANTLER_API antler_status antler_rmse(const antler_model *model, const antler_series *series,
-                                     const antler_rmse_opts *opts, antler_rmse_result *result);
+                                     const antler_rmse_opts *opts, antler_rmse_result *result,
+                                     size_t struct_size);
 
 /* The same for any forecast measure of the table, by its name: "smape", "mase", ... */
 ANTLER_API antler_status antler_forecast(const antler_model *model, const antler_series *series,
                                          const char *measure, const antler_rmse_opts *opts,
-                                         antler_rmse_result *result);
+                                         antler_rmse_result *result, size_t struct_size);
 
 /* The verdict.  ----------------------------------------------------------------------------------- */
 
@@ -798,14 +912,17 @@ ANTLER_API const char *antler_verdict_name(antler_verdict_kind kind);    /* "goo
 ANTLER_API const char *antler_verdict_meaning(antler_verdict_kind kind); /* one line */
 
 typedef struct antler_verdict {
+    size_t struct_size; /* set by the library */
     antler_verdict_kind kind;
     const char *figure; /* what decided: the name of a measure of the table, or "skill", "spread", "reach",
-                           "loss_fall", "travel", "correlation_times", "shift"; "" for none */
+                           "dstsp_late", "dstsp_whole", "hellinger_whole", "loss_fall", "travel",
+                           "correlation_times", "shift"; "" for none */
     double value;       /* of that figure */
     double floor;       /* of that figure where it is a measure; NaN: none */
     double limit;       /* it was compared with this */
     char text[320];     /* one sentence: what was found */
     char advice[320];   /* what to do next */
+    uint64_t room[ANTLER_ROOM];
 } antler_verdict;
 
 /*
@@ -813,23 +930,30 @@ typedef struct antler_verdict {
  * cut into 2, 4 and 8 equal parts, which form two sets in turn; floors are means over these cuts, both ways.
  */
 typedef struct antler_floors {
+    size_t struct_size;                /* set by the library */
     double values[ANTLER_MEASURE_MAX]; /* of the measures of orbits; of forecasts the better one of
                                           persistence and average.  NaN: none */
     size_t rows;                       /* of the series, over all trajectories */
-    double correlation; /* rows until the autocorrelation falls below 1/e, of the slowest variable */
-    size_t slowest;     /* that variable */
+    double correlation; /* rows until the autocorrelation falls below 1/e, of the slowest variable or, where
+                           that is slower, of the amplitude of all (antler_look, slow) */
+    size_t slowest;     /* that variable; N: the amplitude */
     double shift;       /* difference of the means of first and second halves, in standard deviations, of
                            the variable where it is largest */
     size_t shifted;     /* that variable */
+    uint64_t room[ANTLER_ROOM];
 } antler_floors;
 
 /* A training so far, as in the columns of log.csv. */
 typedef struct antler_loss_curve {
+    size_t struct_size;               /* set by antler_loss_curve_default */
     size_t count;                     /* rows */
     const double *update, *loss, *lr; /* (count) */
 } antler_loss_curve;
 
+ANTLER_API void antler_loss_curve_default(antler_loss_curve *curve, size_t struct_size);
+
 typedef struct antler_evaluate_opts {
+    size_t struct_size;          /* set by antler_evaluate_opts_default */
     antler_measure_opts measure; /* embed_dim > 1 selects D_stsp^DE.  Its progress and
                                     device are used throughout */
     antler_rmse_opts rmse;
@@ -852,12 +976,13 @@ typedef struct antler_evaluate_opts {
     const antler_loss_curve *training; /* of this model, for the verdict; NULL: unknown.  Default NULL */
 } antler_evaluate_opts;
 
-ANTLER_API void antler_evaluate_opts_default(antler_evaluate_opts *opts);
+ANTLER_API void antler_evaluate_opts_default(antler_evaluate_opts *opts, size_t struct_size);
 
 /* Whether an evaluation with these options includes a measure of the table. */
 ANTLER_API bool antler_evaluate_wants(const antler_evaluate_opts *opts, size_t index);
 
 typedef struct antler_evaluate_result {
+    size_t struct_size;              /* set by the library */
     bool diverged;                   /* the free run did, or ended too far away to be measured */
     size_t diverged_step;            /* counted from 1; 0 when it stayed finite */
     size_t diverged_trajectory;      /* of the truth, from 0 */
@@ -879,7 +1004,9 @@ typedef struct antler_evaluate_result {
     bool left_range;       /* the reach exceeds range_factor: diverged is true, too */
     double spread;         /* standard deviation in the second halves of the free runs over that of the truth:
                               root of the mean square over the variables, each at most 1.  NaN: diverged */
-    antler_floors floors;  /* with_verdict only */
+    size_t missing,
+        true_values;      /* missing values (NaN) of the truth, which all measures leave out; all values */
+    antler_floors floors; /* with_verdict only */
     antler_verdict verdict;
 } antler_evaluate_result;
 
@@ -890,19 +1017,20 @@ typedef struct antler_evaluate_result {
  * diverged or left the range of the truth, and everything that exists is filled in.
  */
 ANTLER_API antler_status antler_evaluate(const antler_model *model, const antler_series *truth,
-                                         const antler_evaluate_opts *opts, antler_evaluate_result *result);
+                                         const antler_evaluate_opts *opts, antler_evaluate_result *result,
+                                         size_t struct_size);
 ANTLER_API void antler_evaluate_result_clear(antler_evaluate_result *result);
 
 /* Floors of D_stsp, D_stsp^DE and D_H, as far as these options select them, as antler_evaluate has them. */
 ANTLER_API antler_status antler_floors_of(const antler_series *truth, const antler_evaluate_opts *opts,
-                                          antler_floors *floors);
+                                          antler_floors *floors, size_t struct_size);
 
 /*
  * The verdict on a result that has values, floors, reach and spread.  antler_evaluate does this, too.
  * training: NULL when unknown; then no model is called undertrained.
  */
-ANTLER_API antler_verdict antler_judge(const antler_evaluate_result *result,
-                                       const antler_loss_curve *training);
+ANTLER_API antler_status antler_judge(const antler_evaluate_result *result, const antler_loss_curve *training,
+                                      antler_verdict *verdict, size_t struct_size);
 
 /*
  * The verdict alone, from a short evaluation: 20,000 samples, no Lyapunov exponents, warm-up and forecasts
@@ -911,7 +1039,8 @@ ANTLER_API antler_verdict antler_judge(const antler_evaluate_result *result,
  */
 ANTLER_API antler_status antler_verdict_on(const antler_model *model, const antler_series *truth,
                                            const antler_loss_curve *training, int threads,
-                                           antler_floors *floors, antler_verdict *verdict);
+                                           antler_floors *floors, antler_verdict *verdict, size_t floors_size,
+                                           size_t verdict_size);
 
 /* ===================================================================================================
  * 7  Training
@@ -1015,6 +1144,15 @@ typedef enum antler_interval_method {
     ANTLER_INTERVAL_MUTUAL_INFORMATION,
 } antler_interval_method;
 
+/* What is done with missing values, NaN of a variable: no loss and no forcing there, trajectories cut at
+ * incomplete rows, short gaps filled linearly and longer ones masked, or an error. */
+typedef enum antler_missing {
+    ANTLER_MISSING_MASK,
+    ANTLER_MISSING_SPLIT,
+    ANTLER_MISSING_INTERPOLATE,
+    ANTLER_MISSING_REFUSE,
+} antler_missing;
+
 typedef enum antler_adjoint { ANTLER_ADJOINT_FULL, ANTLER_ADJOINT_DIAGONAL } antler_adjoint;
 typedef enum antler_optimiser { ANTLER_OPTIMISER_RADAM, ANTLER_OPTIMISER_ADAM } antler_optimiser;
 
@@ -1030,6 +1168,7 @@ typedef enum antler_schedule {
  * it by assignment.
  */
 typedef struct antler_settings {
+    size_t struct_size; /* set by antler_settings_default */
     /* Where results go.  These do not change what is computed. */
     char experiment[128], name[128];
     char results[1024];
@@ -1044,6 +1183,12 @@ typedef struct antler_settings {
     bool transpose;
     double dt;
     bool standardise;
+    size_t max_bytes; /* as in antler_load_opts */
+    char missing_values[256], time[128], resample[64];
+    antler_resample resample_method;
+    char subject[128], key[256];
+    antler_missing missing;
+    size_t missing_interpolate; /* rows of the longest gap that is filled */
 
     /* Model */
     antler_model_kind_id model;
@@ -1051,7 +1196,7 @@ typedef struct antler_settings {
     bool clipped;
     antler_diagonal diagonal;
     antler_initialisation initialisation;
-    double kappa;
+    double kappa; /* 0: chosen; config.yaml has the number */
     antler_initial_A initialise_A;
     antler_initial_weights initialise_weights;
     antler_initial_B initialise_B;
@@ -1091,6 +1236,8 @@ typedef struct antler_settings {
     double validation;
     char validation_data[8192]; /* as `data` */
     size_t validation_interval; /* 0: chosen; config.yaml has the number */
+    double holdout;             /* share of `data` that antler_settings_series leaves out */
+    char test_data[8192];       /* as `data` */
 
     /* Regularisers */
     double MAR_lambda;
@@ -1122,13 +1269,14 @@ ANTLER_API const antler_setting_info *antler_setting_at(size_t index); /* NULL p
 /* sizeof(antler_settings), for callers that only use the functions below. */
 ANTLER_API size_t antler_settings_bytes(void);
 
-ANTLER_API void antler_settings_default(antler_settings *settings);
+ANTLER_API void antler_settings_default(antler_settings *settings, size_t struct_size);
 
 /*
  * Read a YAML file over the defaults.  An unknown key names the line and the nearest valid one; a value
  * of the wrong type or out of its bounds names the line.
  */
-ANTLER_API antler_status antler_settings_load(const char *path, antler_settings *settings);
+ANTLER_API antler_status antler_settings_load(const char *path, antler_settings *settings,
+                                              size_t struct_size);
 
 /* Set one by text: "gtf_alpha=0.15", "data=a.npy,b.npy".  On failure nothing is changed. */
 ANTLER_API antler_status antler_settings_set(antler_settings *settings, const char *assignment);
@@ -1146,8 +1294,12 @@ ANTLER_API antler_status antler_settings_check(const antler_settings *settings, 
 /* Write all settings as commented YAML; appears whole or not at all. */
 ANTLER_API antler_status antler_settings_write(const antler_settings *settings, const char *path);
 
-/* Load the data that the settings name, with their columns, inputs, transpose and dt. */
+/* Load the data that the settings name, with their columns, inputs, transpose and dt, without the last rows
+   of `holdout`. */
 ANTLER_API antler_status antler_settings_series(const antler_settings *settings, antler_series **series);
+
+/* Load the rows for a test after training: those of `holdout` or of test_data.  NULL when there are none. */
+ANTLER_API antler_status antler_settings_test(const antler_settings *settings, antler_series **series);
 
 /* A row of the log, one per log interval.  Sums and means are over the updates since the last row. */
 typedef struct antler_train_row {
@@ -1172,8 +1324,9 @@ typedef struct antler_train_row {
 
 /* A validation: what the model of a run does on the held-back rows (docs/spec.md, 14). */
 typedef struct antler_validation {
-    size_t update; /* of the model */
-    double score;  /* 0: as good as the data themselves; smaller is better; infinite: diverged */
+    size_t struct_size; /* set by the library */
+    size_t update;      /* of the model */
+    double score;       /* 0: as good as the data themselves; smaller is better; infinite: diverged */
     double dstsp, hellinger, prediction_error;
 } antler_validation;
 
@@ -1192,12 +1345,17 @@ typedef struct antler_train_note {
  * threads: begin, row and end one at a time, `stop` at any time.
  */
 typedef struct antler_train_events {
+    size_t struct_size; /* set by antler_train_events_default */
     void *cookie;
     void (*begin)(void *cookie, const antler_train_note *note);
     void (*row)(void *cookie, const antler_train_row *row);
     void (*end)(void *cookie, const antler_train_note *note);
     int (*stop)(void *cookie); /* called before each run and after each update; non-zero: stop */
+    void (*note)(void *cookie, const char *text); /* before the first run: what to know about the data */
+    uint64_t room[ANTLER_ROOM];
 } antler_train_events;
+
+ANTLER_API void antler_train_events_default(antler_train_events *events, size_t struct_size);
 
 /*
  * A ready-made `stop`, for callers whose own functions are expensive to call: `flag` points to an int, and
@@ -1207,6 +1365,7 @@ ANTLER_API int antler_stop_when_set(void *flag);
 
 /* Outcome of all runs. */
 typedef struct antler_train_result {
+    size_t struct_size;                         /* set by the library */
     size_t finished, stopped, diverged, failed; /* runs */
     size_t run;                                 /* the only one of this call; 0: all */
     char folder[1400];                          /* "Results/<experiment>/<name>", "" in memory */
@@ -1228,7 +1387,7 @@ ANTLER_API void antler_trainer_free(antler_trainer *trainer);
  * and `result` may be NULL.
  */
 ANTLER_API antler_status antler_trainer_run(antler_trainer *trainer, const antler_train_events *events,
-                                            antler_train_result *result);
+                                            antler_train_result *result, size_t struct_size);
 
 /* The present model of one run (of a diverged one, the last good model). */
 ANTLER_API antler_status antler_trainer_model(const antler_trainer *trainer, size_t run,
@@ -1239,7 +1398,8 @@ ANTLER_API antler_status antler_trainer_model(const antler_trainer *trainer, siz
  * NULL.  ANTLER_ERROR_ARGUMENT when there was none.
  */
 ANTLER_API antler_status antler_trainer_best_model(const antler_trainer *trainer, size_t run,
-                                                   antler_validation *validation, antler_model **model);
+                                                   antler_validation *validation, antler_model **model,
+                                                   size_t struct_size);
 
 /*
  * Train on disk: each run in <results>/<experiment>/<name>/<001>/ with config.yaml, log.csv, model.npz,
@@ -1247,25 +1407,33 @@ ANTLER_API antler_status antler_trainer_best_model(const antler_trainer *trainer
  * unless `overwrite`.
  */
 ANTLER_API antler_status antler_train(const antler_settings *settings, size_t run, bool overwrite,
-                                      const antler_train_events *events, antler_train_result *result);
+                                      const antler_train_events *events, antler_train_result *result,
+                                      size_t struct_size);
 
 /* The same on a series in memory instead of the files that `settings->data` names. */
 ANTLER_API antler_status antler_train_series(const antler_settings *settings, const antler_series *series,
                                              size_t run, bool overwrite, const antler_train_events *events,
-                                             antler_train_result *result);
+                                             antler_train_result *result, size_t struct_size);
 
 /*
  * Continue a stopped run, or all runs of a folder, to the same bytes as without a stop.
  * `settings` may be NULL; otherwise all that change what is computed must equal the run's own.
  */
 ANTLER_API antler_status antler_train_resume(const char *folder, const antler_settings *settings,
-                                             const antler_train_events *events, antler_train_result *result);
+                                             const antler_train_events *events, antler_train_result *result,
+                                             size_t struct_size);
 
 /* The same on a series in memory, which must hold the values that the run began with. */
 ANTLER_API antler_status antler_train_resume_series(const char *folder, const antler_settings *settings,
                                                     const antler_series *series,
                                                     const antler_train_events *events,
-                                                    antler_train_result *result);
+                                                    antler_train_result *result, size_t struct_size);
+
+/*
+ * Whether one of the runs 1 to `runs` in a folder has begun and can resume.  A process that was killed early
+ * can leave the folder without any.
+ */
+ANTLER_API antler_status antler_train_begun(const char *folder, size_t runs, bool *begun);
 
 /*
  * Whether runs can resume, without changing anything: settings, data and checkpoints go together.  series:
@@ -1273,7 +1441,8 @@ ANTLER_API antler_status antler_train_resume_series(const char *folder, const an
  * (stopped).
  */
 ANTLER_API antler_status antler_train_resume_check(const char *folder, const antler_settings *settings,
-                                                   const antler_series *series, antler_train_result *result);
+                                                   const antler_series *series, antler_train_result *result,
+                                                   size_t struct_size);
 
 /*
  * The rows that a training with these settings holds back, of `series` or of the files of validation_data;
@@ -1307,7 +1476,7 @@ ANTLER_API const antler_settings *antler_grid_base(const antler_grid *grid); /* 
 
 /* The settings of one combination, with their own `name`; the last key varies fastest. */
 ANTLER_API antler_status antler_grid_settings(const antler_grid *grid, size_t index,
-                                              antler_settings *settings);
+                                              antler_settings *settings, size_t struct_size);
 
 /* The value of a key in one combination, as text. */
 ANTLER_API const char *antler_grid_value(const antler_grid *grid, size_t index, size_t key);
@@ -1317,6 +1486,7 @@ ANTLER_API const char *antler_grid_value(const antler_grid *grid, size_t index, 
  * as infinite in median and MAD, so no run is dropped; mean and sem are over the others.
  */
 typedef struct antler_statistics {
+    size_t struct_size; /* set by the library */
     size_t count;       /* values that are not NaN */
     size_t diverged;    /* of them */
     double median, mad; /* median absolute deviation from the median; NaN when the median is infinite */
@@ -1324,7 +1494,7 @@ typedef struct antler_statistics {
 } antler_statistics;
 
 ANTLER_API antler_status antler_statistics_of(const double *values, size_t count,
-                                              antler_statistics *statistics);
+                                              antler_statistics *statistics, size_t struct_size);
 
 /* ===================================================================================================
  * 8  Solving
@@ -1352,7 +1522,8 @@ typedef struct antler_problem antler_problem;
 
 /* The result of a solve. */
 typedef struct antler_solve_report {
-    double loss;           /* mean squared error after the warm-up */
+    size_t struct_size;    /* set by the library */
+    double loss;           /* mean squared error of the observed values after the warm-up */
     antler_status outcome; /* of the parallel solver before any fallback: OK, NOT_CONVERGED, NON_FINITE */
     int iterations;        /* of Newton or shooting; 0 for sequential */
     double last_change;    /* max|dz| of the last iteration, or the largest jump left at a border */
@@ -1362,8 +1533,8 @@ typedef struct antler_solve_report {
 
 /*
  * The settings of model, forcing, windows and solver, precision, threads, initial values and seed are
- * used; initialisation: auto needs data and is refused. All memory is allocated here; solving allocates
- * nothing.
+ * used; initialisation: auto is memory here, as there are no data to choose by. All memory is allocated here;
+ * solving allocates nothing.
  */
 ANTLER_API antler_status antler_problem_create(const antler_settings *settings, size_t dim, size_t input_dim,
                                                antler_problem **problem);
@@ -1388,16 +1559,21 @@ ANTLER_API void antler_problem_set_parameters(antler_problem *problem, const dou
 /* Copy the parameters of a model of the same sizes. */
 ANTLER_API antler_status antler_problem_set_model(antler_problem *problem, const antler_model *model);
 
-/* x: (batch, T+1, N); inputs: (batch, T, K), NULL when K is 0.  Copied into the precision. */
+/*
+ * x: (batch, T+1, N), where NaN is a missing value (docs/spec.md, section 12); inputs: (batch, T, K), NULL
+ * when K is 0.  Copied into the precision.  Missing values are not on the GPU: a solve is then an error.
+ */
 ANTLER_API void antler_problem_set_data(antler_problem *problem, const double *x, const double *inputs);
 
 /* ANTLER_NON_FINITE or, without fallback, ANTLER_NOT_CONVERGED are outcomes; the report is filled then too.
  */
-ANTLER_API antler_status antler_problem_solve(antler_problem *problem, antler_solve_report *report);
+ANTLER_API antler_status antler_problem_solve(antler_problem *problem, antler_solve_report *report,
+                                              size_t struct_size);
 
 /* Solve, and compare with plain sequential loops: largest relative difference of states and gradient. */
 ANTLER_API antler_status antler_problem_check(antler_problem *problem, antler_solve_report *report,
-                                              double *states_differ, double *gradient_differs);
+                                              double *states_differ, double *gradient_differs,
+                                              size_t struct_size);
 
 /*
  * Seconds of one whole update on the GPU - windows, weights, solve, gradient, regularisers, step, counters -
@@ -1426,6 +1602,10 @@ ANTLER_API double antler_peak_rate(antler_precision precision);
 /* The number of threads for a request of 0. */
 ANTLER_API int antler_threads(void);
 
+/* How many of the threads that were requested could not be started, for want of memory or because of a limit;
+   0: none.  Fewer threads did their work, with the same result. */
+ANTLER_API int antler_threads_refused(void);
+
 /* ===================================================================================================
  * 9  Devices
  * ================================================================================================= */
@@ -1441,8 +1621,9 @@ ANTLER_API int antler_threads(void);
 ANTLER_API antler_status antler_device_count(size_t *count);
 
 typedef struct antler_device_info {
-    size_t ordinal; /* from 0, after CUDA_VISIBLE_DEVICES */
-    char name[128]; /* "NVIDIA H200" */
+    size_t struct_size; /* set by the library */
+    size_t ordinal;     /* from 0, after CUDA_VISIBLE_DEVICES */
+    char name[128];     /* "NVIDIA H200" */
     int capability_major, capability_minor;
     size_t multiprocessors;
     size_t memory, memory_free; /* bytes */
@@ -1450,17 +1631,19 @@ typedef struct antler_device_info {
 } antler_device_info;
 
 /* Describe one GPU.  ANTLER_ERROR_DEVICE when it is not there or does not answer. */
-ANTLER_API antler_status antler_device_at(size_t index, antler_device_info *info);
+ANTLER_API antler_status antler_device_at(size_t index, antler_device_info *info, size_t struct_size);
 
 typedef struct antler_device_software {
+    size_t struct_size;             /* set by the library */
     int driver_major, driver_minor; /* newest CUDA version that the driver supports; 0: no driver */
     int nvrtc_major, nvrtc_minor;   /* 0: no NVRTC */
     char nvrtc_path[1024];          /* as it was opened */
     char driver_problem[512], nvrtc_problem[512]; /* why it cannot be used; "": it can */
+    char cache_path[1024], cache_problem[512];    /* folder of compiled kernels; why it is not used */
 } antler_device_software;
 
-/* The two libraries.  Cannot fail: a problem is part of the result. */
-ANTLER_API void antler_device_software_get(antler_device_software *software);
+/* The two libraries, and the folder of compiled kernels.  Cannot fail: a problem is part of the result. */
+ANTLER_API void antler_device_software_get(antler_device_software *software, size_t struct_size);
 
 /* ===================================================================================================
  * 10  Fitting
@@ -1468,22 +1651,26 @@ ANTLER_API void antler_device_software_get(antler_device_software *software);
 
 /* What the data say about the model that they need. */
 typedef struct antler_look {
+    size_t struct_size;                  /* set by the library */
     size_t trajectories, rows, shortest; /* rows in all, and of the shortest trajectory */
     size_t dim, input_dim;
-    double dt;           /* 0: unknown */
-    double decay;        /* rows after which the autocorrelation falls below 1/e */
-    double period;       /* rows to the first maximum of the autocorrelation after it crossed 0; 0: none */
-    double noise;        /* standard deviation of white noise on the data, in units of theirs: at most this */
-    size_t dimension;    /* principal components that carry more than half a percent of the variance */
-    size_t delay;        /* rows between two values of a delay vector: half of `decay` */
-    double error;        /* of the nearest neighbour's future, `delay` rows ahead; NaN: too few rows */
+    double dt;        /* 0: unknown */
+    double decay;     /* rows after which the autocorrelation falls below 1/e */
+    double slow;      /* the same of mean squares over ten times `decay`, where these change slowly; 0: not */
+    double period;    /* rows to the first maximum of the autocorrelation after it crossed 0; 0: none */
+    double noise;     /* standard deviation of white noise on the data, in units of theirs: at most this */
+    size_t dimension; /* principal components that carry more than half a percent of the variance */
+    size_t delay;     /* rows between two values of a delay vector: half of `decay` */
+    double error;     /* of the nearest neighbour's future, `delay` rows ahead; NaN: too few rows */
     double error_delays; /* the same with neighbours of delay vectors of three rows */
     bool hidden; /* delays help much: one row does not determine the next, so there are hidden variables */
+    uint64_t room[ANTLER_ROOM];
 } antler_look;
 
-ANTLER_API antler_status antler_look_at(const antler_series *series, antler_look *look);
+ANTLER_API antler_status antler_look_at(const antler_series *series, antler_look *look, size_t struct_size);
 
 typedef struct antler_fit_opts {
+    size_t struct_size; /* set by antler_fit_opts_default */
     const antler_settings
         *base;         /* data, results, experiment, seed, device, threads, precision and all that no
                           candidate decides; read during the call.  NULL: the defaults.  Default NULL */
@@ -1494,7 +1681,7 @@ typedef struct antler_fit_opts {
     double validation; /* share of each trajectory that is held back at its end.  Default 0.2 */
 } antler_fit_opts;
 
-ANTLER_API void antler_fit_opts_default(antler_fit_opts *opts);
+ANTLER_API void antler_fit_opts_default(antler_fit_opts *opts, size_t struct_size);
 
 /* A trial of a fit: one candidate, trained with several runs.  Measures are those of its best run. */
 typedef struct antler_fit_note {
@@ -1507,6 +1694,7 @@ typedef struct antler_fit_note {
 } antler_fit_note;
 
 typedef struct antler_fit_events {
+    size_t struct_size; /* set by antler_fit_events_default */
     void *cookie;
     void (*looked)(void *cookie, const antler_look *look);
     void (*begin)(void *cookie, const antler_fit_note *note); /* of a trial; its score is infinite */
@@ -1514,7 +1702,10 @@ typedef struct antler_fit_events {
     antler_train_events train; /* of the training of a trial; `stop` ends the fit with the best so far */
 } antler_fit_events;
 
+ANTLER_API void antler_fit_events_default(antler_fit_events *events, size_t struct_size);
+
 typedef struct antler_fit_result {
+    size_t struct_size; /* set by the library */
     antler_look look;
     size_t run;        /* the best run of the best trial, from 1 */
     size_t trials;     /* that were made */
@@ -1536,7 +1727,66 @@ typedef struct antler_fit_result {
  * may be NULL.
  */
 ANTLER_API antler_status antler_fit(const antler_series *series, const antler_fit_opts *opts,
-                                    const antler_fit_events *events, antler_fit_result *result);
+                                    const antler_fit_events *events, antler_fit_result *result,
+                                    size_t struct_size);
+
+/* ===================================================================================================
+ * Sizes
+ * ================================================================================================= */
+
+/*
+ * Functions that write into a struct of the program take its size as their last argument.  These macros
+ * give it: a program calls them without it, and a later library, whose structs have more fields, writes no
+ * further than the program's struct.
+ */
+#define antler_view_default(...)      antler_view_default(__VA_ARGS__, sizeof(antler_view))
+#define antler_series_stats(...)      antler_series_stats(__VA_ARGS__, sizeof(antler_variable_stats))
+#define antler_load_opts_default(...) antler_load_opts_default(__VA_ARGS__, sizeof(antler_load_opts))
+#define antler_file_inspect(...)      antler_file_inspect(__VA_ARGS__, sizeof(antler_file_info))
+#define antler_simulate_opts_default(...)                                                                    \
+    antler_simulate_opts_default(__VA_ARGS__, sizeof(antler_simulate_opts))
+#define antler_measure_opts_default(...) antler_measure_opts_default(__VA_ARGS__, sizeof(antler_measure_opts))
+#define antler_measure(...)              antler_measure(__VA_ARGS__, sizeof(antler_measure_result))
+#define antler_model_parameter_at(...)   antler_model_parameter_at(__VA_ARGS__, sizeof(antler_parameter))
+#define antler_run_start_default(...)    antler_run_start_default(__VA_ARGS__, sizeof(antler_run_start))
+#define antler_generate_opts_default(...)                                                                    \
+    antler_generate_opts_default(__VA_ARGS__, sizeof(antler_generate_opts))
+#define antler_lyapunov_opts_default(...)                                                                    \
+    antler_lyapunov_opts_default(__VA_ARGS__, sizeof(antler_lyapunov_opts))
+#define antler_lyapunov(...)           antler_lyapunov(__VA_ARGS__, sizeof(antler_lyapunov_result))
+#define antler_rmse_opts_default(...)  antler_rmse_opts_default(__VA_ARGS__, sizeof(antler_rmse_opts))
+#define antler_rmse(...)               antler_rmse(__VA_ARGS__, sizeof(antler_rmse_result))
+#define antler_forecast(...)           antler_forecast(__VA_ARGS__, sizeof(antler_rmse_result))
+#define antler_loss_curve_default(...) antler_loss_curve_default(__VA_ARGS__, sizeof(antler_loss_curve))
+#define antler_evaluate_opts_default(...)                                                                    \
+    antler_evaluate_opts_default(__VA_ARGS__, sizeof(antler_evaluate_opts))
+#define antler_evaluate(...)             antler_evaluate(__VA_ARGS__, sizeof(antler_evaluate_result))
+#define antler_floors_of(...)            antler_floors_of(__VA_ARGS__, sizeof(antler_floors))
+#define antler_judge(...)                antler_judge(__VA_ARGS__, sizeof(antler_verdict))
+#define antler_verdict_on(...)           antler_verdict_on(__VA_ARGS__, sizeof(antler_floors), sizeof(antler_verdict))
+#define antler_settings_default(...)     antler_settings_default(__VA_ARGS__, sizeof(antler_settings))
+#define antler_settings_load(...)        antler_settings_load(__VA_ARGS__, sizeof(antler_settings))
+#define antler_train_events_default(...) antler_train_events_default(__VA_ARGS__, sizeof(antler_train_events))
+#define antler_trainer_run(...)          antler_trainer_run(__VA_ARGS__, sizeof(antler_train_result))
+#define antler_trainer_best_model(...)   antler_trainer_best_model(__VA_ARGS__, sizeof(antler_validation))
+#define antler_train(...)                antler_train(__VA_ARGS__, sizeof(antler_train_result))
+#define antler_train_series(...)         antler_train_series(__VA_ARGS__, sizeof(antler_train_result))
+#define antler_train_resume(...)         antler_train_resume(__VA_ARGS__, sizeof(antler_train_result))
+#define antler_train_resume_series(...)  antler_train_resume_series(__VA_ARGS__, sizeof(antler_train_result))
+#define antler_train_resume_check(...)   antler_train_resume_check(__VA_ARGS__, sizeof(antler_train_result))
+#define antler_grid_settings(...)        antler_grid_settings(__VA_ARGS__, sizeof(antler_settings))
+#define antler_statistics_of(...)        antler_statistics_of(__VA_ARGS__, sizeof(antler_statistics))
+#define antler_problem_solve(...)        antler_problem_solve(__VA_ARGS__, sizeof(antler_solve_report))
+#define antler_problem_check(...)        antler_problem_check(__VA_ARGS__, sizeof(antler_solve_report))
+#define antler_device_at(...)            antler_device_at(__VA_ARGS__, sizeof(antler_device_info))
+#define antler_device_software_get(...)                                                                      \
+    antler_device_software_get(__VA_ARGS__, sizeof(antler_device_software))
+#define antler_look_at(...)            antler_look_at(__VA_ARGS__, sizeof(antler_look))
+#define antler_fit_opts_default(...)   antler_fit_opts_default(__VA_ARGS__, sizeof(antler_fit_opts))
+#define antler_fit_events_default(...) antler_fit_events_default(__VA_ARGS__, sizeof(antler_fit_events))
+#define antler_fit(...)                antler_fit(__VA_ARGS__, sizeof(antler_fit_result))
+
+#endif /* ANTLER_STATUS_ONLY */
 
 #ifdef __cplusplus
 }

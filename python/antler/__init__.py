@@ -17,11 +17,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import exceptions, measures
+from . import exceptions, formats, measures
+from ._containers import FreeRun
 from ._evaluation import Evaluation, Measuring, Verdict
+from ._time import GapWarning
 from .data import System, load, simulate, systems
 from .exceptions import AntlerError
 from .fitting import Fit, fit, look
+from .forecasting import Forecast, Skill
 from .model import Lyapunov, Model
 from .reconstructor import DivergenceWarning, Reconstructor
 from .runs import Run, load_run, load_runs, resume, train
@@ -32,18 +35,23 @@ __all__ = [
     "DivergenceWarning",
     "Evaluation",
     "Fit",
+    "Forecast",
+    "FreeRun",
+    "GapWarning",
     "Lyapunov",
     "Measuring",
     "Model",
     "Problem",
     "Reconstructor",
     "Run",
+    "Skill",
     "Solution",
     "System",
     "Verdict",
     "build_info",
     "exceptions",
     "fit",
+    "formats",
     "load",
     "load_run",
     "load_runs",
@@ -69,4 +77,8 @@ def __getattr__(name: str) -> Any:
         from . import _lib
 
         return _lib.text(_lib.plain("version"))
+    if name in ("convert", "plot", "report"):  # loaded when they are used
+        import importlib
+
+        return importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module 'antler' has no attribute '{name}'")

@@ -16,7 +16,16 @@ ELSEWHERE = {
     "columns": "choose columns of the array that you give to fit",
     "inputs": "give them to fit",
     "transpose": "give X.T to fit",
+    "max_bytes": "it limits the size of files",
     "validation_data": "it names files; validation=0.2 holds back the last rows of what you give to fit",
+    "missing_values": "write nan into what you give to fit",
+    "time": "it names a column of a file",
+    "resample": "give even times to fit",
+    "resample_method": "give even times to fit",
+    "subject": "give a list of arrays to fit, one per subject",
+    "key": "it names arrays of a file",
+    "holdout": "keep rows back and give them to score",
+    "test_data": "it names files; give the values to score",
     "seed": "it is called random_state here",
 }
 
@@ -64,11 +73,14 @@ class Estimator:
         self._take(strange)
         return self
 
-    def __repr__(self) -> str:
+    def _changed(self) -> Dict[str, Any]:
+        """Parameters that do not have their default."""
         signature = self._signature()
-        changed = [
-            f"{name}={value!r}"
+        return {
+            name: value
             for name, value in self.get_params().items()
             if name not in signature or not _same(value, signature[name].default)
-        ]
-        return f"{type(self).__name__}({', '.join(changed)})"
+        }
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._changed().items())})"

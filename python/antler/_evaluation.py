@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 import numpy as np
 
-from . import _lib, _measure_table
+from . import _html, _lib, _measure_table
 from . import _structs as s
 from ._series import Series
 from .exceptions import ArgumentError, DivergedError, from_status
@@ -29,7 +29,7 @@ class Measuring:
     """What is measured, and how. The defaults are those of ``antler evaluate``."""
 
     dstsp: str = "gmm"  #: estimator of D_stsp: "gmm", "gmm-silverman", "bins" or "gmm-fixed" (docs/measures.md)
-    samples: int = 1_000_000  #: Monte Carlo samples of the mixtures
+    samples: int = 10_000  #: Monte Carlo samples of the mixtures
     seed: int = 1  #: of those samples
     bins: int = 30  #: per axis, for "bins"
     variance: float = 1.0  #: of the Gaussians, for "gmm-fixed"
@@ -95,6 +95,9 @@ class Verdict:
     def __str__(self) -> str:
         return f"{self.kind}: {self.text} {self.advice}"
 
+    def _repr_html_(self) -> str:
+        return _html.table(f"Verdict: {self.kind}", [("found", self.text), ("advice", self.advice)])
+
 
 class Evaluation(Dict[str, Any]):
     """How good a model is: a dictionary of the form of ``metrics.json``, with infinities left in."""
@@ -107,6 +110,15 @@ class Evaluation(Dict[str, Any]):
     @property
     def diverged(self) -> bool:
         return bool(self["diverged"])
+
+    def _repr_html_(self) -> str:
+        verdict = self.get("verdict", {})
+        rows = [("verdict", verdict.get("kind")), ("found", verdict.get("text")), ("advice", verdict.get("advice"))]
+        floors = self.get("floors", {})
+        for name, value in self.get("summary", {}).items():
+            floor = f", floor {_html.number(floors[name])}" if name in floors else ""
+            rows.append((_measure_table.table()[name].label, f"{_html.number(float(value))}{floor}"))
+        return _html.table("Evaluation", [*rows, ("diverged", "the free run diverged" if self.diverged else "")])
 
     def summary(self) -> Dict[str, float]:
         """One number per measure, as in ``metrics.csv``: NaN when not measured, infinite when it diverged."""
@@ -171,6 +183,8 @@ def _lyapunov_dict(result: s.LyapunovResult) -> Dict[str, Any]:
         "spread": _array(result.spread, result.count),
         "sum": result.sum,
         "kaplan_yorke": np.nan if result.diverged_step else result.kaplan_yorke,
+        "kaplan_yorke_reduced": np.nan if result.diverged_step else result.kaplan_yorke_reduced,
+        "unforced": _array(result.unforced, result.count),
         "steps": result.steps,
     }
     if result.diverged_step:
@@ -229,6 +243,8 @@ def _as_evaluation(names: List[str], options: Measuring, result: s.EvaluateResul
     diverged = bool(result.diverged)
     free_run: Dict[str, Any] = {"steps": result.free_steps, "warmup": result.warmup, "diverged": diverged}
     free_run.update(reach=result.reach, spread=result.spread, left_range=bool(result.left_range))
+    if result.missing > 0:
+        free_run["missing"] = {"values": result.missing, "of": result.true_values}
     if diverged:
         free_run.update(diverged_step=result.diverged_step, diverged_trajectory=result.diverged_trajectory + 1)
     found = Evaluation(variables=names, diverged=diverged, free_run=free_run)

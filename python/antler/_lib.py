@@ -17,7 +17,7 @@ import os
 import re
 import threading
 from pathlib import Path
-from typing import Any, Callable, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from . import _structs as s
 from .exceptions import LibraryError, from_status
@@ -28,12 +28,13 @@ _size = c.c_size_t
 _text = c.c_char_p
 _double = c.c_double
 
-# name: (result, arguments). "status" is checked by `call`.
-_FUNCTIONS = {
+# name: (result, arguments). "status" is checked by `call`. The sizes of structs, which `sizes` gives, are left out.
+_FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "version": (_text, []),
     "build_info": (_text, []),
     "message": (_text, []),
     "threads": (c.c_int, []),
+    "write_file": ("status", [_text, _text]),
     "series_create": ("status", [_size, _size, _out]),
     "series_free": (None, [_handle]),
     "series_append_view": ("status", [_handle, _size, c.POINTER(s.View), c.POINTER(s.View)]),
@@ -102,6 +103,7 @@ _FUNCTIONS = {
     "lyapunov_result_clear": (None, [c.POINTER(s.LyapunovResult)]),
     "rmse_opts_default": (None, [c.POINTER(s.RmseOpts)]),
     "rmse": ("status", [_handle, _handle, c.POINTER(s.RmseOpts), c.POINTER(s.RmseResult)]),
+    "forecast": ("status", [_handle, _handle, _text, c.POINTER(s.RmseOpts), c.POINTER(s.RmseResult)]),
     "evaluate_opts_default": (None, [c.POINTER(s.EvaluateOpts)]),
     "evaluate": ("status", [_handle, _handle, c.POINTER(s.EvaluateOpts), c.POINTER(s.EvaluateResult)]),
     "evaluate_wants": (c.c_bool, [c.POINTER(s.EvaluateOpts), _size]),
@@ -157,6 +159,11 @@ _OPTIONS = {
     "--inputs": ("inputs=", "inputs="),
     "--transpose": ("transpose=True", "X.T"),
     "--dt": ("dt=", "dt="),
+    "--max-bytes": ("max_bytes=", "max_bytes="),
+    "--time": ("time=", "time="),
+    "--resample": ("resample=", "resample="),
+    "--key": ("key=", "key="),
+    "--subject": ("'antler convert --subject'", "a list of arrays"),
     "--resume": ("resume()", "resume()"),
     "--overwrite": ("overwrite=True", "overwrite=True"),
 }
@@ -186,7 +193,7 @@ def _open() -> c.CDLL:
             for name, (result, arguments) in _FUNCTIONS.items():
                 function = getattr(library, "antler_" + name)
                 function.restype = c.c_int if result == "status" else result
-                function.argtypes = arguments
+                function.argtypes = arguments + [_size] * len(s.SIZED.get(name, ()))
             return library
         except OSError as error:
             tried.append(str(error))
@@ -217,9 +224,20 @@ def text(raw: Optional[bytes]) -> str:
     return (raw or b"").decode("utf-8", "replace")
 
 
+def shown(sentence: str) -> str:
+    """For a terminal: control characters, which names of files may hold, become '?'."""
+    return "".join(character if character.isprintable() else "?" for character in sentence)
+
+
+def sizes(name: str) -> List[int]:
+    """The last arguments of a function that fills structs; settings lie in a buffer of the library's size."""
+    structs = s.SIZED.get(name, ())
+    return [lib().antler_settings_bytes() if struct is s.Settings else c.sizeof(struct) for struct in structs]
+
+
 def plain(name: str, *arguments: Any) -> Any:
     """Call a function that cannot fail."""
-    return function(name)(*arguments)
+    return function(name)(*arguments, *sizes(name))
 
 
 def in_python(sentence: str, name: str) -> str:
@@ -229,7 +247,7 @@ def in_python(sentence: str, name: str) -> str:
 
 def outcome(name: str, *arguments: Any) -> Tuple[int, str]:
     """Call a function that returns a status: (status, sentence)."""
-    status = function(name)(*arguments)
+    status = function(name)(*arguments, *sizes(name))
     return status, "" if status == 0 else in_python(text(plain("message")), name)
 
 
@@ -250,6 +268,19 @@ def create(name: str, *arguments: Any) -> int:
 
 def path_bytes(path: Any) -> bytes:
     return os.fsencode(os.fspath(path))
+
+
+def followed(path: Any) -> bytes:
+    """The name of a file to write, through a symbolic link to a file; the library would replace the link.
+
+    A link of another user in a folder such as /tmp is not followed, as the library does not either.
+    """
+    name = os.fspath(path)
+    if not os.path.islink(name) or (os.path.exists(name) and not os.path.isfile(name)):
+        return os.fsencode(name)
+    folder, link = os.stat(os.path.dirname(name) or "."), os.lstat(name)
+    planted = folder.st_mode & 0o1002 == 0o1002 and link.st_uid not in (os.geteuid(), folder.st_uid)
+    return os.fsencode(name if planted else os.path.realpath(name))
 
 
 def address(array: Any) -> Optional[int]:

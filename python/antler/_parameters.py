@@ -20,15 +20,15 @@ class Parameters(Estimator):
         rank: int = 0,
         clipped: bool = False,
         diagonal: str = "tanh",
-        initialisation: str = "memory",
-        kappa: float = 0.9995,
+        initialisation: str = "auto",
+        kappa: float = 0.0,
         initialise_A: str = "auto",
         initialise_weights: str = "auto",
         initialise_B: str = "auto",
         sequence_length: int = 200,
         batch_size: int = 16,
         warmup: int = 0,
-        gtf_alpha: float = 0.15,
+        gtf_alpha: float = 0.1,
         gtf_alpha_method: str = "constant",
         gtf_alpha_interval: int = 5,
         gtf_alpha_decay: float = 0.999,
@@ -51,11 +51,11 @@ class Parameters(Estimator):
         beta1: float = 0.9,
         beta2: float = 0.999,
         epsilon: float = 1e-08,
-        start_lr: float = 0.001,
+        start_lr: float = 0.005,
         end_lr: float = 1e-06,
         schedule: str = "cosine",
         gradient_clip: float = 10.0,
-        validation: float = 0.0,
+        validation: float = 0.2,
         validation_interval: int = 0,
         MAR_lambda: float = 0.0,
         MAR_p: int = 2,
@@ -76,6 +76,8 @@ class Parameters(Estimator):
         checkpoint_interval: int = 1000,
         dt: float = 0.0,
         standardise: bool = True,
+        missing: str = "mask",
+        missing_interpolate: int = 10,
         results: Optional[str] = None,
         random_state: Any = 1,
         verbose: bool = True,
@@ -98,13 +100,14 @@ class Parameters(Estimator):
             Use W[phi(Vz+b) - phi(Vz)], whose orbits stay bounded.
         diagonal : {'tanh', 'free'}, default 'tanh'
             The diagonal A: tanh, A = tanh(Abar) is within (-1, 1) and Abar is trained; free, A is trained.
-        initialisation : {'memory', 'standard', 'auto'}, default 'memory'
+        initialisation : {'memory', 'standard', 'auto'}, default 'auto'
             Initial values: memory, A = kappa and other weights of order 1 - kappa; standard, A from a random
             positive definite matrix and other weights uniform in +-columns^-1/2; auto, one of them by sizes and
-            data, named with its reason when training begins. A mamba2 has its own, the same for all.
-        kappa : float in (0, 1), default 0.9995
-            Diagonal of A at the start; the other weights begin of order 1 - kappa. Not with initialisation:
-            standard or auto.
+            data, named with its reason when training begins; config.yaml has the choice. A mamba2 has its own, the
+            same for all.
+        kappa : float in [0, 1), default 0.0
+            Diagonal of A at the start; the other weights begin of order 1 - kappa. A value above 0 makes auto the
+            start memory. 0: chosen by auto, 0.9995 with memory. Not with initialisation: standard.
         initialise_A : {'auto', 'kappa', 'random'}, default 'auto'
             A at the start: kappa; random, from a random positive definite matrix; auto, as in initialisation.
         initialise_weights : {'auto', 'small', 'uniform'}, default 'auto'
@@ -119,7 +122,7 @@ class Parameters(Estimator):
             Windows per update.
         warmup : int in [0, 1000000000], default 0
             T_w, first steps that are forced fully and left out of the loss; below sequence_length.
-        gtf_alpha : float in [0, 1], default 0.15
+        gtf_alpha : float in [0, 1], default 0.1
             Strength of generalised teacher forcing: 0 runs free, 1 starts every step from the data.
         gtf_alpha_method : {'constant', 'jacobian_upper_bound', 'batch_maximum', 'product_upper_bound', 'explog', 'arithmetic_mean'}, default 'constant'
             How the strength is found. constant: it is gtf_alpha. Others: it starts at 1 and follows max(0, 1 -
@@ -169,7 +172,7 @@ class Parameters(Estimator):
             Decay of the mean of squared gradients.
         epsilon : float in (0, 1], default 1e-08
             Added to the root of squared gradients.
-        start_lr : float in (0, 10], default 0.001
+        start_lr : float in (0, 10], default 0.005
             Learning rate of the first update.
         end_lr : float in [0, 10], default 1e-06
             Learning rate of the last update.
@@ -177,9 +180,9 @@ class Parameters(Estimator):
             Way from start_lr to end_lr.
         gradient_clip : float, at least 0, default 10.0
             Gradients of a larger norm are shortened to it; 0: never.
-        validation : float in [0, 0.9], default 0.0
+        validation : float in [0, 0.9], default 0.2
             Share of rows at the end of each trajectory that training does not see; free runs are measured on them,
-            and the best model is kept. 0: none.
+            the best model is kept, and training ends with a verdict. 0: none, and no verdict.
         validation_interval : int in [0, 4294967295], default 0
             Updates between two validations; one follows the last update. 0: chosen, so that there are at most 15
             and they take a small part of the time; config.yaml has the number.
@@ -222,6 +225,11 @@ class Parameters(Estimator):
             Time between two rows; 0: from the file.
         standardise : bool, default True
             Subtract the mean and divide by the standard deviation of each variable; the model keeps both.
+        missing : {'mask', 'split', 'interpolate', 'refuse'}, default 'mask'
+            Missing values, NaN: mask, no loss and no forcing by them; split, trajectories are cut at incomplete
+            rows; interpolate, short gaps are filled linearly and longer ones masked; refuse, an error.
+        missing_interpolate : int in [1, 1000000000], default 10
+            Rows of the longest gap that missing: interpolate fills, in each variable by itself.
         results : str or None, default None
             None: train in memory and write nothing. A folder: train on disk as ``antler train`` does, in
             ``<results>/<experiment>/<name>/<001>/``, with log, checkpoints and models.
@@ -295,6 +303,8 @@ class Parameters(Estimator):
         self.checkpoint_interval = checkpoint_interval
         self.dt = dt
         self.standardise = standardise
+        self.missing = missing
+        self.missing_interpolate = missing_interpolate
         self.results = results
         self.random_state = random_state
         self.verbose = verbose

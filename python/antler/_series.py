@@ -1,146 +1,100 @@
-"""Between the arrays of a user and the series sets of the library.
+"""Between the data of a user and the series sets of the library.
 
-Trajectories come as NumPy arrays, pandas frames or xarray arrays with time running down the rows; several
-come as a list, or as one array with three axes. Values of a type that the library knows are never copied,
-in whatever order they lie.
+Trajectories come as arrays or tables (``_containers.py``) or files (``formats.py``), with time running down the rows;
+several come as a list, as a dictionary, or as one array with three axes. Values of a type that the library knows are
+never copied, in whatever order they lie.
 """
 
 from __future__ import annotations
 
 import ctypes as c
 import os
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, List, Optional, Sequence, Tuple
 
 import numpy as np
 
 from . import _lib
 from . import _structs as s
+from ._containers import AUTO, Reading, Table, of_container
 from .exceptions import DataError
 
-_TYPES = {"float64", "float32", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool"}
 
-
-class Table(NamedTuple):
-    """One trajectory: values (T, N), and what its container knew beside them."""
-
-    values: np.ndarray
-    names: Optional[Tuple[str, ...]] = None
-    dt: float = 0.0
-    container: str = "numpy"
-
-
-def _numbers(values: Any, what: str) -> np.ndarray:
-    """An aligned array of a type that the library reads; a view of the user's wherever that is possible."""
-    if hasattr(values, "tocsr"):
-        raise DataError(f"{what} is a sparse matrix, and a time series has a value everywhere: give {what}.toarray()")
-    if isinstance(values, np.ma.MaskedArray):
-        if np.ma.getmaskarray(values).any():
-            row = int(np.argwhere(np.ma.getmaskarray(values))[0][0])
-            raise DataError(f"{what} is masked in row {row + 1}: remove or interpolate such values")
-        values = values.data
-    try:
-        array = np.asarray(values)
-    except ValueError as error:
-        raise DataError(f"{what} is not a table of numbers, all of whose rows are as long: {error}") from None
-    if array.dtype.kind == "O":
-        array = _from_objects(array, what)
-    if array.dtype.kind == "c":
-        raise DataError(f"{what} is complex: Complex data not supported; give real and imaginary parts as variables")
-    if array.dtype.kind not in "fiub":
-        raise DataError(f"{what} is of dtype {array.dtype}, which is no number; convert it with .astype(float)")
-    if array.dtype.kind == "f" and array.dtype.itemsize not in (4, 8):
-        array = array.astype(np.float32 if array.dtype.itemsize < 4 else np.float64)
-    if not array.dtype.isnative:
-        array = array.astype(array.dtype.newbyteorder("="))
-    return np.require(array, requirements="A")
-
-
-def _from_objects(array: np.ndarray, what: str) -> np.ndarray:
-    """Python numbers in an array of objects are fine; anything else is named with its place."""
-    for place in np.ndindex(array.shape):
-        item = array[place]
-        if isinstance(item, (str, bytes)) or not np.isscalar(item):
-            where = f" in row {place[0] + 1}" + (f", column {place[1] + 1}" if len(place) > 1 else "")
-            shown = repr(item) if len(repr(item)) < 40 else type(item).__name__
-            error = f"{what} is of dtype object, and {shown}{where} is no number; convert it with .astype(float)"
-            if isinstance(item, (str, bytes)):
-                raise DataError(error)
-            raise _NotANumber(error + f": argument must be a string or a number, not {type(item).__name__}")
-    return array.astype(float)
-
-
-class _NotANumber(DataError, TypeError):
-    """An object that has no value at all."""
-
-
-def _frame(frame: Any, what: str) -> Table:
-    for name, dtype in frame.dtypes.items():
-        if getattr(dtype, "kind", "O") not in "fiub":
-            raise DataError(f"column '{name}' of {what} is of dtype {dtype}, which is no number; drop or convert it")
-    if any(not isinstance(dtype, np.dtype) for dtype in frame.dtypes):
-        values = frame.to_numpy(dtype=float, na_value=np.nan)
-    else:
-        values = frame.to_numpy()
-    return Table(_numbers(values, what), tuple(str(name) for name in frame.columns), 0.0, "pandas")
-
-
-def _uniform_step(coordinate: Any) -> float:
-    """dt of an evenly sampled coordinate of numbers; 0 when it is not."""
-    values = np.asarray(coordinate)
-    if values.dtype.kind not in "fiu" or values.size < 2:
-        return 0.0
-    steps = np.diff(values.astype(float))
-    return float(steps.mean()) if steps.mean() > 0 and np.allclose(steps, steps.mean(), rtol=1e-6) else 0.0
-
-
-def _data_array(array: Any, what: str) -> Table:
-    """The axis called time or t comes first; the other axis names the variables when its labels are text."""
-    time = next((dim for dim in array.dims if str(dim).lower() in ("time", "t")), array.dims[0])
-    array = array.transpose(time, ...)
-    names = None
-    if array.ndim == 2 and array.dims[1] in array.coords:
-        labels = np.asarray(array.coords[array.dims[1]])
-        names = tuple(str(label) for label in labels) if labels.dtype.kind in "UO" else None
-    elif array.ndim == 1 and array.name is not None:
-        names = (str(array.name),)
-    dt = _uniform_step(array.coords[time]) if time in array.coords else 0.0
-    return Table(_numbers(array.values, what), names, dt, "xarray")
-
-
-def _table(data: Any, what: str) -> Table:
-    kind = type(data).__module__.partition(".")[0]
-    if kind == "pandas" and hasattr(data, "columns"):
-        table = _frame(data, what)
-    elif kind == "pandas" and hasattr(data, "to_frame"):
-        table = _frame(data.to_frame(), what)
-    elif kind == "xarray" and hasattr(data, "dims") and hasattr(data, "values"):
-        table = _data_array(data, what)
-    else:
-        table = Table(_numbers(data, what))
-    if table.values.ndim == 1:
-        return table._replace(values=table.values[:, None])
-    return table
+def _axes(item: Any) -> int:
+    """Number of axes of an array or a table."""
+    if hasattr(item, "data_vars"):
+        return 2
+    return int(getattr(item, "ndim", len(item.shape) if hasattr(item, "shape") else np.ndim(item)))
 
 
 def _is_list_of_arrays(data: Any) -> bool:
-    return isinstance(data, (list, tuple)) and len(data) > 0 and all(hasattr(item, "shape") for item in data)
+    if not isinstance(data, (list, tuple)) or len(data) == 0:
+        return False
+    return all(hasattr(item, "shape") or hasattr(item, "data_vars") for item in data)
 
 
-def tables(data: Any, what: str = "X") -> List[Table]:
-    """All trajectories of what a user gave."""
+def _parts(data: Any, what: str) -> Optional[List[Tuple[str, Any]]]:
+    """Several trajectories, with what each is called in a message; None when the data are one table."""
+    if isinstance(data, dict) and not hasattr(data, "tocsr"):  # a kind of sparse matrix is a dictionary
+        if not data or all(_axes(item) < 2 for item in data.values()):
+            raise DataError(
+                f"{what} is a dictionary of columns; give pandas.DataFrame({what}) for one table, or a dictionary of "
+                "tables for several trajectories"
+            )
+        return [(f"{what}[{key!r}]", item) for key, item in data.items()]
+    if _is_list_of_arrays(data) and not all(_axes(item) == 0 for item in data):
+        return [(f"{what}[{i}]", item) for i, item in enumerate(data)]
+    if isinstance(data, (list, tuple)) and data and all(isinstance(item, (str, os.PathLike)) for item in data):
+        return [(os.fspath(item), item) for item in data]
+    if getattr(getattr(data, "index", None), "nlevels", 1) == 2:  # pandas: subjects, and time within each
+        return [(f"{what}[{key!r}]", part.droplevel(0)) for key, part in data.groupby(level=0, sort=False)]
+    return None
+
+
+def _of_one(data: Any, what: str, reading: Reading) -> List[Table]:
     if isinstance(data, (str, os.PathLike)):
-        raise DataError(f"{what} is the text '{data}'; give the values, for example antler.load('{data}')")
-    if _is_list_of_arrays(data) and not all(np.ndim(item) == 0 for item in data):
-        found = [_table(item, f"{what}[{i}]") for i, item in enumerate(data)]
+        from . import formats
+
+        return formats.read(data, reading=reading)
+    table = of_container(data, what, reading)
+    if table.values.ndim == 1:
+        return [table._replace(values=table.values[:, None])]
+    if table.values.ndim == 3:
+        return [table._replace(values=values) for values in table.values]
+    return [table]
+
+
+def tables(data: Any, what: str = "X", reading: Reading = AUTO) -> List[Table]:
+    """All trajectories of what a user gave."""
+    parts = _parts(data, what)
+    if parts is None:
+        found = [(what, table) for table in _of_one(data, what, reading)]
     else:
-        table = _table(data, what)
-        if table.values.ndim == 3:
-            found = [table._replace(values=values) for values in table.values]
-        else:
-            found = [table]
-    for i, table in enumerate(found):
-        _check_shape(table.values, what if len(found) == 1 else f"{what}[{i}]", found[0].values)
-    return found
+        stamps = reading.stamps if isinstance(reading.stamps, (list, tuple)) else [reading.time] * len(parts)
+        if len(stamps) != len(parts):
+            raise DataError(f"there are {len(parts)} trajectories and times for {len(stamps)}; give times for each")
+        found = [
+            (name, table)
+            for (name, item), time in zip(parts, stamps)
+            for table in _of_one(item, name, reading._replace(time=time))
+        ]
+    for i, (name, table) in enumerate(found):
+        _check_shape(table.values, f"{name}[{i}]" if parts is None and len(found) > 1 else name, found[0][1].values)
+        _check_alike(table, name, found[0][1])
+    return [table for _, table in found]
+
+
+def _check_alike(table: Table, name: str, first: Table) -> None:
+    """Trajectories of a set have the same columns in the same order, and the same time between rows."""
+    if table.names is not None and first.names is not None and table.names != first.names:
+        raise DataError(
+            f"{name} has the columns {', '.join(table.names)} and the first trajectory {', '.join(first.names)}; "
+            "give the same columns in the same order"
+        )
+    if table.dt > 0 and first.dt > 0 and abs(table.dt - first.dt) > 1e-3 * first.dt:
+        raise DataError(
+            f"{name} has a row every {table.dt:.6g} {first.time.unit if first.time else ''} and the first trajectory "
+            f"every {first.dt:.6g}; resample= brings them to one"
+        )
 
 
 def _check_shape(values: np.ndarray, name: str, first: np.ndarray) -> None:
@@ -179,9 +133,12 @@ class Series:
             _lib.plain("series_free", handle)
 
     @classmethod
-    def of(cls, data: Any, inputs: Any = None, dt: float = 0.0, what: str = "X") -> "Series":
+    def of(
+        cls, data: Any, inputs: Any = None, dt: float = 0.0, what: str = "X", reading: Reading = AUTO
+    ) -> "Series":
         """A set that looks at the user's arrays."""
-        return cls.of_tables(tables(data, what), None if inputs is None else tables(inputs, "inputs"), dt)
+        driven = None if inputs is None else tables(inputs, "inputs", reading.beside())
+        return cls.of_tables(tables(data, what, reading), driven, dt)
 
     @classmethod
     def of_tables(cls, found: List[Table], inputs: Optional[List[Table]], dt: float = 0.0) -> "Series":
@@ -247,19 +204,3 @@ class Series:
         inputs = np.empty((length, self.input_dim)) if self.input_dim else None
         _lib.call("series_read_f64", self.handle, trajectory, 0, length, _lib.address(x), _lib.address(inputs))
         return x, inputs
-
-
-def like(values: np.ndarray, container: str, names: Sequence[str], dt: float = 0.0) -> Any:
-    """Generated values in the container that the user's own data came in."""
-    if container == "pandas":
-        import pandas
-
-        return pandas.DataFrame(values, columns=list(names))
-    if container == "xarray":
-        import xarray
-
-        coords: Dict[str, Any] = {"variable": list(names)}
-        if dt > 0:
-            coords["time"] = np.arange(len(values)) * dt
-        return xarray.DataArray(values, dims=("time", "variable"), coords=coords)
-    return values

@@ -6,6 +6,20 @@ import ctypes as c
 
 DoubleP = c.POINTER(c.c_double)
 
+
+class Sized(c.Structure):
+    """A struct that begins with its own size, by which the library knows its fields."""
+
+    def __init__(self, *values: object, **named: object) -> None:
+        super().__init__(c.sizeof(type(self)), *values, **named)
+
+    @classmethod
+    def names(cls) -> list[str]:
+        """The fields that carry something."""
+        return [field[0] for field in cls._fields_ if field[0] not in ("struct_size", "room")]
+
+
+ROOM = 8
 SYSTEM_MAX_DIM = 64
 SYSTEM_MAX_PARAMETERS = 24
 MEASURE_MAX = 32
@@ -24,8 +38,9 @@ class Progress(c.Structure):
 DEVICE = ("auto", "cpu", "cuda")
 
 
-class View(c.Structure):
+class View(Sized):
     _fields_ = [
+        ("struct_size", c.c_size_t),
         ("values", c.c_void_p),
         ("dtype", c.c_char_p),
         ("row_step", c.c_ssize_t),
@@ -33,8 +48,18 @@ class View(c.Structure):
     ]
 
 
-class VariableStats(c.Structure):
+class TimeAxis(c.Structure):
     _fields_ = [
+        ("kind", c.c_int),
+        ("name", c.c_char * 64),
+        ("unit", c.c_char * 16),
+        ("step", c.c_double),
+    ]
+
+
+class VariableStats(Sized):
+    _fields_ = [
+        ("struct_size", c.c_size_t),
         ("mean", c.c_double),
         ("sd", c.c_double),
         ("min", c.c_double),
@@ -46,14 +71,22 @@ class VariableStats(c.Structure):
     ]
 
 
-class LoadOpts(c.Structure):
+class LoadOpts(Sized):
     _fields_ = [
+        ("struct_size", c.c_size_t),
         ("transpose", c.c_bool),
         ("columns", c.c_char_p),
         ("inputs", c.c_char_p),
         ("delimiter", c.c_char),
         ("header", c.c_int),
         ("dt", c.c_double),
+        ("max_bytes", c.c_uint64),
+        ("missing_values", c.c_char_p),
+        ("time", c.c_char_p),
+        ("resample", c.c_char_p),
+        ("resample_method", c.c_int),
+        ("subject", c.c_char_p),
+        ("key", c.c_char_p),
     ]
 
 
@@ -68,8 +101,9 @@ class ArrayInfo(c.Structure):
     ]
 
 
-class FileInfo(c.Structure):
+class FileInfo(Sized):
     _fields_ = [
+        ("struct_size", c.c_size_t),
         ("format", c.c_char * 48),
         ("bytes", c.c_uint64),
         ("array_count", c.c_size_t),
@@ -104,8 +138,9 @@ class SystemInfo(c.Structure):
     ]
 
 
-class SimulateOpts(c.Structure):
+class SimulateOpts(Sized):
     _fields_ = [
+        ("struct_size", c.c_size_t),
         ("system", c.c_char_p),
         ("parameters", c.c_double * SYSTEM_MAX_PARAMETERS),
         ("length", c.c_size_t),
@@ -127,8 +162,9 @@ class SimulateOpts(c.Structure):
 DSTSP_KIND = ("gmm", "gmm-silverman", "bins", "gmm-fixed")
 
 
-class MeasureOpts(c.Structure):
+class MeasureOpts(Sized):
     _fields_ = [
+        ("struct_size", c.c_size_t),
         ("dstsp", c.c_int),
         ("samples", c.c_size_t),
         ("seed", c.c_uint64),
@@ -143,11 +179,13 @@ class MeasureOpts(c.Structure):
         ("device", c.c_int),
         ("variance", c.c_double),
         ("unit", DoubleP),
+        ("room", c.c_uint64 * ROOM),
     ]
 
 
-class MeasureResult(c.Structure):
+class MeasureResult(Sized):
     _fields_ = [
+        ("struct_size", c.c_size_t),
         ("dstsp", c.c_double),
         ("dstsp_error", c.c_double),
         ("bandwidth", c.c_double),
@@ -169,6 +207,7 @@ class MeasureResult(c.Structure):
         ("mean_generated", DoubleP),
         ("sd_true", DoubleP),
         ("sd_generated", DoubleP),
+        ("room", c.c_uint64 * ROOM),
     ]
 
 
@@ -187,8 +226,9 @@ class MeasureInfo(c.Structure):
     ]
 
 
-class Parameter(c.Structure):
+class Parameter(Sized):
     _fields_ = [
+        ("struct_size", c.c_size_t),
         ("name", c.c_char_p),
         ("axes", c.c_size_t),
         ("rows", c.c_size_t),
@@ -200,8 +240,9 @@ class Parameter(c.Structure):
 INPUTS_END = ("stop", "hold", "repeat")
 
 
-class RunStart(c.Structure):
+class RunStart(Sized):
     _fields_ = [
+        ("struct_size", c.c_size_t),
         ("context", c.c_void_p),
         ("trajectory", c.c_size_t),
         ("first", c.c_size_t),
@@ -210,11 +251,13 @@ class RunStart(c.Structure):
         ("state", DoubleP),
         ("inputs", c.c_void_p),
         ("inputs_end", c.c_int),
+        ("room", c.c_uint64 * ROOM),
     ]
 
 
-class GenerateOpts(c.Structure):
+class GenerateOpts(Sized):
     _fields_ = [
+        ("struct_size", c.c_size_t),
         ("start", RunStart),
         ("steps", c.c_size_t),
         ("user_units", c.c_bool),
@@ -224,8 +267,9 @@ class GenerateOpts(c.Structure):
     ]
 
 
-class LyapunovOpts(c.Structure):
+class LyapunovOpts(Sized):
     _fields_ = [
+        ("struct_size", c.c_size_t),
         ("start", RunStart),
         ("steps", c.c_size_t),
         ("transient", c.c_size_t),
@@ -233,11 +277,13 @@ class LyapunovOpts(c.Structure):
         ("exponents", c.c_size_t),
         ("progress", Progress),
         ("device", c.c_int),
+        ("room", c.c_uint64 * ROOM),
     ]
 
 
-class LyapunovResult(c.Structure):
+class LyapunovResult(Sized):
     _fields_ = [
+        ("struct_size", c.c_size_t),
         ("count", c.c_size_t),
         ("exponents", DoubleP),
         ("error", DoubleP),
@@ -247,11 +293,16 @@ class LyapunovResult(c.Structure):
         ("kaplan_yorke", c.c_double),
         ("steps", c.c_size_t),
         ("diverged_step", c.c_size_t),
+        ("unforced", DoubleP),
+        ("unforced_count", c.c_size_t),
+        ("kaplan_yorke_reduced", c.c_double),
+        ("room", c.c_uint64 * ROOM),
     ]
 
 
-class RmseOpts(c.Structure):
+class RmseOpts(Sized):
     _fields_ = [
+        ("struct_size", c.c_size_t),
         ("steps", c.c_size_t),
         ("windows", c.c_size_t),
         ("warmup", c.c_size_t),
@@ -259,11 +310,13 @@ class RmseOpts(c.Structure):
         ("user_units", c.c_bool),
         ("device", c.c_int),
         ("exponent", c.c_double),
+        ("room", c.c_uint64 * ROOM),
     ]
 
 
-class RmseResult(c.Structure):
+class RmseResult(Sized):
     _fields_ = [
+        ("struct_size", c.c_size_t),
         ("mean", c.c_double),
         ("median", c.c_double),
         ("sd", c.c_double),
@@ -276,11 +329,13 @@ class RmseResult(c.Structure):
         ("average", c.c_double),
         ("skill", c.c_double),
         ("skill_steps", c.c_size_t),
+        ("room", c.c_uint64 * ROOM),
     ]
 
 
-class Verdict(c.Structure):
+class Verdict(Sized):
     _fields_ = [
+        ("struct_size", c.c_size_t),
         ("kind", c.c_int),
         ("figure", c.c_char_p),
         ("value", c.c_double),
@@ -288,22 +343,26 @@ class Verdict(c.Structure):
         ("limit", c.c_double),
         ("text", c.c_char * 320),
         ("advice", c.c_char * 320),
+        ("room", c.c_uint64 * ROOM),
     ]
 
 
-class Floors(c.Structure):
+class Floors(Sized):
     _fields_ = [
+        ("struct_size", c.c_size_t),
         ("values", c.c_double * MEASURE_MAX),
         ("rows", c.c_size_t),
         ("correlation", c.c_double),
         ("slowest", c.c_size_t),
         ("shift", c.c_double),
         ("shifted", c.c_size_t),
+        ("room", c.c_uint64 * ROOM),
     ]
 
 
-class LossCurve(c.Structure):
+class LossCurve(Sized):
     _fields_ = [
+        ("struct_size", c.c_size_t),
         ("count", c.c_size_t),
         ("update", DoubleP),
         ("loss", DoubleP),
@@ -311,8 +370,9 @@ class LossCurve(c.Structure):
     ]
 
 
-class EvaluateOpts(c.Structure):
+class EvaluateOpts(Sized):
     _fields_ = [
+        ("struct_size", c.c_size_t),
         ("measure", MeasureOpts),
         ("rmse", RmseOpts),
         ("lyapunov", LyapunovOpts),
@@ -332,8 +392,9 @@ class EvaluateOpts(c.Structure):
     ]
 
 
-class EvaluateResult(c.Structure):
+class EvaluateResult(Sized):
     _fields_ = [
+        ("struct_size", c.c_size_t),
         ("diverged", c.c_bool),
         ("diverged_step", c.c_size_t),
         ("diverged_trajectory", c.c_size_t),
@@ -350,13 +411,16 @@ class EvaluateResult(c.Structure):
         ("reach_variable", c.c_size_t),
         ("left_range", c.c_bool),
         ("spread", c.c_double),
+        ("missing", c.c_size_t),
+        ("true_values", c.c_size_t),
         ("floors", Floors),
         ("verdict", Verdict),
     ]
 
 
-class Settings(c.Structure):
+class Settings(Sized):
     _fields_ = [
+        ("struct_size", c.c_size_t),
         ("experiment", c.c_char * 128),
         ("name", c.c_char * 128),
         ("results", c.c_char * 1024),
@@ -371,6 +435,15 @@ class Settings(c.Structure):
         ("transpose", c.c_bool),
         ("dt", c.c_double),
         ("standardise", c.c_bool),
+        ("max_bytes", c.c_size_t),
+        ("missing_values", c.c_char * 256),
+        ("time", c.c_char * 128),
+        ("resample", c.c_char * 64),
+        ("resample_method", c.c_int),
+        ("subject", c.c_char * 128),
+        ("key", c.c_char * 256),
+        ("missing", c.c_int),
+        ("missing_interpolate", c.c_size_t),
         ("model", c.c_int),
         ("latent_dim", c.c_size_t),
         ("hidden_dim", c.c_size_t),
@@ -415,6 +488,8 @@ class Settings(c.Structure):
         ("validation", c.c_double),
         ("validation_data", c.c_char * 8192),
         ("validation_interval", c.c_size_t),
+        ("holdout", c.c_double),
+        ("test_data", c.c_char * 8192),
         ("MAR_lambda", c.c_double),
         ("MAR_p", c.c_size_t),
         ("MAR_initial_scale", c.c_bool),
@@ -469,8 +544,9 @@ class TrainRow(c.Structure):
     ]
 
 
-class Validation(c.Structure):
+class Validation(Sized):
     _fields_ = [
+        ("struct_size", c.c_size_t),
         ("update", c.c_size_t),
         ("score", c.c_double),
         ("dstsp", c.c_double),
@@ -495,20 +571,25 @@ TrainEventsBegin = c.CFUNCTYPE(None, c.c_void_p, c.POINTER(TrainNote))
 TrainEventsRow = c.CFUNCTYPE(None, c.c_void_p, c.POINTER(TrainRow))
 TrainEventsEnd = c.CFUNCTYPE(None, c.c_void_p, c.POINTER(TrainNote))
 TrainEventsStop = c.CFUNCTYPE(c.c_int, c.c_void_p)
+TrainEventsNote = c.CFUNCTYPE(None, c.c_void_p, c.c_char_p)
 
 
-class TrainEvents(c.Structure):
+class TrainEvents(Sized):
     _fields_ = [
+        ("struct_size", c.c_size_t),
         ("cookie", c.c_void_p),
         ("begin", TrainEventsBegin),
         ("row", TrainEventsRow),
         ("end", TrainEventsEnd),
         ("stop", TrainEventsStop),
+        ("note", TrainEventsNote),
+        ("room", c.c_uint64 * ROOM),
     ]
 
 
-class TrainResult(c.Structure):
+class TrainResult(Sized):
     _fields_ = [
+        ("struct_size", c.c_size_t),
         ("finished", c.c_size_t),
         ("stopped", c.c_size_t),
         ("diverged", c.c_size_t),
@@ -518,8 +599,9 @@ class TrainResult(c.Structure):
     ]
 
 
-class Statistics(c.Structure):
+class Statistics(Sized):
     _fields_ = [
+        ("struct_size", c.c_size_t),
         ("count", c.c_size_t),
         ("diverged", c.c_size_t),
         ("median", c.c_double),
@@ -529,8 +611,9 @@ class Statistics(c.Structure):
     ]
 
 
-class SolveReport(c.Structure):
+class SolveReport(Sized):
     _fields_ = [
+        ("struct_size", c.c_size_t),
         ("loss", c.c_double),
         ("outcome", c.c_int),
         ("iterations", c.c_int),
@@ -540,8 +623,9 @@ class SolveReport(c.Structure):
     ]
 
 
-class DeviceInfo(c.Structure):
+class DeviceInfo(Sized):
     _fields_ = [
+        ("struct_size", c.c_size_t),
         ("ordinal", c.c_size_t),
         ("name", c.c_char * 128),
         ("capability_major", c.c_int),
@@ -553,8 +637,9 @@ class DeviceInfo(c.Structure):
     ]
 
 
-class DeviceSoftware(c.Structure):
+class DeviceSoftware(Sized):
     _fields_ = [
+        ("struct_size", c.c_size_t),
         ("driver_major", c.c_int),
         ("driver_minor", c.c_int),
         ("nvrtc_major", c.c_int),
@@ -562,11 +647,14 @@ class DeviceSoftware(c.Structure):
         ("nvrtc_path", c.c_char * 1024),
         ("driver_problem", c.c_char * 512),
         ("nvrtc_problem", c.c_char * 512),
+        ("cache_path", c.c_char * 1024),
+        ("cache_problem", c.c_char * 512),
     ]
 
 
-class Look(c.Structure):
+class Look(Sized):
     _fields_ = [
+        ("struct_size", c.c_size_t),
         ("trajectories", c.c_size_t),
         ("rows", c.c_size_t),
         ("shortest", c.c_size_t),
@@ -574,6 +662,7 @@ class Look(c.Structure):
         ("input_dim", c.c_size_t),
         ("dt", c.c_double),
         ("decay", c.c_double),
+        ("slow", c.c_double),
         ("period", c.c_double),
         ("noise", c.c_double),
         ("dimension", c.c_size_t),
@@ -581,11 +670,13 @@ class Look(c.Structure):
         ("error", c.c_double),
         ("error_delays", c.c_double),
         ("hidden", c.c_bool),
+        ("room", c.c_uint64 * ROOM),
     ]
 
 
-class FitOpts(c.Structure):
+class FitOpts(Sized):
     _fields_ = [
+        ("struct_size", c.c_size_t),
         ("base", c.POINTER(Settings)),
         ("around", c.c_bool),
         ("minutes", c.c_double),
@@ -614,8 +705,9 @@ FitEventsBegin = c.CFUNCTYPE(None, c.c_void_p, c.POINTER(FitNote))
 FitEventsEnd = c.CFUNCTYPE(None, c.c_void_p, c.POINTER(FitNote))
 
 
-class FitEvents(c.Structure):
+class FitEvents(Sized):
     _fields_ = [
+        ("struct_size", c.c_size_t),
         ("cookie", c.c_void_p),
         ("looked", FitEventsLooked),
         ("begin", FitEventsBegin),
@@ -624,8 +716,9 @@ class FitEvents(c.Structure):
     ]
 
 
-class FitResult(c.Structure):
+class FitResult(Sized):
     _fields_ = [
+        ("struct_size", c.c_size_t),
         ("look", Look),
         ("run", c.c_size_t),
         ("trials", c.c_size_t),
@@ -642,3 +735,49 @@ class FitResult(c.Structure):
         ("folder", c.c_char * 1400),
         ("run_folder", c.c_char * 1500),
     ]
+
+
+# functions that take the sizes of these structs as their last arguments
+SIZED = {
+    "view_default": (View,),
+    "series_stats": (VariableStats,),
+    "load_opts_default": (LoadOpts,),
+    "file_inspect": (FileInfo,),
+    "simulate_opts_default": (SimulateOpts,),
+    "measure_opts_default": (MeasureOpts,),
+    "measure": (MeasureResult,),
+    "model_parameter_at": (Parameter,),
+    "run_start_default": (RunStart,),
+    "generate_opts_default": (GenerateOpts,),
+    "lyapunov_opts_default": (LyapunovOpts,),
+    "lyapunov": (LyapunovResult,),
+    "rmse_opts_default": (RmseOpts,),
+    "rmse": (RmseResult,),
+    "forecast": (RmseResult,),
+    "loss_curve_default": (LossCurve,),
+    "evaluate_opts_default": (EvaluateOpts,),
+    "evaluate": (EvaluateResult,),
+    "floors_of": (Floors,),
+    "judge": (Verdict,),
+    "verdict_on": (Floors, Verdict),
+    "settings_default": (Settings,),
+    "settings_load": (Settings,),
+    "train_events_default": (TrainEvents,),
+    "trainer_run": (TrainResult,),
+    "trainer_best_model": (Validation,),
+    "train": (TrainResult,),
+    "train_series": (TrainResult,),
+    "train_resume": (TrainResult,),
+    "train_resume_series": (TrainResult,),
+    "train_resume_check": (TrainResult,),
+    "grid_settings": (Settings,),
+    "statistics_of": (Statistics,),
+    "problem_solve": (SolveReport,),
+    "problem_check": (SolveReport,),
+    "device_at": (DeviceInfo,),
+    "device_software_get": (DeviceSoftware,),
+    "look_at": (Look,),
+    "fit_opts_default": (FitOpts,),
+    "fit_events_default": (FitEvents,),
+    "fit": (FitResult,),
+}

@@ -1,16 +1,20 @@
-"""Data from files and from the built-in systems, as NumPy arrays."""
+"""Data from files and from the built-in systems, as arrays or tables."""
 
 from __future__ import annotations
 
 import ctypes as c
+import difflib
+import glob
 import os
 from dataclasses import dataclass
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
-from . import _lib
+from . import _lib, formats
 from . import _structs as s
-from ._series import Series, like
-from .exceptions import ArgumentError, from_status
+from ._containers import Reading, Table, like, shell_of
+from ._series import Series
+from ._time import even
+from .exceptions import ArgumentError, NotFoundError, from_status
 
 __all__ = ["System", "load", "simulate", "systems"]
 
@@ -77,9 +81,10 @@ def simulate(
     ``noise`` is Gaussian, as a fraction of each variable's standard deviation. ``standardise`` then scales every
     variable to mean 0 and standard deviation 1, which is the default of the command ``antler simulate``. Further
     keywords are parameters of the system: ``simulate("lorenz63", rho=24)``. What is not given has the default of the
-    system. ``container`` is ``"numpy"``, ``"pandas"`` or ``"xarray"``; the latter two have names, and xarray the time.
-    Same arguments, same bytes.
+    system. ``container`` is ``"numpy"``, ``"pandas"``, ``"polars"`` or ``"xarray"``; all but the first have names and
+    times. Same arguments, same bytes.
     """
+    shell = shell_of(container)
     opts = s.SimulateOpts()
     _lib.call("simulate_opts_default", system.encode(), c.byref(opts))
     opts.seed, opts.noise, opts.standardise, opts.all_variables = seed, noise, standardise, all_variables
@@ -105,7 +110,41 @@ def simulate(
     if status != 0:
         raise from_status(status, sentence)
     series = Series(made.value or 0)
-    return like(series.read()[0], container, series.names, series.dt)
+    values = series.read()[0]
+    return like(values, shell, series.names, even(len(values), series.dt))
+
+
+def picked(tables: List[Table], columns: Optional[str], inputs: Optional[str], path: str) -> Any:
+    """Columns of tables by names or numbers: those of x, and those of inputs or None."""
+    names = tables[0].names or tuple(f"x{i + 1}" for i in range(tables[0].values.shape[1]))
+    driven = [] if inputs is None else _numbers_of_columns(inputs, names, path)
+    chosen = _numbers_of_columns(columns, names, path) if columns is not None else list(range(len(names)))
+    chosen = [i for i in chosen if i not in driven] if columns is None else chosen
+    if not chosen:
+        raise ArgumentError(f"{path}: no column is left beside the inputs")
+
+    def cut(table: Table, which: List[int]) -> Table:
+        return table._replace(values=table.values[:, which], names=tuple(names[i] for i in which))
+
+    if len(chosen) < len(names):
+        return [cut(t, chosen) for t in tables], [cut(t, driven) for t in tables] if driven else None
+    return tables, None
+
+
+def _numbers_of_columns(words: str, names: Sequence[str], path: str) -> List[int]:
+    """Columns counted from 0, from names and 1-based numbers: "x,y" or "1-3"."""
+    found: List[int] = []
+    for word in (part.strip() for part in words.split(",")):
+        first, _, last = word.partition("-")
+        if word in names:
+            found.append(names.index(word))
+        elif first.isdigit() and (last or first).isdigit() and 1 <= int(first) <= int(last or first) <= len(names):
+            found += range(int(first) - 1, int(last or first))
+        else:
+            near = difflib.get_close_matches(word, names, 1)
+            hint = f"did you mean '{near[0]}'" if near else f"there are {', '.join(names)}"
+            raise NotFoundError(f"{path}: there is no column '{word}'; {hint}")
+    return found
 
 
 def load(
@@ -115,31 +154,56 @@ def load(
     inputs: Optional[str] = None,
     transpose: bool = False,
     dt: float = 0.0,
+    max_bytes: int = 8_000_000_000,
     container: str = "numpy",
+    key: Optional[str] = None,
+    time: Any = "auto",
+    resample: Any = None,
 ) -> Any:
-    """Load .npy, .npz, .csv or .tsv files or globs. Returns an array in the user's units, or a list of arrays.
+    """Load a file of any known format, several, or a glob. Returns an array in the user's units, or a list of arrays.
 
-    ``columns`` and ``inputs`` choose columns by names or 1-based numbers, ``"x,y"`` or ``"1-3"``. With
-    ``inputs`` the result is a pair (x, inputs). A fault in a file raises an exception that names its place.
+    The library reads .npy, .npz, .csv and .tsv; ``antler.formats.FORMATS`` lists the formats that other libraries
+    read. ``columns`` and ``inputs`` choose columns by names or 1-based numbers, ``"x,y"`` or ``"1-3"``. With
+    ``inputs`` the result is a pair (x, inputs). ``key`` names what is read of a file that holds several things.
+    ``container`` is ``"numpy"``, ``"pandas"``, ``"polars"`` or ``"xarray"``; all but the first have names and times.
+    ``time`` and ``resample`` are those of ``Reconstructor.fit``. A fault in a file raises an exception that names its
+    place. ``max_bytes`` limits what compressed archives and pipes may take in memory beyond the size of their files.
     """
-    patterns = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
-    raw = (c.c_char_p * len(patterns))(*[_lib.path_bytes(path) for path in patterns])
-    opts = s.LoadOpts()
-    _lib.plain("load_opts_default", c.byref(opts))
-    opts.transpose, opts.dt = transpose, dt
-    opts.columns = None if columns is None else columns.encode()
-    opts.inputs = None if inputs is None else inputs.encode()
-    series = Series(_lib.create("series_load", raw, len(patterns), c.byref(opts)))
-    x: List[Any] = []
-    driven: List[Any] = []
-    scaling = series.scaling
-    for i in range(series.count):
-        values, values_in = series.read(i)
-        if scaling is not None:
-            values = values * scaling[1] + scaling[0]
-        x.append(like(values, container, series.names[: series.dim], series.dt))
-        if values_in is not None:
-            driven.append(like(values_in, container, series.names[series.dim :], series.dt))
-    if not driven:
-        return x[0] if len(x) == 1 else x
-    return (x[0], driven[0]) if len(x) == 1 else (x, driven)
+    shell = shell_of(container)
+    given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    patterns = [part for path in given for part in _expanded(path)]
+    others = [path for path in patterns if formats.format_of(path) is not None]
+    x: List[Table] = []
+    driven: List[Table] = []
+    if not others and key is None:
+        chosen: Any = dict(columns=columns, inputs=inputs, transpose=transpose, dt=dt, max_bytes=max_bytes)
+        for table, table_in in formats.of_series(formats.load_series(patterns, **chosen)):
+            x.append(table)
+            driven += [] if table_in is None else [table_in]
+    else:
+        if transpose:
+            raise ArgumentError("transpose=True is for .npy, .npz and .csv files; turn the array that is returned")
+        for path in patterns:
+            tables, tables_in = picked(
+                formats.read(path, key=key, reading=Reading(time, resample)), columns, inputs, str(path)
+            )
+            x += tables
+            driven += tables_in or []
+    made, made_in = ([like(t.values, shell, _named(t), t.time) for t in tables] for tables in (x, driven))
+    if not made_in:
+        return made[0] if len(made) == 1 else made
+    return (made[0], made_in[0]) if len(made) == 1 else (made, made_in)
+
+
+def _named(table: Table) -> Sequence[str]:
+    return table.names or [f"x{i + 1}" for i in range(table.values.shape[1])]
+
+
+def _expanded(path: Any) -> List[Any]:
+    """The files of a pattern in formats of other libraries; the library itself expands those of its own."""
+    name = os.fspath(path)
+    if isinstance(name, str) and glob.has_magic(name) and not os.path.exists(name):
+        found = sorted(glob.glob(name))
+        if any(formats.format_of(file) is not None for file in found):
+            return list(found)
+    return [path]

@@ -16,6 +16,7 @@ __all__ = [
     "DataError",
     "DeviceError",
     "DivergedError",
+    "ExtraError",
     "FormatError",
     "InternalError",
     "LibraryError",
@@ -109,6 +110,10 @@ class InternalError(AntlerError, RuntimeError):
 
 class LibraryError(AntlerError, ImportError):
     """The C library cannot be found or is of another version."""
+
+
+class ExtraError(AntlerError, ImportError):
+    """A library that is not required is not installed; the sentence names the extra that brings it."""
 
 
 class NotFittedError(AntlerError, ValueError, AttributeError):

@@ -9,8 +9,9 @@ import sys
 import tempfile
 from typing import Any, Dict, List, NamedTuple, Optional, Union
 
-from . import _lib
+from . import _html, _lib
 from . import _structs as s
+from ._containers import Reading, Table
 from ._series import Series, tables
 from ._settings import Settings
 from .exceptions import CancelledError, from_status
@@ -32,9 +33,17 @@ class Fit(NamedTuple):
     trials: List[Dict[str, Any]]  #: every run that was judged, with its settings and measures
     folder: Optional[str]  #: where all of it is; None when ``results`` was not given
 
+    def _repr_html_(self) -> str:
+        rows = [("verdict", self.verdict["kind"]), ("found", self.verdict["text"]), ("advice", self.verdict["advice"])]
+        for name, value in self.measures.items():
+            floor = f", floor {_html.number(self.floors[name])}" if name in self.floors else ""
+            rows.append((name, _html.number(float(value)) + floor))
+        rows.append(("model", repr(self.model)[len("<antler.Model ") : -1]))
+        return _html.table("Fit", [*rows, ("judged", f"{len(self.trials)} runs"), ("folder", self.folder)])
+
 
 def _fields(struct: Any) -> Dict[str, Any]:
-    return {name: getattr(struct, name) for name, *_ in struct._fields_}
+    return {name: getattr(struct, name) for name in struct.names()}
 
 
 def look(X: Any, *, inputs: Any = None, dt: float = 0.0) -> Dict[str, Any]:
@@ -122,17 +131,33 @@ def fit(
     threads: int = 0,
     around: Optional[Dict[str, Any]] = None,
     verbose: bool = True,
+    time: Any = "auto",
+    resample: Any = None,
 ) -> Fit:
     """From data to a model: train candidates, judge their free runs on held-back rows, refine the best.
 
     ``minutes`` is the budget (0: 2 with a GPU, 5 without); ``validation`` the share of each trajectory, at its end, on
     which models are judged. With ``results`` everything is kept in ``results/name``, and a fit that was stopped
-    continues there. ``around``: settings; candidates are then these and variations of them.
+    continues there. ``around``: settings; candidates are then these and variations of them. ``X``, ``time`` and
+    ``resample`` are those of ``Reconstructor.fit``.
 
     >>> found = antler.fit(antler.simulate("lorenz63", 20_000), minutes=1)
     >>> orbit = found.model.generate(10_000)
     """
-    series = Series.of_tables(tables(X), None if inputs is None else tables(inputs, "inputs"), dt=dt)
+    reading = Reading(time, resample)
+    driven = None if inputs is None else tables(inputs, "inputs", reading.beside())
+    return fit_tables(
+        tables(X, "X", reading), driven, minutes=minutes, validation=validation, seed=seed, results=results, name=name,
+        dt=dt, device=device, threads=threads, around=around, verbose=verbose,
+    )  # fmt: skip
+
+
+def fit_tables(
+    found: List[Table], driven: Optional[List[Table]], *, minutes: float, validation: float, seed: int, results: Any,
+    name: str, dt: float, device: str, threads: int, verbose: bool, around: Optional[Dict[str, Any]] = None,
+) -> Fit:  # fmt: skip
+    """``fit`` of data that are tables already."""
+    series = Series.of_tables(found, driven, dt=dt)
     base = Settings()
     chosen = dict(around or {}, seed=seed, experiment=name, device=device, threads=threads, dt=dt)
     for key, value in chosen.items():
@@ -142,17 +167,17 @@ def fit(
     opts.around, opts.minutes, opts.validation = around is not None, minutes, validation
     with tempfile.TemporaryDirectory() as scratch:
         base.set("results", scratch if results is None else os.fspath(results))
-        found = _search(series, base, opts, verbose)
-        folder = _lib.text(found.folder)
+        best = _search(series, base, opts, verbose)
+        folder = _lib.text(best.folder)
         names = ("dstsp", "hellinger", "prediction_error")
         return Fit(
             model=Model.load(os.path.join(folder, "model.npz")),
             settings=Settings.load(os.path.join(folder, "settings.yaml")).as_dict(),
-            run=found.run,
-            measures={"score": found.score, **{key: getattr(found, key) for key in names}},
-            floors={key: getattr(found, key + "_floor") for key in names},
-            verdict=_verdict(found.verdict),
-            look=_fields(found.look),
+            run=best.run,
+            measures={"score": best.score, **{key: getattr(best, key) for key in names}},
+            floors={key: getattr(best, key + "_floor") for key in names},
+            verdict=_verdict(best.verdict),
+            look=_fields(best.look),
             trials=_read_trials(folder),
             folder=None if results is None else folder,
         )

@@ -6,15 +6,18 @@ import ctypes as c
 import io
 import os
 import tempfile
+from functools import cached_property
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
-from . import _lib
+from . import _html, _lib
 from . import _structs as s
+from ._containers import PLAIN, Table, generated
 from ._evaluation import Evaluation, Measuring, evaluation_of
-from ._series import Series, like, tables
+from ._series import Series, tables
 from ._settings import Settings
+from ._time import even
 from .exceptions import ArgumentError, DivergedError, from_status
 
 __all__ = ["Lyapunov", "Model"]
@@ -32,6 +35,16 @@ class Lyapunov(NamedTuple):
     sum: float  #: of the exponents: growth rate of volumes
     steps: int  #: over which the exponents are averaged
     dt: float  #: time between two rows; 0 when unknown
+    unforced: np.ndarray  #: exponents of latent directions without forcing, each where it belongs; NaN elsewhere
+    kaplan_yorke_reduced: float  #: the dimension without them
+
+    def _repr_html_(self) -> str:
+        shown = [f"{value:.4g} ± {error:.1g}" for value, error in zip(self.exponents, self.standard_error)]
+        per_time = ", ".join(f"{value:.4g}" for value in self.per_time[:8]) if self.dt > 0 else ""
+        rows = [("exponents per step", _html.short(shown)), ("per unit of time", per_time)]
+        rows.append(("sum", _html.number(float(self.sum))))
+        rows.append(("Kaplan-Yorke dimension", _html.number(float(self.kaplan_yorke))))
+        return _html.table("Lyapunov spectrum", [*rows, ("steps", str(self.steps))])
 
     @property
     def per_time(self) -> np.ndarray:
@@ -64,6 +77,7 @@ class Model:
 
     def __init__(self, handle: int) -> None:
         self._owner = _Owner(handle)
+        self.path: Optional[str] = None  #: where it was loaded from; None for one from memory
         self.parameters: Mapping[str, np.ndarray] = self._look()
 
     @property
@@ -75,7 +89,9 @@ class Model:
     @classmethod
     def load(cls, path: Union[str, "os.PathLike[str]"]) -> "Model":
         """Load the model of a run folder, a ``model.npz`` or a checkpoint."""
-        return cls(_lib.create("model_load", _lib.path_bytes(path)))
+        made = cls(_lib.create("model_load", _lib.path_bytes(path)))
+        made.path = os.fspath(path)
+        return made
 
     @classmethod
     def from_bytes(cls, raw: bytes) -> "Model":
@@ -131,7 +147,7 @@ class Model:
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
         """Write a ``model.npz``, which ``numpy.load`` also reads. The file is written whole or not at all."""
-        _lib.call("model_save", self._handle, _lib.path_bytes(path))
+        _lib.call("model_save", self._handle, _lib.followed(path))
 
     def to_bytes(self) -> bytes:
         """The bytes of a ``model.npz``."""
@@ -298,22 +314,39 @@ class Model:
         extra += ", free diagonal" if self.diagonal == "free" else ""
         return f"<antler.Model {self.kind}: N={self.dim}, M={self.latent_dim}, L={self.hidden_dim}{extra}>"
 
+    def _repr_html_(self) -> str:
+        rows = [("kind", self.kind), ("variables N", f"{self.dim}: {_html.short(self.names)}")]
+        rows += [("latent units M", str(self.latent_dim)), ("hidden units L", str(self.hidden_dim))]
+        rows.append(("inputs K", f"{self.input_dim}: {_html.short(self.input_names)}" if self.input_dim else ""))
+        rows.append(("dt", _html.number(self.dt) if self.dt > 0 else ""))
+        rows.append(("parameters", _html.short(list(self.parameters), 20)))
+        return _html.table("Model", [*rows, ("from", self.path or ""), ("trained by", self.provenance)])
+
     # ---- running it --------------------------------------------------------------------------------
+
+    @cached_property
+    def _trained_warmup(self) -> int:
+        return int(self.settings.get("warmup", 0))
+
+    def warmup_rows(self, rows: int) -> int:
+        """Rows that force the model before it runs free, on a context of so many rows, when nothing else is said."""
+        observed = self.kind == "shplrnn" and self.latent_dim <= self.dim  # then one row gives the whole state
+        return min(self._trained_warmup or (0 if observed else 100), rows // 2)
 
     def _start(
         self, opts: s.RunStart, context: Any, inputs: Any, future_inputs: Any, warmup: Optional[int], state: Any,
         inputs_end: str,
-    ) -> Tuple[List[Any], str]:
-        """Fill in where a run begins: (objects to keep alive, container of the context)."""
+    ) -> Tuple[List[Any], Optional[Table]]:
+        """Fill in where a run begins: (objects to keep alive, the context as a table)."""
         opts.inputs_end = _choice("inputs_end", inputs_end, _INPUTS_END)
         opts.warmup = s.WARMUP_AUTO if warmup is None else warmup
         keep: List[Any] = []
-        container = "numpy"
+        table: Optional[Table] = None
         if context is not None and state is not None:
             raise ArgumentError("give a context or a state to start from, not both")
         if context is not None:
             found = tables(context, "context")
-            container = found[0].container
+            table = found[0]
             series = Series.of_tables(found, None if inputs is None else tables(inputs, "inputs"))
             keep.append(series)
             opts.context = series.handle
@@ -328,7 +361,7 @@ class Model:
         if future_inputs is not None:
             keep.append(Series.of(future_inputs, what="future_inputs"))
             opts.inputs = keep[-1].handle
-        return keep, container
+        return keep, table
 
     def generate(
         self,
@@ -351,12 +384,15 @@ class Model:
         the rows that follow the warm-up, or ``future_inputs``. ``inputs_end`` says what follows the last row of inputs:
         an error ("stop"), the last row ("hold") or the first free row again ("repeat"). A run that leaves all bounds
         raises a ``DivergedError``, whose ``partial`` has the rows before.
+
+        The result comes in the container of the context and continues its time. It tells which row of the context its
+        first row stands for, counted from 0: ``first_row`` of an array, ``attrs["first_row"]`` of a frame or an xarray.
         """
         if int(steps) < 1:
             raise ArgumentError(f"a free run of {steps} steps: give at least 1")
         opts = s.GenerateOpts()
         _lib.plain("generate_opts_default", c.byref(opts))
-        keep, container = self._start(opts.start, context, inputs, future_inputs, warmup, state, inputs_end)
+        keep, table = self._start(opts.start, context, inputs, future_inputs, warmup, state, inputs_end)
         opts.steps, opts.user_units = steps, user_units
         x = np.empty((steps, self.dim))
         z = np.empty((steps, self.state_dim)) if latent else None
@@ -371,8 +407,29 @@ class Model:
             if isinstance(error, DivergedError):
                 error.partial = (x[: done.value], z[: done.value]) if z is not None else x[: done.value]
             raise error
-        orbit = like(x, container, self.names, self.dt)
+        if table is None:
+            orbit = generated(x, PLAIN, self.names, even(steps, self.dt), 0)
+        else:
+            first = (self.warmup_rows(len(table.values)) if warmup is None else warmup) + 1
+            orbit = generated(x, table.shell, self.names, table.time, first)
         return (orbit, z) if latent else orbit
+
+    def forecast(
+        self, horizon: int, n: int = 20, context: Any = None, *, inputs: Any = None, future_inputs: Any = None,
+        level: float = 0.9, windows: int = 40, seed: int = 1,
+    ) -> Any:
+        """Forecast ``horizon`` rows after the last row of a ``context``, with ``n`` members.
+
+        An ``antler.Forecast`` with median, band and skill; ``Reconstructor.forecast`` describes the options.
+        """
+        from . import forecasting
+
+        if context is None:
+            raise ArgumentError("a model holds no data: give the rows up to now as context")
+        start = forecasting.start_of(tables(context, "context")[0], inputs, self.names)
+        return forecasting.forecast(
+            [self], start, horizon, n, level=level, seed=seed, windows=windows, future_inputs=future_inputs
+        )
 
     def lyapunov_spectrum(
         self,
@@ -394,7 +451,7 @@ class Model:
         """
         opts = s.LyapunovOpts()
         _lib.plain("lyapunov_opts_default", c.byref(opts))
-        keep, _ = self._start(opts.start, context, inputs, future_inputs, warmup, state, inputs_end)
+        keep, _table = self._start(opts.start, context, inputs, future_inputs, warmup, state, inputs_end)
         opts.steps, opts.transient, opts.interval, opts.exponents = steps, transient, interval, exponents
         result = s.LyapunovResult()
         interrupt = _lib.Interrupt()
@@ -436,8 +493,9 @@ class Model:
 
 
 def lyapunov_of(result: s.LyapunovResult) -> Lyapunov:
-    exponents, error, spread = (
+    exponents, error, spread, unforced = (
         np.ctypeslib.as_array(pointer, (result.count,)).copy()
-        for pointer in (result.exponents, result.error, result.spread)
+        for pointer in (result.exponents, result.error, result.spread, result.unforced)
     )
-    return Lyapunov(exponents, error, spread, result.kaplan_yorke, result.sum, int(result.steps), result.dt)
+    known = (result.kaplan_yorke, result.sum, int(result.steps), result.dt)
+    return Lyapunov(exponents, error, spread, *known, unforced, result.kaplan_yorke_reduced)

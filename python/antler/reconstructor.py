@@ -9,21 +9,25 @@ from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 
 import numpy as np
 
-from . import _lib, _structs
+from . import _html, _lib, _structs
+from ._containers import PLAIN, Reading, Shell, Table, generated
 from ._estimator import ELSEWHERE
-from ._evaluation import Evaluation
+from ._evaluation import Evaluation, Measuring, evaluation_of
 from ._parameters import Parameters
-from ._series import Series, Table, like, tables
+from ._series import Series, tables
 from ._settings import Settings
+from ._time import Axis
 from ._training import Watch, log_arrays
 from .exceptions import ArgumentError, DataError, DivergedError, NotFittedError
-from .fitting import Fit, fit
+from .fitting import Fit, fit_tables
+from .forecasting import Forecast, Past, Start, forecast, start_of
 from .model import Lyapunov, Model
 from .runs import Run, load_run
 
 __all__ = ["DivergenceWarning", "Reconstructor"]
 
 _SMALLEST_TAIL = 100  # rows of warm-up that the library takes when a model has more units than variables
+_RECENT = 10_000  # rows that are kept of the data: free runs continue there, and forecasts are tested on them
 
 
 class DivergenceWarning(UserWarning):
@@ -50,7 +54,7 @@ class _Trainer:
         status, _ = _lib.outcome("trainer_best_model", self.handle, run, c.byref(found), c.byref(made))
         if status != 0 or made.value is None:
             return None, None
-        return {field[0]: getattr(found, field[0]) for field in _structs.Validation._fields_}, Model(made.value)
+        return {name: getattr(found, name) for name in found.names()}, Model(made.value)
 
 
 class Reconstructor(Parameters):
@@ -77,6 +81,8 @@ class Reconstructor(Parameters):
         The runs on disk (``antler.Run``), when ``results`` is set.
     ``fit_``
         With ``latent_dim="auto"``: an ``antler.Fit``, with settings, measures and all trials.
+    ``time_``
+        The time axis of the last trajectory: its name, first time, step, unit and number of rows.
     ``n_features_in_``, ``feature_names_in_``
         N, and the names of the columns when the data have names.
 
@@ -94,6 +100,8 @@ class Reconstructor(Parameters):
     runs_: List[Run]
     n_features_in_: int
     feature_names_in_: np.ndarray
+    time_: Optional[Axis]
+    _shell: Shell = PLAIN
     _trainer: Optional["_Trainer"] = None
     _rows_of_log: Dict[int, List[Any]]  # of a training in memory
 
@@ -130,26 +138,36 @@ class Reconstructor(Parameters):
         callback: Optional[Callable[[Dict[str, Any]], Any]] = None,
         overwrite: bool = False,
         minutes: float = 0.0,
+        time: Any = "auto",
+        resample: Any = None,
     ) -> "Reconstructor":
-        """Train on X: one trajectory (T, N), or a list of them, in the user's units.
+        """Train on X: one trajectory (T, N), a list or a dictionary of them, or a file, in the user's units.
 
         ``inputs`` are known inputs beside X, row t being the input of the step to row t. ``callback`` gets every
         row of the log; a true return value stops the training. ``y`` is not used. With ``results`` set, ``overwrite``
         replaces runs that are there. ``minutes`` is the budget of ``latent_dim="auto"``.
 
+        ``time``: where the times of rows are. "auto" takes the index of a frame, the coordinate of an xarray, or a
+        column of dates or one called time; a name takes that column; an array has the times themselves; "none" means
+        that rows have no time. Times out of order or doubled are refused, rows that are missing become NaN, and uneven
+        times are refused unless ``resample`` gives the time between two rows to interpolate to: a number (seconds for
+        dates), a time span, or a pair of it and "linear" or "cubic".
+
         Ctrl-C stops after the current update and raises ``KeyboardInterrupt``; ``model_`` is then the present
         model, and ``resume`` continues (with ``results`` set there is also a checkpoint on disk). A run that
         diverges raises a ``DivergedError``; one of several runs, a ``DivergenceWarning``, unless all diverged.
         """
-        found = tables(X)
+        reading = Reading(time, resample)
+        found = tables(X, "X", reading)
         if all(len(table.values) == 1 for table in found):
             raise DataError("X has 1 sample, and a trajectory needs at least two rows: time runs down the rows")
-        driven = None if inputs is None else tables(inputs, "inputs")
+        driven = None if inputs is None else tables(inputs, "inputs", reading.beside())
         if str(self.latent_dim) == "auto":
-            return self._fit_auto(X, inputs, found, driven, minutes)
+            return self._fit_auto(found, driven, minutes)
         chosen = self._settings()
         series = Series.of_tables(found, driven, dt=chosen.get("dt"))
-        _lib.call("series_check", series.handle, 2)  # first: a table on its side is not a matter of settings
+        if chosen.get("missing") == "refuse" or not any(np.isnan(table.values).any() for table in found):
+            _lib.call("series_check", series.handle, 2)  # first: a table on its side is not a matter of settings
         _lib.call("settings_check", chosen.pointer, series.handle)
         self._forget()
         self._remember(found, driven)
@@ -161,14 +179,12 @@ class Reconstructor(Parameters):
             self._train(watch, "train_series", chosen.pointer, series.handle, 0, overwrite)
         return self
 
-    def _fit_auto(
-        self, X: Any, inputs: Any, found: List[Table], driven: Optional[List[Table]], minutes: float
-    ) -> "Reconstructor":
+    def _fit_auto(self, found: List[Table], driven: Optional[List[Table]], minutes: float) -> "Reconstructor":
         """The settings are chosen, too; ``fit_`` has all that was found."""
         self._forget()
         self._remember(found, driven)
-        self.fit_ = fit(
-            X, inputs=inputs, minutes=minutes, validation=float(self.validation) or 0.2, seed=self._seed(),
+        self.fit_ = fit_tables(
+            found, driven, minutes=minutes, validation=float(self.validation) or 0.2, seed=self._seed(),
             results=self.results, name=self.experiment, dt=float(self.dt), device=self.device,
             threads=int(self.threads), verbose=bool(self.verbose),
         )  # fmt: skip
@@ -176,18 +192,20 @@ class Reconstructor(Parameters):
         return self
 
     def resume(
-        self, X: Any = None, *, inputs: Any = None, callback: Optional[Callable[[Dict[str, Any]], Any]] = None
+        self, X: Any = None, *, inputs: Any = None, callback: Optional[Callable[[Dict[str, Any]], Any]] = None,
+        time: Any = "auto", resample: Any = None,
     ) -> "Reconstructor":
         """Continue a stopped ``fit`` to the same numbers as without the stop.
 
-        With ``results`` set, give X and inputs again; in memory nothing is needed.
+        With ``results`` set, give X, inputs, time and resample again; in memory nothing is needed.
         """
         watch = Watch(self.verbose, callback)
         if self.results is not None:
             if X is None:
                 raise ArgumentError("a training on disk goes on with the same data: give X to resume")
-            found = tables(X)
-            driven = None if inputs is None else tables(inputs, "inputs")
+            reading = Reading(time, resample)
+            found = tables(X, "X", reading)
+            driven = None if inputs is None else tables(inputs, "inputs", reading.beside())
             self._remember(found, driven)
             series = Series.of_tables(found, driven, dt=float(self.dt))
             self._train(watch, "train_resume_series", _lib.path_bytes(self._folder()), None, series.handle)
@@ -208,14 +226,14 @@ class Reconstructor(Parameters):
         self._trainer, self._rows_of_log = None, {}
 
     def _remember(self, found: List[Table], driven: Optional[List[Table]]) -> None:
-        """What later calls need of the data: names, container, and the last rows, where a forecast begins."""
+        """What later calls need of the data: names, container, time, and the last rows, where a forecast begins."""
         self.n_features_in_ = found[0].values.shape[1]
-        self._container = found[0].container
+        self._shell, self.time_ = found[0].shell, found[-1].time
+        self._rows = len(found[-1].values)
         if found[0].names is not None:
             self.feature_names_in_ = np.array(found[0].names, dtype=object)
-        rows = max(int(self.warmup), _SMALLEST_TAIL) + 1
-        self._tail = np.array(found[-1].values[-rows:], dtype=float)
-        self._tail_inputs = None if driven is None else np.array(driven[-1].values[-rows:], dtype=float)
+        self._recent = np.array(found[-1].values[-_RECENT:], dtype=float)
+        self._recent_inputs = None if driven is None else np.array(driven[-1].values[-_RECENT:], dtype=float)
 
     def _train(self, watch: Watch, function: str, *arguments: Any) -> None:
         try:
@@ -296,8 +314,8 @@ class Reconstructor(Parameters):
 
     # ---- using the model ---------------------------------------------------------------------------
 
-    def _checked(self, X: Any, what: str) -> Any:
-        """X has the columns of the training data, in their order."""
+    def _checked(self, X: Any, what: str) -> List[Table]:
+        """The tables of X, which have the columns of the training data in their order."""
         found = tables(X, what)
         N = self._fitted().dim
         if found[0].values.shape[1] != N:
@@ -310,7 +328,7 @@ class Reconstructor(Parameters):
                 "The feature names should match those that were passed during fit: "
                 f"{', '.join(map(str, names))}; {what} has {', '.join(found[0].names)}"
             )
-        return X
+        return found
 
     def generate(
         self,
@@ -329,32 +347,79 @@ class Reconstructor(Parameters):
         first rows (``warmup`` of them; None: as many as in training; "all": the whole context) and the first free
         row stands for row warmup + 1 of the context. ``latent``: return also the latent states. For models with inputs
         see ``Model.generate``. A run that leaves all bounds raises a ``DivergedError``.
+
+        The time of the data goes on in the result. ``first_row`` of an array (``attrs["first_row"]`` of a frame or an
+        xarray) is the row of the data that its first row stands for, counted from 0.
         """
         model = self._fitted()
-        container = getattr(self, "_container", "numpy")
         if context is None:
             context, inputs, warmup = self._end(inputs)
+            shell, axis, first = self._shell, self.time_, self._rows
         else:
-            context = self._checked(context, "context")
-            container = tables(context, "context")[0].container
-        if warmup == "all":
-            warmup = len(tables(context, "context")[0].values) - 1
-        elif isinstance(warmup, str):
+            table = self._checked(context, "context")[0]
+            rows = len(table.values)
+            shell, axis = table.shell, table.time
+            warmup = rows - 1 if warmup == "all" else warmup
+            first = 1 + (model.warmup_rows(rows) if warmup is None else warmup if isinstance(warmup, int) else 0)
+            context = table.values
+        if isinstance(warmup, str):
             raise ArgumentError(f"warmup is {warmup!r}; give a number of rows, 'all', or None")
         orbit = model.generate(
             steps, context, inputs=inputs, future_inputs=future_inputs, warmup=warmup, latent=latent,
             inputs_end=inputs_end,
         )  # fmt: skip
         names = getattr(self, "feature_names_in_", model.names)
-        if latent:
-            return like(np.asarray(orbit[0]), container, names, model.dt), orbit[1]
-        return like(np.asarray(orbit), container, names, model.dt)
+        x, z = orbit if latent else (orbit, None)
+        made = generated(np.asarray(x), shell, names, axis, first)
+        return (made, z) if latent else made
 
     def _end(self, inputs: Any) -> Any:
         """Context, inputs and warm-up that lead to the end of the training data."""
-        if getattr(self, "_tail", None) is None:
+        self._need_data()
+        rows = max(int(self.warmup), _SMALLEST_TAIL) + 1
+        tail, driven = self._recent[-rows:], self._recent_inputs
+        if inputs is None and driven is not None:
+            inputs = driven[-rows:]
+        return tail, inputs, len(tail) - 1
+
+    def _need_data(self) -> None:
+        if getattr(self, "_recent", None) is None:
             raise ArgumentError("the model was loaded from a file, without its data: give a context to start from")
-        return self._tail, self._tail_inputs if inputs is None else inputs, len(self._tail) - 1
+
+    def forecast(
+        self,
+        horizon: int,
+        n: int = 20,
+        context: Any = None,
+        *,
+        inputs: Any = None,
+        future_inputs: Any = None,
+        level: float = 0.9,
+        windows: int = 40,
+        seed: int = 1,
+    ) -> Forecast:
+        """Forecast ``horizon`` rows with ``n`` members, in the user's units and in the container of the data.
+
+        The members are free runs of the models of all runs in turn, from the end of the training data or of a
+        ``context``. The first of each model starts at the rows as they are, the others at rows with Gaussian noise of
+        the size of the model's one-step errors. ``level`` is the share of the members inside the band. ``skill``
+        compares forecasts from up to ``windows`` rows of the past with persistence and a linear autoregression: rows
+        that were held back, where there were some, or those of the context; 0 leaves it out.
+        """
+        model = self._fitted()
+        names = getattr(self, "feature_names_in_", model.names)
+        if context is None:
+            self._need_data()
+            held, rows = int(float(self.validation) * self._rows), len(self._recent)
+            source = "rows that were held back" if held else "rows of the training"
+            past = Past(self._recent, self._recent_inputs, rows - min(held or rows, rows // 2), source)
+            start = Start(past, self._shell, names, self.time_, self._rows)
+        else:
+            start = start_of(self._checked(context, "context")[0], inputs, names)
+        runs = [other for other in getattr(self, "models_", [model]) if other is not None] or [model]
+        return forecast(
+            runs, start, horizon, n, level=level, seed=seed, windows=windows, future_inputs=future_inputs
+        )
 
     def evaluate(self, X: Any, *, inputs: Any = None, **options: Any) -> Evaluation:
         """Evaluate the model on data that it has not seen: D_stsp, D_H, RMSE, Lyapunov exponents.
@@ -363,7 +428,9 @@ class Reconstructor(Parameters):
         says whether the model is good, by which figure, and what to do next.
         """
         options.setdefault("training", getattr(self, "log_", None))
-        return self._fitted().evaluate(self._checked(X, "X"), inputs=inputs, **options)
+        found = self._checked(X, "X")
+        model, driven = self._fitted(), None if inputs is None else tables(inputs, "inputs")
+        return evaluation_of(model._handle, model.names, Series.of_tables(found, driven), Measuring(**options))
 
     def score(self, X: Any, y: Any = None, *, inputs: Any = None, samples: int = 10_000) -> float:
         """Minus D_stsp on X, so that larger is better; minus infinity when the free run diverged."""
@@ -376,12 +443,12 @@ class Reconstructor(Parameters):
         ``Model.lyapunov_spectrum`` has the options.
         """
         model = self._fitted()
-        if context is None and getattr(self, "_tail", None) is not None:
+        if context is None and getattr(self, "_recent", None) is not None:
             context, options["inputs"], options["warmup"] = self._end(options.get("inputs"))
-            if self._tail_inputs is not None and "future_inputs" not in options:
-                options["future_inputs"] = self._tail_inputs
+            if self._recent_inputs is not None and "future_inputs" not in options:
+                options["future_inputs"] = self._recent_inputs[-len(context) :]
         elif context is not None:
-            context = self._checked(context, "context")
+            context = self._checked(context, "context")[0].values
         return model.lyapunov_spectrum(context, **options)
 
     # ---- files -------------------------------------------------------------------------------------
@@ -401,8 +468,22 @@ class Reconstructor(Parameters):
             settings.pop(name, None)
         made.set_params(**settings)
         made.model_, made.models_ = model, [model]
-        made.n_features_in_ = model.dim
+        made.n_features_in_, made.time_ = model.dim, None
         return made
+
+    def _repr_html_(self) -> str:
+        rows = [(name, repr(value)) for name, value in self._changed().items()]
+        if self.__sklearn_is_fitted__():
+            model, log = self.model_, self.__dict__.get("log_", {})
+            rows += [("model", repr(model)[len("<antler.Model ") : -1]), ("variables", _html.short(model.names))]
+            rows.append(("time", str(self.time_) if self.time_ is not None else ""))
+            if len(log.get("loss", ())):
+                rows.append(("last loss", f"{_html.number(float(log['loss'][-1]))} after {log['update'][-1]} updates"))
+            known = [found for found in self.__dict__.get("validations_", []) if found]
+            if known:
+                best = min(known, key=lambda found: found["score"])
+                rows.append(("score on held-back rows", f"{_html.number(best['score'])} at update {best['update']}"))
+        return _html.table("Reconstructor", rows or [("", "not fitted")])
 
     def __getstate__(self) -> Dict[str, Any]:
         state = dict(self.__dict__)
@@ -418,6 +499,6 @@ class Reconstructor(Parameters):
         return Tags(
             estimator_type=None,
             target_tags=TargetTags(required=False),
-            input_tags=InputTags(two_d_array=True, three_d_array=True, allow_nan=False),
+            input_tags=InputTags(two_d_array=True, three_d_array=True, allow_nan=True),
             requires_fit=True,
         )

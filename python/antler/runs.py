@@ -12,7 +12,8 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Union
 
 import numpy as np
 
-from . import _lib
+from . import _html, _lib
+from ._containers import Reading
 from ._series import Series
 from ._settings import Settings
 from ._training import LOG_COLUMNS, Watch
@@ -65,10 +66,26 @@ class Run:
         return int(self.path.resolve().name) if self.path.resolve().name.isdigit() else 0
 
     @cached_property
+    def _replaced(self) -> bool:
+        """Whether the files beside config.yaml are still those of an older run (docs/files.md, "Who owns a run")."""
+        marker = self.path / ".overwrite"
+        return marker.exists() and marker.read_bytes() == (self.path / "config.yaml").read_bytes()
+
+    def _file(self, name: str) -> Optional[Path]:
+        """A file of the run; None when it is not there."""
+        path = self.path / name
+        return path if path.exists() and not self._replaced else None
+
+    @cached_property
     def log(self) -> Dict[str, np.ndarray]:
         """``log.csv``, one array per column; empty arrays before the first row."""
-        path = self.path / "log.csv"
-        return _read_log(path) if path.exists() else {name: np.array([]) for name in LOG_COLUMNS}
+        path = self._file("log.csv")
+        return {name: np.array([]) for name in LOG_COLUMNS} if path is None else _read_log(path)
+
+    @property
+    def has_model(self) -> bool:
+        """Whether there is a model, which there is from the first checkpoint on."""
+        return self._file("model.npz") is not None
 
     @cached_property
     def model(self) -> Model:
@@ -78,22 +95,22 @@ class Run:
     @cached_property
     def best(self) -> Optional[Model]:
         """The best model by validation, ``best.npz``; None where there was no validation."""
-        path = self.path / "best.npz"
-        return Model.load(path) if path.exists() else None
+        path = self._file("best.npz")
+        return None if path is None else Model.load(path)
 
     @cached_property
     def validation(self) -> Optional[Dict[str, float]]:
         """The validation of ``best``: update, score, dstsp, hellinger, prediction_error; None where there was none."""
-        path = self.path / "best.npz"
-        if not path.exists():
+        path = self._file("best.npz")
+        if path is None:
             return None
         with np.load(path) as found:
             measures = dict(zip(("dstsp", "hellinger", "prediction_error"), map(float, found["validation"])))
             return {"update": int(found["update"]), "score": float(found["score"]), **measures}
 
     def _json(self, name: str) -> Optional[Dict[str, Any]]:
-        path = self.path / name
-        if not path.exists():
+        path = self._file(name)
+        if path is None:
             return None
         try:
             with open(path, encoding="utf-8") as file:
@@ -114,13 +131,22 @@ class Run:
     @property
     def diverged(self) -> Optional[str]:
         """The message of a run that diverged; None otherwise."""
-        path = self.path / "diverged.txt"
-        return path.read_text(encoding="utf-8").strip() if path.exists() else None
+        path = self._file("diverged.txt")
+        return None if path is None else path.read_text(encoding="utf-8").strip()
 
     @property
     def finished(self) -> bool:
         """Whether all updates are done."""
         return bool(len(self.log["update"])) and int(self.log["update"][-1]) == self.settings["updates"]
+
+    def _repr_html_(self) -> str:
+        log = self.log
+        done = f"{log['update'][-1]} of {self.settings['updates']}" if len(log["update"]) else "none"
+        loss = _html.number(float(log["loss"][-1])) if len(log["loss"]) else ""
+        verdict = self.verdict or {}
+        rows = [("updates", done), ("last loss", loss), ("diverged", self.diverged or "")]
+        rows += [("verdict", verdict.get("kind", "")), ("found", verdict.get("text", ""))]
+        return _html.table(f"Run {self.name}", [*rows, ("folder", str(self.path))])
 
     @property
     def checkpoints(self) -> List[Path]:
@@ -161,19 +187,22 @@ def train(
     overwrite: bool = False,
     verbose: bool = True,
     callback: Optional[Callable[[Dict[str, Any]], Any]] = None,
+    time: Any = "auto",
+    resample: Any = None,
     **changes: Any,
 ) -> List[Run]:
     """Train on disk as ``antler train`` does, with the same bytes as result. Returns a list of runs.
 
     ``settings`` is a YAML file or a mapping of setting names; further keywords change single settings, as
-    ``--set`` does. With ``X`` the data come from memory instead of the files that the settings name.
+    ``--set`` does. With ``X`` the data come from memory instead of the files that the settings name; ``time`` and
+    ``resample`` are then those of ``Reconstructor.fit``.
     ``callback`` is called with each row of the log; a true return value stops the training. Ctrl-C stops it after
     the current update with a checkpoint and raises ``KeyboardInterrupt``; ``resume`` continues.
     """
     chosen = Settings() if isinstance(settings, Mapping) else Settings.load(settings)
     for name, value in {**(settings if isinstance(settings, Mapping) else {}), **changes}.items():
         chosen.set(name, value)
-    series = None if X is None else Series.of(X, inputs, dt=chosen.get("dt"))
+    series = None if X is None else Series.of(X, inputs, dt=chosen.get("dt"), reading=Reading(time, resample))
     watch = Watch(verbose, callback)
     handle = None if series is None else series.handle
     result = watch.run("train_series", chosen.pointer, handle, run, overwrite)
@@ -187,16 +216,18 @@ def resume(
     inputs: Any = None,
     verbose: bool = True,
     callback: Optional[Callable[[Dict[str, Any]], Any]] = None,
+    time: Any = "auto",
+    resample: Any = None,
 ) -> List[Run]:
     """Continue a stopped run, or all runs of a training, to the same numbers as without the stop.
 
-    A run that was trained on data in memory needs the same ``X`` (and ``inputs``) again.
+    A run that was trained on data in memory needs the same ``X`` (and ``inputs``, ``time``, ``resample``) again.
     """
     dt = 0.0
     if X is not None:
         configs = [Path(folder) / "config.yaml"] + sorted(Path(folder).glob("*/config.yaml"))
         dt = next((Settings.load(config).get("dt") for config in configs if config.is_file()), 0.0)
-    series = None if X is None else Series.of(X, inputs, dt=dt)
+    series = None if X is None else Series.of(X, inputs, dt=dt, reading=Reading(time, resample))
     watch = Watch(verbose, callback)
     handle = None if series is None else series.handle
     result = watch.run("train_resume_series", _lib.path_bytes(folder), None, handle)

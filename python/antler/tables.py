@@ -34,6 +34,7 @@ class Orbit:
     dt: float = 0.0  #: 0: unknown
     named: bool = True  #: False when the names are made up
     inputs: Optional[np.ndarray] = None  #: (T, K), where the model takes some
+    first_row: Optional[int] = None  #: of a free run: the row of the data that its first row stands for
 
 
 def _orbit_from_file(path: str, columns: str, inputs: str) -> Orbit:
@@ -51,20 +52,22 @@ def _orbit_from_file(path: str, columns: str, inputs: str) -> Orbit:
 
 
 def orbit(source: Any, columns: str = "", inputs: str = "") -> Orbit:
-    """An Orbit from an Orbit, a file that `antler` reads, an array (T, N) or (T,), or a pandas or xarray table."""
+    """An Orbit from an Orbit, a file, an array (T, N) or (T,), a free run, or a table of pandas, polars or xarray."""
     if isinstance(source, Orbit):
         return source
     if isinstance(source, (str, os.PathLike)):
         return _orbit_from_file(os.fspath(source), columns, inputs)
     found = tables_of(source, "orbit")[0]
     names = list(found.names) if found.names else [f"x{i + 1}" for i in range(found.values.shape[1])]
-    return Orbit(np.asarray(found.values, dtype=float), names, found.dt, named=bool(found.names))
+    first = getattr(source, "first_row", None)
+    if first is None and isinstance(getattr(source, "attrs", None), dict):
+        first = source.attrs.get("first_row")
+    return Orbit(np.asarray(found.values, dtype=float), names, found.dt, bool(found.names), None, first)
 
 
 def default_warmup(model: Any, rows: int) -> int:
     """Rows that force a model before it runs free on data of so many rows, as `antler generate` chooses them."""
-    observed = model.kind == "shplrnn" and model.latent_dim <= model.dim  # then one row gives the whole state
-    return min(int(model.settings.get("warmup", 0)) or (0 if observed else 100), rows // 2)
+    return int(model.warmup_rows(rows))
 
 
 def free_run(model: Any, true: Orbit, steps: int, warmup: Optional[int] = None) -> Orbit:
@@ -85,7 +88,7 @@ def _column(words: Sequence[str]) -> np.ndarray:
 
 
 def table(source: Any) -> Columns:
-    """Columns by name, from a CSV file, runs or a folder of runs, a mapping of columns or a pandas frame."""
+    """Columns by name, from a CSV file, runs, their folder or Reconstructor, a mapping of columns or a frame."""
     if isinstance(source, (str, os.PathLike)) and os.path.isdir(source):
         return gather(load_runs(source))
     if isinstance(source, (str, os.PathLike)):
@@ -93,6 +96,8 @@ def table(source: Any) -> Columns:
             rows = list(csv.reader(file))
         body = [row for row in rows[1:] if len(row) == len(rows[0])]
         return {name: _column([row[i] for row in body]) for i, name in enumerate(rows[0])} if rows else {}
+    if hasattr(source, "runs_"):
+        return gather(source.runs_)
     if isinstance(source, (list, tuple)):
         return gather(source)
     return {str(name): np.asarray(source[name]) for name in source}

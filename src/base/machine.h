@@ -26,6 +26,13 @@ double ant_peak_rate(ant_cpu_level level);
 /* Threads to use for a request: 0: as many as OpenMP offers.  At least 1, at most 1024. */
 int ant_threads_resolve(int requested);
 
+/*
+ * How many of `wanted` threads a parallel region of this thread may ask for: all, or as many as could be
+ * started; 1 within a parallel region, and in a child of fork(2) whose parent has used threads.  Every region
+ * of more than one thread asks here.  The values that it computes must not depend on the answer.
+ */
+int ant_threads_ready(int wanted);
+
 /* Seconds on a clock that never goes back. */
 double ant_seconds(void);
 

@@ -2,7 +2,9 @@
  * output.h - files that appear whole or not at all.
  *
  * Bytes go to a temporary name in the target's own folder; commit syncs them to disk and renames.  A
- * full disk, a crash or a killed process leaves the old file of that name as it was.
+ * full disk, a crash or a killed process leaves the old file of that name as it was.  A device, a FIFO or a
+ * socket is written into instead.  A symbolic link to a file is replaced; ant_output_follow gives the name
+ * of the file itself.
  */
 #ifndef ANT_BASE_OUTPUT_H
 #define ANT_BASE_OUTPUT_H
@@ -13,15 +15,21 @@
 
 typedef struct ant_output {
     char *path;      /* the final name */
-    char *temporary; /* ".<name>.XXXXXX" beside it */
-    FILE *file;      /* open for writing, NULL when another library writes to `temporary` */
+    char *temporary; /* ".<name>.XXXXXX" beside it; NULL: a device, a FIFO or a socket */
+    FILE *file;      /* open for writing */
 } ant_output;
 
 /* Begin to write `path`.  A folder that does not exist is ANTLER_ERROR_NOT_FOUND. */
 antler_status ant_output_open(ant_output *output, const char *path);
 
-/* As above for a library that wants a name rather than a file: `temporary` exists and is empty. */
-antler_status ant_output_open_name(ant_output *output, const char *path);
+/* As above for an archive, which is not written front to back: a device, a FIFO or a socket is refused. */
+antler_status ant_output_open_to_seek(ant_output *output, const char *path);
+
+/*
+ * The file that `path` names, through symbolic links, in new memory.  For names that the user has given: the
+ * files in a folder of runs, which may come from somebody else, are never written through a link.
+ */
+antler_status ant_output_follow(const char *path, char **target);
 
 /* Write all `bytes` or fail with ANTLER_ERROR_IO and the system's reason. */
 antler_status ant_output_write(ant_output *output, const void *data, size_t bytes);

@@ -35,4 +35,8 @@ antler_status ant_fail_memory(size_t bytes, const char *purpose);
             return ant_fail((status), __VA_ARGS__);                                                          \
     } while (0)
 
+/* At the head of a public function: refuse a call without a pointer that must be given. */
+#define ANT_NEED(given)                                                                                      \
+    ANT_CHECK(given, ANTLER_ERROR_ARGUMENT, "%s: an argument that must be given is NULL", __func__)
+
 #endif

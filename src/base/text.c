@@ -32,13 +32,15 @@ static size_t edit_distance(const char *a, const char *b)
 
 const char *antler_nearest(const char *word, const char *const *candidates, size_t count)
 {
+    if (word == NULL || candidates == NULL)
+        return NULL;
     const size_t length = strlen(word);
     if (length > LONGEST)
         return NULL;
     const char *nearest = NULL;
     size_t least = length / 3 + 2; /* farther than that is another word */
     for (size_t i = 0; i < count; i++) {
-        if (strlen(candidates[i]) > LONGEST)
+        if (candidates[i] == NULL || strlen(candidates[i]) > LONGEST)
             continue;
         const size_t distance = edit_distance(word, candidates[i]);
         if (distance < least) {

@@ -1,6 +1,8 @@
 /* bench_case.c - one case of `antler bench`: a model, sequences, repeated solves and their median. */
 #include "cli/bench.h"
 
+#include "cli/command.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +21,9 @@ static antler_status set(antler_settings *s, const char *name, const char *value
 static antler_status fill_settings(const cli_bench_case *c, antler_settings *s)
 {
     antler_settings_default(s);
+    s->initialisation = ANTLER_INITIALISATION_MEMORY;
+    s->start_lr = 1e-3;
+    s->validation = 0.0;
     s->latent_dim = c->latent;
     s->hidden_dim = c->hidden;
     s->threads = (size_t)c->threads;
@@ -134,12 +139,11 @@ static antler_status solve(const cli_bench_case *c, const antler_settings *setti
     antler_settings s = *settings;
     antler_problem *problem = NULL;
     const size_t rows = c->batch * (c->length + 1), dim = antler_series_dim(series);
-    double *x = malloc(rows * dim * sizeof *x);
+    double *x = cli_memory(rows * dim, sizeof *x, "the data of a case");
     s.sequence_length = c->length;
     s.batch_size = c->batch;
     s.warmup = (size_t)(c->warmup * (double)c->length);
-    antler_status status =
-        x == NULL ? ANTLER_ERROR_MEMORY : antler_series_read_f64(series, 0, 0, rows, x, NULL);
+    antler_status status = antler_series_read_f64(series, 0, 0, rows, x, NULL);
     if (status == ANTLER_OK)
         status = antler_problem_create(&s, dim, 0, &problem);
     if (status == ANTLER_OK)

@@ -262,9 +262,7 @@ static int run(const cli_command *self, int argc, char **argv)
             json_pack("{s:s, s:s, s:f, s:s, s:f, s:f, s:i, s:O}", "antler", antler_build_info(), "system",
                       s.system, "peak_multiply_adds_per_second", peak, "precision", s.precision, "alpha",
                       s.alpha, "warmup", s.warmup, "threads", s.threads, "cases", rows);
-        json_dumpf(root, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9));
-        putchar('\n');
-        json_decref(root);
+        code = cli_json_print(root);
     } else if (code == CLI_DONE && strcmp(s.device, "cpu") == 0) {
         puts("of peak: multiply-adds that one pass needs (6 M L a step; 3 for every parameter where the "
              "model is "

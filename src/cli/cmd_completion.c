@@ -31,7 +31,9 @@ static void bash_values(const cli_command *command, FILE *out)
         if (option->kind == CLI_FLAG)
             continue;
         fprintf(out, "        %s:--%s) ", command->name, option->name);
-        if (takes_files(option)) {
+        if (option->kind == CLI_ASSIGN) {
+            fputs("_antler_setting \"$word\" \"${word%%=*}=\" ;;\n", out);
+        } else if (takes_files(option)) {
             fputs("COMPREPLY=($(compgen -f -- \"$word\")) ;;\n", out);
         } else if (option->kind == CLI_CHOICE) {
             fputs("COMPREPLY=($(compgen -W '", out);
@@ -61,11 +63,59 @@ static void bash_arguments(const cli_command *command, FILE *out)
     fputs("fi ;;\n", out);
 }
 
+static bool is_path(const antler_setting_info *info)
+{
+    return strcmp(info->kind, "list of paths") == 0 || strcmp(info->name, "results") == 0;
+}
+
+/* Print the words that a setting can have; false: any number or text. */
+static bool setting_values(const antler_setting_info *info, const char *before, FILE *out)
+{
+    static const char *const truth[] = {"true", "false", NULL};
+    const char *const *values = strcmp(info->kind, "true or false") == 0 ? truth : info->choices;
+    for (size_t i = 0; values != NULL && values[i] != NULL; i++)
+        fprintf(out, "%s%s ", before, values[i]);
+    return values != NULL;
+}
+
+/*
+ * A function that completes NAME or NAME=VALUE, $1; $2 goes before every value of the reply.  bash takes =
+ * for the end of a word, and other shells do not.
+ */
+static void bash_settings(FILE *out)
+{
+    fputs("_antler_setting() {\n    local values=\n    compopt +o filenames 2>/dev/null\n"
+          "    if [[ $1 != *=* ]]; then\n        compopt -o nospace 2>/dev/null\n"
+          "        COMPREPLY=($(compgen -S = -W '",
+          out);
+    for (size_t i = 0; i < antler_setting_count(); i++)
+        fprintf(out, "%s ", antler_setting_at(i)->name);
+    fputs("' -- \"$1\"))\n        return\n    fi\n    case ${1%%=*} in\n", out);
+    for (size_t i = 0; i < antler_setting_count(); i++) {
+        const antler_setting_info *info = antler_setting_at(i);
+        if (is_path(info)) {
+            fprintf(out, "        %s) COMPREPLY=($(compgen -P \"$2\" -f -- \"${1#*=}\")); return ;;\n",
+                    info->name);
+        } else if (info->choices != NULL || strcmp(info->kind, "true or false") == 0) {
+            fprintf(out, "        %s) values='", info->name);
+            setting_values(info, "", out);
+            fputs("' ;;\n", out);
+        }
+    }
+    fputs("    esac\n    COMPREPLY=($(compgen -P \"$2\" -W \"$values\" -- \"${1#*=}\"))\n}\n", out);
+}
+
 static void bash_script(FILE *out)
 {
-    fputs("# bash completion for antler\n_antler() {\n"
+    fputs("# bash completion for antler\n", out);
+    bash_settings(out);
+    fputs("_antler() {\n"
           "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} "
           "command=${COMP_WORDS[1]}\n"
+          "    if [[ $COMP_CWORD -gt 3 && $word == = && ${COMP_WORDS[COMP_CWORD-2]} == --set ]]; then\n"
+          "        _antler_setting \"$before=\" ''\n        return\n    fi\n"
+          "    if [[ $COMP_CWORD -gt 4 && $before == = && ${COMP_WORDS[COMP_CWORD-3]} == --set ]]; then\n"
+          "        _antler_setting \"${COMP_WORDS[COMP_CWORD-2]}=$word\" ''\n        return\n    fi\n"
           "    if [[ $COMP_CWORD == 1 ]]; then\n        COMPREPLY=($(compgen -W '",
           out);
     command_words(out);
@@ -87,6 +137,18 @@ static void quoted(const char *text, FILE *out)
             fputs("'\\''", out);
         else
             fputc(*text, out);
+    }
+}
+
+/* NAME=VALUE for choices, NAME= for others. */
+static void fish_settings(FILE *out)
+{
+    for (size_t i = 0; i < antler_setting_count(); i++) {
+        const antler_setting_info *info = antler_setting_at(i);
+        char before[80];
+        snprintf(before, sizeof before, "%s=", info->name);
+        if (!setting_values(info, before, out))
+            fprintf(out, "%s ", before);
     }
 }
 
@@ -112,6 +174,11 @@ static void fish_script(FILE *out)
                 fputs(" -a '", out);
                 for (size_t k = 0; option->choices[k] != NULL; k++)
                     fprintf(out, "%s ", option->choices[k]);
+                fputc('\'', out);
+            }
+            if (option->kind == CLI_ASSIGN) {
+                fputs(" -a '", out);
+                fish_settings(out);
                 fputc('\'', out);
             }
             fputs(" -d '", out);
@@ -153,7 +220,8 @@ const cli_command cli_completion = {
     .name = "completion",
     .summary = "write a completion script for bash, zsh or fish",
     .arguments = "SHELL",
-    .description = "Write a script that completes commands, options and file names in the shell. "
+    .description = "Write a script that completes commands, options, file names, and settings after --set, "
+                   "in the shell. "
                    "'make install' installs the scripts; without it, load the script by hand.",
     .examples = "  $ source <(antler completion bash)\n  $ antler completion fish > "
                 "~/.config/fish/completions/antler.fish\n",

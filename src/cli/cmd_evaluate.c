@@ -2,6 +2,7 @@
 #include "cli/command.h"
 #include "cli/data_options.h"
 #include "cli/evaluation.h"
+#include "cli/foreign.h"
 #include "cli/loss_log.h"
 #include "cli/measuring.h"
 #include "cli/metrics.h"
@@ -24,8 +25,11 @@ typedef struct settings {
 
 #define AT(field) offsetof(settings, field)
 static const cli_option options[] = {
-    {"data", CLI_FILES, "FILE", "The true series, which the model has not seen: a file or a glob.", AT(data),
-     NULL},
+    {"data", CLI_FILES, "FILE",
+     "The true series, which the model has not seen: a file or a glob. Default: the rows that the training "
+     "of "
+     "the first run held back.",
+     AT(data), NULL},
     {"n", CLI_COUNT, "STEPS", "Free steps of RMSE(n). Default 128.", AT(evaluate.rmse.steps), NULL},
     {"windows", CLI_COUNT, "N", "Windows of RMSE(n), spread evenly over the data. Default 100.",
      AT(evaluate.rmse.windows), NULL},
@@ -96,17 +100,21 @@ static int evaluate_one(gathering *g, const char *run, size_t index)
     antler_evaluate_opts opts = s->evaluate;
     cli_progress progress;
     opts.measure.progress = cli_progress_begin(&progress, s->quiet);
-    const cli_stamp stamp = cli_stamp_run(g->stamp, run); /* of what is read next, or older */
-    cli_loss_log log = cli_loss_log_read(run);
+    cli_stamp stamp;
+    cli_loss_log log = {0};
+    int code = cli_stamp_run(g->stamp, run, &stamp); /* of what is read next, or older */
+    if (code == CLI_DONE)
+        code = cli_loss_log_read(run, &log);
     opts.training = &log.curve;
     opts.floors = g->floors.rows > 0 ? &g->floors : NULL;
-    antler_status status = antler_model_load(run, &model);
-    if (status == ANTLER_OK)
+    antler_status status = code == CLI_DONE ? antler_model_load(run, &model) : ANTLER_OK;
+    if (status == ANTLER_OK && model != NULL)
         status = antler_evaluate(model, g->truth, &opts, &result);
     cli_progress_end(&progress);
     const cli_evaluation e = {run, model, g->truth, &opts, &result, stamp};
-    int code = CLI_DONE;
-    if (status < ANTLER_OK || status == ANTLER_CANCELLED) {
+    if (code != CLI_DONE) {
+        /* the fault has been printed */
+    } else if (status < ANTLER_OK || status == ANTLER_CANCELLED) {
         code = cli_fail(status);
     } else {
         json_t *json = cli_evaluation_json(&e);
@@ -153,7 +161,10 @@ static int conclude(const gathering *g, const cli_runs *runs)
                            g->s->no_verdict ? NULL : g->verdicts};
     char folder[4096];
     int code = CLI_DONE;
-    if (g->count > 1 && !g->s->no_files && cli_run_parent(runs->paths[0], folder, sizeof folder))
+    bool is_folder = false;
+    if (g->count > 1 && !g->s->no_files)
+        code = cli_run_is_folder(runs->paths[0], &is_folder);
+    if (is_folder && cli_run_parent(runs->paths[0], folder, sizeof folder))
         code = cli_metrics_write(&m, folder);
     if (code != CLI_DONE)
         return code;
@@ -173,12 +184,10 @@ static int conclude(const gathering *g, const cli_runs *runs)
 static int evaluate_all(const settings *s, const cli_runs *runs, const antler_series *truth)
 {
     gathering g = {.s = s, .truth = truth, .count = runs->count, .runs = json_array()};
-    g.values = calloc(runs->count * antler_measure_count(), sizeof *g.values);
-    g.diverged = calloc(runs->count, sizeof *g.diverged);
-    g.verdicts = calloc(runs->count, sizeof *g.verdicts);
-    int code = g.values == NULL || g.diverged == NULL || g.verdicts == NULL ? CLI_MACHINE : CLI_DONE;
-    if (code == CLI_DONE)
-        code = cli_stamp_begin(truth, &s->evaluate, &g.stamp);
+    g.values = cli_memory(runs->count * antler_measure_count(), sizeof *g.values, "the measures");
+    g.diverged = cli_memory(runs->count, sizeof *g.diverged, "the list of runs");
+    g.verdicts = cli_memory(runs->count, sizeof *g.verdicts, "the list of runs");
+    int code = cli_stamp_begin(truth, &s->evaluate, &g.stamp);
     for (size_t i = 0; i < runs->count && code == CLI_DONE; i++)
         code = evaluate_one(&g, runs->paths[i], i);
     if (code == CLI_DONE)
@@ -207,6 +216,47 @@ static bool read_horizon(const char *text, size_t *horizon)
     return false;
 }
 
+static int evaluate_data(settings *s, const cli_runs *runs)
+{
+    antler_settings of_run;
+    antler_series *truth = NULL;
+    int code = cli_load_from_run(runs->paths[0], &of_run, &s->load);
+    if (code == CLI_DONE)
+        code = cli_series_load(&s->data, &s->load, &truth);
+    if (code == CLI_DONE)
+        code = evaluate_all(s, runs, truth);
+    if (code == CLI_DONE)
+        cli_load_notes(truth);
+    antler_series_free(truth);
+    return code;
+}
+
+/* On the rows that the training of the first run did not see. */
+static int evaluate_held_back(const settings *s, const cli_runs *runs)
+{
+    antler_settings of_run;
+    antler_series *series = NULL, *held_back = NULL;
+    bool found = false;
+    int code = cli_settings_of_run(runs->paths[0], &of_run, &found);
+    if (code != CLI_DONE)
+        return code;
+    if (!found || (of_run.validation == 0.0 && of_run.validation_data[0] == '\0'))
+        return cli_usage_error(
+            "%s: its training held back no rows; give --data FILE with data that the model "
+            "has not seen",
+            runs->paths[0]);
+    antler_status status = antler_settings_series(&of_run, &series);
+    if (status == ANTLER_OK)
+        status = antler_settings_held_back(&of_run, series, &held_back);
+    if (status == ANTLER_OK && !s->json && !s->quiet)
+        printf("On the rows that training held back: %zu of %zu\n", antler_series_total_length(held_back),
+               antler_series_total_length(series));
+    code = status == ANTLER_OK ? evaluate_all(s, runs, held_back) : cli_fail(status);
+    antler_series_free(held_back);
+    antler_series_free(series);
+    return code;
+}
+
 static int run(const cli_command *self, int argc, char **argv)
 {
     settings s = {.inputs_end = "repeat", .measuring = cli_measuring_default()};
@@ -218,8 +268,6 @@ static int run(const cli_command *self, int argc, char **argv)
     code = cli_measuring_finish(&s.measuring);
     if (code != CLI_DONE)
         return code;
-    if (s.data.count == 0)
-        return cli_usage_error("'antler evaluate' needs --data FILE with data that the model has not seen");
     if (s.only_embedded && s.measuring.opts.embed_dim < 2)
         return cli_usage_error("--only-embedded needs --embed M,TAU");
     for (size_t i = 0; i < s.horizon.count; i++) {
@@ -234,17 +282,11 @@ static int run(const cli_command *self, int argc, char **argv)
     s.evaluate.with_verdict = !s.no_verdict;
     s.evaluate.inputs_end = cli_inputs_end(s.inputs_end);
     cli_runs runs = {0};
-    antler_settings of_run;
     code = cli_runs_find(argv, count, &runs);
-    if (code == CLI_DONE)
-        code = cli_load_from_run(runs.paths[0], &of_run, &s.load);
-    if (code == CLI_DONE) {
-        const antler_load_opts load = cli_load_opts(&s.load);
-        antler_series *truth = NULL;
-        const antler_status status = antler_series_load(s.data.items, s.data.count, &load, &truth);
-        code = status == ANTLER_OK ? evaluate_all(&s, &runs, truth) : cli_fail(status);
-        antler_series_free(truth);
-    }
+    if (code == CLI_DONE && s.data.count == 0)
+        code = evaluate_held_back(&s, &runs);
+    else if (code == CLI_DONE)
+        code = evaluate_data(&s, &runs);
     cli_runs_free(&runs);
     return code;
 }

@@ -1,6 +1,10 @@
 /* cmd_fit.c - `antler fit` and `antler tune`: from a table to a model, and around given settings. */
 #include "cli/command.h"
+#include "cli/data_options.h"
+#include "cli/foreign.h"
+#include "cli/next.h"
 #include "cli/progress.h"
+#include "cli/show.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -9,10 +13,12 @@
 #include <unistd.h>
 
 typedef struct settings {
-    cli_list set;
+    cli_list set, missing, test;
+    const char *time, *resample, *resample_method, *subject, *key;
     const char *columns, *inputs, *results, *name, *device, *seed, *threads; /* NULL: not given */
     bool transpose, quiet;
-    double dt, minutes, validation; /* validation 0: not given */
+    double dt, minutes, validation, holdout; /* shares of 0: not given */
+    size_t max_bytes;
 } settings;
 
 static const char *const devices[] = {"auto", "cpu", "cuda", NULL};
@@ -33,6 +39,14 @@ static const char *const devices[] = {"auto", "cpu", "cuda", NULL};
          "data. Default 0.2.",                                                                                 \
          AT(validation),                                                                                       \
          NULL},                                                                                                \
+        {"holdout",                                                                                            \
+         CLI_REAL,                                                                                             \
+         "SHARE",                                                                                              \
+         "Share of each trajectory, at its end, that takes no part at all; the result is measured on it.",     \
+         AT(holdout),                                                                                          \
+         NULL},                                                                                                \
+        {"test",   CLI_FILES, "FILE", "Data on which the result is measured in the end. May be repeated.",     \
+         AT(test), NULL},                                                                                      \
         {"seed",   CLI_TEXT, "NUMBER", "Of all trainings. Same seed and plan, same choice. Default 1.",        \
          AT(seed), NULL},                                                                                      \
         {"results", CLI_FILE, "FOLDER", "Folder that holds all results. Default Results.", AT(results), NULL}, \
@@ -49,11 +63,24 @@ static const cli_option fit_options[] = {
     {"inputs", CLI_TEXT, "LIST", "Columns that are known inputs, not variables.", AT(inputs), NULL},
     {"transpose", CLI_FLAG, NULL, "The file has variables in rows (N x T).", AT(transpose), NULL},
     {"dt", CLI_REAL, "TIME", "Time between rows, where the file does not contain it.", AT(dt), NULL},
+    {"max-bytes", CLI_COUNT, "N",
+     "What archives and pipes may take in memory beyond their size, in bytes. Default 8e9.", AT(max_bytes),
+     NULL},
+    {"missing", CLI_TEXTS, "VALUE",
+     "A number or word that stands for a missing value, such as -9999; may be repeated.", AT(missing), NULL},
+    {"time", CLI_TEXT, "NAME|none", "Column with the times of the rows, or none. Default: recognised.",
+     AT(time), NULL},
+    {"resample", CLI_TEXT, "DT", "Interpolate to even times this far apart: 0.5 or 10min.", AT(resample),
+     NULL},
+    {"resample-method", CLI_CHOICE, "linear|cubic", "How to interpolate. Default linear.",
+     AT(resample_method), cli_load_resamplings},
+    {"subject", CLI_TEXT, "NAME", "Column that tells trajectories apart.", AT(subject), NULL},
+    {"key", CLI_TEXT, "NAMES", "Arrays of an .npz to take: train, or a,b, or run_*.", AT(key), NULL},
 };
 
 static const cli_option tune_options[] = {
     COMMON_OPTIONS,
-    {"set", CLI_TEXTS, "NAME=VALUE", "Change a setting of the file; may be repeated.", AT(set), NULL},
+    {"set", CLI_ASSIGN, "NAME=VALUE", "Change a setting of the file; may be repeated.", AT(set), NULL},
 };
 #undef AT
 
@@ -63,12 +90,13 @@ typedef struct reporter {
     bool quiet, terminal, drawn;
     double begun, last;
     antler_fit_note note; /* of the present trial */
+    const antler_series *series;
 } reporter;
 
 static void clear_line(reporter *r)
 {
     if (r->drawn)
-        fputs("\r\033[K", stderr);
+        cli_show_clear_line();
     r->drawn = false;
 }
 
@@ -77,6 +105,7 @@ static void on_look(void *cookie, const antler_look *look)
     const reporter *r = cookie;
     if (r->quiet)
         return;
+    cli_load_notes(r->series);
     printf("Data: %zu rows, %zu variable%s", look->rows, look->dim, look->dim == 1 ? "" : "s");
     if (look->trajectories > 1)
         printf(", %zu trajectories", look->trajectories);
@@ -85,6 +114,9 @@ static void on_look(void *cookie, const antler_look *look)
     printf("\n  autocorrelation below 1/e after %.0f rows", look->decay);
     if (look->period > 0.0)
         printf(", period about %.0f rows", look->period);
+    if (look->slow > 0.0)
+        printf("\n  the amplitude changes over about %.0f rows: something slow acts on the variables",
+               look->slow);
     printf("\n  noise at most %.2g of a standard deviation; %zu principal component%s of weight\n",
            look->noise, look->dimension, look->dimension == 1 ? "" : "s");
     if (look->hidden)
@@ -101,10 +133,12 @@ static void on_look(void *cookie, const antler_look *look)
 static void print_settings(const antler_settings *s)
 {
     printf("M %zu, L %zu, T %zu, ", s->latent_dim, s->hidden_dim, s->sequence_length);
-    if (s->initialisation == ANTLER_INITIALISATION_MEMORY)
+    if (s->initialisation == ANTLER_INITIALISATION_STANDARD)
+        printf("standard start");
+    else if (s->kappa > 0.0)
         printf("kappa %g", s->kappa);
     else
-        printf("standard start");
+        printf("start %s", s->initialisation == ANTLER_INITIALISATION_AUTO ? "auto" : "memory");
     printf(", %salpha %g, lr %g, noise %g", s->clipped ? "clipped, " : "", s->gtf_alpha, s->start_lr,
            s->noise);
 }
@@ -147,9 +181,10 @@ static void on_row(void *cookie, const antler_train_row *row)
     char elapsed[32];
     r->last = now;
     cli_duration(now - r->begun, elapsed);
-    fprintf(stderr, "%srung %zu of %zu, trial %zu of %zu, run %zu, update %zu/%zu, loss %.3e, %s so far%s",
-            r->terminal ? "\r" : "", r->note.rung, r->note.rungs, r->note.trial, r->note.trials, row->run,
-            row->update, row->updates, row->total, elapsed, r->terminal ? "\033[K" : "\n");
+    clear_line(r);
+    fprintf(stderr, "rung %zu of %zu, trial %zu of %zu, run %zu, update %zu/%zu, loss %.3e, %s so far%s",
+            r->note.rung, r->note.rungs, r->note.trial, r->note.trials, row->run, row->update, row->updates,
+            row->total, elapsed, r->terminal ? "" : "\n");
     fflush(stderr);
     r->drawn = r->terminal;
 }
@@ -168,7 +203,7 @@ static void print_result(const antler_fit_result *result)
     char path[1500];
     printf("\nBest of %zu trials: %s\n", result->trials, result->reason);
     snprintf(path, sizeof path, "%s/settings.yaml", result->folder);
-    if (antler_settings_load(path, &best) == ANTLER_OK) {
+    if (cli_ok(antler_settings_load(path, &best))) {
         printf("  ");
         print_settings(&best);
         printf("\n");
@@ -187,46 +222,81 @@ static void print_result(const antler_fit_result *result)
            result->run_folder, result->folder, result->folder, result->run);
 }
 
-static int fit(const settings *s, const char *command, const char *file, const antler_fit_opts *opts)
+/* The model on rows that took no part in the fit, if there are any. */
+static antler_status print_test(const antler_settings *base, const antler_fit_result *result)
+{
+    char path[1500];
+    antler_series *test = NULL;
+    antler_model *model = NULL;
+    antler_floors floors = {0};
+    antler_verdict verdict;
+    snprintf(path, sizeof path, "%s/model.npz", result->folder);
+    antler_status status = antler_settings_test(base, &test);
+    if (status != ANTLER_OK || test == NULL)
+        return status;
+    status = antler_model_load(path, &model);
+    if (status == ANTLER_OK)
+        status = antler_verdict_on(model, test, NULL, (int)base->threads, &floors, &verdict);
+    if (status == ANTLER_OK)
+        printf("On test rows, which took no part in the fit: %s. %s\n", antler_verdict_name(verdict.kind),
+               verdict.text);
+    antler_model_free(model);
+    antler_series_free(test);
+    return status;
+}
+
+static void print_next(const antler_fit_result *result, const antler_settings *base)
+{
+    char model[1500];
+    antler_settings made = *base;
+    snprintf(model, sizeof model, "%s/model.npz", result->folder);
+    made.validation = result->validation;
+    cli_next_print(&(cli_next){model, result->run_folder, model, result->folder}, &made);
+}
+
+static int fit(const settings *s, const char *command, const char *file, antler_settings *base,
+               const antler_fit_opts *opts)
 {
     antler_series *series = NULL;
     antler_fit_result result;
     reporter r = {
         .quiet = s->quiet, .terminal = isatty(STDERR_FILENO) == 1, .begun = cli_now(), .last = cli_now()};
-    const antler_fit_events events = {.cookie = &r,
-                                      .looked = on_look,
-                                      .begin = on_begin,
-                                      .end = on_end,
-                                      .train = {.cookie = &r, .row = on_row, .stop = on_stop}};
+    const antler_fit_events events = {
+        .struct_size = sizeof events,
+        .cookie = &r,
+        .looked = on_look,
+        .begin = on_begin,
+        .end = on_end,
+        .train = {.struct_size = sizeof events.train, .cookie = &r, .row = on_row, .stop = on_stop}};
     cli_stop_install();
-    antler_status status = antler_settings_series(opts->base, &series);
+    const int code = cli_foreign_settle(base, s->quiet);
+    if (code != CLI_DONE)
+        return code;
+    antler_status status = antler_settings_series(base, &series);
+    r.series = series;
     if (status == ANTLER_OK)
         status = antler_fit(series, opts, &events, &result);
     clear_line(&r);
     antler_series_free(series);
-    if (status == ANTLER_OK || (status == ANTLER_CANCELLED && result.trials > 0))
+    if (status == ANTLER_OK || (status == ANTLER_CANCELLED && result.trials > 0)) {
         print_result(&result);
+        const antler_status tested = print_test(base, &result);
+        if (tested != ANTLER_OK)
+            return cli_fail(tested);
+    }
+    if (status == ANTLER_OK && !s->quiet)
+        print_next(&result, base);
     if (status == ANTLER_CANCELLED) {
+        char *quoted = cli_memory(CLI_QUOTED(strlen(file)), 1, "a message");
         printf("Stopped: this is the best so far. Continue with the same command:\n  antler %s %s ...\n",
-               command, file);
+               command, cli_show_quoted(file, quoted));
+        free(quoted);
         return CLI_DONE;
     }
     return status == ANTLER_OK ? CLI_DONE : cli_fail(status);
 }
 
 /* ---- the command lines ------------------------------------------------------------------------------- */
-
-/* "runs/heart-1.npy" gives "heart-1"; a letter that cannot stand in a folder's name becomes '-'. */
-static void name_after(const char *path, size_t bytes, char *name)
-{
-    const char *slash = strrchr(path, '/');
-    snprintf(name, bytes, "%s", slash == NULL ? path : slash + 1);
-    char *dot = strrchr(name, '.');
-    if (dot != NULL && dot != name)
-        *dot = '\0';
-    for (char *c = name; *c != '\0'; c++)
-        *c = strchr("*?[] ", *c) == NULL ? *c : '-';
-}
 
 static antler_status set(antler_settings *base, const char *name, const char *value)
 {
@@ -251,6 +321,13 @@ static antler_status apply_common(const settings *s, antler_settings *base, antl
     opts->minutes = s->minutes;
     if (s->validation != 0.0 || base->validation > 0.0)
         opts->validation = s->validation != 0.0 ? s->validation : base->validation;
+    if (s->holdout != 0.0)
+        base->holdout = s->holdout;
+    for (size_t i = 0; i < s->test.count; i++) {
+        const size_t used = i == 0 ? 0 : strlen(base->test_data);
+        snprintf(base->test_data + used, sizeof base->test_data - used, "%s%s", i == 0 ? "" : "\n",
+                 s->test.items[i]);
+    }
     for (size_t i = 0; i < sizeof given / sizeof given[0] && status == ANTLER_OK; i++)
         status = set(base, given[i][0], given[i][1]);
     return status;
@@ -265,20 +342,24 @@ static int run_fit(const cli_command *self, int argc, char **argv)
     int code = CLI_DONE;
     if (!cli_parse(self, argc, argv, &s, &count, &code))
         return code;
-    antler_settings_default(&base);
-    for (size_t i = 0; i < count; i++) {
-        const size_t used = strlen(base.data);
-        snprintf(base.data + used, sizeof base.data - used, "%s%s", i == 0 ? "" : "\n", argv[i]);
-    }
-    name_after(argv[0], sizeof base.experiment, base.experiment);
+    code = cli_settings_of_files(argv, count, &base);
+    if (code != CLI_DONE)
+        return code;
     base.transpose = s.transpose;
     base.dt = s.dt;
+    base.max_bytes = s.max_bytes > 0 ? s.max_bytes : base.max_bytes;
+    const char *const reading[][2] = {{"columns", s.columns},
+                                      {"inputs", s.inputs},
+                                      {"missing_values", cli_load_missing(&s.missing)},
+                                      {"time", s.time},
+                                      {"resample", s.resample},
+                                      {"resample_method", s.resample_method},
+                                      {"subject", s.subject},
+                                      {"key", s.key}};
     antler_status status = apply_common(&s, &base, &opts);
-    if (status == ANTLER_OK)
-        status = set(&base, "columns", s.columns);
-    if (status == ANTLER_OK)
-        status = set(&base, "inputs", s.inputs);
-    return status == ANTLER_OK ? fit(&s, self->name, argv[0], &opts) : cli_fail(status);
+    for (size_t i = 0; i < sizeof reading / sizeof reading[0] && status == ANTLER_OK; i++)
+        status = set(&base, reading[i][0], reading[i][1]);
+    return status == ANTLER_OK ? fit(&s, self->name, argv[0], &base, &opts) : cli_fail(status);
 }
 
 static int run_tune(const cli_command *self, int argc, char **argv)
@@ -296,7 +377,7 @@ static int run_tune(const cli_command *self, int argc, char **argv)
     if (status == ANTLER_OK)
         status = apply_common(&s, &base, &opts);
     opts.around = true;
-    return status == ANTLER_OK ? fit(&s, self->name, argv[0], &opts) : cli_fail(status);
+    return status == ANTLER_OK ? fit(&s, self->name, argv[0], &base, &opts) : cli_fail(status);
 }
 
 const cli_command cli_fit = {

@@ -1,11 +1,13 @@
 /* cmd_generate.c - `antler generate`: free runs of a trained model, written to a file. */
 #include "cli/command.h"
 #include "cli/data_options.h"
+#include "cli/foreign.h"
 #include "cli/measuring.h"
 #include "cli/progress.h"
 #include "cli/start_options.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct settings {
@@ -14,7 +16,7 @@ typedef struct settings {
     antler_generate_opts generate;
     size_t first, trajectory; /* counted from 1 */
     cli_load load;
-    bool quiet;
+    bool standardised, quiet;
 } settings;
 
 #define AT(field) offsetof(settings, field)
@@ -23,8 +25,9 @@ static const cli_option options[] = {
      "Data for the warm-up: the model warms up on the first rows and then runs free. Default: start at "
      "the latent state 0.",
      AT(data), NULL},
-    {"out", CLI_FILE, "FILE", "Where to write: .npy, .npz (keeps names, dt and scaling) or .csv.", AT(out),
-     NULL},
+    {"out", CLI_FILE, "FILE",
+     "Where to write: .npy, .npz (keeps names and dt) or .csv (with names; dt is in FILE.json beside it).",
+     AT(out), NULL},
     {"steps", CLI_COUNT, "ROWS", "Rows to generate. Default 10000.", AT(generate.steps), NULL},
     {"orbits", CLI_COUNT, "N",
      "Number of orbits, which begin at rows spread evenly over the data; one trajectory each. Default 1.",
@@ -37,8 +40,9 @@ static const cli_option options[] = {
     {"trajectory", CLI_COUNT, "NUMBER", "Trajectory of the data, counted from 1. Default 1.", AT(trajectory),
      NULL},
     {"latent", CLI_FILE, "FILE", "Also write the latent states.", AT(latent), NULL},
-    {"user-units", CLI_FLAG, NULL, "Write in the units of the user's data. Default: in the model's.",
-     AT(generate.user_units), NULL},
+    {"standardised", CLI_FLAG, NULL,
+     "Write in the standardised units of the model. Default: in the units of the user's data.",
+     AT(standardised), NULL},
     {"model-units", CLI_FLAG, NULL, CLI_MODEL_UNITS_HELP, AT(generate.start.model_units), NULL},
     {"input-file", CLI_FILE, "FILE",
      "Inputs of the free steps, one row each. Default: the rows of the data that follow the warm-up.",
@@ -56,17 +60,23 @@ typedef struct sources {
     antler_series *data, *inputs;
 } sources;
 
-static antler_status load_sources(settings *s, const char *path, sources *from)
+static int load_sources(settings *s, const char *path, sources *from)
 {
-    const antler_load_opts load = cli_load_opts(&s->load);
-    antler_status status = antler_model_load(path, &from->model);
-    if (status == ANTLER_OK && s->data.count > 0)
-        status = antler_series_load(s->data.items, s->data.count, &load, &from->data);
-    if (status == ANTLER_OK && s->input_file != NULL)
-        status = antler_series_load(&s->input_file, 1, NULL, &from->inputs);
+    antler_settings of_run;
+    const antler_status status = antler_model_load(path, &from->model);
+    int code = status == ANTLER_OK ? CLI_DONE : cli_fail(status);
+    if (code == CLI_DONE && s->data.count > 0)
+        code = cli_load_from_run(path, &of_run, &s->load);
+    if (code == CLI_DONE && s->data.count > 0)
+        code = cli_series_load(&s->data, &s->load, &from->data);
+    if (code == CLI_DONE && s->input_file != NULL) {
+        const cli_list file = {.items = {s->input_file}, .count = 1};
+        const cli_load plain = {.time = s->load.time};
+        code = cli_series_load(&file, &plain, &from->inputs);
+    }
     s->generate.start.context = from->data;
     s->generate.start.inputs = from->inputs;
-    return status;
+    return code;
 }
 
 static void print_size(const settings *s, const antler_series *orbit)
@@ -75,11 +85,23 @@ static void print_size(const settings *s, const antler_series *orbit)
     if (antler_series_count(orbit) > 1)
         printf("%zu orbits of ", antler_series_count(orbit));
     printf("%zu x %zu, in %s units\n", antler_series_length(orbit, 0), antler_series_dim(orbit),
-           s->generate.user_units ? "user" : "the model's");
+           s->standardised ? "the model's" : "user");
+}
+
+/* User units are a scaling, too, by 1: a file that keeps it says so. */
+static antler_status mark_user_units(antler_series *orbit)
+{
+    const size_t N = antler_series_dim(orbit);
+    double *scaling = cli_memory(2 * N, sizeof *scaling, "a scaling");
+    for (size_t i = 0; i < N; i++)
+        scaling[N + i] = 1.0;
+    const antler_status status = antler_series_apply_scaling(orbit, scaling, scaling + N);
+    free(scaling);
+    return status;
 }
 
 /* Write what there is, also of an orbit that diverged. */
-static int write_orbit(const settings *s, antler_status run, const antler_series *orbit,
+static int write_orbit(const settings *s, antler_status run, antler_series *orbit,
                        const antler_series *latent)
 {
     if (run == ANTLER_DIVERGED) {
@@ -91,7 +113,9 @@ static int write_orbit(const settings *s, antler_status run, const antler_series
     }
     if (antler_series_count(orbit) == 0)
         return CLI_NUMBERS;
-    antler_status status = antler_series_save(orbit, s->out);
+    antler_status status = s->standardised ? ANTLER_OK : mark_user_units(orbit);
+    if (status == ANTLER_OK)
+        status = antler_series_save(orbit, s->out);
     if (status == ANTLER_OK && s->latent != NULL)
         status = antler_series_save(latent, s->latent);
     if (status != ANTLER_OK)
@@ -117,15 +141,22 @@ static int run(const cli_command *self, int argc, char **argv)
     s.generate.start.trajectory = s.trajectory - 1;
     s.generate.start.inputs_end = cli_inputs_end(s.inputs_end);
     s.generate.device = cli_device(s.device);
+    s.generate.user_units = !s.standardised;
     sources from = {0};
     antler_series *orbit = NULL, *latent = NULL;
     cli_progress progress;
     s.generate.progress = cli_progress_begin(&progress, s.quiet);
-    antler_status status = load_sources(&s, argv[0], &from);
-    if (status == ANTLER_OK)
+    code = load_sources(&s, argv[0], &from);
+    antler_status status = ANTLER_OK;
+    if (code == CLI_DONE)
         status = antler_generate(from.model, &s.generate, &orbit, s.latent == NULL ? NULL : &latent);
     cli_progress_end(&progress);
-    code = orbit == NULL ? cli_fail(status) : write_orbit(&s, status, orbit, latent);
+    if (code == CLI_DONE && status == ANTLER_OK && !s.quiet) {
+        cli_load_notes(from.data);
+        cli_load_notes(from.inputs);
+    }
+    if (code == CLI_DONE)
+        code = orbit == NULL ? cli_fail(status) : write_orbit(&s, status, orbit, latent);
     antler_series_free(latent);
     antler_series_free(orbit);
     antler_series_free(from.inputs);
@@ -144,11 +175,14 @@ const cli_command cli_generate = {
         "a "
         "warm-up of W rows, rows 1 to W + 1 of the data are used, and the first row written corresponds to "
         "row W "
-        "+ 2.\n\nAn orbit that leaves every bound ends there: what came before is written and the exit code "
+        "+ 2.\n\nWhere --columns or --inputs is not given, the settings of the run say which columns of the "
+        "data are "
+        "taken.\n\nAn orbit that leaves every bound ends there: what came before is written and the exit "
+        "code "
         "is 1.",
     .examples = "  $ antler generate Results/lorenz63/fo/001 --data test.npy --steps 300000 --out free.npy\n"
                 "  $ antler generate model.npz --data weather.csv --inputs wind --inputs-end hold "
-                "--user-units --out free.csv\n",
+                "--out free.csv\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .minimum = 1,

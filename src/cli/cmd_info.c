@@ -1,7 +1,10 @@
 /* cmd_info.c - `antler info`: the contents of files and models, this build, and its GPUs. */
+#include "cli/answer.h"
 #include "cli/command.h"
 #include "cli/data_options.h"
+#include "cli/foreign.h"
 #include "cli/info_devices.h"
+#include "cli/info_files.h"
 #include "cli/info_model.h"
 #include "cli/runs.h"
 #include "cli/sketch.h"
@@ -11,10 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <jansson.h>
-
 typedef struct settings {
-    bool check, json, devices;
+    bool check, complete, json, devices;
     const char *sketch;
     cli_load load;
 } settings;
@@ -23,12 +24,14 @@ typedef struct settings {
 static const cli_option options[] = {
     {"check", CLI_FLAG, NULL, "Also check that the data can be used; exit code 2 and a message when not.",
      AT(check), NULL},
+    {"complete", CLI_FLAG, NULL, "--check, where a missing value is a fault, too; training masks it.",
+     AT(complete), NULL},
     {"sketch", CLI_TEXT, "X,Y", "Draw one variable against another in the terminal, by name or number.",
      AT(sketch), NULL},
     CLI_LOAD_OPTIONS(settings, load),
     {"devices", CLI_FLAG, NULL, "List the GPUs of this machine, and whether they can be used.", AT(devices),
      NULL},
-    {"json", CLI_FLAG, NULL, "Print one JSON object per file, or one for the devices.", AT(json), NULL},
+    {"json", CLI_FLAG, NULL, "Print one JSON object; of several files an array of them.", AT(json), NULL},
 };
 #undef AT
 
@@ -66,11 +69,56 @@ static antler_status print_variables(const antler_series *series)
             return status;
         printf("%-16s %11.4g %11.4g %11.4g %11.4g%s", antler_series_name(series, i), stats.mean, stats.sd,
                stats.min, stats.max, i >= dim ? "  input" : "");
+        if (stats.nan > 0)
+            printf("  %zu missing", stats.nan);
+        if (stats.inf > 0)
+            printf("%s%zu infinite", stats.nan > 0 ? ", " : "  ", stats.inf);
         if (stats.nan + stats.inf > 0)
-            printf("  %zu NaN, %zu Inf, first in row %zu", stats.nan, stats.inf, stats.bad_row + 1);
+            printf(", first in row %zu", stats.bad_row + 1);
         putchar('\n');
     }
     return ANTLER_OK;
+}
+
+/* From when to when a trajectory goes, where its times are known. */
+static void print_span(const antler_series *series, size_t trajectory)
+{
+    char first[64], last[64];
+    const size_t rows = antler_series_length(series, trajectory);
+    if (antler_series_time(series).kind == ANTLER_TIME_NONE ||
+        antler_series_time_text(series, trajectory, 0, first, sizeof first) != ANTLER_OK ||
+        antler_series_time_text(series, trajectory, rows - 1, last, sizeof last) != ANTLER_OK)
+        return;
+    printf(", %s to %s", first, last);
+}
+
+/* The time axis; of several trajectories, where each came from and how long it is. */
+static void print_trajectories(const antler_series *series)
+{
+    enum { MOST = 20 };
+    const antler_time_axis time = antler_series_time(series);
+    const size_t count = antler_series_count(series);
+    if (time.kind != ANTLER_TIME_NONE) {
+        printf("  time       column '%s'", time.name);
+        if (count == 1)
+            print_span(series, 0);
+        putchar('\n');
+    }
+    for (size_t i = 0; count > 1 && i < count && i < MOST; i++) {
+        printf("  trajectory %zu: %s, %zu rows", i + 1, antler_series_origin(series, i),
+               antler_series_length(series, i));
+        print_span(series, i);
+        putchar('\n');
+    }
+    if (count > MOST)
+        printf("  ...        and %zu more\n", count - MOST);
+}
+
+/* What loading decided or found. */
+static void print_notes(const antler_series *series)
+{
+    for (size_t i = 0; i < antler_series_note_count(series); i++)
+        printf("  note       %s\n", antler_series_note(series, i));
 }
 
 static void print_series(const antler_series *series)
@@ -81,10 +129,12 @@ static void print_series(const antler_series *series)
     if (antler_series_input_dim(series) > 0)
         printf(", K = %zu", antler_series_input_dim(series));
     if (antler_series_dt(series) > 0.0)
-        printf(", dt %g", antler_series_dt(series));
+        printf(", dt %g%s%s", antler_series_dt(series), antler_series_time(series).unit[0] == '\0' ? "" : " ",
+               antler_series_time(series).unit);
     putchar('\n');
-    double *scaling = calloc(2 * dim, sizeof *scaling);
-    if (scaling != NULL && antler_series_scaling(series, scaling, scaling + dim)) {
+    print_trajectories(series);
+    double *scaling = cli_memory(2 * dim, sizeof *scaling, "a scaling");
+    if (antler_series_scaling(series, scaling, scaling + dim)) {
         fputs("  user units value * (", stdout);
         for (size_t i = 0; i < dim; i++)
             printf("%s%.6g", i ? ", " : "", scaling[dim + i]);
@@ -94,11 +144,6 @@ static void print_series(const antler_series *series)
         puts(")");
     }
     free(scaling);
-}
-
-static json_t *real_or_null(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
 }
 
 static json_t *arrays_json(const antler_file_info *info)
@@ -116,6 +161,23 @@ static json_t *arrays_json(const antler_file_info *info)
     return arrays;
 }
 
+/* The time axis with the first time of each trajectory; null without one. */
+static json_t *time_json(const antler_series *series)
+{
+    static const char *const kinds[] = {"none", "number", "epoch", "date"};
+    const antler_time_axis time = antler_series_time(series);
+    if (time.kind == ANTLER_TIME_NONE)
+        return json_null();
+    json_t *starts = json_array();
+    for (size_t i = 0; i < antler_series_count(series); i++) {
+        char text[64] = "";
+        antler_series_time_text(series, i, 0, text, sizeof text);
+        json_array_append_new(starts, json_string(text));
+    }
+    return json_pack("{s:s, s:s, s:s, s:o}", "kind", kinds[time.kind], "name", time.name, "unit", time.unit,
+                     "start", starts);
+}
+
 static json_t *series_json(const antler_series *series)
 {
     json_t *lengths = json_array(), *variables = json_array();
@@ -124,29 +186,30 @@ static json_t *series_json(const antler_series *series)
     const size_t dim = antler_series_dim(series), all = dim + antler_series_input_dim(series);
     for (size_t i = 0; i < all; i++) {
         antler_variable_stats v;
-        if (antler_series_stats(series, i, &v) != ANTLER_OK)
-            continue;
+        const antler_status status = antler_series_stats(series, i, &v);
+        if (status != ANTLER_OK)
+            cli_end(cli_fail(status));
         json_array_append_new(variables, json_pack("{s:s, s:b, s:o, s:o, s:o, s:o, s:I, s:I}", "name",
                                                    antler_series_name(series, i), "input", i >= dim, "mean",
-                                                   real_or_null(v.mean), "sd", real_or_null(v.sd), "min",
-                                                   real_or_null(v.min), "max", real_or_null(v.max), "nan",
+                                                   cli_json_real(v.mean), "sd", cli_json_real(v.sd), "min",
+                                                   cli_json_real(v.min), "max", cli_json_real(v.max), "nan",
                                                    (json_int_t)v.nan, "inf", (json_int_t)v.inf));
     }
-    return json_pack("{s:o, s:I, s:I, s:f, s:o}", "lengths", lengths, "dim", (json_int_t)dim, "input_dim",
-                     (json_int_t)(all - dim), "dt", antler_series_dt(series), "variables", variables);
+    json_t *notes = json_array();
+    for (size_t i = 0; i < antler_series_note_count(series); i++)
+        json_array_append_new(notes, json_string(antler_series_note(series, i)));
+    return json_pack("{s:o, s:I, s:I, s:f, s:o, s:I, s:o, s:o}", "lengths", lengths, "dim", (json_int_t)dim,
+                     "input_dim", (json_int_t)(all - dim), "dt", antler_series_dt(series), "time",
+                     time_json(series), "missing", (json_int_t)antler_series_missing(series), "variables",
+                     variables, "notes", notes);
 }
 
-static int print_json(const char *path, const antler_file_info *info, const antler_series *series)
+static json_t *file_json(const char *path, const antler_file_info *info, const antler_series *series)
 {
     json_t *root = json_pack("{s:s, s:s, s:I, s:o}", "file", path, "format", info->format, "bytes",
                              (json_int_t)info->bytes, "arrays", arrays_json(info));
-    if (root == NULL)
-        return cli_usage_error("%s: the name cannot be written as JSON because it is not UTF-8", path);
     json_object_set_new(root, "series", series == NULL ? json_null() : series_json(series));
-    json_dumpf(root, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
-    putchar('\n');
-    json_decref(root);
-    return CLI_DONE;
+    return root;
 }
 
 /* "x", "3" -> index of the variable. */
@@ -179,45 +242,144 @@ static int sketch(const settings *s, const antler_series *series)
     return status == ANTLER_OK ? CLI_DONE : cli_fail(status);
 }
 
-/* A file whose arrays are no series is still described, unless an option needs a series. */
-static int describe(const settings *s, const char *path)
+/* What can be told of a file before it is loaded; of the standard input, which is read once, nothing. */
+static antler_status inspect(const char *path, antler_file_info *info)
 {
-    if (cli_run_is_folder(path))
-        return cli_info_model(path, s->json);
-    const antler_load_opts load = cli_load_opts(&s->load);
+    if (strcmp(path, "-") != 0)
+        return antler_file_inspect(path, info);
+    snprintf(info->format, sizeof info->format, "standard input");
+    return ANTLER_OK;
+}
+
+/* unloaded: why there is no series. */
+static int print_file(const settings *s, const char *path, const antler_file_info *info,
+                      const antler_series *series, const char *unloaded)
+{
+    printf("%s: %s, ", path, info->format);
+    print_bytes(info->bytes);
+    putchar('\n');
+    print_arrays(info);
+    if (series == NULL) {
+        printf("  series     none: %s\n", unloaded);
+        return CLI_DONE;
+    }
+    print_series(series);
+    print_notes(series);
+    const antler_status status = print_variables(series);
+    return status != ANTLER_OK ? cli_fail(status) : s->sketch != NULL ? sketch(s, series) : CLI_DONE;
+}
+
+/*
+ * A data file, in *json or where that is NULL on standard output.  A file whose arrays are no series is still
+ * described, unless an option needs a series.
+ */
+static int describe_data(const settings *s, const char *path, json_t **json)
+{
+    const cli_list files = {.items = {path}, .count = 1};
     antler_file_info info = {0};
     antler_series *series = NULL;
+    char unloaded[1024] = "";
     int code = CLI_DONE;
-    antler_status status = antler_file_inspect(path, &info);
+    const char *foreign = antler_file_foreign(path);
+    antler_status status = ANTLER_OK;
+    if (foreign != NULL)
+        snprintf(info.format, sizeof info.format, "%s", foreign);
+    else
+        status = inspect(path, &info);
     if (status == ANTLER_OK && cli_info_is_model(&info)) {
         antler_file_info_clear(&info);
-        return cli_info_model(path, s->json);
+        return cli_info_model(path, json);
     }
-    if (status == ANTLER_OK) {
-        const antler_status loaded = antler_series_load(&path, 1, &load, &series);
-        if (loaded != ANTLER_OK && (s->check || s->sketch != NULL || loaded != ANTLER_ERROR_DATA))
-            status = loaded;
+    if (status == ANTLER_OK && (foreign != NULL || s->check || s->sketch != NULL))
+        code = cli_series_load(&files, &s->load, &series);
+    else if (status == ANTLER_OK) {
+        const antler_load_opts load = cli_load_opts(&s->load);
+        const antler_status loaded = antler_series_load(files.items, 1, &load, &series);
+        status = loaded == ANTLER_ERROR_DATA ? ANTLER_OK : loaded;
+        if (loaded != ANTLER_OK)
+            snprintf(unloaded, sizeof unloaded, "%s", antler_message());
     }
-    if (status == ANTLER_OK && s->check)
-        status = antler_series_check(series, 2);
-    if (status != ANTLER_OK) {
+    if (status == ANTLER_OK && code == CLI_DONE && s->check)
+        status = s->complete ? antler_series_check(series, 2) : antler_series_check_gaps(series, 2);
+    if (status != ANTLER_OK)
         code = cli_fail(status);
-    } else if (s->json) {
-        code = print_json(path, &info, series);
-    } else {
-        printf("%s: %s, ", path, info.format);
-        print_bytes(info.bytes);
-        putchar('\n');
-        print_arrays(&info);
-        if (series != NULL) {
-            print_series(series);
-            status = print_variables(series);
-            code = status != ANTLER_OK ? cli_fail(status) : s->sketch != NULL ? sketch(s, series) : CLI_DONE;
-        }
-    }
+    else if (code == CLI_DONE && json != NULL)
+        *json = file_json(path, &info, series);
+    else if (code == CLI_DONE)
+        code = print_file(s, path, &info, series, unloaded);
     antler_series_free(series);
     antler_file_info_clear(&info);
     return code;
+}
+
+/* A folder, a file of a training, or data. */
+static int describe(const settings *s, const char *path, json_t **json)
+{
+    json_t *found = NULL;
+    bool is_folder = false, has = false;
+    int code = cli_run_is_folder(path, &is_folder);
+    if (code == CLI_DONE && is_folder)
+        code = cli_run_has_model(path, &has);
+    if (code != CLI_DONE)
+        return code;
+    if (is_folder && antler_file_foreign(path) == NULL) {
+        if (has)
+            return cli_info_model(path, json);
+        found = cli_info_folder(path);
+        if (found == NULL && !cli_json_failed())
+            return cli_usage_error("%s: there is no model.npz here and no run below it", path);
+    } else if (!s->check && s->sketch == NULL) {
+        found = cli_info_file(path);
+    }
+    if (cli_json_failed()) {
+        json_decref(found);
+        return cli_no_memory("the description of a file");
+    }
+    if (found == NULL)
+        return describe_data(s, path, json);
+    if (json != NULL) {
+        *json = found;
+        return CLI_DONE;
+    }
+    cli_info_print(found);
+    json_decref(found);
+    return CLI_DONE;
+}
+
+/* One object, or of several files an array of them; a file that cannot be described has its fault there. */
+static int describe_json(const settings *s, char *const *paths, size_t count)
+{
+    json_t *all = json_array();
+    int worst = CLI_DONE;
+    for (size_t i = 0; i < count; i++) {
+        json_t *one = NULL;
+        int code = describe(s, paths[i], &one);
+        if (code == CLI_DONE && cli_json_failed())
+            code = cli_no_memory("the description of a file");
+        else if (code == CLI_DONE && one == NULL)
+            code = cli_usage_error("%s: cannot be written as JSON: a name is not UTF-8", paths[i]);
+        if (code != CLI_DONE)
+            one = json_pack("{s:s%, s:s%, s:i}", "file", paths[i], strlen(paths[i]), "error",
+                            cli_last_error(), strlen(cli_last_error()), "exit_code", code);
+        json_array_append_new(all, one == NULL ? json_null() : one);
+        worst = code > worst ? code : worst;
+        if (cli_json_failed()) { /* the fault alone is printed */
+            json_decref(all);
+            return code > CLI_DONE ? code : cli_no_memory("the description of a file");
+        }
+    }
+    const int code = cli_json_print(count == 1 ? json_incref(json_array_get(all, 0)) : json_incref(all));
+    json_decref(all);
+    return worst > code ? worst : code;
+}
+
+static int print_build(bool json)
+{
+    if (json)
+        return cli_json_print(
+            json_pack("{s:s, s:s}", "antler", antler_version(), "build", antler_build_info()));
+    puts(antler_build_info());
+    return CLI_DONE;
 }
 
 static int run(const cli_command *self, int argc, char **argv)
@@ -227,17 +389,21 @@ static int run(const cli_command *self, int argc, char **argv)
     int code = CLI_DONE;
     if (!cli_parse(self, argc, argv, &s, &count, &code))
         return code;
+    s.check = s.check || s.complete;
     if (s.devices && count > 0)
         return cli_usage_error("--devices describes this machine and takes no file");
     if (s.devices)
         return cli_info_devices(s.json);
+    if (s.sketch != NULL && s.json)
+        return cli_usage_error("--sketch draws in the terminal; leave out --json");
     if (count == 0)
-        puts(antler_build_info());
+        return print_build(s.json);
+    if (s.json)
+        return describe_json(&s, argv, count);
     int worst = CLI_DONE;
-    for (size_t i = 0; i < count; i++) {
-        const int one = describe(&s, argv[i]);
-        if (one > worst)
-            worst = one;
+    for (size_t i = 0; i < count && !cli_json_failed(); i++) {
+        const int one = describe(&s, argv[i], NULL);
+        worst = one > worst ? one : worst;
     }
     return worst;
 }
@@ -250,9 +416,12 @@ const cli_command cli_info = {
         "Describe a file: format, arrays, trajectories, names, sampling interval, scaling, and the "
         "mean, "
         "spread and bad values of every variable; of a run folder or a model file: kind, dimensions, "
-        "parameters, scaling, settings and origin. Without a file: version, compiler and instruction sets, "
+        "parameters, scaling, settings, origin, and what its training left. Every file that Antler writes is "
+        "described: settings, log.csv, verdict.json, metrics.json and .csv, statistics.csv, trials.csv, "
+        "plan.csv, reports, and folders of runs. Without a file: version, compiler and instruction sets, "
         "or with --devices the GPUs.",
-    .examples = "  $ antler info train.npz\n  $ antler info Results/lorenz63/fo/001\n  $ antler info --check "
+    .examples = "  $ antler info train.npz\n  $ antler info Results/lorenz63/fo/001\n  $ antler info "
+                "Results/lorenz63\n  $ antler info --check "
                 "measurements.csv\n"
                 "  $ antler info lorenz63.npz --sketch x,z\n  $ antler info --devices\n",
     .options = options,

@@ -2,6 +2,7 @@
 #include "cli/cmd_lyapunov.h"
 
 #include "cli/data_options.h"
+#include "cli/foreign.h"
 #include "cli/measuring.h"
 #include "cli/progress.h"
 #include "cli/start_options.h"
@@ -48,11 +49,13 @@ static const cli_option options[] = {
 
 json_t *cli_json_lyapunov(const antler_lyapunov_result *r)
 {
+    const bool diverged = r->diverged_step > 0;
     json_t *root = json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:I}", "exponents", cli_json_reals(r->exponents, r->count),
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I}", "exponents", cli_json_reals(r->exponents, r->count),
         "standard_error", cli_json_reals(r->error, r->count), "spread", cli_json_reals(r->spread, r->count),
-        "sum", cli_json_real(r->sum), "kaplan_yorke",
-        r->diverged_step > 0 ? json_null() : cli_json_real(r->kaplan_yorke), "steps", (json_int_t)r->steps);
+        "unforced", cli_json_reals(r->unforced, r->count), "sum", cli_json_real(r->sum), "kaplan_yorke",
+        diverged ? json_null() : cli_json_real(r->kaplan_yorke), "kaplan_yorke_reduced",
+        diverged ? json_null() : cli_json_real(r->kaplan_yorke_reduced), "steps", (json_int_t)r->steps);
     if (r->diverged_step > 0)
         json_object_set_new(root, "diverged_step", json_integer((json_int_t)r->diverged_step));
     if (r->dt > 0.0) {
@@ -78,11 +81,13 @@ void cli_print_lyapunov(const antler_lyapunov_result *r)
         printf("  %3zu %12.5g %12.1e %12.1e", k + 1, r->exponents[k], r->error[k], r->spread[k]);
         if (r->dt > 0.0)
             printf(" %14.5g", r->exponents[k] / r->dt);
-        putchar('\n');
+        puts(isnan(r->unforced[k]) ? "" : "  *");
     }
     printf("  sum %12.5g\n", r->sum);
     printf("  Kaplan-Yorke dimension %.4g", r->kaplan_yorke);
     printf(r->dt > 0.0 ? ", dt %g\n" : "\n", r->dt);
+    if (r->unforced_count > 0)
+        printf("  %.4g without *, latent directions that the data do not force\n", r->kaplan_yorke_reduced);
 }
 
 static int run(const cli_command *self, int argc, char **argv)
@@ -95,7 +100,7 @@ static int run(const cli_command *self, int argc, char **argv)
         return code;
     s.lyapunov.start.inputs_end = cli_inputs_end(s.inputs_end);
     s.lyapunov.device = cli_device(s.device);
-    const antler_load_opts load = cli_load_opts(&s.load);
+    antler_settings of_run;
     antler_model *model = NULL;
     antler_series *data = NULL;
     antler_lyapunov_result result = {0};
@@ -103,15 +108,19 @@ static int run(const cli_command *self, int argc, char **argv)
     s.lyapunov.progress = cli_progress_begin(&progress, s.quiet);
     antler_status status = antler_model_load(argv[0], &model);
     if (status == ANTLER_OK && s.data.count > 0)
-        status = antler_series_load(s.data.items, s.data.count, &load, &data);
+        code = cli_load_from_run(argv[0], &of_run, &s.load);
+    if (status == ANTLER_OK && s.data.count > 0 && code == CLI_DONE)
+        code = cli_series_load(&s.data, &s.load, &data);
     s.lyapunov.start.context = data;
-    if (status == ANTLER_OK)
+    if (status == ANTLER_OK && code == CLI_DONE)
         status = antler_lyapunov(model, &s.lyapunov, &result);
     cli_progress_end(&progress);
-    code = status == ANTLER_OK ? CLI_DONE : cli_fail(status);
-    if (status == ANTLER_OK && s.json)
+    code = status == ANTLER_OK ? code : cli_fail(status);
+    if (code == CLI_DONE && !s.quiet)
+        cli_load_notes(data);
+    if (code == CLI_DONE && s.json)
         code = cli_json_print(cli_json_lyapunov(&result));
-    else if (status == ANTLER_OK)
+    else if (code == CLI_DONE)
         cli_print_lyapunov(&result);
     antler_lyapunov_result_clear(&result);
     antler_series_free(data);

@@ -2,7 +2,9 @@
 #include "cli/command.h"
 #include "cli/loss_log.h"
 #include "cli/measuring.h"
+#include "cli/next.h"
 #include "cli/progress.h"
+#include "cli/show.h"
 #include "cli/sweep.h"
 #include "cli/training.h"
 
@@ -10,7 +12,6 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 typedef struct settings {
     cli_list set;
@@ -20,7 +21,7 @@ typedef struct settings {
 
 #define AT(field) offsetof(settings, field)
 static const cli_option options[] = {
-    {"set", CLI_TEXTS, "NAME=VALUE", "Change a setting that is not in the grid; may be repeated.", AT(set),
+    {"set", CLI_ASSIGN, "NAME=VALUE", "Change a setting that is not in the grid; may be repeated.", AT(set),
      NULL},
     {"resume", CLI_FLAG, NULL, "Continue a stopped sweep; finished runs are kept.", AT(resume), NULL},
     {"overwrite", CLI_FLAG, NULL, "Replace runs of the same name.", AT(overwrite), NULL},
@@ -57,15 +58,17 @@ static int evaluate_run(work *w, const char *folder, cli_stamp stamp, cli_sweep_
     antler_evaluate_result result = {0};
     cli_progress progress;
     opts.measure.progress = cli_progress_begin(&progress, w->given->quiet);
-    cli_loss_log log = cli_loss_log_read(folder);
+    cli_loss_log log = {0};
+    int code = cli_loss_log_read(folder, &log);
     opts.training = &log.curve;
     opts.floors = w->floors.rows > 0 ? &w->floors : NULL;
-    antler_status status = antler_model_load(folder, &model);
-    if (status == ANTLER_OK)
+    antler_status status = code == CLI_DONE ? antler_model_load(folder, &model) : ANTLER_OK;
+    if (status == ANTLER_OK && model != NULL)
         status = antler_evaluate(model, w->test, &opts, &result);
     cli_progress_end(&progress);
-    int code = CLI_DONE;
-    if (status >= ANTLER_OK && status != ANTLER_CANCELLED) {
+    if (code != CLI_DONE) {
+        /* the fault has been printed */
+    } else if (status >= ANTLER_OK && status != ANTLER_CANCELLED) {
         const cli_evaluation evaluation = {folder, model, w->test, &opts, &result, stamp};
         json_t *json = cli_evaluation_json(&evaluation);
         memcpy(run->of + CLI_SWEEP_TRAINING, result.values, sizeof result.values);
@@ -85,8 +88,11 @@ static int evaluate_run(work *w, const char *folder, cli_stamp stamp, cli_sweep_
 /* Take an evaluation on disk that is still valid, or make it. */
 static int judge_run(work *w, const char *folder, cli_sweep_run *run)
 {
-    const cli_stamp stamp = cli_stamp_run(w->stamp, folder);
+    cli_stamp stamp;
+    const int code = cli_stamp_run(w->stamp, folder, &stamp);
     const antler_evaluate_opts opts = evaluate_opts(w->given);
+    if (code != CLI_DONE)
+        return code;
     if (cli_evaluation_read(folder, &stamp, &opts, run->of + CLI_SWEEP_TRAINING, &run->diverged) ||
         cli_stop_requested())
         return CLI_DONE;
@@ -111,7 +117,9 @@ static int judge(work *w, size_t combination, const char *folder)
         char path[1500];
         cli_sweep_run *run = &w->sweep.of[combination * w->sweep.runs + r];
         snprintf(path, sizeof path, "%.1400s/%03zu", folder, r + 1);
-        cli_sweep_read_run(path, run);
+        code = cli_sweep_read_run(path, run);
+        if (code != CLI_DONE)
+            break;
         if (w->test != NULL && run->diverged)
             mark_diverged(w, run);
         else if (w->test != NULL)
@@ -119,19 +127,6 @@ static int judge(work *w, size_t combination, const char *folder)
     }
     w->stopped = w->stopped || cli_stop_requested();
     return code == CLI_DONE ? cli_sweep_write(&w->sweep) : code;
-}
-
-/* Whether one of the runs of a combination has begun; a kill can leave a folder without any. */
-static bool has_begun(const work *w, const char *folder)
-{
-    for (size_t r = 1; r <= w->sweep.runs; r++) {
-        char config[1500];
-        struct stat info;
-        snprintf(config, sizeof config, "%.1400s/%03zu/config.yaml", folder, r);
-        if (stat(config, &info) == 0)
-            return true;
-    }
-    return false;
 }
 
 static int train_one(work *w, size_t combination)
@@ -148,14 +143,47 @@ static int train_one(work *w, size_t combination)
     antler_train_result result = {.finished = 0};
     cli_training_begin(&training, w->given->quiet, label);
     const antler_train_events events = cli_training_events(&training);
-    status = w->given->resume && has_begun(w, folder)
-                 ? antler_train_resume(folder, &one, &events, &result)
-                 : antler_train(&one, 0, w->given->overwrite, &events, &result);
+    bool begun = false;
+    if (w->given->resume)
+        status = antler_train_begun(folder, w->sweep.runs, &begun);
+    if (status == ANTLER_OK)
+        status = begun ? antler_train_resume(folder, &one, &events, &result)
+                       : antler_train(&one, 0, w->given->overwrite, &events, &result);
     cli_training_end(&training);
     w->stopped = status == ANTLER_CANCELLED;
     if (status != ANTLER_OK && status != ANTLER_DIVERGED && !w->stopped)
         return cli_fail(status);
     return w->stopped ? CLI_DONE : judge(w, combination, folder);
+}
+
+/* Median over the runs of a combination: of D_stsp on the test data, or of the loss without them. */
+static double rank(const work *w, size_t combination, double *values)
+{
+    const size_t metric = w->test == NULL ? 0 : CLI_SWEEP_TRAINING + antler_measure_index("dstsp");
+    antler_statistics s = {.median = NAN};
+    for (size_t r = 0; r < w->sweep.runs; r++)
+        values[r] = w->sweep.of[combination * w->sweep.runs + r].of[metric];
+    return cli_ok(antler_statistics_of(values, w->sweep.runs, &s)) ? s.median : NAN;
+}
+
+/* The commands that follow, for the best combination. */
+static void print_next(const work *w)
+{
+    double *values = cli_memory(w->sweep.runs, sizeof *values, "the statistics"), least = INFINITY;
+    size_t best = SIZE_MAX;
+    antler_settings one;
+    char folder[1400];
+    for (size_t i = 0; i < antler_grid_count(w->sweep.grid); i++) {
+        const double median = rank(w, i, values);
+        best = median < least ? i : best;
+        least = median < least ? median : least;
+    }
+    free(values);
+    if (best == SIZE_MAX || !cli_ok(antler_grid_settings(w->sweep.grid, best, &one)))
+        return;
+    snprintf(folder, sizeof folder, "%.1200s/%s", w->folder, one.name);
+    printf("Best by the median of %s: %s\n", w->test == NULL ? "the loss" : "D_stsp", one.name);
+    cli_next_of_runs(folder, 0, w->sweep.runs);
 }
 
 static int conclude(const work *w)
@@ -167,19 +195,26 @@ static int conclude(const work *w)
     if (!w->given->quiet)
         printf("%zu combinations, %zu runs; %s/metrics.csv and statistics.csv\n",
                antler_grid_count(w->sweep.grid), total, w->folder);
+    if (!w->given->quiet)
+        print_next(w);
     if (diverged > 0)
         fprintf(stderr, "antler: %zu of %zu runs diverged\n", diverged, total);
     return diverged > 0 ? CLI_NUMBERS : CLI_DONE;
 }
 
+static int print_stopped(const char *path)
+{
+    char *quoted = cli_memory(CLI_QUOTED(strlen(path)), 1, "a message");
+    printf("Stopped; nothing is lost. Continue with:\n  antler sweep %s --resume\n",
+           cli_show_quoted(path, quoted));
+    free(quoted);
+    return CLI_DONE;
+}
+
 static int sweep_all(work *w, const char *path)
 {
     const size_t combinations = antler_grid_count(w->sweep.grid);
-    w->sweep.of = calloc(combinations * w->sweep.runs, sizeof *w->sweep.of);
-    if (w->sweep.of == NULL) {
-        fprintf(stderr, "antler: out of memory for the tables of %zu combinations\n", combinations);
-        return CLI_MACHINE;
-    }
+    w->sweep.of = cli_memory(combinations * w->sweep.runs, sizeof *w->sweep.of, "the tables");
     for (size_t i = 0; i < combinations * w->sweep.runs; i++) {
         for (size_t m = 0; m < CLI_SWEEP_METRICS; m++)
             w->sweep.of[i].of[m] = NAN;
@@ -188,8 +223,7 @@ static int sweep_all(work *w, const char *path)
     for (size_t i = 0; i < combinations && code == CLI_DONE && !w->stopped; i++)
         code = train_one(w, i);
     if (code == CLI_DONE && w->stopped) {
-        printf("Stopped; nothing is lost. Continue with:\n  antler sweep %s --resume\n", path);
-        code = CLI_DONE;
+        code = print_stopped(path);
     } else if (code == CLI_DONE) {
         code = conclude(w);
     }

@@ -1,5 +1,8 @@
 /* cmd_train.c - `antler train`: from a settings file to trained models, with exact resume. */
 #include "cli/command.h"
+#include "cli/data_options.h"
+#include "cli/foreign.h"
+#include "cli/next.h"
 #include "cli/progress.h"
 #include "cli/train_verdict.h"
 #include "cli/training.h"
@@ -7,9 +10,10 @@
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
+#include <strings.h>
 
 typedef struct settings {
-    cli_list set;
+    cli_list set, test;
     const char *resume;
     size_t run;
     bool overwrite, check, list, quiet;
@@ -17,7 +21,12 @@ typedef struct settings {
 
 #define AT(field) offsetof(settings, field)
 static const cli_option options[] = {
-    {"set", CLI_TEXTS, "NAME=VALUE", "Change a setting of the file; may be repeated.", AT(set), NULL},
+    {"set", CLI_ASSIGN, "NAME=VALUE", "Change a setting; may be repeated.", AT(set), NULL},
+    {"test", CLI_FILES, "FILE",
+     "Data that training does not see; each run is measured on it at the end. May be repeated. See also the "
+     "setting "
+     "holdout.",
+     AT(test), NULL},
     {"resume", CLI_FILE, "RUN",
      "Continue a stopped run (its folder), or all runs of the folder above it, to the same bytes as "
      "without a stop.",
@@ -69,11 +78,80 @@ static void list_settings(void)
     }
 }
 
-static int read_settings(const settings *s, const char *path, antler_settings *out)
+/* Data take the place of a settings file; the ending tells them from one. */
+static bool is_data(const char *path)
 {
-    antler_status status = antler_settings_load(path, out);
+    static const char *const endings[] = {".npy", ".npz", ".csv", ".tsv", ".txt", ".dat"};
+    const size_t length = strlen(path);
+    bool found = strcmp(path, "-") == 0;
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++)
+        found = found || (length > 4 && strcasecmp(path + length - 4, endings[i]) == 0);
+    found = found || (length > 3 && strcasecmp(path + length - 3, ".gz") == 0);
+    return found || antler_file_foreign(path) != NULL;
+}
+
+static bool is_set(const cli_list *set, const char *name)
+{
+    bool found = false;
+    for (size_t i = 0; i < set->count; i++)
+        found =
+            found || (strncmp(set->items[i], name, strlen(name)) == 0 && set->items[i][strlen(name)] == '=');
+    return found;
+}
+
+/*
+ * Without a settings file, a table that is too short for the defaults gets shorter windows and a larger share
+ * that is held back, where the command line sets neither.  Where nothing fits, the training says why.
+ */
+static void suit_short_data(const settings *s, antler_settings *given)
+{
+    static const double shares[] = {0.2, 0.3, 0.4, 0.5};
+    static const size_t lengths[] = {200, 100, 50, 25};
+    antler_settings trial = *given;
+    antler_series *series = NULL;
+    if (is_set(&s->set, "validation") || is_set(&s->set, "validation_data") ||
+        is_set(&s->set, "sequence_length") || !cli_ok(antler_settings_series(given, &series)))
+        return;
+    antler_status status = antler_settings_check(given, series);
+    for (size_t i = 0; i < 4 && status != ANTLER_OK; i++) {
+        for (size_t k = 0; k < 4 && status != ANTLER_OK; k++) {
+            trial.sequence_length = lengths[i];
+            trial.validation = shares[k];
+            status = antler_settings_check(&trial, series);
+        }
+    }
+    antler_series_free(series);
+    if (status != ANTLER_OK ||
+        (trial.sequence_length == given->sequence_length && trial.validation == given->validation))
+        return;
+    *given = trial;
+    if (!s->quiet)
+        printf("The data are short: sequence_length is %zu (200 otherwise) and validation %g (0.2)\n",
+               given->sequence_length, given->validation);
+}
+
+static int read_settings(const settings *s, char *const *paths, size_t count, antler_settings *out)
+{
+    antler_status status = ANTLER_OK;
+    size_t data = 0;
+    for (size_t i = 0; i < count; i++)
+        data += is_data(paths[i]);
+    if (data < count && count > 1)
+        return cli_usage_error("give one settings file, or data files (.npy, .npz, .csv, .tsv, .txt, .dat)");
+    if (data == 0) {
+        status = antler_settings_load(paths[0], out);
+    } else {
+        const int code = cli_settings_of_files(paths, count, out);
+        if (code != CLI_DONE)
+            return code;
+    }
     for (size_t i = 0; i < s->set.count && status == ANTLER_OK; i++)
         status = antler_settings_set(out, s->set.items[i]);
+    for (size_t i = 0; i < s->test.count && status == ANTLER_OK; i++) {
+        const size_t used = i == 0 ? 0 : strlen(out->test_data);
+        snprintf(out->test_data + used, sizeof out->test_data - used, "%s%s", i == 0 ? "" : "\n",
+                 s->test.items[i]);
+    }
     return status == ANTLER_OK ? CLI_DONE : cli_fail(status);
 }
 
@@ -85,6 +163,8 @@ static int check_only(const antler_settings *given)
         status = antler_settings_series(given, &series);
     if (status == ANTLER_OK)
         status = antler_settings_check(given, series);
+    if (status == ANTLER_OK)
+        cli_load_notes(series);
     if (status == ANTLER_OK)
         printf("Settings and data fit together: %zu trajectories, %zu rows, %zu variables, %zu inputs.\n",
                antler_series_count(series), antler_series_total_length(series), antler_series_dim(series),
@@ -115,7 +195,12 @@ static int train(const settings *s, const antler_settings *given)
                                      : antler_train(given, s->run, s->overwrite, &events, &result);
     cli_training_end(&training);
     const int code = cli_training_conclude(&training, status, &result);
-    return status == ANTLER_OK ? cli_train_verdicts(&result, s->quiet) : code;
+    if (status != ANTLER_OK && status != ANTLER_DIVERGED)
+        return code;
+    const int judged = cli_train_verdicts(&result, s->quiet);
+    if (!s->quiet && judged == CLI_DONE && result.finished > 0)
+        cli_next_of_runs(result.folder, result.run, result.finished + result.diverged);
+    return status == ANTLER_OK ? judged : code;
 }
 
 static int run(const cli_command *self, int argc, char **argv)
@@ -131,30 +216,38 @@ static int run(const cli_command *self, int argc, char **argv)
         return CLI_DONE;
     }
     if (count == 0 && s.resume == NULL)
-        return cli_usage_error("'antler train' needs a settings file, or --resume RUN; examples/ has some "
-                               "settings files");
-    if (count == 0 && s.set.count > 0)
+        return cli_usage_error("'antler train' needs a data file, a settings file, or --resume RUN");
+    if (count == 0 && s.set.count + s.test.count > 0)
         return cli_usage_error(
-            "--set changes a settings file; a run resumes with the settings that it began with");
+            "--%s needs a data file or a settings file; a run resumes with the settings that it began with",
+            s.set.count > 0 ? "set" : "test");
     if (s.resume != NULL && (s.overwrite || s.run > 0))
         return cli_usage_error(
             "--resume cannot be combined with --overwrite or --run; give the folder of the run");
-    if (count == 1) {
-        code = read_settings(&s, argv[0], &given);
+    if (count > 0) {
+        code = read_settings(&s, argv, count, &given);
+        if (code == CLI_DONE && s.resume == NULL)
+            code = cli_foreign_settle(&given, s.quiet);
         if (code != CLI_DONE)
             return code;
+        if (is_data(argv[0]) && s.resume == NULL)
+            suit_short_data(&s, &given);
     }
     if (s.check)
-        return s.resume == NULL ? check_only(&given) : check_resume(&s, count == 1 ? &given : NULL);
-    return train(&s, count == 1 ? &given : NULL);
+        return s.resume == NULL ? check_only(&given) : check_resume(&s, count > 0 ? &given : NULL);
+    return train(&s, count > 0 ? &given : NULL);
 }
 
 const cli_command cli_train = {
     .name = "train",
     .summary = "train models on time series, with checkpoints and exact resume",
-    .arguments = "FILE.yaml",
+    .arguments = "FILE.yaml|DATA...",
     .description =
-        "Train with the settings of a file. Each run has a folder, <results>/<experiment>/<name>/<001>, with "
+        "Train with the settings of a YAML file, or on data files with the default settings; the experiment "
+        "is "
+        "then named after the first file, and short data get shorter windows. --set changes any setting. "
+        "Each run has a folder, "
+        "<results>/<experiment>/<name>/<001>, with "
         "config.yaml (all settings), log.csv, model.npz (the latest model) and checkpoints.\n\n"
         "Ctrl-C finishes the update, writes a checkpoint and prints the command that continues from there; a "
         "second "
@@ -164,11 +257,12 @@ const cli_command cli_train = {
         "A run that diverges stops with the reason and keeps its last good model; the others continue, and "
         "the "
         "exit code is 1.\n\n'antler train --settings' explains every setting.",
-    .examples = "  $ antler train examples/lorenz63.yaml --set runs=10\n"
+    .examples = "  $ antler train weather.csv --set runs=3 --set latent_dim=8\n"
+                "  $ antler train examples/lorenz63.yaml --set runs=10\n"
                 "  $ antler train run.yaml --set gtf_alpha=0.2 --set name=alpha-0.2\n"
                 "  $ antler train --resume Results/lorenz63/full/001\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
-    .maximum = 1,
+    .maximum = CLI_LIST_MAX,
     .run = run,
 };

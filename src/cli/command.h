@@ -23,6 +23,7 @@ typedef enum cli_kind {
     CLI_SEED,   /* uint64_t */
     CLI_TEXTS,  /* cli_list: may be repeated */
     CLI_FILES,  /* cli_list, completed as file names */
+    CLI_ASSIGN, /* cli_list of NAME=VALUE for settings, completed by name and value */
 } cli_kind;
 
 enum { CLI_LIST_MAX = 256 };
@@ -74,8 +75,32 @@ __attribute__((format(printf, 1, 2)))
 #endif
 int cli_usage_error(const char *format, ...);
 
+/* The last sentence that these two printed; "" before. */
+const char *cli_last_error(void);
+
 /* Print antler_message() and return the exit code that belongs to the status. */
 int cli_fail(antler_status status);
+
+/* Print "antler: PATH: cannot be DONE: reason" by errno and return CLI_MACHINE. */
+int cli_file_error(const char *path, const char *done);
+
+/* Print that there is no memory for `purpose` and return CLI_MACHINE. */
+int cli_no_memory(const char *purpose);
+
+/* End the command here, with its document where it has --json. */
+_Noreturn void cli_end(int code);
+
+/* Whether a call was good that may fail.  Without memory the command ends here, with that message. */
+bool cli_ok(antler_status status);
+
+/* Zeros for count values of `size` bytes.  Without memory the command ends here, with that message. */
+void *cli_memory(size_t count, size_t size, const char *purpose);
+
+/* Open to read; NULL: it cannot be read.  Without memory the command ends here. */
+FILE *cli_open(const char *path);
+
+/* As cli_write_file, with what was written to a stream of open_memstream, which is closed. */
+int cli_write_stream(const char *path, FILE *stream, char *const *text);
 
 /* Replace a file by this text, whole or not at all.  Returns CLI_DONE to continue, or the exit code. */
 int cli_write_file(const char *path, const char *text);
@@ -95,7 +120,7 @@ void cli_help_command(const cli_command *command, FILE *out);
 void cli_man_page(const cli_command *command, FILE *out); /* NULL: the overview page */
 
 extern const cli_command cli_fit, cli_tune, cli_generate, cli_evaluate, cli_lyapunov;
-extern const cli_command cli_simulate, cli_train, cli_sweep, cli_measure, cli_info, cli_bench, cli_completion,
-    cli_man;
+extern const cli_command cli_simulate, cli_train, cli_sweep, cli_measure, cli_info, cli_convert, cli_bench,
+    cli_completion, cli_man;
 
 #endif

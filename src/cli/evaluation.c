@@ -1,6 +1,7 @@
 /* evaluation.c - what `antler evaluate` prints and writes about one run: lines, metrics.json, its summary. */
 #include "cli/evaluation.h"
 
+#include "cli/answer.h"
 #include "cli/cmd_lyapunov.h"
 #include "cli/measuring.h"
 #include "cli/metrics.h"
@@ -26,6 +27,10 @@ static json_t *free_run_json(const cli_evaluation *e)
     const antler_evaluate_result *r = e->result;
     json_t *run = json_pack("{s:I, s:I, s:b}", "steps", (json_int_t)r->free_steps, "warmup",
                             (json_int_t)r->warmup, "diverged", r->diverged);
+    if (r->missing > 0)
+        json_object_set_new(
+            run, "missing",
+            json_pack("{s:I, s:I}", "values", (json_int_t)r->missing, "of", (json_int_t)r->true_values));
     json_object_set_new(run, "left_range", json_boolean(r->left_range));
     json_object_set_new(run, "reach", cli_json_real(r->reach));
     json_object_set_new(run, "spread", cli_json_real(r->spread));
@@ -160,18 +165,17 @@ static bool metrics_path(const char *folder, char path[METRICS_PATH])
 int cli_evaluation_write(const cli_evaluation *e, const json_t *json)
 {
     char path[METRICS_PATH];
-    if (!cli_run_is_folder(e->run))
-        return CLI_DONE;
+    bool is_folder = false;
+    const int found = cli_run_is_folder(e->run, &is_folder);
+    if (found != CLI_DONE || !is_folder)
+        return found;
     if (!metrics_path(e->run, path))
         return cli_usage_error("%s: the name is too long", e->run);
-    if (json == NULL) { /* no reason to stop */
+    if (json == NULL && !cli_json_failed()) { /* no reason to stop */
         fprintf(stderr, "antler: %s is not written: a name is not UTF-8\n", path);
         return CLI_DONE;
     }
-    char *text = json_dumps(json, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
-    const int code = text == NULL ? CLI_MACHINE : cli_write_file(path, text);
-    free(text);
-    return code;
+    return cli_json_write(path, json);
 }
 
 /* The inverse of summary_json; false when something is missing or no number.  values: (ANTLER_MEASURE_MAX) */
@@ -200,7 +204,7 @@ bool cli_evaluation_read(const char *folder, const cli_stamp *stamp, const antle
     char path[METRICS_PATH];
     if (!metrics_path(folder, path))
         return false;
-    json_t *root = json_load_file(path, 0, NULL);
+    json_t *root = cli_json_load(path);
     const char *own = json_string_value(json_object_get(root, "stamp"));
     const json_t *has_diverged = json_object_get(root, "diverged");
     double found[ANTLER_MEASURE_MAX];
@@ -306,6 +310,9 @@ void cli_evaluation_print(const cli_evaluation *e)
         printf("; diverged at step %zu\n", r->diverged_step);
     else
         putchar('\n');
+    if (r->missing > 0)
+        printf("  missing    %zu of %zu true values (%.2g %%), left out of all measures\n", r->missing,
+               r->true_values, 100.0 * (double)r->missing / (double)r->true_values);
     if (!r->diverged && e->opts->with_dstsp)
         cli_print_dstsp(&plain, &r->plain, floor_of(e, "dstsp"));
     if (!r->diverged && r->has_embedded)

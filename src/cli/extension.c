@@ -19,7 +19,8 @@ static const char prefix[] = "antler-";
 /* Extensions that come with Antler, and a hint for when they are not found. */
 static const struct {
     const char *name, *source;
-} own_extensions[] = {{"report", "it comes with Antler's Python package"}};
+} own_extensions[] = {{"report", "it comes with Antler's Python package"},
+                      {"convert", "it comes with Antler's Python package"}};
 enum { OWN_EXTENSIONS = sizeof own_extensions / sizeof own_extensions[0] };
 
 /* Letters, digits, dashes and underscores only: a name cannot leave the folders that are searched. */
@@ -35,11 +36,15 @@ static bool is_program(const char *path)
     return stat(path, &about) == 0 && S_ISREG(about.st_mode) && access(path, X_OK) == 0;
 }
 
-/* folder/antler-name in `path`, when there is such a program; an empty folder is the current one. */
+/*
+ * folder/antler-name in `path`, when there is such a program.  The current folder, which an empty or a
+ * relative name in the PATH means, is not searched: it may hold results of somebody else.
+ */
 static bool in_folder(const char *folder, size_t length, const char *name, char path[PATH_MAX])
 {
-    const int written = snprintf(path, PATH_MAX, "%.*s/%s%s", length > 0 ? (int)length : 1,
-                                 length > 0 ? folder : ".", prefix, name);
+    if (length == 0 || folder[0] != '/')
+        return false;
+    const int written = snprintf(path, PATH_MAX, "%.*s/%s%s", (int)length, folder, prefix, name);
     return written > 0 && written < PATH_MAX && is_program(path);
 }
 

@@ -1,9 +1,8 @@
 /* info_devices.c - `antler info --devices`: the GPUs of this machine as a table or as JSON. */
 #include "cli/info_devices.h"
 
-#include "cli/command.h"
+#include "cli/answer.h"
 
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +16,10 @@ static void print_software(const antler_device_software *software)
         printf("NVRTC    %d.%d, %s\n", software->nvrtc_major, software->nvrtc_minor, software->nvrtc_path);
     else
         printf("NVRTC    none: %s\n", software->nvrtc_problem);
+    if (software->cache_problem[0] == '\0')
+        printf("cache    %s\n", software->cache_path);
+    else
+        printf("cache    not used: %s\n", software->cache_problem);
 }
 
 static void print_row(const antler_device_info *info)
@@ -48,15 +51,10 @@ static int print_json(const antler_device_software *software, json_t *devices, c
     json_t *nvrtc = version_json(software->nvrtc_major, software->nvrtc_minor, software->nvrtc_problem);
     json_object_set_new(nvrtc, "path", json_string(software->nvrtc_path));
     json_t *root =
-        json_pack("{s:o, s:s, s:o, s:o}", "devices", devices, "problem", problem, "driver",
+        json_pack("{s:o, s:s, s:o, s:o, s:{s:s, s:s}}", "devices", devices, "problem", problem, "driver",
                   version_json(software->driver_major, software->driver_minor, software->driver_problem),
-                  "nvrtc", nvrtc);
-    if (root == NULL)
-        return cli_usage_error("the description of the devices cannot be written as JSON");
-    json_dumpf(root, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
-    putchar('\n');
-    json_decref(root);
-    return CLI_DONE;
+                  "nvrtc", nvrtc, "cache", "path", software->cache_path, "problem", software->cache_problem);
+    return cli_json_print(root);
 }
 
 /* A device that does not answer gives a message and does not hide the others. */

@@ -1,7 +1,9 @@
 /* info_model.c - `antler info RUN`: what a model or a checkpoint contains. */
 #include "cli/info_model.h"
 
+#include "cli/info_files.h"
 #include "cli/measuring.h"
+#include "cli/runs.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -45,8 +47,8 @@ static void print_dimensions(const antler_model *model)
 static void print_scaling(const antler_model *model)
 {
     const size_t dim = antler_model_dim(model);
-    double *scaling = calloc(2 * dim, sizeof *scaling);
-    if (scaling == NULL || !antler_model_scaling(model, scaling, scaling + dim)) {
+    double *scaling = cli_memory(2 * dim, sizeof *scaling, "a scaling");
+    if (!antler_model_scaling(model, scaling, scaling + dim)) {
         puts("  user units as they were: the data were not scaled");
     } else {
         fputs("  user units value * (", stdout);
@@ -127,8 +129,8 @@ static json_t *model_json(const char *path, const antler_model *model)
         antler_model_precision(model), "dt", antler_model_dt(model), "names", names, "input_names",
         input_names, "parameters", parameters, "settings", antler_model_settings(model), "provenance",
         antler_model_provenance(model));
-    double *scaling = calloc(2 * dim, sizeof *scaling);
-    if (root != NULL && scaling != NULL && antler_model_scaling(model, scaling, scaling + dim)) {
+    double *scaling = cli_memory(2 * dim, sizeof *scaling, "a scaling");
+    if (root != NULL && antler_model_scaling(model, scaling, scaling + dim)) {
         json_object_set_new(root, "mean", cli_json_reals(scaling, dim));
         json_object_set_new(root, "scale", cli_json_reals(scaling + dim, dim));
     }
@@ -136,17 +138,38 @@ static json_t *model_json(const char *path, const antler_model *model)
     return root;
 }
 
-int cli_info_model(const char *path, bool json)
+/* What the training of a run folder has left beside its model. */
+static void print_run(const char *path)
+{
+    json_t *run = cli_info_run(path), *part;
+    const char *key;
+    if (cli_json_failed())
+        cli_end(cli_no_memory("the description of a run"));
+    json_object_foreach(run, key, part)
+    {
+        putchar('\n');
+        cli_info_print(part);
+    }
+    json_decref(run);
+}
+
+int cli_info_model(const char *path, json_t **json)
 {
     antler_model *model = NULL;
-    int code = CLI_DONE;
     const antler_status status = antler_model_load(path, &model);
     if (status != ANTLER_OK)
-        code = cli_fail(status);
-    else if (json)
-        code = cli_json_print(model_json(path, model));
-    else
+        return cli_fail(status);
+    bool run = false;
+    const int code = cli_run_is_folder(path, &run);
+    if (json == NULL) {
         print_model(path, model);
+        if (run)
+            print_run(path);
+    } else {
+        *json = model_json(path, model);
+        if (run && *json != NULL)
+            json_object_set_new(*json, "run", cli_info_run(path));
+    }
     antler_model_free(model);
     return code;
 }

@@ -1,8 +1,7 @@
 /* loss_log.c - the loss of a training from the log.csv of a run folder. */
 #include "cli/loss_log.h"
 
-#include "cli/runs.h"
-
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +40,8 @@ static size_t count_lines(FILE *file)
     size_t count = 0;
     while (fgets(line, sizeof line, file) != NULL)
         count++;
-    rewind(file);
+    if (!ferror(file)) /* which rewind would clear */
+        rewind(file);
     return count;
 }
 
@@ -52,8 +52,8 @@ static void read_rows(FILE *file, cli_loss_log *log)
     int columns[COLUMNS] = {-1, -1, -1};
     const size_t lines = count_lines(file);
     double *next[COLUMNS];
-    log->numbers = calloc(COLUMNS * (lines + 1), sizeof *log->numbers);
-    if (log->numbers == NULL || fgets(line, sizeof line, file) == NULL)
+    log->numbers = cli_memory(COLUMNS * (lines + 1), sizeof *log->numbers, "the loss of the training");
+    if (fgets(line, sizeof line, file) == NULL)
         return;
     for (int k = 0; k < COLUMNS; k++) {
         columns[k] = find_column(line, names[k]);
@@ -61,7 +61,7 @@ static void read_rows(FILE *file, cli_loss_log *log)
     }
     if (columns[0] < 0 || columns[1] < 0 || columns[2] < 0)
         return;
-    log->curve = (antler_loss_curve){0, next[0], next[1], next[2]};
+    log->curve.update = next[0], log->curve.loss = next[1], log->curve.lr = next[2];
     while (fgets(line, sizeof line, file) != NULL) {
         const double update = read_field(line, columns[0]), loss = read_field(line, columns[1]),
                      lr = read_field(line, columns[2]);
@@ -73,18 +73,19 @@ static void read_rows(FILE *file, cli_loss_log *log)
     }
 }
 
-cli_loss_log cli_loss_log_read(const char *run)
+int cli_loss_log_read(const char *run, cli_loss_log *log)
 {
-    cli_loss_log log = {0};
     char path[LINE];
-    if (!cli_run_is_folder(run) || snprintf(path, sizeof path, "%s/log.csv", run) >= (int)sizeof path)
-        return log;
-    FILE *file = fopen(path, "r");
+    *log = (cli_loss_log){.curve.struct_size = sizeof log->curve};
+    if (snprintf(path, sizeof path, "%s/log.csv", run) >= (int)sizeof path)
+        return CLI_DONE;
+    FILE *file = cli_open(path);
     if (file == NULL)
-        return log;
-    read_rows(file, &log);
+        return errno == ENOENT || errno == ENOTDIR ? CLI_DONE : cli_file_error(path, "opened");
+    read_rows(file, log);
+    const int code = ferror(file) ? cli_file_error(path, "read") : CLI_DONE;
     fclose(file);
-    return log;
+    return code;
 }
 
 void cli_loss_log_free(cli_loss_log *log)

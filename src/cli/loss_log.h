@@ -9,8 +9,11 @@ typedef struct cli_loss_log {
     double *numbers; /* (3, rows), owned: what the curve points to */
 } cli_loss_log;
 
-/* The curve is empty when the run is no folder, or has no log with the columns update, loss and lr. */
-cli_loss_log cli_loss_log_read(const char *run);
+/*
+ * The curve is empty when the run is no folder, or has no log with the columns update, loss and lr.  Returns
+ * CLI_DONE to continue, or the exit code.
+ */
+int cli_loss_log_read(const char *run, cli_loss_log *log);
 void cli_loss_log_free(cli_loss_log *log);
 
 #endif

@@ -1,14 +1,19 @@
 /* main.c - selects the command, or a program antler-NAME. */
+#include "cli/answer.h"
 #include "cli/command.h"
 #include "cli/extension.h"
+#include "cli/show.h"
 
 #include <locale.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-const cli_command *const cli_commands[] = {
-    &cli_fit,      &cli_tune,    &cli_train, &cli_sweep, &cli_simulate, &cli_generate,   &cli_evaluate,
-    &cli_lyapunov, &cli_measure, &cli_info,  &cli_bench, &cli_man,      &cli_completion, NULL};
+const cli_command *const cli_commands[] = {&cli_fit,      &cli_tune,       &cli_train,    &cli_sweep,
+                                           &cli_simulate, &cli_generate,   &cli_evaluate, &cli_lyapunov,
+                                           &cli_measure,  &cli_info,       &cli_convert,  &cli_bench,
+                                           &cli_man,      &cli_completion, NULL};
 
 static int unknown_command(const char *word)
 {
@@ -40,9 +45,44 @@ static int other_program(const char *word, char **arguments)
     return cli_extension_find(word, path) ? cli_extension_run(path, arguments) : unknown_command(word);
 }
 
+/* Without memory or threads libgomp calls exit(1), in the middle of the work. */
+static void end_for_gomp(void)
+{
+    if (cli_show_gomp()[0] == '\0')
+        return;
+    fflush(stdout);
+    fprintf(stderr, "antler: no memory or no threads (libgomp: %s); use fewer threads or free some memory\n",
+            cli_show_gomp());
+    _exit(CLI_MACHINE);
+}
+
+/* Whether the arguments ask a command that has it for JSON. */
+static bool wants_json(const cli_command *command, int argc, char *const *argv)
+{
+    bool has = false, wants = false;
+    for (size_t i = 0; i < command->option_count; i++)
+        has = has || strcmp(command->options[i].name, "json") == 0;
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
+        wants = wants || strcmp(argv[i], "--json") == 0;
+    return has && wants;
+}
+
+static int run_command(const cli_command *command, int argc, char **argv)
+{
+    if (wants_json(command, argc, argv)) /* parsing moves arguments */
+        cli_json_want();
+    const int code = command->run(command, argc, argv);
+    cli_json_conclude(code);
+    return cli_finish(code);
+}
+
 int main(int argc, char **argv)
 {
-    setlocale(LC_CTYPE, "");  /* for the characters of sketches; numbers stay in the C locale */
+    setlocale(LC_CTYPE, ""); /* for the characters of sketches; numbers stay in the C locale */
+    if (!cli_show_begin())
+        return cli_no_memory("the output");
+    atexit(end_for_gomp);
+    cli_json_begin();
     signal(SIGXFSZ, SIG_IGN); /* a file beyond the size limit is an error with a message, not a signal */
     if (argc < 2) {
         cli_help_overview(stderr);
@@ -71,5 +111,5 @@ int main(int argc, char **argv)
     const cli_command *command = find_command(word);
     if (command == NULL)
         return other_program(word, argv + 1);
-    return cli_finish(command->run(command, argc - 2, argv + 2));
+    return run_command(command, argc - 2, argv + 2);
 }

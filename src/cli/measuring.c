@@ -71,19 +71,6 @@ void cli_measuring_text(const antler_measure_opts *o, char *text, size_t bytes)
     }
 }
 
-json_t *cli_json_real(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
-json_t *cli_json_reals(const double *values, size_t count)
-{
-    json_t *array = json_array();
-    for (size_t i = 0; i < count; i++)
-        json_array_append_new(array, cli_json_real(values[i]));
-    return array;
-}
-
 json_t *cli_json_dstsp(const antler_measure_opts *o, const antler_measure_result *r)
 {
     json_t *d = json_pack("{s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:f}", "value", cli_json_real(r->dstsp),
@@ -121,16 +108,6 @@ json_t *cli_json_hellinger(const antler_measure_opts *o, const antler_measure_re
 json_t *cli_json_moments(const double *mean, const double *sd, size_t count)
 {
     return json_pack("{s:o, s:o}", "mean", cli_json_reals(mean, count), "sd", cli_json_reals(sd, count));
-}
-
-int cli_json_print(json_t *root)
-{
-    if (root == NULL)
-        return cli_usage_error("the result could not be written as JSON: a name is not UTF-8");
-    json_dumpf(root, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
-    putchar('\n');
-    json_decref(root);
-    return CLI_DONE;
 }
 
 /* Label and value of a measure of the table, without a newline. */

@@ -2,9 +2,7 @@
 #ifndef ANT_CLI_MEASURING_H
 #define ANT_CLI_MEASURING_H
 
-#include "cli/command.h"
-
-#include <jansson.h>
+#include "cli/answer.h"
 
 typedef struct cli_measuring {
     const char *dstsp, *embed, *device; /* as given; cli_measuring_finish reads them into opts */
@@ -39,7 +37,7 @@ antler_device cli_device(const char *name);
         {"samples",                                                                                            \
          CLI_COUNT,                                                                                            \
          "N",                                                                                                  \
-         "Monte Carlo samples for Gaussians. Default 1000000.",                                                \
+         "Monte Carlo samples for Gaussians; the error bar shows what they give. Default 10000.",              \
          CLI_MEASURING_AT(type, field, opts.samples),                                                          \
          NULL},                                                                                                \
         {"seed", CLI_SEED, "NUMBER", "Of those samples. Default 1.", CLI_MEASURING_AT(type, field, opts.seed), \
@@ -93,19 +91,12 @@ int cli_measuring_finish(cli_measuring *measuring);
 /* Every option that changes a value, as text: the stamp of an evaluation is made of it. */
 void cli_measuring_text(const antler_measure_opts *opts, char *text, size_t bytes);
 
-/* Numbers as JSON has them; NaN and infinities, which it has not, become null. */
-json_t *cli_json_real(double value);
-json_t *cli_json_reals(const double *values, size_t count);
-
 /* The value and everything that it depends on. */
 json_t *cli_json_dstsp(const antler_measure_opts *opts, const antler_measure_result *result);
 json_t *cli_json_hellinger(const antler_measure_opts *opts, const antler_measure_result *result);
 
 /* {"mean": [...], "sd": [...]} */
 json_t *cli_json_moments(const double *mean, const double *sd, size_t count);
-
-/* Print with two spaces of indent and all digits, and drop the object; returns the exit code. */
-int cli_json_print(json_t *root);
 
 /* floor: of the data; NaN: none is printed */
 void cli_print_dstsp(const antler_measure_opts *opts, const antler_measure_result *result, double floor);

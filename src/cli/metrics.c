@@ -8,11 +8,12 @@
 antler_statistics cli_metrics_statistics(const cli_metrics *m, size_t index)
 {
     antler_statistics s = {.median = NAN, .mad = NAN, .mean = NAN, .sem = NAN};
-    double *column = calloc(m->count + 1, sizeof *column);
-    for (size_t i = 0; column != NULL && i < m->count; i++)
+    double *column = cli_memory(m->count, sizeof *column, "the statistics");
+    for (size_t i = 0; i < m->count; i++)
         column[i] = m->values[i * m->metrics + index];
-    if (column != NULL)
-        (void)antler_statistics_of(column, m->count, &s); /* fails only for want of memory: s stays empty */
+    const antler_status status = antler_statistics_of(column, m->count, &s);
+    if (status != ANTLER_OK)
+        cli_end(cli_fail(status));
     free(column);
     return s;
 }
@@ -84,11 +85,9 @@ static int write_table(const cli_metrics *m, const char *folder, const char *nam
         return cli_usage_error("%s: the name is too long", folder);
     FILE *out = open_memstream(&text, &bytes);
     if (out == NULL)
-        return CLI_MACHINE;
+        return cli_no_memory("a table");
     table(m, folder, out);
-    const int code = fclose(out) == 0 ? cli_write_file(path, text) : CLI_MACHINE;
-    free(text);
-    return code;
+    return cli_write_stream(path, out, &text);
 }
 
 int cli_metrics_write(const cli_metrics *m, const char *folder)

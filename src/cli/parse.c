@@ -1,5 +1,5 @@
 /* parse.c - arguments into a settings struct, by the table of the command. */
-#include "cli/command.h"
+#include "cli/answer.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -8,20 +8,35 @@
 #include <stdlib.h>
 #include <string.h>
 
+static char last_error[4096];
+
+const char *cli_last_error(void)
+{
+    return last_error;
+}
+
+/* One line, also where a name in it has more. */
+static void complain(void)
+{
+    for (char *p = last_error; *p != '\0'; p++)
+        *p = *p == '\n' ? '?' : *p;
+    fprintf(stderr, "antler: %s\n", last_error);
+}
+
 int cli_usage_error(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    fputs("antler: ", stderr);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
+    vsnprintf(last_error, sizeof last_error, format, arguments);
     va_end(arguments);
+    complain();
     return CLI_USAGE;
 }
 
 int cli_fail(antler_status status)
 {
-    fprintf(stderr, "antler: %s\n", antler_message());
+    snprintf(last_error, sizeof last_error, "%s", antler_message());
+    complain();
     switch (status) {
     case ANTLER_CANCELLED:
         return CLI_INTERRUPTED;
@@ -35,6 +50,59 @@ int cli_fail(antler_status status)
     }
 }
 
+int cli_file_error(const char *path, const char *done)
+{
+    snprintf(last_error, sizeof last_error, "%.3800s: cannot be %s: %s", path, done, strerror(errno));
+    complain();
+    return CLI_MACHINE;
+}
+
+int cli_no_memory(const char *purpose)
+{
+    snprintf(last_error, sizeof last_error, "out of memory for %s", purpose);
+    complain();
+    return CLI_MACHINE;
+}
+
+void cli_end(int code)
+{
+    cli_json_conclude(code);
+    exit(cli_finish(code));
+}
+
+bool cli_ok(antler_status status)
+{
+    if (status == ANTLER_ERROR_MEMORY)
+        cli_end(cli_fail(status));
+    return status == ANTLER_OK;
+}
+
+void *cli_memory(size_t count, size_t size, const char *purpose)
+{
+    void *memory = calloc(count == 0 ? 1 : count, size);
+    if (memory == NULL)
+        cli_end(cli_no_memory(purpose));
+    return memory;
+}
+
+FILE *cli_open(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    if (file == NULL && errno == ENOMEM)
+        cli_end(cli_no_memory("reading a file"));
+    return file;
+}
+
+int cli_write_stream(const char *path, FILE *stream, char *const *text)
+{
+    const bool whole = ferror(stream) == 0;
+    int code = fclose(stream) == 0 && whole && *text != NULL ? CLI_DONE : cli_no_memory("a table");
+    if (code == CLI_DONE)
+        code = cli_write_file(path, *text);
+    free(*text);
+    return code;
+}
+
 int cli_write_file(const char *path, const char *text)
 {
     const antler_status status = antler_write_file(path, text);
@@ -43,6 +111,12 @@ int cli_write_file(const char *path, const char *text)
 
 int cli_finish(int code)
 {
+    if (code == CLI_DONE && antler_threads_refused() > 0)
+        fprintf(
+            stderr,
+            "antler: note: for want of memory or because of a limit %d fewer thread%s did the work, with the "
+            "same result\n",
+            antler_threads_refused(), antler_threads_refused() == 1 ? "" : "s");
     if (fflush(stdout) == 0 && !ferror(stdout))
         return code;
     fprintf(stderr, "antler: cannot write to standard output: %s\n", strerror(errno));
@@ -164,6 +238,7 @@ static int store(const cli_command *command, const cli_option *option, const cha
         break;
     case CLI_TEXTS:
     case CLI_FILES:
+    case CLI_ASSIGN:
         if (!append(target, value))
             return cli_usage_error("--%s: more than %d values", option->name, CLI_LIST_MAX);
         break;

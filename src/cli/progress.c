@@ -1,6 +1,8 @@
 /* progress.c - a progress bar on a terminal, plain lines elsewhere, and the stop by Ctrl-C. */
 #include "cli/progress.h"
 
+#include "cli/show.h"
+
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -44,7 +46,9 @@ static void draw_bar(cli_progress *state, double fraction, const char *left)
     for (int i = 0; i < BAR; i++)
         bar[i] = i < filled ? '=' : i == filled ? '>' : ' ';
     bar[BAR] = '\0';
-    fprintf(stderr, "\r%s [%s] %3.0f %%, %s left\033[K", state->what, bar, 100.0 * fraction, left);
+    if (state->drawn)
+        cli_show_clear_line();
+    fprintf(stderr, "%s [%s] %3.0f %%, %s left", state->what, bar, 100.0 * fraction, left);
     fflush(stderr);
     state->drawn = true;
 }
@@ -98,8 +102,7 @@ antler_progress cli_progress_begin(cli_progress *state, bool quiet)
 void cli_progress_end(cli_progress *state)
 {
     if (state->drawn) {
-        fputs("\r\033[K", stderr);
-        fflush(stderr);
+        cli_show_clear_line();
     }
     state->drawn = false;
 }

@@ -14,9 +14,13 @@ typedef struct cli_runs {
 int cli_runs_find(char *const *arguments, size_t count, cli_runs *runs);
 void cli_runs_free(cli_runs *runs);
 
-bool cli_run_is_folder(const char *path);
+/* Returns CLI_DONE to continue, or the exit code: a name that cannot be examined is not a missing one. */
+int cli_run_is_folder(const char *path, bool *is_folder);
 
-/* The folder above a run folder; false for a file or when there is none. */
+/* Whether a folder holds a model.npz that can be read.  Returns CLI_DONE to continue, or the exit code. */
+int cli_run_has_model(const char *path, bool *has);
+
+/* The folder above a run folder; false when its name is too long. */
 bool cli_run_parent(const char *path, char *parent, size_t bytes);
 
 #endif

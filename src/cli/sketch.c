@@ -1,6 +1,8 @@
 /* sketch.c - a picture of two variables in Braille characters. */
 #include "cli/sketch.h"
 
+#include "cli/command.h"
+
 #include <langinfo.h>
 #include <math.h>
 #include <stdio.h>
@@ -60,14 +62,11 @@ static void print_cell(unsigned bits, bool utf8)
 
 antler_status cli_sketch(const antler_series *series, size_t across, size_t up)
 {
-    canvas *c = calloc(1, sizeof *c);
-    double *rows = malloc(sizeof *rows * ROWS_AT_ONCE * antler_series_dim(series));
-    antler_status status = c == NULL || rows == NULL ? ANTLER_ERROR_MEMORY : ANTLER_OK;
-    if (status == ANTLER_OK) {
-        c->across = across;
-        c->up = up;
-        status = antler_series_stats(series, across, &c->x);
-    }
+    canvas *c = cli_memory(1, sizeof *c, "the sketch");
+    double *rows = cli_memory(ROWS_AT_ONCE * antler_series_dim(series), sizeof *rows, "the sketch");
+    c->across = across;
+    c->up = up;
+    antler_status status = antler_series_stats(series, across, &c->x);
     if (status == ANTLER_OK)
         status = antler_series_stats(series, up, &c->y);
     for (size_t i = 0; status == ANTLER_OK && i < antler_series_count(series); i++)

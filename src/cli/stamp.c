@@ -5,6 +5,7 @@
 #include "cli/measuring.h"
 #include "cli/runs.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,11 +77,7 @@ int cli_stamp_begin(const antler_series *truth, const antler_evaluate_opts *opts
 {
     const size_t width = antler_series_dim(truth) + antler_series_input_dim(truth);
     const size_t rows = 2 + TILE_VALUES / width; /* 2: a scaling fits, too */
-    double *scratch = calloc(rows * width, sizeof *scratch);
-    if (scratch == NULL) {
-        fputs("antler: out of memory for the stamp of an evaluation\n", stderr);
-        return CLI_MACHINE;
-    }
+    double *scratch = cli_memory(rows * width, sizeof *scratch, "the stamp of an evaluation");
     uint64_t hash = add_text(UINT64_C(0xcbf29ce484222325), antler_version());
     hash = add_form(add_options(hash, opts), truth, scratch);
     const antler_status status = add_values(&hash, truth, rows, scratch);
@@ -89,20 +86,24 @@ int cli_stamp_begin(const antler_series *truth, const antler_evaluate_opts *opts
     return status == ANTLER_OK ? CLI_DONE : cli_fail(status);
 }
 
-cli_stamp cli_stamp_run(uint64_t common, const char *run)
+int cli_stamp_run(uint64_t common, const char *run, cli_stamp *stamp)
 {
     char path[4096], bytes_read[8192];
-    cli_stamp stamp = {.text = ""};
-    const int length = snprintf(path, sizeof path, "%s%s", run, cli_run_is_folder(run) ? "/model.npz" : "");
-    FILE *model = length < (int)sizeof path ? fopen(path, "rb") : NULL;
+    bool is_folder = false;
+    *stamp = (cli_stamp){.text = ""};
+    const int code = cli_run_is_folder(run, &is_folder);
+    const int length = snprintf(path, sizeof path, "%s%s", run, is_folder ? "/model.npz" : "");
+    if (code != CLI_DONE || length >= (int)sizeof path)
+        return code;
+    FILE *model = cli_open(path);
     if (model == NULL)
-        return stamp;
+        return errno == ENOENT || errno == ENOTDIR ? CLI_DONE : cli_file_error(path, "opened");
     for (size_t count = 1; count > 0;) {
         count = fread(bytes_read, 1, sizeof bytes_read, model);
         common = add(common, bytes_read, count);
     }
-    if (ferror(model) == 0)
-        snprintf(stamp.text, sizeof stamp.text, "%016" PRIx64, common);
+    snprintf(stamp->text, sizeof stamp->text, "%016" PRIx64, common);
+    const int read = ferror(model) ? cli_file_error(path, "read") : CLI_DONE;
     fclose(model);
-    return stamp;
+    return read;
 }

@@ -19,8 +19,8 @@ typedef struct cli_sweep_table {
     const char *folder; /* of the experiment */
 } cli_sweep_table;
 
-/* The facts of a training from the folder of its run. */
-void cli_sweep_read_run(const char *folder, cli_sweep_run *run);
+/* The facts of a training from the folder of its run.  Returns CLI_DONE to continue, or the exit code. */
+int cli_sweep_read_run(const char *folder, cli_sweep_run *run);
 
 /* Write FOLDER/metrics.csv and FOLDER/statistics.csv.  Returns CLI_DONE to continue, or the exit code. */
 int cli_sweep_write(const cli_sweep_table *sweep);

@@ -2,10 +2,13 @@
 #include "cli/metrics.h"
 #include "cli/sweep.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+enum { LINE = 1024 };
 
 static const char *const training_names[CLI_SWEEP_TRAINING] = {"loss", "iterations", "fallbacks", "seconds"};
 static const size_t log_columns[CLI_SWEEP_TRAINING] = {1, 6, 7, 11};
@@ -33,24 +36,38 @@ static double field(const char *line, size_t index)
     return line == NULL || end == line ? NAN : value;
 }
 
-void cli_sweep_read_run(const char *folder, cli_sweep_run *run)
+/* The last line of a log; "" when there is none. */
+static int read_last(const char *path, char last[LINE])
 {
-    char path[1600], line[1024], last[1024] = "";
+    char line[LINE];
+    last[0] = '\0';
+    FILE *log = cli_open(path);
+    if (log == NULL)
+        return errno == ENOENT ? CLI_DONE : cli_file_error(path, "opened");
+    while (fgets(line, sizeof line, log) != NULL)
+        memcpy(last, line, sizeof line);
+    const int code = ferror(log) ? cli_file_error(path, "read") : CLI_DONE;
+    fclose(log);
+    return code;
+}
+
+int cli_sweep_read_run(const char *folder, cli_sweep_run *run)
+{
+    char path[1600], last[LINE];
     struct stat info;
     snprintf(path, sizeof path, "%.1500s/diverged.txt", folder);
     run->diverged = stat(path, &info) == 0;
+    if (!run->diverged && errno != ENOENT)
+        return cli_file_error(path, "examined");
     snprintf(path, sizeof path, "%.1500s/log.csv", folder);
-    FILE *log = fopen(path, "r");
-    while (log != NULL && fgets(line, sizeof line, log) != NULL)
-        memcpy(last, line, sizeof last);
-    if (log != NULL)
-        fclose(log);
+    const int code = read_last(path, last);
     for (size_t m = 0; m < CLI_SWEEP_METRICS; m++)
         run->of[m] = NAN;
     for (size_t m = 0; m < CLI_SWEEP_TRAINING; m++)
         run->of[m] = field(last, log_columns[m]);
     if (run->diverged)
         run->of[0] = INFINITY;
+    return code;
 }
 
 static void print_number(FILE *file, double value)
@@ -100,7 +117,7 @@ static void metrics_table(const cli_sweep_table *s, FILE *file)
     fputc('\n', file);
     for (size_t i = 0; i < antler_grid_count(s->grid) * s->runs; i++) {
         antler_settings one;
-        if (antler_grid_settings(s->grid, i / s->runs, &one) != ANTLER_OK)
+        if (!cli_ok(antler_grid_settings(s->grid, i / s->runs, &one)))
             continue;
         print_values(file, s->grid, i / s->runs);
         print_text(file, one.name);
@@ -118,7 +135,10 @@ static void statistics_row(const cli_sweep_table *s, size_t combination, size_t 
     antler_statistics stats;
     for (size_t r = 0; r < s->runs; r++)
         values[r] = s->of[combination * s->runs + r].of[metric];
-    if (antler_statistics_of(values, s->runs, &stats) != ANTLER_OK || stats.count == 0)
+    const antler_status status = antler_statistics_of(values, s->runs, &stats);
+    if (status != ANTLER_OK)
+        cli_end(cli_fail(status));
+    if (stats.count == 0)
         return;
     print_values(file, s->grid, combination);
     fprintf(file, "%s,%zu,%zu", metric_name(metric), stats.count, stats.diverged);
@@ -133,8 +153,8 @@ static void statistics_table(const cli_sweep_table *s, FILE *file)
 {
     print_head(file, s->grid);
     fputs("metric,runs,diverged,median,mad,mean,sem\n", file);
-    double *values = calloc(s->runs, sizeof *values);
-    for (size_t i = 0; i < antler_grid_count(s->grid) * metric_count() && values != NULL; i++)
+    double *values = cli_memory(s->runs, sizeof *values, "the statistics");
+    for (size_t i = 0; i < antler_grid_count(s->grid) * metric_count(); i++)
         statistics_row(s, i / metric_count(), i % metric_count(), values, file);
     free(values);
 }
@@ -147,11 +167,9 @@ static int write_table(const cli_sweep_table *s, const char *name,
     snprintf(path, sizeof path, "%.1500s/%s", s->folder, name);
     FILE *file = open_memstream(&text, &bytes);
     if (file == NULL)
-        return CLI_MACHINE;
+        return cli_no_memory("a table");
     table(s, file);
-    const int code = fclose(file) == 0 ? cli_write_file(path, text) : CLI_MACHINE;
-    free(text);
-    return code;
+    return cli_write_stream(path, file, &text);
 }
 
 int cli_sweep_write(const cli_sweep_table *sweep)

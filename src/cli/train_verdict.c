@@ -1,49 +1,95 @@
 /* train_verdict.c - after `antler train` with validation: what the held-back rows say about each run. */
 #include "cli/train_verdict.h"
 
+#include "cli/answer.h"
 #include "cli/evaluation.h"
 #include "cli/loss_log.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 /* A training whose runs are judged. */
 typedef struct judged {
     antler_settings settings;
-    antler_series *series, *held_back;
-    antler_floors floors; /* of the first run, for all; rows is 0 before */
+    antler_series *series, *held_back, *test; /* NULL: there are no such rows */
+    antler_floors floors, test_floors;        /* of the first run, for all; rows is 0 before */
+    cli_loss_log log;                         /* of the run at hand */
 } judged;
 
-static antler_status judge(judged *j, const char *run, antler_verdict *verdict)
+/* The verdict on the best model of a run or, without validation, the last. */
+static antler_status judge(judged *j, const char *run, const char *file, const antler_series *truth,
+                           antler_floors *floors, antler_verdict *verdict)
 {
     char path[1600];
     antler_model *model = NULL;
-    snprintf(path, sizeof path, "%s/best.npz", run);
+    snprintf(path, sizeof path, "%s/%s", run, file);
     const antler_status status = antler_model_load(path, &model);
     if (status != ANTLER_OK)
         return status;
-    cli_loss_log log = cli_loss_log_read(run);
     const antler_status done =
-        antler_verdict_on(model, j->held_back, &log.curve, (int)j->settings.threads, &j->floors, verdict);
-    cli_loss_log_free(&log);
+        antler_verdict_on(model, truth, &j->log.curve, (int)j->settings.threads, floors, verdict);
     antler_model_free(model);
     return done;
 }
 
-static int judge_run(judged *j, const char *run, bool quiet)
+/* Returns CLI_DONE to continue, or the exit code. */
+static int has_file(const char *run, const char *file, bool *has)
 {
     char path[1600];
-    antler_verdict verdict;
-    const antler_status status = judge(j, run, &verdict);
+    struct stat info;
+    snprintf(path, sizeof path, "%s/%s", run, file);
+    *has = stat(path, &info) == 0;
+    return *has || errno == ENOENT ? CLI_DONE : cli_file_error(path, "examined");
+}
+
+/* verdict.json: the verdict on held-back rows, and below `test` that on rows that took no part at all. */
+static int write_verdicts(const char *run, const antler_verdict *held_back, const antler_verdict *test)
+{
+    char path[1600];
+    snprintf(path, sizeof path, "%s/verdict.json", run);
+    json_t *json = held_back == NULL ? json_object() : cli_verdict_json(held_back);
+    if (test != NULL)
+        json_object_set_new(json, "test", cli_verdict_json(test));
+    const int code = cli_json_write(path, json);
+    json_decref(json);
+    return code;
+}
+
+/* `best`: a run that diverged before its first validation, or that had none, has no best model. */
+static int judge_models(judged *j, const char *run, bool best, bool last, bool quiet)
+{
+    antler_verdict held_back, test;
+    const char *file = best ? "best.npz" : "model.npz";
+    const bool validated = j->held_back != NULL && best, tested = j->test != NULL && (best || last);
+    antler_status status = ANTLER_OK;
+    if (validated)
+        status = judge(j, run, file, j->held_back, &j->floors, &held_back);
+    if (status == ANTLER_OK && tested)
+        status = judge(j, run, file, j->test, &j->test_floors, &test);
     if (status != ANTLER_OK)
         return cli_fail(status);
-    if (!quiet)
-        printf("%s: %s. %s %s\n", run, antler_verdict_name(verdict.kind), verdict.text, verdict.advice);
-    snprintf(path, sizeof path, "%s/verdict.json", run);
-    json_t *json = cli_verdict_json(&verdict);
-    char *text = json_dumps(json, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
-    const int code = text == NULL ? CLI_MACHINE : cli_write_file(path, text);
-    free(text);
-    json_decref(json);
+    if (validated && !quiet)
+        printf("%s: %s. %s %s\n", run, antler_verdict_name(held_back.kind), held_back.text, held_back.advice);
+    if (tested && !quiet)
+        printf("%s: on test rows, which took no part in training: %s. %s\n", run,
+               antler_verdict_name(test.kind), test.text);
+    if (!validated && !tested)
+        return CLI_DONE;
+    return write_verdicts(run, validated ? &held_back : NULL, tested ? &test : NULL);
+}
+
+static int judge_run(judged *j, const char *run, bool quiet)
+{
+    bool best = false, last = false;
+    int code = has_file(run, "best.npz", &best);
+    if (code == CLI_DONE)
+        code = has_file(run, "model.npz", &last);
+    if (code == CLI_DONE)
+        code = cli_loss_log_read(run, &j->log);
+    if (code == CLI_DONE)
+        code = judge_models(j, run, best, last, quiet);
+    cli_loss_log_free(&j->log);
     return code;
 }
 
@@ -54,6 +100,8 @@ static antler_status open_training(judged *j, const char *run)
     char path[1600];
     snprintf(path, sizeof path, "%s/config.yaml", run);
     antler_status status = antler_settings_load(path, &j->settings);
+    if (status == ANTLER_OK)
+        status = antler_settings_test(&j->settings, &j->test);
     if (status != ANTLER_OK || (j->settings.validation == 0.0 && j->settings.validation_data[0] == '\0'))
         return status;
     status = antler_settings_series(&j->settings, &j->series);
@@ -62,21 +110,20 @@ static antler_status open_training(judged *j, const char *run)
 
 int cli_train_verdicts(const antler_train_result *result, bool quiet)
 {
-    judged *j = calloc(1, sizeof *j);
+    judged *j = cli_memory(1, sizeof *j, "the verdicts");
     char run[1500];
     int code = CLI_DONE;
-    if (j == NULL)
-        return CLI_MACHINE;
     const size_t first = result->run > 0 ? result->run : 1;
     snprintf(run, sizeof run, "%s/%03zu", result->folder, first);
     const antler_status status = open_training(j, run);
     if (status != ANTLER_OK)
         code = cli_fail(status);
     const size_t last = result->run > 0 ? result->run : j->settings.runs;
-    for (size_t i = first; i <= last && code == CLI_DONE && j->held_back != NULL; i++) {
+    for (size_t i = first; i <= last && code == CLI_DONE && (j->held_back != NULL || j->test != NULL); i++) {
         snprintf(run, sizeof run, "%s/%03zu", result->folder, i);
         code = judge_run(j, run, quiet);
     }
+    antler_series_free(j->test);
     antler_series_free(j->held_back);
     antler_series_free(j->series);
     free(j);

@@ -1,6 +1,7 @@
 /* training.c - reports of a training on the terminal, and the exit code of its result. */
 #include "cli/training.h"
 #include "cli/progress.h"
+#include "cli/show.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@ void cli_training_begin(cli_training *state, bool quiet, const char *label)
 static void clear_line(cli_training *state)
 {
     if (state->drawn)
-        fputs("\r\033[K", stderr);
+        cli_show_clear_line();
     state->drawn = false;
 }
 
@@ -113,10 +114,8 @@ static void on_row(void *cookie, const antler_train_row *row)
     char text[400];
     state->last_line = now;
     describe(state, row, text, sizeof text);
-    if (state->terminal)
-        fprintf(stderr, "\r%s\033[K", text);
-    else
-        fprintf(stderr, "%s\n", text);
+    clear_line(state);
+    fprintf(stderr, "%s%s", text, state->terminal ? "" : "\n");
     fflush(stderr);
     state->drawn = state->terminal;
 }
@@ -133,6 +132,13 @@ static void on_end(void *cookie, const antler_train_note *note)
     fflush(stdout);
 }
 
+static void on_note(void *cookie, const char *text)
+{
+    const cli_training *state = cookie;
+    if (!state->quiet)
+        fprintf(stderr, "%santler: note: %s\n", state->label, text);
+}
+
 static int on_stop(void *cookie)
 {
     (void)cookie;
@@ -141,19 +147,24 @@ static int on_stop(void *cookie)
 
 antler_train_events cli_training_events(cli_training *state)
 {
-    return (antler_train_events){
-        .cookie = state, .begin = on_begin, .row = on_row, .end = on_end, .stop = on_stop};
+    return (antler_train_events){.struct_size = sizeof(antler_train_events),
+                                 .cookie = state,
+                                 .begin = on_begin,
+                                 .row = on_row,
+                                 .end = on_end,
+                                 .stop = on_stop,
+                                 .note = on_note};
 }
 
 int cli_training_conclude(const cli_training *state, antler_status status, const antler_train_result *result)
 {
     if (status == ANTLER_CANCELLED) {
-        char run[32] = "";
-        const bool spaces = strpbrk(result->folder, " '\"$&();*?") != NULL;
+        char run[sizeof result->folder + 32], quoted[CLI_QUOTED(sizeof run)];
+        const int length = snprintf(run, sizeof run, "%s", result->folder);
         if (result->run > 0)
-            snprintf(run, sizeof run, "/%03zu", result->run);
-        printf("Stopped; nothing is lost. Continue with:\n  antler train --resume %s%s%s%s\n",
-               spaces ? "'" : "", result->folder, run, spaces ? "'" : "");
+            snprintf(run + length, sizeof run - (size_t)length, "/%03zu", result->run);
+        printf("Stopped; nothing is lost. Continue with:\n  antler train --resume %s\n",
+               cli_show_quoted(run, quoted));
         return CLI_DONE;
     }
     if (status == ANTLER_DIVERGED) {

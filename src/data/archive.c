@@ -14,7 +14,7 @@ static antler_status fail_zip(const ant_archive *archive, zip_error_t *error)
 {
     const char *path = archive->output.path;
     const int code = zip_error_code_zip(error), system = zip_error_code_system(error);
-    if (code == ZIP_ER_MEMORY)
+    if (code == ZIP_ER_MEMORY || code == ZIP_ER_OK) /* zip_close reports one of its allocations by no code */
         return ant_fail(ANTLER_ERROR_MEMORY, "%s: out of memory while the archive was written", path);
     return ant_fail(ANTLER_ERROR_IO, "%s: cannot be written: %s%s", path, zip_error_strerror(error),
                     system == ENOSPC || system == EDQUOT ? "; free some space and try again" : "");
@@ -25,23 +25,22 @@ antler_status ant_archive_create(const char *path, ant_archive **archive)
     ant_archive *a = calloc(1, sizeof *a);
     if (a == NULL)
         return ant_fail_memory(sizeof *a, "an archive");
-    const antler_status opened = ant_output_open_name(&a->output, path);
+    const antler_status opened = ant_output_open_to_seek(&a->output, path);
     if (opened != ANTLER_OK) {
         free(a);
         return opened;
     }
-    int code = 0;
-    a->zip = zip_open(a->output.temporary, ZIP_CREATE | ZIP_TRUNCATE, &code);
-    if (a->zip == NULL) {
-        zip_error_t error;
-        zip_error_init_with_code(&error, code);
-        const antler_status status = fail_zip(a, &error);
-        zip_error_fini(&error);
+    zip_error_t error;
+    zip_error_init(&error);
+    antler_status status = ANTLER_OK;
+    if (ant_archive_open_zip(a, &error)) {
+        *archive = a;
+    } else {
+        status = fail_zip(a, &error);
         ant_archive_abort(a);
-        return status;
     }
-    *archive = a;
-    return ANTLER_OK;
+    zip_error_fini(&error);
+    return status;
 }
 
 antler_status ant_archive_commit(ant_archive *archive)
@@ -96,10 +95,7 @@ static antler_status add_bytes(ant_archive *archive, const char *key, const char
         return ant_fail_memory(header_bytes + bytes, "an array to be written");
     memcpy(all, header, header_bytes);
     memcpy(all + header_bytes, values, bytes);
-    zip_source_t *source = zip_source_buffer(archive->zip, all, header_bytes + bytes, 1);
-    if (source == NULL)
-        free(all);
-    return ant_archive_add_member(archive, key, source);
+    return ant_archive_add_block(archive, key, all, header_bytes + bytes);
 }
 
 static const char *descr_of(ant_dtype dtype)
@@ -124,20 +120,33 @@ static size_t product(size_t rank, const size_t *shape)
     return count;
 }
 
-antler_status ant_archive_add(ant_archive *archive, const char *key, ant_dtype dtype, size_t rank,
-                              const size_t *shape, const void *values)
+/* Numbers of a type that NumPy calls `descr`, of `size` bytes each. */
+static antler_status add_numbers(ant_archive *archive, const char *key, const char *descr, size_t size,
+                                 size_t rank, const size_t *shape, const void *values)
 {
-    const size_t size = ant_dtype_size(dtype), count = product(rank, shape);
+    const size_t count = product(rank, shape);
     if (ant_machine_is_little_endian())
-        return add_bytes(archive, key, descr_of(dtype), rank, shape, values, count * size);
+        return add_bytes(archive, key, descr, rank, shape, values, count * size);
     void *copy = malloc(count * size + 1);
     if (copy == NULL)
         return ant_fail_memory(count * size, "an array to be written");
     memcpy(copy, values, count * size);
     ant_swap_bytes(copy, count, size);
-    const antler_status status = add_bytes(archive, key, descr_of(dtype), rank, shape, copy, count * size);
+    const antler_status status = add_bytes(archive, key, descr, rank, shape, copy, count * size);
     free(copy);
     return status;
+}
+
+antler_status ant_archive_add(ant_archive *archive, const char *key, ant_dtype dtype, size_t rank,
+                              const size_t *shape, const void *values)
+{
+    return add_numbers(archive, key, descr_of(dtype), ant_dtype_size(dtype), rank, shape, values);
+}
+
+antler_status ant_archive_add_dates(ant_archive *archive, const char *key, size_t count,
+                                    const int64_t *values)
+{
+    return add_numbers(archive, key, "<M8[us]", sizeof *values, 1, &count, values);
 }
 
 antler_status ant_archive_add_reals(ant_archive *archive, const char *key, int bits, size_t rank,

@@ -24,6 +24,10 @@ void ant_archive_abort(ant_archive *archive);
 antler_status ant_archive_add(ant_archive *archive, const char *key, ant_dtype dtype, size_t rank,
                               const size_t *shape, const void *values);
 
+/* Add dates, in microseconds since 1970, as NumPy's datetime64[us].  values: (count) */
+antler_status ant_archive_add_dates(ant_archive *archive, const char *key, size_t count,
+                                    const int64_t *values);
+
 /* Add doubles as float32 (exact for values that are floats) or float64. */
 antler_status ant_archive_add_reals(ant_archive *archive, const char *key, int bits, size_t rank,
                                     const size_t *shape, const double *values);

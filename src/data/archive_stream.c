@@ -1,4 +1,4 @@
-/* archive_stream.c - write a matrix into an archive, tile by tile. */
+/* archive_stream.c - write a matrix into an archive, tile by tile, or a block of bytes. */
 #include "data/archive_zip.h"
 
 #include "data/npy.h"
@@ -13,6 +13,7 @@ typedef struct feed {
     char header[ANT_NPY_WRITTEN_MAX];
     size_t header_bytes;
     uint64_t total, position; /* bytes of header and values; of them handed out */
+    unsigned char *block;     /* owned: all bytes; NULL: a header, and values from `rows` */
     double *tile;             /* (tile_rows, width) */
     size_t tile_rows, tile_first, tile_count;
     zip_error_t error;
@@ -35,7 +36,10 @@ static zip_int64_t feed_read(feed *f, unsigned char *to, zip_uint64_t bytes)
     while (done < bytes && f->position < f->total) {
         const unsigned char *from;
         uint64_t available;
-        if (f->position < f->header_bytes) {
+        if (f->block != NULL) {
+            from = f->block + f->position;
+            available = f->total - f->position;
+        } else if (f->position < f->header_bytes) {
             from = (const unsigned char *)f->header + f->position;
             available = f->header_bytes - f->position;
         } else {
@@ -57,11 +61,14 @@ static zip_int64_t feed_open(feed *f)
 {
     f->position = 0;
     f->tile_count = 0;
-    if (f->tile == NULL)
+    if (f->block == NULL && f->tile == NULL) {
         f->tile = malloc(f->tile_rows * f->width * sizeof *f->tile);
-    if (f->tile == NULL)
-        zip_error_set(&f->error, ZIP_ER_MEMORY, 0);
-    return f->tile == NULL ? -1 : 0;
+        if (f->tile == NULL) {
+            zip_error_set(&f->error, ZIP_ER_MEMORY, 0);
+            return -1;
+        }
+    }
+    return 0;
 }
 
 static zip_int64_t feed_stat(const feed *f, void *data, zip_uint64_t bytes)
@@ -80,6 +87,7 @@ static void feed_free(feed *f)
 {
     if (f == NULL)
         return;
+    free(f->block);
     free(f->tile);
     free(f->cookie);
     free(f);
@@ -111,6 +119,15 @@ static zip_int64_t feed_call(void *state, void *data, zip_uint64_t bytes, zip_so
     }
 }
 
+/* The archive owns the feed, also on failure. */
+static antler_status add_feed(ant_archive *archive, const char *key, feed *f)
+{
+    zip_source_t *source = zip_source_function(archive->zip, feed_call, f);
+    if (source == NULL)
+        feed_free(f);
+    return ant_archive_add_member(archive, key, source);
+}
+
 antler_status ant_archive_add_rows(ant_archive *archive, const char *key, size_t length, size_t width,
                                    size_t tile_rows, ant_archive_rows rows, const void *cookie, size_t bytes)
 {
@@ -131,8 +148,18 @@ antler_status ant_archive_add_rows(ant_archive *archive, const char *key, size_t
     const size_t shape[] = {length, width};
     f->header_bytes = ant_npy_format_header("<f8", 2, shape, f->header);
     f->total = f->header_bytes + (uint64_t)length * width * sizeof(double);
-    zip_source_t *source = zip_source_function(archive->zip, feed_call, f);
-    if (source == NULL)
-        feed_free(f);
-    return ant_archive_add_member(archive, key, source);
+    return add_feed(archive, key, f);
+}
+
+antler_status ant_archive_add_block(ant_archive *archive, const char *key, void *block, size_t bytes)
+{
+    feed *f = calloc(1, sizeof *f);
+    if (f == NULL) {
+        free(block);
+        return ant_fail_memory(sizeof *f, "an array to be written");
+    }
+    zip_error_init(&f->error);
+    f->block = block;
+    f->total = bytes;
+    return add_feed(archive, key, f);
 }

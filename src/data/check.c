@@ -1,6 +1,7 @@
 /* check.c - check that data can be used.  The first fault is reported in one sentence with its remedy. */
-#include "data/series.h"
+#include "data/missing.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -28,25 +29,37 @@ static antler_status check_shape(const antler_series *series, const ant_part *pa
     return ANTLER_OK;
 }
 
-static antler_status check_variable(const antler_series *series, size_t v, const antler_variable_stats *stats)
+/* What is not a fault. */
+typedef struct allowed {
+    bool gaps, input_gaps; /* missing values of variables, of inputs */
+} allowed;
+
+static antler_status check_variable(const antler_series *series, size_t v, const antler_variable_stats *stats,
+                                    allowed may)
 {
     char place[1024];
     const char *name = series->names[v];
     const bool is_input = v >= series->dim;
     const char *kind = is_input ? "input" : "column";
     const size_t number = is_input ? v - series->dim + 1 : v + 1;
-    const size_t bad = stats->nan + stats->inf;
+    const bool gaps = is_input ? may.input_gaps : may.gaps;
+    const size_t bad = (gaps ? 0 : stats->nan) + stats->inf;
+    ANT_CHECK(!gaps || stats->inf > 0 || stats->nan == 0 || !isnan(stats->min), ANTLER_ERROR_DATA,
+              "%s %zu (%s) has no value at all; leave it out with --columns", kind, number, name);
     if (bad > 0) {
         double value = 0.0;
         const ant_part *part = ant_series_part(series, stats->bad_trajectory);
         ant_column_read_f64(&part->columns[v], stats->bad_trajectory - part->first, stats->bad_row, 1, &value,
                             1);
         describe(series, stats->bad_trajectory, place, sizeof place);
+        const char *remedy = !isnan(value) ? "remove or interpolate it"
+                             : is_input
+                                 ? "inputs have no missing values; interpolate it, or see the setting missing"
+                                 : "interpolate it, or let training mask it (setting missing)";
         return ant_fail(ANTLER_ERROR_DATA,
-                        "%s: value is %s in row %zu, %s %zu (%s); %zu such value%s in all in this column; "
-                        "remove or interpolate %s",
-                        place, value != value ? "NaN" : "infinite", stats->bad_row + 1, kind, number, name,
-                        bad, bad == 1 ? "" : "s", bad == 1 ? "it" : "them");
+                        "%s: value is %s in row %zu, %s %zu (%s); %zu such value%s in all in this column; %s",
+                        place, isnan(value) ? "NaN" : "infinite", stats->bad_row + 1, kind, number, name, bad,
+                        bad == 1 ? "" : "s", remedy);
     }
     describe(series, 0, place, sizeof place);
     ANT_CHECK(is_input || stats->min != stats->max, ANTLER_ERROR_DATA,
@@ -55,9 +68,8 @@ static antler_status check_variable(const antler_series *series, size_t v, const
     return ANTLER_OK;
 }
 
-antler_status antler_series_check(const antler_series *series, size_t min_length)
+static antler_status check(const antler_series *series, size_t min_length, allowed may)
 {
-    ANT_CHECK(series != NULL, ANTLER_ERROR_ARGUMENT, "antler_series_check needs a series");
     ANT_CHECK(series->count > 0, ANTLER_ERROR_DATA, "the series has no trajectory");
     for (size_t p = 0; p < series->part_count; p++)
         ANT_TRY(check_shape(series, &series->parts[p], min_length));
@@ -67,7 +79,24 @@ antler_status antler_series_check(const antler_series *series, size_t min_length
         return ant_fail_memory(width * sizeof *stats, "statistics");
     antler_status status = ant_series_stats_range(series, 0, width, stats);
     for (size_t v = 0; v < width && status == ANTLER_OK; v++)
-        status = check_variable(series, v, &stats[v]);
+        status = check_variable(series, v, &stats[v], may);
     free(stats);
     return status;
+}
+
+antler_status antler_series_check(const antler_series *series, size_t min_length)
+{
+    ANT_CHECK(series != NULL, ANTLER_ERROR_ARGUMENT, "antler_series_check needs a series");
+    return check(series, min_length, (allowed){0});
+}
+
+antler_status antler_series_check_gaps(const antler_series *series, size_t min_length)
+{
+    ANT_NEED(series != NULL);
+    return check(series, min_length, (allowed){.gaps = true});
+}
+
+antler_status ant_series_check_gaps(const antler_series *series, size_t min_length, bool in_inputs)
+{
+    return check(series, min_length, (allowed){.gaps = true, .input_gaps = in_inputs});
 }

@@ -1,15 +1,20 @@
 /* csv.c - reading a table of text: comments, header, then row after row of numbers. */
 #include "data/csv.h"
 #include "data/csv_comments.h"
+#include "data/csv_head.h"
 #include "data/excerpt.h"
 #include "data/fields.h"
 #include "data/lines.h"
 #include "data/number.h"
+#include "data/sentinels.h"
+#include "data/sidecar.h"
+#include "data/subjects.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SKIP SIZE_MAX
+#define SKIP ANT_NO_COLUMN
 
 typedef struct reader {
     ant_lines lines;
@@ -23,6 +28,16 @@ typedef struct reader {
     double *values;    /* (rows, width) */
     size_t width, rows, capacity;
     size_t header_fields; /* 0: no header */
+    ant_csv_line head[ANT_CSV_HEAD];
+    ant_choice choice;
+    size_t dates;         /* the field that holds dates; SKIP: none */
+    size_t stamps;        /* the field that is read for its times alone and may be no number; SKIP: none */
+    size_t subject;       /* the field of subjects; SKIP: none */
+    ant_date_style style; /* of the first date */
+    char time_unit[ANT_UNIT_ROOM]; /* from a line of units */
+    ant_subjects subjects;
+    bool commas;          /* numbers have decimal commas */
+    bool commas_are_sure; /* one of them cannot be a thousands mark */
 } reader;
 
 /* The next line that is neither blank nor a comment, without its comment; NULL at the end. */
@@ -43,34 +58,51 @@ static antler_status next_content(reader *r, const char **line, const char **end
     }
 }
 
-static antler_status fail_field(size_t column, ant_field field, ant_field_kind kind, uint64_t number)
+static antler_status fail_date(size_t column, ant_field field, uint64_t number)
+{
+    char shown[ANT_EXCERPT_ROOM];
+    ant_excerpt(field.text, (size_t)(field.end - field.text), shown);
+    const char *what = ant_date_is_clock(field.text, field.end)       ? "a time without its date"
+                       : ant_date_is_ambiguous(field.text, field.end) ? "a date that can be read in two ways"
+                                                                      : "not a date";
+    return ant_fail(ANTLER_ERROR_FORMAT,
+                    "line %llu, column %zu ('%s') is %s; write dates as 2024-03-31 or 2024-03-31 14:30:05",
+                    (unsigned long long)number, column + 1, shown, what);
+}
+
+static antler_status fail_field(const reader *r, size_t column, ant_field field, ant_field_kind kind,
+                                uint64_t number)
 {
     char shown[ANT_EXCERPT_ROOM];
     const unsigned long long line = number;
     const size_t length = (size_t)(field.end - field.text);
     ant_excerpt(field.text, length, shown);
-    if (kind == ANT_FIELD_MISSING)
-        return ant_fail(ANTLER_ERROR_FORMAT,
-                        "a value is missing in line %llu, column %zu ('%s'); fill it in, or write nan", line,
-                        column + 1, shown);
     if (kind == ANT_FIELD_TOO_LARGE)
         return ant_fail(ANTLER_ERROR_FORMAT,
                         "the number in line %llu, column %zu ('%s') is too large for double precision; "
                         "rescale it",
                         line, column + 1, shown);
-    if (kind == ANT_FIELD_DECIMAL_COMMA)
+    if (kind == ANT_FIELD_THOUSANDS)
         return ant_fail(
             ANTLER_ERROR_FORMAT,
-            "the number in line %llu, column %zu ('%s') has a decimal comma; write numbers with a "
-            "decimal point",
-            line, column + 1, shown);
+            "the number in line %llu, column %zu ('%s') has thousands marks; write it without them", line,
+            column + 1, shown);
+    if (kind == ANT_FIELD_DECIMAL_COMMA || kind == ANT_FIELD_NUMBER)
+        return ant_fail(
+            ANTLER_ERROR_FORMAT,
+            "the number in line %llu, column %zu ('%s') has a decimal %s, and others have a decimal %s; "
+            "write all numbers in one way",
+            line, column + 1, shown, r->commas ? "point" : "comma", r->commas ? "comma" : "point");
+    if (ant_date_is_clock(field.text, field.end) || ant_date_is_ambiguous(field.text, field.end))
+        return fail_date(column, field, number);
     if (memchr(field.text, '\r', length) != NULL)
         return ant_fail(ANTLER_ERROR_FORMAT,
                         "has a carriage return within line %llu; convert its line ends to LF or CR LF", line);
-    return ant_fail(ANTLER_ERROR_FORMAT,
-                    "not a number in line %llu, column %zu ('%s'); correct it, or leave the column out with "
-                    "--columns",
-                    line, column + 1, shown);
+    return ant_fail(
+        ANTLER_ERROR_FORMAT,
+        "not a number in line %llu, column %zu ('%s'); correct it, leave the column out with --columns, "
+        "or name it with --subject if it tells trajectories apart",
+        line, column + 1, shown);
 }
 
 static antler_status fail_ragged(const reader *r, size_t fields, uint64_t number)
@@ -88,12 +120,71 @@ static antler_status reserve_row(reader *r)
         return ANTLER_OK;
     const size_t capacity = r->capacity == 0 ? 1024 / r->width + 1 : 2 * r->capacity;
     const size_t row_bytes = r->width * sizeof *r->values;
+    if (capacity <= SIZE_MAX / 2 / row_bytes)
+        ANT_TRY(ant_source_charge(r->lines.source, (capacity - r->capacity) * row_bytes));
     double *grown = capacity > SIZE_MAX / 2 / row_bytes ? NULL : realloc(r->values, capacity * row_bytes);
     if (grown == NULL)
         return ant_fail_memory(capacity * row_bytes, "the values");
     r->values = grown;
     r->capacity = capacity;
     return ANTLER_OK;
+}
+
+/* Whether the rows so far have a number that cannot be written without a decimal point. */
+static bool has_fractions(const reader *r)
+{
+    for (size_t i = 0; i < r->rows * r->width; i++)
+        if (isfinite(r->values[i]) && r->values[i] != rint(r->values[i]))
+            return true;
+    return false;
+}
+
+/* A number with a decimal comma, where commas do not separate fields and all others have one, too. */
+static antler_status read_comma(reader *r, size_t k, ant_field field, uint64_t number)
+{
+    const bool mixed = !r->commas && has_fractions(r);
+    if ((r->delimiter == ',' && !field.quoted) || mixed)
+        return fail_field(r, k, field, ANT_FIELD_DECIMAL_COMMA, number);
+    r->commas = true;
+    r->commas_are_sure = r->commas_are_sure || !ant_field_comma_is_ambiguous(field);
+    return ANTLER_OK;
+}
+
+/* A field that is not plainly a number. */
+static antler_status read_field(reader *r, size_t k, ant_field field, double *value, uint64_t number)
+{
+    const size_t length = (size_t)(field.end - field.text);
+    const ant_field_kind kind = ant_field_read(field, value);
+    if (k == r->subject) {
+        size_t id = 0;
+        *value = NAN;
+        if (kind == ANT_FIELD_MISSING)
+            return ANTLER_OK;
+        ANT_TRY(ant_subjects_find(&r->subjects, field.text, length, &id));
+        *value = (double)id;
+        return ANTLER_OK;
+    }
+    const bool missing =
+        kind == ANT_FIELD_MISSING || (kind == ANT_FIELD_WORD && r->opts->missing_values != NULL &&
+                                      ant_sentinels_has_word(r->opts->missing_values, field.text, length));
+    if (missing || (k == r->stamps && kind != ANT_FIELD_NUMBER && kind != ANT_FIELD_DECIMAL_COMMA)) {
+        *value = NAN;
+        return ANTLER_OK;
+    }
+    if (k == r->dates) {
+        ant_date_style style;
+        if (!ant_date_read(field.text, field.end, value, &style))
+            return fail_date(k, field, number);
+        if (style.zone_minutes != r->style.zone_minutes || style.zone != r->style.zone)
+            r->style.zone_minutes = 0; /* summer and winter: written as UTC */
+        r->style.clock = r->style.clock || style.clock;
+        return ANTLER_OK;
+    }
+    if (kind == ANT_FIELD_DECIMAL_COMMA)
+        return read_comma(r, k, field, number);
+    if (kind == ANT_FIELD_NUMBER && !(r->commas && memchr(field.text, '.', length) != NULL))
+        return ANTLER_OK;
+    return fail_field(r, k, field, kind, number);
 }
 
 /* One line becomes one row. */
@@ -110,17 +201,17 @@ static antler_status read_row(reader *r, const char *line, const char *end, uint
             continue;
         }
         const char *start = ant_field_skip_blanks(p, end, r->delimiter), *stop, *next;
-        if (ant_number_read(start, end, &row[slot], &stop) == ANT_NUMBER_READ &&
+        const bool plain = !r->commas && k != r->dates && k != r->subject;
+        if (plain && ant_number_read(start, end, &row[slot], &stop) == ANT_NUMBER_READ &&
             ant_field_ends(stop, end, r->delimiter, &next)) {
             p = next;
             continue;
         }
         p = ant_field_split(p, end, r->delimiter, &field);
-        const ant_field_kind kind = ant_field_read(field, &row[slot]); /* it may be quoted */
-        if (kind != ANT_FIELD_NUMBER) {
-            if (ant_field_count(line, end, r->delimiter) != r->fields)
-                return fail_ragged(r, ant_field_count(line, end, r->delimiter), number);
-            return fail_field(k, field, kind, number);
+        const antler_status status = read_field(r, k, field, &row[slot], number);
+        if (status != ANTLER_OK) {
+            const size_t fields = ant_field_count(line, end, r->delimiter);
+            return fields != r->fields ? fail_ragged(r, fields, number) : status;
         }
     }
     if (k != r->fields)
@@ -129,39 +220,10 @@ static antler_status read_row(reader *r, const char *line, const char *end, uint
     return ANTLER_OK;
 }
 
-static bool looks_numeric(ant_field field)
+static antler_status read_header(reader *r)
 {
-    double ignored;
-    const bool empty = field.text == field.end;
-    return !empty && ant_field_read(field, &ignored) != ANT_FIELD_WORD;
-}
-
-/*
- * Whether the first line is a header: it is when it has no number at all.  When it has both numbers and words
- * ("time,1,2", or a row that begins with a date), the first field decides: a header's is a word above
- * a number.
- */
-static bool is_header(const reader *r, const char *line, const char *end, const char *second,
-                      const char *second_end)
-{
-    if (r->opts->header != ANTLER_HEADER_AUTO)
-        return r->opts->header == ANTLER_HEADER_YES;
-    if (r->comments.header)
-        return true;
-    size_t numeric = 0;
-    ant_field field, first, below = {.text = "", .end = ""};
-    const char *p = ant_field_split(line, end, r->delimiter, &first);
-    for (numeric += looks_numeric(first); p != NULL; numeric += looks_numeric(field))
-        p = ant_field_split(p, end, r->delimiter, &field);
-    if (numeric == 0 || looks_numeric(first))
-        return numeric == 0;
-    if (second != NULL)
-        ant_field_split(second, second_end, r->delimiter, &below);
-    return looks_numeric(below);
-}
-
-static antler_status read_header(reader *r, const char *line, const char *end, uint64_t number)
-{
+    const char *line = r->head[0].text, *end = r->head[0].end;
+    const uint64_t number = r->head[0].number;
     r->header_fields = r->fields;
     if (r->opts->transpose) /* the header of a transposed table names times, not variables */
         return ANTLER_OK;
@@ -189,32 +251,68 @@ static antler_status read_header(reader *r, const char *line, const char *end, u
     return ANTLER_OK;
 }
 
+/* The scaling of the variables, with one of the first column put before it when that is time. */
+static antler_status take_scaling(reader *r, size_t variables)
+{
+    const size_t time = r->comments.time ? 1 : 0, count = variables + time;
+    double *mean = calloc(count, sizeof *mean), *scale = calloc(count, sizeof *scale);
+    r->labels.mean = mean;
+    r->labels.scale = scale;
+    if (mean == NULL || scale == NULL)
+        return ant_fail_memory(2 * count * sizeof *mean, "the scaling");
+    scale[0] = 1.0;
+    memcpy(mean + time, r->comments.mean, variables * sizeof *mean);
+    memcpy(scale + time, r->comments.scale, variables * sizeof *scale);
+    return ANTLER_OK;
+}
+
 /* The facts from the comments must fit the columns. */
 static antler_status take_facts(reader *r)
 {
-    ant_csv_comments *comments = &r->comments;
+    const ant_csv_comments *comments = &r->comments;
     r->labels.dt = comments->dt;
     r->labels.count = r->fields;
     if (r->opts->transpose)
         return ANTLER_OK;
-    ANT_CHECK(comments->inputs < r->fields, ANTLER_ERROR_FORMAT,
-              "a comment says that %zu columns are inputs, but there are only %zu columns", comments->inputs,
-              r->fields);
+    const size_t others = comments->inputs + (comments->time ? 1 : 0);
+    ANT_CHECK(others < r->fields, ANTLER_ERROR_FORMAT,
+              "a comment says that %zu columns are inputs%s, but there are only %zu columns",
+              comments->inputs, comments->time ? " and one is time" : "", r->fields);
     r->labels.own_inputs = comments->inputs;
     if (comments->mean == NULL && comments->scale == NULL)
         return ANTLER_OK;
-    const size_t variables = r->fields - comments->inputs;
+    const size_t variables = r->fields - others;
     ANT_CHECK(comments->mean_count == variables && comments->scale_count == variables, ANTLER_ERROR_FORMAT,
               "its comments give %zu means and %zu scales, but it has %zu variables; correct or remove them",
               comments->mean_count, comments->scale_count, variables);
-    r->labels.mean = comments->mean;
-    r->labels.scale = comments->scale;
-    comments->mean = comments->scale = NULL;
-    return ANTLER_OK;
+    return take_scaling(r, variables);
+}
+
+/* What is read in a way of its own: dates, subjects, and a column for its times alone. */
+static void assign_roles(reader *r, const ant_csv_line *data)
+{
+    ant_choice *choice = &r->choice;
+    const size_t dates = ant_csv_find_date(data, r->delimiter);
+    const size_t time = choice->time == ANT_NO_COLUMN ? SKIP : choice->columns[choice->time];
+    if (choice->subject != ANT_NO_COLUMN)
+        r->subject = choice->columns[choice->subject];
+    if (time == SKIP)
+        return;
+    ant_field field = {.text = "", .end = ""};
+    const char *p = data->text;
+    for (size_t k = 0; p != NULL && k <= time; k++)
+        p = ant_field_split(p, data->end, r->delimiter, &field);
+    double ignored;
+    if (time == dates || (choice->claim == ANT_TIME_GIVEN && ant_csv_is_date(field))) {
+        r->dates = time;
+        ant_date_read(field.text, field.end, &ignored, &r->style);
+    } else if (choice->time >= choice->dim + choice->input_dim && choice->claim <= ANT_TIME_STRONG) {
+        r->stamps = time;
+    }
 }
 
 /* Decide where each field goes; `chosen` describes the columns of a row. */
-static antler_status assign_slots(reader *r, ant_labels *chosen)
+static antler_status assign_slots(reader *r, const ant_csv_line *data, ant_labels *chosen)
 {
     r->slots = malloc(r->fields * sizeof *r->slots);
     if (r->slots == NULL)
@@ -228,54 +326,86 @@ static antler_status assign_slots(reader *r, ant_labels *chosen)
         chosen->dt = r->labels.dt;
         return ANTLER_OK;
     }
-    ant_choice choice = {0};
-    ANT_TRY(ant_choice_make(r->opts, r->labels.names, r->fields, r->labels.own_inputs, &choice));
-    r->width = choice.dim + choice.input_dim;
+    const ant_file_columns file = {.names = r->labels.names,
+                                   .count = r->fields,
+                                   .own_inputs = r->labels.own_inputs,
+                                   .dates = ant_csv_find_date(data, r->delimiter),
+                                   .own_time = r->comments.time};
+    ANT_TRY(ant_choice_make(r->opts, &file, &r->choice));
+    r->width = r->choice.width;
     for (size_t i = 0; i < r->width; i++)
-        r->slots[choice.columns[i]] = i;
-    const antler_status status = ant_labels_choose(&r->labels, &choice, chosen);
-    ant_choice_clear(&choice);
-    return status;
+        r->slots[r->choice.columns[i]] = i;
+    assign_roles(r, data);
+    return ant_labels_choose(&r->labels, &r->choice, chosen);
 }
 
-/* The first two lines of content decide on delimiter and header; the first is copied to be kept. */
-static antler_status begin(reader *r, ant_labels *chosen)
+/* Copy the first lines of content. */
+static antler_status read_head(reader *r)
 {
     const char *line = NULL, *end = NULL;
-    ANT_TRY(next_content(r, &line, &end));
-    ANT_CHECK(r->lines.number > 0, ANTLER_ERROR_FORMAT, "is empty; a table of numbers was expected");
-    ANT_CHECK(line != NULL, ANTLER_ERROR_FORMAT, "has only blank lines and comments, but no numbers");
-    const size_t length = (size_t)(end - line);
-    const uint64_t number = r->lines.number;
-    char *first = malloc(length + 1);
-    if (first == NULL)
-        return ant_fail_memory(length, "the first line");
-    memcpy(first, line, length);
-    first[length] = '\n';
-    const char *first_end = first + length;
-    r->delimiter = r->opts->delimiter != '\0' ? r->opts->delimiter : ant_field_delimiter(first, first_end);
-    r->fields = ant_field_count(first, first_end, r->delimiter);
-    antler_status status = next_content(r, &line, &end);
-    const bool header = status == ANTLER_OK && is_header(r, first, first_end, line, end);
-    if (status == ANTLER_OK && header)
-        status = read_header(r, first, first_end, number);
-    if (status == ANTLER_OK)
-        status = take_facts(r);
-    if (status == ANTLER_OK)
-        status = assign_slots(r, chosen);
-    if (status == ANTLER_OK && !header)
-        status = read_row(r, first, first_end, number);
-    if (status == ANTLER_OK && header && line == NULL)
-        status = ant_fail(ANTLER_ERROR_FORMAT, "has a header but no numbers below it");
-    if (status == ANTLER_OK && line != NULL)
-        status = read_row(r, line, end, r->lines.number);
-    free(first);
-    return status;
+    for (size_t i = 0; i < ANT_CSV_HEAD; i++) {
+        ANT_TRY(next_content(r, &line, &end));
+        ANT_CHECK(r->lines.number > 0, ANTLER_ERROR_FORMAT, "is empty; a table of numbers was expected");
+        ANT_CHECK(line != NULL || i > 0, ANTLER_ERROR_FORMAT,
+                  "has only blank lines and comments, but no numbers");
+        if (line == NULL)
+            return ANTLER_OK;
+        const size_t length = (size_t)(end - line);
+        ant_csv_line *head = &r->head[i];
+        head->text = malloc(length + 1);
+        if (head->text == NULL)
+            return ant_fail_memory(length, "the first lines");
+        memcpy(head->text, line, length);
+        head->text[length] = '\n';
+        head->end = head->text + length;
+        head->number = r->lines.number;
+    }
+    return ANTLER_OK;
+}
+
+/* The unit of the column that may be the time axis, from the line of units. */
+static void read_units(reader *r)
+{
+    ant_field field;
+    if (r->choice.time == ANT_NO_COLUMN)
+        return;
+    const char *p = r->head[1].text;
+    for (size_t k = 0; p != NULL && k <= r->choice.columns[r->choice.time]; k++)
+        p = ant_field_split(p, r->head[1].end, r->delimiter, &field);
+    ant_time_unit(field.text, (size_t)(field.end - field.text), r->time_unit);
+}
+
+/* The first lines of content decide on delimiter, header and units; what is left of them are rows. */
+static antler_status begin(reader *r, ant_labels *chosen)
+{
+    ANT_TRY(read_head(r));
+    const ant_csv_line *first = &r->head[0];
+    r->delimiter =
+        r->opts->delimiter != '\0' ? r->opts->delimiter : ant_field_delimiter(first->text, first->end);
+    r->fields = ant_field_count(first->text, first->end, r->delimiter);
+    const bool decided = r->opts->header != ANTLER_HEADER_AUTO || r->comments.header;
+    const bool header =
+        decided ? r->opts->header != ANTLER_HEADER_NO : ant_csv_is_header(r->head, r->delimiter);
+    const bool units = header && ant_csv_is_units(r->head, r->delimiter, r->fields);
+    const size_t skipped = units ? 2 : header ? 1 : 0;
+    if (header)
+        ANT_TRY(read_header(r));
+    ANT_TRY(take_facts(r));
+    ANT_CHECK(r->head[skipped].text != NULL, ANTLER_ERROR_FORMAT, "has a header but no numbers below it");
+    ANT_TRY(assign_slots(r, &r->head[skipped], chosen));
+    if (units)
+        read_units(r);
+    for (size_t i = skipped; i < ANT_CSV_HEAD && r->head[i].text != NULL; i++)
+        ANT_TRY(read_row(r, r->head[i].text, r->head[i].end, r->head[i].number));
+    return ANTLER_OK;
 }
 
 static antler_status read_all(reader *r, ant_labels *chosen)
 {
     const char *line = NULL, *end = NULL;
+    const ant_source *source = r->lines.source;
+    if (source->path != NULL && source->size_is_seen)
+        ANT_TRY(ant_sidecar_read(source->path, source->size, &r->comments));
     ANT_TRY(begin(r, chosen));
     for (;;) {
         ANT_TRY(next_content(r, &line, &end));
@@ -293,25 +423,77 @@ static antler_status check_delimiter(const antler_load_opts *opts)
     return ANTLER_OK;
 }
 
+static antler_status start(reader *r, ant_source *source)
+{
+    r->dates = r->stamps = r->subject = SKIP;
+    r->choice = (ant_choice){.time = ANT_NO_COLUMN, .subject = ANT_NO_COLUMN};
+    return ant_lines_open(&r->lines, source);
+}
+
 static void finish(reader *r)
 {
     ant_lines_close(&r->lines);
     ant_csv_comments_clear(&r->comments);
     ant_labels_clear(&r->labels);
+    ant_choice_clear(&r->choice);
+    ant_subjects_clear(&r->subjects);
+    for (size_t i = 0; i < ANT_CSV_HEAD; i++)
+        free(r->head[i].text);
     free(r->slots);
     free(r->values);
 }
 
 /* Hand the values over without the spare rows. */
-static ant_array take_array(reader *r)
+static double *take_values(reader *r)
 {
     double *fitting = realloc(r->values, r->rows * r->width * sizeof *r->values);
-    const ant_array array = {.values = fitting == NULL ? r->values : fitting,
-                             .dtype = ANT_F64,
-                             .rank = 2,
-                             .shape = {r->rows, r->width}};
+    double *values = fitting == NULL ? r->values : fitting;
     r->values = NULL;
-    return array;
+    return values;
+}
+
+/* The last column is left from a delimiter at the end of every line: no name, no value. */
+static void drop_empty_end(ant_table *table)
+{
+    const size_t last = table->dim - 1;
+    const bool named = table->labels.names != NULL && table->labels.names[last] != NULL;
+    if (table->dim < 2 || named || table->time == last)
+        return;
+    for (size_t row = 0; row < table->part.length; row++) {
+        double value;
+        ant_column_read_f64(&table->part.columns[last], 0, row, 1, &value, 1);
+        if (!isnan(value))
+            return;
+    }
+    ant_table_drop(table, last);
+}
+
+/* What the reader found besides the values. */
+static antler_status give_roles(reader *r, ant_table *table)
+{
+    const size_t time = r->choice.time == ANT_NO_COLUMN ? SKIP : r->choice.columns[r->choice.time];
+    const char *name = time == SKIP || r->labels.names == NULL ? NULL : r->labels.names[time];
+    if (name != NULL) {
+        table->time_name = strdup(name);
+        if (table->time_name == NULL)
+            return ant_fail_memory(strlen(name), "a name");
+        ant_time_name(name, table->time_unit);
+    }
+    if (r->time_unit[0] != '\0')
+        memcpy(table->time_unit, r->time_unit, sizeof table->time_unit);
+    table->dates = r->dates != SKIP;
+    table->style = r->style;
+    table->subjects = r->subjects.names;
+    table->subject_count = r->subjects.count;
+    r->subjects.names = NULL;
+    r->subjects.count = 0;
+    if (r->opts->columns == NULL)
+        drop_empty_end(table);
+    if (r->commas)
+        return ant_notes_add(
+            &table->notes, "%s: numbers have decimal commas%s", table->part.origin,
+            r->commas_are_sure ? "" : "; if these are thousands marks, write the numbers without");
+    return ANTLER_OK;
 }
 
 antler_status ant_csv_read(ant_source *source, const antler_load_opts *opts, const char *origin,
@@ -320,15 +502,19 @@ antler_status ant_csv_read(ant_source *source, const antler_load_opts *opts, con
     ANT_TRY(check_delimiter(opts));
     reader r = {.opts = opts};
     ant_labels chosen = {0};
-    antler_status status = ant_lines_open(&r.lines, source);
+    antler_status status = start(&r, source);
     if (status == ANTLER_OK)
         status = read_all(&r, &chosen);
-    if (status == ANTLER_OK) {
-        antler_load_opts rest = *opts; /* the columns are chosen already, unless the table is transposed */
-        if (!opts->transpose)
-            rest.columns = rest.inputs = NULL;
-        ant_array x = take_array(&r), none = {0};
-        status = ant_table_from_arrays(&x, &none, &chosen, &rest, origin, table);
+    if (status == ANTLER_OK && opts->transpose) {
+        ant_array none = {0}, x = {.rank = 2, .dtype = ANT_F64, .shape = {r.rows, r.width}};
+        x.values = take_values(&r);
+        status = ant_table_from_arrays(&x, &none, &chosen, opts, origin, table);
+    } else if (status == ANTLER_OK) {
+        status = ant_table_from_rows(take_values(&r), r.rows, &r.choice, &chosen, origin, table);
+        if (status == ANTLER_OK)
+            status = give_roles(&r, table);
+        if (status != ANTLER_OK)
+            ant_table_clear(table);
     }
     ant_labels_clear(&chosen);
     finish(&r);
@@ -339,7 +525,7 @@ antler_status ant_csv_inspect(ant_source *source, const antler_load_opts *opts, 
 {
     reader r = {.opts = opts, .count_only = true};
     ant_labels chosen = {0};
-    antler_status status = ant_lines_open(&r.lines, source);
+    antler_status status = start(&r, source);
     if (status == ANTLER_OK)
         status = read_all(&r, &chosen);
     if (status == ANTLER_OK)

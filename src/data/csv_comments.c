@@ -81,6 +81,8 @@ antler_status ant_csv_comments_read(ant_csv_comments *comments, const char *line
         return read_list(value, end, "scale", number, true, &comments->scale, &comments->scale_count);
     if ((value = value_of(p, end, "header")) != NULL)
         comments->header = end - value == 3 && memcmp(value, "yes", 3) == 0;
+    if ((value = value_of(p, end, "time")) != NULL)
+        comments->time = end - value == 5 && memcmp(value, "first", 5) == 0;
     if ((value = value_of(p, end, "inputs")) != NULL) {
         ANT_TRY(read_number(value, end, "inputs", number, ANT_SERIES_MAX_DIM, &inputs));
         comments->inputs = (size_t)inputs;

@@ -10,6 +10,7 @@ typedef struct ant_csv_comments {
     size_t mean_count, scale_count;
     size_t inputs;
     bool header;
+    bool time; /* the first column is the time axis */
 } ant_csv_comments;
 
 /* Read one comment line, # included.  Comments that are not Antler's are skipped. */

@@ -106,17 +106,51 @@ static bool is_missing(ant_field field)
 }
 
 /* 1,5 or -1,5e3: a number once its only comma is a point. */
-static bool is_decimal_comma(ant_field field)
+static bool is_decimal_comma(ant_field field, double *value)
 {
     char copy[64];
-    double ignored;
     const char *stop;
     const size_t length = (size_t)(field.end - field.text);
     if (length >= sizeof copy || memchr(field.text, ',', length) == NULL)
         return false;
     memcpy(copy, field.text, length);
     *(char *)memchr(copy, ',', length) = '.';
-    return ant_number_read(copy, copy + length, &ignored, &stop) == ANT_NUMBER_READ && stop == copy + length;
+    return ant_number_read(copy, copy + length, value, &stop) == ANT_NUMBER_READ && stop == copy + length;
+}
+
+static size_t count_digits(const char *p, const char *end)
+{
+    const char *start = p;
+    while (p < end && *p >= '0' && *p <= '9')
+        p++;
+    return (size_t)(p - start);
+}
+
+/* Digits in groups of three behind a first of one to three: at least two groups, or one and then a decimal
+ * part. */
+static bool is_thousands(ant_field field)
+{
+    const char *p = field.text + (field.text < field.end && (*field.text == '-' || *field.text == '+'));
+    const size_t first = count_digits(p, field.end);
+    p += first;
+    if (first < 1 || first > 3 || p == field.end || strchr(",.' ", *p) == NULL)
+        return false;
+    const char mark = *p;
+    size_t groups = 0;
+    for (; p < field.end && *p == mark && count_digits(p + 1, field.end) == 3; groups++)
+        p += 4;
+    const bool more = p < field.end && mark != *p && (*p == ',' || *p == '.');
+    if (more)
+        p += 1 + count_digits(p + 1, field.end);
+    return p == field.end && (groups >= 2 || (groups == 1 && (more || mark == '\'' || mark == ' ')));
+}
+
+bool ant_field_comma_is_ambiguous(ant_field field)
+{
+    const char *p = field.text + (*field.text == '-' || *field.text == '+');
+    const size_t first = count_digits(p, field.end);
+    return first >= 1 && first <= 3 && *p != '0' && p + first + 4 == field.end &&
+           count_digits(p + first + 1, field.end) == 3;
 }
 
 ant_field_kind ant_field_read(ant_field field, double *value)
@@ -127,7 +161,9 @@ ant_field_kind ant_field_read(ant_field field, double *value)
         return outcome == ANT_NUMBER_READ ? ANT_FIELD_NUMBER : ANT_FIELD_TOO_LARGE;
     if (is_missing(field))
         return ANT_FIELD_MISSING;
-    return is_decimal_comma(field) ? ANT_FIELD_DECIMAL_COMMA : ANT_FIELD_WORD;
+    if (is_decimal_comma(field, value))
+        return ANT_FIELD_DECIMAL_COMMA;
+    return is_thousands(field) ? ANT_FIELD_THOUSANDS : ANT_FIELD_WORD;
 }
 
 char *ant_field_copy(ant_field field)

@@ -32,10 +32,15 @@ typedef enum ant_field_kind {
     ANT_FIELD_TOO_LARGE,     /* 1e400 */
     ANT_FIELD_MISSING,       /* empty, NA, null, ... */
     ANT_FIELD_DECIMAL_COMMA, /* 1,5 */
+    ANT_FIELD_THOUSANDS,     /* 1.234,5 or 1,234,567 or 1'234 */
     ANT_FIELD_WORD,
 } ant_field_kind;
 
+/* *value is set for a number, with a decimal comma too. */
 ant_field_kind ant_field_read(ant_field field, double *value);
+
+/* Whether a number with one comma could also be one with a thousands mark: 1,234 but not 0,123 or 1,25. */
+bool ant_field_comma_is_ambiguous(ant_field field);
 
 /* A copy with "" undone to ", freed by the caller; NULL when there is no memory. */
 char *ant_field_copy(ant_field field);

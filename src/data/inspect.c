@@ -1,4 +1,5 @@
 /* inspect.c - what is in a file, from its headers; text is read through. */
+#include "base/sized.h"
 #include "data/csv.h"
 #include "data/excerpt.h"
 #include "data/format.h"
@@ -84,8 +85,9 @@ static antler_status inspect_npz(const char *path, antler_file_info *info)
 static antler_status inspect(const char *path, ant_source *source, antler_file_info *info)
 {
     ant_format format = ANT_FORMAT_TEXT;
-    ANT_TRY(ant_format_find(path, source, &format));
     info->bytes = source->size == ANT_SIZE_UNKNOWN ? 0 : source->size;
+    ANT_TRY(ant_source_unpack(source));
+    ANT_TRY(ant_format_find(path, source, &format));
     info->array_count = 1;
     info->arrays = calloc(1, sizeof *info->arrays);
     if (info->arrays == NULL)
@@ -95,11 +97,13 @@ static antler_status inspect(const char *path, ant_source *source, antler_file_i
                                       : inspect_text(source, info);
 }
 
-antler_status antler_file_inspect(const char *path, antler_file_info *info)
+antler_status(antler_file_inspect)(const char *path, antler_file_info *info, size_t struct_size)
 {
     ANT_CHECK(path != NULL && info != NULL, ANTLER_ERROR_ARGUMENT, "name a file to inspect");
+    ANT_RESULT(antler_file_info, info, struct_size, antler_file_inspect(path, &whole),
+               ANT_CLEAR_REST(antler_file_info, struct_size));
     ant_source source;
-    antler_file_info found = {0};
+    antler_file_info found = {.struct_size = sizeof found};
     antler_status status = ant_source_open_file(&source, path);
     if (status == ANTLER_OK) {
         status = inspect(path, &source, &found);
@@ -117,6 +121,7 @@ void antler_file_info_clear(antler_file_info *info)
 {
     if (info == NULL)
         return;
+    ANT_CLEAR(antler_file_info, info);
     free(info->arrays);
-    *info = (antler_file_info){0};
+    *info = (antler_file_info){.struct_size = sizeof *info};
 }

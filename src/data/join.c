@@ -1,6 +1,7 @@
 /* join.c - tables of one or many files become one series; what does not fit together is refused. */
 #include "data/table.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@ static antler_status begin(const ant_table *table, double dt_override, antler_se
             ANT_TRY(antler_series_set_name(*series, v, labels->names[v]));
     if (labels->mean != NULL)
         ant_series_set_scaling(*series, labels->mean, labels->scale);
+    (*series)->time = table->axis;
     return antler_series_set_dt(*series, dt_override != 0.0 ? dt_override : labels->dt);
 }
 
@@ -49,6 +51,27 @@ static antler_status check_scaling(const ant_table *table, const antler_series *
     return ANTLER_OK;
 }
 
+/* dt and the time axis.  Times that were measured give dt with an error. */
+static antler_status check_time(const ant_table *table, double dt_override, antler_series *series,
+                                const char *first)
+{
+    const double dt = table->labels.dt, drift = table->axis.kind == ANTLER_TIME_NONE ? 0.0 : 1e-3;
+    ANT_CHECK(strcmp(table->axis.unit, series->time.unit) == 0 || table->axis.kind == ANTLER_TIME_NONE ||
+                  series->time.kind == ANTLER_TIME_NONE,
+              ANTLER_ERROR_DATA, "its time is in '%s', but that of %s in '%s'; write both in the same unit",
+              table->axis.unit, first, series->time.unit);
+    ANT_CHECK(dt_override != 0.0 || dt == 0.0 || series->dt == 0.0 ||
+                  fabs(dt - series->dt) <= drift * series->dt,
+              ANTLER_ERROR_DATA,
+              "was sampled with dt = %.9g, but %s with dt = %.9g; resample it, or give --dt if that is wrong",
+              dt, first, series->dt);
+    if (table->axis.kind != series->time.kind) /* not all trajectories have times */
+        series->time = (ant_time_axis){.kind = ANTLER_TIME_NONE};
+    if (dt_override == 0.0 && series->dt == 0.0)
+        return antler_series_set_dt(series, dt);
+    return ANTLER_OK;
+}
+
 static antler_status check_fit(const ant_table *table, double dt_override, antler_series *series)
 {
     const char *first = series->parts[0].origin;
@@ -60,19 +83,15 @@ static antler_status check_fit(const ant_table *table, double dt_override, antle
               table->input_dim, table->input_dim == 1 ? "" : "s", first, series->input_dim);
     ANT_TRY(check_names(table, series, first));
     ANT_TRY(check_scaling(table, series, first));
-    const double dt = table->labels.dt;
-    ANT_CHECK(dt_override != 0.0 || dt == 0.0 || series->dt == 0.0 || dt == series->dt, ANTLER_ERROR_DATA,
-              "was sampled with dt = %.9g, but %s with dt = %.9g; resample it, or give --dt if that is wrong",
-              dt, first, series->dt);
-    if (dt_override == 0.0 && series->dt == 0.0)
-        return antler_series_set_dt(series, dt);
-    return ANTLER_OK;
+    return check_time(table, dt_override, series, first);
 }
 
 antler_status ant_table_join(ant_table *table, double dt_override, antler_series **series)
 {
     antler_status status =
         *series == NULL ? begin(table, dt_override, series) : check_fit(table, dt_override, *series);
+    if (status == ANTLER_OK)
+        status = ant_notes_move(&table->notes, &(*series)->notes);
     if (status == ANTLER_OK) {
         const ant_part part = table->part;
         table->part = (ant_part){0};

@@ -180,6 +180,7 @@ antler_status ant_npy_check_size(const ant_source *source, const ant_npy_header 
 antler_status ant_npy_read_values(ant_source *source, const ant_npy_header *header, ant_array *array)
 {
     ANT_TRY(ant_npy_check_size(source, header));
+    ANT_TRY(ant_source_charge(source, header->bytes));
     void *values = NULL;
     size_t got = 0;
     ANT_TRY(ant_source_read_new(source, (size_t)header->bytes, &values, &got));

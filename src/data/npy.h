@@ -21,6 +21,7 @@ typedef struct ant_npy_header {
     bool readable;      /* `dtype` is one that Antler computes with */
     ant_dtype dtype;    /* valid when readable */
     char type_name[16]; /* "float64", "object", ... */
+    double date_unit;   /* of dates, in microseconds; 0: it has no fixed length */
     bool fortran;
     size_t rank;
     size_t shape[ANT_NPY_MAX_RANK];

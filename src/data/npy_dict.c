@@ -202,6 +202,20 @@ static bool name_other_type(ant_npy_header *header)
     }
 }
 
+/* Microseconds of the unit in "<M8[ns]"; 0 for months, years and what is not known. */
+static double read_date_unit(const char *text)
+{
+    static const struct {
+        const char *text;
+        double microseconds;
+    } units[] = {{"[ns]", 1e-3}, {"[us]", 1.0},   {"[ms]", 1e3},    {"[s]", 1e6},
+                 {"[m]", 60e6},  {"[h]", 3600e6}, {"[D]", 86400e6}, {"[W]", 7 * 86400e6}};
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strcmp(text, units[i].text) == 0)
+            return units[i].microseconds;
+    return 0.0;
+}
+
 /* "<f8", "|b1", "O", "<M8[ns]": byte order, kind, size; a unit may follow. */
 static antler_status read_descr(const char *descr, ant_npy_header *header)
 {
@@ -217,6 +231,7 @@ static antler_status read_descr(const char *descr, ant_npy_header *header)
     header->swapped = header->item > 1 && ((order == '<' && !little) || (order == '>' && little));
     const bool dated = header->kind == 'M' || header->kind == 'm';
     const bool complete = c.at == c.length || (dated && descr[c.at] == '[');
+    header->date_unit = dated ? read_date_unit(descr + c.at) : 0.0;
     header->readable = complete && has_dtype(header->kind, header->item, &header->dtype);
     if (header->readable)
         snprintf(header->type_name, sizeof header->type_name, "%s", ant_dtype_name(header->dtype));

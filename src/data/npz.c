@@ -2,6 +2,7 @@
 #include "data/npz.h"
 #include "data/excerpt.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,12 +18,15 @@ struct ant_npz {
     size_t count;
     member *members;       /* (count), in the archive's order */
     const member **sorted; /* (count), by key */
+    uint64_t size;         /* of the archive */
+    uint64_t own;          /* the allowance of an archive that shares none */
+    uint64_t *allowance;
 };
 
 static antler_status fail_zip(zip_error_t *error)
 {
     const int code = zip_error_code_zip(error);
-    if (code == ZIP_ER_MEMORY)
+    if (code == ZIP_ER_MEMORY || zip_error_code_system(error) == ENOMEM)
         return ant_fail(ANTLER_ERROR_MEMORY, "out of memory while a zip archive was opened");
     if (code == ZIP_ER_NOZIP || code == ZIP_ER_INCONS || code == ZIP_ER_EOF)
         return ant_fail(ANTLER_ERROR_FORMAT,
@@ -104,6 +108,32 @@ size_t ant_npz_find(const ant_npz *npz, const char *key)
     return ANT_NPZ_NONE;
 }
 
+/* libzip calls an archive damaged also when it lacked the memory to look at it: then so much is not to be
+ * had. */
+static bool lacks_memory(void)
+{
+    enum { LOOK_BYTES = 1 << 18 };
+    void *memory = malloc(LOOK_BYTES);
+    free(memory);
+    return memory == NULL;
+}
+
+/* Open it, a second time where the first one found it damaged.  Consumes the source. */
+static zip_t *open_zip(zip_source_t *source, zip_error_t *error)
+{
+    zip_t *archive = zip_open_from_source(source, ZIP_RDONLY, error);
+    if (archive == NULL && zip_error_code_zip(error) != ZIP_ER_OPEN) {
+        zip_error_fini(error);
+        zip_error_init(error);
+        archive = zip_open_from_source(source, ZIP_RDONLY, error);
+        if (archive == NULL && lacks_memory())
+            zip_error_set(error, ZIP_ER_MEMORY, 0);
+    }
+    if (archive == NULL)
+        zip_source_free(source);
+    return archive;
+}
+
 static antler_status open_archive(ant_npz **npz, zip_source_t *source, zip_error_t *error)
 {
     ant_npz *opened = calloc(1, sizeof *opened);
@@ -111,9 +141,14 @@ static antler_status open_archive(ant_npz **npz, zip_source_t *source, zip_error
         zip_source_free(source);
         return ant_fail_memory(sizeof *opened, "an archive");
     }
-    opened->archive = zip_open_from_source(source, ZIP_RDONLY, error);
+    zip_stat_t facts;
+    zip_stat_init(&facts);
+    if (zip_source_stat(source, &facts) == 0 && (facts.valid & ZIP_STAT_SIZE) != 0)
+        opened->size = facts.size;
+    opened->own = ANT_MAX_BYTES;
+    ant_npz_allow(opened, &opened->own);
+    opened->archive = open_zip(source, error);
     if (opened->archive == NULL) {
-        zip_source_free(source);
         free(opened);
         return fail_zip(error);
     }
@@ -145,6 +180,12 @@ antler_status ant_npz_open_memory(ant_npz **npz, const void *bytes, size_t size)
     const antler_status status = source == NULL ? fail_zip(&error) : open_archive(npz, source, &error);
     zip_error_fini(&error);
     return status;
+}
+
+void ant_npz_allow(ant_npz *npz, uint64_t *allowance)
+{
+    *allowance = *allowance > UINT64_MAX - npz->size ? UINT64_MAX : *allowance + npz->size;
+    npz->allowance = allowance;
 }
 
 void ant_npz_close(ant_npz *npz)
@@ -207,7 +248,8 @@ antler_status ant_npz_open_array(ant_npz *npz, size_t index, ant_source *source)
     *source = (ant_source){.size = (facts.valid & ZIP_STAT_SIZE) != 0 ? facts.size : ANT_SIZE_UNKNOWN,
                            .pull = pull_entry,
                            .descriptor = -1,
-                           .entry = file};
+                           .entry = file,
+                           .allowance = npz->allowance};
     return ANTLER_OK;
 }
 

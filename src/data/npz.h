@@ -5,8 +5,10 @@
  *     x, x_000, x_001, ...   trajectories            s, s_000, ...   their inputs
  *     names, input_names     text                    dt              a number
  *     mean, scale            user = value * scale + mean, one number per variable
- * In any other archive each array of numbers with 1 to 3 axes is a trajectory, in the archive's order;
- * `dt` is read there too, other single numbers and text are skipped.
+ *     time, time_000, ...    times of the rows       time_name, time_unit   text
+ * In any other archive the only array of numbers with 1 to 3 axes is taken, or all of them when their names
+ * differ in digits at the end only; with others the option `key` must name them.  `dt` is read there too,
+ * other single numbers and text are skipped.
  */
 #ifndef ANT_DATA_NPZ_H
 #define ANT_DATA_NPZ_H
@@ -18,6 +20,12 @@ typedef struct ant_npz ant_npz;
 /* Open a file, whose first bytes have been seen to be those of a zip, or a copy of it in memory. */
 antler_status ant_npz_open_file(ant_npz **npz, const char *path);
 antler_status ant_npz_open_memory(ant_npz **npz, const void *bytes, size_t size);
+
+/*
+ * Arrays that are read take their bytes from *allowance, which grows by the size of the archive: so only
+ * what is larger in memory than on disk counts.  Without this call, an archive may take ANT_MAX_BYTES.
+ */
+void ant_npz_allow(ant_npz *npz, uint64_t *allowance);
 
 void ant_npz_close(ant_npz *npz);
 

@@ -2,6 +2,7 @@
 #include "data/save.h"
 #include "data/format.h"
 #include "data/npy.h"
+#include "data/sidecar.h"
 
 #include <stdlib.h>
 
@@ -84,22 +85,37 @@ static antler_status save_csv(const antler_series *series, const char *path, cha
               "%s: text holds one trajectory, but the series has %zu; give the file the ending .npz", path,
               series->count);
     ANT_TRY(ant_output_open(&output, path));
-    return finish(&output, ant_save_csv(series, delimiter, &output));
+    antler_status status = ant_save_csv(series, delimiter, &output);
+    if (status == ANTLER_OK && output.temporary != NULL) { /* a stream has no file beside it */
+        const off_t bytes = ftello(output.file);
+        status = ant_sidecar_write(series, path, (uint64_t)bytes, ant_save_csv_needs_header(series));
+    }
+    return finish(&output, status);
+}
+
+/* The ending of `path` chooses the format. */
+static antler_status save_to(const antler_series *series, const char *path, const char *target)
+{
+    if (ant_format_has_ending(path, ".npz"))
+        return ant_save_npz(series, target);
+    if (ant_format_has_ending(path, ".npy"))
+        return save_npy(series, target);
+    if (ant_format_has_ending(path, ".csv"))
+        return save_csv(series, target, ',');
+    if (ant_format_has_ending(path, ".tsv"))
+        return save_csv(series, target, '\t');
+    return ant_fail(
+        ANTLER_ERROR_ARGUMENT,
+        "%s: the ending chooses the format, and this one is not known; use .npz, .npy, .csv or .tsv", path);
 }
 
 antler_status antler_series_save(const antler_series *series, const char *path)
 {
     ANT_CHECK(series != NULL && path != NULL, ANTLER_ERROR_ARGUMENT, "saving needs a series and a file name");
     ANT_CHECK(series->count > 0, ANTLER_ERROR_ARGUMENT, "%s: the series has no trajectory to be saved", path);
-    if (ant_format_has_ending(path, ".npz"))
-        return ant_save_npz(series, path);
-    if (ant_format_has_ending(path, ".npy"))
-        return save_npy(series, path);
-    if (ant_format_has_ending(path, ".csv"))
-        return save_csv(series, path, ',');
-    if (ant_format_has_ending(path, ".tsv"))
-        return save_csv(series, path, '\t');
-    return ant_fail(
-        ANTLER_ERROR_ARGUMENT,
-        "%s: the ending chooses the format, and this one is not known; use .npz, .npy, .csv or .tsv", path);
+    char *target = NULL;
+    ANT_TRY(ant_output_follow(path, &target));
+    const antler_status status = save_to(series, path, target);
+    free(target);
+    return status;
 }

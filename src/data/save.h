@@ -9,6 +9,9 @@
 /* The only trajectory as text with a header. */
 antler_status ant_save_csv(const antler_series *series, char delimiter, ant_output *output);
 
+/* Whether a reader might take the header of that text for data: a name in it looks like a number. */
+bool ant_save_csv_needs_header(const antler_series *series);
+
 /* Everything; opens and commits its own output, through libzip. */
 antler_status ant_save_npz(const antler_series *series, const char *path);
 

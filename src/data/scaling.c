@@ -91,6 +91,8 @@ void ant_series_set_scaling(antler_series *series, const double *mean, const dou
 
 bool antler_series_scaling(const antler_series *series, double *mean, double *scale)
 {
+    if (series == NULL || mean == NULL || scale == NULL)
+        return false;
     if (!series->scaled)
         return false;
     if (mean != NULL)

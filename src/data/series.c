@@ -77,6 +77,7 @@ void antler_series_free(antler_series *series)
     free(series->names);
     free(series->mean);
     free(series->scale);
+    ant_notes_clear(&series->notes);
     free(series);
 }
 
@@ -140,22 +141,22 @@ antler_status antler_series_append(antler_series *series, size_t length, const d
 
 size_t antler_series_count(const antler_series *series)
 {
-    return series->count;
+    return series == NULL ? 0 : series->count;
 }
 
 size_t antler_series_dim(const antler_series *series)
 {
-    return series->dim;
+    return series == NULL ? 0 : series->dim;
 }
 
 size_t antler_series_input_dim(const antler_series *series)
 {
-    return series->input_dim;
+    return series == NULL ? 0 : series->input_dim;
 }
 
 size_t antler_series_total_length(const antler_series *series)
 {
-    return series->total_length;
+    return series == NULL ? 0 : series->total_length;
 }
 
 const ant_part *ant_series_part(const antler_series *series, size_t trajectory)
@@ -173,18 +174,19 @@ const ant_part *ant_series_part(const antler_series *series, size_t trajectory)
 
 size_t antler_series_length(const antler_series *series, size_t trajectory)
 {
-    return trajectory < series->count ? ant_series_part(series, trajectory)->length : 0;
+    return series != NULL && trajectory < series->count ? ant_series_part(series, trajectory)->length : 0;
 }
 
 const char *antler_series_origin(const antler_series *series, size_t trajectory)
 {
-    return trajectory < series->count ? ant_series_part(series, trajectory)->origin : "";
+    return series != NULL && trajectory < series->count ? ant_series_part(series, trajectory)->origin : "";
 }
 
 const char *antler_series_dtype(const antler_series *series, size_t trajectory)
 {
-    return trajectory < series->count ? ant_dtype_name(ant_series_part(series, trajectory)->columns[0].dtype)
-                                      : "";
+    return series != NULL && trajectory < series->count
+               ? ant_dtype_name(ant_series_part(series, trajectory)->columns[0].dtype)
+               : "";
 }
 
 antler_status ant_series_set_origin(antler_series *series, const char *origin)
@@ -202,7 +204,7 @@ antler_status ant_series_set_origin(antler_series *series, const char *origin)
 
 const char *antler_series_name(const antler_series *series, size_t variable)
 {
-    return variable < series->dim + series->input_dim ? series->names[variable] : "";
+    return series != NULL && variable < series->dim + series->input_dim ? series->names[variable] : "";
 }
 
 bool ant_series_name_is_fit(const char *name)
@@ -232,7 +234,7 @@ antler_status antler_series_set_name(antler_series *series, size_t variable, con
 
 double antler_series_dt(const antler_series *series)
 {
-    return series->dt;
+    return series == NULL ? 0.0 : series->dt;
 }
 
 antler_status antler_series_set_dt(antler_series *series, double dt)
@@ -241,4 +243,15 @@ antler_status antler_series_set_dt(antler_series *series, double dt)
               "dt is %g; it must be a positive number, or 0 when it is not known", dt);
     series->dt = dt;
     return ANTLER_OK;
+}
+
+antler_status ant_series_like(const antler_series *series, antler_series **made)
+{
+    *made = NULL;
+    ANT_TRY(antler_series_create(series->dim, series->input_dim, made));
+    for (size_t v = 0; v < series->dim + series->input_dim; v++)
+        ANT_TRY(antler_series_set_name(*made, v, series->names[v]));
+    if (series->scaled)
+        ant_series_set_scaling(*made, series->mean, series->scale);
+    return antler_series_set_dt(*made, series->dt);
 }

@@ -13,7 +13,10 @@
 #define ANT_DATA_SERIES_H
 
 #include "base/status.h"
+#include "data/date.h"
 #include "data/dtype.h"
+#include "data/notes.h"
+#include "data/time_name.h"
 
 /* Variables and inputs together.  More columns than that are a mistake: a table that lies on its side. */
 enum { ANT_SERIES_MAX_DIM = 1 << 20 };
@@ -33,7 +36,20 @@ typedef struct ant_part {
     ant_column *columns; /* (dim + input_dim), variables first; owned */
     void *buffers[2];    /* where the values lie; owned, may be NULL */
     char *origin;        /* owned */
+    double start;        /* time of row 0 where the set has a time axis; NaN: unknown */
 } ant_part;
+
+/*
+ * The time axis of a set: row k of a part is at part->start + k * step.  Both are in microseconds since 1970
+ * for dates, else in the unit of the column that they were read from.
+ */
+typedef struct ant_time_axis {
+    antler_time_kind kind;
+    char name[64];            /* of the column */
+    char unit[ANT_UNIT_ROOM]; /* of dt; "" when it is not known */
+    double step;
+    ant_date_style style; /* of dates */
+} ant_time_axis;
 
 struct antler_series {
     size_t dim, input_dim;
@@ -43,9 +59,15 @@ struct antler_series {
     size_t total_length; /* rows */
     char **names;        /* (dim + input_dim) */
     double dt;
+    ant_time_axis time;
+    ant_notes notes;
     bool scaled;
     double *mean, *scale; /* (dim): user = value * scale + mean */
 };
+
+/* A set with the names, scaling and dt of `series`, without a trajectory or a time axis.  *made is to be freed
+ * also when this fails. */
+antler_status ant_series_like(const antler_series *series, antler_series **made);
 
 /* Add a part, which the set owns from now on, also when this fails.  `first` is filled in here. */
 antler_status ant_series_add_part(antler_series *series, ant_part part);
@@ -67,6 +89,22 @@ size_t ant_series_last_rows(size_t length, double share);
  */
 antler_status ant_series_split(const antler_series *series, double share, antler_series **first,
                                antler_series **last);
+
+/* A set of those trajectories that have at least so many rows.  It shares the values of `series`, which must
+   outlive it. */
+antler_status ant_series_long(const antler_series *series, size_t rows, antler_series **made);
+
+/* Keep the last rows of every trajectory by `share`, or all but them; trajectories without rows go. */
+void ant_series_keep(antler_series *series, double share, bool last);
+
+/* The time of a row as text; the set has a time axis.  Returns the length.  text: (ANT_TIME_ROOM) */
+enum { ANT_TIME_ROOM = ANT_DATE_ROOM };
+size_t ant_series_time_text(const antler_series *series, size_t trajectory, size_t row, char *text);
+
+/* Let the newest part begin at the time of this row of another set, which may lie behind its last; nothing
+   where that has no time axis. */
+void ant_series_continue_time(antler_series *series, const antler_series *from, size_t trajectory,
+                              size_t row);
 
 /* Set where the newest part came from: a file, a system.  Shown by antler_series_origin. */
 antler_status ant_series_set_origin(antler_series *series, const char *origin);

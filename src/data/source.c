@@ -61,15 +61,9 @@ static antler_status fail_missing(const char *path)
     return status;
 }
 
-antler_status ant_source_open_file(ant_source *source, const char *path)
+/* Take over an open descriptor. */
+static antler_status use_descriptor(ant_source *source, int descriptor)
 {
-    *source = (ant_source){.size = ANT_SIZE_UNKNOWN, .pull = pull_file, .descriptor = -1};
-    const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0) {
-        if (errno == ENOENT || errno == ENOTDIR)
-            return fail_missing(path);
-        return ant_fail(ANTLER_ERROR_IO, "cannot be opened: %s", strerror(errno));
-    }
     struct stat facts;
     if (fstat(descriptor, &facts) != 0) {
         close(descriptor);
@@ -87,6 +81,35 @@ antler_status ant_source_open_file(ant_source *source, const char *path)
     return ANTLER_OK;
 }
 
+antler_status ant_source_open_file(ant_source *source, const char *path)
+{
+    *source = (ant_source){.size = ANT_SIZE_UNKNOWN, .pull = pull_file, .descriptor = -1, .path = path};
+    const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) {
+        if (errno == ENOENT || errno == ENOTDIR)
+            return fail_missing(path);
+        return ant_fail(ANTLER_ERROR_IO, "cannot be opened: %s", strerror(errno));
+    }
+    return use_descriptor(source, descriptor);
+}
+
+static antler_status open_input(ant_source *source)
+{
+    *source = (ant_source){.size = ANT_SIZE_UNKNOWN, .pull = pull_file, .descriptor = -1};
+    const int descriptor = dup(STDIN_FILENO);
+    ANT_CHECK(descriptor >= 0, ANTLER_ERROR_IO, "cannot be opened: %s", strerror(errno));
+    return use_descriptor(source, descriptor);
+}
+
+antler_status ant_source_open(ant_source *source, const char *path)
+{
+    ANT_TRY(strcmp(path, "-") == 0 ? open_input(source) : ant_source_open_file(source, path));
+    const antler_status status = ant_source_unpack(source);
+    if (status != ANTLER_OK)
+        ant_source_close(source);
+    return status;
+}
+
 void ant_source_open_memory(ant_source *source, const void *bytes, size_t size)
 {
     *source = (ant_source){.size = size,
@@ -99,6 +122,9 @@ void ant_source_open_memory(ant_source *source, const void *bytes, size_t size)
 
 void ant_source_close(ant_source *source)
 {
+    if (source->close != NULL)
+        source->close(source);
+    source->close = NULL;
     if (source->descriptor >= 0)
         close(source->descriptor);
     source->descriptor = -1;
@@ -142,6 +168,19 @@ antler_status ant_source_peek(ant_source *source, const unsigned char **bytes, s
     }
     *bytes = source->ahead + source->ahead_used;
     *count = source->ahead_count - source->ahead_used;
+    return ANTLER_OK;
+}
+
+antler_status ant_source_charge(ant_source *source, uint64_t bytes)
+{
+    if (source->allowance == NULL)
+        return ANTLER_OK;
+    ANT_CHECK(
+        bytes <= *source->allowance, ANTLER_ERROR_DATA,
+        "takes %llu bytes in memory, and %llu more are allowed; raise --max-bytes (the setting max_bytes) "
+        "if you trust it, or save it to a file, uncompressed",
+        (unsigned long long)bytes, (unsigned long long)*source->allowance);
+    *source->allowance -= bytes;
     return ANTLER_OK;
 }
 

@@ -9,7 +9,11 @@
 
 #define ANT_SIZE_UNKNOWN UINT64_MAX
 
-enum { ANT_SOURCE_AHEAD = 32 };
+enum { ANT_SOURCE_AHEAD = 96 };
+
+/* Where nothing else is asked for: what archives and pipes may take in memory beyond the size of their files.
+ */
+#define ANT_MAX_BYTES UINT64_C(8000000000)
 
 typedef struct ant_source ant_source;
 
@@ -22,12 +26,22 @@ struct ant_source {
     uint64_t position; /* bytes returned */
     ant_source_pull pull;
     int descriptor;              /* of a file, else -1 */
+    const char *path;            /* of a file, borrowed; else NULL */
     const unsigned char *memory; /* what is left of a memory source */
     size_t memory_left;
-    void *entry; /* of a zip archive */
+    void *entry;                       /* of a zip archive, or what unpacks gzip */
+    void (*close)(ant_source *source); /* what ant_source_close does besides; NULL: nothing */
+    uint64_t
+        *allowance; /* bytes that values may still take in memory; NULL: the size of the file limits them */
     unsigned char ahead[ANT_SOURCE_AHEAD];
     size_t ahead_count, ahead_used; /* peeked at but not returned */
 };
+
+/* Open a file, or the standard input for "-", and unpack what gzip has compressed. */
+antler_status ant_source_open(ant_source *source, const char *path);
+
+/* If the bytes of an open source are compressed with gzip, give what is in them from now on. */
+antler_status ant_source_unpack(ant_source *source);
 
 /* Missing: ANTLER_ERROR_NOT_FOUND.  A folder: ANTLER_ERROR_ARGUMENT.  Not readable: ANTLER_ERROR_IO. */
 antler_status ant_source_open_file(ant_source *source, const char *path);
@@ -45,6 +59,9 @@ uint64_t ant_source_left(const ant_source *source);
 
 /* Look at the next bytes, at most ANT_SOURCE_AHEAD, without taking them. */
 antler_status ant_source_peek(ant_source *source, const unsigned char **bytes, size_t *count);
+
+/* Before `bytes` of values are allocated: take them from the allowance, or fail when it is less. */
+antler_status ant_source_charge(ant_source *source, uint64_t bytes);
 
 /*
  * Read exactly `bytes` into new memory that grows with what really arrives, unless the size of the

@@ -18,22 +18,20 @@ size_t ant_series_last_rows(size_t length, double share)
     return (size_t)floor(share * (double)length + 1e-9); /* a product such as 0.29 * 100 is just below 29 */
 }
 
-/* A set of the same columns without a trajectory. */
+/* A set of the same columns and time axis without a trajectory. */
 static antler_status like(const antler_series *series, antler_series **made)
 {
-    ANT_TRY(antler_series_create(series->dim, series->input_dim, made));
-    for (size_t v = 0; v < series->dim + series->input_dim; v++)
-        ANT_TRY(antler_series_set_name(*made, v, series->names[v]));
-    if (series->scaled)
-        ant_series_set_scaling(*made, series->mean, series->scale);
-    return antler_series_set_dt(*made, series->dt);
+    ANT_TRY(ant_series_like(series, made));
+    (*made)->time = series->time;
+    return ANTLER_OK;
 }
 
 /* Append `rows` rows of a part from row `first` on, which stay where they are. */
 static antler_status add_rows(antler_series *to, const ant_part *part, size_t first, size_t rows)
 {
     const size_t width = to->dim + to->input_dim;
-    ant_part view = {.count = part->count, .length = rows};
+    ant_part view = {
+        .count = part->count, .length = rows, .start = part->start + (double)first * to->time.step};
     if (rows == 0)
         return ANTLER_OK;
     view.columns = malloc(width * sizeof *view.columns);
@@ -47,6 +45,42 @@ static antler_status add_rows(antler_series *to, const ant_part *part, size_t fi
         view.columns[v].first += (ptrdiff_t)first * part->columns[v].row_step;
     }
     return ant_series_add_part(to, view);
+}
+
+antler_status ant_series_long(const antler_series *series, size_t rows, antler_series **made)
+{
+    antler_status status = like(series, made);
+    for (size_t p = 0; p < series->part_count && status == ANTLER_OK; p++)
+        if (series->parts[p].length >= rows)
+            status = add_rows(*made, &series->parts[p], 0, series->parts[p].length);
+    if (status != ANTLER_OK) {
+        antler_series_free(*made);
+        *made = NULL;
+    }
+    return status;
+}
+
+void ant_series_keep(antler_series *series, double share, bool last)
+{
+    size_t kept = 0;
+    series->count = series->total_length = 0;
+    for (size_t p = 0; p < series->part_count; p++) {
+        ant_part *part = &series->parts[p];
+        const size_t held = ant_series_last_rows(part->length, share), first = last ? part->length - held : 0;
+        part->length = last ? held : part->length - held;
+        if (part->length == 0) {
+            ant_part_free(part);
+            continue;
+        }
+        for (size_t v = 0; v < series->dim + series->input_dim; v++)
+            part->columns[v].first += (ptrdiff_t)first * part->columns[v].row_step;
+        part->start += (double)first * series->time.step;
+        part->first = series->count;
+        series->count += part->count;
+        series->total_length += part->count * part->length;
+        series->parts[kept++] = *part;
+    }
+    series->part_count = kept;
 }
 
 antler_status ant_series_split(const antler_series *series, double share, antler_series **first,

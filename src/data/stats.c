@@ -8,6 +8,8 @@
  */
 #include "data/series.h"
 
+#include "base/sized.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -95,7 +97,7 @@ static void scan(const antler_series *series, size_t first, size_t count, int un
 {
     for (size_t j = 0; j < count; j++) {
         sums[j] = (moments){0};
-        stats[j] = (antler_variable_stats){.min = INFINITY, .max = -INFINITY};
+        stats[j] = (antler_variable_stats){.struct_size = sizeof *stats, .min = INFINITY, .max = -INFINITY};
     }
     for (size_t p = 0; p < series->part_count; p++)
         for (size_t local = 0; local < series->parts[p].count; local++)
@@ -162,9 +164,12 @@ antler_status ant_series_stats_range(const antler_series *series, size_t first, 
     return ANTLER_OK;
 }
 
-antler_status antler_series_stats(const antler_series *series, size_t variable, antler_variable_stats *stats)
+antler_status(antler_series_stats)(const antler_series *series, size_t variable, antler_variable_stats *stats,
+                                   size_t struct_size)
 {
     ANT_CHECK(series != NULL && stats != NULL && variable < series->dim + series->input_dim,
               ANTLER_ERROR_ARGUMENT, "there is no variable %zu to take statistics of", variable);
+    ANT_RESULT(antler_variable_stats, stats, struct_size, antler_series_stats(series, variable, &whole),
+               (void)0);
     return ant_series_stats_range(series, variable, 1, stats);
 }

@@ -19,7 +19,13 @@ void ant_table_clear(ant_table *table)
 {
     ant_part_free(&table->part);
     ant_labels_clear(&table->labels);
-    *table = (ant_table){0};
+    free(table->time_name);
+    free(table->stamps);
+    for (size_t i = 0; i < table->subject_count; i++)
+        free(table->subjects[i]);
+    free(table->subjects);
+    ant_notes_clear(&table->notes);
+    *table = (ant_table){.time = ANT_NO_COLUMN, .subject = ANT_NO_COLUMN};
 }
 
 /* Extents and byte steps of an array seen as trajectories x rows x columns. */
@@ -106,31 +112,48 @@ antler_status ant_labels_choose(const ant_labels *file, const ant_choice *choice
     return ANTLER_OK;
 }
 
+/* What the choice says about time and subjects. */
+static antler_status take_roles(ant_table *table, const ant_choice *choice, char *const *names)
+{
+    table->dim = choice->dim;
+    table->input_dim = choice->input_dim;
+    table->width = choice->width;
+    table->time = choice->time;
+    table->claim = choice->claim;
+    table->subject = choice->subject;
+    const char *name =
+        choice->time == ANT_NO_COLUMN || names == NULL ? NULL : names[choice->columns[choice->time]];
+    if (name == NULL)
+        return ANTLER_OK;
+    ant_time_name(name, table->time_unit);
+    table->time_name = strdup(name);
+    return table->time_name == NULL ? ant_fail_memory(strlen(name), "a name") : ANTLER_OK;
+}
+
 /* Fill the part's columns and labels once the layouts are known to fit. */
 static antler_status point(ant_table *table, const ant_array *x, const ant_array *inputs, const layout *xl,
                            const layout *il, const ant_labels *labels, const antler_load_opts *opts)
 {
     ant_choice choice = {0};
-    const size_t own_inputs = inputs->values == NULL ? labels->own_inputs : il->columns;
-    ANT_TRY(ant_choice_make(opts, labels->names, xl->columns + il->columns, own_inputs, &choice));
-    const size_t width = choice.dim + choice.input_dim;
-    antler_status status = ANTLER_OK;
-    table->dim = choice.dim;
-    table->input_dim = choice.input_dim;
+    const ant_file_columns file = {.names = labels->names,
+                                   .count = xl->columns + il->columns,
+                                   .own_inputs = inputs->values == NULL ? labels->own_inputs : il->columns,
+                                   .dates = ANT_NO_COLUMN,
+                                   .untimed = xl->count > 1};
+    ANT_TRY(ant_choice_make(opts, &file, &choice));
+    antler_status status = take_roles(table, &choice, labels->names);
     table->part.count = xl->count;
     table->part.length = xl->rows;
-    table->part.columns = calloc(width, sizeof *table->part.columns);
-    if (table->part.columns == NULL) {
-        status = ant_fail_memory(width * sizeof *table->part.columns, "the columns");
-        goto done;
-    }
-    for (size_t i = 0; i < width; i++) {
+    table->part.columns = calloc(choice.width, sizeof *table->part.columns);
+    if (table->part.columns == NULL)
+        status = ant_fail_memory(choice.width * sizeof *table->part.columns, "the columns");
+    for (size_t i = 0; i < choice.width && status == ANTLER_OK; i++) {
         const size_t c = choice.columns[i];
         table->part.columns[i] =
             c < xl->columns ? column_of(x, xl, c) : column_of(inputs, il, c - xl->columns);
     }
-    status = ant_labels_choose(labels, &choice, &table->labels);
-done:
+    if (status == ANTLER_OK)
+        status = ant_labels_choose(labels, &choice, &table->labels);
     ant_choice_clear(&choice);
     return status;
 }
@@ -149,7 +172,10 @@ static antler_status check_inputs(const layout *x, const layout *inputs)
 antler_status ant_table_from_arrays(ant_array *x, ant_array *inputs, const ant_labels *labels,
                                     const antler_load_opts *opts, const char *origin, ant_table *table)
 {
-    *table = (ant_table){.part.buffers = {x->values, inputs->values}, .part.origin = strdup(origin)};
+    *table = (ant_table){.part.buffers = {x->values, inputs->values},
+                         .part.origin = strdup(origin),
+                         .time = ANT_NO_COLUMN,
+                         .subject = ANT_NO_COLUMN};
     const layout xl = layout_of(x, opts->transpose);
     const layout il = inputs->values == NULL ? (layout){0} : layout_of(inputs, opts->transpose);
     antler_status status = ANTLER_OK;
@@ -163,4 +189,89 @@ antler_status ant_table_from_arrays(ant_array *x, ant_array *inputs, const ant_l
     if (status != ANTLER_OK)
         ant_table_clear(table);
     return status;
+}
+
+/* Columns of a row-major table of doubles.  values: (rows, width) */
+static void point_rows(ant_part *part, double *values, size_t rows, size_t width)
+{
+    part->count = 1;
+    part->length = rows;
+    for (size_t j = 0; j < width; j++)
+        part->columns[j] = (ant_column){.first = (const unsigned char *)(values + j),
+                                        .row_step = (ptrdiff_t)(width * sizeof *values),
+                                        .dtype = ANT_F64,
+                                        .divisor = 1.0};
+}
+
+antler_status ant_table_from_rows(double *values, size_t rows, const ant_choice *choice, ant_labels *labels,
+                                  const char *origin, ant_table *table)
+{
+    *table = (ant_table){.part.buffers = {values, NULL},
+                         .part.origin = strdup(origin),
+                         .part.columns = calloc(choice->width, sizeof *table->part.columns),
+                         .labels = *labels};
+    *labels = (ant_labels){0};
+    antler_status status = take_roles(table, choice, NULL);
+    if (table->part.origin == NULL || table->part.columns == NULL)
+        status = ant_fail_memory(choice->width * sizeof *table->part.columns, "the columns");
+    if (status == ANTLER_OK)
+        point_rows(&table->part, values, rows, choice->width);
+    else
+        ant_table_clear(table);
+    return status;
+}
+
+void ant_table_set_rows(ant_table *table, double *values, size_t rows)
+{
+    free(table->part.buffers[0]);
+    free(table->part.buffers[1]);
+    table->part.buffers[0] = values;
+    table->part.buffers[1] = NULL;
+    point_rows(&table->part, values, rows, table->width);
+}
+
+antler_status ant_table_to_doubles(ant_table *table)
+{
+    const size_t width = table->width, rows = table->part.length, count = table->part.count;
+    double *values = malloc(rows * count * width * sizeof *values);
+    if (values == NULL)
+        return ant_fail_memory(rows * count * width * sizeof *values, "the values");
+    for (size_t k = 0; k < count; k++)
+        for (size_t j = 0; j < width; j++)
+            ant_column_read_f64(&table->part.columns[j], k, 0, rows, values + k * rows * width + j, width);
+    ant_table_set_rows(table, values, rows);
+    table->part.count = count;
+    for (size_t j = 0; j < width; j++)
+        table->part.columns[j].trajectory_step = (ptrdiff_t)(rows * width * sizeof *values);
+    return ANTLER_OK;
+}
+
+void ant_table_drop(ant_table *table, size_t column)
+{
+    ant_labels *labels = &table->labels;
+    memmove(table->part.columns + column, table->part.columns + column + 1,
+            (table->width - column - 1) * sizeof *table->part.columns);
+    table->width--;
+    if (table->time != ANT_NO_COLUMN)
+        table->time = table->time == column ? ANT_NO_COLUMN : table->time - (table->time > column);
+    if (table->subject != ANT_NO_COLUMN)
+        table->subject =
+            table->subject == column ? ANT_NO_COLUMN : table->subject - (table->subject > column);
+    if (column >= table->dim + table->input_dim)
+        return;
+    if (labels->names != NULL) {
+        free(labels->names[column]);
+        memmove(labels->names + column, labels->names + column + 1,
+                (labels->count - column - 1) * sizeof *labels->names);
+    }
+    if (labels->mean != NULL && column < table->dim) {
+        memmove(labels->mean + column, labels->mean + column + 1,
+                (table->dim - column - 1) * sizeof *labels->mean);
+        memmove(labels->scale + column, labels->scale + column + 1,
+                (table->dim - column - 1) * sizeof *labels->scale);
+    }
+    labels->count--;
+    labels->own_inputs -= column >= table->dim;
+    table->input_dim -= column >= table->dim;
+    table->dim -= column < table->dim;
 }

@@ -1,4 +1,5 @@
 /* view.c - trajectories in the caller's memory, which are not copied. */
+#include "base/sized.h"
 #include "data/excerpt.h"
 #include "data/series.h"
 
@@ -41,11 +42,19 @@ static antler_status point(const antler_view *view, size_t count, ant_column *co
     return ANTLER_OK;
 }
 
+void(antler_view_default)(antler_view *view, size_t struct_size)
+{
+    const antler_view standard = {0};
+    ant_sized_default(&standard, sizeof standard, view, struct_size);
+}
+
 antler_status antler_series_append_view(antler_series *series, size_t length, const antler_view *x,
                                         const antler_view *inputs)
 {
     ANT_CHECK(series != NULL && x != NULL && length >= 1, ANTLER_ERROR_ARGUMENT,
               "a trajectory needs a series to go to and at least one row");
+    ANT_OPTIONS(antler_view, x);
+    ANT_OPTIONS(antler_view, inputs);
     ANT_CHECK(series->input_dim == 0 || inputs != NULL, ANTLER_ERROR_ARGUMENT,
               "this series has %zu inputs; give their values with each trajectory", series->input_dim);
     const size_t width = series->dim + series->input_dim;

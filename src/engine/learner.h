@@ -30,6 +30,10 @@ typedef struct ant_engine_learning {
     const void *x, *s;
     const size_t *row;
     const uint64_t *start;
+    /* Missing values, which engines do not take; 0 and NULL: none. */
+    size_t patterns;
+    const size_t *eligible;
+    size_t eligible_count;
 } ant_engine_learning;
 
 /* Sums and facts of one run for its log.  Ten doubles, the same on the device (kernels/abi.h). */
@@ -60,11 +64,13 @@ typedef struct ant_outcome {
     ant_divergence diverged;
     size_t parameter;                     /* index of the one beyond the limit */
     double states_agree, gradient_agrees; /* of the updates that the learner checked itself; NaN: none */
+    double alpha; /* strength of forcing of the last update, where the learner estimates it itself */
 } ant_outcome;
 
 typedef struct ant_learner_ops {
     bool asynchronous; /* many updates in one call of `run` save time; false: the loop requests one at a time
                         */
+    bool estimates;    /* `run` estimates the strength of forcing (spec 10); false: the loop does it */
 
     antler_status (*create)(const ant_engine_learning *work, void **learner);
     void (*free)(void *learner);                /* accepts NULL */
@@ -76,7 +82,8 @@ typedef struct ant_learner_ops {
                          const double *m, const double *v);
     antler_status (*get)(void *learner, size_t replica, double *parameters, double *m, double *v);
 
-    /* The strength of forcing of the next updates of a run whose strength is estimated (spec 10). */
+    /* The strength of forcing of a run whose strength is estimated (spec 10): that of its last update, which
+       the next estimate begins with. */
     antler_status (*put_alpha)(void *learner, size_t replica, double alpha);
 
     /* `updates` updates of every run that has neither diverged nor reached its last update.  tallies:

@@ -2,14 +2,14 @@
 #include "fit/budget.h"
 
 #include "base/machine.h"
+#include "base/path.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* Shares of the budget: the first rung is wide, the last one refines.  The rest is for judging. */
-static const double SHARE[ANT_FIT_RUNGS] = {0.35, 0.3, 0.25};
+static const double SHARE[ANT_FIT_RUNGS] = {0.3, 0.3, 0.33};
 
 enum {
     FEWEST_TRIALS = 4,     /* of the first rung */
@@ -20,10 +20,11 @@ enum {
     MOST_UPDATES = 40000,  /* more never helped */
     MOST_RUNS = 4,         /* times those that run side by side */
     FEWEST_TIMED = 16,     /* updates that are timed, more until they take long enough */
-    MOST_TIMED = 4096,
+    MOST_TIMED = 16384,
 };
 
-static const double TIMED_SECONDS = 0.05;
+/* Of the budget, for each timing; short ones are too slow by a factor of two, long ones waste the budget. */
+static const double TIMED_SHARE = 0.003, TIMED_LEAST = 0.05, TIMED_MOST = 0.5; /* seconds */
 
 static size_t round_updates(double updates)
 {
@@ -49,14 +50,15 @@ static ant_fit_rung plan_first(double budget, const double *seconds, size_t coun
     return rung;
 }
 
-/* Twice the updates of the rung before; what is left of the budget goes into trials, then into runs. */
+/* Twice the updates of the rung before; what is left of the budget goes into trials, then into runs, then
+ * into longer training. */
 static ant_fit_rung plan_later(double budget, double seconds, size_t updates, size_t most, size_t parallel)
 {
-    ant_fit_rung rung = {1, parallel, round_updates(2.0 * (double)updates)};
-    const double times = budget / (seconds * (double)rung.updates);
-    rung.trials = (size_t)fmin(fmax(floor(times), 1.0), (double)most);
-    rung.runs *= (size_t)fmin(fmax(floor(times / (double)rung.trials), 1.0), MOST_RUNS);
-    return rung;
+    const double twice = 2.0 * (double)updates, times = budget / (seconds * twice);
+    const double trials = fmin(fmax(floor(times), 1.0), (double)most);
+    const double more = fmin(fmax(floor(times / trials), 1.0), MOST_RUNS);
+    return (ant_fit_rung){(size_t)trials, parallel * (size_t)more,
+                          round_updates(twice * fmax(times / (trials * more), 1.0))};
 }
 
 ant_fit_plan ant_fit_plan_make(double budget, const double *seconds, size_t count, size_t parallel)
@@ -68,6 +70,13 @@ ant_fit_plan ant_fit_plan_make(double budget, const double *seconds, size_t coun
     plan.rung[1] = plan_later(SHARE[1] * budget, mean, plan.rung[0].updates, LATER_TRIALS, parallel);
     plan.rung[2] = plan_later(SHARE[2] * budget, mean, plan.rung[1].updates, LAST_TRIALS, parallel);
     return plan;
+}
+
+void ant_fit_plan_focus(ant_fit_plan *plan)
+{
+    ant_fit_rung *last = &plan->rung[ANT_FIT_RUNGS - 1];
+    const size_t parallel = plan->rung[0].runs, times = last->trials * last->runs / parallel;
+    *last = (ant_fit_rung){1, parallel, round_updates((double)times * (double)last->updates)};
 }
 
 static double rounded(double seconds)
@@ -91,13 +100,15 @@ static antler_status time_training(const antler_settings *settings, const antler
     return status < ANTLER_OK ? status : ANTLER_OK;
 }
 
-antler_status ant_fit_time(const antler_settings *settings, const antler_series *series, double *seconds)
+antler_status ant_fit_time(const antler_settings *settings, const antler_series *series, double budget,
+                           double *seconds)
 {
+    const double enough = fmin(fmax(TIMED_SHARE * budget, TIMED_LEAST), TIMED_MOST);
     double one = 0.0, all = 0.0;
     size_t updates = FEWEST_TIMED;
     ANT_TRY(time_training(settings, series, 1, &one)); /* kernels are compiled here */
     ANT_TRY(time_training(settings, series, 1, &one));
-    for (; all < TIMED_SECONDS && updates <= MOST_TIMED; updates *= 4)
+    for (; all < enough && updates <= MOST_TIMED; updates *= 4)
         ANT_TRY(time_training(settings, series, updates + 1, &all));
     *seconds = rounded(fmax(all - one, 1e-6) / (double)(updates / 4));
     return ANTLER_OK;
@@ -125,15 +136,17 @@ antler_status ant_fit_plan_write(const ant_fit_plan *plan, const char *folder)
 antler_status ant_fit_plan_read(ant_fit_plan *plan, const char *folder, bool *found)
 {
     char path[1500];
-    struct stat info;
     antler_series *table = NULL;
     double x[ANT_FIT_RUNGS][3];
     ANT_TRY(plan_path(folder, sizeof path, path));
-    *found = stat(path, &info) == 0;
+    ANT_TRY(ant_path_exists(path, found));
     if (!*found)
         return ANTLER_OK;
     const char *const paths[] = {path};
-    ANT_TRY(antler_series_load(paths, 1, NULL, &table));
+    antler_load_opts opts;
+    antler_load_opts_default(&opts);
+    opts.time = "none";
+    ANT_TRY(antler_series_load(paths, 1, &opts, &table));
     const bool fits = antler_series_dim(table) == 3 && antler_series_length(table, 0) == ANT_FIT_RUNGS;
     const antler_status status = fits ? antler_series_read_f64(table, 0, 0, ANT_FIT_RUNGS, x[0], NULL)
                                       : ant_fail(ANTLER_ERROR_FORMAT, "%s: is no plan of a fit", path);

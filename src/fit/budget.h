@@ -20,9 +20,13 @@ typedef struct ant_fit_plan {
  */
 ant_fit_plan ant_fit_plan_make(double budget, const double *seconds, size_t count, size_t parallel);
 
+/* One trial in the last rung, with the runs of the first one, and longer by what that saves. */
+void ant_fit_plan_focus(ant_fit_plan *plan);
+
 /* Seconds of one update of these settings with their runs side by side, rounded to a power of the root of 2.
- */
-antler_status ant_fit_time(const antler_settings *settings, const antler_series *series, double *seconds);
+ * budget: of the whole fit, in seconds. */
+antler_status ant_fit_time(const antler_settings *settings, const antler_series *series, double budget,
+                           double *seconds);
 
 /* The plan as a table in the fit's folder: a fit that continues does what it began. */
 antler_status ant_fit_plan_write(const ant_fit_plan *plan, const char *folder);

@@ -2,15 +2,18 @@
  * fit.c - antler_fit: try candidates, judge them on held-back rows, refine the best (successive halving).
  *
  * Three rungs.  The first trains every candidate briefly; the second trains the leaders again, longer and
- * with more runs, beside variations of the first; the third the two best of the second.  Every run of the
- * last two rungs can win. Training and judging depend on seed, data and plan alone, so a fit that was stopped
- * continues to the same choice.
+ * with more runs, beside variations of the first; the third the two best of the second, or the best alone and
+ * longer where it is still far from the floors.  Every run can win.  Training and judging depend on seed,
+ * data and plan alone, so a fit that was stopped continues to the same choice.
  */
+#include "base/sized.h"
 #include "fit/fit_files.h"
 #include "fit/look.h"
 
 #include "base/machine.h"
+#include "base/path.h"
 #include "data/series.h"
+#include "measure/late.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -23,12 +26,24 @@ enum {
     GPU_PARALLEL = 8,
     TRIALS_MOST = 64,
     VALIDATIONS = 4,
-    DRAWS = 40, /* of variations, until one is new */
+    DRAWS = 40,  /* of variations, until one is new */
+    CHECKED = 8, /* runs at most whose long free runs are looked at */
 };
 
-void antler_fit_opts_default(antler_fit_opts *opts)
+/* Of a score: measures that are several times their floors. */
+static const double FAR = 1.5;
+
+void(antler_fit_opts_default)(antler_fit_opts *opts, size_t struct_size)
 {
-    *opts = (antler_fit_opts){.validation = 0.2};
+    const antler_fit_opts standard = {.validation = 0.2};
+    ant_sized_default(&standard, sizeof standard, opts, struct_size);
+}
+
+void(antler_fit_events_default)(antler_fit_events *events, size_t struct_size)
+{
+    antler_fit_events standard = {0};
+    antler_train_events_default(&standard.train);
+    ant_sized_default(&standard, sizeof standard, events, struct_size);
 }
 
 typedef struct fit {
@@ -233,7 +248,10 @@ static antler_status make_plan(fit *f)
     bool found = false;
     double seconds[TRIALS_MOST];
     const size_t count = ant_propose_count(&f->look), parallel = parallel_runs(f);
-    const double minutes = f->opts->minutes > 0.0 ? f->opts->minutes : f->gpu ? 2.0 : 5.0;
+    const double minutes = f->opts->minutes > 0.0 ? f->opts->minutes
+                           : f->gpu               ? 2.0
+                                                  : 5.0,
+                 begun = ant_seconds();
     ANT_TRY(ant_fit_plan_read(&f->plan, f->folder, &found));
     if (found)
         return ANTLER_OK;
@@ -241,12 +259,15 @@ static antler_status make_plan(fit *f)
         ant_candidate c = ant_propose(&f->look, &f->base, i);
         c.settings.runs = parallel;
         if (!f->opts->around || i == 0)
-            ANT_TRY(ant_fit_time(f->opts->around ? &f->base : &c.settings, f->context.series, &seconds[i]));
+            ANT_TRY(ant_fit_time(f->opts->around ? &f->base : &c.settings, f->context.series, 60.0 * minutes,
+                                 &seconds[i]));
         else
             seconds[i] = seconds[0];
     }
-    f->plan = ant_fit_plan_make(60.0 * minutes, seconds, count, parallel);
-    ANT_TRY(ant_fit_folder_make(&f->base, f->folder));
+    /* compiling kernels and timing are part of the budget, up to half of it */
+    const double left = fmax(60.0 * minutes - (ant_seconds() - begun), 30.0 * minutes);
+    f->plan = ant_fit_plan_make(left, seconds, count, parallel);
+    ANT_TRY(ant_path_make_folders(f->folder));
     return ant_fit_plan_write(&f->plan, f->folder);
 }
 
@@ -264,25 +285,63 @@ static antler_status begin(fit *f, const antler_series *series)
 
 /* ---- the end ----------------------------------------------------------------------------------------- */
 
-static antler_status judge_winner(const fit *f, const ant_trial *best, antler_verdict *verdict)
+static antler_status load_best(const ant_trial *trial, antler_model **model)
 {
     char path[1500];
+    ANT_TRY(ant_trial_best(trial, trial->best, sizeof path, path));
+    return antler_model_load(path, model);
+}
+
+/* The leader, if its long free runs stay; else the first run after it whose do; else the leader all the same.
+ */
+static antler_status choose_winner(fit *f, ant_trial **winner)
+{
+    ant_trial *first = leader(f);
+    if (first == NULL || !isfinite(ant_trial_score(first)))
+        return ant_fail(ANTLER_DIVERGED,
+                        "every model that was tried diverged; look at the data (antler info), "
+                        "or raise the budget");
+    const size_t run = first->best;
+    const double score = ant_trial_score(first);
+    *winner = first;
+    for (size_t i = 0; i < CHECKED && isfinite(ant_trial_score(*winner)); i++) {
+        antler_model *model = NULL;
+        bool stays = false;
+        ANT_TRY(load_best(*winner, &model));
+        const antler_status status =
+            ant_validation_stays(model, f->context.held_back, &f->context.opts, &stays);
+        antler_model_free(model);
+        ANT_TRY(status);
+        if (stays)
+            return ANTLER_OK;
+        ant_trial_drop_best(*winner);
+        *winner = leader(f);
+    }
+    *winner = first;
+    first->best = run;
+    first->runs[run - 1].score = score;
+    return ANTLER_OK;
+}
+
+static antler_status judge_winner(const fit *f, const ant_trial *best, antler_verdict *verdict)
+{
     antler_model *model = NULL;
     antler_floors floors = {0};
-    ANT_TRY(ant_trial_best(best, best->best, sizeof path, path));
-    ANT_TRY(antler_model_load(path, &model));
+    ANT_TRY(load_best(best, &model));
     const antler_status status =
         antler_verdict_on(model, f->context.held_back, NULL, (int)f->base.threads, &floors, verdict);
     antler_model_free(model);
+    if (status == ANTLER_OK)
+        ant_verdict_on_whole(&best->runs[best->best - 1].whole, &f->context.whole_floor, verdict);
     return status;
 }
 
 static antler_status finish(fit *f, antler_fit_result *result)
 {
-    const ant_trial *best = leader(f);
-    ANT_CHECK(best != NULL && isfinite(ant_trial_score(best)), ANTLER_DIVERGED,
-              "every model that was tried diverged; look at the data (antler info), or raise the budget");
-    *result = (antler_fit_result){.look = f->look,
+    ant_trial *best = NULL;
+    ANT_TRY(choose_winner(f, &best));
+    *result = (antler_fit_result){.struct_size = sizeof *result,
+                                  .look = f->look,
                                   .run = best->best,
                                   .validation = f->validation,
                                   .score = ant_trial_score(best),
@@ -298,19 +357,44 @@ static antler_status finish(fit *f, antler_fit_result *result)
     return ant_fit_winner_write(best, f->folder);
 }
 
+/* Where the leader is far from the floors, the last rung trains it alone, and longer in place of twice. */
+static void focus_last_rung(fit *f)
+{
+    const ant_trial *best = leader(f);
+    if (best != NULL && ant_trial_score(best) > FAR)
+        ant_fit_plan_focus(&f->plan);
+}
+
 static antler_status rungs(fit *f)
 {
     ANT_TRY(first_rung(f));
-    for (size_t rung = 2; rung <= ANT_FIT_RUNGS; rung++)
+    for (size_t rung = 2; rung <= ANT_FIT_RUNGS; rung++) {
+        if (rung == ANT_FIT_RUNGS)
+            focus_last_rung(f);
         ANT_TRY(later_rung(f, rung));
+    }
+    return ANTLER_OK;
+}
+
+/* What is measured on all rows, where half of them are enough for a floor. */
+static antler_status choose_whole(fit *f, const antler_series *series)
+{
+    ant_validation_opts *whole = &f->context.whole;
+    const size_t half = antler_series_length(series, ant_series_longest(series)) / 2;
+    if (half < ant_validation_rows_needed(antler_series_dim(series)))
+        return ANTLER_OK;
+    ANT_TRY(ant_validation_choose(series, whole));
+    whole->rows = whole->rows > ANT_WHOLE_ROWS ? whole->rows : ANT_WHOLE_ROWS;
     return ANTLER_OK;
 }
 
 static antler_status fit_all(fit *f, const antler_series *series, antler_fit_result *result)
 {
     ANT_TRY(ant_validation_choose(f->context.held_back, &f->context.opts));
+    ANT_TRY(choose_whole(f, series));
     ANT_TRY(begin(f, series));
-    f->context.opts.threads = (int)f->base.threads;
+    f->context.opts.threads = f->context.whole.threads = (int)f->base.threads;
+    f->context.opts.late = ANT_LATE_STEPS;
     const antler_status status = rungs(f);
     if (status < ANTLER_OK)
         return status;
@@ -331,10 +415,10 @@ static double choose_share(const antler_series *series, double share)
     return (double)(needed + 1) / (double)longest;
 }
 
-antler_status antler_fit(const antler_series *series, const antler_fit_opts *opts,
-                         const antler_fit_events *events, antler_fit_result *result)
+static antler_status fit_series(const antler_series *series, const antler_fit_opts *opts,
+                                const antler_fit_events *events, antler_fit_result *result)
 {
-    antler_series *others = NULL, *held_back = NULL;
+    antler_series *others = NULL, *held_back = NULL, *halves[2] = {NULL, NULL};
     ANT_CHECK(opts->validation > 0.0 && opts->validation < 1.0, ANTLER_ERROR_ARGUMENT,
               "validation: a share between 0 and 1, not %g", opts->validation);
     ANT_CHECK(opts->base == NULL || opts->base->validation_data[0] == '\0', ANTLER_ERROR_ARGUMENT,
@@ -346,16 +430,37 @@ antler_status antler_fit(const antler_series *series, const antler_fit_opts *opt
     f->events = events;
     f->validation = choose_share(series, opts->validation);
     antler_status status = ant_series_split(series, f->validation, &others, &held_back);
+    if (status == ANTLER_OK)
+        status = ant_series_split(series, 0.5, &halves[0], &halves[1]);
     f->context = (ant_fit_context){.series = series,
                                    .held_back = held_back,
                                    .others = others,
+                                   .halves = {halves[0], halves[1]},
                                    .events = events == NULL ? NULL : &events->train};
     if (status == ANTLER_OK)
         status = fit_all(f, series, result);
     for (size_t i = 0; i < f->count; i++)
         ant_trial_free(&f->trials[i]);
+    antler_series_free(halves[1]);
+    antler_series_free(halves[0]);
     antler_series_free(held_back);
     antler_series_free(others);
     free(f);
     return status;
+}
+
+antler_status(antler_fit)(const antler_series *series, const antler_fit_opts *opts,
+                          const antler_fit_events *events, antler_fit_result *result, size_t struct_size)
+{
+    ANT_NEED(series != NULL && opts != NULL && result != NULL);
+    ANT_RESULT(antler_fit_result, result, struct_size, antler_fit(series, opts, events, &whole), (void)0);
+    ANT_OPTIONS(antler_fit_opts, opts);
+    ANT_OPTIONS(antler_fit_events, events);
+    if (events != NULL)
+        ANT_PART(antler_train_events, &events->train);
+    const antler_settings *base = opts->base;
+    ANT_OPTIONS(antler_settings, base);
+    antler_fit_opts own = *opts;
+    own.base = base;
+    return fit_series(series, &own, events, result);
 }

@@ -1,25 +1,10 @@
 /* fit_files.c - the files of a fit. */
 #include "fit/fit_files.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-
-static antler_status make_one(const char *path)
-{
-    ANT_CHECK(mkdir(path, 0777) == 0 || errno == EEXIST, ANTLER_ERROR_IO, "%s: the folder cannot be made: %s",
-              path, strerror(errno));
-    return ANTLER_OK;
-}
-
-antler_status ant_fit_folder_make(const antler_settings *settings, const char *folder)
-{
-    ANT_TRY(make_one(settings->results));
-    return make_one(folder);
-}
 
 enum { LINE_BYTES = 512 };
 
@@ -27,19 +12,22 @@ static void print_line(char *line, const ant_trial *t, size_t run)
 {
     const antler_settings *s = &t->candidate.settings;
     const ant_fit_run *r = &t->runs[run];
+    static const char *const starts[] = {[ANTLER_INITIALISATION_MEMORY] = "memory",
+                                         [ANTLER_INITIALISATION_STANDARD] = "standard",
+                                         [ANTLER_INITIALISATION_AUTO] = "auto"};
     snprintf(line, LINE_BYTES,
-             "%zu,%zu,%zu,%.9g,%.9g,%.9g,%.9g,%zu,%zu,%zu,%s,%.9g,%d,%.9g,%zu,%zu,%.9g,%.9g,%d\n", t->rung,
-             t->number, run + 1, r->score, r->measures.dstsp, r->measures.hellinger,
-             r->measures.prediction_error, s->updates, s->latent_dim, s->hidden_dim,
-             s->initialisation == ANTLER_INITIALISATION_MEMORY ? "memory" : "standard", s->kappa,
-             (int)s->clipped, s->gtf_alpha, s->sequence_length, s->batch_size, s->start_lr, s->noise,
-             (int)s->teacher);
+             "%zu,%zu,%zu,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%zu,%zu,%zu,%s,%.9g,%d,%.9g,%zu,%zu,%.9g,%.9g,%d\n",
+             t->rung, t->number, run + 1, r->score, r->measures.dstsp, r->measures.hellinger,
+             r->measures.prediction_error, r->whole.dstsp, r->whole.hellinger, s->updates, s->latent_dim,
+             s->hidden_dim, starts[s->initialisation], s->kappa, (int)s->clipped, s->gtf_alpha,
+             s->sequence_length, s->batch_size, s->start_lr, s->noise, (int)s->teacher);
 }
 
 antler_status ant_fit_table_write(const ant_trial *trials, size_t count, const char *folder)
 {
     static const char head[] =
-        "rung,trial,run,score,dstsp,hellinger,prediction_error,updates,latent_dim,hidden_dim,"
+        "rung,trial,run,score,dstsp,hellinger,prediction_error,whole_dstsp,whole_hellinger,updates,latent_"
+        "dim,hidden_dim,"
         "initialisation,kappa,clipped,gtf_alpha,sequence_length,batch_size,start_lr,noise,"
         "teacher\n";
     size_t lines = 0;

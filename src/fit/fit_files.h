@@ -4,8 +4,6 @@
 
 #include "fit/budget.h"
 
-antler_status ant_fit_folder_make(const antler_settings *settings, const char *folder);
-
 /* trials.csv: a row for every run that was judged. */
 antler_status ant_fit_table_write(const ant_trial *trials, size_t count, const char *folder);
 

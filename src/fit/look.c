@@ -1,6 +1,10 @@
 /* look.c - antler_look_at: what the data say about the model that they need. */
 #include "fit/look.h"
 
+#include "base/sized.h"
+#include "data/missing.h"
+#include "measure/slow.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -55,20 +59,24 @@ static antler_status look_closely(const ant_excerpt *e, antler_look *look)
 {
     ANT_TRY(find_scales(e, look));
     look->delay = (size_t)fmax(1.0, floor(0.5 * look->decay));
+    ANT_TRY(ant_slow_scale(e->x, e->rows, e->dim, 10 * (size_t)look->decay, &look->slow));
     ANT_TRY(ant_noise_level(e, &look->noise));
     ANT_TRY(ant_effective_dimension(e, &look->dimension));
     return find_hidden(e, look);
 }
 
-antler_status antler_look_at(const antler_series *series, antler_look *look)
+antler_status(antler_look_at)(const antler_series *series, antler_look *look, size_t struct_size)
 {
+    ANT_NEED(series != NULL && look != NULL);
+    ANT_RESULT(antler_look, look, struct_size, antler_look_at(series, &whole), (void)0);
     ant_excerpt excerpt;
-    antler_look found = {.trajectories = antler_series_count(series),
+    antler_look found = {.struct_size = sizeof found,
+                         .trajectories = antler_series_count(series),
                          .rows = antler_series_total_length(series),
                          .dim = antler_series_dim(series),
                          .input_dim = antler_series_input_dim(series),
                          .dt = antler_series_dt(series)};
-    ANT_TRY(antler_series_check(series, 2));
+    ANT_TRY(ant_series_check_gaps(series, 2, true));
     found.shortest = antler_series_length(series, 0);
     for (size_t i = 1; i < found.trajectories; i++) {
         const size_t length = antler_series_length(series, i);

@@ -1,12 +1,16 @@
 /* look_excerpt.c - the rows that a look at the data uses. */
 #include "fit/look.h"
 
-#include "data/series.h"
+#include "data/missing.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 
-enum { ROWS_MOST = 20000 }; /* enough for time scales; more would only take longer */
+enum {
+    ROWS_MOST = 20000, /* enough for time scales; more would only take longer */
+    ROWS_ENOUGH = 500  /* of a stretch without missing values; where there is none, gaps are interpolated */
+};
 
 static void standardise(ant_excerpt *e)
 {
@@ -22,7 +26,7 @@ static void standardise(ant_excerpt *e)
     }
 }
 
-antler_status ant_excerpt_take(const antler_series *series, ant_excerpt *excerpt)
+static antler_status take(const antler_series *series, ant_excerpt *excerpt)
 {
     const size_t longest = ant_series_longest(series);
     const size_t length = antler_series_length(series, longest);
@@ -38,6 +42,39 @@ antler_status ant_excerpt_take(const antler_series *series, ant_excerpt *excerpt
     standardise(&e);
     *excerpt = e;
     return ANTLER_OK;
+}
+
+/* Stretches of a series with missing values that have none. */
+static antler_status without_gaps(const antler_series *series, antler_series **complete)
+{
+    antler_series *filled = NULL;
+    size_t count = 0, longest = 0;
+    ANT_TRY(ant_series_cut(series, ROWS_ENOUGH, complete, &longest));
+    if (longest >= ROWS_ENOUGH)
+        return ANTLER_OK;
+    antler_series_free(*complete);
+    *complete = NULL;
+    ANT_TRY(ant_series_interpolate(series, SIZE_MAX, &filled, &count));
+    const antler_status status =
+        ant_series_cut(filled, 2, complete, &longest); /* gaps at the ends are left */
+    antler_series_free(filled);
+    return status;
+}
+
+antler_status ant_excerpt_take(const antler_series *series, ant_excerpt *excerpt)
+{
+    antler_series *complete = NULL;
+    size_t missing = 0, values = 0;
+    ANT_TRY(ant_series_missing(series, &missing, &values));
+    if (missing == 0)
+        return take(series, excerpt);
+    antler_status status = without_gaps(series, &complete);
+    if (status == ANTLER_OK && antler_series_count(complete) == 0)
+        status = ant_fail(ANTLER_ERROR_DATA, "every row lacks a value: too much is missing");
+    if (status == ANTLER_OK)
+        status = take(complete, excerpt);
+    antler_series_free(complete);
+    return status;
 }
 
 void ant_excerpt_free(ant_excerpt *excerpt)

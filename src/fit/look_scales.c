@@ -1,10 +1,10 @@
 /* look_scales.c - time scales, noise level, effective dimension and neighbours of an excerpt. */
 #include "fit/look.h"
 
-#include <lapacke.h>
+#include "measure/projection.h"
+
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 void ant_autocorrelation(const ant_excerpt *e, size_t lags, double *out)
 {
@@ -47,40 +47,16 @@ antler_status ant_noise_level(const ant_excerpt *e, double *noise)
     return ANTLER_OK;
 }
 
-/*
- * The covariance of neighbouring rows, (x_t x_{t+1}^T + x_{t+1} x_t^T) / 2, to which white noise does not
- * contribute; of fewer rows where there are many variables.  c: (N, N), its lower half
- */
-static void covariance(const ant_excerpt *e, double *c)
-{
-    const size_t N = e->dim, step = 1 + N / 64, pairs = e->rows < 2 ? 0 : (e->rows - 2) / step + 1;
-    memset(c, 0, N * N * sizeof *c);
-    for (size_t t = 0; t < pairs; t++) {
-        const double *x = e->x + t * step * N, *next = x + N;
-        for (size_t i = 0; i < N; i++) {
-            for (size_t j = 0; j <= i; j++)
-                c[i * N + j] += 0.5 * (x[i] * next[j] + next[i] * x[j]) / (double)pairs;
-        }
-    }
-}
-
 antler_status ant_effective_dimension(const ant_excerpt *e, size_t *dimension)
 {
-    const size_t N = e->dim;
-    const double least = 0.005 * (double)N; /* half a percent of the variance of all variables */
-    double *c = malloc((N * N + N) * sizeof *c);
-    if (c == NULL)
-        return ant_fail_memory((N * N + N) * sizeof *c, "a covariance matrix");
-    covariance(e, c);
-    const lapack_int info =
-        LAPACKE_dsyev(LAPACK_ROW_MAJOR, 'N', 'L', (lapack_int)N, c, (lapack_int)N, c + N * N);
-    *dimension = 0;
-    for (size_t i = 0; i < N && info == 0; i++)
-        *dimension += c[N * N + i] > least ? 1 : 0;
-    free(c);
-    ANT_CHECK(info == 0, ANTLER_ERROR_INTERNAL, "the eigenvalues of a covariance matrix were not found");
-    *dimension = *dimension > 0 ? *dimension : 1;
-    return ANTLER_OK;
+    double *values = malloc(e->dim * sizeof *values);
+    if (values == NULL)
+        return ant_fail_memory(e->dim * sizeof *values, "the weights of principal components");
+    const antler_status status = ant_components(e->x, e->rows, e->dim, 1 + e->dim / 64, values, NULL);
+    if (status == ANTLER_OK)
+        *dimension = ant_components_count(values, e->dim);
+    free(values);
+    return status;
 }
 
 /* ---- neighbours -------------------------------------------------------------------------------------- */

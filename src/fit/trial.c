@@ -1,11 +1,11 @@
 /* trial.c - train the runs of one candidate in their folder, and judge them on held-back rows. */
 #include "fit/trial.h"
+#include "base/path.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* Below the floors scores are equal; this share of the differences there still decides between equals. */
 static const double SHARE_BELOW_FLOOR = 0.01;
@@ -33,6 +33,15 @@ double ant_trial_score(const ant_trial *trial)
     return trial->best == 0 ? INFINITY : trial->runs[trial->best - 1].score;
 }
 
+void ant_trial_drop_best(ant_trial *trial)
+{
+    trial->runs[trial->best - 1].score = INFINITY;
+    for (size_t i = 0; i < trial->candidate.settings.runs; i++) {
+        if (trial->runs[i].score < ant_trial_score(trial))
+            trial->best = i + 1;
+    }
+}
+
 /* <results>/<experiment>/<name>, and below it the run; run 0: without it */
 antler_status ant_trial_folder(const ant_trial *trial, size_t run, size_t bytes, char *path)
 {
@@ -52,19 +61,40 @@ antler_status ant_trial_best(const ant_trial *trial, size_t run, size_t bytes, c
     return ANTLER_OK;
 }
 
+/* With the weights of the score. */
 static double total(const ant_validation_measures *m)
 {
-    return log(fmax(m->dstsp, 1e-4)) + log(fmax(m->hellinger, 1e-4)) + log(fmax(m->prediction_error, 1e-8));
+    return log(fmax(m->dstsp, 1e-4)) + log(fmax(m->hellinger, 1e-4)) +
+           ANT_PREDICTION_SHARE * log(fmax(m->prediction_error, 1e-8));
 }
 
+static const ant_validation_measures unknown = {NAN, NAN, NAN};
+
+static antler_status find_floors(const antler_model *model, ant_fit_context *context)
+{
+    context->whole_floor = unknown;
+    ANT_TRY(
+        ant_validation_floor(model, context->held_back, context->others, &context->opts, &context->floor));
+    if (context->whole.rows > 0)
+        ANT_TRY(ant_validation_floor(model, context->halves[1], context->halves[0], &context->whole,
+                                     &context->whole_floor));
+    context->whole_floor.prediction_error = NAN; /* of rows that were trained on it says nothing */
+    context->has_floor = true;
+    return ANTLER_OK;
+}
+
+/* Held-back rows are few: a model that beats at one rate all the time is right for them, and wrong for all
+ * rows.  So D_stsp and D_H also count on all rows, of which a free run knows no more than its start. */
 static antler_status judge(const antler_model *model, ant_fit_context *context, ant_fit_run *run)
 {
     if (!context->has_floor)
-        ANT_TRY(ant_validation_floor(model, context->held_back, context->others, &context->opts,
-                                     &context->floor));
-    context->has_floor = true;
+        ANT_TRY(find_floors(model, context));
+    run->whole = unknown;
     ANT_TRY(ant_validation_measure(model, context->held_back, &context->opts, &run->measures));
-    run->score = ant_validation_score(&run->measures, &context->floor);
+    if (context->whole.rows > 0 && isfinite(run->measures.dstsp))
+        ANT_TRY(ant_validation_compare(model, context->series, &context->whole, &run->whole));
+    run->score =
+        ant_validation_score_both(&run->measures, &context->floor, &run->whole, &context->whole_floor);
     if (isfinite(run->score))
         run->score += SHARE_BELOW_FLOOR * (total(&run->measures) - total(&context->floor));
     return ANTLER_OK;
@@ -75,10 +105,11 @@ static antler_status judge_runs(ant_trial *trial, ant_fit_context *context)
 {
     for (size_t i = 0; i < trial->candidate.settings.runs; i++) {
         char path[1500];
-        struct stat info;
+        bool exists = false;
         antler_model *model = NULL;
         ANT_TRY(ant_trial_best(trial, i + 1, sizeof path, path));
-        if (stat(path, &info) != 0)
+        ANT_TRY(ant_path_exists(path, &exists));
+        if (!exists)
             continue; /* stopped or diverged before its first validation */
         ANT_TRY(antler_model_load(path, &model));
         const antler_status status = judge(model, context, &trial->runs[i]);
@@ -93,12 +124,12 @@ static antler_status judge_runs(ant_trial *trial, ant_fit_context *context)
 static antler_status train(const ant_trial *trial, const ant_fit_context *context)
 {
     char path[1500];
-    struct stat info;
+    bool begun = false;
     ANT_TRY(ant_trial_folder(trial, 0, sizeof path, path));
     const antler_settings *s = &trial->candidate.settings;
-    return stat(path, &info) == 0 && S_ISDIR(info.st_mode)
-               ? antler_train_resume_series(path, s, context->series, context->events, NULL)
-               : antler_train_series(s, context->series, 0, false, context->events, NULL);
+    ANT_TRY(antler_train_begun(path, s->runs, &begun));
+    return begun ? antler_train_resume_series(path, s, context->series, context->events, NULL)
+                 : antler_train_series(s, context->series, 0, false, context->events, NULL);
 }
 
 antler_status ant_trial_make(ant_trial *trial, ant_fit_context *context)

@@ -95,8 +95,8 @@ static antler_status mixture_divergence(const ant_points *truth, const ant_point
     if (status == ANTLER_OK)
         status = ant_progress_report(opts->progress, "drawing samples", 0.0);
     if (status == ANTLER_OK)
-        status = antler_mixture_samples(truth->values, truth->count, truth->dim, variance, opts->samples,
-                                        opts->seed, samples);
+        status = ant_mixture_samples(truth->values, truth->count, truth->dim, variance, opts->samples,
+                                     opts->seed, result->threads, samples);
     if (status == ANTLER_OK)
         status = ant_mixture_divergence(engine, &p, &q, samples, opts->samples, result->threads,
                                         opts->progress, &result->dstsp, &result->dstsp_error);

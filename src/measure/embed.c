@@ -1,6 +1,7 @@
 /* embed.c - delay vectors, and the points of all trajectories of a set in one array. */
 #include "measure/embed.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,7 @@ static void embed(const double *x, size_t count, size_t dim, size_t m, size_t ta
 
 antler_status antler_embed(const double *x, size_t length, size_t dim, size_t m, size_t tau, double *out)
 {
+    ANT_NEED(x != NULL && out != NULL);
     size_t reach = 0;
     ANT_TRY(embedding_reach(m, tau, &reach));
     ANT_CHECK(dim >= 1, ANTLER_ERROR_ARGUMENT, "there is no variable to embed: dim is 0");
@@ -56,6 +58,21 @@ static antler_status count_points(const antler_series *series, const char *what,
     return ANTLER_OK;
 }
 
+/* Move the points without a missing value to the front; returns their number.  points: (count, dim) */
+static size_t keep_complete(double *points, size_t count, size_t dim)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool complete = true;
+        for (size_t k = 0; k < dim; k++)
+            complete = complete && !isnan(points[i * dim + k]);
+        if (complete && kept < i)
+            memcpy(points + kept * dim, points + i * dim, dim * sizeof *points);
+        kept += complete;
+    }
+    return kept;
+}
+
 /* buffer: (rows of the longest trajectory, N) */
 static antler_status fill_points(const antler_series *series, size_t m, size_t tau, size_t reach,
                                  double *buffer, ant_points *points)
@@ -66,8 +83,9 @@ static antler_status fill_points(const antler_series *series, size_t m, size_t t
         const size_t length = antler_series_length(series, i);
         ANT_TRY(antler_series_read_f64(series, i, 0, length, buffer, NULL));
         embed(buffer, length - reach, dim, m, tau, next);
-        next += (length - reach) * points->dim;
+        next += keep_complete(next, length - reach, points->dim) * points->dim;
     }
+    points->count = (size_t)(next - points->values) / points->dim;
     return ANTLER_OK;
 }
 
@@ -93,6 +111,11 @@ antler_status ant_points_gather(const antler_series *series, const char *what, s
     else
         status = fill_points(series, m, tau, reach, buffer, points);
     free(buffer);
+    if (status == ANTLER_OK && points->count == 0)
+        status =
+            ant_fail(ANTLER_ERROR_DATA,
+                     "%s: each of the %zu delay vectors lacks a value; interpolate, or leave variables out",
+                     what, count);
     if (status != ANTLER_OK)
         ant_points_free(points);
     return status;

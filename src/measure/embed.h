@@ -12,8 +12,9 @@ typedef struct ant_points {
 } ant_points;
 
 /*
- * Gather and embed.  `what` names the set in the sentence: "the true orbit".  A trajectory without a
- * single delay vector is ANTLER_ERROR_DATA, and the sentence says how many rows are needed.
+ * Gather and embed; vectors with a missing value (NaN) are left out.  `what` names the set in the sentence:
+ * "the true orbit".  A trajectory without a single delay vector is ANTLER_ERROR_DATA, and the sentence says
+ * how many rows are needed.
  */
 antler_status ant_points_gather(const antler_series *series, const char *what, size_t m, size_t tau,
                                 ant_points *points);

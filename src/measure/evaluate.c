@@ -1,5 +1,7 @@
 /* evaluate.c - all measures of one model: free run, D_stsp, D_H, forecast errors, Lyapunov exponents, and the
    verdict. */
+#include "base/sized.h"
+#include "data/missing.h"
 #include "measure/floor.h"
 #include "measure/forecast.h"
 #include "measure/measure_table.h"
@@ -16,26 +18,43 @@ enum {
                          wing is 3.5 away; nothing that is bounded as the data are goes farther */
 };
 
-void antler_evaluate_opts_default(antler_evaluate_opts *opts)
+void(antler_evaluate_opts_default)(antler_evaluate_opts *opts, size_t struct_size)
 {
-    *opts = (antler_evaluate_opts){.with_dstsp = true,
-                                   .with_rmse = true,
-                                   .with_lyapunov = true,
-                                   .warmup = ANTLER_WARMUP_AUTO,
-                                   .inputs_end = ANTLER_INPUTS_REPEAT,
-                                   .range_factor = DEFAULT_RANGE,
-                                   .with_verdict = true};
-    antler_measure_opts_default(&opts->measure);
-    antler_rmse_opts_default(&opts->rmse);
-    antler_lyapunov_opts_default(&opts->lyapunov);
+    antler_evaluate_opts standard = {.with_dstsp = true,
+                                     .with_rmse = true,
+                                     .with_lyapunov = true,
+                                     .warmup = ANTLER_WARMUP_AUTO,
+                                     .inputs_end = ANTLER_INPUTS_REPEAT,
+                                     .range_factor = DEFAULT_RANGE,
+                                     .with_verdict = true};
+    antler_measure_opts_default(&standard.measure);
+    antler_rmse_opts_default(&standard.rmse);
+    antler_lyapunov_opts_default(&standard.lyapunov);
+    ant_sized_default(&standard, sizeof standard, opts, struct_size);
+}
+
+static void make_empty(antler_evaluate_result *result)
+{
+    *result = (antler_evaluate_result){.struct_size = sizeof *result,
+                                       .plain.struct_size = sizeof result->plain,
+                                       .embedded.struct_size = sizeof result->embedded,
+                                       .rmse.struct_size = sizeof result->rmse,
+                                       .lyapunov.struct_size = sizeof result->lyapunov,
+                                       .floors.struct_size = sizeof result->floors,
+                                       .verdict.struct_size = sizeof result->verdict};
+    for (size_t i = 0; i < ANTLER_MEASURE_MAX; i++)
+        result->forecasts[i].struct_size = sizeof result->forecasts[i];
 }
 
 void antler_evaluate_result_clear(antler_evaluate_result *result)
 {
+    if (result == NULL)
+        return;
+    ANT_CLEAR(antler_evaluate_result, result);
     antler_measure_result_clear(&result->plain);
     antler_measure_result_clear(&result->embedded);
     antler_lyapunov_result_clear(&result->lyapunov);
-    *result = (antler_evaluate_result){0};
+    make_empty(result);
 }
 
 static antler_run_start start_at(const antler_series *truth, size_t trajectory,
@@ -252,8 +271,10 @@ static antler_status find_floors(const antler_model *model, const antler_series 
                                  const antler_evaluate_opts *opts, antler_evaluate_result *result)
 {
     ant_units units = {0};
-    if (opts->floors != NULL) {
-        result->floors = *opts->floors;
+    const antler_floors *floors = opts->floors;
+    ANT_HANDED_BACK(antler_floors, floors, "antler_evaluate");
+    if (floors != NULL) {
+        result->floors = *floors;
     } else {
         ANT_TRY(report_units(model, truth, opts, &units));
         const antler_status status = ant_floors_measure(truth, opts, units.gain, &result->floors);
@@ -347,7 +368,8 @@ static antler_status evaluate(const antler_model *model, const antler_series *tr
 {
     result->plain.dstsp = result->plain.hellinger = result->embedded.dstsp = result->spread = NAN;
     ANT_TRY(ant_model_check_series(model, truth, "the true series"));
-    ANT_TRY(antler_series_check(truth, 2));
+    ANT_TRY(ant_series_check_gaps(truth, 2, false));
+    ANT_TRY(ant_series_missing(truth, &result->missing, &result->true_values));
     antler_series *generated = NULL;
     antler_status status = outcome(run_free(model, truth, opts, &generated, result));
     if (status == ANTLER_OK)
@@ -366,17 +388,28 @@ static antler_status evaluate(const antler_model *model, const antler_series *tr
     return status;
 }
 
-antler_status antler_evaluate(const antler_model *model, const antler_series *truth,
-                              const antler_evaluate_opts *opts, antler_evaluate_result *result)
+antler_status(antler_evaluate)(const antler_model *model, const antler_series *truth,
+                               const antler_evaluate_opts *opts, antler_evaluate_result *result,
+                               size_t struct_size)
 {
-    *result = (antler_evaluate_result){.has_embedded = opts->measure.embed_dim > 1};
-    const antler_status status = evaluate(model, truth, opts, result);
+    ANT_NEED(result != NULL);
+    ANT_RESULT(antler_evaluate_result, result, struct_size, antler_evaluate(model, truth, opts, &whole),
+               ANT_CLEAR_REST(antler_evaluate_result, struct_size));
+    make_empty(result);
+    ANT_NEED(model != NULL && truth != NULL && opts != NULL);
+    ANT_OPTIONS(antler_evaluate_opts, opts);
+    ANT_PART(antler_measure_opts, &opts->measure);
+    ANT_PART(antler_rmse_opts, &opts->rmse);
+    ANT_PART(antler_lyapunov_opts, &opts->lyapunov);
+    result->has_embedded = opts->measure.embed_dim > 1;
+    antler_status status = evaluate(model, truth, opts, result);
     if (status == ANTLER_OK || status == ANTLER_DIVERGED || status == ANTLER_NON_FINITE) {
         ant_measure_values(opts, result);
-        if (opts->with_verdict)
-            result->verdict = antler_judge(result, opts->training);
-    } else {
-        antler_evaluate_result_clear(result);
+        const antler_status judged =
+            opts->with_verdict ? antler_judge(result, opts->training, &result->verdict) : ANTLER_OK;
+        status = judged == ANTLER_OK ? status : judged;
     }
+    if (status < ANTLER_OK || status == ANTLER_CANCELLED)
+        antler_evaluate_result_clear(result);
     return status;
 }

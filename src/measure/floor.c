@@ -1,7 +1,12 @@
 /* floor.c - floors: the measures of orbits between parts of the true series, and its time scale (spec 8). */
 #include "measure/floor.h"
 
+#include "base/sized.h"
+#include "data/missing.h"
+#include "data/series.h"
+#include "measure/compare.h"
 #include "measure/forecast.h"
+#include "measure/slow.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -76,10 +81,11 @@ typedef struct floor_sums {
 static antler_status add_distance(const antler_series *p, const antler_series *q, const floor_sums *sums)
 {
     antler_measure_result m = {0};
-    const antler_status status = antler_measure(p, q, &sums->opts, &m);
+    const antler_status status = ant_measure_data(p, q, &sums->opts, &m);
     if (status == ANTLER_OK || status == ANTLER_NON_FINITE)
         add(sums->dstsp, status == ANTLER_OK ? m.dstsp : INFINITY);
-    if (sums->hellinger != NULL && (status == ANTLER_OK || status == ANTLER_NON_FINITE))
+    if (sums->hellinger != NULL && (status == ANTLER_OK || status == ANTLER_NON_FINITE) &&
+        !isnan(m.hellinger))
         add(sums->hellinger, m.hellinger);
     antler_measure_result_clear(&m);
     return status == ANTLER_NON_FINITE || status == ANTLER_ERROR_DATA ? ANTLER_OK : status;
@@ -132,19 +138,24 @@ static antler_status measure_parts(const antler_series *truth, const antler_eval
     return ANTLER_OK;
 }
 
-/* Sum of (x_t - m)(x_{t+lag} - m) of one variable over all trajectories.  x: (all rows, N), one below the
- * other */
+/* Sum of (x_t - m)(x_{t+lag} - m) of one variable over all trajectories, as if pairs of which one is missing
+ * were like the others.  x: (all rows, N), one below the other */
 static double products(const antler_series *truth, const double *x, size_t variable, double m, size_t lag)
 {
     const size_t N = antler_series_dim(truth);
     double sum = 0.0;
+    size_t all = 0, seen = 0;
     for (size_t i = 0; i < antler_series_count(truth); i++) {
         const size_t length = antler_series_length(truth, i);
-        for (size_t t = 0; t + lag < length; t++)
-            sum += (x[t * N + variable] - m) * (x[(t + lag) * N + variable] - m);
+        for (size_t t = 0; t + lag < length; t++) {
+            const double product = (x[t * N + variable] - m) * (x[(t + lag) * N + variable] - m);
+            sum += isnan(product) ? 0.0 : product;
+            seen += !isnan(product);
+        }
+        all += length > lag ? length - lag : 0;
         x += length * N;
     }
-    return sum;
+    return seen == all || seen == 0 ? sum : sum * ((double)all / (double)seen);
 }
 
 /*
@@ -179,11 +190,15 @@ static double half_difference(const antler_series *truth, const double *x, size_
     mean first = {0}, second = {0};
     for (size_t i = 0; i < antler_series_count(truth); i++) {
         const size_t length = antler_series_length(truth, i);
-        for (size_t t = 0; t < length; t++)
-            add(t < length / 2 ? &first : &second, x[t * N + variable]);
+        for (size_t t = 0; t < length; t++) {
+            if (!isnan(x[t * N + variable]))
+                add(t < length / 2 ? &first : &second, x[t * N + variable]);
+        }
         x += length * N;
     }
-    return first.count == 0 ? 0.0 : fabs(first.sum / (double)first.count - second.sum / (double)second.count);
+    return first.count == 0 || second.count == 0
+               ? 0.0
+               : fabs(first.sum / (double)first.count - second.sum / (double)second.count);
 }
 
 /* x: (all rows, N) */
@@ -209,6 +224,29 @@ static antler_status measure_scales(const antler_series *truth, const double *x,
     return ANTLER_OK;
 }
 
+/* Slow changes of the amplitude of the longest trajectory count as a time scale, too.  x: (all rows, N), of
+ * which that trajectory is standardised here */
+static antler_status measure_amplitude(const antler_series *truth, double *x, antler_floors *floors)
+{
+    const size_t N = antler_series_dim(truth), longest = ant_series_longest(truth),
+                 rows = antler_series_length(truth, longest);
+    double slow = 0.0;
+    for (size_t i = 0; i < longest; i++)
+        x += antler_series_length(truth, i) * N;
+    for (size_t j = 0; j < N; j++) {
+        antler_variable_stats stats;
+        ANT_TRY(antler_series_stats(truth, j, &stats));
+        for (size_t t = 0; t < rows; t++)
+            x[t * N + j] = stats.sd > 0.0 ? (x[t * N + j] - stats.mean) / stats.sd : 0.0;
+    }
+    ANT_TRY(ant_slow_scale(x, rows, N, 10 * (size_t)floors->correlation, &slow));
+    if (slow > floors->correlation) {
+        floors->correlation = slow;
+        floors->slowest = N;
+    }
+    return ANTLER_OK;
+}
+
 static antler_status find_scales(const antler_series *truth, antler_floors *floors)
 {
     const size_t N = antler_series_dim(truth);
@@ -224,6 +262,8 @@ static antler_status find_scales(const antler_series *truth, antler_floors *floo
     }
     if (status == ANTLER_OK)
         status = measure_scales(truth, x, floors);
+    if (status == ANTLER_OK && floors->correlation >= 1.0)
+        status = measure_amplitude(truth, x, floors);
     free(x);
     return status;
 }
@@ -231,19 +271,22 @@ static antler_status find_scales(const antler_series *truth, antler_floors *floo
 antler_status ant_floors_measure(const antler_series *truth, const antler_evaluate_opts *opts,
                                  const double *unit, antler_floors *floors)
 {
-    *floors = (antler_floors){0};
+    *floors = (antler_floors){.struct_size = sizeof *floors};
     for (size_t i = 0; i < ANTLER_MEASURE_MAX; i++)
         floors->values[i] = NAN;
     ANT_TRY(find_scales(truth, floors));
     return measure_parts(truth, opts, unit, floors);
 }
 
-antler_status antler_floors_of(const antler_series *truth, const antler_evaluate_opts *opts,
-                               antler_floors *floors)
+antler_status(antler_floors_of)(const antler_series *truth, const antler_evaluate_opts *opts,
+                                antler_floors *floors, size_t struct_size)
 {
     ANT_CHECK(truth != NULL && opts != NULL && floors != NULL, ANTLER_ERROR_ARGUMENT,
               "floors need a series and options");
-    ANT_TRY(antler_series_check(truth, 2));
+    ANT_RESULT(antler_floors, floors, struct_size, antler_floors_of(truth, opts, &whole), (void)0);
+    ANT_OPTIONS(antler_evaluate_opts, opts);
+    ANT_PART(antler_measure_opts, &opts->measure);
+    ANT_TRY(ant_series_check_gaps(truth, 2, true));
     return ant_floors_measure(truth, opts, opts->measure.unit, floors);
 }
 

@@ -3,10 +3,13 @@
  * with the true rows (spec 8 and 13).
  *
  * A window is warmup + 1 rows that force the model, then `steps` free steps.  Windows are spread evenly over
- * all places where one fits.  They run one after the other on the CPU, or in batches on a GPU.
+ * all places where one fits; where values are missing (spec 12), over those at which the last row of the
+ * warm-up has a value, and so has a row after it.  They run one after the other on the CPU, or in batches on
+ * a GPU.
  */
 #include "measure/forecast.h"
 
+#include "base/sized.h"
 #include "measure/measure_table.h"
 #include "model/start.h"
 
@@ -22,9 +25,10 @@ enum {
 /* Forecasts that are compared by their skill; all but the first are naive. */
 typedef enum source { MODEL, PERSISTENCE, AVERAGE, SOURCES } source;
 
-void antler_rmse_opts_default(antler_rmse_opts *opts)
+void(antler_rmse_opts_default)(antler_rmse_opts *opts, size_t struct_size)
 {
-    *opts = (antler_rmse_opts){.steps = 128, .windows = 100, .warmup = ANTLER_WARMUP_AUTO};
+    const antler_rmse_opts standard = {.steps = 128, .windows = 100, .warmup = ANTLER_WARMUP_AUTO};
+    ant_sized_default(&standard, sizeof standard, opts, struct_size);
 }
 
 /* Places in a trajectory at which a window of warmup + 1 + steps rows can begin. */
@@ -63,6 +67,8 @@ typedef struct comparison {
     double lyapunov;                      /* Lyapunov times in a row; 0: unknown */
     const ant_forecast_request *requests; /* (request_count) */
     size_t request_count, window_count;
+    bool gaps;          /* the series has missing values */
+    size_t *counted;    /* (request_count, 2): windows in the means of persistence and average */
     double *errors;     /* (request_count, window_count) */
     double *x;          /* (warmup + 1 + steps, N) */
     double *s;          /* (warmup + 1 + steps, K), NULL when K = 0 */
@@ -71,6 +77,7 @@ typedef struct comparison {
     double *xhat;       /* (steps, N) */
     double *naive_xhat; /* (steps, N): a naive forecast */
     double *average;    /* (N): the mean of the series, in the model's units */
+    double *last;       /* (N): the last values before a window, where there are gaps */
     double *squares; /* (SOURCES, HORIZONS): squared errors over the first 1, 2, 4, ... steps, all windows */
 } comparison;
 
@@ -79,7 +86,7 @@ static antler_status comparison_create(comparison *c)
     const ant_runner *r = c->runner;
     const size_t rows = c->warmup + 1 + c->steps;
     const size_t numbers =
-        rows * (r->N + r->K) + r->n + c->steps * (r->n + 2 * r->N) + r->N + SOURCES * HORIZONS;
+        rows * (r->N + r->K) + r->n + c->steps * (r->n + 2 * r->N) + 2 * r->N + SOURCES * HORIZONS;
     c->x = malloc(numbers * sizeof *c->x);
     if (c->x == NULL)
         return ant_fail_memory(numbers * sizeof *c->x, "the windows");
@@ -88,7 +95,8 @@ static antler_status comparison_create(comparison *c)
     c->xhat = c->states + c->steps * r->n;
     c->naive_xhat = c->xhat + c->steps * r->N;
     c->average = c->naive_xhat + c->steps * r->N;
-    c->squares = c->average + r->N;
+    c->last = c->average + r->N;
+    c->squares = c->last + r->N;
     c->s = r->K == 0 ? NULL : c->squares + SOURCES * HORIZONS;
     memset(c->squares, 0, SOURCES * HORIZONS * sizeof *c->squares);
     for (size_t j = 0; j < r->N; j++) {
@@ -106,7 +114,7 @@ static void add_squares(const ant_forecast_window *w, size_t steps, double *sums
     size_t horizon = 0;
     for (size_t row = 0; row < steps; row++) {
         for (size_t i = row * w->dim; i < (row + 1) * w->dim; i++)
-            squares += (w->x[i] - w->xhat[i]) * (w->x[i] - w->xhat[i]);
+            squares += isnan(w->x[i]) ? 0.0 : (w->x[i] - w->xhat[i]) * (w->x[i] - w->xhat[i]);
         if (row + 1 == (size_t)1 << horizon)
             sums[horizon++] += row < w->finite ? squares : INFINITY;
     }
@@ -123,7 +131,10 @@ static void measure_naive(const comparison *c, ant_forecast_window window, sourc
     for (size_t k = 0; k < c->request_count; k++) {
         antler_rmse_result *result = c->requests[k].result;
         const double error = c->requests[k].error(&window, c->requests[k].steps) / (double)c->window_count;
+        if (isnan(error)) /* all values that it needs are missing */
+            continue;
         *(of == PERSISTENCE ? &result->persistence : &result->average) += error;
+        c->counted[2 * k + (of == PERSISTENCE ? 0 : 1)]++;
     }
 }
 
@@ -140,6 +151,20 @@ static void find_skill(const comparison *c, double *skill, size_t *steps)
             *steps = (size_t)1 << h;
         }
     }
+}
+
+/* The last value of each variable in the warm-up, its mean where there is none.  x: (warmup + 1, N) */
+static const double *last_values(const comparison *c, const double *x)
+{
+    const size_t N = c->runner->N;
+    if (!c->gaps)
+        return x + c->warmup * N;
+    for (size_t n = 0; n < N; n++) {
+        c->last[n] = c->average[n];
+        for (size_t t = 0; t <= c->warmup; t++)
+            c->last[n] = isnan(x[t * N + n]) ? c->last[n] : x[t * N + n];
+    }
+    return c->last;
 }
 
 /*
@@ -166,11 +191,13 @@ static void measure_window(const comparison *c, size_t index, const double *x, c
         const ant_forecast_request *request = &c->requests[k];
         window.censored = false;
         c->errors[k * c->window_count + index] = request->error(&window, request->steps);
+        if (isnan(c->errors[k * c->window_count + index])) /* not in this window */
+            continue;
         request->result->diverged += window.finite < request->steps ? 1 : 0;
         request->result->censored += window.censored ? 1 : 0;
     }
     add_squares(&window, c->steps, c->squares + MODEL * HORIZONS);
-    measure_naive(c, window, PERSISTENCE, x + c->warmup * r->N);
+    measure_naive(c, window, PERSISTENCE, last_values(c, x));
     measure_naive(c, window, AVERAGE, c->average);
 }
 
@@ -197,10 +224,19 @@ static int rising(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* errors: (count), sorted on return */
-static void summarise(double *errors, size_t count, antler_rmse_result *result)
+/* errors: (all), sorted on return */
+static void summarise(double *errors, size_t all, antler_rmse_result *result)
 {
     double sum = 0.0, squares = 0.0;
+    size_t count = 0;
+    for (size_t i = 0; i < all; i++) { /* windows without the values that the measure needs do not count */
+        errors[count] = errors[i];
+        count += !isnan(errors[i]);
+    }
+    if (count == 0) {
+        result->mean = result->median = result->sd = NAN;
+        return;
+    }
     qsort(errors, count, sizeof *errors, rising);
     for (size_t i = 0; i < count; i++)
         sum += errors[i];
@@ -213,14 +249,28 @@ static void summarise(double *errors, size_t count, antler_rmse_result *result)
     result->windows = count;
 }
 
-/* Spread the windows evenly over all places where one fits.  windows: (window_count) */
-static void place_windows(const comparison *c, size_t total, window *windows)
+static bool row_has_value(const double *x, size_t N)
+{
+    for (size_t n = 0; n < N; n++) {
+        if (!isnan(x[n]))
+            return true;
+    }
+    return false;
+}
+
+/* Spread the windows evenly over all places where one fits.  fit: (total), NULL: all; windows: (window_count)
+ */
+static void place_windows(const comparison *c, size_t total, const window *fit, window *windows)
 {
     const size_t count = c->window_count;
     size_t trajectory = 0, before = 0; /* places in the trajectories that have been passed */
     for (size_t i = 0; i < count; i++) {
         const size_t place =
             count == 1 ? 0 : (size_t)((double)(total - 1) * ((double)i / (double)(count - 1)) + 0.5);
+        if (fit != NULL) {
+            windows[i] = fit[place];
+            continue;
+        }
         while (place - before >= places(c->series, trajectory, c->warmup, c->steps))
             before += places(c->series, trajectory++, c->warmup, c->steps);
         windows[i] = (window){trajectory, place - before};
@@ -294,7 +344,8 @@ static antler_status run_windows(const comparison *c, const window *windows)
     const ant_engine *engine = NULL;
     ant_engine_map map;
     const size_t count = c->window_count;
-    ANT_TRY(ant_runner_engine_for(c->runner, c->device, count, (double)(c->warmup + c->steps) * (double)count,
+    const antler_device device = c->gaps ? ANTLER_DEVICE_CPU : c->device; /* engines take complete rows */
+    ANT_TRY(ant_runner_engine_for(c->runner, device, count, (double)(c->warmup + c->steps) * (double)count,
                                   &map, &engine));
     if (engine != NULL)
         return run_on_engine(c, engine, &map, windows);
@@ -303,51 +354,116 @@ static antler_status run_windows(const comparison *c, const window *windows)
     return ANTLER_OK;
 }
 
+/* The means of naive forecasts over the windows in which they were measured. */
+static void complete_naive(const comparison *c, size_t k)
+{
+    antler_rmse_result *result = c->requests[k].result;
+    double *const means[] = {&result->persistence, &result->average};
+    for (size_t i = 0; i < 2; i++) {
+        const size_t measured = c->counted[2 * k + i];
+        if (measured < c->window_count)
+            *means[i] = measured == 0 ? NAN : *means[i] * ((double)c->window_count / (double)measured);
+    }
+}
+
+/* The places of one trajectory at which a window may begin.  x: (length, N); fit: room for all of them */
+static size_t list_trajectory(const comparison *c, size_t trajectory, const double *x, window *fit)
+{
+    const size_t N = c->runner->N, all = places(c->series, trajectory, c->warmup, c->steps);
+    size_t count = 0, next = 0; /* next: the first row after the start that has a value */
+    for (size_t first = 0; first < all; first++) {
+        const size_t last = first + c->warmup;
+        next = next > last ? next : last + 1;
+        while (next <= last + c->steps && !row_has_value(x + next * N, N))
+            next++;
+        if (next <= last + c->steps && row_has_value(x + last * N, N))
+            fit[count++] = (window){trajectory, first};
+    }
+    return count;
+}
+
+/* Where windows fit when values are missing; total: all places on entry, on return those of `fit`. */
+static antler_status list_places(const comparison *c, window **fit, size_t *total)
+{
+    const size_t N = c->runner->N, longest = ant_forecast_longest(c->series);
+    double *x = malloc(longest * N * sizeof *x); // (longest, N)
+    *fit = malloc(*total * sizeof **fit);
+    antler_status status =
+        x == NULL || *fit == NULL ? ant_fail_memory(longest * N * sizeof *x, "the windows") : ANTLER_OK;
+    *total = 0;
+    for (size_t i = 0; i < antler_series_count(c->series) && status == ANTLER_OK; i++) {
+        status = antler_series_read_f64(c->series, i, 0, antler_series_length(c->series, i), x, NULL);
+        if (status == ANTLER_OK)
+            *total += list_trajectory(c, i, x, *fit + *total);
+    }
+    free(x);
+    if (status == ANTLER_OK && *total == 0)
+        status =
+            ant_fail(ANTLER_ERROR_DATA,
+                     "no window of %zu rows has a value at its start and one within the %zu steps after it: "
+                     "too much is missing",
+                     c->warmup + 1 + c->steps, c->steps);
+    if (status != ANTLER_OK) {
+        free(*fit);
+        *fit = NULL;
+    }
+    return status;
+}
+
 static antler_status compare(comparison *c, size_t windows)
 {
     size_t total = 0;
+    window *fit = NULL; // (total): where a window fits, when values are missing
     for (size_t i = 0; i < antler_series_count(c->series); i++)
         total += places(c->series, i, c->warmup, c->steps);
     ANT_CHECK(total >= 1, ANTLER_ERROR_DATA,
               "RMSE(%zu) after a warm-up of %zu rows needs a trajectory of %zu rows, and none is that long: "
               "give fewer steps or a shorter warm-up",
               c->steps, c->warmup, c->warmup + 1 + c->steps);
+    if (c->gaps)
+        ANT_TRY(list_places(c, &fit, &total));
     const size_t count = c->window_count = windows < total ? windows : total;
     c->errors = malloc(c->request_count * count * sizeof *c->errors);
+    c->counted = calloc(2 * c->request_count, sizeof *c->counted);
     window *at = malloc(count * sizeof *at);
-    antler_status status = c->errors == NULL || at == NULL
+    antler_status status = c->errors == NULL || c->counted == NULL || at == NULL
                                ? ant_fail_memory(count * (sizeof *c->errors + sizeof *at), "the windows")
                                : comparison_create(c);
     if (status == ANTLER_OK) {
-        place_windows(c, total, at);
+        place_windows(c, total, fit, at);
         status = run_windows(c, at);
     }
     for (size_t k = 0; k < c->request_count && status == ANTLER_OK; k++) {
         antler_rmse_result *result = c->requests[k].result;
         summarise(c->errors + k * count, count, result);
+        complete_naive(c, k);
         find_skill(c, &result->skill, &result->skill_steps);
     }
+    free(fit);
     free(at);
     free(c->errors);
+    free(c->counted);
     free(c->x);
     return status;
 }
 
-/* A value that is not finite would make every mean NaN. */
-static antler_status check_finite(const antler_series *series)
+/* An infinite value would make every mean infinite; a NaN is missing. */
+static antler_status check_finite(const antler_series *series, bool *gaps)
 {
+    *gaps = false;
     for (size_t j = 0; j < antler_series_dim(series); j++) {
         antler_variable_stats stats;
         ANT_TRY(antler_series_stats(series, j, &stats));
-        ANT_CHECK(stats.nan + stats.inf == 0, ANTLER_ERROR_DATA,
-                  "the true series: %s is not finite in row %zu of trajectory %zu: fill or cut out such rows",
-                  antler_series_name(series, j), stats.bad_row + 1, stats.bad_trajectory + 1);
+        *gaps = *gaps || stats.nan > 0;
+        ANT_CHECK(stats.inf == 0, ANTLER_ERROR_DATA,
+                  "the true series: %s has %zu infinite values: remove them or write nan",
+                  antler_series_name(series, j), stats.inf);
     }
     return ANTLER_OK;
 }
 
 /* Sums |x_t - x_{t-1}| of one trajectory over all rows and variables, in the units of the report. */
-static antler_status add_differences(const comparison *c, size_t trajectory, double *sum)
+static antler_status add_differences(const comparison *c, size_t trajectory, double *sum, size_t *pairs)
 {
     enum { ROWS = 1024 };
     const size_t N = c->runner->N, length = antler_series_length(c->series, trajectory);
@@ -360,7 +476,9 @@ static antler_status add_differences(const comparison *c, size_t trajectory, dou
         for (size_t i = N; i < rows * N && status == ANTLER_OK; i++) {
             const double gain = c->units.gain[i % N];
             const double scale = c->user_units && c->model->scale != NULL ? c->model->scale[i % N] : 1.0;
-            *sum += fabs((x[i] - x[i - N]) * gain * scale);
+            const double difference = fabs((x[i] - x[i - N]) * gain * scale);
+            *sum += isnan(difference) ? 0.0 : difference;
+            *pairs += !isnan(difference);
         }
     }
     free(x);
@@ -373,11 +491,9 @@ static antler_status fill_naive(comparison *c)
     size_t pairs = 0;
     double sum = 0.0;
     for (size_t i = 0; i < antler_series_count(c->series); i++) {
-        const size_t length = antler_series_length(c->series, i);
-        pairs += length > 0 ? length - 1 : 0;
-        ANT_TRY(add_differences(c, i, &sum));
+        ANT_TRY(add_differences(c, i, &sum, &pairs));
     }
-    c->naive = pairs == 0 ? 0.0 : sum / (double)(pairs * c->runner->N);
+    c->naive = pairs == 0 ? 0.0 : sum / (double)pairs;
     for (size_t k = 0; k < c->request_count; k++)
         ANT_TRY(ant_forecast_check_naive(c->requests[k].error, c->naive));
     return ANTLER_OK;
@@ -402,11 +518,13 @@ antler_status ant_forecasts(const antler_model *model, const antler_series *seri
                             const antler_rmse_opts *opts, const ant_forecast_request *requests, size_t count)
 {
     for (size_t k = 0; k < count; k++)
-        *requests[k].result = (antler_rmse_result){.steps = requests[k].steps};
+        *requests[k].result =
+            (antler_rmse_result){.struct_size = sizeof(antler_rmse_result), .steps = requests[k].steps};
     ANT_CHECK(opts->steps >= 1 && opts->windows >= 1, ANTLER_ERROR_ARGUMENT,
               "RMSE needs at least one step and one window");
     ANT_TRY(ant_model_check_series(model, series, "the true series"));
-    ANT_TRY(check_finite(series));
+    bool gaps = false;
+    ANT_TRY(check_finite(series, &gaps));
     double lyapunov = 0.0;
     ANT_TRY(lyapunov_times(model, series, opts->exponent, &lyapunov));
     const size_t longest = ant_forecast_longest(series);
@@ -421,6 +539,7 @@ antler_status ant_forecasts(const antler_model *model, const antler_series *seri
                     .user_units = opts->user_units,
                     .device = opts->device,
                     .lyapunov = lyapunov,
+                    .gaps = gaps,
                     .requests = requests,
                     .request_count = count};
     antler_status status = ant_units_create(model, series, opts->model_units, &c.units);
@@ -435,15 +554,20 @@ antler_status ant_forecasts(const antler_model *model, const antler_series *seri
     return status;
 }
 
-antler_status antler_rmse(const antler_model *model, const antler_series *series,
-                          const antler_rmse_opts *opts, antler_rmse_result *result)
+antler_status(antler_rmse)(const antler_model *model, const antler_series *series,
+                           const antler_rmse_opts *opts, antler_rmse_result *result, size_t struct_size)
 {
-    return antler_forecast(model, series, "rmse", opts, result);
+    ANT_NEED(model != NULL && series != NULL && opts != NULL && result != NULL);
+    return (antler_forecast)(model, series, "rmse", opts, result, struct_size);
 }
 
-antler_status antler_forecast(const antler_model *model, const antler_series *series, const char *measure,
-                              const antler_rmse_opts *opts, antler_rmse_result *result)
+antler_status(antler_forecast)(const antler_model *model, const antler_series *series, const char *measure,
+                               const antler_rmse_opts *opts, antler_rmse_result *result, size_t struct_size)
 {
+    ANT_NEED(model != NULL && series != NULL && measure != NULL && opts != NULL && result != NULL);
+    ANT_RESULT(antler_rmse_result, result, struct_size, antler_forecast(model, series, measure, opts, &whole),
+               (void)0);
+    ANT_OPTIONS_PART(antler_rmse_opts, opts);
     const ant_measure *m = ant_measure_at(antler_measure_index(measure));
     ANT_CHECK(m != NULL && m->forecast != NULL, ANTLER_ERROR_ARGUMENT, "there is no forecast measure '%s'",
               measure);

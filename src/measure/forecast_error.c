@@ -1,4 +1,5 @@
-/* forecast_error.c - the formulas of the forecast measures, each for one window (spec 8 and 13). */
+/* forecast_error.c - the formulas of the forecast measures, each for one window (spec 8 and 13).  True values
+ * that are missing (NaN) are left out; where none is left, the error is NaN. */
 #include "measure/measure_table.h"
 
 #include <math.h>
@@ -16,20 +17,28 @@ double ant_forecast_rmse(ant_forecast_window *w, size_t steps)
     if (w->finite < steps)
         return INFINITY;
     double squares = 0.0;
+    size_t seen = 0;
     for (size_t i = 0; i < steps * w->dim; i++) {
+        if (isnan(w->x[i]))
+            continue;
         double difference = w->x[i] - w->xhat[i];
         if (w->scale != NULL)
             difference *= w->scale[i % w->dim];
         squares += difference * difference;
+        seen++;
     }
-    return sqrt(squares / (double)steps);
+    return sqrt(squares / ((double)seen / (double)w->dim)); /* in place of n, the rows that the values fill */
 }
 
-/* The sum over the variables of |x - xhat| / (|x| + |xhat| + 1e-10) in one row; 0 to N */
-static double relative_errors(const ant_forecast_window *w, size_t row)
+/* The sum over the variables of |x - xhat| / (|x| + |xhat| + 1e-10) in one row; 0 to N.  Adds to `seen` how
+ * many values that are. */
+static double relative_errors(const ant_forecast_window *w, size_t row, size_t *seen)
 {
     double sum = 0.0;
     for (size_t i = row * w->dim; i < (row + 1) * w->dim; i++) {
+        if (isnan(w->x[i]))
+            continue;
+        *seen += 1;
         const double x = reported(w, w->x, i), xhat = reported(w, w->xhat, i);
         sum += fabs(x - xhat) / (fabs(x) + fabs(xhat) + 1e-10);
     }
@@ -42,9 +51,10 @@ double ant_forecast_smape(ant_forecast_window *w, size_t steps)
     if (w->finite < steps)
         return INFINITY;
     double sum = 0.0;
+    size_t seen = 0;
     for (size_t row = 0; row < steps; row++)
-        sum += relative_errors(w, row);
-    return 200.0 * (sum / (double)(steps * w->dim));
+        sum += relative_errors(w, row, &seen);
+    return 200.0 * (sum / (double)seen);
 }
 
 /* MASE = mean(|x - xhat|) / mean(|x_t - x_{t-1}|), both over rows and variables */
@@ -53,9 +63,12 @@ double ant_forecast_mase(ant_forecast_window *w, size_t steps)
     if (w->finite < steps)
         return INFINITY;
     double sum = 0.0;
-    for (size_t i = 0; i < steps * w->dim; i++)
-        sum += fabs(reported(w, w->x, i) - reported(w, w->xhat, i));
-    return sum / (double)(steps * w->dim) / w->naive;
+    size_t seen = 0;
+    for (size_t i = 0; i < steps * w->dim; i++) {
+        sum += isnan(w->x[i]) ? 0.0 : fabs(reported(w, w->x, i) - reported(w, w->xhat, i));
+        seen += !isnan(w->x[i]);
+    }
+    return sum / (double)seen / w->naive;
 }
 
 /* PE(n): the mean over the variables of (x - xhat)^2 in row n alone */
@@ -64,11 +77,13 @@ double ant_forecast_pe(ant_forecast_window *w, size_t steps)
     if (w->finite < steps)
         return INFINITY;
     double squares = 0.0;
+    size_t seen = 0;
     for (size_t i = (steps - 1) * w->dim; i < steps * w->dim; i++) {
         const double difference = reported(w, w->x, i) - reported(w, w->xhat, i);
-        squares += difference * difference;
+        squares += isnan(w->x[i]) ? 0.0 : difference * difference;
+        seen += !isnan(w->x[i]);
     }
-    return squares / (double)w->dim;
+    return squares / (double)seen;
 }
 
 /*
@@ -79,11 +94,19 @@ double ant_forecast_valid_time(ant_forecast_window *w, size_t steps)
 {
     const double threshold = 30.0, unit = w->lyapunov > 0.0 ? w->lyapunov : 1.0;
     double sum = 0.0;
+    size_t seen = 0;
     for (size_t row = 0; row < steps; row++) {
-        sum += row < w->finite ? relative_errors(w, row) : (double)w->dim;
-        if (200.0 * (sum / (double)((row + 1) * w->dim)) > threshold)
+        if (row < w->finite) {
+            sum += relative_errors(w, row, &seen);
+        } else {
+            sum += (double)w->dim;
+            seen += w->dim;
+        }
+        if (200.0 * (sum / (double)seen) > threshold) /* not of NaN, while all are missing */
             return unit * (double)(row + 1);
     }
+    if (seen == 0)
+        return NAN;
     w->censored = true;
     return unit * (double)steps;
 }
@@ -98,13 +121,27 @@ static size_t finite_rows(const double *x, size_t length, size_t dim)
     return length;
 }
 
-/* The mean absolute difference of neighbouring rows; 0 for a single row.  x: (length, dim) */
+/* The mean absolute difference of neighbouring rows, 0 without any.  x: (length, dim) */
 static double naive_error(const double *x, size_t length, size_t dim)
 {
     double sum = 0.0;
-    for (size_t i = dim; i < length * dim; i++)
-        sum += fabs(x[i] - x[i - dim]);
-    return length < 2 ? 0.0 : sum / (double)((length - 1) * dim);
+    size_t pairs = 0;
+    for (size_t i = dim; i < length * dim; i++) {
+        const double difference = fabs(x[i] - x[i - dim]);
+        sum += isnan(difference) ? 0.0 : difference;
+        pairs += !isnan(difference);
+    }
+    return pairs == 0 ? 0.0 : sum / (double)pairs;
+}
+
+/* Rows before the first infinite value.  x: (length, dim) */
+static size_t bounded_rows(const double *x, size_t length, size_t dim)
+{
+    for (size_t i = 0; i < length * dim; i++) {
+        if (isinf(x[i]))
+            return i / dim;
+    }
+    return length;
 }
 
 antler_status ant_forecast_check_naive(ant_forecast_fn *error, double naive)
@@ -120,19 +157,20 @@ antler_status ant_forecast_check_naive(ant_forecast_fn *error, double naive)
 antler_status antler_forecast_error(const char *measure, const double *x, const double *xhat, size_t length,
                                     size_t dim, double naive, double *value)
 {
+    ANT_NEED(measure != NULL && x != NULL && xhat != NULL && value != NULL);
     const size_t index = antler_measure_index(measure);
     const ant_measure *m = ant_measure_at(index);
     ANT_CHECK(m != NULL && m->forecast != NULL, ANTLER_ERROR_ARGUMENT, "there is no forecast measure '%s'",
               measure);
     ANT_CHECK(length >= 1 && dim >= 1, ANTLER_ERROR_ARGUMENT,
               "a forecast of %zu rows and %zu variables is empty", length, dim);
-    const size_t good = finite_rows(x, length, dim);
-    ANT_CHECK(good == length, ANTLER_ERROR_DATA, "the true rows hold a value that is not finite in row %zu",
-              good + 1);
+    const size_t good = bounded_rows(x, length, dim);
+    ANT_CHECK(good == length, ANTLER_ERROR_DATA, "the true rows hold an infinite value in row %zu", good + 1);
     ant_forecast_window window = {.x = x, .xhat = xhat, .finite = finite_rows(xhat, length, dim), .dim = dim};
     window.naive = naive == 0.0 ? naive_error(x, length, dim) : naive;
     ANT_TRY(ant_forecast_check_naive(m->forecast, window.naive));
     *value = m->forecast(&window, length);
+    ANT_CHECK(!isnan(*value), ANTLER_ERROR_DATA, "all true values that %s needs are missing", m->info.name);
     ANT_CHECK(isfinite(*value), ANTLER_DIVERGED, "the forecast diverged in row %zu of %zu", window.finite + 1,
               length);
     return ANTLER_OK;

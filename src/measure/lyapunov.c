@@ -7,7 +7,9 @@
  * averages begin.
  */
 #include "base/machine.h"
+#include "base/sized.h"
 #include "measure/tangent.h"
+#include "measure/unforced.h"
 #include "model/start.h"
 
 #include <math.h>
@@ -34,17 +36,21 @@ typedef struct averages {
     size_t part_steps[PARTS];
 } averages;
 
-void antler_lyapunov_opts_default(antler_lyapunov_opts *opts)
+void(antler_lyapunov_opts_default)(antler_lyapunov_opts *opts, size_t struct_size)
 {
-    *opts = (antler_lyapunov_opts){.steps = 20000, .transient = 1000, .interval = 1};
-    antler_run_start_default(&opts->start);
-    opts->start.inputs_end = ANTLER_INPUTS_REPEAT;
+    antler_lyapunov_opts standard = {.steps = 20000, .transient = 1000, .interval = 1};
+    antler_run_start_default(&standard.start);
+    standard.start.inputs_end = ANTLER_INPUTS_REPEAT;
+    ant_sized_default(&standard, sizeof standard, opts, struct_size);
 }
 
 void antler_lyapunov_result_clear(antler_lyapunov_result *result)
 {
+    if (result == NULL)
+        return;
+    ANT_CLEAR(antler_lyapunov_result, result);
     free(result->exponents);
-    *result = (antler_lyapunov_result){0};
+    *result = (antler_lyapunov_result){.struct_size = sizeof *result};
 }
 
 static antler_status averages_create(averages *a, size_t M, size_t steps)
@@ -101,16 +107,52 @@ static double standard_error(const averages *a, size_t k)
     return parts < 2 ? 0.0 : sqrt(squares / (double)(parts * (parts - 1)));
 }
 
-/* Dimension by Kaplan and Yorke: how many exponents sum to 0, the last one in part. */
-static double kaplan_yorke(const double *exponents, size_t count)
+/*
+ * Dimension by Kaplan and Yorke: how many exponents sum to 0, the last one in part.  `reduced` leaves out
+ * those of latent directions without forcing.
+ */
+static double kaplan_yorke(const antler_lyapunov_result *r, bool reduced)
 {
-    double sum = 0.0;
-    for (size_t k = 0; k < count; k++) {
-        if (sum + exponents[k] < 0.0)
-            return (double)k + sum / fabs(exponents[k]);
-        sum += exponents[k];
+    double sum = 0.0, dimension = 0.0;
+    for (size_t k = 0; k < r->count; k++) {
+        if (reduced && !isnan(r->unforced[k]))
+            continue;
+        if (sum + r->exponents[k] < 0.0)
+            return dimension + sum / fabs(r->exponents[k]);
+        sum += r->exponents[k];
+        dimension += 1.0;
     }
-    return (double)count;
+    return dimension;
+}
+
+/* The exponent nearest to 0: that of the direction along the orbit of a flow. */
+static size_t along_the_orbit(const antler_lyapunov_result *r)
+{
+    size_t nearest = 0;
+    for (size_t k = 1; k < r->count; k++)
+        nearest = fabs(r->exponents[k]) < fabs(r->exponents[nearest]) ? k : nearest;
+    return nearest;
+}
+
+/* Give the exponent of each direction without forcing to the nearest exponent of the model, if it is near
+   enough (spec 8).  alone: (count) */
+static void match_unforced(antler_lyapunov_result *r, const double *alone, size_t count)
+{
+    const size_t flow = along_the_orbit(r);
+    for (size_t i = 0; i < count && isfinite(alone[i]); i++) { /* falling: only the last may be infinite */
+        size_t nearest = r->count;
+        double distance = 0.2 * r->exponents[0] + 0.1 * fabs(alone[i]);
+        for (size_t k = 0; k < r->count; k++) {
+            if (k != flow && isnan(r->unforced[k]) && fabs(r->exponents[k] - alone[i]) <= distance) {
+                nearest = k;
+                distance = fabs(r->exponents[k] - alone[i]);
+            }
+        }
+        if (nearest < r->count) {
+            r->unforced[nearest] = alone[i];
+            r->unforced_count++;
+        }
+    }
 }
 
 /* Sort by falling exponent while filling the result. */
@@ -131,11 +173,12 @@ static void finish(const averages *a, antler_lyapunov_result *result)
         result->spread[place] = infinite ? 0.0 : a->most[k] - a->least[k];
         result->sum += exponent;
     }
-    result->kaplan_yorke = kaplan_yorke(result->exponents, a->M);
+    result->kaplan_yorke = result->kaplan_yorke_reduced = kaplan_yorke(result, false);
 }
 
 /* A pass along the orbit with its tangent vectors. */
 typedef struct walk {
+    const antler_model *model;
     const ant_runner *runner;
     const ant_started *started;
     const antler_lyapunov_opts *opts;
@@ -255,6 +298,27 @@ static antler_status walk_anywhere(walk *w)
     return engine == NULL ? walk_run(w) : walk_on_engine(w, engine, &map);
 }
 
+/* Which exponents belong to latent directions without forcing, for the dimension of a chaotic model of which
+   all exponents are known. */
+static antler_status reduce(const walk *w, antler_lyapunov_result *result)
+{
+    const antler_lyapunov_opts *opts = w->opts;
+    const size_t count = ant_unforced_count(w->model, w->runner, opts->transient + opts->steps);
+    if (count == 0 || result->count < w->runner->latent || !(result->exponents[0] > 0.0))
+        return ANTLER_OK;
+    double *alone = malloc(count * sizeof *alone);
+    if (alone == NULL)
+        return ant_fail_memory(count * sizeof *alone, "the Lyapunov exponents");
+    antler_status status =
+        ant_unforced_exponents(w->model, w->runner, w->started, opts->transient, opts->steps, count, alone);
+    if (status == ANTLER_OK) {
+        match_unforced(result, alone, count);
+        result->kaplan_yorke_reduced = kaplan_yorke(result, true);
+    }
+    free(alone);
+    return status;
+}
+
 /* How many exponents to compute: all of the latent state, or the leading ones of a large one. */
 static size_t exponent_count(const ant_runner *runner, size_t wanted)
 {
@@ -266,12 +330,13 @@ static size_t exponent_count(const ant_runner *runner, size_t wanted)
 
 static antler_status result_create(const antler_model *model, size_t M, antler_lyapunov_result *result)
 {
-    result->exponents = malloc(3 * M * sizeof *result->exponents);
+    result->exponents = malloc(4 * M * sizeof *result->exponents);
     if (result->exponents == NULL)
-        return ant_fail_memory(3 * M * sizeof *result->exponents, "the Lyapunov exponents");
+        return ant_fail_memory(4 * M * sizeof *result->exponents, "the Lyapunov exponents");
     result->error = result->exponents + M;
     result->spread = result->error + M;
-    for (size_t i = 0; i < 3 * M; i++)
+    result->unforced = result->spread + M;
+    for (size_t i = 0; i < 4 * M; i++)
         result->exponents[i] = NAN;
     result->count = M;
     result->dt = model->dt;
@@ -292,10 +357,16 @@ static antler_status walk_create(walk *w, size_t exponents)
     return ant_tangent_create(r, exponents, &w->tangent);
 }
 
-antler_status antler_lyapunov(const antler_model *model, const antler_lyapunov_opts *opts,
-                              antler_lyapunov_result *result)
+antler_status(antler_lyapunov)(const antler_model *model, const antler_lyapunov_opts *opts,
+                               antler_lyapunov_result *result, size_t struct_size)
 {
-    *result = (antler_lyapunov_result){0};
+    ANT_NEED(result != NULL);
+    ANT_RESULT(antler_lyapunov_result, result, struct_size, antler_lyapunov(model, opts, &whole),
+               ANT_CLEAR_REST(antler_lyapunov_result, struct_size));
+    *result = (antler_lyapunov_result){.struct_size = sizeof *result};
+    ANT_NEED(model != NULL && opts != NULL);
+    ANT_OPTIONS_PART(antler_lyapunov_opts, opts);
+    ANT_PART(antler_run_start, &opts->start);
     ANT_CHECK(opts->steps >= 1 && opts->interval >= 1, ANTLER_ERROR_ARGUMENT,
               "Lyapunov exponents need at least one step and an interval of at least one");
     ANT_CHECK(opts->steps <= SIZE_MAX / 4 && opts->transient <= SIZE_MAX / 4, ANTLER_ERROR_ARGUMENT,
@@ -303,7 +374,7 @@ antler_status antler_lyapunov(const antler_model *model, const antler_lyapunov_o
     ant_runner *runner = NULL;
     ant_started started = {0};
     ANT_TRY(ant_runner_create(model, &runner));
-    walk w = {.runner = runner, .started = &started, .opts = opts};
+    walk w = {.model = model, .runner = runner, .started = &started, .opts = opts};
     antler_status status = ant_start(model, runner, &opts->start, opts->transient + opts->steps, &started);
     const size_t exponents = exponent_count(runner, opts->exponents);
     if (status == ANTLER_OK)
@@ -312,11 +383,13 @@ antler_status antler_lyapunov(const antler_model *model, const antler_lyapunov_o
         status = result_create(model, exponents, result);
     if (status == ANTLER_OK)
         status = walk_anywhere(&w);
-    if (status == ANTLER_OK)
-        finish(&w.averages, result);
-    else if (status == ANTLER_DIVERGED)
+    if (status == ANTLER_DIVERGED)
         result->diverged_step = w.done;
-    else
+    if (status == ANTLER_OK) {
+        finish(&w.averages, result);
+        status = reduce(&w, result);
+    }
+    if (status != ANTLER_OK && status != ANTLER_DIVERGED)
         antler_lyapunov_result_clear(result);
     ant_tangent_destroy(&w.tangent);
     free(w.averages.logs);

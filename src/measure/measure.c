@@ -1,17 +1,19 @@
 /* measure.c - compares a generated series set with the true one: D_stsp, D_H, moments (spec 8). */
 #include "base/machine.h"
-#include "base/status.h"
+#include "base/sized.h"
+#include "data/missing.h"
+#include "measure/compare.h"
 #include "measure/dstsp.h"
 #include "measure/spectrum.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-void antler_measure_opts_default(antler_measure_opts *opts)
+void(antler_measure_opts_default)(antler_measure_opts *opts, size_t struct_size)
 {
-    *opts = (antler_measure_opts){
+    const antler_measure_opts standard = {
         .dstsp = ANTLER_DSTSP_GMM,
-        .samples = 1000000,
+        .samples = 10000,
         .seed = 1,
         .bins = 30,
         .bin_margin = 0.1,
@@ -20,6 +22,7 @@ void antler_measure_opts_default(antler_measure_opts *opts)
         .embed_delay = 1,
         .smoothing = 20.0,
     };
+    ant_sized_default(&standard, sizeof standard, opts, struct_size);
 }
 
 /* The arrays of a result are one allocation, which hellinger_each begins. */
@@ -29,6 +32,7 @@ static antler_status result_create(antler_measure_result *result, size_t dim)
     if (numbers == NULL)
         return ant_fail_memory(5 * dim * sizeof *numbers, "the measures");
     *result = (antler_measure_result){
+        .struct_size = sizeof *result,
         .dstsp = NAN,
         .hellinger = NAN,
         .cpu = ant_cpu_level_name(ant_cpu_level_best()),
@@ -46,8 +50,11 @@ static antler_status result_create(antler_measure_result *result, size_t dim)
 
 void antler_measure_result_clear(antler_measure_result *result)
 {
+    if (result == NULL)
+        return;
+    ANT_CLEAR(antler_measure_result, result);
     free(result->hellinger_each);
-    *result = (antler_measure_result){0};
+    *result = (antler_measure_result){.struct_size = sizeof *result};
 }
 
 static antler_status check_sets(const antler_series *truth, const antler_series *generated)
@@ -61,12 +68,12 @@ static antler_status check_sets(const antler_series *truth, const antler_series 
         ANT_CHECK(antler_series_length(generated, i) >= 2, ANTLER_ERROR_DATA,
                   "trajectory %zu of the generated orbit has %zu row%s: at least 2 are needed", i + 1,
                   antler_series_length(generated, i), antler_series_length(generated, i) == 1 ? "" : "s");
-    antler_status status = antler_series_check(truth, 2);
+    antler_status status = ant_series_check_gaps(truth, 2, true);
     return status == ANTLER_OK ? ANTLER_OK : ant_fail_within(status, "the true orbit");
 }
 
 /* Means and deviations of both; a generated value that is not finite means that the model diverged. */
-static antler_status fill_statistics(const antler_series *truth, const antler_series *generated,
+static antler_status fill_statistics(const antler_series *truth, const antler_series *generated, bool gaps,
                                      antler_measure_result *result)
 {
     antler_variable_stats worst = {0};
@@ -79,7 +86,7 @@ static antler_status fill_statistics(const antler_series *truth, const antler_se
         ANT_TRY(antler_series_stats(generated, j, &stats));
         result->mean_generated[j] = stats.mean;
         result->sd_generated[j] = stats.sd;
-        if (stats.nan + stats.inf == 0)
+        if ((gaps ? 0 : stats.nan) + stats.inf == 0)
             continue;
         const bool earlier = bad == 0 || stats.bad_trajectory < worst.bad_trajectory ||
                              (stats.bad_trajectory == worst.bad_trajectory && stats.bad_row < worst.bad_row);
@@ -105,9 +112,27 @@ static size_t shared_rows(const antler_series *truth, const antler_series *gener
     return a < b ? a : b;
 }
 
+enum { FEWEST_ROWS = 32 }; /* of a stretch without gaps whose spectrum is used */
+
+/* The longest stretch in which both have values; returns its rows.  x, y: (rows) numbers, `stride` apart */
+static size_t longest_stretch(const double *x, const double *y, size_t rows, size_t stride, size_t *first)
+{
+    size_t longest = 0, begin = 0;
+    *first = 0;
+    for (size_t t = 0; t < rows; t++) {
+        if (isnan(x[t * stride]) || isnan(y[t * stride])) {
+            begin = t + 1;
+        } else if (t + 1 - begin > longest) {
+            longest = t + 1 - begin;
+            *first = begin;
+        }
+    }
+    return longest;
+}
+
 /* Add the distances of one pair of trajectories to hellinger_each.  work: (2 rows N + 2 (rows/2 + 1)) */
 static antler_status add_pair(const antler_series *truth, const antler_series *generated, size_t pair,
-                              double smoothing, double *work, antler_measure_result *result)
+                              double smoothing, double *work, size_t *pairs, antler_measure_result *result)
 {
     const size_t rows = shared_rows(truth, generated, pair);
     double *x = work;                   // (rows, N)
@@ -115,12 +140,21 @@ static antler_status add_pair(const antler_series *truth, const antler_series *g
     double *spectra = y + rows * result->dim;
     ANT_TRY(antler_series_read_f64(truth, pair, 0, rows, x, NULL));
     ANT_TRY(antler_series_read_f64(generated, pair, 0, rows, y, NULL));
+    size_t longest = 0;
     for (size_t j = 0; j < result->dim; j++) {
         double distance;
-        ANT_TRY(ant_spectrum_distance(x + j, y + j, rows, result->dim, smoothing, spectra, &distance));
+        size_t first, count = longest_stretch(x + j, y + j, rows, result->dim, &first);
+        const size_t at = first * result->dim + j;
+        if (count < rows && count < FEWEST_ROWS)
+            continue;
+        const double sigma = /* the same width in frequency, whose bins are wider in a shorter stretch */
+            count == rows ? smoothing : smoothing * ((double)count / (double)rows);
+        ANT_TRY(ant_spectrum_distance(x + at, y + at, count, result->dim, sigma, spectra, &distance));
         result->hellinger_each[j] += distance;
+        pairs[j]++;
+        longest = count > longest ? count : longest;
     }
-    result->hellinger_rows += rows;
+    result->hellinger_rows += longest;
     return ANTLER_OK;
 }
 
@@ -137,8 +171,12 @@ static antler_status fill_hellinger(const antler_series *truth, const antler_ser
     }
     const size_t numbers = 2 * longest * dim + 2 * (longest / 2 + 1);
     double *work = malloc(numbers * sizeof *work);
-    if (work == NULL)
+    size_t *used = calloc(dim, sizeof *used); // (dim): pairs of each variable
+    if (work == NULL || used == NULL) {
+        free(work);
+        free(used);
         return ant_fail_memory(numbers * sizeof *work, "the power spectra");
+    }
     for (size_t j = 0; j < dim; j++)
         result->hellinger_each[j] = 0.0;
     antler_status status = ANTLER_OK;
@@ -147,29 +185,34 @@ static antler_status fill_hellinger(const antler_series *truth, const antler_ser
         if (ant_progress_due(&last_report))
             status = ant_progress_report(opts->progress, "power spectra", (double)i / (double)pairs);
         if (status == ANTLER_OK)
-            status = add_pair(truth, generated, i, opts->smoothing, work, result);
+            status = add_pair(truth, generated, i, opts->smoothing, work, used, result);
     }
-    free(work);
     double sum = 0.0;
+    size_t measured = 0; /* variables */
     for (size_t j = 0; j < dim; j++) {
-        result->hellinger_each[j] /= (double)pairs;
-        sum += result->hellinger_each[j];
+        result->hellinger_each[j] = used[j] > 0 ? result->hellinger_each[j] / (double)used[j] : NAN;
+        sum += used[j] > 0 ? result->hellinger_each[j] : 0.0;
+        measured += used[j] > 0;
     }
-    result->hellinger = sum / (double)dim;
+    result->hellinger = measured > 0 ? sum / (double)measured : NAN;
+    free(used);
+    free(work);
     return status;
 }
 
-antler_status antler_measure(const antler_series *truth, const antler_series *generated,
+/* gaps: NaN in the generated set is a missing value */
+static antler_status measure(const antler_series *truth, const antler_series *generated, bool gaps,
                              const antler_measure_opts *opts, antler_measure_result *result)
 {
-    *result = (antler_measure_result){0};
+    *result = (antler_measure_result){.struct_size = sizeof *result};
     ANT_CHECK(truth != NULL && generated != NULL && opts != NULL, ANTLER_ERROR_ARGUMENT,
               "a measure needs a true set, a generated set and options");
+    ANT_OPTIONS_PART(antler_measure_opts, opts);
     ANT_TRY(ant_dstsp_check(opts));
     ANT_TRY(ant_spectrum_check_smoothing(opts->smoothing));
     ANT_TRY(check_sets(truth, generated));
     ANT_TRY(result_create(result, antler_series_dim(truth)));
-    antler_status status = fill_statistics(truth, generated, result);
+    antler_status status = fill_statistics(truth, generated, gaps, result);
     if (status == ANTLER_OK)
         status = fill_hellinger(truth, generated, opts, result);
     if (status == ANTLER_OK)
@@ -177,4 +220,20 @@ antler_status antler_measure(const antler_series *truth, const antler_series *ge
     if (status < ANTLER_OK)
         antler_measure_result_clear(result);
     return status;
+}
+
+antler_status(antler_measure)(const antler_series *truth, const antler_series *generated,
+                              const antler_measure_opts *opts, antler_measure_result *result,
+                              size_t struct_size)
+{
+    ANT_NEED(result != NULL);
+    ANT_RESULT(antler_measure_result, result, struct_size, antler_measure(truth, generated, opts, &whole),
+               ANT_CLEAR_REST(antler_measure_result, struct_size));
+    return measure(truth, generated, false, opts, result);
+}
+
+antler_status ant_measure_data(const antler_series *truth, const antler_series *generated,
+                               const antler_measure_opts *opts, antler_measure_result *result)
+{
+    return measure(truth, generated, true, opts, result);
 }

@@ -1,6 +1,8 @@
 /* measure_table.c - every measure: its name, label, unit, direction, format and meaning, in one table. */
 #include "measure/measure_table.h"
 
+#include "base/sized.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -108,7 +110,7 @@ static const ant_measure table[] = {
       .better = 0,
       .digits = 5,
       .json = "lyapunov.exponents.0",
-      .meaning = "positive: chaotic",
+      .meaning = "largest Lyapunov exponent; only a positive one means chaos",
       .standard = true},
      .wanted = wants_exponents,
      .value = largest_exponent},
@@ -191,7 +193,7 @@ const antler_measure_info *antler_measure_at(size_t index)
 
 size_t antler_measure_index(const char *name)
 {
-    size_t index = 0;
+    size_t index = name == NULL ? TABLE_ROWS : 0;
     while (index < TABLE_ROWS && strcmp(table[index].info.name, name) != 0)
         index++;
     return index;
@@ -202,9 +204,18 @@ double antler_measure_worst(size_t index)
     return index < TABLE_ROWS && table[index].info.better > 0 ? -INFINITY : INFINITY;
 }
 
+static antler_status find_wanted(const antler_evaluate_opts *opts, size_t index, bool *wanted)
+{
+    ANT_NEED(opts != NULL);
+    ANT_OPTIONS(antler_evaluate_opts, opts);
+    *wanted = index < TABLE_ROWS && table[index].wanted(opts);
+    return ANTLER_OK;
+}
+
 bool antler_evaluate_wants(const antler_evaluate_opts *opts, size_t index)
 {
-    return index < TABLE_ROWS && table[index].wanted(opts);
+    bool wanted = false;
+    return find_wanted(opts, index, &wanted) == ANTLER_OK && wanted;
 }
 
 void ant_measure_values(const antler_evaluate_opts *opts, antler_evaluate_result *result)

@@ -1,6 +1,7 @@
 /* mixture.c - the public calls on Gaussian mixtures: bandwidth, log density, samples, D_stsp (spec 8). */
 #include "measure/mixture.h"
 
+#include "base/machine.h"
 #include "base/random.h"
 
 #include <float.h>
@@ -144,8 +145,8 @@ antler_status antler_dstsp_samples(const double *x, size_t true_points, const do
  * B = 1 + ceil(dim / 2): the first 64-bit number of the first counter picks the orbit point, each further
  * counter gives the normals of two coordinates.  So sample i does not depend on `count`.
  */
-antler_status antler_mixture_samples(const double *x, size_t length, size_t dim, const double *variance,
-                                     size_t count, uint64_t seed, double *samples)
+antler_status ant_mixture_samples(const double *x, size_t length, size_t dim, const double *variance,
+                                  size_t count, uint64_t seed, int threads, double *samples)
 {
     ANT_CHECK(samples != NULL, ANTLER_ERROR_ARGUMENT, "samples is NULL");
     ANT_TRY(check_rows("x", x, length, dim));
@@ -157,7 +158,8 @@ antler_status antler_mixture_samples(const double *x, size_t length, size_t dim,
     for (size_t i = 0; i < dim; i++)
         sd[i] = sqrt(variance[i]);
     const uint64_t counters = 1 + dim / 2 + dim % 2;
-#pragma omp parallel for
+    const int team = ant_threads_ready(ant_threads_resolve(threads));
+#pragma omp parallel for num_threads(team)
     for (size_t k = 0; k < count; k++) {
         ant_stream stream = ant_stream_open(seed, 0, 0, ANT_PURPOSE_MIXTURE_SAMPLES);
         double *sample = samples + k * dim;
@@ -170,4 +172,10 @@ antler_status antler_mixture_samples(const double *x, size_t length, size_t dim,
     }
     free(sd);
     return ANTLER_OK;
+}
+
+antler_status antler_mixture_samples(const double *x, size_t length, size_t dim, const double *variance,
+                                     size_t count, uint64_t seed, double *samples)
+{
+    return ant_mixture_samples(x, length, dim, variance, count, seed, 0, samples);
 }

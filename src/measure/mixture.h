@@ -32,6 +32,10 @@ antler_status ant_mixture_log_density(const ant_engine *engine, const ant_mixtur
                                       const double *samples, size_t count, int threads,
                                       ant_engine_report report, double *log_density);
 
+/* antler_mixture_samples with a number of threads; 0: as many as OpenMP offers. */
+antler_status ant_mixture_samples(const double *x, size_t length, size_t dim, const double *variance,
+                                  size_t count, uint64_t seed, int threads, double *samples);
+
 /*
  * antler_dstsp_samples on an engine: the mean of log p - log q over samples, and its standard error.
  * The arrays are checked.  samples: (count, dim of p); error: may be NULL.

@@ -278,7 +278,7 @@ static void run_tiles(density *d, size_t first, size_t end, tile_fn *tile)
 {
     const size_t shares = 4 * (size_t)d->threads, even = round_up((end - first) / shares + 1, GROUP);
     const size_t tile_size = even < SAMPLE_TILE ? even : SAMPLE_TILE;
-#pragma omp parallel for num_threads(d->threads) schedule(dynamic)
+#pragma omp parallel for num_threads(ant_threads_ready(d->threads)) schedule(dynamic)
     for (size_t begin = first; begin < end; begin += tile_size) {
         const size_t rest = end - begin;
         if (!atomic_load(&d->stop))

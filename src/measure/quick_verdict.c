@@ -1,9 +1,12 @@
 /* quick_verdict.c - the verdict of a short evaluation, for models that are judged on held-back rows. */
+#include "base/sized.h"
 #include "data/series.h"
+#include "measure/late.h"
 #include "measure/measure_table.h"
+#include "measure/validation.h"
 #include "model/start.h"
 
-enum { SAMPLES = 20000, FORECAST_STEPS = 128 };
+enum { SAMPLES = 20000, LATE_SAMPLES = 5000, FORECAST_STEPS = 128, MOST_BINS_DIM = 8 };
 
 /* Warm-up and forecasts that fit into the rows: half of them at most are for the warm-up, half of the rest
    for a forecast. */
@@ -16,9 +19,45 @@ static void fit_rows(const antler_model *model, const antler_series *truth, antl
     opts->with_rmse = steps > 0;
 }
 
-antler_status antler_verdict_on(const antler_model *model, const antler_series *truth,
-                                const antler_loss_curve *training, int threads, antler_floors *floors,
+/* The ends of long free runs from other rows, by the limits of D_stsp: worse than them, a model is not good.
+ */
+static antler_status check_late(const antler_model *model, const antler_series *truth,
+                                const antler_measure_opts *measure, const antler_floors *floors,
                                 antler_verdict *verdict)
+{
+    antler_series *rows = NULL;
+    antler_measure_opts opts = *measure;
+    double late = 0.0;
+    opts.samples = LATE_SAMPLES;
+    opts.device = ANTLER_DEVICE_CPU;
+    ANT_TRY(antler_series_create(antler_series_dim(truth), 0, &rows));
+    antler_status status = ant_validation_take(model, truth, ANT_VALIDATION_ROWS, rows);
+    if (status == ANTLER_OK)
+        status = ant_late_dstsp(model, truth, ANT_LATE_STEPS_LONG, rows, NULL, &opts, &late);
+    antler_series_free(rows);
+    if (status == ANTLER_OK)
+        ant_verdict_on_late(floors, opts.embed_dim > 1, late, verdict);
+    return status;
+}
+
+/* D_stsp as the validation measures it: delay vectors of a single variable, histograms where they can be
+ * filled. */
+static void choose_measures(const antler_series *truth, antler_measure_opts *opts)
+{
+    ant_validation_opts chosen;
+    if (ant_validation_choose(truth, &chosen) != ANTLER_OK)
+        return; /* too few rows: the verdict says so */
+    opts->embed_dim = chosen.embed_dim;
+    opts->embed_delay = chosen.embed_delay;
+    if (chosen.bins == 0 || antler_series_dim(truth) > MOST_BINS_DIM)
+        return;
+    opts->dstsp = ANTLER_DSTSP_BINS;
+    opts->bins = chosen.bins;
+}
+
+static antler_status judge(const antler_model *model, const antler_series *truth,
+                           const antler_loss_curve *training, int threads, antler_floors *floors,
+                           antler_verdict *verdict)
 {
     antler_evaluate_opts opts;
     antler_evaluate_result result = {0};
@@ -26,6 +65,7 @@ antler_status antler_verdict_on(const antler_model *model, const antler_series *
     opts.with_lyapunov = false;
     opts.measure.samples = SAMPLES;
     opts.measure.threads = threads;
+    choose_measures(truth, &opts.measure);
     opts.floors = floors->rows > 0 ? floors : NULL;
     opts.training = training;
     fit_rows(model, truth, &opts);
@@ -35,5 +75,32 @@ antler_status antler_verdict_on(const antler_model *model, const antler_series *
     *floors = result.floors;
     *verdict = result.verdict;
     antler_evaluate_result_clear(&result);
-    return ANTLER_OK;
+    return verdict->kind == ANTLER_VERDICT_GOOD || verdict->kind == ANTLER_VERDICT_CLOSE
+               ? check_late(model, truth, &opts.measure, floors, verdict)
+               : ANTLER_OK;
+}
+
+antler_status(antler_verdict_on)(const antler_model *model, const antler_series *truth,
+                                 const antler_loss_curve *training, int threads, antler_floors *floors,
+                                 antler_verdict *verdict, size_t floors_size, size_t verdict_size)
+{
+    ANT_NEED(model != NULL && truth != NULL && floors != NULL && verdict != NULL);
+    ANT_RESULT(
+        antler_floors, floors, floors_size,
+        (antler_verdict_on)(model, truth, training, threads, &whole, verdict, sizeof whole, verdict_size),
+        (void)0);
+    ANT_RESULT(antler_verdict, verdict, verdict_size,
+               antler_verdict_on(model, truth, training, threads, floors, &whole), (void)0);
+    const size_t needed = ant_validation_rows_needed(antler_series_dim(truth)),
+                 count = antler_series_count(truth);
+    size_t enough = 0;
+    for (size_t i = 0; i < count; i++)
+        enough += antler_series_length(truth, i) >= needed;
+    if (enough == 0 || enough == count)
+        return judge(model, truth, training, threads, floors, verdict);
+    antler_series *used = NULL; /* as a validation, without trajectories that are too short */
+    ANT_TRY(ant_series_long(truth, needed, &used));
+    const antler_status status = judge(model, used, training, threads, floors, verdict);
+    antler_series_free(used);
+    return status;
 }

@@ -49,12 +49,17 @@ size_t ant_range_leave(const ant_range *range, const double *x, size_t rows, dou
 static void add_variances(const double *x, size_t rows, size_t N, double *squares)
 {
     for (size_t j = 0; j < N; j++) {
-        double sum = 0.0;
+        double sum = 0.0, own = 0.0;
+        size_t seen = 0;
+        for (size_t t = 0; t < rows; t++) {
+            sum += isnan(x[t * N + j]) ? 0.0 : x[t * N + j];
+            seen += !isnan(x[t * N + j]);
+        }
+        const double mean = sum / (double)seen;
         for (size_t t = 0; t < rows; t++)
-            sum += x[t * N + j];
-        const double mean = sum / (double)rows;
-        for (size_t t = 0; t < rows; t++)
-            squares[j] += (x[t * N + j] - mean) * (x[t * N + j] - mean);
+            own += isnan(x[t * N + j]) ? 0.0 : (x[t * N + j] - mean) * (x[t * N + j] - mean);
+        if (seen > 0) /* as if the values that are missing were like the others */
+            squares[j] += seen == rows ? own : own * ((double)rows / (double)seen);
     }
 }
 

@@ -125,6 +125,7 @@ static antler_status raw_power(const double *x, size_t length, double *power)
 antler_status antler_power_spectrum(const double *x, size_t length, size_t stride, double sigma,
                                     double *spectrum)
 {
+    ANT_NEED(x != NULL && spectrum != NULL);
     ANT_CHECK(length >= 2, ANTLER_ERROR_ARGUMENT, "a power spectrum needs at least 2 rows, there are %zu",
               length);
     ANT_CHECK(stride >= 1, ANTLER_ERROR_ARGUMENT, "the stride is 0: give 1 for numbers side by side");
@@ -153,6 +154,8 @@ antler_status antler_power_spectrum(const double *x, size_t length, size_t strid
 
 double antler_hellinger(const double *p, const double *q, size_t count)
 {
+    if (p == NULL || q == NULL)
+        return NAN;
     /* sqrt(1 - sum sqrt(p q)), written so that close spectra do not cancel to nothing */
     double sum = 0.0;
     for (size_t k = 0; k < count; k++) {

@@ -6,7 +6,10 @@
  * undertrained (not close, and the loss still falls), collapsed; then good, close or far, by the worst of
  * D_stsp, D_stsp^DE, D_H and the skill of forecasts.
  */
+#include "base/sized.h"
+#include "measure/late.h"
 #include "measure/measure_table.h"
+#include "measure/validation.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -115,14 +118,17 @@ static bool still_trains(const evidence *e)
 
 static antler_verdict decide(antler_verdict_kind kind, const char *figure, double value, double limit)
 {
-    return (antler_verdict){.kind = kind, .figure = figure, .value = value, .floor = NAN, .limit = limit};
+    return (antler_verdict){.struct_size = sizeof(antler_verdict),
+                            .kind = kind,
+                            .figure = figure,
+                            .value = value,
+                            .floor = NAN,
+                            .limit = limit};
 }
 
-/* The grade of one measure: GOOD, CLOSE or FAR; NONE when it or its floor is unknown. */
-static antler_verdict grade(const antler_evaluate_result *r, const struct limits *limits)
+/* The grade of one value: GOOD, CLOSE or FAR; NONE when it or its floor is unknown. */
+static antler_verdict grade_value(const struct limits *limits, double value, double floor)
 {
-    const size_t index = antler_measure_index(limits->measure);
-    const double value = r->values[index], floor = r->floors.values[index];
     antler_verdict v = decide(ANTLER_VERDICT_NONE, limits->measure, value, NAN);
     v.floor = floor;
     if (isnan(value) || !isfinite(floor))
@@ -132,6 +138,12 @@ static antler_verdict grade(const antler_evaluate_result *r, const struct limits
     v.kind = value <= good ? ANTLER_VERDICT_GOOD : value <= close ? ANTLER_VERDICT_CLOSE : ANTLER_VERDICT_FAR;
     v.limit = v.kind == ANTLER_VERDICT_FAR ? close : good;
     return v;
+}
+
+static antler_verdict grade(const antler_evaluate_result *r, const struct limits *limits)
+{
+    const size_t index = antler_measure_index(limits->measure);
+    return grade_value(limits, r->values[index], r->floors.values[index]);
 }
 
 /* How far the free run goes: histograms do not see what is outside their box. */
@@ -250,6 +262,12 @@ static void describe_data(const antler_verdict *v, const antler_evaluate_result 
             "The data cannot judge a model: the mean of variable %zu differs by %.2g standard deviations "
             "between the halves.%s",
             f->shifted + 1, v->value, collapsed);
+    else if (strcmp(v->figure, "correlation_times") == 0 && f->slowest >= r->plain.dim)
+        snprintf(
+            text, bytes,
+            "The data cannot judge a model: their amplitude changes over %.0f rows, of which %zu rows have "
+            "%.2g.%s",
+            f->correlation, f->rows, v->value, collapsed);
     else if (strcmp(v->figure, "correlation_times") == 0)
         snprintf(text, bytes,
                  "The data cannot judge a model: %zu rows are %.2g autocorrelation times of variable %zu.%s",
@@ -352,11 +370,62 @@ static const char *advise(const antler_verdict *v, const antler_evaluate_result 
     return "";
 }
 
-antler_verdict antler_judge(const antler_evaluate_result *result, const antler_loss_curve *training)
+void(antler_loss_curve_default)(antler_loss_curve *curve, size_t struct_size)
 {
+    const antler_loss_curve standard = {0};
+    ant_sized_default(&standard, sizeof standard, curve, struct_size);
+}
+
+antler_status(antler_judge)(const antler_evaluate_result *result, const antler_loss_curve *training,
+                            antler_verdict *verdict, size_t struct_size)
+{
+    ANT_NEED(result != NULL && verdict != NULL);
+    ANT_RESULT(antler_verdict, verdict, struct_size, antler_judge(result, training, &whole), (void)0);
+    ANT_HANDED_BACK(antler_evaluate_result, result, "antler_evaluate");
+    ANT_OPTIONS(antler_loss_curve, training);
     const evidence e = collect(result, training);
     antler_verdict v = choose(&e);
     describe(&e, &v);
     snprintf(v.advice, sizeof v.advice, "%s", advise(&v, result, still_trains(&e)));
-    return v;
+    *verdict = v;
+    return ANTLER_OK;
+}
+
+void ant_verdict_on_late(const antler_floors *floors, bool embedded, double late, antler_verdict *verdict)
+{
+    const struct limits *limits = &measure_limits[embedded ? 1 : 0];
+    antler_verdict v = grade_value(limits, late, floors->values[antler_measure_index(limits->measure)]);
+    if (v.kind <= verdict->kind)
+        return;
+    v.figure = "dstsp_late";
+    snprintf(
+        v.text, sizeof v.text,
+        "Long free runs from other rows do not stay with the data: at their end D_stsp is %.3g, above the "
+        "limit %.3g.",
+        v.value, v.limit);
+    snprintf(v.advice, sizeof v.advice, "%s",
+             "Train longer or with another seed, gtf_alpha or sequence_length; judge long free runs.");
+    *verdict = v;
+}
+
+void ant_verdict_on_whole(const ant_validation_measures *whole, const ant_validation_measures *floor,
+                          antler_verdict *verdict)
+{
+    if (verdict->kind != ANTLER_VERDICT_GOOD && verdict->kind != ANTLER_VERDICT_CLOSE)
+        return;
+    const antler_verdict found[] = {grade_value(&measure_limits[0], whole->dstsp, floor->dstsp),
+                                    grade_value(&measure_limits[2], whole->hellinger, floor->hellinger)};
+    static const char *const figures[] = {"dstsp_whole", "hellinger_whole"};
+    for (size_t i = 0; i < 2; i++) {
+        antler_verdict v = found[i];
+        if (v.kind <= verdict->kind)
+            continue;
+        snprintf(v.text, sizeof v.text,
+                 "Over all rows of the data %s is %.3g, above the limit %.3g; their halves differ by %.3g.",
+                 label_of(v.figure), v.value, v.limit, v.floor);
+        snprintf(v.advice, sizeof v.advice, "%s",
+                 "The held-back rows alone look better; give the fit more time, or longer sequences.");
+        v.figure = figures[i];
+        *verdict = v;
+    }
 }

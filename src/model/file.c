@@ -1,5 +1,6 @@
 /* file.c - models as NumPy archives: written, read and checked. */
 #include "model/file.h"
+#include "base/path.h"
 #include "model/kind.h"
 
 #include <errno.h>
@@ -200,22 +201,38 @@ antler_status ant_model_read(ant_npz *npz, antler_model **model)
     return ANTLER_OK;
 }
 
+/* file: (bytes) the model.npz of a run; refused where it is that of a run that another one has replaced. */
+static antler_status name_model(const char *folder, size_t bytes, char *file)
+{
+    char marker[4200], config[4200];
+    bool exists = false, replaced = false;
+    snprintf(marker, sizeof marker, "%.4096s/.overwrite", folder); /* train/folder.h */
+    snprintf(config, sizeof config, "%.4096s/config.yaml", folder);
+    ANT_TRY(ant_path_same_bytes(marker, config, &replaced));
+    ANT_CHECK(
+        !replaced, ANTLER_ERROR_NOT_FOUND,
+        "%s: has the model of an older run, which a new one is replacing; resume that one, or wait for it",
+        folder);
+    snprintf(file, bytes, "%.4096s/model.npz", folder);
+    ANT_TRY(ant_path_exists(file, &exists));
+    ANT_CHECK(exists, ANTLER_ERROR_NOT_FOUND,
+              "%s: holds no model.npz; give the folder of a run, such as Results/experiment/run/001, that "
+              "has reached its first checkpoint",
+              folder);
+    return ANTLER_OK;
+}
+
 antler_status antler_model_load(const char *path, antler_model **model)
 {
+    ANT_NEED(path != NULL && model != NULL);
     char file[4200];
     struct stat info;
     snprintf(file, sizeof file, "%.4096s", path);
     if (stat(path, &info) != 0)
         return ant_fail(errno == ENOENT || errno == ENOTDIR ? ANTLER_ERROR_NOT_FOUND : ANTLER_ERROR_IO,
                         "%s: cannot be opened: %s", path, strerror(errno));
-    if (S_ISDIR(info.st_mode)) {
-        snprintf(file, sizeof file, "%.4096s/model.npz", path);
-        ANT_CHECK(
-            stat(file, &info) == 0, ANTLER_ERROR_NOT_FOUND,
-            "%s: holds no model.npz; give the folder of a run, such as Results/experiment/run/001, that "
-            "has reached its first checkpoint",
-            path);
-    }
+    if (S_ISDIR(info.st_mode))
+        ANT_TRY(name_model(path, sizeof file, file));
     ant_npz *npz = NULL;
     antler_status status = ant_npz_open_file(&npz, file);
     if (status == ANTLER_OK) {
@@ -227,9 +244,10 @@ antler_status antler_model_load(const char *path, antler_model **model)
 
 antler_status antler_model_load_memory(const void *bytes, size_t size, antler_model **model)
 {
+    ANT_NEED(model != NULL && (bytes != NULL || size == 0));
     static const char place[] = "the model in memory";
     ant_npz *npz = NULL;
-    ANT_CHECK(bytes != NULL && size > 0, ANTLER_ERROR_FORMAT, "%s: holds no bytes", place);
+    ANT_CHECK(size > 0, ANTLER_ERROR_FORMAT, "%s: holds no bytes", place);
     antler_status status = ant_npz_open_memory(&npz, bytes, size);
     if (status == ANTLER_OK) {
         status = ant_model_read(npz, model);
@@ -240,6 +258,7 @@ antler_status antler_model_load_memory(const void *bytes, size_t size, antler_mo
 
 antler_status antler_model_save(const antler_model *model, const char *path)
 {
+    ANT_NEED(model != NULL && path != NULL);
     ant_archive *archive = NULL;
     ANT_TRY(ant_archive_create(path, &archive));
     const antler_status status = ant_model_add(model, archive);

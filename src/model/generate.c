@@ -1,5 +1,6 @@
 /* generate.c - free runs: from a start, or many, into arrays or a new series, or until they diverge. */
 #include "base/machine.h"
+#include "base/sized.h"
 #include "data/series.h"
 #include "model/start.h"
 
@@ -12,10 +13,11 @@
 /* Steps between two checks of the orbit and of the clock; the states of a tile fit in the first cache. */
 enum { TILE = 256 };
 
-void antler_generate_opts_default(antler_generate_opts *opts)
+void(antler_generate_opts_default)(antler_generate_opts *opts, size_t struct_size)
 {
-    *opts = (antler_generate_opts){.steps = 10000, .orbits = 1};
-    antler_run_start_default(&opts->start);
+    antler_generate_opts standard = {.steps = 10000, .orbits = 1};
+    antler_run_start_default(&standard.start);
+    ant_sized_default(&standard, sizeof standard, opts, struct_size);
 }
 
 size_t ant_rows_within(const ant_runner *r, double limit, const double *x, const double *states, size_t count)
@@ -142,15 +144,28 @@ typedef struct orbit_set {
 } orbit_set;
 
 /* Rows after the warm-up that the context must have. */
-static size_t rows_for_inputs(const orbit_set *f)
+static size_t rows_for_inputs(const antler_model *model, const antler_generate_opts *opts)
 {
-    const antler_run_start *start = &f->opts->start;
-    if (f->runner->K == 0 || start->inputs != NULL)
+    const antler_run_start *start = &opts->start;
+    if (model->layout.dims.K == 0 || start->inputs != NULL)
         return 0;
-    return start->inputs_end == ANTLER_INPUTS_STOP ? f->opts->steps : 1;
+    return start->inputs_end == ANTLER_INPUTS_STOP ? opts->steps : 1;
 }
 
-/* Orbit i begins where the context is divided evenly. */
+/* Orbit i begins where the context is divided evenly; its warm-up is a number of rows. */
+static antler_run_start nth_start(const antler_model *model, const antler_generate_opts *opts, size_t i)
+{
+    antler_run_start start = opts->start;
+    const size_t length = antler_series_length(start.context, start.trajectory);
+    const size_t after = start.first < length ? length - start.first : 0;
+    start.warmup = ant_model_warmup(model, start.warmup, after / 2);
+    const size_t used = start.warmup + 1 + rows_for_inputs(model, opts);
+    const size_t spare = after > used ? after - used : 0;
+    if (opts->orbits > 1)
+        start.first += (size_t)((double)spare * ((double)i / (double)(opts->orbits - 1)));
+    return start;
+}
+
 static antler_status start_one(orbit_set *f, size_t i)
 {
     const size_t orbits = f->opts->orbits;
@@ -161,12 +176,7 @@ static antler_status start_one(orbit_set *f, size_t i)
         ANT_CHECK(start.trajectory < antler_series_count(start.context), ANTLER_ERROR_ARGUMENT,
                   "the context has %zu trajectories, there is no number %zu",
                   antler_series_count(start.context), start.trajectory);
-        const size_t length = antler_series_length(start.context, start.trajectory);
-        const size_t after = start.first < length ? length - start.first : 0;
-        start.warmup = ant_model_warmup(f->model, start.warmup, after / 2);
-        const size_t used = start.warmup + 1 + rows_for_inputs(f);
-        const size_t spare = after > used ? after - used : 0;
-        start.first += (size_t)((double)spare * ((double)i / (double)(orbits - 1)));
+        start = nth_start(f->model, f->opts, i);
     }
     return ant_start(f->model, f->runner, &start, f->opts->steps, &f->started[i]);
 }
@@ -220,6 +230,9 @@ static antler_status check_sizes(const antler_generate_opts *opts)
 antler_status antler_generate_into(const antler_model *model, const antler_generate_opts *opts, double *x,
                                    double *z, size_t *done)
 {
+    ANT_NEED(model != NULL && opts != NULL && x != NULL && done != NULL);
+    ANT_OPTIONS(antler_generate_opts, opts);
+    ANT_PART(antler_run_start, &opts->start);
     ANT_TRY(check_sizes(opts));
     orbit_set f = {.model = model, .opts = opts, .x = x, .z = z, .done = done};
     ANT_TRY(ant_runner_create(model, &f.runner));
@@ -241,14 +254,20 @@ antler_status antler_generate_into(const antler_model *model, const antler_gener
 
 /* ---- series ---------------------------------------------------------------------------------------- */
 
-/* Append the good rows of every orbit.  values: (orbits, steps, dim); done: (orbits) */
+/* Append the good rows of every orbit, at the times that follow those of its warm-up.  values: (orbits,
+ * steps, dim); done: (orbits) */
 static antler_status append_all(const antler_model *model, const antler_generate_opts *opts,
                                 const double *values, size_t dim, const size_t *done, antler_series *series)
 {
     antler_status status = antler_series_set_dt(series, model->dt);
     for (size_t i = 0; i < opts->orbits && status == ANTLER_OK; i++) {
-        if (done[i] > 0)
-            status = antler_series_append(series, done[i], values + i * opts->steps * dim, NULL);
+        if (done[i] == 0)
+            continue;
+        status = antler_series_append(series, done[i], values + i * opts->steps * dim, NULL);
+        if (status != ANTLER_OK || opts->start.context == NULL)
+            continue;
+        const antler_run_start start = nth_start(model, opts, i);
+        ant_series_continue_time(series, start.context, start.trajectory, start.first + start.warmup + 1);
     }
     return status;
 }
@@ -316,6 +335,8 @@ static antler_status allocate(const antler_model *model, const antler_generate_o
 antler_status antler_generate(const antler_model *model, const antler_generate_opts *opts,
                               antler_series **orbit, antler_series **latent)
 {
+    ANT_NEED(model != NULL && opts != NULL && orbit != NULL);
+    ANT_OPTIONS(antler_generate_opts, opts);
     antler_series *made = NULL, *states = NULL;
     double *x = NULL, *z = NULL; // (orbits, steps, N), (orbits, steps, latent)
     size_t *done = NULL;         // (orbits)

@@ -1,5 +1,6 @@
 /* handle.c - antler_model: create, free, and read its properties. */
 #include "model/handle.h"
+#include "base/sized.h"
 #include "model/decay.h"
 #include "model/kind.h"
 
@@ -107,62 +108,66 @@ bool ant_model_setting_count(const antler_model *model, const char *key, size_t 
 
 const char *antler_model_kind(const antler_model *model)
 {
-    return ant_model_kind_of(model->layout.dims.kind)->name;
+    return model == NULL ? "" : ant_model_kind_of(model->layout.dims.kind)->name;
 }
 
 size_t antler_model_state_dim(const antler_model *model)
 {
-    return ant_model_kind_of(model->layout.dims.kind)->runner->latent_dim(&model->layout.dims);
+    return model == NULL
+               ? 0
+               : ant_model_kind_of(model->layout.dims.kind)->runner->latent_dim(&model->layout.dims);
 }
 
 size_t antler_model_dim(const antler_model *model)
 {
-    return model->layout.dims.N;
+    return model == NULL ? 0 : model->layout.dims.N;
 }
 
 size_t antler_model_latent_dim(const antler_model *model)
 {
-    return model->layout.dims.M;
+    return model == NULL ? 0 : model->layout.dims.M;
 }
 
 size_t antler_model_hidden_dim(const antler_model *model)
 {
-    return model->layout.dims.L;
+    return model == NULL ? 0 : model->layout.dims.L;
 }
 
 size_t antler_model_input_dim(const antler_model *model)
 {
-    return model->layout.dims.K;
+    return model == NULL ? 0 : model->layout.dims.K;
 }
 
 size_t antler_model_rank(const antler_model *model)
 {
-    return model->layout.dims.rank;
+    return model == NULL ? 0 : model->layout.dims.rank;
 }
 
 bool antler_model_clipped(const antler_model *model)
 {
-    return model->layout.dims.clipped;
+    return model != NULL && model->layout.dims.clipped;
 }
 
 bool antler_model_free_diagonal(const antler_model *model)
 {
-    return model->layout.dims.free_diagonal;
+    return model != NULL && model->layout.dims.free_diagonal;
 }
 
 int antler_model_precision(const antler_model *model)
 {
-    return model->precision;
+    return model == NULL ? 0 : model->precision;
 }
 
 double antler_model_dt(const antler_model *model)
 {
-    return model->dt;
+    return model == NULL ? 0.0 : model->dt;
 }
 
 /* Names that were never given are x1 .. xN and s1 .. sK, as in series; one buffer per thread holds them. */
 const char *antler_model_name(const antler_model *model, size_t variable)
 {
+    if (model == NULL)
+        return "";
     static _Thread_local char generic[32];
     const ant_model_dims *d = &model->layout.dims;
     if (variable >= d->N + d->K)
@@ -176,16 +181,18 @@ const char *antler_model_name(const antler_model *model, size_t variable)
 
 const char *antler_model_settings(const antler_model *model)
 {
-    return model->settings == NULL ? "" : model->settings;
+    return model == NULL || model->settings == NULL ? "" : model->settings;
 }
 
 const char *antler_model_provenance(const antler_model *model)
 {
-    return model->provenance == NULL ? "" : model->provenance;
+    return model == NULL || model->provenance == NULL ? "" : model->provenance;
 }
 
 bool antler_model_scaling(const antler_model *model, double *mean, double *scale)
 {
+    if (model == NULL || mean == NULL || scale == NULL)
+        return false;
     if (model->mean == NULL || model->scale == NULL)
         return false;
     memcpy(mean, model->mean, model->layout.dims.N * sizeof *mean);
@@ -195,16 +202,21 @@ bool antler_model_scaling(const antler_model *model, double *mean, double *scale
 
 size_t antler_model_parameter_count(const antler_model *model)
 {
-    return model->layout.slices;
+    return model == NULL ? 0 : model->layout.slices;
 }
 
-antler_status antler_model_parameter_at(const antler_model *model, size_t index, antler_parameter *parameter)
+antler_status(antler_model_parameter_at)(const antler_model *model, size_t index, antler_parameter *parameter,
+                                         size_t struct_size)
 {
+    ANT_NEED(model != NULL && parameter != NULL);
+    ANT_RESULT(antler_parameter, parameter, struct_size, antler_model_parameter_at(model, index, &whole),
+               (void)0);
     ANT_CHECK(index < model->layout.slices, ANTLER_ERROR_ARGUMENT,
               "the model has %zu parameters, there is no number %zu", model->layout.slices, index);
     const ant_model_slice *slice = &model->layout.slice[index];
     const bool decay = slice->offset == model->layout.Abar;
-    *parameter = (antler_parameter){.name = decay ? "A" : slice->name,
+    *parameter = (antler_parameter){.struct_size = sizeof *parameter,
+                                    .name = decay ? "A" : slice->name,
                                     .axes = slice->axes,
                                     .rows = slice->rows,
                                     .columns = slice->cols,

@@ -257,15 +257,32 @@ static void begin(const void *self, const double *latent, double *state)
     observe(r, state, state + r->M);
 }
 
+static bool is_incomplete(const double *x, size_t N)
+{
+    for (size_t n = 0; n < N; n++) {
+        if (isnan(x[n]))
+            return true;
+    }
+    return false;
+}
+
 /* z_0 = 0, and every row drives the step to the next one; the last row is the input of the first free step.
  */
 static void warm(const void *self, const double *x, const double *s, size_t rows, double *state)
 {
     const lssm_runner *r = self;
-    memset(state, 0, r->M * sizeof *state);
-    for (size_t t = 1; t < rows; t++)
-        advance(r, state, x + (t - 1) * r->N, r->K == 0 ? NULL : s + t * r->K, true, state);
-    memcpy(state + r->M, x + (rows - 1) * r->N, r->N * sizeof *state);
+    double *row = state + r->M; /* x with predictions for what is missing, zeros in row 0 (spec 12) */
+    memset(state, 0, (r->M + r->N) * sizeof *state);
+    for (size_t t = 0; t < rows; t++) {
+        const double *own = x + t * r->N;
+        if (t > 0) {
+            advance(r, state, row, r->K == 0 ? NULL : s + t * r->K, true, state);
+            if (is_incomplete(own, r->N))
+                observe(r, state, row);
+        }
+        for (size_t n = 0; n < r->N; n++)
+            row[n] = isnan(own[n]) ? row[n] : own[n];
+    }
 }
 
 static void steps(const void *self, const double *from, const double *s, size_t count, double *states,

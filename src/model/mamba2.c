@@ -188,10 +188,15 @@ static void warm(const void *self, const double *x, const double *s, size_t rows
 {
     const mamba2_runner *r = self;
     const size_t N = r->m.N, K = r->m.K;
+    double *row =
+        observation(r, state); /* x with predictions for what is missing, zeros in row 0 (spec 12) */
     memset(state, 0, ant_mamba2_state_dim(&r->m) * sizeof *state);
-    for (size_t t = 1; t < rows; t++)
-        take_in(r, x + (t - 1) * N, K == 0 ? NULL : s + t * K, state);
-    memcpy(observation(r, state), x + (rows - 1) * N, N * sizeof *x);
+    for (size_t t = 0; t < rows; t++) {
+        if (t > 0)
+            take_in(r, row, K == 0 ? NULL : s + t * K, state);
+        for (size_t n = 0; n < N; n++)
+            row[n] = !isnan(x[t * N + n]) ? x[t * N + n] : t == 0 ? 0.0 : r->step.xhat[n];
+    }
 }
 
 static void steps(const void *self, const double *from, const double *s, size_t count, double *states,

@@ -28,7 +28,7 @@ typedef struct ant_runner_ops {
     void (*begin)(const void *self, const double *latent, double *state);
 
     /*
-     * Warm-up: the state after all rows; the next step is free.
+     * Warm-up: the state after all rows; the next step is free.  NaN in x is a missing value (spec 12).
      * x: (rows, N), rows >= 1; s: (rows, K) or NULL, row t beside x_t; state: (n).
      */
     void (*warm)(const void *self, const double *x, const double *s, size_t rows, double *state);

@@ -324,6 +324,8 @@ static void carve(void *self, const ant_model_dims *d, ant_arena *arena)
     r->next = ant_arena_take(arena, r->M, sizeof *r->next);
     r->error = ant_arena_take(arena, r->N, sizeof *r->error);
     r->work = ant_arena_take(arena, svd_work(d), sizeof *r->work);
+    r->B_o = ant_arena_take(arena, r->N * r->M, sizeof *r->B_o);
+    r->pinv_o = ant_arena_take(arena, r->M * r->N, sizeof *r->pinv_o);
 }
 
 static double *clear(double *values, size_t count)
@@ -370,19 +372,21 @@ static void pack_weights(const antler_model *model, ant_shplrnn_runner *r)
     pack_W(model, r);
 }
 
-static antler_status invert(ant_shplrnn_runner *r)
+/* B: (N, M); pinv: (M, N) */
+static antler_status invert(const ant_shplrnn_runner *r, size_t N, const double *B, double *pinv)
 {
-    const size_t M = r->M, N = r->N, k = M < N ? M : N;
+    const size_t M = r->M, k = M < N ? M : N;
     double *u = r->work, *sigma = u + N * k, *vt = sigma + k; /* u: (N, k) */
-    ANT_TRY(ant_svd(N, M, r->B, u, sigma, vt, vt + k * M));
-    ant_svd_pinv(N, M, u, sigma, vt, r->pinv);
+    ANT_TRY(ant_svd(N, M, B, u, sigma, vt, vt + k * M));
+    ant_svd_pinv(N, M, u, sigma, vt, pinv);
     return ANTLER_OK;
 }
 
 static antler_status pack(void *self, const antler_model *model)
 {
+    const ant_shplrnn_runner *r = self;
     pack_weights(model, self);
-    return invert(self);
+    return invert(r, r->N, r->B, r->pinv);
 }
 
 static void begin(const void *self, const double *latent, double *state)
@@ -404,9 +408,37 @@ static void observe(const ant_shplrnn_runner *r, const double *z, size_t count, 
     }
 }
 
+/* The same with the rows of B and x that are there (spec 12); without any, z stays. */
+static void force_incomplete(const ant_shplrnn_runner *r, const double *x, double *z)
+{
+    const size_t M = r->M;
+    size_t rows = 0;
+    for (size_t n = 0; n < r->N; n++) {
+        if (isnan(x[n]))
+            continue;
+        double error = x[n];
+        for (size_t m = 0; m < M; m++)
+            error -= r->B[n * M + m] * z[m];
+        r->error[rows] = error;
+        memcpy(r->B_o + rows++ * M, r->B + n * M, M * sizeof *r->B);
+    }
+    if (rows == 0 || invert(r, rows, r->B_o, r->pinv_o) != ANTLER_OK)
+        return;
+    for (size_t m = 0; m < M; m++) {
+        for (size_t n = 0; n < rows; n++)
+            z[m] += r->pinv_o[m * rows + n] * r->error[n];
+    }
+}
+
 /* z += B+ (x - B z): forcing with strength 1.  x: (N); z: (M) */
 static void force(const ant_shplrnn_runner *r, const double *x, double *z)
 {
+    for (size_t n = 0; n < r->N; n++) {
+        if (isnan(x[n])) {
+            force_incomplete(r, x, z);
+            return;
+        }
+    }
     observe(r, z, 1, r->error);
     for (size_t n = 0; n < r->N; n++)
         r->error[n] = x[n] - r->error[n];

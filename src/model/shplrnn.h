@@ -43,6 +43,8 @@ struct ant_shplrnn_runner {
     double *next;     /* (M): scratch of the warm-up */
     double *error;    /* (N): scratch of the forcing */
     double *work;     /* of the pseudo-inverse */
+    double *B_o;      /* (N, M): the rows of B that a row of data has; scratch */
+    double *pinv_o;   /* (M, N): its pseudo-inverse; scratch */
     const ant_shplrnn_kernels *kernels;
 };
 

@@ -1,6 +1,7 @@
 /* start.c - where a free run begins: units, warm-up, inputs, and the limit of divergence. */
 #include "model/start.h"
 
+#include "base/sized.h"
 #include "data/series.h"
 #include "model/kind.h"
 
@@ -59,8 +60,8 @@ antler_status ant_units_read(const ant_units *units, const antler_series *series
     for (size_t t = 0; t < count; t++) {
         for (size_t n = 0; n < N; n++) {
             double *value = &x[t * N + n];
-            ANT_CHECK(isfinite(*value), ANTLER_ERROR_DATA,
-                      "%s is not finite in row %zu of trajectory %zu: 'antler info --check' finds all such "
+            ANT_CHECK(!isinf(*value), ANTLER_ERROR_DATA,
+                      "%s is infinite in row %zu of trajectory %zu: 'antler info --check' finds all such "
                       "values",
                       antler_series_name(series, n), first + t + 1, trajectory + 1);
             *value = *value * units->gain[n] + units->shift[n];
@@ -107,9 +108,10 @@ const char *antler_inputs_end_name(antler_inputs_end end)
     return "unknown";
 }
 
-void antler_run_start_default(antler_run_start *start)
+void(antler_run_start_default)(antler_run_start *start, size_t struct_size)
 {
-    *start = (antler_run_start){.warmup = ANTLER_WARMUP_AUTO};
+    const antler_run_start standard = {.warmup = ANTLER_WARMUP_AUTO};
+    ant_sized_default(&standard, sizeof standard, start, struct_size);
 }
 
 /* Warm up on the context.  Fills state, limit and warmup. */

@@ -1,63 +1,188 @@
-/* svd.c - the singular value decomposition by LAPACK, and the pseudo-inverse from it. */
+/*
+ * svd.c - the singular value decomposition by one-sided Jacobi rotations (Hestenes), which finds small
+ * singular values to high relative accuracy, and the pseudo-inverse from it.
+ */
 #include "model/svd.h"
 
 #include <float.h>
-#include <lapacke.h>
 #include <math.h>
 #include <string.h>
 
-static size_t scratch_count(size_t rows, size_t cols)
-{
-    const size_t small = rows < cols ? rows : cols;
-    const size_t large = rows < cols ? cols : rows;
-    return 2 * (5 * small + large) + 64;
-}
+enum { MOST_SWEEPS = 60 };
+
+/* Rows with squares below that, beside a largest element of 1, count as 0: products would lose their digits.
+ */
+static const double least_square = DBL_MIN / DBL_EPSILON;
+
+/* The decomposition of a matrix with at least as many columns as rows. */
+typedef struct wide {
+    size_t k, n;
+    double *w; /* (k, n): rows that become orthogonal */
+    double *q; /* (k, k): row i is column i of the product of all rotations */
+} wide;
 
 size_t ant_svd_work(size_t rows, size_t cols)
 {
-    return rows * cols + scratch_count(rows, cols);
+    const size_t k = rows < cols ? rows : cols;
+    return rows * cols + k * k;
 }
 
-static antler_status check_finite(size_t count, const double *a)
+/* The largest modulus; NaN or infinity when an element is not finite. */
+static double largest(size_t count, const double *a)
 {
+    double most = 0.0;
     for (size_t i = 0; i < count; i++) {
         if (!isfinite(a[i]))
-            return ant_fail(ANTLER_NON_FINITE, "the matrix to decompose is not finite");
+            return NAN;
+        most = fmax(most, fabs(a[i]));
     }
-    return ANTLER_OK;
+    return most;
 }
 
-static antler_status check_converged(lapack_int info)
+static void rotate(size_t count, double *x, double *y, double c, double s)
 {
-    return info == 0 ? ANTLER_OK
-                     : ant_fail(ANTLER_NOT_CONVERGED, "the singular value decomposition did not converge");
+    for (size_t i = 0; i < count; i++) {
+        const double kept = x[i];
+        x[i] = c * kept - s * y[i];
+        y[i] = s * kept + c * y[i];
+    }
+}
+
+/* Make two rows orthogonal; false when they are already. */
+static bool orthogonalise(const wide *d, size_t i, size_t j)
+{
+    double *x = d->w + i * d->n, *y = d->w + j * d->n, xx = 0.0, yy = 0.0, xy = 0.0;
+    for (size_t t = 0; t < d->n; t++) {
+        xx += x[t] * x[t];
+        yy += y[t] * y[t];
+        xy += x[t] * y[t];
+    }
+    if (xx < least_square || yy < least_square ||
+        fabs(xy) <= DBL_EPSILON * sqrt((double)d->n) * sqrt(xx) * sqrt(yy))
+        return false;
+    const double zeta = (yy - xx) / (2.0 * xy);
+    const double tangent = copysign(1.0, zeta) / (fabs(zeta) + hypot(1.0, zeta));
+    const double c = 1.0 / hypot(1.0, tangent), s = c * tangent;
+    rotate(d->n, x, y, c, s);
+    rotate(d->k, d->q + i * d->k, d->q + j * d->k, c, s);
+    return true;
+}
+
+static antler_status sweep_all(const wide *d)
+{
+    for (int sweep = 0; sweep < MOST_SWEEPS; sweep++) {
+        bool rotated = false;
+        for (size_t i = 0; i < d->k; i++) {
+            for (size_t j = i + 1; j < d->k; j++)
+                rotated = orthogonalise(d, i, j) || rotated;
+        }
+        if (!rotated)
+            return ANTLER_OK;
+    }
+    return ant_fail(ANTLER_NOT_CONVERGED, "the singular value decomposition did not converge");
+}
+
+static double length(size_t n, const double *x)
+{
+    double squares = 0.0;
+    for (size_t i = 0; i < n; i++)
+        squares += x[i] * x[i];
+    return sqrt(squares);
+}
+
+/* Row i of w: a unit vector orthogonal to the rows before it, for a singular value of 0. */
+static void complete(const wide *d, size_t i)
+{
+    double *x = d->w + i * d->n;
+    for (size_t axis = 0; axis < d->n; axis++) {
+        memset(x, 0, d->n * sizeof *x);
+        x[axis] = 1.0;
+        for (size_t j = 0; j < 2 * i; j++) { /* twice, for rounding */
+            const double *y = d->w + j % i * d->n;
+            double dot = 0.0;
+            for (size_t t = 0; t < d->n; t++)
+                dot += x[t] * y[t];
+            for (size_t t = 0; t < d->n; t++)
+                x[t] -= dot * y[t];
+        }
+        const double size = length(d->n, x);
+        for (size_t t = 0; t < d->n; t++)
+            x[t] /= size > 0.0 ? size : 1.0;
+        if (size > 0.5 / sqrt((double)d->n))
+            return;
+    }
+}
+
+static void swap(size_t count, double *x, double *y)
+{
+    for (size_t i = 0; i < count; i++) {
+        const double kept = x[i];
+        x[i] = y[i];
+        y[i] = kept;
+    }
+}
+
+/* Singular values s: (k), falling, and unit rows of w. */
+static void finish(const wide *d, double scale, double *s)
+{
+    for (size_t i = 0; i < d->k; i++)
+        s[i] = length(d->n, d->w + i * d->n);
+    for (size_t i = 0; i < d->k; i++) {
+        size_t most = i;
+        for (size_t j = i + 1; j < d->k; j++)
+            most = s[j] > s[most] ? j : most;
+        if (most != i) {
+            swap(1, s + i, s + most);
+            swap(d->n, d->w + i * d->n, d->w + most * d->n);
+            swap(d->k, d->q + i * d->k, d->q + most * d->k);
+        }
+        if (s[i] * s[i] < least_square) {
+            s[i] = 0.0;
+            complete(d, i);
+        }
+        for (size_t t = 0; t < d->n && s[i] > 0.0; t++)
+            d->w[i * d->n + t] /= s[i];
+        s[i] *= scale;
+    }
+}
+
+/* out: (cols, rows), the transpose of a: (rows, cols) */
+static void transpose(size_t rows, size_t cols, const double *a, double *out)
+{
+    for (size_t i = 0; i < rows; i++) {
+        for (size_t j = 0; j < cols; j++)
+            out[j * rows + i] = a[i * cols + j];
+    }
 }
 
 antler_status ant_svd(size_t rows, size_t cols, const double *a, double *u, double *s, double *vt,
                       double *work)
 {
-    ANT_TRY(check_finite(rows * cols, a));
-    const lapack_int m = (lapack_int)cols, n = (lapack_int)rows;
-    const lapack_int k = m < n ? m : n;
-    double *copy = work;
-    memcpy(copy, a, rows * cols * sizeof *a);
-    /* Row-major (rows, cols) is column-major (cols, rows): the transpose, so u and vt change places.
-       The column-major _work call neither transposes nor allocates. */
-    const lapack_int info = LAPACKE_dgesvd_work(LAPACK_COL_MAJOR, 'S', 'S', m, n, copy, m, s, vt, m, u, k,
-                                                work + rows * cols, (lapack_int)scratch_count(rows, cols));
-    return check_converged(info);
-}
-
-antler_status ant_svd_largest(size_t rows, size_t cols, double *a, double *largest, double *work)
-{
-    const size_t k = rows < cols ? rows : cols;
-    const lapack_int m = (lapack_int)cols, n = (lapack_int)rows;
-    double none[1], *s = work; /* (k) falling; ant_svd_work has room for s and LAPACK's own scratch */
-    ANT_TRY(check_finite(rows * cols, a));
-    const lapack_int info = LAPACKE_dgesvd_work(LAPACK_COL_MAJOR, 'N', 'N', m, n, a, m, s, none, 1, none, 1,
-                                                work + k, (lapack_int)scratch_count(rows, cols));
-    ANT_TRY(check_converged(info));
-    *largest = s[0];
+    const bool tall = rows > cols;
+    const wide d = {tall ? cols : rows, tall ? rows : cols, work, work + rows * cols};
+    const double most = largest(rows * cols, a);
+    if (isnan(most))
+        return ant_fail(ANTLER_NON_FINITE, "the matrix to decompose is not finite");
+    int exponent = 0;
+    (void)frexp(most, &exponent);
+    if (tall)
+        transpose(rows, cols, a, d.w);
+    else
+        memcpy(d.w, a, rows * cols * sizeof *a);
+    for (size_t i = 0; i < rows * cols; i++) /* squares then neither overflow nor vanish */
+        d.w[i] = ldexp(d.w[i], -exponent);
+    memset(d.q, 0, d.k * d.k * sizeof *d.q);
+    for (size_t i = 0; i < d.k; i++)
+        d.q[i * d.k + i] = 1.0;
+    ANT_TRY(sweep_all(&d));
+    finish(&d, ldexp(1.0, exponent), s);
+    if (tall) {
+        transpose(d.k, d.n, d.w, u);
+        memcpy(vt, d.q, d.k * d.k * sizeof *vt);
+    } else {
+        memcpy(vt, d.w, d.k * d.n * sizeof *vt);
+        transpose(d.k, d.k, d.q, u);
+    }
     return ANTLER_OK;
 }
 

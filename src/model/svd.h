@@ -15,12 +15,6 @@ antler_status ant_svd(size_t rows, size_t cols, const double *a, double *u, doub
                       double *work);
 
 /*
- * The largest singular value alone.  a: (rows, cols), overwritten; work: ant_svd_work().  ANTLER_NON_FINITE
- * as above.
- */
-antler_status ant_svd_largest(size_t rows, size_t cols, double *a, double *largest, double *work);
-
-/*
  * The pseudo-inverse from the decomposition; singular values below max(rows, cols) eps s_1 count as zero.
  * pinv: (cols, rows).
  */

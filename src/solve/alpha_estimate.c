@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/hash.h"
 #include "model/decay.h"
+#include "model/spectral_norm.h"
 #include "model/svd.h"
 #include "solve/matrix_function.h"
 
@@ -32,14 +33,15 @@ struct ant_alpha_estimator {
     ant_model_layout layout;
     size_t batch;
     ant_arena arena;
-    double *A, *W, *V, *b; /* (M), (M, L), (L, M), (L) */
+    double *A, *W, *V, *b; /* (M), (L, M): transposed, (L, M), (L) */
+    double *units;         /* (M, L): V transposed */
     double *pinv;          /* (M, N): B+ */
     double *u, *s, *vt;    /* of B */
-    double *work;          /* of singular values */
-    double *z;             /* (M) */
-    double *slope;         /* (L) */
+    double *work;          /* of singular values and norms */
+    double *sum;           /* (L): V z */
+    signed char *slopes;   /* (L): of the Jacobian */
     double *jacobian;      /* (M, M) */
-    double *copy;          /* (M, L): of a matrix that is overwritten */
+    double *copy;          /* (M, M): of a matrix that is overwritten */
     double *sums;          /* (batch, width), per sequence; see sums_width */
     double *count;         /* (batch): rows of a sequence */
     double *log;           /* (2, M, M), of explog */
@@ -90,20 +92,21 @@ static void carve(ant_alpha_estimator *e, ant_arena *arena)
 {
     const ant_model_dims *d = &e->layout.dims;
     const size_t M = d->M, N = d->N, L = d->L, k = M < N ? M : N;
-    const size_t work = larger(ant_svd_work(N, M), larger(ant_svd_work(M, L), ant_svd_work(M, M)));
+    const size_t work = larger(ant_svd_work(N, M), ant_spectral_norm_work(M, M)); /* also of W and V */
     e->A = ant_arena_take(arena, M, sizeof *e->A);
     e->W = ant_arena_take(arena, M * L, sizeof *e->W);
     e->V = ant_arena_take(arena, L * M, sizeof *e->V);
     e->b = ant_arena_take(arena, L, sizeof *e->b);
+    e->units = ant_arena_take(arena, M * L, sizeof *e->units);
     e->pinv = ant_arena_take(arena, M * N, sizeof *e->pinv);
     e->u = ant_arena_take(arena, N * k, sizeof *e->u);
     e->s = ant_arena_take(arena, k, sizeof *e->s);
     e->vt = ant_arena_take(arena, k * M, sizeof *e->vt);
     e->work = ant_arena_take(arena, work, sizeof *e->work);
-    e->z = ant_arena_take(arena, M, sizeof *e->z);
-    e->slope = ant_arena_take(arena, L, sizeof *e->slope);
+    e->sum = ant_arena_take(arena, L, sizeof *e->sum);
+    e->slopes = ant_arena_take(arena, L, sizeof *e->slopes);
     e->jacobian = ant_arena_take(arena, M * M, sizeof *e->jacobian);
-    e->copy = ant_arena_take(arena, M * L, sizeof *e->copy);
+    e->copy = ant_arena_take(arena, M * M, sizeof *e->copy);
     e->sums = ant_arena_take(arena, e->batch * sums_width(e->method, d), sizeof *e->sums);
     e->count = ant_arena_take(arena, e->batch, sizeof *e->count);
     if (by_pattern(e->method))
@@ -157,23 +160,31 @@ bool ant_alpha_reads_rows(const ant_alpha_estimator *estimator)
     return estimator->method != ANT_ALPHA_JACOBIAN_UPPER_BOUND;
 }
 
-/* W, multiplied out when it is of low rank. */
+/* W, multiplied out when it is of low rank, and V: both in the order in which they are read. */
 static void set_weights(ant_alpha_estimator *e, const double *parameters)
 {
     const ant_model_layout *layout = &e->layout;
     const size_t M = layout->dims.M, L = layout->dims.L, rank = layout->dims.rank;
-    if (rank == 0) {
-        memcpy(e->W, parameters + layout->W, M * L * sizeof *e->W);
-        return;
-    }
-    const double *left = parameters + layout->WL, *right = parameters + layout->WR;
-    memset(e->W, 0, M * L * sizeof *e->W);
     for (size_t i = 0; i < M; i++) {
-        for (size_t k = 0; k < rank; k++) {
-            for (size_t l = 0; l < L; l++)
-                e->W[i * L + l] += left[i * rank + k] * right[k * L + l];
+        for (size_t l = 0; l < L; l++) {
+            double *w = e->W + l * M + i;
+            *w = rank == 0 ? parameters[layout->W + i * L + l] : 0.0;
+            for (size_t k = 0; k < rank; k++)
+                *w += parameters[layout->WL + i * rank + k] * parameters[layout->WR + k * L + l];
+            e->units[i * L + l] = parameters[layout->V + l * M + i];
         }
     }
+    memcpy(e->V, parameters + layout->V, L * M * sizeof *e->V);
+}
+
+/* The Jacobian where all slopes are 0: diag A. */
+static void clear_jacobian(ant_alpha_estimator *e)
+{
+    const size_t M = e->layout.dims.M;
+    memset(e->slopes, 0, e->layout.dims.L * sizeof *e->slopes);
+    memset(e->jacobian, 0, M * M * sizeof *e->jacobian);
+    for (size_t m = 0; m < M; m++)
+        e->jacobian[m * M + m] = e->A[m];
 }
 
 static void clear_patterns(patterns *p)
@@ -189,11 +200,11 @@ antler_status ant_alpha_begin(ant_alpha_estimator *e, const double *parameters)
     for (size_t m = 0; m < d->M; m++)
         e->A[m] = ant_decay(layout->dims.free_diagonal, parameters[layout->Abar + m]);
     set_weights(e, parameters);
-    memcpy(e->V, parameters + layout->V, d->L * d->M * sizeof *e->V);
     memcpy(e->b, parameters + layout->b, d->L * sizeof *e->b);
     memset(e->sums, 0, e->batch * sums_width(e->method, d) * sizeof *e->sums);
     memset(e->count, 0, e->batch * sizeof *e->count);
     e->largest = 0.0;
+    clear_jacobian(e);
     if (by_pattern(e->method))
         clear_patterns(&e->p);
     ANT_TRY(ant_svd(d->N, d->M, parameters + layout->B, e->u, e->s, e->vt, e->work));
@@ -201,19 +212,25 @@ antler_status ant_alpha_begin(ant_alpha_estimator *e, const double *parameters)
     return ANTLER_OK;
 }
 
-/* jacobian = diag A + W diag(slope) V */
-static void set_jacobian(ant_alpha_estimator *e, const double *slope)
+/* jacobian += change W_l V_l, with column l of W and row l of V */
+static void add_unit(ant_alpha_estimator *e, size_t l, double change)
 {
-    const size_t M = e->layout.dims.M, L = e->layout.dims.L;
-    memset(e->jacobian, 0, M * M * sizeof *e->jacobian);
-    for (size_t m = 0; m < M; m++)
-        e->jacobian[m * M + m] = e->A[m];
-    for (size_t l = 0; l < L; l++) {
-        for (size_t i = 0; slope[l] != 0.0 && i < M; i++) {
-            const double weight = e->W[i * L + l] * slope[l];
-            for (size_t j = 0; j < M; j++)
-                e->jacobian[i * M + j] += weight * e->V[l * M + j];
-        }
+    const size_t M = e->layout.dims.M;
+    const double *W = e->W + l * M, *V = e->V + l * M;
+    for (size_t i = 0; i < M; i++) {
+        const double weight = W[i] * change;
+        for (size_t j = 0; j < M; j++)
+            e->jacobian[i * M + j] += weight * V[j];
+    }
+}
+
+/* The Jacobian of other slopes: from row to row only a few units switch. */
+static void move_jacobian(ant_alpha_estimator *e, const signed char *slopes)
+{
+    for (size_t l = 0; l < e->layout.dims.L; l++) {
+        if (slopes[l] != e->slopes[l])
+            add_unit(e, l, slopes[l] - e->slopes[l]);
+        e->slopes[l] = slopes[l];
     }
 }
 
@@ -224,14 +241,13 @@ static antler_status close_pattern(ant_alpha_estimator *e, size_t pattern)
     const size_t M = e->layout.dims.M, L = e->layout.dims.L, width = sums_width(e->method, &e->layout.dims);
     double sigma = 0.0, log_sigma = 0.0;
     const double *term = &log_sigma;
-    for (size_t l = 0; l < L; l++)
-        e->slope[l] = p->slopes[pattern * L + l];
-    set_jacobian(e, e->slope);
+    move_jacobian(e, p->slopes + pattern * L);
     if (e->method == ANT_ALPHA_EXPLOG) {
-        ANT_TRY(ant_matrix_log(&e->function, e->jacobian, e->log));
+        memcpy(e->copy, e->jacobian, M * M * sizeof *e->copy);
+        ANT_TRY(ant_matrix_log(&e->function, e->copy, e->log));
         term = e->log;
     } else {
-        ANT_TRY(ant_svd_largest(M, M, e->jacobian, &sigma, e->work));
+        ANT_TRY(ant_spectral_norm(M, M, e->jacobian, &sigma, e->work));
         log_sigma = log(sigma);
     }
     if (e->method == ANT_ALPHA_BATCH_MAXIMUM)
@@ -270,26 +286,34 @@ static void add_pattern(patterns *p, size_t L, size_t sequence)
     p->last[p->table[place]] = row;
 }
 
+/* sum = V z with z = B+ x; one unit after the other, so that the compiler makes vectors of them. */
+static void find_units(ant_alpha_estimator *e, const double *x)
+{
+    const size_t M = e->layout.dims.M, N = e->layout.dims.N, L = e->layout.dims.L;
+    double *sum = e->sum;
+    memset(sum, 0, L * sizeof *sum);
+    for (size_t m = 0; m < M; m++) {
+        const double *units = e->units + m * L;
+        double z = 0.0;
+        for (size_t n = 0; n < N; n++)
+            z += e->pinv[m * N + n] * x[n];
+        for (size_t l = 0; l < L; l++)
+            sum[l] += units[l] * z;
+    }
+}
+
 /* phi'(V z + b), minus phi'(V z) when clipped, of unit l. */
 static int unit_slope(const ant_alpha_estimator *e, size_t l)
 {
-    const size_t M = e->layout.dims.M;
-    double sum = 0.0;
-    for (size_t m = 0; m < M; m++)
-        sum += e->V[l * M + m] * e->z[m];
-    return (sum + e->b[l] > 0.0) - (e->layout.dims.clipped && sum > 0.0);
+    return (e->sum[l] + e->b[l] > 0.0) - (e->layout.dims.clipped && e->sum[l] > 0.0);
 }
 
 antler_status ant_alpha_add(ant_alpha_estimator *e, size_t sequence, const double *x)
 {
-    const size_t M = e->layout.dims.M, N = e->layout.dims.N, L = e->layout.dims.L;
+    const size_t L = e->layout.dims.L;
     if (!ant_alpha_reads_rows(e))
         return ANTLER_OK;
-    for (size_t m = 0; m < M; m++) {
-        e->z[m] = 0.0;
-        for (size_t n = 0; n < N; n++)
-            e->z[m] += e->pinv[m * N + n] * x[n];
-    }
+    find_units(e, x);
     e->count[sequence] += 1.0;
     if (e->method == ANT_ALPHA_ARITHMETIC_MEAN) {
         for (size_t l = 0; l < L; l++)
@@ -309,10 +333,8 @@ static antler_status upper_bound(ant_alpha_estimator *e, double *norm)
     double largest = 0.0, w = 0.0, v = 0.0;
     for (size_t m = 0; m < M; m++)
         largest = fmax(largest, fabs(e->A[m]));
-    memcpy(e->copy, e->W, M * L * sizeof *e->copy);
-    ANT_TRY(ant_svd_largest(M, L, e->copy, &w, e->work));
-    memcpy(e->copy, e->V, L * M * sizeof *e->copy);
-    ANT_TRY(ant_svd_largest(L, M, e->copy, &v, e->work));
+    ANT_TRY(ant_spectral_norm(L, M, e->W, &w, e->work));
+    ANT_TRY(ant_spectral_norm(L, M, e->V, &v, e->work));
     *norm = largest + w * v;
     return ANTLER_OK;
 }
@@ -327,8 +349,10 @@ static antler_status sequence_norm(ant_alpha_estimator *e, size_t sequence, doub
     if (e->method == ANT_ALPHA_EXPLOG)
         return ant_matrix_exp_norm(&e->function, sums, norm);
     if (e->method == ANT_ALPHA_ARITHMETIC_MEAN) {
-        set_jacobian(e, sums);
-        return ant_svd_largest(M, M, e->jacobian, norm, e->work);
+        clear_jacobian(e);
+        for (size_t l = 0; l < e->layout.dims.L; l++)
+            add_unit(e, l, sums[l]);
+        return ant_spectral_norm(M, M, e->jacobian, norm, e->work);
     }
     *norm = exp(sums[0]);
     return ANTLER_OK;

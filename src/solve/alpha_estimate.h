@@ -8,7 +8,8 @@
  *     alpha = ant_alpha_next(alpha, ant_alpha_of_norm(norm), decay);
  *
  * A Jacobian depends on the activation pattern alone.  Rows are collected in tiles; within a tile, each
- * pattern is decomposed once.  After create nothing is allocated.
+ * pattern is decomposed once, and its Jacobian is that of the pattern before it with the units that switch.
+ * After create nothing is allocated.
  */
 #ifndef ANT_SOLVE_ALPHA_ESTIMATE_H
 #define ANT_SOLVE_ALPHA_ESTIMATE_H

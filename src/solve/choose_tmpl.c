@@ -62,6 +62,7 @@ static ANT_FN(ant_shooting) shooting_for(const cell_plan *plan, const kernels *k
                                   .T = plan->T,
                                   .batch = plan->batch,
                                   .warmup = plan->options.warmup,
+                                  .gaps = plan->options.patterns > 0,
                                   .segments = segments < plan->T ? segments : plan->T,
                                   .threads = plan->options.threads};
 }
@@ -153,7 +154,8 @@ static void choose_kernels(cell_plan *plan, bool automatic)
     }
     if (o->solver == ANT_SOLVER_SEQUENTIAL)
         plan->shooting = shooting_for(plan, for_sequences(plan), 1);
-    if (ANT_FN(ant_plan_uses_kernels)(plan))
+    if (ANT_FN(ant_plan_uses_kernels)(plan) &&
+        o->patterns == 0) /* their forcing is one projection for all rows */
         choose_pieces(plan);
 }
 

@@ -17,6 +17,20 @@ typedef struct ANT_FN(ant_forcing) {
     double *terms; /* scratch of ant_forcing_pinv_gradient */
 } ANT_FN(ant_forcing);
 
+/* out = a b for strided operands: a is (rows, inner), b is (inner, cols).  Strides allow transposes. */
+static inline void ant_multiply(size_t rows, size_t inner, size_t cols, const double *a, size_t a_row,
+                                size_t a_col, const double *b, size_t b_row, size_t b_col, double *out)
+{
+    for (size_t i = 0; i < rows; i++) {
+        for (size_t j = 0; j < cols; j++) {
+            double sum = 0.0;
+            for (size_t k = 0; k < inner; k++)
+                sum += a[i * a_row + k * a_col] * b[k * b_row + j * b_col];
+            out[i * cols + j] = sum;
+        }
+    }
+}
+
 void ANT_FN(ant_forcing_carve)(ANT_FN(ant_forcing) * forcing, ant_arena *arena, size_t M, size_t N);
 
 /* B+ by singular values; those below max(M, N) eps sigma_1 count as zero.  NON_FINITE when B is. */

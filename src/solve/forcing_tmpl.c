@@ -38,43 +38,29 @@ antler_status ANT_FN(ant_forcing_set)(ANT_FN(ant_forcing) * f, const real *B)
     return ANTLER_OK;
 }
 
-/* out = a b for strided operands: a is (rows, inner), b is (inner, cols).  Strides allow transposes. */
-static void multiply(size_t rows, size_t inner, size_t cols, const double *a, size_t a_row, size_t a_col,
-                     const double *b, size_t b_row, size_t b_col, double *out)
-{
-    for (size_t i = 0; i < rows; i++) {
-        for (size_t j = 0; j < cols; j++) {
-            double sum = 0.0;
-            for (size_t k = 0; k < inner; k++)
-                sum += a[i * a_row + k * a_col] * b[k * b_row + j * b_col];
-            out[i * cols + j] = sum;
-        }
-    }
-}
-
 void ANT_FN(ant_forcing_pinv_gradient)(const ANT_FN(ant_forcing) * f, const double *G, double *dB)
 {
     const size_t M = f->M, N = f->N, square = (M > N ? M : N) * (M > N ? M : N);
     const double *P = f->pinv64;
     double *first = f->terms, *second = first + square, *third = second + square;
     /* -B+^T G B+^T */
-    multiply(N, M, N, P, 1, N, G, N, 1, first);
-    multiply(N, N, M, first, N, 1, P, 1, N, second);
+    ant_multiply(N, M, N, P, 1, N, G, N, 1, first);
+    ant_multiply(N, N, M, first, N, 1, P, 1, N, second);
     for (size_t i = 0; i < N * M; i++)
         dB[i] -= second[i];
     if (M < N) { /* (I - B B+) G^T B+ B+^T */
-        multiply(M, N, M, P, N, 1, P, 1, N, first);
-        multiply(N, M, M, G, 1, N, first, M, 1, second); /* (N, M) */
-        multiply(M, N, M, P, N, 1, second, M, 1, first); /* B+ times it, (M, M) */
-        multiply(N, M, M, f->b64, M, 1, first, M, 1, third);
+        ant_multiply(M, N, M, P, N, 1, P, 1, N, first);
+        ant_multiply(N, M, M, G, 1, N, first, M, 1, second); /* (N, M) */
+        ant_multiply(M, N, M, P, N, 1, second, M, 1, first); /* B+ times it, (M, M) */
+        ant_multiply(N, M, M, f->b64, M, 1, first, M, 1, third);
         for (size_t i = 0; i < N * M; i++)
             dB[i] += second[i] - third[i];
     }
     if (M > N) { /* B+^T B+ G^T (I - B+ B) */
-        multiply(N, M, N, P, 1, N, P, N, 1, first);
-        multiply(N, N, M, first, N, 1, G, 1, N, second); /* (N, M) */
-        multiply(N, M, N, second, M, 1, P, N, 1, first); /* it times B+, (N, N) */
-        multiply(N, N, M, first, N, 1, f->b64, M, 1, third);
+        ant_multiply(N, M, N, P, 1, N, P, N, 1, first);
+        ant_multiply(N, N, M, first, N, 1, G, 1, N, second); /* (N, M) */
+        ant_multiply(N, M, N, second, M, 1, P, N, 1, first); /* it times B+, (N, N) */
+        ant_multiply(N, N, M, first, N, 1, f->b64, M, 1, third);
         for (size_t i = 0; i < N * M; i++)
             dB[i] += second[i] - third[i];
     }

@@ -6,7 +6,8 @@
 
 typedef ANT_FN(ant_cell_plan) cell_plan;
 
-antler_status ANT_FN(ant_plan_call)(cell_plan *plan, const real *parameters, double alpha, solve_call *call)
+antler_status ANT_FN(ant_plan_call)(cell_plan *plan, const real *parameters, const real *const *x,
+                                    double alpha, solve_call *call)
 {
     const ant_model_dims *d = &plan->layout.dims;
     ANT_CHECK(alpha >= 0.0 && alpha <= 1.0, ANTLER_ERROR_ARGUMENT,
@@ -29,17 +30,53 @@ antler_status ANT_FN(ant_plan_call)(cell_plan *plan, const real *parameters, dou
         .teacher = plan->options.teacher,
         .cell = plan->cell,
     };
-    return ANT_FN(ant_forcing_set)(&plan->forcing, parameters + plan->layout.B);
+    ANT_TRY(ANT_FN(ant_forcing_set)(&plan->forcing, parameters + plan->layout.B));
+    if (plan->options.patterns == 0)
+        return ANTLER_OK;
+    ANT_TRY(ANT_FN(ant_patterns_find)(&plan->patterns, &plan->forcing, x, warmup));
+    call->patterns = &plan->patterns;
+    call->weight = (real)(2.0 / (double)plan->patterns.values);
+    return ANTLER_OK;
 }
 
-/* The first guess of Newton: z_0 = B+ x_0 always, the rest by options->start. */
+/* How many values the loss is the mean of. */
+static double loss_values(const cell_plan *plan)
+{
+    return plan->options.patterns > 0
+               ? (double)plan->patterns.values
+               : (double)plan->layout.dims.N * (double)(plan->T - plan->options.warmup) * (double)plan->batch;
+}
+
+/* to = from + B_o+ (x_o - B_o from): the state nearest to `from` that agrees with an incomplete row. */
+static void project(const solve_call *p, uint32_t pattern, const real *x, const real *from, real *to)
+{
+    const size_t M = p->layout->dims.M, N = p->layout->dims.N;
+    const real *pinv = ANT_FN(ant_pattern_pinv)(p->patterns, pattern);
+    memcpy(to, from, M * sizeof *to);
+    for (size_t n = 0; n < N; n++) {
+        real error = x[n];
+        for (size_t m = 0; m < M; m++)
+            error -= p->forcing->B[n * M + m] * from[m];
+        for (size_t m = 0; m < M && x[n] == x[n]; m++)
+            to[m] += pinv[m * N + n] * error;
+    }
+}
+
+/*
+ * The first guess of Newton: z_0 = B+ x_0 always, the rest by options->start.  Of an incomplete row, `pinv`
+ * is the guess before it, projected onto what is observed.
+ */
 static void guess(const cell_plan *plan, const solve_call *p, const real *x, size_t sequence, real *z)
 {
     const size_t M = plan->layout.dims.M, N = plan->layout.dims.N;
+    const uint32_t *pattern = ANT_FN(ant_patterns_of)(p->patterns, sequence);
     ant_stream stream = ant_stream_open(plan->options.seed, (uint32_t)sequence, 0, ANT_PURPOSE_NEWTON_START);
     for (size_t t = 0; t <= p->T; t++) {
         if (t == 0 || plan->options.start == ANT_START_PINV) {
-            ANT_FN(ant_reference_teacher)(p, x + t * N, z + t * M);
+            if (t > 0 && pattern != NULL && pattern[t] != 0)
+                project(p, pattern[t], x + t * N, z + (t - 1) * M, z + t * M);
+            else
+                ANT_FN(ant_reference_teacher)(p, pattern, t, x + t * N, z + t * M);
             continue;
         }
         for (size_t m = 0; m < M; m++) {
@@ -98,6 +135,7 @@ static double solve_by_sequence(cell_plan *plan, const solve_call *p, const real
     for (size_t i = 0; i < plan->batch; i++) {
         const real *inputs = s == NULL ? NULL : s[i];
         plan->one.z = plan->states + i * row;
+        plan->one.pattern = ANT_FN(ant_patterns_of)(p->patterns, i);
         square += newton ? solve_newton(plan, p, x[i], inputs, i, sums, report)
                          : solve_plain(p, x[i], inputs, &plan->one, sums);
     }
@@ -147,11 +185,10 @@ antler_status ANT_FN(ant_cell_plan_gradient)(void *opaque, const real *parameter
                                              ant_solve_report *report)
 {
     cell_plan *plan = opaque;
-    const ant_model_dims *d = &plan->layout.dims;
     *report =
         (ant_solve_report){.loss = NAN, .solver = plan->options.solver, .kernels = "plain", .segments = 1};
     solve_call call;
-    ANT_TRY(ANT_FN(ant_plan_call)(plan, parameters, alpha, &call));
+    ANT_TRY(ANT_FN(ant_plan_call)(plan, parameters, x, alpha, &call));
     double *sums = gradient == NULL ? NULL : plan->sums;
     if (sums != NULL)
         memset(sums, 0, ANT_FN(ant_sums_count)(&plan->layout) * sizeof *sums);
@@ -161,7 +198,7 @@ antler_status ANT_FN(ant_cell_plan_gradient)(void *opaque, const real *parameter
     } else {
         square = solve_by_sequence(plan, &call, x, s, sums, report);
     }
-    report->loss = square / ((double)d->N * (double)(plan->T - plan->options.warmup) * (double)plan->batch);
+    report->loss = square / loss_values(plan);
     if (sums != NULL)
         ANT_FN(ant_sums_finish)(&call, sums, gradient);
     return judge(plan, gradient, report);
@@ -177,28 +214,31 @@ antler_status ANT_FN(ant_cell_plan_reference)(void *opaque, const real *paramete
     const size_t count = ANT_FN(ant_sums_count)(&plan->layout);
     double *sums = plan->sums + count, square = 0.0;
     solve_call p;
-    ANT_TRY(ANT_FN(ant_plan_call)(plan, parameters, alpha, &p));
+    ANT_TRY(ANT_FN(ant_plan_call)(plan, parameters, x, alpha, &p));
     memset(sums, 0, count * sizeof *sums);
     for (size_t i = 0; i < plan->batch; i++) {
         plan->one.z = plan->own_z;
+        plan->one.pattern = ANT_FN(ant_patterns_of)(p.patterns, i);
         square += solve_plain(&p, x[i], s == NULL ? NULL : s[i], &plan->one, sums);
         seen(cookie, i, plan->own_z + d->M);
     }
     ANT_FN(ant_sums_finish)(&p, sums, gradient);
-    *loss = square / ((double)d->N * (double)(p.T - p.warmup) * (double)plan->batch);
+    *loss = square / loss_values(plan);
     return ANTLER_OK;
 }
 
-antler_status ANT_FN(ant_cell_plan_adjoint)(void *opaque, const real *parameters, const real *x,
-                                            const real *s, double alpha, real *v)
+antler_status ANT_FN(ant_cell_plan_adjoint)(void *opaque, const real *parameters, const real *const *x,
+                                            const real *const *s, size_t sequence, double alpha, real *v)
 {
     cell_plan *plan = opaque;
     const size_t M = plan->layout.dims.M;
     solve_call p;
-    ANT_TRY(ANT_FN(ant_plan_call)(plan, parameters, alpha, &p));
+    const real *inputs = s == NULL ? NULL : s[sequence];
+    ANT_TRY(ANT_FN(ant_plan_call)(plan, parameters, x, alpha, &p));
     plan->one.z = plan->own_z;
-    ANT_FN(ant_reference_forward)(&p, x, s, &plan->one);
-    ANT_FN(ant_reference_adjoint)(&p, s, &plan->one);
+    plan->one.pattern = ANT_FN(ant_patterns_of)(p.patterns, sequence);
+    ANT_FN(ant_reference_forward)(&p, x[sequence], inputs, &plan->one);
+    ANT_FN(ant_reference_adjoint)(&p, inputs, &plan->one);
     memcpy(v, plan->one.adjoint + M, plan->T * M * sizeof *v);
     return ANTLER_OK;
 }

@@ -19,17 +19,20 @@
 enum { ANT_MASK_WORDS = 64 }; /* the most words of masks per step */
 
 typedef struct ANT_FN(ant_group) {
-    size_t begin;        /* time of row 0, where there is one lane */
-    size_t length;       /* steps of every segment */
-    real *z;             /* (length+1, M, lanes) */
-    real *forced;        /* (length, M, lanes): z~ */
-    real *error;         /* (length+1, N, lanes): e = x - B z; NULL for `advance`: not wanted */
-    const real *x;       /* (length+1, N, lanes) */
-    const real *s;       /* (length, K, lanes) */
-    real *own_x, *own_s; /* memory of both when there are several lanes, else NULL */
-    real *strength;      /* (length, lanes): a_t; it and weight are empty for kernels that know the time */
-    real *weight;        /* (length+1, lanes): c_t; 0 at index 0, whose time belongs to the segment before */
-    uint64_t *masks;     /* (length, mask_words): which hidden units are on, for kernels that store it */
+    size_t begin;            /* time of row 0, where there is one lane */
+    size_t length;           /* steps of every segment */
+    real *z;                 /* (length+1, M, lanes) */
+    real *forced;            /* (length, M, lanes): z~ */
+    real *error;             /* (length+1, N, lanes): e = x - B z; NULL for `advance`: not wanted */
+    const real *x;           /* (length+1, N, lanes) */
+    const real *s;           /* (length, K, lanes) */
+    real *own_x, *own_s;     /* memory of both when there are several lanes, else NULL */
+    const uint32_t *pattern; /* (length+1, lanes): what each row lacks (patterns.h); NULL: nothing */
+    uint32_t *own_pattern;   /* its memory when there are several lanes, else NULL */
+    bool *gappy;             /* (length+1): a lane of the row lacks something; when there are several lanes */
+    real *strength;    /* (length, lanes): a_t; it and weight are empty for kernels that know the time */
+    real *weight;      /* (length+1, lanes): c_t; 0 at index 0, whose time belongs to the segment before */
+    uint64_t *masks;   /* (length, mask_words): which hidden units are on, for kernels that store it */
     real *v, *w;       /* (length, M): v after each step and a w before it, between `adjoint` and `gather` */
     real *inject;      /* (M, lanes): dloss/dz at the segment's end from what follows it */
     real *inject_last; /* (M, lanes): the same for segments that are one step shorter */

@@ -153,17 +153,74 @@ static void step(const ant_model_dims *d, const lane_weights *w, const vector *f
         next[m] += forced[m];
 }
 
-/* e = x - B z;  z~ = z + a B+ e unless `forced` is NULL.  pull: (M) scratch */
-static void observe(const ant_model_dims *d, const lane_weights *w, const vector *x, const vector *z,
-                    vector a, vector *error, vector *forced, vector *pull)
+/* The patterns of row i, one per lane (patterns.h); NULL: all lanes are complete. */
+static const uint32_t *patterns_at(const group *g, size_t i)
 {
+    return g->pattern == NULL || !g->gappy[i] ? NULL : g->pattern + i * LANES;
+}
+
+/* The lanes that have this pattern. */
+static vector_mask lanes_with(const uint32_t *pattern, uint32_t wanted)
+{
+    vector_mask mask;
+    for (int i = 0; i < LANES; i++)
+        mask[i] = pattern[i] == wanted ? -1 : 0;
+    return mask;
+}
+
+/*
+ * Replace out = B+ in, or B+^T in, by the product with their own B_o+ in lanes that are incomplete.  Each
+ * pattern is multiplied once for all its lanes.  in: (N), out: (M), or the other way round
+ */
+static void replace_product(const solve_call *p, const uint32_t *pattern, bool transposed, const vector *in,
+                            vector *out)
+{
+    const size_t M = p->layout->dims.M, N = p->layout->dims.N;
+    const size_t rows = transposed ? N : M, depth = transposed ? M : N;
+    const vector_mask complete = lanes_with(pattern, 0);
+    for (size_t r = 0; r < rows; r++)
+        out[r] = masked(complete, out[r]);
+    for (int i = 0; i < LANES; i++) {
+        bool done = pattern[i] == 0 || ANT_FN(ant_pattern_empty)(p->patterns, pattern[i]);
+        for (int k = 0; k < i && !done; k++)
+            done = pattern[k] == pattern[i];
+        if (done)
+            continue;
+        const real *pinv = ANT_FN(ant_pattern_pinv)(p->patterns, pattern[i]);
+        const vector_mask lanes = lanes_with(pattern, pattern[i]);
+        for (size_t r = 0; r < rows; r++) {
+            vector sum = {0};
+            for (size_t c = 0; c < depth; c++)
+                sum += pinv[transposed ? c * N + r : r * N + c] * in[c];
+            out[r] += masked(lanes, sum);
+        }
+    }
+}
+
+/* The same from 0: complete lanes give 0. */
+static void own_product(const solve_call *p, const uint32_t *pattern, bool transposed, const vector *in,
+                        vector *out)
+{
+    memset(out, 0, (transposed ? p->layout->dims.N : p->layout->dims.M) * sizeof *out);
+    replace_product(p, pattern, transposed, in, out);
+}
+
+/* e = x - B z, 0 where x is missing;  z~ = z + a B+ e unless `forced` is NULL.  pull: (M) scratch */
+static void observe(const solve_call *p, const lane_weights *w, const uint32_t *pattern, const vector *x,
+                    const vector *z, vector a, vector *error, vector *forced, vector *pull)
+{
+    const ant_model_dims *d = &p->layout->dims;
     for (size_t n = 0; n < d->N; n++)
         error[n] = x[n];
     add_product(d->N, d->M, w->B_negative, z, error);
+    for (size_t n = 0; n < d->N && pattern != NULL; n++)
+        error[n] = masked(x[n] == x[n], error[n]); /* NOLINT(misc-redundant-expression): NaN */
     if (forced == NULL)
         return;
     memset(pull, 0, d->M * sizeof *pull);
     add_product(d->M, d->N, w->pinv, error, pull);
+    if (pattern != NULL)
+        replace_product(p, pattern, false, error, pull);
     for (size_t m = 0; m < d->M; m++)
         forced[m] = z[m] + a * pull[m];
 }
@@ -182,7 +239,7 @@ static pass_result lane_forward(const solve_call *p, const real *packed, group *
     vector size = {0};
     pass_result result = {.steps = g->length};
     for (size_t i = 0; i < g->length; i++) {
-        observe(d, &w, x + i * N, z + i * M, a[i], error + i * N, forced + i * M, rest);
+        observe(p, &w, patterns_at(g, i), x + i * N, z + i * M, a[i], error + i * N, forced + i * M, rest);
         step(d, &w, forced + i * M, s + i * d->K, next, rest);
         vector gap = {0}, *stored = z + (i + 1) * M;
         if (merge >= 0.0) {
@@ -201,7 +258,8 @@ static pass_result lane_forward(const solve_call *p, const real *packed, group *
         }
     }
     if (!result.merged)
-        observe(d, &w, x + g->length * N, z + g->length * M, (vector){0}, error + g->length * N, NULL, NULL);
+        observe(p, &w, patterns_at(g, g->length), x + g->length * N, z + g->length * M, (vector){0},
+                error + g->length * N, NULL, NULL);
     result.size = vector_largest(size);
     return result;
 }
@@ -234,6 +292,7 @@ typedef struct lane_tile {
     vector *y;         /* (TILE, N): -y_t of reference_tmpl.c */
     vector *pulled;    /* (TILE, M): a_t w_t */
     vector *w, *v_now; /* (M) */
+    vector *terms;     /* (3 M + 2 N): of an incomplete row */
     vector *sums;      /* (ant_sums_count): per-lane partial sums */
 } lane_tile;
 
@@ -254,6 +313,7 @@ static size_t tile_place(const ant_model_layout *layout, vector *scratch, lane_t
                  {&tile->pulled, TILE * d->M},
                  {&tile->w, d->M},
                  {&tile->v_now, d->M},
+                 {&tile->terms, 3 * d->M + 2 * d->N},
                  {&tile->sums, ANT_FN(ant_sums_count)(layout)}};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         *parts[i].slot = scratch == NULL ? NULL : scratch + used;
@@ -338,6 +398,58 @@ static void tile_sum(const solve_call *p, const group *g, const lane_tile *tile,
         add_outer(count, tile->pulled, d->M, error, d->N, sums + layout->total);
 }
 
+/*
+ * What incomplete lanes give to dB through their B_o+, as in ant_pattern_add.  p_minus = -B_o+^T a w (N);
+ * w_minus = -a w (M); x, error: (N)
+ */
+static void add_terms(const solve_call *p, const lane_weights *weights, const uint32_t *pattern,
+                      const vector *p_minus, const vector *w_minus, const vector *x, const vector *error,
+                      lane_tile *tile)
+{
+    const size_t M = p->layout->dims.M, N = p->layout->dims.N;
+    vector *q = tile->terms, *u_minus = q + M, *m = u_minus + M, *r = m + M, *g = r + N;
+    vector *sums = tile->sums + p->layout->B;
+    own_product(p, pattern, false, error, q);
+    own_product(p, pattern, false, p_minus, u_minus);
+    own_product(p, pattern, true, q, g);
+    for (size_t j = 0; j < M; j++)
+        m[j] = -w_minus[j];
+    add_product(M, N, weights->B_transposed, p_minus, m);
+    for (size_t n = 0; n < N; n++)
+        r[n] = error[n];
+    add_product(N, M, weights->B_negative, q, r);
+    for (size_t n = 0; n < N; n++) {
+        r[n] = masked(x[n] == x[n], r[n]); /* NOLINT(misc-redundant-expression): NaN */
+        for (size_t j = 0; j < M; j++)
+            sums[n * M + j] += p_minus[n] * q[j] - r[n] * u_minus[j] + g[n] * m[j];
+    }
+}
+
+/* The same as observe_back, for a row that some lanes lack values of.  x: (N) */
+static void observe_back_gaps(const solve_call *p, const lane_weights *w, const uint32_t *pattern, vector a,
+                              vector c, const vector *x, const vector *error, size_t k, lane_tile *tile)
+{
+    const ant_model_dims *d = &p->layout->dims;
+    vector *y = tile->y + k * d->N, *pulled = tile->pulled + k * d->M;
+    const vector_mask complete = lanes_with(pattern, 0);
+    for (size_t m = 0; m < d->M; m++) {
+        pulled[m] = -a * tile->w[m];
+        tile->v_now[m] = tile->w[m];
+    }
+    memset(y, 0, d->N * sizeof *y);
+    add_product(d->N, d->M, w->pinv_transposed, pulled, y);
+    replace_product(p, pattern, true, pulled, y);
+    if (p->teacher == ANT_TEACHER_FLOW)
+        add_terms(p, w, pattern, y, pulled, x, error, tile);
+    for (size_t n = 0; n < d->N; n++)
+        y[n] -= c * error[n];
+    add_product(d->M, d->N, w->B_transposed, y, tile->v_now);
+    for (size_t m = 0; m < d->M; m++)
+        pulled[m] = -masked(complete, pulled[m]);
+    for (size_t n = 0; n < d->N && p->teacher == ANT_TEACHER_STOP; n++)
+        y[n] = -c * error[n];
+}
+
 /* v_now <- dloss/dz_i given w = dloss/dz~_i, and what row k of the tile stores of it. */
 static void observe_back(const solve_call *p, const lane_weights *w, vector a, vector c, const vector *error,
                          size_t k, lane_tile *tile)
@@ -414,7 +526,13 @@ static pass_result lane_backward(const solve_call *p, const real *packed, group 
         const size_t steps = end < TILE ? end : TILE, first = end - steps;
         for (size_t i = end; i-- > first;) {
             step_back(d, &w, forced + i * M, i - first, &tile);
-            observe_back(p, &w, a[i], loss ? weight[i] : (vector){0}, error + i * N, i - first, &tile);
+            const uint32_t *pattern = patterns_at(g, i);
+            const vector c = loss ? weight[i] : (vector){0};
+            if (pattern == NULL)
+                observe_back(p, &w, a[i], c, error + i * N, i - first, &tile);
+            else
+                observe_back_gaps(p, &w, pattern, a[i], c, (const vector *)g->x + i * N, error + i * N,
+                                  i - first, &tile);
             for (size_t m = 0; m < M && i + 1 == g->length; m++)
                 tile.v_now[m] += inject_last[m];
         }

@@ -65,6 +65,7 @@ static ALWAYS_INLINE void NAME(product)(size_t count, size_t depth, const SMALL 
 /* Buffers of one step, each padded to whole vectors. */
 typedef struct NAME(buffers) {
     SMALL *z, *forced, *next, *error, *inner, *v, *w, *y; /* (mv), nv for error and y, rv for inner */
+    SMALL *terms;                                         /* of ant_pattern_add */
     vector *phi;                                          /* (lv) */
     /* Backward only: a tile of time, and the running sums. */
     vector *tile_phi, *tile_sum, *tile_u, *tile_u_bias;            /* (TILE, lv) */
@@ -119,7 +120,8 @@ static size_t NAME(buffers_place)(const ant_model_dims *d, real *scratch, NAME(b
                  {&t->tile_inner, TILE * rv},
                  {&t->tile_back, TILE * rv},
                  {&t->tile_y, TILE * nv},
-                 {&t->tile_pulled, TILE * mv}};
+                 {&t->tile_pulled, TILE * mv},
+                 {&t->terms, vectors(ANT_FN(ant_pattern_terms)(d->M, d->N), SMALL_WIDTH)}};
     const size_t after_sums = 6;
     for (size_t i = 0; i < sizeof small / sizeof *small; i++) {
         if (i == after_sums)
@@ -160,9 +162,9 @@ static ALWAYS_INLINE void NAME(observe)(const ant_model_dims *d, const NAME(weig
         kept[n] = x[n] - ((const real *)error)[n];
 }
 
-/* One forced step from t->z: fills t->forced and t->next. */
-static ALWAYS_INLINE void NAME(step)(const ant_model_dims *d, const NAME(weights) * w,
-                                     const NAME(buffers) * t, real a, const real *x, const real *s)
+/* t->forced = P_a z + a B+ x */
+static ALWAYS_INLINE void NAME(teach)(const ant_model_dims *d, const NAME(weights) * w,
+                                      const NAME(buffers) * t, real a, const real *x)
 {
     real pull[PULL];
     for (size_t c = 0; c < w->mv; c++)
@@ -174,6 +176,30 @@ static ALWAYS_INLINE void NAME(step)(const ant_model_dims *d, const NAME(weights
         NAME(product)(w->mv, count, w->pinv + first * w->mv, pull, t->forced);
     }
     NAME(force)(d->M, w, a, t->z, t->forced);
+}
+
+/* The same of an incomplete row, z + a B_o+ e.  pinv: (M, N); x: (N); error: (N), set to 0 where x is missing
+ */
+static void NAME(teach_incomplete)(const ant_model_dims *d, const NAME(weights) * w, const NAME(buffers) * t,
+                                   const real *pinv, real a, const real *x, real *error)
+{
+    real *forced = (real *)t->forced;
+    for (size_t c = 0; c < w->mv; c++)
+        t->forced[c] = t->z[c];
+    for (size_t n = 0; n < d->N; n++)
+        error[n] = x[n] == x[n] ? error[n] : 0;
+    for (size_t m = 0; m < d->M; m++) {
+        real sum = 0;
+        for (size_t n = 0; n < d->N; n++)
+            sum += pinv[m * d->N + n] * error[n];
+        forced[m] += a * sum;
+    }
+}
+
+/* One step from t->forced: fills t->next. */
+static ALWAYS_INLINE void NAME(step)(const ant_model_dims *d, const NAME(weights) * w,
+                                     const NAME(buffers) * t, const real *s)
+{
     for (size_t c = 0; c < w->mv; c++)
         t->next[c] = w->A1[c] * t->forced[c] + w->h[c];
     if (d->K > 0)
@@ -207,7 +233,13 @@ static ALWAYS_INLINE pass_result NAME(forward_for)(const ant_model_dims dims, co
     pass_result result = {.steps = g->length};
     for (size_t i = 0; i < g->length; i++) {
         NAME(observe)(d, &w, g->x + i * N, t.z, t.error, g->error + i * N);
-        NAME(step)(d, &w, &t, g->strength[i], g->x + i * N, g->s + i * d->K);
+        if (g->pattern == NULL || g->pattern[i] == 0)
+            NAME(teach)(d, &w, &t, g->strength[i], g->x + i * N);
+        else
+            NAME(teach_incomplete)
+        (d, &w, &t, ANT_FN(ant_pattern_pinv)(p->patterns, g->pattern[i]), g->strength[i], g->x + i * N,
+         g->error + i * N);
+        NAME(step)(d, &w, &t, g->s + i * d->K);
         copy_reals(g->forced + i * M, (const real *)t.forced, M);
         real *stored = g->z + (i + 1) * M;
         if (merge >= 0.0) {
@@ -223,6 +255,8 @@ static ALWAYS_INLINE pass_result NAME(forward_for)(const ant_model_dims dims, co
             t.z[c] = t.next[c];
     }
     NAME(observe)(d, &w, g->x + g->length * N, t.z, t.error, g->error + g->length * N);
+    for (size_t n = 0; n < N && g->pattern != NULL && g->pattern[g->length] != 0; n++)
+        g->error[g->length * N + n] = isnan(g->x[g->length * N + n]) ? 0 : g->error[g->length * N + n];
     result.size = largest_of(g->z, (g->length + 1) * M);
     return result;
 }
@@ -329,6 +363,35 @@ static ALWAYS_INLINE void NAME(observe_back)(const ant_model_dims *d, bool flow,
         row[n] = -(row[n] + c * error[n]);
 }
 
+/* The same of an incomplete row: v = w - B^T y, y = a B_o+^T w + c e.  What B_o+ gives to dB goes to the sums
+ * of the caller. */
+static void NAME(observe_back_incomplete)(const solve_call *p, const NAME(weights) * w,
+                                          const NAME(buffers) * t, uint32_t pattern, real a, real c,
+                                          const real *error, size_t k, double *sums)
+{
+    const size_t M = p->layout->dims.M, N = p->layout->dims.N;
+    const real *pinv = ANT_FN(ant_pattern_pinv)(p->patterns, pattern), *source = (const real *)t->w;
+    real *row = (real *)(t->tile_y + k * w->nv);
+    for (size_t i = 0; i < w->nv; i++)
+        t->tile_y[k * w->nv + i] = (SMALL){0};
+    for (size_t i = 0; i < w->mv; i++) {
+        t->v[i] = t->w[i];
+        t->tile_pulled[k * w->mv + i] = (SMALL){0};
+    }
+    for (size_t n = 0; n < N; n++) {
+        real sum = 0;
+        for (size_t m = 0; m < M; m++)
+            sum += pinv[m * N + n] * source[m];
+        row[n] = -(a * sum + c * error[n]);
+    }
+    NAME(product)(w->mv, N, w->B_back, row, t->v);
+    if (p->teacher == ANT_TEACHER_FLOW)
+        ANT_FN(ant_pattern_add)
+    (p->patterns, pattern, p->forcing->B, source, error, (double)a, (real *)t->terms, sums + p->layout->B);
+    for (size_t n = 0; n < N && p->teacher == ANT_TEACHER_STOP; n++)
+        row[n] = -c * error[n];
+}
+
 /* Add the running sums to those of the caller and set them to zero. */
 static void NAME(flush)(const solve_call *p, const NAME(weights) * w, const NAME(buffers) * t, real *scratch,
                         double *sums)
@@ -389,8 +452,12 @@ static ALWAYS_INLINE pass_result NAME(backward_for)(const ant_model_dims dims, c
         NAME(tile_hidden)(d, &w, g, &t, first, count);
         for (size_t i = end; i-- > first;) {
             NAME(step_back)(d, &w, &t, i - first);
-            NAME(observe_back)
-            (d, flow, &w, &t, g->strength[i], loss ? g->weight[i] : 0, g->error + i * N, i - first);
+            const real c = loss ? g->weight[i] : 0;
+            if (g->pattern == NULL || g->pattern[i] == 0)
+                NAME(observe_back)(d, flow, &w, &t, g->strength[i], c, g->error + i * N, i - first);
+            else
+                NAME(observe_back_incomplete)
+            (p, &w, &t, g->pattern[i], g->strength[i], c, g->error + i * N, i - first, sums);
             for (size_t m = 0; m < M && i + 1 == g->length; m++)
                 ((real *)t.v)[m] += g->inject_last[m];
         }

@@ -13,8 +13,11 @@
  *     after     what needs that adjoint                                       in parallel
  *
  * Each slot (scratch and sums of one worker) has a fixed range of tiles.  These ranges and the segments of
- * the scan follow from the sizes alone, so the result does not depend on the number of threads.  Internal to
- * solve; for templates only.
+ * the scan follow from the sizes alone, so the result does not depend on the number of threads.
+ *
+ * Where a value of x is missing (spec 12), the model's own prediction takes its place, so each step depends
+ * on the one before it in a way that is not linear.  Then all sequences are solved in plain steps, in
+ * parallel over the batch.  Internal to solve; for templates only.
  */
 #ifndef ANT_SOLVE_LINEAR_H
 #define ANT_SOLVE_LINEAR_H
@@ -51,7 +54,8 @@ typedef struct ANT_FN(ant_linear_model) {
     ANT_FN(ant_phase) before[ANT_PHASES_MAX], between[ANT_PHASES_MAX], after[ANT_PHASES_MAX];
     /*
      * One sequence in plain steps: fills z (T, M), adds the gradients to sums (total) unless it is NULL, and
-     * returns the sum of squared errors.  x: (T+1, N); s: (T, K) or NULL.
+     * returns the sum of squared errors.  x: (T+1, N); s: (T, K) or NULL.  With plan->gaps, NaN in x is a
+     * missing value; plan->filled receives the rows that the model takes in.
      */
     double (*reference)(const ANT_FN(ant_linear) * plan, const real *x, const real *s, real *z, double *sums);
     /* Turn finished sums (total) into derivatives by the parameters, in place; NULL: they are. */
@@ -64,8 +68,9 @@ struct ANT_FN(ant_linear) {
     ant_model_layout layout;
     ant_solver solver; /* scan or reference */
     size_t T, batch, warmup;
+    bool gaps; /* x may have missing values */
     int threads;
-    char choice[192];
+    char choice[224];
     ant_arena arena;
 
     size_t tiles, items, slots;   /* tiles of a sequence; batch * tiles; of all items */
@@ -82,21 +87,42 @@ struct ANT_FN(ant_linear) {
     real *derived;
     real *states;         /* (batch, T, M) */
     real *one;            /* (T, M), of the reference in checks */
-    real *reference_work; /* of the reference */
-    double *sums;         /* (total) */
+    size_t workers;       /* of plain steps side by side, where there are gaps; else 1 */
+    real *reference_work; /* (workers, reference_count): of the reference */
+    size_t reference_count;
+    real *filled; /* (workers, T, N): x with predictions for what is missing; without gaps empty */
+    double *sums; /* (workers, total) */
     size_t scan_segments;
     real *totals, *borders; /* of the scan */
 
     /* Of the call in progress. */
     const real *parameters;
     const real *const *x, *const *s;
-    real weight; /* 2 / (N (T - T_w) batch): dloss / dxhat = weight (xhat - x) */
+    double values; /* that the loss is the mean of: N (T - T_w) batch without gaps */
+    real weight;   /* 2 / values: dloss / dxhat = weight (xhat - x) */
 };
 
 /* Whether step t counts in the loss. */
 static inline bool ANT_FN(ant_linear_counts)(const ANT_FN(ant_linear) * plan, size_t t)
 {
     return t > plan->warmup;
+}
+
+/* Row t of what the model takes in: x, or with gaps plan->filled, in which row t is complete by then. */
+static inline const real *ANT_FN(ant_linear_row)(const ANT_FN(ant_linear) * plan, const real *x, size_t t)
+{
+    return (plan->gaps ? plan->filled : x) + t * plan->layout.dims.N;
+}
+
+/* Fill row t: what is missing from the prediction.  x: (T+1, N); xhat: (N), NULL in row 0: zeros */
+static inline void ANT_FN(ant_linear_fill)(const ANT_FN(ant_linear) * plan, const real *x, size_t t,
+                                           const real *xhat)
+{
+    const size_t N = plan->layout.dims.N;
+    for (size_t n = 0; n < N && plan->gaps && t < plan->T; n++) {
+        const real own = xhat == NULL ? 0 : xhat[n];
+        plan->filled[t * N + n] = isnan(x[t * N + n]) ? own : x[t * N + n];
+    }
 }
 
 static inline real *ANT_FN(ant_linear_kept)(const ANT_FN(ant_linear) * plan, size_t index)

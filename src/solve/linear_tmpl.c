@@ -1,6 +1,7 @@
 /* linear_tmpl.c - tiles in parallel, joined by the affine scan: the gradient call of linear.h. */
 #include "solve/linear.h"
 
+#include "base/machine.h"
 #include "solve/scan.h"
 
 #include <stdio.h>
@@ -34,8 +35,9 @@ static void carve(linear *p, ant_arena *arena)
     p->derived = ant_arena_take(arena, p->model->derived(&p->layout), sizeof(real));
     p->states = ant_arena_take(arena, p->batch * p->T * d->M, sizeof(real));
     p->one = ant_arena_take(arena, p->T * d->M, sizeof(real));
-    p->reference_work = ant_arena_take(arena, p->model->reference_work(d, p->T), sizeof(real));
-    p->sums = ant_arena_take(arena, total, sizeof(double));
+    p->reference_work = ant_arena_take(arena, p->workers * p->reference_count, sizeof(real));
+    p->filled = ant_arena_take(arena, p->gaps ? p->workers * p->T * d->N : 0, sizeof(real));
+    p->sums = ant_arena_take(arena, p->workers * total, sizeof(double));
 }
 
 static antler_status choose(linear *p, const ant_solve_options *options)
@@ -45,8 +47,19 @@ static antler_status choose(linear *p, const ant_solve_options *options)
               ANTLER_ERROR_ARGUMENT,
               "solver: %s solves the shplrnn; a %s is linear in its state, so take auto, scan or reference",
               ant_solver_name(asked), p->model->name);
-    p->solver = asked == ANT_SOLVER_REFERENCE ? ANT_SOLVER_REFERENCE : ANT_SOLVER_SCAN;
-    if (p->solver == ANT_SOLVER_REFERENCE)
+    ANT_CHECK(
+        asked != ANT_SOLVER_SCAN || !p->gaps, ANTLER_ERROR_ARGUMENT,
+        "solver: scan needs complete data; a %s takes its own prediction for a missing value, so take auto "
+        "or reference",
+        p->model->name);
+    p->solver = asked == ANT_SOLVER_REFERENCE || p->gaps ? ANT_SOLVER_REFERENCE : ANT_SOLVER_SCAN;
+    if (p->gaps && asked == ANT_SOLVER_AUTO)
+        snprintf(
+            p->choice, sizeof p->choice,
+            "auto chose reference: plain steps, because a %s takes its own prediction for a missing value; "
+            "batch %zu, T %zu, %d threads",
+            p->model->name, p->batch, p->T, p->threads);
+    else if (p->solver == ANT_SOLVER_REFERENCE)
         snprintf(p->choice, sizeof p->choice, "reference: plain steps");
     else
         snprintf(
@@ -82,7 +95,12 @@ static antler_status create(const void *linear_model, const ant_model_layout *la
                   .T = T,
                   .batch = batch,
                   .warmup = options->warmup,
+                  .gaps = options->patterns > 0,
                   .threads = options->threads,
+                  .workers = options->patterns == 0 ? 1
+                             : batch < SLOTS_MAX    ? batch
+                                                    : SLOTS_MAX,
+                  .reference_count = model->reference_work(d, T),
                   .tiles = tiles,
                   .items = batch * tiles,
                   .slots = batch * tiles < SLOTS_MAX ? batch * tiles : SLOTS_MAX,
@@ -142,7 +160,7 @@ static item item_at(const linear *p, size_t index, size_t slot)
 static void run_phases(const linear *p, const phase *phases)
 {
     for (int k = 0; k < ANT_PHASES_MAX && phases[k] != NULL; k++) {
-#pragma omp parallel for schedule(static, 1) num_threads(p->threads)
+#pragma omp parallel for schedule(static, 1) num_threads(ant_threads_ready(p->threads))
         for (size_t slot = 0; slot < p->slots; slot++) {
             const size_t last = ant_scan_border(p->items, p->slots, slot + 1);
             for (size_t i = ant_scan_border(p->items, p->slots, slot); i < last; i++) {
@@ -251,15 +269,30 @@ static void join_tiles(const linear *p, bool reverse)
 
 /* ---- the gradient call ---------------------------------------------------------------------------- */
 
-static void begin(linear *p, const real *parameters, const real *const *x, const real *const *s)
+/* Observed values after the warm-up. */
+static double count_values(const linear *p, const real *const *x)
 {
-    const double counted = (double)p->layout.dims.N * (double)(p->T - p->warmup) * (double)p->batch;
+    const size_t N = p->layout.dims.N;
+    size_t missing = 0;
+    for (size_t i = 0; i < p->batch && p->gaps; i++) {
+        for (size_t k = (p->warmup + 1) * N; k < (p->T + 1) * N; k++)
+            missing += isnan(x[i][k]) != 0;
+    }
+    return (double)N * (double)(p->T - p->warmup) * (double)p->batch - (double)missing;
+}
+
+static antler_status begin(linear *p, const real *parameters, const real *const *x, const real *const *s)
+{
     p->parameters = parameters;
     p->x = x;
     p->s = s;
-    p->weight = (real)(2.0 / counted);
-    memset(p->sums, 0, p->layout.total * sizeof *p->sums);
+    p->values = count_values(p, x);
+    ANT_CHECK(p->values > 0.0, ANTLER_ERROR_ARGUMENT,
+              "no value of the batch is observed after the warm-up, so there is no loss; give other windows");
+    p->weight = (real)(2.0 / p->values);
+    memset(p->sums, 0, p->workers * p->layout.total * sizeof *p->sums);
     p->model->derive(&p->layout, parameters, p->derived);
+    return ANTLER_OK;
 }
 
 static double solve_by_scan(linear *p, bool with_gradient)
@@ -282,13 +315,31 @@ static double solve_by_scan(linear *p, bool with_gradient)
     return square;
 }
 
+/* The sequences of one worker in plain steps, with its own memory. */
+static double solve_some(const linear *p, size_t worker, bool with_gradient)
+{
+    const size_t rows = p->T * p->layout.dims.M, last = ant_scan_border(p->batch, p->workers, worker + 1);
+    linear own = *p;
+    double square = 0.0;
+    own.reference_work += worker * p->reference_count;
+    own.filled += p->gaps ? worker * p->T * p->layout.dims.N : 0;
+    own.sums += worker * p->layout.total;
+    for (size_t i = ant_scan_border(p->batch, p->workers, worker); i < last; i++)
+        square += p->model->reference(&own, p->x[i], p->s == NULL ? NULL : p->s[i], p->states + i * rows,
+                                      with_gradient ? own.sums : NULL);
+    return square;
+}
+
 static double solve_by_reference(linear *p, bool with_gradient)
 {
-    const size_t rows = p->T * p->layout.dims.M;
-    double square = 0.0;
-    for (size_t i = 0; i < p->batch; i++)
-        square += p->model->reference(p, p->x[i], p->s == NULL ? NULL : p->s[i], p->states + i * rows,
-                                      with_gradient ? p->sums : NULL);
+    double squares[SLOTS_MAX] = {0.0}, square = 0.0;
+#pragma omp parallel for schedule(static, 1) num_threads(ant_threads_ready(p->workers > 1 ? p->threads : 1))
+    for (size_t worker = 0; worker < p->workers; worker++)
+        squares[worker] = solve_some(p, worker, with_gradient);
+    for (size_t worker = 0; worker < p->workers; worker++)
+        square += squares[worker];
+    for (size_t i = p->layout.total; i < p->workers * p->layout.total; i++)
+        p->sums[i % p->layout.total] += p->sums[i];
     return square;
 }
 
@@ -302,7 +353,7 @@ static void finish(linear *p, real *gradient)
 
 static double loss_of(const linear *p, double square)
 {
-    return square / ((double)p->layout.dims.N * (double)(p->T - p->warmup) * (double)p->batch);
+    return square / p->values;
 }
 
 static antler_status gradient_of(void *opaque, const real *parameters, const real *const *x,
@@ -311,7 +362,8 @@ static antler_status gradient_of(void *opaque, const real *parameters, const rea
     linear *p = opaque;
     const bool scan = p->solver == ANT_SOLVER_SCAN;
     (void)alpha; /* nothing is forced: the data enter every step */
-    begin(p, parameters, x, s);
+    *report = (ant_solve_report){.loss = NAN, .solver = p->solver, .kernels = "plain", .segments = 1};
+    ANT_TRY(begin(p, parameters, x, s));
     const double square = scan ? solve_by_scan(p, gradient != NULL) : solve_by_reference(p, gradient != NULL);
     *report = (ant_solve_report){.loss = loss_of(p, square),
                                  .solver = p->solver,
@@ -342,7 +394,7 @@ static antler_status reference(void *opaque, const real *parameters, const real 
     linear *p = opaque;
     double square = 0.0;
     (void)alpha;
-    begin(p, parameters, x, s);
+    ANT_TRY(begin(p, parameters, x, s));
     for (size_t i = 0; i < p->batch; i++) {
         square += p->model->reference(p, x[i], s == NULL ? NULL : s[i], p->one, p->sums);
         seen(cookie, i, p->one);

@@ -23,6 +23,7 @@ typedef struct work {
     real *dH;      /* (inner, STATE) */
     real *pending; /* (PAST, conv) */
     real *error;   /* (N) */
+    real *taken;   /* (N): dloss by what the step after this one has taken in */
     real *dr, *dv, *du, *dnormed; /* (D) */
     real *dhidden;                /* (L) */
     real *dy;                     /* (inner) */
@@ -47,7 +48,8 @@ size_t ANT_FN(ant_mamba2_reference_work)(const ant_model_dims *dims, size_t T)
         return 0;
     const ant_mamba2 m = ant_mamba2_of(&layout);
     return TILE * ANT_FN(ant_mamba2_tape_count)(&m) + (TILE + 2) * m.inner * STATE +
-           (tiles_of(T) + 1) * start_count(&m) + (PAST + 1) * m.conv + m.N + 4 * m.D + m.L + m.inner + m.proj;
+           (tiles_of(T) + 1) * start_count(&m) + (PAST + 1) * m.conv + 2 * m.N + 4 * m.D + m.L + m.inner +
+           m.proj;
 }
 
 static work work_on(const ant_mamba2 *m, size_t T, real *reals)
@@ -58,7 +60,8 @@ static work work_on(const ant_mamba2 *m, size_t T, real *reals)
     w.dH = w.starts + (tiles_of(T) + 1) * start_count(m);
     w.pending = w.dH + m->inner * STATE;
     w.error = w.pending + PAST * m->conv;
-    w.dr = w.error + m->N;
+    w.taken = w.error + m->N;
+    w.dr = w.taken + m->N;
     w.dv = w.dr + m->D;
     w.du = w.dv + m->D;
     w.dnormed = w.du + m->D;
@@ -199,7 +202,7 @@ static void projection_back(const ant_mamba2 *m, const real *p, const tape *t, c
     }
     for (size_t d = 0; d < m->D; d++)
         w->du[d] = w->dv[d] + t->scales[0] * (w->dnormed[d] - mean - t->hat[d] * along);
-    layer_back(p, m->in_W, m->in_b, m->D, m->N, w->du, x, NULL, sums);
+    layer_back(p, m->in_W, m->in_b, m->D, m->N, w->du, x, w->taken, sums);
     if (m->K > 0)
         layer_back(p, m->C, SIZE_MAX, m->D, m->K, w->du, s, NULL, sums);
 }
@@ -219,7 +222,8 @@ static void run_tile(const linear *p, const ant_mamba2 *m, const work *w, const 
         memcpy(now.past, start, past * sizeof *start);
         memcpy(H, H - states, states * sizeof *H);
         ANT_FN(ant_mamba2_step)
-        (m, p->parameters, x + t * m->N, m->K == 0 ? NULL : s + t * m->K, H, &now);
+        (m, p->parameters, ANT_FN(ant_linear_row)(p, x, t), m->K == 0 ? NULL : s + t * m->K, H, &now);
+        ANT_FN(ant_linear_fill)(p, x, t + 1, now.xhat);
         memmove(start, start + m->conv, (past - m->conv) * sizeof *start);
         memcpy(start + past - m->conv, now.q + m->inner, m->conv * sizeof *start);
     }
@@ -233,6 +237,7 @@ static double forward(const linear *p, const ant_mamba2 *m, const work *w, const
     const size_t count = start_count(m);
     double square = 0.0;
     memset(w->starts, 0, count * sizeof *w->starts);
+    ANT_FN(ant_linear_fill)(p, x, 0, NULL);
     for (size_t first = 0, k = 0; first < p->T; first += TILE, k++) {
         const size_t last = first + TILE < p->T ? first + TILE : p->T;
         real *start = w->starts + k * count;
@@ -242,8 +247,9 @@ static double forward(const linear *p, const ant_mamba2 *m, const work *w, const
             const tape now = ANT_FN(ant_mamba2_tape_on)(m, w->tapes + (t - first) * w->tape_count);
             memcpy(z + t * m->D, now.v, m->D * sizeof *z);
             for (size_t n = 0; n < m->N && ANT_FN(ant_linear_counts)(p, t + 1); n++) {
-                const double gap = (double)(now.xhat[n] - x[(t + 1) * m->N + n]);
-                square += gap * gap;
+                const real truth = x[(t + 1) * m->N + n];
+                const double gap = (double)(now.xhat[n] - truth);
+                square += p->gaps && isnan(truth) ? 0.0 : gap * gap;
             }
         }
     }
@@ -257,14 +263,16 @@ static void step_back(const linear *p, const ant_mamba2 *m, const work *w, const
     const tape now = ANT_FN(ant_mamba2_tape_on)(m, w->tapes + place * w->tape_count);
     const real *before = w->H + place * states;
     for (size_t n = 0; n < m->N; n++) {
+        const real truth = x[(t + 1) * m->N + n];
         const bool counts = ANT_FN(ant_linear_counts)(p, t + 1);
-        w->error[n] = counts ? p->weight * (now.xhat[n] - x[(t + 1) * m->N + n]) : 0;
+        w->error[n] = p->gaps && isnan(truth) ? w->taken[n] : counts ? p->weight * (now.xhat[n] - truth) : 0;
     }
     readout_back(m, p->parameters, &now, w, sums);
     gate_back(m, p->parameters, &now, w, sums);
     recurrence_back(m, p->parameters, &now, before, before + states, w, sums);
     convolution_back(m, p->parameters, &now, w, sums);
-    projection_back(m, p->parameters, &now, x + t * m->N, m->K == 0 ? NULL : s + t * m->K, w, sums);
+    projection_back(m, p->parameters, &now, ANT_FN(ant_linear_row)(p, x, t), m->K == 0 ? NULL : s + t * m->K,
+                    w, sums);
 }
 
 double ANT_FN(ant_mamba2_reference)(const linear *p, const real *x, const real *s, real *z, double *sums)
@@ -275,6 +283,7 @@ double ANT_FN(ant_mamba2_reference)(const linear *p, const real *x, const real *
     if (sums == NULL)
         return square;
     memset(w.dH, 0, m.inner * STATE * sizeof *w.dH);
+    memset(w.taken, 0, m.N * sizeof *w.taken);
     memset(w.pending, 0, PAST * m.conv * sizeof *w.pending);
     for (size_t k = tiles_of(p->T); k-- > 0;) {
         const size_t first = k * TILE, last = first + TILE < p->T ? first + TILE : p->T;

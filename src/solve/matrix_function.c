@@ -1,11 +1,10 @@
-/* matrix_function.c - logarithm by LAPACK's eigenvalues; exponential by scaling, Taylor's series and
- * squaring. */
+/* matrix_function.c - logarithm by eigenvalues; exponential by scaling, Taylor's series and squaring. */
 #include "solve/matrix_function.h"
 
-#include "model/svd.h"
+#include "model/eigen.h"
+#include "model/spectral_norm.h"
 
 #include <float.h>
-#include <lapacke.h>
 #include <math.h>
 #include <string.h>
 
@@ -16,16 +15,15 @@ static const double pi = 3.14159265358979323846;
 
 void ant_matrix_function_carve(ant_matrix_function *f, ant_arena *arena, size_t M)
 {
-    const size_t svd = ant_svd_work(2 * M, 2 * M), eigen = 8 * M;
+    const size_t norm = ant_spectral_norm_work(2 * M, 2 * M), eigen = 3 * M;
     f->M = M;
-    f->work_count = svd > eigen ? svd : eigen;
     f->vectors = ant_arena_take(arena, M * M, sizeof *f->vectors);
     f->value_re = ant_arena_take(arena, M, sizeof *f->value_re);
     f->value_im = ant_arena_take(arena, M, sizeof *f->value_im);
     f->right = ant_arena_take(arena, 2 * M * M, sizeof *f->right);
     for (int i = 0; i < 3; i++)
         f->square[i] = ant_arena_take(arena, 4 * M * M, sizeof *f->square[i]);
-    f->work = ant_arena_take(arena, f->work_count, sizeof *f->work);
+    f->work = ant_arena_take(arena, norm > eigen ? norm : eigen, sizeof *f->work);
 }
 
 /*
@@ -72,7 +70,7 @@ static void subtract_row(size_t count, double factor, const double *other, doubl
 
 /*
  * Solve a x = right in place by elimination with row pivots; false when a pivot is small beside the largest.
- * a: (M, M); right: (M, 2M).  Plain loops: for such sizes LAPACK's threads cost more than the work.
+ * a: (M, M); right: (M, 2M).
  */
 static bool solve(size_t M, double *a, double *right)
 {
@@ -103,22 +101,29 @@ static bool solve(size_t M, double *a, double *right)
     return true;
 }
 
+static void transpose(size_t M, double *a)
+{
+    for (size_t i = 0; i < M; i++) {
+        for (size_t j = 0; j < i; j++) {
+            const double kept = a[i * M + j];
+            a[i * M + j] = a[j * M + i];
+            a[j * M + i] = kept;
+        }
+    }
+}
+
 antler_status ant_matrix_log(ant_matrix_function *f, double *a, double *log)
 {
     const size_t M = f->M;
-    const lapack_int m = (lapack_int)M;
-    double none[1];
     for (size_t i = 0; i < M * M; i++) {
         if (!isfinite(a[i]))
             return ant_fail(ANTLER_NON_FINITE, "the matrix of a logarithm is not finite");
     }
-    /* To LAPACK, the row-major a is a^T = Q E Q^-1, and its column-major Q is Q^T here.  log a = (Q D Q^-1)^T
-       solves Q^T log a = (Q D)^T. */
-    const lapack_int info = LAPACKE_dgeev_work(LAPACK_COL_MAJOR, 'N', 'V', m, a, m, f->value_re, f->value_im,
-                                               none, 1, f->vectors, m, f->work, (lapack_int)f->work_count);
-    if (info == 0)
-        scale_vectors(f);
-    if (info != 0 || !solve(M, f->vectors, f->right))
+    /* With a^T = Q E Q^-1 and the rows of Q^T, log a = (Q D Q^-1)^T solves Q^T log a = (Q D)^T. */
+    transpose(M, a);
+    ANT_TRY(ant_eigen(M, a, f->value_re, f->value_im, f->vectors, f->work));
+    scale_vectors(f);
+    if (!solve(M, f->vectors, f->right))
         return ant_fail(ANTLER_NOT_CONVERGED,
                         "a matrix without a basis of eigenvectors has no logarithm here");
     for (size_t i = 0; i < M; i++) {
@@ -191,5 +196,5 @@ antler_status ant_matrix_exp_norm(ant_matrix_function *f, const double *a, doubl
         multiply(n, sum, sum, next);
         memcpy(sum, next, n * n * sizeof *sum);
     }
-    return ant_svd_largest(n, n, sum, norm, f->work);
+    return ant_spectral_norm(n, n, sum, norm, f->work);
 }

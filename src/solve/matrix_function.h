@@ -17,8 +17,7 @@ typedef struct ant_matrix_function {
     double *value_im;  /* (M) */
     double *right;     /* (M, 2M): right-hand sides */
     double *square[3]; /* (2M, 2M): complex matrices as real ones */
-    double *work;      /* of LAPACK */
-    size_t work_count;
+    double *work;
 } ant_matrix_function;
 
 void ant_matrix_function_carve(ant_matrix_function *f, ant_arena *arena, size_t M);

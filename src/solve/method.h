@@ -30,8 +30,8 @@ typedef struct ANT_FN(ant_method) {
                                double alpha, void (*seen)(void *cookie, size_t sequence, const real *z),
                                void *cookie, real *gradient, double *loss);
     /* One sequence by the reference: dloss/dz_t (T, M).  NULL: not offered for this kind. */
-    antler_status (*adjoint)(void *plan, const real *parameters, const real *x, const real *s, double alpha,
-                             real *v);
+    antler_status (*adjoint)(void *plan, const real *parameters, const real *const *x, const real *const *s,
+                             size_t sequence, double alpha, real *v);
 } ANT_FN(ant_method);
 
 extern const ANT_FN(ant_method) ANT_FN(ant_method_cell), ANT_FN(ant_method_linear);

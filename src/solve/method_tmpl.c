@@ -134,12 +134,12 @@ void ANT_FN(ant_solve_states)(const solve_plan *plan, size_t sequence, real *z)
     plan->method->states(plan->self, sequence, z);
 }
 
-antler_status ANT_FN(ant_solve_adjoint)(solve_plan *plan, const real *parameters, const real *x,
-                                        const real *s, double alpha, real *v)
+antler_status ANT_FN(ant_solve_adjoint)(solve_plan *plan, const real *parameters, const real *const *x,
+                                        const real *const *s, size_t sequence, double alpha, real *v)
 {
     ANT_CHECK(plan->method->adjoint != NULL, ANTLER_ERROR_ARGUMENT,
               "the adjoint states of this kind of model are not offered; those of the shplrnn are");
-    return plan->method->adjoint(plan->self, parameters, x, s, alpha, v);
+    return plan->method->adjoint(plan->self, parameters, x, s, sequence, alpha, v);
 }
 
 /* ---- comparison with the reference --------------------------------------------------------------- */

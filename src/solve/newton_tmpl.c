@@ -4,6 +4,7 @@
  * solves for all dz by one affine scan (scan.h).  The adjoint is the reverse scan with J_t^T.  Memory is O(T
  * M^2) for full Jacobians.
  */
+#include "base/machine.h"
 #include "solve/newton.h"
 #include "solve/scan.h"
 
@@ -30,15 +31,15 @@ void ANT_FN(ant_newton_carve)(ANT_FN(ant_newton) * n, ant_arena *arena, const AN
     n->borders = ant_arena_take(arena, n->segments * d->M, sizeof(real));
 }
 
-/* J_F -> J_F P_a = J_F - a (J_F B+) B.  product: (M, N) scratch */
-static void force_jacobian(const solve_call *p, real a, real *jacobian, real *product)
+/* J_F -> J_F P_a = J_F - a (J_F B+) B, with the B+ of the row.  pinv: (M, N); product: (M, N) scratch */
+static void force_jacobian(const solve_call *p, const real *pinv, real a, real *jacobian, real *product)
 {
     const size_t M = p->layout->dims.M, N = p->layout->dims.N;
     for (size_t i = 0; i < M && a != 0; i++) {
         for (size_t n = 0; n < N; n++) {
             product[n] = 0;
             for (size_t j = 0; j < M; j++)
-                product[n] += jacobian[i * M + j] * p->forcing->pinv[j * N + n];
+                product[n] += jacobian[i * M + j] * pinv[j * N + n];
         }
         for (size_t n = 0; n < N; n++) {
             for (size_t j = 0; j < M; j++)
@@ -53,7 +54,7 @@ static void linearise(ANT_FN(ant_newton) * n, const solve_call *p, const real *x
 {
     const ant_model_dims *d = &p->layout->dims;
     const size_t M = d->M;
-#pragma omp parallel for schedule(static, 1) num_threads(n->threads)
+#pragma omp parallel for schedule(static, 1) num_threads(ant_threads_ready(n->threads))
     for (size_t k = 0; k < n->segments; k++) {
         real *next = n->scratch + k * n->scratch_count, *product = next + M, *own = product + M * d->N,
              *rest = own + M * M;
@@ -61,9 +62,9 @@ static void linearise(ANT_FN(ant_newton) * n, const solve_call *p, const real *x
         for (size_t t = ant_scan_border(p->T, n->segments, k); t < last; t++) {
             real *jacobian = n->jacobian != NULL ? n->jacobian + t * M * M : own;
             ANT_FN(ant_reference_force)
-            (p, t, x + t * d->N, y->z + t * M, y->error + t * d->N, y->forced + t * M);
+            (p, y->pattern, t, x + t * d->N, y->z + t * M, y->error + t * d->N, y->forced + t * M);
             p->cell->linearise(p, y->forced + t * M, s == NULL ? NULL : s + t * d->K, next, jacobian, rest);
-            force_jacobian(p, (real)p->strength[t], jacobian, product);
+            force_jacobian(p, ANT_FN(ant_pinv_at)(p, y->pattern, t), (real)p->strength[t], jacobian, product);
             for (size_t m = 0; m < M; m++) {
                 n->offset[t * M + m] = next[m] - y->z[(t + 1) * M + m];
                 if (n->diagonals != NULL)
@@ -73,7 +74,7 @@ static void linearise(ANT_FN(ant_newton) * n, const solve_call *p, const real *x
     }
     real *forced = n->scratch;
     ANT_FN(ant_reference_force)
-    (p, p->T, x + p->T * d->N, y->z + p->T * M, y->error + p->T * d->N, forced);
+    (p, y->pattern, p->T, x + p->T * d->N, y->z + p->T * M, y->error + p->T * d->N, forced);
 }
 
 /* The maps of a scan: element i is step t = i, or t = T-1-i transposed when in reverse. */
@@ -224,7 +225,7 @@ void ANT_FN(ant_newton_gradient)(ANT_FN(ant_newton) * n, const solve_call *p, co
     memcpy(y->adjoint + p->T * d->M, n->offset + p->T * d->M, d->M * sizeof(real));
     affine_scan(n, &a, p->T - 1, y->adjoint + p->T * d->M);
     memset(n->sums, 0, n->segments * count * sizeof *n->sums);
-#pragma omp parallel for schedule(static, 1) num_threads(n->threads)
+#pragma omp parallel for schedule(static, 1) num_threads(ant_threads_ready(n->threads))
     for (size_t k = 0; k < n->segments; k++) {
         ANT_FN(ant_reference_accumulate)
         (p, x, s, y, ant_scan_border(p->T, n->segments, k), ant_scan_border(p->T, n->segments, k + 1),

@@ -15,9 +15,10 @@ typedef struct ANT_FN(ant_cell_plan) {
     ant_arena arena;
 
     ANT_FN(ant_forcing) forcing;
-    real *derived;    /* (cell->derived_count) */
-    double *sums;     /* (ant_sums_count) */
-    double *strength; /* (T+1): of the last call */
+    ANT_FN(ant_patterns) patterns; /* of missing values; empty without options.patterns */
+    real *derived;                 /* (cell->derived_count) */
+    double *sums;                  /* (ant_sums_count) */
+    double *strength;              /* (T+1): of the last call */
 
     real *states;               /* (batch, T+1, M), where no kernels are used */
     ANT_FN(ant_trajectory) one; /* of one sequence; z belongs to `states` or to `own_z` */
@@ -42,9 +43,9 @@ static inline bool ANT_FN(ant_plan_uses_newton)(const ANT_FN(ant_cell_plan) * pl
 /* Choose solver, kernels and segments for the plan's sizes; the reasons go to plan->choice. */
 void ANT_FN(ant_plan_choose)(ANT_FN(ant_cell_plan) * plan);
 
-/* Collect what one call needs; NON_FINITE when B is not finite. */
-antler_status ANT_FN(ant_plan_call)(ANT_FN(ant_cell_plan) * plan, const real *parameters, double alpha,
-                                    solve_call *call);
+/* Collect what one call needs; NON_FINITE when B is not finite.  x: (batch) pointers to (T+1, N) */
+antler_status ANT_FN(ant_plan_call)(ANT_FN(ant_cell_plan) * plan, const real *parameters,
+                                    const real *const *x, double alpha, solve_call *call);
 
 /* The functions of its method (method.h). */
 antler_status ANT_FN(ant_cell_plan_gradient)(void *plan, const real *parameters, const real *const *x,
@@ -55,7 +56,7 @@ antler_status ANT_FN(ant_cell_plan_reference)(void *plan, const real *parameters
                                               const real *const *s, double alpha,
                                               void (*seen)(void *cookie, size_t sequence, const real *z),
                                               void *cookie, real *gradient, double *loss);
-antler_status ANT_FN(ant_cell_plan_adjoint)(void *plan, const real *parameters, const real *x, const real *s,
-                                            double alpha, real *v);
+antler_status ANT_FN(ant_cell_plan_adjoint)(void *plan, const real *parameters, const real *const *x,
+                                            const real *const *s, size_t sequence, double alpha, real *v);
 
 #endif

@@ -17,6 +17,9 @@ static void carve(cell_plan *plan, ant_arena *arena)
     const ant_model_dims *d = &layout->dims;
     const size_t rows = plan->T + 1;
     ANT_FN(ant_forcing_carve)(&plan->forcing, arena, d->M, d->N);
+    if (plan->options.patterns > 0)
+        ANT_FN(ant_patterns_carve)
+    (&plan->patterns, arena, d->M, d->N, rows, plan->batch, plan->options.patterns);
     plan->derived = ant_arena_take(arena, derived_count(plan), sizeof *plan->derived);
     plan->sums = ant_arena_take(arena, 2 * ANT_FN(ant_sums_count)(layout), sizeof *plan->sums);
     plan->strength = ant_arena_take(arena, rows, sizeof *plan->strength);

@@ -8,6 +8,9 @@
  * everything that passes through e_t is  v_t = w_t - B^T y_t  and, with teacher flow,
  *     dloss/dB = -sum_t y_t z_t^T      G = dloss/dB+ = sum_t a_t w_t e_t^T + w_0 x_0^T
  * With teacher stop y_t has only its second term in dloss/dB, and G is left out.
+ *
+ * Where a row lacks variables (spec 12), B_o+ takes the place of B+, e_t is 0 for what is missing, and the
+ * row's part of G is propagated to B at once (ant_pattern_add), because B_o+ depends on the row.
  */
 #include "solve/solve_call.h"
 
@@ -15,33 +18,43 @@
 
 size_t ANT_FN(ant_reference_scratch)(const ANT_FN(ant_cell) * cell, const ant_model_layout *layout)
 {
-    return cell->scratch_count(layout) + 2 * layout->dims.M + layout->dims.N;
+    const ant_model_dims *d = &layout->dims;
+    return cell->scratch_count(layout) + 2 * d->M + d->N + ANT_FN(ant_pattern_terms)(d->M, d->N);
 }
 
-void ANT_FN(ant_reference_teacher)(const solve_call *p, const real *x, real *out)
+/* x of a row, 0 where it is missing.  NaN in a row that counts as complete stays, so that it is seen. */
+static real value_at(const uint32_t *pattern, size_t t, const real *x, size_t n)
+{
+    return pattern != NULL && pattern[t] != 0 && x[n] != x[n] ? 0 : x[n];
+}
+
+void ANT_FN(ant_reference_teacher)(const solve_call *p, const uint32_t *pattern, size_t t, const real *x,
+                                   real *out)
 {
     const size_t M = p->layout->dims.M, N = p->layout->dims.N;
+    const real *pinv = ANT_FN(ant_pinv_at)(p, pattern, t);
     for (size_t m = 0; m < M; m++) {
         out[m] = 0;
         for (size_t n = 0; n < N; n++)
-            out[m] += p->forcing->pinv[m * N + n] * x[n];
+            out[m] += pinv[m * N + n] * value_at(pattern, t, x, n);
     }
 }
 
-void ANT_FN(ant_reference_force)(const solve_call *p, size_t t, const real *x, const real *z, real *error,
-                                 real *forced)
+void ANT_FN(ant_reference_force)(const solve_call *p, const uint32_t *pattern, size_t t, const real *x,
+                                 const real *z, real *error, real *forced)
 {
     const size_t M = p->layout->dims.M, N = p->layout->dims.N;
-    const real a = (real)p->strength[t];
+    const bool whole = pattern == NULL || pattern[t] == 0;
+    const real a = (real)p->strength[t], *pinv = ANT_FN(ant_pinv_at)(p, pattern, t);
     for (size_t n = 0; n < N; n++) {
-        error[n] = x[n];
-        for (size_t m = 0; m < M; m++)
+        error[n] = value_at(pattern, t, x, n);
+        for (size_t m = 0; m < M && (whole || x[n] == x[n]); m++)
             error[n] -= p->forcing->B[n * M + m] * z[m];
     }
     for (size_t m = 0; m < M; m++) {
         real sum = 0;
         for (size_t n = 0; n < N; n++)
-            sum += p->forcing->pinv[m * N + n] * error[n];
+            sum += pinv[m * N + n] * error[n];
         forced[m] = z[m] + a * sum;
     }
 }
@@ -50,14 +63,14 @@ void ANT_FN(ant_reference_forward)(const solve_call *p, const real *x, const rea
                                    ANT_FN(ant_trajectory) * y)
 {
     const ant_model_dims *d = &p->layout->dims;
-    ANT_FN(ant_reference_teacher)(p, x, y->z);
+    ANT_FN(ant_reference_teacher)(p, y->pattern, 0, x, y->z);
     for (size_t t = 0; t < p->T; t++) {
         real *z = y->z + t * d->M, *forced = y->forced + t * d->M;
-        ANT_FN(ant_reference_force)(p, t, x + t * d->N, z, y->error + t * d->N, forced);
+        ANT_FN(ant_reference_force)(p, y->pattern, t, x + t * d->N, z, y->error + t * d->N, forced);
         p->cell->step(p, forced, s == NULL ? NULL : s + t * d->K, z + d->M, y->scratch);
     }
     ANT_FN(ant_reference_force)
-    (p, p->T, x + p->T * d->N, y->z + p->T * d->M, y->error + p->T * d->N, y->scratch);
+    (p, y->pattern, p->T, x + p->T * d->N, y->z + p->T * d->M, y->error + p->T * d->N, y->scratch);
 }
 
 double ANT_FN(ant_reference_square)(const solve_call *p, const ANT_FN(ant_trajectory) * y)
@@ -70,15 +83,16 @@ double ANT_FN(ant_reference_square)(const solve_call *p, const ANT_FN(ant_trajec
 }
 
 /* y_t = a_t B+^T w_t + c_t e_t.  w: (M) or NULL for t = T; y: (N). */
-static void observe_back(const solve_call *p, size_t t, const real *w, const real *error, real *y)
+static void observe_back(const solve_call *p, const uint32_t *pattern, size_t t, const real *w,
+                         const real *error, real *y)
 {
     const size_t M = p->layout->dims.M, N = p->layout->dims.N;
     const real a = (real)p->strength[t];
-    const real c = t > p->warmup ? p->weight : 0;
+    const real c = t > p->warmup ? p->weight : 0, *pinv = ANT_FN(ant_pinv_at)(p, pattern, t);
     for (size_t n = 0; n < N; n++) {
         real sum = 0;
         for (size_t m = 0; m < M && w != NULL; m++)
-            sum += p->forcing->pinv[m * N + n] * w[m];
+            sum += pinv[m * N + n] * w[m];
         y[n] = a * sum + c * error[n];
     }
 }
@@ -94,7 +108,7 @@ void ANT_FN(ant_reference_adjoint)(const solve_call *p, const real *s, ANT_FN(an
                                NULL);
         else
             memset(w, 0, d->M * sizeof *w);
-        observe_back(p, t, t < p->T ? w : NULL, q->error + t * d->N, y);
+        observe_back(p, q->pattern, t, t < p->T ? w : NULL, q->error + t * d->N, y);
         for (size_t m = 0; m < d->M; m++) {
             v[m] = w[m];
             for (size_t n = 0; n < d->N; n++)
@@ -104,19 +118,24 @@ void ANT_FN(ant_reference_adjoint)(const solve_call *p, const real *s, ANT_FN(an
 }
 
 /* Add what one time t gives to dB and G.  w: (M), NULL for t = T. */
-static void add_observation(const solve_call *p, size_t t, const real *x, const real *z, const real *error,
-                            const real *w, real *y, double *sums)
+static void add_observation(const solve_call *p, const ANT_FN(ant_trajectory) * q, size_t t, const real *x,
+                            const real *w, real *y, real *terms, double *sums)
 {
     const ant_model_layout *layout = p->layout;
     const size_t M = layout->dims.M, N = layout->dims.N;
     const bool flow = p->teacher == ANT_TEACHER_FLOW;
     const double a = p->strength[t];
-    observe_back(p, t, flow ? w : NULL, error, y);
+    const real *z = q->z + t * M, *error = q->error + t * N;
+    const uint32_t pattern = q->pattern == NULL ? 0 : q->pattern[t];
+    observe_back(p, q->pattern, t, flow ? w : NULL, error, y);
     for (size_t n = 0; n < N; n++) {
         for (size_t m = 0; m < M; m++)
             sums[layout->B + n * M + m] -= (double)y[n] * (double)z[m];
     }
-    for (size_t m = 0; m < M && flow && w != NULL; m++) {
+    if (flow && w != NULL && pattern != 0)
+        ANT_FN(ant_pattern_add)
+    (p->patterns, pattern, p->forcing->B, w, t == 0 ? x : error, t == 0 ? 1.0 : a, terms, sums + layout->B);
+    for (size_t m = 0; m < M && flow && w != NULL && pattern == 0; m++) {
         for (size_t n = 0; n < N; n++)
             sums[layout->total + m * N + n] += (double)w[m] * (t == 0 ? (double)x[n] : a * (double)error[n]);
     }
@@ -127,14 +146,15 @@ void ANT_FN(ant_reference_accumulate)(const solve_call *p, const real *x, const 
                                       real *scratch, double *sums)
 {
     const ant_model_dims *d = &p->layout->dims;
-    real *w = scratch, *y = w + d->M, *rest = y + d->N;
+    real *w = scratch, *y = w + d->M, *terms = y + d->N,
+         *rest = terms + ANT_FN(ant_pattern_terms)(d->M, d->N);
     for (size_t t = first; t < last; t++) {
         p->cell->pull_back(p, q->forced + t * d->M, s == NULL ? NULL : s + t * d->K,
                            q->adjoint + (t + 1) * d->M, w, rest, sums);
-        add_observation(p, t, x + t * d->N, q->z + t * d->M, q->error + t * d->N, w, y, sums);
+        add_observation(p, q, t, x + t * d->N, w, y, terms, sums);
     }
     if (last == p->T)
-        add_observation(p, last, NULL, q->z + last * d->M, q->error + last * d->N, NULL, y, sums);
+        add_observation(p, q, last, NULL, NULL, y, terms, sums);
 }
 
 void ANT_FN(ant_sums_finish)(const solve_call *p, double *sums, real *gradient)

@@ -1,11 +1,13 @@
 /* scan.c - the three phases of a parallel prefix action (scan.h). */
 #include "solve/scan.h"
 
+#include "base/machine.h"
+
 void ant_scan_run(const ant_scan *scan, int threads)
 {
     const size_t n = scan->count, segments = scan->segments;
     (void)threads; /* used by the pragmas only */
-#pragma omp parallel for schedule(static, 1) num_threads(threads) if (segments > 1)
+#pragma omp parallel for schedule(static, 1) num_threads(ant_threads_ready(segments > 1 ? threads : 1))
     for (size_t k = 0; k < segments - 1; k++) {
         const size_t first = ant_scan_border(n, segments, k), last = ant_scan_border(n, segments, k + 1);
         if (last > first)
@@ -20,7 +22,7 @@ void ant_scan_run(const ant_scan *scan, int threads)
                 to[i] = from[i];
         }
     }
-#pragma omp parallel for schedule(static, 1) num_threads(threads) if (segments > 1)
+#pragma omp parallel for schedule(static, 1) num_threads(ant_threads_ready(segments > 1 ? threads : 1))
     for (size_t k = 0; k < segments; k++) {
         const size_t first = ant_scan_border(n, segments, k), last = ant_scan_border(n, segments, k + 1);
         if (last > first)

@@ -21,6 +21,7 @@ typedef struct ANT_FN(ant_shooting) {
     const ANT_FN(ant_kernels) * kernels;
     const ant_model_layout *layout;
     size_t T, batch, warmup;
+    bool gaps;       /* rows may lack variables (patterns.h) */
     size_t segments; /* per sequence, <= T */
     size_t total;    /* batch * segments; number i is segment i % segments of sequence i / segments */
     size_t groups;   /* of kernels->lanes segments */
@@ -39,7 +40,7 @@ typedef struct ANT_FN(ant_shooting) {
 
 typedef ANT_FN(ant_shooting) shooting; /* its short name in templates */
 
-/* kernels, layout, T, batch, warmup, segments and threads are set by the caller before. */
+/* kernels, layout, T, batch, warmup, gaps, segments and threads are set by the caller before. */
 void ANT_FN(ant_shooting_carve)(shooting *sh, ant_arena *arena);
 
 /*

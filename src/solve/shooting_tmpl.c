@@ -9,10 +9,17 @@
  * Backward: the adjoint is linear.  Every segment first computes it with gradient 0 at its end.  Then the
  * gradient at each border is propagated through the segment before it as a correction, until it has vanished.
  */
+#include "base/machine.h"
 #include "solve/scan.h"
 #include "solve/shooting.h"
 
 #include <string.h>
+
+/* Threads of a region. */
+static int team(const shooting *sh, bool parallel)
+{
+    return ant_threads_ready(parallel ? sh->threads : 1);
+}
 
 static size_t segment_begin(const shooting *sh, size_t segment)
 {
@@ -51,7 +58,7 @@ group ANT_FN(ant_group_carve)(const shooting *sh, ant_arena *arena, size_t lengt
     const ant_model_dims *d = &sh->layout->dims;
     const size_t lanes = sh->kernels->lanes, rows = (length + 1) * lanes;
     const size_t copied = lanes > 1 ? rows : 0; /* a single lane reads the caller's arrays */
-    const size_t timed = sh->kernels->knows_time ? 0 : rows;
+    const size_t timed = sh->kernels->knows_time ? 0 : rows, gaps = sh->gaps ? copied : 0;
     const size_t words = sh->kernels->mask_words == NULL ? 0 : sh->kernels->mask_words(d);
     const size_t slack = ANT_ARENA_ALIGN / sizeof(real); /* line kernels read whole vectors of a last row */
     return (group){.length = length,
@@ -60,6 +67,8 @@ group ANT_FN(ant_group_carve)(const shooting *sh, ant_arena *arena, size_t lengt
                    .error = ant_arena_take(arena, rows * d->N, sizeof(real)),
                    .own_x = ant_arena_take(arena, copied * d->N, sizeof(real)),
                    .own_s = ant_arena_take(arena, copied * d->K, sizeof(real)),
+                   .own_pattern = ant_arena_take(arena, gaps, sizeof(uint32_t)),
+                   .gappy = ant_arena_take(arena, gaps / lanes, sizeof(bool)),
                    .masks = ant_arena_take(arena, words * length, sizeof(uint64_t)),
                    .strength = ant_arena_take(arena, timed, sizeof(real)),
                    .weight = ant_arena_take(arena, timed, sizeof(real)),
@@ -119,10 +128,13 @@ static void lane_start(const shooting *sh, const solve_call *p, const real *x, c
         if (i < g->length)
             g->strength[i * lanes + a->index] = (real)p->strength[t];
     }
+    const uint32_t *pattern = ANT_FN(ant_patterns_of)(p->patterns, a->sequence);
+    const bool whole = pattern == NULL || pattern[a->begin] == 0;
+    const real *pinv = ANT_FN(ant_pinv_at)(p, pattern, a->begin), *row = x + a->begin * d->N;
     for (size_t m = 0; m < d->M; m++) {
         real sum = 0;
         for (size_t n = 0; n < d->N; n++)
-            sum += p->forcing->pinv[m * d->N + n] * x[a->begin * d->N + n];
+            sum += whole || row[n] == row[n] ? pinv[m * d->N + n] * row[n] : 0;
         g->z[m * lanes + a->index] = sum;
     }
 }
@@ -143,6 +155,32 @@ static void lane_load(const shooting *sh, const real *x, const real *s, const la
     }
     g->x = g->own_x;
     g->s = g->own_s;
+}
+
+/* Which rows of a group lack something.  Beyond T nothing is missing. */
+static void load_patterns(const shooting *sh, const solve_call *p, size_t number)
+{
+    const size_t lanes = sh->kernels->lanes;
+    group *g = &sh->group[number];
+    g->pattern = NULL;
+    for (size_t i = 0; i < lanes && lanes == 1; i++) {
+        const lane a = lane_at(sh, number, i);
+        const uint32_t *pattern = ANT_FN(ant_patterns_of)(p->patterns, a.sequence);
+        g->pattern = pattern == NULL ? NULL : pattern + a.begin;
+    }
+    if (lanes == 1)
+        return;
+    memset(g->gappy, 0, (g->length + 1) * sizeof *g->gappy);
+    for (size_t i = 0; i < lanes; i++) {
+        const lane a = lane_at(sh, number, i);
+        const uint32_t *pattern = ANT_FN(ant_patterns_of)(p->patterns, a.sequence);
+        for (size_t k = 0; k <= g->length; k++) {
+            const bool inside = pattern != NULL && a.begin + k <= sh->T;
+            g->own_pattern[k * lanes + i] = inside ? pattern[a.begin + k] : 0;
+            g->gappy[k] = g->gappy[k] || g->own_pattern[k * lanes + i] != 0;
+        }
+        g->pattern = pattern != NULL ? g->own_pattern : g->pattern;
+    }
 }
 
 /* A single lane has its own length and reads the caller's arrays. */
@@ -168,6 +206,8 @@ static void load_group(shooting *sh, const solve_call *p, const real *const *x, 
             line_load(sh, x[a.sequence], inputs, &a);
         lane_start(sh, p, x[a.sequence], &a);
     }
+    if (sh->gaps)
+        load_patterns(sh, p, g);
     if (sh->kernels->enter != NULL) { /* in place: through a row that is not in use yet */
         real *z = sh->group[g].z, *other = z + sh->layout->dims.M;
         memcpy(other, z, sh->layout->dims.M * sizeof *z);
@@ -204,7 +244,7 @@ static size_t pass_on_states(shooting *sh)
 static bool run_forward(shooting *sh, const solve_call *p, double merge, bool trial)
 {
     bool stop = false;
-#pragma omp parallel for schedule(static, 1) num_threads(sh->threads) if (sh->slots > 1) reduction(|| : stop)
+#pragma omp parallel for schedule(static, 1) num_threads(team(sh, sh->slots > 1)) reduction(|| : stop)
     for (size_t slot = 0; slot < sh->slots; slot++) {
         for (size_t g = slot; g < sh->groups && !stop; g += sh->slots) {
             if (sh->dirty[g])
@@ -220,7 +260,7 @@ static void load(shooting *sh, const solve_call *p, const real *const *x, const 
 {
     sh->kernels->pack(p, sh->packed);
 /* Two threads on one sequence have little to load: the second one starts while the first already works. */
-#pragma omp parallel for schedule(static, 1) num_threads(sh->threads) if (sh->groups > 1 && !sh->paired)
+#pragma omp parallel for schedule(static, 1) num_threads(team(sh, sh->groups > 1 && !sh->paired))
     for (size_t g = 0; g < sh->groups; g++)
         load_group(sh, p, x, s, g);
 }
@@ -318,7 +358,7 @@ static void run_slot_backward(shooting *sh, const solve_call *p, bool loss, doub
 /* Backward pass of the marked groups; with `loss` of all groups, from gradient 0 at their ends. */
 static void run_backward(shooting *sh, const solve_call *p, bool loss, double floor)
 {
-#pragma omp parallel for schedule(static, 1) num_threads(sh->threads) if (sh->slots > 1)
+#pragma omp parallel for schedule(static, 1) num_threads(team(sh, sh->slots > 1))
     for (size_t slot = 0; slot < sh->slots; slot++)
         run_slot_backward(sh, p, loss, floor, slot);
 }
@@ -359,6 +399,17 @@ static size_t pass_on_gradients(shooting *sh)
     return handed;
 }
 
+/* What z_0 = B_o+ x_o of an incomplete row 0 gives to dB.  x: (N) */
+static void add_incomplete_state(const shooting *sh, const solve_call *p, const lane *a, uint32_t pattern,
+                                 const real *x, double *sums)
+{
+    const size_t M = sh->layout->dims.M, lanes = sh->kernels->lanes;
+    real *w = p->patterns->terms, *rest = w + M;
+    for (size_t m = 0; m < M; m++)
+        w[m] = a->group->border[m * lanes + a->index];
+    ANT_FN(ant_pattern_add)(p->patterns, pattern, p->forcing->B, w, x, 1.0, rest, sums + sh->layout->B);
+}
+
 /* Add w_0 x_0^T to G for every sequence whose first segment was in the last pass: z_0 = B+ x_0. */
 static void add_first_states(const shooting *sh, const solve_call *p, const real *const *x, double *sums)
 {
@@ -367,6 +418,11 @@ static void add_first_states(const shooting *sh, const solve_call *p, const real
         const lane a = lane_of(sh, id);
         if (!sh->dirty[id / lanes])
             continue;
+        const uint32_t *pattern = ANT_FN(ant_patterns_of)(p->patterns, a.sequence);
+        if (pattern != NULL && pattern[0] != 0) {
+            add_incomplete_state(sh, p, &a, pattern[0], x[a.sequence], sums);
+            continue;
+        }
         for (size_t m = 0; m < M; m++) {
             for (size_t n = 0; n < N; n++)
                 sums[sh->layout->total + m * N + n] +=
@@ -413,7 +469,7 @@ void ANT_FN(ant_shooting_gradient)(shooting *sh, const solve_call *p, const real
     } else {
         gradient_by_segments(sh, p, x, sums, report);
     }
-#pragma omp parallel for schedule(static, 1) num_threads(sh->threads) if (sh->slots > 1)
+#pragma omp parallel for schedule(static, 1) num_threads(team(sh, sh->slots > 1))
     for (size_t slot = 0; slot < (sh->kernels->close == NULL ? 0 : sh->slots); slot++)
         sh->kernels->close(p, sh->packed, sh->scratch + slot * sh->scratch_count, sh->sums + slot * count);
     for (size_t slot = 0; slot < sh->slots; slot++) {

@@ -17,6 +17,8 @@
  * Sequences are borrowed: x[i] points to rows x_0 .. x_T (T+1, N) of sequence i, s[i] to rows
  * s_1 .. s_T (T, K), so a window of a longer series needs no copy.
  *
+ * With `patterns` in the options, NaN in x marks missing values (spec 12).
+ *
  * The same inputs, options, number of threads and instruction set give the same bits, whatever was computed
  * before.  With another number of threads a sequence may be cut into other segments, and sums may be taken in
  * another order.  Only `reference` does not depend on the number of threads.
@@ -62,6 +64,8 @@ typedef struct ant_solve_options {
     int max_iterations;  /* of Newton and of shooting.  Default 100 */
     bool fallback;       /* solve sequences that did not converge again by `sequential`.  Default true */
     size_t segments;     /* per sequence, of shooting; 0: chosen by the plan.  Default 0 */
+    size_t patterns;     /* 0: x is complete.  Else NaN in x is a missing value (spec 12), in at most so many
+                            patterns; SIZE_MAX: unknown.  Default 0 */
     int threads;         /* 0: as many as OpenMP offers.  Default 0 */
     uint64_t seed;       /* of the start `normal`.  Default 1 */
 } ant_solve_options;
@@ -70,7 +74,7 @@ void ant_solve_options_default(ant_solve_options *options);
 
 /* What a gradient call returns besides the gradient. */
 typedef struct ant_solve_report {
-    double loss;           /* mean squared error over t > T_w, variables and batch */
+    double loss;           /* mean squared error over t > T_w, variables and batch, of what is observed */
     ant_solver solver;     /* that was used */
     antler_status outcome; /* of the parallel solve before any fallback: OK, NOT_CONVERGED, NON_FINITE */
     int iterations;        /* of Newton, the most of any sequence; of shooting; 0: sequential */

@@ -6,17 +6,18 @@
 #define ANT_SOLVE_SOLVE_CALL_H
 
 #include "solve/cell.h"
-#include "solve/forcing.h"
+#include "solve/patterns.h"
 
 struct ANT_FN(ant_solve_call) {
     const ant_model_layout *layout;
     const real *parameters; /* (total) */
     const real *derived;    /* what the cell derives from them */
     const ANT_FN(ant_forcing) * forcing;
+    const ANT_FN(ant_patterns) * patterns; /* of missing values; NULL: x is complete */
     size_t T, warmup;
     const double *strength; /* (T+1): a_t of spec 2, each 0, 1 or alpha */
     double alpha;
-    real weight; /* 2 / (N (T - T_w) batch): d loss / d xhat = weight (xhat - x) */
+    real weight; /* 2 / values in the loss, N (T - T_w) batch: d loss / d xhat = weight (xhat - x) */
     ant_teacher teacher;
     const ANT_FN(ant_cell) * cell;
 };
@@ -34,21 +35,31 @@ static inline size_t ANT_FN(ant_sums_count)(const ant_model_layout *layout)
 
 /* The trajectory of one sequence in plain row-major form. */
 typedef struct ANT_FN(ant_trajectory) {
-    real *z;       /* (T+1, M) */
-    real *forced;  /* (T, M): z~_t */
-    real *error;   /* (T+1, N): e_t = x_t - B z_t */
-    real *adjoint; /* (T+1, M): v_t = dloss/dz_t; v_0 is the part through z~_0 only */
-    real *scratch; /* ant_reference_scratch() */
+    real *z;                 /* (T+1, M) */
+    real *forced;            /* (T, M): z~_t */
+    real *error;             /* (T+1, N): e_t = x_t - B z_t */
+    real *adjoint;           /* (T+1, M): v_t = dloss/dz_t; v_0 is the part through z~_0 only */
+    real *scratch;           /* ant_reference_scratch() */
+    const uint32_t *pattern; /* (T+1): what each row lacks (patterns.h); NULL: nothing */
 } ANT_FN(ant_trajectory);
 
 size_t ANT_FN(ant_reference_scratch)(const ANT_FN(ant_cell) * cell, const ant_model_layout *layout);
 
-/* z_bar = B+ x.  x: (N); out: (M). */
-void ANT_FN(ant_reference_teacher)(const solve_call *p, const real *x, real *out);
+/* B+ or, of an incomplete row, B_o+.  pattern: of the sequence, or NULL.  (M, N) */
+static inline const real *ANT_FN(ant_pinv_at)(const solve_call *p, const uint32_t *pattern, size_t t)
+{
+    return pattern == NULL || pattern[t] == 0 ? p->forcing->pinv
+                                              : ANT_FN(ant_pattern_pinv)(p->patterns, pattern[t]);
+}
 
-/* e = x - B z and z~ = z + a_t B+ e at time t.  x: (N); z, forced: (M); error: (N). */
-void ANT_FN(ant_reference_force)(const solve_call *p, size_t t, const real *x, const real *z, real *error,
-                                 real *forced);
+/* z_bar = B+ x of row t, B_o+ x_o where it is incomplete.  x: (N); out: (M). */
+void ANT_FN(ant_reference_teacher)(const solve_call *p, const uint32_t *pattern, size_t t, const real *x,
+                                   real *out);
+
+/* e = x - B z, 0 where x is missing, and z~ = z + a_t B_o+ e at time t.  x: (N); z, forced: (M); error: (N).
+ */
+void ANT_FN(ant_reference_force)(const solve_call *p, const uint32_t *pattern, size_t t, const real *x,
+                                 const real *z, real *error, real *forced);
 
 /* All exact steps: fills z, forced and error.  x: (T+1, N); s: (T, K) or NULL. */
 void ANT_FN(ant_reference_forward)(const solve_call *p, const real *x, const real *s,

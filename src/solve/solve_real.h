@@ -30,11 +30,12 @@ antler_status ANT_N(ant_solve_gradient)(ANT_N(ant_solve_plan) * plan, const ANT_
 void ANT_N(ant_solve_states)(const ANT_N(ant_solve_plan) * plan, size_t sequence, ANT_T *z);
 
 /*
- * The adjoint states of one sequence, dloss/dz_t for t = 1 .. T (spec 3), along the exact trajectory and in
- * plain loops.  x: (T+1, N); s: (T, K) or NULL; v: (T, M).
+ * The adjoint states of one sequence of a batch, dloss/dz_t for t = 1 .. T (spec 3), along the exact
+ * trajectory and in plain loops.  x, s: as in ant_solve_gradient; v: (T, M).
  */
-antler_status ANT_N(ant_solve_adjoint)(ANT_N(ant_solve_plan) * plan, const ANT_T *parameters, const ANT_T *x,
-                                       const ANT_T *s, double alpha, ANT_T *v);
+antler_status ANT_N(ant_solve_adjoint)(ANT_N(ant_solve_plan) * plan, const ANT_T *parameters,
+                                       const ANT_T *const *x, const ANT_T *const *s, size_t sequence,
+                                       double alpha, ANT_T *v);
 
 /*
  * Run the plan's solver and the reference on the same inputs and compare.  `gradient` (total) receives

@@ -20,6 +20,7 @@
  * which then does both parts.
  */
 #include "base/difference.h"
+#include "base/machine.h"
 #include "solve/shooting.h"
 
 #include <omp.h>
@@ -145,7 +146,7 @@ static void load_coarse(shooting *sh, size_t level, size_t at)
 /* z_bar at time t, in the kernel's coordinates. */
 static void teacher_at(const shooting *sh, const solve_call *p, size_t t, real *spare, real *out)
 {
-    ANT_FN(ant_reference_teacher)(p, sh->two.whole.x + t * sh->layout->dims.N, spare);
+    ANT_FN(ant_reference_teacher)(p, NULL, t, sh->two.whole.x + t * sh->layout->dims.N, spare);
     sh->kernels->enter(&sh->layout->dims, sh->packed, spare, out);
 }
 
@@ -292,7 +293,7 @@ bool ANT_FN(ant_two_threads_forward)(shooting *sh, const solve_call *p, const re
     f.early = (sh->T - expected + long_steps(sh)) / 2 / tile * tile;
     sh->two.whole.x = x;
     sh->two.whole.s = s == NULL ? sh->two.whole.own_s : s; /* without inputs: of no length */
-#pragma omp parallel num_threads(2)
+#pragma omp parallel num_threads(ant_threads_ready(2))
     {
         const bool alone = omp_get_num_threads() == 1;
         if (alone || omp_get_thread_num() == 1)
@@ -365,7 +366,7 @@ void ANT_FN(ant_two_threads_gradient)(shooting *sh, const solve_call *p)
     memset(sh->two.whole.inject, 0, bytes);
     memset(sh->two.whole.inject_last, 0, bytes);
     backward b = {.sh = sh, .p = p};
-#pragma omp parallel num_threads(2)
+#pragma omp parallel num_threads(ant_threads_ready(2))
     {
         const bool alone = omp_get_num_threads() == 1;
         if (alone || omp_get_thread_num() == 1)

@@ -67,22 +67,28 @@ static unsigned long long update_of(const char *name)
     return length >= 10 && strcmp(number + length, ".npz") == 0 ? strtoull(number, NULL, 10) : 0;
 }
 
-/* The newest checkpoint older than `before`; 0: none. */
-static unsigned long long newest(const char *folder, unsigned long long before)
+/* *update: the newest checkpoint older than it was; 0: none.  A folder that cannot be read is not an empty
+ * one. */
+static antler_status find_older(const char *folder, unsigned long long *update)
 {
-    unsigned long long best = 0;
+    const unsigned long long before = *update;
     char path[ANT_PATH_MAX + 32];
     snprintf(path, sizeof path, "%s/checkpoints", folder);
     DIR *directory = opendir(path);
-    if (directory == NULL)
-        return 0;
-    for (const struct dirent *entry = readdir(directory); entry != NULL; entry = readdir(directory)) {
-        const unsigned long long update = update_of(entry->d_name);
-        if (update < before && update > best)
-            best = update;
+    *update = 0;
+    if (directory == NULL && errno == ENOENT)
+        return ANTLER_OK;
+    ANT_CHECK(directory != NULL, ANTLER_ERROR_IO, "%s: cannot be opened: %s", path, strerror(errno));
+    const struct dirent *entry;
+    while (errno = 0, (entry = readdir(directory)) != NULL) {
+        const unsigned long long found = update_of(entry->d_name);
+        if (found < before && found > *update)
+            *update = found;
     }
+    const int reason = errno;
     closedir(directory);
-    return best;
+    ANT_CHECK(reason == 0, ANTLER_ERROR_IO, "%s: cannot be read: %s", path, strerror(reason));
+    return ANTLER_OK;
 }
 
 static void file_name(const char *folder, unsigned long long update, char path[ANT_PATH_MAX + 64])
@@ -134,6 +140,18 @@ static antler_status add_state(ant_archive *archive, const antler_trainer *train
     return add_text(archive, "history", run->history);
 }
 
+/* Remove all but the last checkpoints up to `update`.  One that cannot be removed is no error. */
+static void remove_old(const char *folder, size_t update)
+{
+    char path[ANT_PATH_MAX + 64];
+    unsigned long long old = update + 1ull;
+    for (int i = 0; find_older(folder, &old) == ANTLER_OK && old > 0; i++) {
+        file_name(folder, old, path);
+        if (i >= KEPT)
+            (void)unlink(path);
+    }
+}
+
 antler_status ant_checkpoint_write(const char *folder, const antler_trainer *trainer, const ant_run *run)
 {
     char path[ANT_PATH_MAX + 64];
@@ -152,13 +170,7 @@ antler_status ant_checkpoint_write(const char *folder, const antler_trainer *tra
         return status;
     }
     ANT_TRY(ant_archive_commit(archive));
-    unsigned long long old = run->update + 1ull;
-    for (int i = 0; i < KEPT && old > 0; i++)
-        old = newest(folder, old);
-    for (old = old == 0 ? 0 : newest(folder, old); old > 0; old = newest(folder, old)) {
-        file_name(folder, old, path);
-        (void)unlink(path); /* a file that cannot be removed is no error */
-    }
+    remove_old(folder, run->update);
     return ANTLER_OK;
 }
 
@@ -201,7 +213,7 @@ static antler_status check_settings(const antler_model *model, const antler_sett
     antler_settings then;
     if (model->settings == NULL)
         return ANTLER_OK;
-    ANT_TRY(ant_settings_parse(model->settings, "settings", &then));
+    ANT_TRY(ant_settings_parse_run(model->settings, "settings", &then));
     for (size_t i = 0; i < ant_setting_count(); i++) {
         const ant_setting *setting = ant_setting_at(i);
         char before[ANT_SETTING_TEXT_MAX], after[ANT_SETTING_TEXT_MAX];
@@ -262,6 +274,9 @@ static antler_status read_state(ant_npz *npz, const antler_trainer *trainer, ant
     ANT_TRY(ant_archive_read_raw(npz, "update", ANT_U64, 1, &update));
     ANT_CHECK(number == run->number, ANTLER_ERROR_FORMAT, "belongs to run %llu; the folder was renamed",
               (unsigned long long)number);
+    ANT_CHECK(update <= trainer->settings.updates, ANTLER_ERROR_FORMAT,
+              "is of update %llu; the run has only %zu", (unsigned long long)update,
+              trainer->settings.updates);
     ANT_TRY(read_model(npz, trainer, run));
     ANT_TRY(check_data(npz, trainer));
     ANT_TRY(ant_archive_read_raw(npz, "m", ANT_F64, total, run->state.m));
@@ -282,12 +297,13 @@ static antler_status read_state(ant_npz *npz, const antler_trainer *trainer, ant
 antler_status ant_checkpoint_remove_all(const char *folder)
 {
     char path[ANT_PATH_MAX + 64];
-    for (unsigned long long update = newest(folder, ~0ull); update > 0; update = newest(folder, update)) {
+    for (unsigned long long update = ~0ull;;) {
+        ANT_TRY(find_older(folder, &update));
+        if (update == 0)
+            return ANTLER_OK;
         file_name(folder, update, path);
-        if (unlink(path) != 0)
-            return ant_fail(ANTLER_ERROR_IO, "%s: cannot be removed: %s", path, strerror(errno));
+        ANT_CHECK(unlink(path) == 0, ANTLER_ERROR_IO, "%s: cannot be removed: %s", path, strerror(errno));
     }
-    return ANTLER_OK;
 }
 
 antler_status ant_checkpoint_restore(const char *folder, const antler_trainer *trainer, ant_run *run,
@@ -297,8 +313,11 @@ antler_status ant_checkpoint_restore(const char *folder, const antler_trainer *t
     char path[ANT_PATH_MAX + 64];
     *found = false;
     /* An unreadable file can only come from a damaged disk; the one before it may still be whole. */
-    for (unsigned long long update = newest(folder, ~0ull); update > 0; update = newest(folder, update)) {
+    for (unsigned long long update = ~0ull;;) {
         ant_npz *npz = NULL;
+        ANT_TRY(find_older(folder, &update));
+        if (update == 0)
+            break;
         file_name(folder, update, path);
         status = ant_npz_open_file(&npz, path);
         if (status == ANTLER_OK) {

@@ -3,6 +3,7 @@
 
 #include "base/random.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -144,6 +145,7 @@ void ant_dataset_free(ant_dataset *dataset)
         free(dataset->names[v]);
     free(dataset->names);
     free(dataset->row);
+    free(dataset->eligible);
     free(dataset->start);
     free(dataset->mean);
     free(dataset->scale);
@@ -152,9 +154,93 @@ void ant_dataset_free(ant_dataset *dataset)
     free(dataset);
 }
 
+/* ---- missing values --------------------------------------------------------------------------------- */
+
+static bool value_is_missing(const ant_dataset *d, antler_precision precision, size_t i)
+{
+    return precision == ANTLER_PRECISION_FLOAT ? isnan(((const float *)d->x)[i]) != 0
+                                               : isnan(((const double *)d->x)[i]) != 0;
+}
+
+/* A hash of what a row lacks, 0 for nothing; adds to the count of missing values.  has: it has a value */
+static uint64_t row_lacks(ant_dataset *d, antler_precision precision, size_t row, bool *has)
+{
+    uint64_t hash = 0;
+    *has = false;
+    for (size_t n = 0; n < d->N; n++) {
+        const bool missing = value_is_missing(d, precision, row * d->N + n);
+        d->missing += missing;
+        *has = *has || !missing;
+        if (missing)
+            hash = (hash ^ (n + 1)) * UINT64_C(1099511628211) + 1;
+    }
+    return hash;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* lacks: (rows), sorted here */
+static void count_patterns(ant_dataset *d, uint64_t *lacks)
+{
+    qsort(lacks, d->rows, sizeof *lacks, by_number);
+    for (size_t i = 0; i < d->rows; i++)
+        d->patterns += lacks[i] != 0 && (i == 0 || lacks[i] != lacks[i - 1]);
+}
+
+/* observed: (rows + 1), the number of rows with a value before each */
+static antler_status list_starts(ant_dataset *d, size_t warmup, const size_t *observed)
+{
+    d->eligible = malloc((size_t)d->start[d->count] * sizeof *d->eligible);
+    if (d->eligible == NULL)
+        return ant_fail_memory((size_t)d->start[d->count] * sizeof *d->eligible, "the starts of windows");
+    for (size_t i = 0; i < d->count; i++) {
+        const size_t last = d->row[i] + (size_t)(d->start[i + 1] - d->start[i]);
+        for (size_t row = d->row[i]; row < last; row++) {
+            const bool begins = observed[row + 1] > observed[row];
+            if (begins && observed[row + d->T + 1] > observed[row + warmup + 1])
+                d->eligible[d->eligible_count++] = row;
+        }
+    }
+    ANT_CHECK(
+        d->eligible_count > 0, ANTLER_ERROR_DATA,
+        "no window of %zu rows begins with an observed value and has one after its warm-up of %zu steps: "
+        "too much is missing",
+        d->T + 1, warmup);
+    return ANTLER_OK;
+}
+
+antler_status ant_dataset_find_gaps(ant_dataset *d, antler_precision precision, size_t warmup)
+{
+    uint64_t *lacks = calloc(d->rows, sizeof *lacks);
+    size_t *observed = calloc(d->rows + 1, sizeof *observed);
+    antler_status status = ANTLER_OK;
+    if (lacks == NULL || observed == NULL)
+        status = ant_fail_memory(d->rows * (sizeof *lacks + sizeof *observed), "missing values");
+    for (size_t row = 0; row < d->rows && status == ANTLER_OK; row++) {
+        bool has = false;
+        lacks[row] = row_lacks(d, precision, row, &has);
+        observed[row + 1] = observed[row] + has;
+    }
+    if (status == ANTLER_OK && d->missing > 0) {
+        count_patterns(d, lacks);
+        status = list_starts(d, warmup, observed);
+    }
+    free(observed);
+    free(lacks);
+    return status;
+}
+
 ant_windows ant_dataset_windows(const ant_dataset *dataset)
 {
-    return (ant_windows){.count = dataset->count, .row = dataset->row, .start = dataset->start};
+    return (ant_windows){.count = dataset->count,
+                         .row = dataset->row,
+                         .start = dataset->start,
+                         .eligible = dataset->eligible,
+                         .eligible_count = dataset->eligible_count};
 }
 
 size_t ant_windows_row(const ant_windows *w, uint64_t number)
@@ -174,7 +260,9 @@ void ant_windows_draw(const ant_windows *w, uint64_t seed, uint32_t run, uint32_
                       size_t *rows)
 {
     ant_stream stream = ant_stream_open(seed, run, update, ANT_PURPOSE_WINDOWS);
-    const uint64_t starts = w->start[w->count];
-    for (size_t i = 0; i < batch; i++)
-        rows[i] = ant_windows_row(w, ant_stream_below(&stream, starts));
+    const uint64_t starts = w->eligible == NULL ? w->start[w->count] : w->eligible_count;
+    for (size_t i = 0; i < batch; i++) {
+        const uint64_t number = ant_stream_below(&stream, starts);
+        rows[i] = w->eligible == NULL ? ant_windows_row(w, number) : w->eligible[number];
+    }
 }

@@ -23,8 +23,12 @@ typedef struct ant_dataset {
     bool scaled;          /* user units = packed value * scale + mean */
     double *mean, *scale; /* (N) */
     double dt;
-    char **names;             /* (N + K) */
-    uint64_t fingerprint;     /* of x and s, as checkpoints of older builds have it */
+    char **names;         /* (N + K) */
+    uint64_t fingerprint; /* of x and s, as checkpoints of older builds have it */
+    size_t missing;       /* values that are NaN; 0 until ant_dataset_find_gaps */
+    size_t patterns;      /* sets of variables that rows lack, without the empty one */
+    size_t *eligible;     /* (eligible_count): rows at which windows may begin; NULL: all of `start` */
+    size_t eligible_count;
     char hash[ANT_HASH_TEXT]; /* of values, trajectories, names, dt and scaling: a run resumes on these alone
                                */
 } ant_dataset;
@@ -37,11 +41,20 @@ antler_status ant_dataset_create(const antler_series *series, size_t steps, bool
                                  antler_precision precision, ant_dataset **dataset);
 void ant_dataset_free(ant_dataset *dataset);
 
+/*
+ * Count missing values and their patterns and, where there are any, list the rows at which a window may
+ * begin: the first row has a value, and so has a row after the warm-up (spec 12).  ANTLER_ERROR_DATA when
+ * there is none.
+ */
+antler_status ant_dataset_find_gaps(ant_dataset *dataset, antler_precision precision, size_t warmup);
+
 /* The numbering of windows: fields of a dataset, which owns the arrays. */
 typedef struct ant_windows {
     size_t count;
     const size_t *row;
     const uint64_t *start;
+    const size_t *eligible; /* NULL: all starts */
+    size_t eligible_count;
 } ant_windows;
 
 ant_windows ant_dataset_windows(const ant_dataset *dataset);

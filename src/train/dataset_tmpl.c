@@ -21,7 +21,8 @@ antler_status ANT_FN(ant_dataset_pack)(ant_dataset *dataset, const antler_series
         const size_t count = length - first < TILE ? length - first : TILE;
         status = antler_series_read_f64(series, trajectory, first, count, values, inputs);
         for (size_t i = 0; i < count * N && status == ANTLER_OK; i++)
-            x[first * N + i] = (real)((values[i] - shift[i % N]) / divisor[i % N]);
+            x[first * N + i] = /* one NaN for all, so that equal data have equal bytes */
+                isnan(values[i]) ? (real)NAN : (real)((values[i] - shift[i % N]) / divisor[i % N]);
         for (size_t i = 0; i < count * K && status == ANTLER_OK; i++)
             s[first * K + i] = (real)inputs[i];
     }

@@ -1,5 +1,6 @@
 /* folder.c - the folder of a run: made, locked, cleaned, written. */
 #include "train/folder.h"
+#include "base/path.h"
 #include "train/settings.h"
 
 #include <dirent.h>
@@ -26,27 +27,12 @@ antler_status ant_folder_name(const char *base, size_t run, char path[ANT_PATH_M
     return join(base, name, path);
 }
 
-bool ant_folder_is_run(const char *path)
+antler_status ant_folder_is_run(const char *path, bool *is_run)
 {
     char config[ANT_PATH_MAX];
-    struct stat info;
-    return join(path, "config.yaml", config) == ANTLER_OK && stat(config, &info) == 0;
-}
-
-/* All folders of a path, as `mkdir -p`. */
-static antler_status make_folders(const char *path)
-{
-    char part[ANT_PATH_MAX];
-    snprintf(part, sizeof part, "%s", path);
-    for (char *slash = strchr(part + 1, '/');; slash = strchr(slash + 1, '/')) {
-        if (slash != NULL)
-            *slash = '\0';
-        if (mkdir(part, 0777) != 0 && errno != EEXIST)
-            return ant_fail(ANTLER_ERROR_IO, "%s: the folder cannot be made: %s", part, strerror(errno));
-        if (slash == NULL)
-            return ANTLER_OK;
-        *slash = '/';
-    }
+    *is_run = false;
+    ANT_TRY(join(path, "config.yaml", config));
+    return ant_path_exists(config, is_run);
 }
 
 antler_status ant_folder_may_begin(const char *path)
@@ -125,16 +111,6 @@ static void remove_temporary(const char *path)
     closedir(directory);
 }
 
-/* Removals reach the disk before what comes next.  A file system that cannot sync folders is no error. */
-static void sync_folder(const char *path)
-{
-    const int descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (descriptor < 0)
-        return;
-    (void)fsync(descriptor);
-    close(descriptor);
-}
-
 /* ---- the lock ---------------------------------------------------------------------------------------- */
 
 antler_status ant_folder_lock(ant_folder *folder, const char *path)
@@ -149,7 +125,7 @@ antler_status ant_folder_lock(ant_folder *folder, const char *path)
 
 antler_status ant_folder_make(ant_folder *folder, const char *path)
 {
-    ANT_TRY(make_folders(path));
+    ANT_TRY(ant_path_make_folders(path));
     return ant_folder_lock(folder, path);
 }
 
@@ -171,33 +147,22 @@ static antler_status remove_old(const char *path)
         ANT_TRY(remove_file(path, names[i]));
     ANT_TRY(ant_checkpoint_remove_all(path));
     ANT_TRY(join(path, "checkpoints", checkpoints));
-    sync_folder(checkpoints);
-    sync_folder(path);
+    ANT_TRY(ant_path_sync_folder(checkpoints)); /* removals reach the disk before that of .overwrite */
+    ANT_TRY(ant_path_sync_folder(path));
     return remove_file(path, ".overwrite");
-}
-
-static antler_status same_text(const char *first, const char *second, bool *same)
-{
-    char *a = NULL, *b = NULL;
-    antler_status status = ant_settings_read_file(first, &a);
-    if (status == ANTLER_OK)
-        status = ant_settings_read_file(second, &b);
-    *same = status == ANTLER_OK && strcmp(a, b) == 0;
-    free(a);
-    free(b);
-    return status;
 }
 
 /* Finish a replacement that was cut off, or forget one that had not yet taken effect. */
 static antler_status settle_overwrite(const char *path)
 {
     char marker[ANT_PATH_MAX], config[ANT_PATH_MAX];
-    bool replaced = false;
+    bool replacing = false, replaced = false;
     ANT_TRY(join(path, ".overwrite", marker));
     ANT_TRY(join(path, "config.yaml", config));
-    if (access(marker, F_OK) != 0)
+    ANT_TRY(ant_path_exists(marker, &replacing));
+    if (!replacing)
         return ANTLER_OK;
-    ANT_TRY(same_text(marker, config, &replaced));
+    ANT_TRY(ant_path_same_bytes(marker, config, &replaced));
     return replaced ? remove_old(path) : remove_file(path, ".overwrite");
 }
 
@@ -205,7 +170,7 @@ antler_status ant_folder_begin(const char *path, const antler_settings *settings
 {
     char file[ANT_PATH_MAX];
     ANT_TRY(join(path, "checkpoints", file));
-    ANT_TRY(make_folders(file));
+    ANT_TRY(ant_path_make_folders(file));
     ANT_TRY(join(path, ".overwrite", file));
     ANT_TRY(antler_settings_write(settings, file));
     ANT_TRY(join(path, "config.yaml", file));
@@ -230,7 +195,7 @@ static antler_status restore(ant_folder *folder, const antler_trainer *trainer, 
     size_t rows = 0;
     ANT_TRY(settle_overwrite(folder->path));
     ANT_TRY(join(folder->path, "checkpoints", checkpoints));
-    ANT_TRY(make_folders(checkpoints));
+    ANT_TRY(ant_path_make_folders(checkpoints));
     remove_temporary(folder->path);
     remove_temporary(checkpoints);
     ANT_TRY(ant_checkpoint_restore(folder->path, trainer, run, &found));

@@ -39,7 +39,7 @@ typedef struct ant_folder {
 antler_status ant_folder_name(const char *base, size_t run, char path[ANT_PATH_MAX]);
 
 /* Whether `path` is a run: it has a config.yaml. */
-bool ant_folder_is_run(const char *path);
+antler_status ant_folder_is_run(const char *path, bool *is_run);
 
 /* Whether the folder of a run could be made or written to, without doing it. */
 antler_status ant_folder_may_begin(const char *path);

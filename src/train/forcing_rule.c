@@ -42,9 +42,13 @@ typedef struct lagged {
     double *joint; /* (BINS, BINS) */
 } lagged;
 
+/* Rows that have a value. */
 static size_t rows_of(const lagged *l)
 {
-    return l->first[l->count] - l->first[0];
+    size_t rows = 0;
+    for (size_t t = l->first[0]; t < l->first[l->count]; t++)
+        rows += !isnan(l->values[t]);
+    return rows;
 }
 
 /* Mean of (x_t - mean) (x_{t+lag} - mean). */
@@ -53,8 +57,11 @@ static double autocovariance(const lagged *l, size_t lag)
     double sum = 0.0;
     size_t pairs = 0;
     for (size_t i = 0; i < l->count; i++) {
-        for (size_t t = l->first[i]; t + lag < l->first[i + 1]; t++, pairs++)
-            sum += (l->values[t] - l->mean) * (l->values[t + lag] - l->mean);
+        for (size_t t = l->first[i]; t + lag < l->first[i + 1]; t++) {
+            const double product = (l->values[t] - l->mean) * (l->values[t + lag] - l->mean);
+            sum += isnan(product) ? 0.0 : product; /* of a missing value */
+            pairs += !isnan(product);
+        }
     }
     return pairs == 0 ? INFINITY : sum / (double)pairs;
 }
@@ -72,8 +79,12 @@ static double mutual_information(const lagged *l, size_t lag)
     size_t pairs = 0;
     memset(l->joint, 0, BINS * BINS * sizeof *l->joint);
     for (size_t i = 0; i < l->count; i++) {
-        for (size_t t = l->first[i]; t + lag < l->first[i + 1]; t++, pairs++)
+        for (size_t t = l->first[i]; t + lag < l->first[i + 1]; t++) {
+            if (isnan(l->values[t]) || isnan(l->values[t + lag]))
+                continue;
             l->joint[bin_of(l, l->values[t]) * BINS + bin_of(l, l->values[t + lag])] += 1.0;
+            pairs++;
+        }
     }
     for (size_t k = 0; k < (size_t)BINS * BINS; k++) {
         now[k / BINS] += l->joint[k];
@@ -89,12 +100,12 @@ static double mutual_information(const lagged *l, size_t lag)
 static size_t first_minimum(lagged *l, size_t limit, double (*function)(const lagged *l, size_t lag))
 {
     const size_t rows = rows_of(l);
-    l->low = l->high = l->values[l->first[0]];
+    l->low = l->high = l->values[l->first[0]]; /* fmin and fmax leave out what is missing */
     l->mean = 0.0;
     for (size_t t = l->first[0]; t < l->first[l->count]; t++) {
         l->low = fmin(l->low, l->values[t]);
         l->high = fmax(l->high, l->values[t]);
-        l->mean += l->values[t] / (double)rows;
+        l->mean += isnan(l->values[t]) ? 0.0 : l->values[t] / (double)rows;
     }
     if (!(l->high > l->low))
         return 0;

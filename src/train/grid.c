@@ -36,6 +36,8 @@ static size_t digit(const antler_grid *grid, size_t index, size_t key)
 
 const char *antler_grid_value(const antler_grid *grid, size_t index, size_t key)
 {
+    if (grid == NULL || index >= grid->count || key >= grid->keys)
+        return "";
     return grid->yaml->grid->of[grid->key[key]].items[digit(grid, index, key)];
 }
 
@@ -54,8 +56,10 @@ static antler_status make_name(const antler_grid *grid, size_t index, char *name
     return ANTLER_OK;
 }
 
-antler_status antler_grid_settings(const antler_grid *grid, size_t index, antler_settings *settings)
+antler_status(antler_grid_settings)(const antler_grid *grid, size_t index, antler_settings *settings,
+                                    size_t struct_size)
 {
+    ANT_NEED(grid != NULL && settings != NULL);
     antler_settings s = grid->base;
     ANT_CHECK(index < grid->count, ANTLER_ERROR_ARGUMENT, "the grid has only %zu combinations", grid->count);
     for (size_t k = 0; k < grid->keys; k++) {
@@ -65,8 +69,7 @@ antler_status antler_grid_settings(const antler_grid *grid, size_t index, antler
             return ant_fail_within(status, grid->path);
     }
     ANT_TRY(make_name(grid, index, s.name, sizeof s.name));
-    *settings = s;
-    return ANTLER_OK;
+    return ant_settings_hand_over(&s, settings, struct_size);
 }
 
 static antler_status find_keys(antler_grid *grid)
@@ -107,6 +110,7 @@ static antler_status check_all(const antler_grid *grid)
 
 antler_status antler_grid_load(const char *path, const char *const *set, size_t count, antler_grid **grid)
 {
+    ANT_NEED(path != NULL && grid != NULL && (set != NULL || count == 0));
     antler_grid *g = calloc(1, sizeof *g);
     if (g == NULL)
         return ant_fail_memory(sizeof *g, "a grid");
@@ -134,25 +138,25 @@ antler_status antler_grid_load(const char *path, const char *const *set, size_t 
 
 size_t antler_grid_count(const antler_grid *grid)
 {
-    return grid->count;
+    return grid == NULL ? 0 : grid->count;
 }
 
 size_t antler_grid_key_count(const antler_grid *grid)
 {
-    return grid->keys;
+    return grid == NULL ? 0 : grid->keys;
 }
 
 const char *antler_grid_key(const antler_grid *grid, size_t key)
 {
-    return ant_setting_at(grid->key[key])->info.name;
+    return grid == NULL || key >= grid->keys ? "" : ant_setting_at(grid->key[key])->info.name;
 }
 
 const char *antler_grid_test(const antler_grid *grid)
 {
-    return grid->yaml->test == NULL ? "" : grid->yaml->test;
+    return grid == NULL || grid->yaml->test == NULL ? "" : grid->yaml->test;
 }
 
 const antler_settings *antler_grid_base(const antler_grid *grid)
 {
-    return &grid->base;
+    return grid == NULL ? NULL : &grid->base;
 }

@@ -22,10 +22,16 @@ typedef struct ant_held_back {
 typedef struct ant_division {
     const antler_series *training; /* all rows that training may use */
     const antler_series *held_back;
-    antler_series *owned[2];
+    antler_series *owned[4];
+    size_t missing, values; /* of the rows for training, before they were treated; values of the variables */
+    size_t filled;          /* by interpolation */
+    bool gaps;              /* missing values are allowed */
 } ant_division;
 
-/* Divide by `validation`, or load `validation_data`.  Without either: all rows are for training. */
+/*
+ * Divide by `validation`, or load `validation_data`.  Without either: all rows are for training.  Then treat
+ * missing values of both parts by `missing`.
+ */
 antler_status ant_division_create(const antler_settings *settings, const antler_series *series,
                                   ant_division *division);
 void ant_division_free(ant_division *division);

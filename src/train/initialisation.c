@@ -1,6 +1,8 @@
 /* initialisation.c - the rule of `initialisation: auto`, and the memory of the data that it needs. */
 #include "train/initialisation.h"
 
+#include "train/problem.h"
+
 #include <math.h>
 #include <stdio.h>
 
@@ -55,13 +57,13 @@ static bool always(const facts *f)
 typedef struct rule {
     bool (*applies)(const facts *f);
     antler_initialisation name;
-    double kappa; /* of `memory` */
+    double kappa; /* of `memory`; 0: not used */
     const char *reason;
 } rule;
 
 /* The first that applies is taken.  Measured: docs/notebook/initial-values.md. */
 static const rule rules[] = {
-    {is_mamba2, ANTLER_INITIALISATION_MEMORY, 0.9995, "a mamba2 has one start"},
+    {is_mamba2, ANTLER_INITIALISATION_MEMORY, 0.0, "a mamba2 has one start"},
     {is_lssm, ANTLER_INITIALISATION_STANDARD, 0.0, "a lssm hardly learns from small weights"},
     {is_narrow_and_clipped, ANTLER_INITIALISATION_MEMORY, 0.9,
      "a clipped model with fewer latent units than variables"},
@@ -72,30 +74,41 @@ static const rule rules[] = {
     {always, ANTLER_INITIALISATION_MEMORY, 0.9, "the data forget within a window"},
 };
 
-antler_settings ant_initialisation_choose(const antler_settings *settings, const ant_dataset *dataset,
-                                          char *reason, size_t bytes)
+/* `auto` without a kappa: the first rule that applies. */
+static const rule *choose(const antler_settings *s, const ant_dataset *dataset)
 {
-    antler_settings named = *settings;
-    if (settings->initialisation != ANTLER_INITIALISATION_AUTO)
-        return named;
-    facts f = {.model = settings->model,
-               .clipped = settings->clipped,
-               .M = settings->latent_dim,
+    facts f = {.model = s->model,
+               .clipped = s->clipped,
+               .M = s->latent_dim,
                .N = dataset->N,
-               .T = settings->sequence_length,
-               .warmup = settings->warmup};
-    f.memory = ant_memory_rows(dataset, settings->precision, f.T);
+               .T = s->sequence_length,
+               .warmup = s->warmup};
+    f.memory = ant_memory_rows(dataset, s->precision, f.T);
     const rule *r = rules;
     while (!r->applies(&f))
         r++;
-    named.initialisation = r->name;
-    if (r->name == ANTLER_INITIALISATION_MEMORY) {
-        named.kappa = r->kappa;
-        snprintf(reason, bytes, "initialisation: memory with kappa %g: %s", r->kappa, r->reason);
-    } else {
-        snprintf(reason, bytes, "initialisation: standard: %s", r->reason);
+    return r;
+}
+
+void ant_initialisation_resolve(antler_settings *s, const ant_dataset *dataset, char *reason, size_t bytes)
+{
+    reason[0] = '\0';
+    if (s->initialisation == ANTLER_INITIALISATION_AUTO && s->kappa == 0.0) {
+        const rule *r = choose(s, dataset);
+        s->initialisation = r->name;
+        s->kappa = r->kappa;
+        if (r->kappa > 0.0)
+            snprintf(reason, bytes, "initialisation: memory with kappa %g: %s", r->kappa, r->reason);
+        else if (r->name == ANTLER_INITIALISATION_STANDARD)
+            snprintf(reason, bytes, "initialisation: standard: %s", r->reason);
+        const ant_initialisation chosen = ant_settings_initialisation(s);
+        if (!ant_initialisation_uses_kappa(&chosen))
+            s->kappa = 0.0; /* initialise_A and initialise_weights leave nothing to it */
     }
-    return named;
+    const ant_initialisation how = ant_settings_initialisation(s);
+    s->initialisation = (antler_initialisation)how.id;
+    if (s->model != ANTLER_MODEL_MAMBA2 && ant_initialisation_uses_kappa(&how))
+        s->kappa = how.kappa;
 }
 
 /* ---- memory of the data --------------------------------------------------------------------------- */
@@ -114,20 +127,27 @@ static double value_at(const column *c, size_t row)
     return c->single ? (double)((const float *)c->dataset->x)[at] : ((const double *)c->dataset->x)[at];
 }
 
-/* Mean product of values `lag` rows apart. */
+/* Mean product of values `lag` rows apart; pairs of which one is missing do not count. */
 static double covariance(const column *c, size_t lag)
 {
     double sum = 0.0;
-    for (size_t i = 0; i + lag < c->rows; i++)
-        sum += (value_at(c, i) - c->mean) * (value_at(c, i + lag) - c->mean);
-    return sum / (double)(c->rows - lag);
+    size_t pairs = 0;
+    for (size_t i = 0; i + lag < c->rows; i++) {
+        const double product = (value_at(c, i) - c->mean) * (value_at(c, i + lag) - c->mean);
+        sum += isnan(product) ? 0.0 : product;
+        pairs += !isnan(product);
+    }
+    return pairs == 0 ? 0.0 : sum / (double)pairs;
 }
 
 static size_t memory_of(column *c, size_t most)
 {
+    size_t seen = 0;
     c->mean = 0.0;
     for (size_t i = 0; i < c->rows; i++)
-        c->mean += value_at(c, i) / (double)c->rows;
+        seen += !isnan(value_at(c, i));
+    for (size_t i = 0; i < c->rows; i++)
+        c->mean += isnan(value_at(c, i)) ? 0.0 : value_at(c, i) / (double)seen;
     const double least = covariance(c, 0) * exp(-1.0);
     size_t lag = 1;
     while (lag <= most && covariance(c, lag) > least)

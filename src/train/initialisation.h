@@ -5,11 +5,11 @@
 #include "train/dataset.h"
 
 /*
- * The settings with `auto` resolved to a name and its kappa, and the reason as text; others as they are,
- * without a text.  All runs of a training get the same.
+ * Set initialisation and kappa where they are to be chosen, so that config.yaml has what was taken.  reason:
+ * of a choice by the data, otherwise "".  All runs of a training get the same.
  */
-antler_settings ant_initialisation_choose(const antler_settings *settings, const ant_dataset *dataset,
-                                          char *reason, size_t bytes);
+void ant_initialisation_resolve(antler_settings *settings, const ant_dataset *dataset, char *reason,
+                                size_t bytes);
 
 /*
  * Rows after which the autocorrelation of a variable has fallen below 1/e, the longest of all variables, from

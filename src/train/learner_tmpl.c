@@ -78,7 +78,8 @@ static antler_status build(learner *l)
 {
     const antler_settings *s = l->work.settings;
     const ant_model_dims dims = ant_settings_dims(s, l->work.N, l->work.K);
-    const ant_solve_options options = ant_settings_solver(s, l->work.threads);
+    ant_solve_options options = ant_settings_solver(s, l->work.threads);
+    options.patterns = l->work.patterns;
     ant_arena counting;
     ANT_TRY(ant_model_layout_make(&dims, &l->layout));
     ANT_TRY(ant_regulariser_check(&l->regulariser, &dims));
@@ -137,7 +138,11 @@ static void draw_windows(learner *l, uint32_t update)
 {
     const ant_engine_learning *w = &l->work;
     const antler_settings *s = w->settings;
-    const ant_windows windows = {.count = w->trajectories, .row = w->row, .start = w->start};
+    const ant_windows windows = {.count = w->trajectories,
+                                 .row = w->row,
+                                 .start = w->start,
+                                 .eligible = w->eligible,
+                                 .eligible_count = w->eligible_count};
     ant_windows_draw(&windows, s->seed, w->runs[0], update, s->batch_size, l->rows);
     for (size_t i = 0; i < s->batch_size; i++) {
         l->x[i] = (const real *)w->x + l->rows[i] * w->N;

@@ -22,14 +22,16 @@ static antler_status log_path(const char *folder, char path[ANT_PATH_MAX])
     return ANTLER_OK;
 }
 
-/* Copy the complete rows up to `update` from the old log, if there is one. */
+/* Copy the complete rows up to `update` from the old log, if there is one; one that cannot be read is not
+ * lost. */
 static antler_status copy_rows(const char *path, size_t update, ant_output *output, size_t *rows)
 {
     char line[LINE_MAX_BYTES];
     FILE *old = fopen(path, "rb");
     antler_status status = ANTLER_OK;
-    if (old == NULL)
+    if (old == NULL && errno == ENOENT)
         return ANTLER_OK;
+    ANT_CHECK(old != NULL, ANTLER_ERROR_IO, "%s: cannot be opened: %s", path, strerror(errno));
     bool first = true;
     while (status == ANTLER_OK && fgets(line, sizeof line, old) != NULL) {
         char *end = NULL;
@@ -42,6 +44,8 @@ static antler_status copy_rows(const char *path, size_t update, ant_output *outp
         }
         first = false;
     }
+    if (status == ANTLER_OK && ferror(old))
+        status = ant_fail(ANTLER_ERROR_IO, "%s: cannot be read: %s", path, strerror(errno));
     fclose(old);
     return status;
 }

@@ -33,7 +33,7 @@ typedef struct loop {
     ant_outcome *outcomes;  /* (count) */
     ant_check *checks;      /* (count) */
     ant_run **due;          /* (count): runs to validate */
-    ant_strength *strength; /* NULL: it is not estimated */
+    ant_strength *strength; /* NULL: it is not estimated here */
     double update_seconds;  /* of the last call */
 } loop;
 
@@ -49,8 +49,7 @@ static size_t until_multiple(size_t update, size_t interval)
     return interval - update % interval;
 }
 
-/* Updates after which a row, a checkpoint, a validation, a check, an estimate or the end is due for this run.
- */
+/* Updates after which a row, a checkpoint, a validation, a check or the end is due for this run. */
 static size_t until_due(const ant_run *run, const antler_settings *s)
 {
     size_t n = s->updates - run->update;
@@ -65,10 +64,6 @@ static size_t until_due(const ant_run *run, const antler_settings *s)
     if (s->check_interval > 0) {
         const size_t check = check_is_next(run, s) ? 1 : until_multiple(run->update, s->check_interval) - 1;
         n = check < n ? check : n;
-    }
-    if (s->gtf_alpha_method != ANTLER_ALPHA_CONSTANT) {
-        const size_t estimate = ant_strength_until_due(s, run->update);
-        n = estimate < n ? estimate : n;
     }
     return n;
 }
@@ -130,10 +125,15 @@ static void keep_agreement(ant_run *run, double states, double gradient)
     run->gradient_agrees = fmax(run->gradient_agrees, gradient);
 }
 
+static bool is_estimated(const loop *l)
+{
+    return l->context->settings->gtf_alpha_method != ANTLER_ALPHA_CONSTANT;
+}
+
 /* The strength of forcing of runs whose next update it is estimated for. */
 static antler_status estimate_strengths(loop *l)
 {
-    for (size_t i = 0; i < l->count; i++) {
+    for (size_t i = 0; i < l->count && l->strength != NULL; i++) {
         ant_run *run = l->run[i];
         if (!l->active[i] || !ant_strength_due(l->context->settings, run->update + 1))
             continue;
@@ -152,8 +152,7 @@ static antler_status begin_checks(loop *l)
         if (l->ops->inspect == NULL || !l->active[i] || !check_is_next(l->run[i], c->settings))
             continue;
         ANT_TRY(ant_check_begin(&l->checks[i], l->ops, l->learner, i, c->settings, c->layout));
-        l->checks[i].alpha =
-            l->strength != NULL ? l->run[i]->alpha : ant_alpha_scheduled(c->settings, l->run[i]->update + 1);
+        l->checks[i].alpha = ant_alpha_scheduled(c->settings, l->run[i]->update + 1);
     }
     return ANTLER_OK;
 }
@@ -163,6 +162,8 @@ static antler_status end_checks(loop *l)
     const ant_run_context *c = l->context;
     for (size_t i = 0; i < l->count; i++) {
         ant_solve_agreement agreement = {.states = NAN, .gradient = NAN};
+        if (is_estimated(l))
+            l->checks[i].alpha = l->run[i]->alpha;
         if (l->checks[i].x != NULL && l->outcomes[i].diverged == ANT_DIVERGED_NOT)
             ANT_TRY(ant_check_end(&l->checks[i], l->ops, l->learner, i, c->settings, c->layout, &agreement));
         keep_agreement(l->run[i], agreement.states, agreement.gradient);
@@ -185,6 +186,8 @@ static antler_status make_updates(loop *l, size_t updates, double *seconds)
     if (status == ANTLER_OK)
         status = l->ops->run(l->learner, updates, l->tallies, l->outcomes);
     *seconds = spent + (ant_seconds() - begun);
+    for (size_t i = 0; i < l->count && status == ANTLER_OK && is_estimated(l) && l->ops->estimates; i++)
+        l->run[i]->alpha = l->outcomes[i].alpha;
     if (status == ANTLER_OK)
         status = end_checks(l);
     for (size_t i = 0; i < l->count && l->ops->inspect != NULL; i++)
@@ -289,9 +292,8 @@ static antler_status initialise(const ant_run_context *context, ant_run *run)
     const antler_settings *s = context->settings;
     const ant_model_layout *layout = context->layout;
     const uint32_t number = (uint32_t)run->number;
-    const antler_settings named =
-        ant_initialisation_choose(s, context->dataset, run->notice, sizeof run->notice);
-    const ant_initialisation how = ant_settings_initialisation(&named);
+    const ant_initialisation how = ant_settings_initialisation(s);
+    snprintf(run->notice, sizeof run->notice, "%s", context->start);
     for (size_t i = 0; i < layout->total; i++)
         run->state.m[i] = run->state.v[i] = 0.0;
     run->alpha = 1.0;
@@ -335,6 +337,9 @@ static antler_status create_learner(loop *l)
     work.s = d->s;
     work.row = d->row;
     work.start = d->start;
+    work.patterns = d->patterns;
+    work.eligible = d->eligible;
+    work.eligible_count = d->eligible_count;
     double *alphas = NULL;
     if (l->device != NULL)
         ANT_TRY(list_alphas(c->settings, &alphas));
@@ -372,7 +377,8 @@ static void announce(const loop *l, ant_run *run, const char *remark)
 /* The learner with the state of every run, then the folders: a device that fails before leaves no files. */
 static antler_status begin(loop *l)
 {
-    ANT_TRY(ant_strength_create(l->context->settings, l->context->layout, &l->strength));
+    if (!l->ops->estimates)
+        ANT_TRY(ant_strength_create(l->context->settings, l->context->layout, &l->strength));
     ANT_TRY(create_learner(l));
     for (size_t i = 0; i < l->count; i++) {
         ant_run *run = l->run[i];
@@ -380,7 +386,7 @@ static antler_status begin(loop *l)
             ANT_TRY(initialise(l->context, run));
         run->begun = true;
         ANT_TRY(l->ops->put(l->learner, i, run->update, run->state.parameters, run->state.m, run->state.v));
-        if (l->strength != NULL)
+        if (is_estimated(l))
             ANT_TRY(l->ops->put_alpha(l->learner, i, run->alpha));
     }
     ANT_TRY(ant_run_prepare(l->context));

@@ -1,15 +1,19 @@
 /* problem.c - antler_problem: the solver on arrays. */
 #include "train/problem.h"
 #include "base/machine.h"
+#include "base/sized.h"
 #include "model/kind.h"
 #include "train/learning.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 struct antler_problem {
     const ant_problem_ops *ops;
     void *self;
     ant_model_layout layout;
+    size_t T, batch;
+    bool gaps; /* x has missing values */
 };
 
 ant_solve_options ant_settings_solver(const antler_settings *settings, int threads)
@@ -53,10 +57,13 @@ _Static_assert((int)ANTLER_INITIALISATION_MEMORY == (int)ANT_INITIALISATION_MEMO
                    (int)ANTLER_INITIAL_B_KAIMING == (int)ANT_INITIAL_B_KAIMING,
                "initial values");
 
+/* Where no data have a say, `auto` is `memory`, and its kappa is the paper's. */
 ant_initialisation ant_settings_initialisation(const antler_settings *settings)
 {
-    return (ant_initialisation){.id = (ant_initialisation_id)settings->initialisation,
-                                .kappa = settings->kappa,
+    static const double paper_kappa = 0.9995;
+    const bool standard = settings->initialisation == ANTLER_INITIALISATION_STANDARD;
+    return (ant_initialisation){.id = standard ? ANT_INITIALISATION_STANDARD : ANT_INITIALISATION_MEMORY,
+                                .kappa = settings->kappa > 0.0 ? settings->kappa : paper_kappa,
                                 .A = (ant_initial_A)settings->initialise_A,
                                 .weights = (ant_initial_weights)settings->initialise_weights,
                                 .B = (ant_initial_B)settings->initialise_B};
@@ -65,6 +72,8 @@ ant_initialisation ant_settings_initialisation(const antler_settings *settings)
 antler_status antler_problem_create(const antler_settings *settings, size_t dim, size_t input_dim,
                                     antler_problem **problem)
 {
+    ANT_NEED(settings != NULL && problem != NULL);
+    ANT_OPTIONS(antler_settings, settings);
     const antler_settings *s = settings;
     const ant_model_dims dims = ant_settings_dims(s, dim, input_dim);
     ant_problem_config config = {.options = ant_settings_solver(s, ant_threads_resolve((int)s->threads)),
@@ -79,9 +88,6 @@ antler_status antler_problem_create(const antler_settings *settings, size_t dim,
               ANTLER_ERROR_ARGUMENT,
               "forcing_interval_method finds the interval at the start of a training; here set "
               "forcing_interval");
-    ANT_CHECK(s->initialisation != ANTLER_INITIALISATION_AUTO, ANTLER_ERROR_ARGUMENT,
-              "initialisation: auto chooses by the data, which a problem does not have yet; name memory or "
-              "standard");
     ANT_TRY(ant_model_layout_make(&dims, &config.layout));
     config.settings.runs = 1;
     ANT_TRY(ant_learning_engine(&config.settings, &config.engine));
@@ -92,6 +98,8 @@ antler_status antler_problem_create(const antler_settings *settings, size_t dim,
              : s->precision == ANTLER_PRECISION_FLOAT ? &ant_problem_ops_f32
                                                       : &ant_problem_ops_f64;
     p->layout = config.layout;
+    p->T = config.T;
+    p->batch = config.batch;
     antler_status status = p->ops->create(&config, &p->self);
     if (status == ANTLER_OK)
         status = p->ops->initialise(p->self);
@@ -112,31 +120,36 @@ void antler_problem_free(antler_problem *problem)
 
 const char *antler_problem_choice(const antler_problem *problem)
 {
-    return problem->ops->choice(problem->self);
+    return problem == NULL ? "" : problem->ops->choice(problem->self);
 }
 
 size_t antler_problem_bytes(const antler_problem *problem)
 {
-    return problem->ops->bytes(problem->self);
+    return problem == NULL ? 0 : problem->ops->bytes(problem->self);
 }
 
 size_t antler_problem_parameter_total(const antler_problem *problem)
 {
-    return problem->layout.total;
+    return problem == NULL ? 0 : problem->layout.total;
 }
 
 void antler_problem_initialise(antler_problem *problem)
 {
+    if (problem == NULL)
+        return;
     (void)problem->ops->initialise(problem->self); /* without memory, the parameters stay as they are */
 }
 
 void antler_problem_set_parameters(antler_problem *problem, const double *parameters)
 {
+    if (problem == NULL || parameters == NULL)
+        return;
     problem->ops->set_parameters(problem->self, parameters);
 }
 
 antler_status antler_problem_set_model(antler_problem *problem, const antler_model *model)
 {
+    ANT_NEED(problem != NULL && model != NULL);
     const ant_model_dims *a = &problem->layout.dims, *b = &model->layout.dims;
     ANT_CHECK(
         a->kind == b->kind && a->M == b->M && a->N == b->N && a->L == b->L && a->K == b->K &&
@@ -153,6 +166,11 @@ antler_status antler_problem_set_model(antler_problem *problem, const antler_mod
 
 void antler_problem_set_data(antler_problem *problem, const double *x, const double *inputs)
 {
+    if (problem == NULL || x == NULL || (inputs == NULL && problem->layout.dims.K > 0))
+        return;
+    problem->gaps = false;
+    for (size_t i = 0; i < problem->batch * (problem->T + 1) * problem->layout.dims.N; i++)
+        problem->gaps = problem->gaps || isnan(x[i]);
     problem->ops->set_data(problem->self, x, inputs);
 }
 
@@ -160,10 +178,13 @@ static antler_status solve(antler_problem *problem, antler_solve_report *report,
                            ant_solve_agreement *agreement)
 {
     ant_solve_report r = {0};
+    ANT_CHECK(!problem->gaps || problem->ops != &ant_problem_ops_engine, ANTLER_ERROR_ARGUMENT,
+              "x has missing values (NaN), which the GPU does not take; set device: cpu");
     const double begin = ant_seconds();
     const antler_status status = problem->ops->solve(problem->self, &r, agreement);
     if (report != NULL && status >= 0)
-        *report = (antler_solve_report){.loss = r.loss,
+        *report = (antler_solve_report){.struct_size = sizeof *report,
+                                        .loss = r.loss,
                                         .outcome = r.outcome,
                                         .iterations = r.iterations,
                                         .last_change = r.last_change,
@@ -174,14 +195,19 @@ static antler_status solve(antler_problem *problem, antler_solve_report *report,
     return status;
 }
 
-antler_status antler_problem_solve(antler_problem *problem, antler_solve_report *report)
+antler_status(antler_problem_solve)(antler_problem *problem, antler_solve_report *report, size_t struct_size)
 {
+    ANT_NEED(problem != NULL);
+    ANT_RESULT(antler_solve_report, report, struct_size, antler_problem_solve(problem, &whole), (void)0);
     return solve(problem, report, NULL);
 }
 
-antler_status antler_problem_check(antler_problem *problem, antler_solve_report *report,
-                                   double *states_differ, double *gradient_differs)
+antler_status(antler_problem_check)(antler_problem *problem, antler_solve_report *report,
+                                    double *states_differ, double *gradient_differs, size_t struct_size)
 {
+    ANT_NEED(problem != NULL && states_differ != NULL && gradient_differs != NULL);
+    ANT_RESULT(antler_solve_report, report, struct_size,
+               antler_problem_check(problem, &whole, states_differ, gradient_differs), (void)0);
     ant_solve_agreement agreement = {0};
     ANT_TRY(solve(problem, report, &agreement));
     *states_differ = agreement.states;
@@ -191,6 +217,7 @@ antler_status antler_problem_check(antler_problem *problem, antler_solve_report 
 
 antler_status antler_problem_time_update(antler_problem *problem, size_t updates, double *seconds)
 {
+    ANT_NEED(problem != NULL && seconds != NULL);
     ANT_CHECK(problem->ops->time_update != NULL && updates > 0, ANTLER_ERROR_ARGUMENT,
               "whole updates are timed on the GPU; on the CPU, 'antler train' logs the seconds");
     return problem->ops->time_update(problem->self, updates, seconds);
@@ -198,15 +225,22 @@ antler_status antler_problem_time_update(antler_problem *problem, size_t updates
 
 void antler_problem_states(const antler_problem *problem, size_t sequence, double *z)
 {
+    if (problem == NULL || z == NULL || sequence >= problem->batch)
+        return;
     problem->ops->states(problem->self, sequence, z);
 }
 
 antler_status antler_problem_adjoint(antler_problem *problem, size_t sequence, double *v)
 {
+    ANT_NEED(problem != NULL && v != NULL);
+    ANT_CHECK(sequence < problem->batch, ANTLER_ERROR_ARGUMENT, "there is no sequence %zu; the batch has %zu",
+              sequence, problem->batch);
     return problem->ops->adjoint(problem->self, sequence, v);
 }
 
 void antler_problem_gradient(const antler_problem *problem, double *gradient)
 {
+    if (problem == NULL || gradient == NULL)
+        return;
     problem->ops->gradient(problem->self, gradient);
 }

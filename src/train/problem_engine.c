@@ -183,9 +183,9 @@ static antler_status adjoint(void *opaque, size_t sequence, double *v)
     ant_solve_options options = p->config.options;
     options.solver = ANT_SOLVER_REFERENCE;
     ANT_TRY(ant_solve_plan_create_f64(d, T, p->config.batch, &options, &plan));
+    const double *x[] = {p->x + sequence * (T + 1) * d->N}, *s[] = {p->s + sequence * T * d->K};
     const antler_status status =
-        ant_solve_adjoint_f64(plan, p->parameters, p->x + sequence * (T + 1) * d->N,
-                              d->K == 0 ? NULL : p->s + sequence * T * d->K, p->config.alpha, v);
+        ant_solve_adjoint_f64(plan, p->parameters, x, d->K == 0 ? NULL : s, 0, p->config.alpha, v);
     ant_solve_plan_free_f64(plan);
     return status;
 }

@@ -14,6 +14,7 @@ typedef struct problem {
     real *inputs;                      /* (batch, T, K) */
     real *z;                           /* (T, M), for copies */
     const real **x_rows, **input_rows; /* (batch) */
+    bool gaps;                         /* x has missing values */
 } problem;
 
 static void carve(problem *p, ant_arena *arena)
@@ -100,14 +101,33 @@ static void set_data(void *opaque, const double *x, const double *inputs)
 {
     problem *p = opaque;
     const ant_model_dims *d = &p->config.layout.dims;
-    convert(x, p->config.batch * (p->config.T + 1) * d->N, p->x);
+    const size_t values = p->config.batch * (p->config.T + 1) * d->N;
+    convert(x, values, p->x);
+    p->gaps = false;
+    for (size_t i = 0; i < values; i++)
+        p->gaps = p->gaps || isnan(x[i]);
     if (d->K > 0)
         convert(inputs, p->config.batch * p->config.T * d->K, p->inputs);
+}
+
+/* Only data with missing values need a plan for them. */
+static antler_status fit_plan(problem *p)
+{
+    ant_solve_options *o = &p->config.options;
+    if ((o->patterns > 0) == p->gaps)
+        return ANTLER_OK;
+    ANT_FN(ant_solve_plan) *plan = NULL;
+    o->patterns = p->gaps ? SIZE_MAX : 0;
+    ANT_TRY(ANT_FN(ant_solve_plan_create)(&p->config.layout.dims, p->config.T, p->config.batch, o, &plan));
+    ANT_FN(ant_solve_plan_free)(p->plan);
+    p->plan = plan;
+    return ANTLER_OK;
 }
 
 static antler_status solve(void *opaque, ant_solve_report *report, ant_solve_agreement *agreement)
 {
     problem *p = opaque;
+    ANT_TRY(fit_plan(p));
     const real *const *inputs = p->config.layout.dims.K > 0 ? p->input_rows : NULL;
     if (agreement != NULL)
         return ANT_FN(ant_solve_check)(p->plan, p->parameters, p->x_rows, inputs, p->config.alpha,
@@ -127,8 +147,9 @@ static void states(const void *opaque, size_t sequence, double *z)
 static antler_status adjoint(void *opaque, size_t sequence, double *v)
 {
     problem *p = opaque;
-    const real *s = p->config.layout.dims.K > 0 ? p->input_rows[sequence] : NULL;
-    ANT_TRY(ANT_FN(ant_solve_adjoint)(p->plan, p->parameters, p->x_rows[sequence], s, p->config.alpha, p->z));
+    const real *const *s = p->config.layout.dims.K > 0 ? p->input_rows : NULL;
+    ANT_TRY(fit_plan(p));
+    ANT_TRY(ANT_FN(ant_solve_adjoint)(p->plan, p->parameters, p->x_rows, s, sequence, p->config.alpha, p->z));
     for (size_t i = 0; i < p->config.T * p->config.layout.dims.M; i++)
         v[i] = (double)p->z[i];
     return ANTLER_OK;

@@ -53,6 +53,7 @@ typedef struct ant_run_hooks {
 /* What all runs of a training share. */
 typedef struct ant_run_context {
     const antler_settings *settings;
+    const char *start; /* how the initial values were chosen, for new runs; "": they were given */
     const ant_dataset *dataset;
     const ant_model_layout *layout;
     size_t runs;                /* of this call */

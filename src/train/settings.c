@@ -1,6 +1,7 @@
 /* settings.c - conversion between a field of antler_settings and its text. */
 #include "train/settings.h"
 
+#include "base/sized.h"
 #include "data/excerpt.h"
 #include "data/number.h"
 
@@ -204,6 +205,26 @@ void ant_setting_print(const ant_setting *setting, const antler_settings *settin
     snprintf(text, ANT_SETTING_TEXT_MAX, "%s", (const char *)field);
 }
 
+antler_status ant_settings_are_readable(const antler_settings *settings)
+{
+    for (size_t i = 0; i < ant_setting_count(); i++) {
+        const ant_setting *s = ant_setting_at(i);
+        const void *field = (const char *)settings + s->offset;
+        const bool text = s->kind == ANT_SETTING_TEXT || s->kind == ANT_SETTING_PATHS;
+        ANT_CHECK(!text || memchr(field, '\0', s->bytes) != NULL, ANTLER_ERROR_ARGUMENT,
+                  "%s: the text does not end within its %zu bytes", s->info.name, s->bytes);
+        if (s->kind != ANT_SETTING_CHOICE)
+            continue;
+        int choice, count = 0;
+        memcpy(&choice, field, sizeof choice);
+        while (s->info.choices[count] != NULL)
+            count++;
+        ANT_CHECK(choice >= 0 && choice < count, ANTLER_ERROR_ARGUMENT, "%s: there is no choice %d",
+                  s->info.name, choice);
+    }
+    return ANTLER_OK;
+}
+
 bool ant_setting_equal(const ant_setting *setting, const antler_settings *a, const antler_settings *b)
 {
     char first[ANT_SETTING_TEXT_MAX], second[ANT_SETTING_TEXT_MAX];
@@ -217,15 +238,40 @@ size_t antler_settings_bytes(void)
     return sizeof(antler_settings);
 }
 
-void antler_settings_default(antler_settings *settings)
+void(antler_settings_default)(antler_settings *settings, size_t struct_size)
 {
-    memset(settings, 0, sizeof *settings);
+    antler_settings standard;
+    memset(&standard, 0, sizeof standard);
     for (size_t i = 0; i < ant_setting_count(); i++)
-        (void)ant_setting_store(ant_setting_at(i), ant_setting_at(i)->info.standard, settings);
+        (void)ant_setting_store(ant_setting_at(i), ant_setting_at(i)->info.standard, &standard);
+    ant_sized_default(&standard, sizeof standard, settings, struct_size);
+}
+
+antler_status ant_settings_hand_over(const antler_settings *settings, antler_settings *given,
+                                     size_t struct_size)
+{
+    antler_settings standard;
+    ANT_TRY(ant_sized_check_result(struct_size, sizeof *settings, "settings"));
+    if (struct_size < sizeof *settings)
+        antler_settings_default(&standard);
+    for (size_t i = 0; i < ant_setting_count() && struct_size < sizeof *settings; i++) {
+        const ant_setting *setting = ant_setting_at(i);
+        ANT_CHECK(setting->offset + setting->bytes <= struct_size ||
+                      ant_setting_equal(setting, settings, &standard),
+                  ANTLER_ERROR_ARGUMENT,
+                  "%s: the program was compiled before this setting existed; compile it with the header of "
+                  "Antler %s",
+                  setting->info.name, antler_version());
+    }
+    ant_sized_fill(settings, sizeof *settings, given, struct_size);
+    return ANTLER_OK;
 }
 
 antler_status antler_settings_set(antler_settings *settings, const char *assignment)
 {
+    ANT_NEED(settings != NULL && assignment != NULL);
+    antler_settings *const given = settings;
+    ANT_OPTIONS(antler_settings, settings);
     char name[ANT_EXCERPT_ROOM];
     const char *equals = strchr(assignment, '=');
     ANT_CHECK(equals != NULL && equals != assignment && equals - assignment < 100, ANTLER_ERROR_ARGUMENT,
@@ -234,11 +280,15 @@ antler_status antler_settings_set(antler_settings *settings, const char *assignm
     snprintf(name, sizeof name, "%.*s", (int)(equals - assignment), assignment);
     const ant_setting *setting = NULL;
     ANT_TRY(ant_setting_find(name, &setting));
-    return ant_setting_store(setting, equals + 1, settings);
+    ANT_TRY(ant_setting_store(setting, equals + 1, settings));
+    return ant_settings_hand_over(settings, given, given->struct_size);
 }
 
 antler_status antler_settings_get(const antler_settings *settings, const char *name, char *text, size_t bytes)
 {
+    ANT_NEED(settings != NULL && name != NULL && text != NULL);
+    ANT_OPTIONS(antler_settings, settings);
+    ANT_TRY(ant_settings_are_readable(settings));
     const ant_setting *setting = NULL;
     ANT_TRY(ant_setting_find(name, &setting));
     char value[ANT_SETTING_TEXT_MAX];

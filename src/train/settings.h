@@ -40,6 +40,16 @@ antler_status ant_setting_find(const char *name, const ant_setting **setting);
 /* Convert, check the bounds and store.  The message begins with the name of the setting. */
 antler_status ant_setting_store(const ant_setting *setting, const char *text, antler_settings *settings);
 
+/*
+ * Copy settings to a program, whose struct may be shorter.  A setting that it has no field for must have its
+ * default, or ARGUMENT: it would be lost.
+ */
+antler_status ant_settings_hand_over(const antler_settings *settings, antler_settings *given,
+                                     size_t struct_size);
+
+/* Texts that a program has set end within their fields, and choices are of their lists; else ARGUMENT. */
+antler_status ant_settings_are_readable(const antler_settings *settings);
+
 /* The value as text.  text: (ANT_SETTING_TEXT_MAX). */
 void ant_setting_print(const ant_setting *setting, const antler_settings *settings, char *text);
 
@@ -54,9 +64,23 @@ antler_status ant_settings_yaml(const antler_settings *settings, bool place, cha
 /* Read settings from YAML in memory; `path` is for messages. */
 antler_status ant_settings_parse(const char *text, const char *path, antler_settings *settings);
 
+/*
+ * The same from the text of a run, which has all settings that there were: one that it lacks is newer than
+ * the run, which had no validation and began with `memory`.
+ */
+antler_status ant_settings_parse_run(const char *text, const char *path, antler_settings *settings);
+
 /* Whether there are held-back rows, and the files of validation_data. */
 bool ant_settings_validate(const antler_settings *settings);
+double ant_settings_share(const antler_settings *settings); /* of `data`: 0 where files are given instead */
 antler_status ant_settings_validation_series(const antler_settings *settings, antler_series **series);
+
+/*
+ * A sentence on the trajectories that are shorter than a window, after those rows that validation holds back,
+ * and so do not contribute.  False: there are none.
+ */
+bool ant_settings_describe_unused(const antler_settings *settings, const antler_series *series, char *text,
+                                  size_t bytes);
 
 /* A whole small file in new memory, NUL-terminated. */
 antler_status ant_settings_read_file(const char *path, char **text);

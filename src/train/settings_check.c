@@ -1,35 +1,28 @@
 /* settings_check.c - checks of settings, of their combinations, and of the data, before any work begins. */
 #include "train/settings.h"
 
+#include "base/sized.h"
 #include "data/excerpt.h"
-#include "data/series.h"
+#include "data/missing.h"
 #include "measure/validation.h"
 #include "model/kind.h"
 #include "train/forcing_rule.h"
 #include "train/problem.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Bounds also hold for fields that a program has set. */
 static antler_status check_each(const antler_settings *s)
 {
+    ANT_TRY(ant_settings_are_readable(s));
     for (size_t i = 0; i < ant_setting_count(); i++) {
         const ant_setting *setting = ant_setting_at(i);
-        const void *field = (const char *)s + setting->offset;
         char text[ANT_SETTING_TEXT_MAX];
         antler_settings scratch;
-        if (setting->kind == ANT_SETTING_CHOICE) {
-            int choice, count = 0;
-            memcpy(&choice, field, sizeof choice);
-            while (setting->info.choices[count] != NULL)
-                count++;
-            ANT_CHECK(choice >= 0 && choice < count, ANTLER_ERROR_ARGUMENT, "%s: there is no choice %d",
-                      setting->info.name, choice);
-        } else if (setting->kind == ANT_SETTING_TEXT || setting->kind == ANT_SETTING_PATHS) {
-            ANT_CHECK(memchr(field, '\0', setting->bytes) != NULL, ANTLER_ERROR_ARGUMENT,
-                      "%s: the text does not end", setting->info.name);
-        } else if (setting->kind != ANT_SETTING_BOOL) {
+        if (setting->kind != ANT_SETTING_CHOICE && setting->kind != ANT_SETTING_TEXT &&
+            setting->kind != ANT_SETTING_PATHS && setting->kind != ANT_SETTING_BOOL) {
             ant_setting_print(setting, s, text);
             ANT_TRY(ant_setting_store(setting, text, &scratch));
         }
@@ -97,6 +90,16 @@ static const limited limited_settings[] = {
     {"condition_lambda", SHPLRNN, no_readout},
 };
 
+/* Defaults of earlier versions, which config.yaml of their runs has. */
+#define FORMER_KAPPA 0.9995
+#define FORMER_ALPHA 0.15
+
+static bool has_former_default(const char *name, const antler_settings *s)
+{
+    return (strcmp(name, "kappa") == 0 && s->kappa == FORMER_KAPPA) ||
+           (strcmp(name, "gtf_alpha") == 0 && s->gtf_alpha == FORMER_ALPHA);
+}
+
 /* A setting that the model does not have must have its default: it would have no effect. */
 static antler_status check_kind(const antler_settings *s)
 {
@@ -107,7 +110,8 @@ static antler_status check_kind(const antler_settings *s)
         const limited *l = &limited_settings[i];
         const ant_setting *setting = NULL;
         ANT_TRY(ant_setting_find(l->name, &setting));
-        if ((l->models >> s->model & 1u) != 0 || ant_setting_equal(setting, s, &standard))
+        if ((l->models >> s->model & 1u) != 0 || ant_setting_equal(setting, s, &standard) ||
+            has_former_default(l->name, s))
             continue;
         char value[ANT_SETTING_TEXT_MAX];
         ant_setting_print(setting, s, value);
@@ -131,12 +135,8 @@ static antler_status check_kind(const antler_settings *s)
 static antler_status check_initialisation(const antler_settings *s)
 {
     const ant_initialisation how = ant_settings_initialisation(s);
-    antler_settings standard;
-    antler_settings_default(&standard);
-    if (s->kappa == standard.kappa)
+    if (s->kappa == 0.0 || s->kappa == FORMER_KAPPA)
         return ANTLER_OK;
-    ANT_CHECK(s->initialisation != ANTLER_INITIALISATION_AUTO, ANTLER_ERROR_ARGUMENT,
-              "kappa is %g, but initialisation: auto chooses it; leave one of them out", s->kappa);
     ANT_CHECK(ant_initialisation_uses_kappa(&how), ANTLER_ERROR_ARGUMENT,
               "kappa is %g, which does nothing with %s; leave one of them out", s->kappa,
               s->initialisation == ANTLER_INITIALISATION_STANDARD
@@ -212,6 +212,18 @@ static antler_status check_model(const antler_settings *s)
     return ANTLER_OK;
 }
 
+static antler_status check_missing(const antler_settings *s)
+{
+    antler_settings standard;
+    antler_settings_default(&standard);
+    ANT_CHECK(
+        s->missing == ANTLER_MISSING_INTERPOLATE || s->missing_interpolate == standard.missing_interpolate,
+        ANTLER_ERROR_ARGUMENT,
+        "missing_interpolate is %zu, which does nothing without missing: interpolate; leave one of them out",
+        s->missing_interpolate);
+    return ANTLER_OK;
+}
+
 static antler_status check_optimisation(const antler_settings *s)
 {
     ANT_CHECK(s->schedule != ANTLER_SCHEDULE_EXPONENTIAL || s->end_lr > 0.0, ANTLER_ERROR_ARGUMENT,
@@ -232,10 +244,13 @@ bool ant_settings_validate(const antler_settings *s)
     return s->validation > 0.0 || s->validation_data[0] != '\0';
 }
 
+double ant_settings_share(const antler_settings *s)
+{
+    return s->validation_data[0] != '\0' ? 0.0 : s->validation;
+}
+
 static antler_status check_validation(const antler_settings *s)
 {
-    ANT_CHECK(s->validation == 0.0 || s->validation_data[0] == '\0', ANTLER_ERROR_ARGUMENT,
-              "validation and validation_data are both set; give a share of the data or files, not both");
     ANT_CHECK(s->validation_interval == 0 || ant_settings_validate(s), ANTLER_ERROR_ARGUMENT,
               "validation_interval is %zu, which does nothing without held-back rows; set validation to a "
               "share such as 0.2",
@@ -246,13 +261,13 @@ static antler_status check_validation(const antler_settings *s)
 /* The share leaves enough rows at the end of the longest trajectory. */
 static antler_status check_share(const antler_settings *s, size_t longest, size_t dim)
 {
-    const size_t needed = ant_validation_rows_needed(dim),
-                 held = ant_series_last_rows(longest, s->validation);
+    const double share = ant_settings_share(s);
+    const size_t needed = ant_validation_rows_needed(dim), held = ant_series_last_rows(longest, share);
     ANT_CHECK(
-        s->validation == 0.0 || held >= needed, ANTLER_ERROR_ARGUMENT,
+        share == 0.0 || held >= needed, ANTLER_ERROR_ARGUMENT,
         "validation is %g, which holds back %zu rows of the longest trajectory, and %zu are needed; set "
         "it higher, or to 0 for no validation",
-        s->validation, held, needed);
+        share, held, needed);
     return ANTLER_OK;
 }
 
@@ -270,22 +285,58 @@ static antler_status check_series(const antler_settings *s, const antler_series 
         whole = length > whole ? length : whole;
     }
     ANT_TRY(check_share(s, whole, antler_series_dim(series)));
-    const size_t longest = whole - ant_series_last_rows(whole, s->validation);
+    const size_t longest = whole - ant_series_last_rows(whole, ant_settings_share(s));
     ANT_CHECK(longest > s->sequence_length, ANTLER_ERROR_ARGUMENT,
               "sequence_length is %zu, so a window takes %zu rows, but the longest trajectory has %zu%s; set "
               "sequence_length to at most %zu",
               s->sequence_length, s->sequence_length + 1, longest,
               longest < whole ? " without those held back for validation" : "",
               longest > 0 ? longest - 1 : 0);
-    return antler_series_check(series, 1);
+    return s->missing == ANTLER_MISSING_REFUSE
+               ? antler_series_check(series, 1)
+               : ant_series_check_gaps(series, 1, s->missing != ANTLER_MISSING_MASK);
+}
+
+bool ant_settings_describe_unused(const antler_settings *s, const antler_series *series, char *text,
+                                  size_t bytes)
+{
+    enum { MOST = 5 };
+    const double share = ant_settings_share(s);
+    const size_t count = antler_series_count(series);
+    size_t unused = 0, used = 0;
+    char names[512] = "";
+    for (size_t i = 0; i < count; i++) {
+        const size_t length = antler_series_length(series, i),
+                     rows = length - ant_series_last_rows(length, share);
+        if (rows > s->sequence_length)
+            continue;
+        if (unused++ >= MOST)
+            continue;
+        const char *origin = antler_series_origin(series, i);
+        const int room = (int)sizeof names - (int)used;
+        const int more = snprintf(names + used, sizeof names - used, "%s%.80s%strajectory %zu (%zu rows)",
+                                  unused == 1 ? "" : ", ", origin, origin[0] == '\0' ? "" : " ", i + 1, rows);
+        used += (size_t)(more < room ? more : room - 1);
+    }
+    if (unused > 0)
+        snprintf(
+            text, bytes,
+            "%zu of %zu trajectories do%s not contribute, because a window takes %zu rows%s: %s%s; a shorter "
+            "sequence_length uses them",
+            unused, count, unused == 1 ? "es" : "", s->sequence_length + 1,
+            share > 0.0 ? " besides those held back" : "", names, unused > MOST ? ", ..." : "");
+    return unused > 0;
 }
 
 antler_status antler_settings_check(const antler_settings *settings, const antler_series *series)
 {
+    ANT_NEED(settings != NULL);
+    ANT_OPTIONS(antler_settings, settings);
     ANT_TRY(check_each(settings));
     ANT_TRY(check_folder("experiment", settings->experiment));
     ANT_TRY(check_folder("name", settings->name));
     ANT_TRY(check_model(settings));
+    ANT_TRY(check_missing(settings));
     ANT_TRY(check_optimisation(settings));
     ANT_TRY(check_validation(settings));
     return series == NULL ? ANTLER_OK : check_series(settings, series);
@@ -302,22 +353,83 @@ static antler_status load_files(const antler_settings *settings, const char *lis
     opts.columns = settings->columns[0] == '\0' ? NULL : settings->columns;
     opts.inputs = settings->inputs[0] == '\0' ? NULL : settings->inputs;
     opts.dt = settings->dt;
+    opts.max_bytes = settings->max_bytes;
+    opts.missing_values = settings->missing_values[0] == '\0' ? NULL : settings->missing_values;
+    opts.time = settings->time[0] == '\0' ? NULL : settings->time;
+    opts.resample = settings->resample[0] == '\0' ? NULL : settings->resample;
+    opts.resample_method = settings->resample_method;
+    opts.subject = settings->subject[0] == '\0' ? NULL : settings->subject;
+    opts.key = settings->key[0] == '\0' ? NULL : settings->key;
     char *paths = strdup(list);
     if (paths == NULL)
         return ant_fail_memory(strlen(list), "file names");
     char *rest = NULL;
-    for (char *path = strtok_r(paths, "\n", &rest); path != NULL; path = strtok_r(NULL, "\n", &rest))
+    antler_status status = ANTLER_OK;
+    for (char *path = strtok_r(paths, "\n", &rest); path != NULL; path = strtok_r(NULL, "\n", &rest)) {
         patterns[count++] = path;
-    const antler_status status = antler_series_load(patterns, count, &opts, series);
+        if (strcmp(path, "-") == 0)
+            status = ant_fail(
+                ANTLER_ERROR_ARGUMENT,
+                "data: a training reads its data more than once, and '-' can be read only once; write "
+                "it to a file");
+    }
+    if (status == ANTLER_OK)
+        status = antler_series_load(patterns, count, &opts, series);
     free(paths);
     return status;
 }
 
+/* The rows of `holdout` leave enough at the end of the longest trajectory to measure a model on. */
+static antler_status check_holdout(const antler_settings *s, const antler_series *series)
+{
+    const size_t longest = antler_series_length(series, ant_series_longest(series));
+    const size_t needed = ant_validation_rows_needed(antler_series_dim(series));
+    const size_t held = ant_series_last_rows(longest, s->holdout);
+    ANT_CHECK(held >= needed, ANTLER_ERROR_ARGUMENT,
+              "holdout is %g, which keeps %zu rows of the longest trajectory, and %zu are needed; set it "
+              "higher, or "
+              "to 0 and name files in test_data",
+              s->holdout, held, needed);
+    return ANTLER_OK;
+}
+
 antler_status antler_settings_series(const antler_settings *settings, antler_series **series)
 {
+    ANT_NEED(settings != NULL && series != NULL);
+    ANT_OPTIONS(antler_settings, settings);
+    ANT_TRY(ant_settings_are_readable(settings));
     ANT_CHECK(settings->data[0] != '\0', ANTLER_ERROR_ARGUMENT,
               "the settings name no data; add a line such as 'data: train.npy'");
-    return load_files(settings, settings->data, series);
+    antler_series *loaded = NULL;
+    ANT_TRY(load_files(settings, settings->data, &loaded));
+    antler_status status = ANTLER_OK;
+    if (settings->holdout > 0.0 && settings->test_data[0] == '\0')
+        status = check_holdout(settings, loaded);
+    if (status != ANTLER_OK) {
+        antler_series_free(loaded);
+        return status;
+    }
+    if (settings->holdout > 0.0 && settings->test_data[0] == '\0')
+        ant_series_keep(loaded, settings->holdout, false);
+    *series = loaded;
+    return ANTLER_OK;
+}
+
+antler_status antler_settings_test(const antler_settings *settings, antler_series **series)
+{
+    ANT_NEED(settings != NULL && series != NULL);
+    ANT_OPTIONS(antler_settings, settings);
+    ANT_TRY(ant_settings_are_readable(settings));
+    *series = NULL;
+    if (settings->test_data[0] != '\0') {
+        const antler_status status = load_files(settings, settings->test_data, series);
+        return status == ANTLER_OK ? ANTLER_OK : ant_fail_within(status, "test_data");
+    }
+    if (settings->holdout == 0.0 || settings->data[0] == '\0')
+        return ANTLER_OK;
+    ANT_TRY(load_files(settings, settings->data, series));
+    ant_series_keep(*series, settings->holdout, true);
+    return ANTLER_OK;
 }
 
 antler_status ant_settings_validation_series(const antler_settings *settings, antler_series **series)

@@ -1,5 +1,6 @@
 /* settings_file.c - settings read from YAML, and written as YAML with comments. */
 #include "base/output.h"
+#include "base/sized.h"
 #include "train/yaml.h"
 
 #include <errno.h>
@@ -61,13 +62,25 @@ antler_status ant_settings_parse(const char *text, const char *path, antler_sett
     return status;
 }
 
-antler_status antler_settings_load(const char *path, antler_settings *settings)
+antler_status ant_settings_parse_run(const char *text, const char *path, antler_settings *settings)
 {
+    ANT_TRY(ant_settings_parse(text, path, settings));
+    if (strncmp(text, "validation:", 11) != 0 && strstr(text, "\nvalidation:") == NULL)
+        settings->validation = 0.0;
+    if (settings->initialisation == ANTLER_INITIALISATION_AUTO && settings->kappa > 0.0)
+        settings->initialisation = ANTLER_INITIALISATION_MEMORY;
+    return ANTLER_OK;
+}
+
+antler_status(antler_settings_load)(const char *path, antler_settings *settings, size_t struct_size)
+{
+    ANT_NEED(path != NULL && settings != NULL);
     char *text = NULL;
+    antler_settings read;
     ANT_TRY(ant_settings_read_file(path, &text));
-    const antler_status status = ant_settings_parse(text, path, settings);
+    const antler_status status = ant_settings_parse(text, path, &read);
     free(text);
-    return status;
+    return status == ANTLER_OK ? ant_settings_hand_over(&read, settings, struct_size) : status;
 }
 
 /* A double-quoted YAML scalar. */
@@ -135,7 +148,8 @@ antler_status ant_settings_yaml(const antler_settings *settings, bool place, cha
         fputc('\n', output);
     }
     const bool good = !ferror(output);
-    if (fclose(output) != 0 || !good) {
+    if (fclose(output) != 0 || !good ||
+        *text == NULL) { /* closing cuts the memory to size, which may fail, too */
         free(*text);
         return ant_fail_memory(bytes, "the settings as text");
     }
@@ -144,6 +158,9 @@ antler_status ant_settings_yaml(const antler_settings *settings, bool place, cha
 
 antler_status antler_settings_write(const antler_settings *settings, const char *path)
 {
+    ANT_NEED(settings != NULL && path != NULL);
+    ANT_OPTIONS(antler_settings, settings);
+    ANT_TRY(ant_settings_are_readable(settings));
     char *text = NULL;
     ant_output output;
     ANT_TRY(ant_settings_yaml(settings, true, &text));

@@ -23,7 +23,9 @@ static const char *const adjoints[] = {"full", "diagonal", NULL};
 static const char *const starts[] = {"pinv", "zero", "normal", NULL};
 static const char *const optimisers[] = {"radam", "adam", NULL};
 static const char *const schedules[] = {"cosine", "exponential", "constant", NULL};
+static const char *const missings[] = {"mask", "split", "interpolate", "refuse", NULL};
 static const char *const devices[] = {"auto", "cpu", "cuda", NULL};
+static const char *const resamplings[] = {"linear", "cubic", NULL};
 static const char *const precisions[] = {"float", "double", NULL};
 
 /* Larger counts are taken for typing errors; the limits also keep products of counts within 64 bits. */
@@ -96,6 +98,27 @@ static const ant_setting table[] = {
     REAL("data", dt, "0", 0.0, false, INFINITY, true, "Time between two rows; 0: from the file."),
     BOOL("data", standardise, "true",
          "Subtract the mean and divide by the standard deviation of each variable; the model keeps both."),
+    COUNT("data", max_bytes, "8000000000", 1, 1e18, true,
+          "Bytes that compressed archives and pipes may take in memory beyond the size of their files."),
+    TEXT("data", missing_values, "", false,
+         "Numbers and words that stand for a missing value, such as -9999. Empty cells, NA, nan and null "
+         "always do."),
+    TEXT("data", time, "", false,
+         "Column with the times of the rows, by name or number; none: there is none. Empty: recognised."),
+    TEXT("data", resample, "", false,
+         "Interpolate to even times this far apart, such as 0.5 or 10min. Empty: the rows as they are."),
+    CHOICE("data", resample_method, resamplings, "linear",
+           "Between neighbours on a line, or on a cubic polynomial."),
+    TEXT("data", subject, "", false, "Column that tells trajectories apart, by name or number. Empty: none."),
+    TEXT("data", key, "", false,
+         "Arrays of an .npz to take, by name: train, or a,b, or run_*. Empty: the only one, or those of like "
+         "names."),
+    CHOICE("data", missing, missings, "mask",
+           "Missing values, NaN: mask, no loss and no forcing by them; split, trajectories are cut at "
+           "incomplete "
+           "rows; interpolate, short gaps are filled linearly and longer ones masked; refuse, an error."),
+    COUNT("data", missing_interpolate, "10", 1, LENGTH_MAX, false,
+          "Rows of the longest gap that missing: interpolate fills, in each variable by itself."),
 
     CHOICE(
         "model", model, models, "shplrnn",
@@ -110,14 +133,14 @@ static const ant_setting table[] = {
     CHOICE("model", diagonal, diagonals, "tanh",
            "The diagonal A: tanh, A = tanh(Abar) is within (-1, 1) and Abar is trained; free, A is trained."),
     CHOICE(
-        "model", initialisation, initialisations, "memory",
+        "model", initialisation, initialisations, "auto",
         "Initial values: memory, A = kappa and other weights of order 1 - kappa; standard, A from a random "
         "positive definite matrix and other weights uniform in +-columns^-1/2; auto, one of them by sizes "
-        "and "
-        "data, named with its reason when training begins. A mamba2 has its own, the same for all."),
-    REAL("model", kappa, "0.9995", 0.0, true, 1.0, true,
-         "Diagonal of A at the start; the other weights begin of order 1 - kappa. Not with initialisation: "
-         "standard or auto."),
+        "and data, named with its reason when training begins; config.yaml has the choice. A mamba2 has its "
+        "own, the same for all."),
+    REAL("model", kappa, "0", 0.0, false, 1.0, true,
+         "Diagonal of A at the start; the other weights begin of order 1 - kappa. A value above 0 makes auto "
+         "the start memory. 0: chosen by auto, 0.9995 with memory. Not with initialisation: standard."),
     CHOICE(
         "model", initialise_A, initial_A, "auto",
         "A at the start: kappa; random, from a random positive definite matrix; auto, as in initialisation."),
@@ -136,7 +159,7 @@ static const ant_setting table[] = {
     COUNT("forcing", batch_size, "16", 1, 1e6, false, "Windows per update."),
     COUNT("forcing", warmup, "0", 0, LENGTH_MAX, false,
           "T_w, first steps that are forced fully and left out of the loss; below sequence_length."),
-    REAL("forcing", gtf_alpha, "0.15", 0.0, false, 1.0, false,
+    REAL("forcing", gtf_alpha, "0.1", 0.0, false, 1.0, false,
          "Strength of generalised teacher forcing: 0 runs free, 1 starts every step from the data."),
     CHOICE("forcing", gtf_alpha_method, alpha_methods, "constant",
            "How the strength is found. constant: it is gtf_alpha. Others: it starts at 1 and "
@@ -184,17 +207,17 @@ static const ant_setting table[] = {
     REAL("optimisation", beta1, "0.9", 0.0, false, 1.0, true, "Decay of the mean of gradients."),
     REAL("optimisation", beta2, "0.999", 0.0, false, 1.0, true, "Decay of the mean of squared gradients."),
     REAL("optimisation", epsilon, "1e-8", 0.0, true, 1.0, false, "Added to the root of squared gradients."),
-    REAL("optimisation", start_lr, "1e-3", 0.0, true, 10.0, false, "Learning rate of the first update."),
+    REAL("optimisation", start_lr, "5e-3", 0.0, true, 10.0, false, "Learning rate of the first update."),
     REAL("optimisation", end_lr, "1e-6", 0.0, false, 10.0, false, "Learning rate of the last update."),
     CHOICE("optimisation", schedule, schedules, "cosine", "Way from start_lr to end_lr."),
     REAL("optimisation", gradient_clip, "10", 0.0, false, INFINITY, true,
          "Gradients of a larger norm are shortened to it; 0: never."),
 
-    REAL("validation", validation, "0", 0.0, false, 0.9, false,
+    REAL("validation", validation, "0.2", 0.0, false, 0.9, false,
          "Share of rows at the end of each trajectory that training does not see; free runs are measured on "
-         "them, and the best model is kept. 0: none."),
+         "them, the best model is kept, and training ends with a verdict. 0: none, and no verdict."),
     {{"validation_data", "validation", "list of paths", NULL, "", 0.0, 0.0, false, false,
-      "Files to validate on instead of a share of `data`, in the same form."},
+      "Files to validate on, in the same form; they take the place of the share."},
      ANT_SETTING_PATHS,
      FIELD(validation_data),
      false},
@@ -202,6 +225,15 @@ static const ant_setting table[] = {
         "validation", validation_interval, "0", 0, UPDATE_MAX, false,
         "Updates between two validations; one follows the last update. 0: chosen, so that there are at most "
         "15 and they take a small part of the time; config.yaml has the number."),
+    REAL("validation", holdout, "0", 0.0, false, 0.9, false,
+         "Share of rows at the end of each trajectory that neither training nor validation sees; the model "
+         "is measured "
+         "on them at the end."),
+    {{"test_data", "validation", "list of paths", NULL, "", 0.0, 0.0, false, false,
+      "Files to measure the model on at the end, in the same form; they take the place of the holdout."},
+     ANT_SETTING_PATHS,
+     FIELD(test_data),
+     false},
 
     REAL("regularisers", MAR_lambda, "0", 0.0, false, 1e9, false,
          "Weight of manifold attractor regularisation on the last regularised_units units."),

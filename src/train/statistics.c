@@ -1,5 +1,5 @@
 /* statistics.c - median, MAD, mean and standard error over runs. */
-#include "base/status.h"
+#include "base/sized.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -35,9 +35,13 @@ static void fill_moments(const double *known, antler_statistics *s)
         s->sem = sqrt(squares / (double)(finite - 1) / (double)finite);
 }
 
-antler_status antler_statistics_of(const double *values, size_t count, antler_statistics *statistics)
+antler_status(antler_statistics_of)(const double *values, size_t count, antler_statistics *statistics,
+                                    size_t struct_size)
 {
-    antler_statistics s = {.median = NAN, .mad = NAN, .mean = NAN, .sem = NAN};
+    ANT_NEED(statistics != NULL && (values != NULL || count == 0));
+    ANT_RESULT(antler_statistics, statistics, struct_size, antler_statistics_of(values, count, &whole),
+               (void)0);
+    antler_statistics s = {.struct_size = sizeof s, .median = NAN, .mad = NAN, .mean = NAN, .sem = NAN};
     double *known = malloc((count + 1) * sizeof *known);
     if (known == NULL)
         return ant_fail_memory((count + 1) * sizeof *known, "statistics");

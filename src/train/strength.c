@@ -3,6 +3,7 @@
 
 #include "solve/alpha_estimate.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 struct ant_strength {
@@ -59,21 +60,36 @@ bool ant_strength_due(const antler_settings *s, size_t update)
     return s->gtf_alpha_method != ANTLER_ALPHA_CONSTANT && update % s->gtf_alpha_interval == 0;
 }
 
-size_t ant_strength_until_due(const antler_settings *s, size_t done)
+static bool is_complete(const double *x, size_t N)
 {
-    return s->gtf_alpha_interval - (done + 1) % s->gtf_alpha_interval;
+    bool complete = true;
+    for (size_t n = 0; n < N; n++)
+        complete = complete && !isnan(x[n]);
+    return complete;
 }
 
-/* The norm of spec 10 at the teacher states of the windows, rows 1 to T. */
+/*
+ * The norm of spec 10 at the teacher states of the windows, rows 1 to T.  An incomplete row has no teacher
+ * state and is left out; NaN where none is left.
+ */
 static antler_status find_norm(ant_strength *e, const double *parameters, double *norm)
 {
+    size_t used = 0;
     const size_t T = e->settings->sequence_length, batch = e->settings->batch_size;
     ANT_TRY(ant_alpha_begin(e->estimator, parameters));
     for (size_t i = 0; i < batch && ant_alpha_reads_rows(e->estimator); i++) {
-        for (size_t t = 1; t <= T; t++)
-            ANT_TRY(ant_alpha_add(e->estimator, i, e->x + (i * (T + 1) + t) * e->N));
+        for (size_t t = 1; t <= T; t++) {
+            const double *x = e->x + (i * (T + 1) + t) * e->N;
+            if (!is_complete(x, e->N))
+                continue;
+            ANT_TRY(ant_alpha_add(e->estimator, i, x));
+            used++;
+        }
     }
-    return ant_alpha_norm(e->estimator, norm);
+    ANT_TRY(ant_alpha_norm(e->estimator, norm));
+    if (used == 0 && ant_alpha_reads_rows(e->estimator))
+        *norm = NAN;
+    return ANTLER_OK;
 }
 
 antler_status ant_strength_estimate(ant_strength *e, const ant_learner_ops *ops, void *learner,
@@ -83,7 +99,7 @@ antler_status ant_strength_estimate(ant_strength *e, const ant_learner_ops *ops,
     if (ant_alpha_reads_rows(e->estimator))
         ANT_TRY(ops->windows(learner, replica, e->x, e->s));
     const antler_status status = find_norm(e, parameters, &norm);
-    if (status == ANTLER_OK)
+    if (status == ANTLER_OK && !isnan(norm))
         *alpha = ant_alpha_next(*alpha, ant_alpha_of_norm(norm), e->settings->gtf_alpha_decay);
     return status < 0 ? status : ANTLER_OK;
 }

@@ -1,6 +1,6 @@
 /*
  * strength.h - the strength of forcing of runs whose strength is estimated: from the windows and parameters
- * of their next update (spec 10), for learners of every device.
+ * of their next update (spec 10), for learners that do not estimate it themselves.
  */
 #ifndef ANT_TRAIN_STRENGTH_H
 #define ANT_TRAIN_STRENGTH_H
@@ -14,10 +14,8 @@ antler_status ant_strength_create(const antler_settings *settings, const ant_mod
                                   ant_strength **strength);
 void ant_strength_free(ant_strength *strength); /* accepts NULL */
 
-/* Whether the strength is estimated before update number `update`, from 1; and how many updates there are
- * after `done` of them until the next estimate, at least 1. */
+/* Whether the strength is estimated before update number `update`, from 1. */
 bool ant_strength_due(const antler_settings *settings, size_t update);
-size_t ant_strength_until_due(const antler_settings *settings, size_t done);
 
 /*
  * Move *alpha by the estimate for the next update of a replica.  parameters: (total), those of now.  An

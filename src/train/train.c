@@ -1,14 +1,16 @@
 /* train.c - training on disk: new runs, and runs that resume. */
+#include "base/sized.h"
 #include "train/folder.h"
 #include "train/settings.h"
 
 #include "base/machine.h"
+#include "base/path.h"
+#include "data/notes.h"
 
 #include <ctype.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* The runs of one call and their folders. */
 typedef struct job {
@@ -20,6 +22,7 @@ typedef struct job {
     pthread_mutex_t mutex;  /* of `prepared` */
     bool prepared;          /* all runs have folders */
     ant_folder *folders;    /* (runs of the trainer); locks are held to the end of the call */
+    ant_notes notes;        /* on the data; reported once nothing can be refused any more */
 } job;
 
 static ant_folder *folder_of(void *cookie, const ant_run *run)
@@ -31,9 +34,11 @@ static antler_status on_open(void *cookie, ant_run *run)
 {
     job *s = cookie;
     char path[ANT_PATH_MAX];
+    bool is_run = false;
     ANT_TRY(ant_folder_name(s->base, run->number, path));
+    ANT_TRY(ant_folder_is_run(path, &is_run));
     pthread_mutex_lock(&s->mutex);
-    const bool later = !s->prepared && !(s->resume && ant_folder_is_run(path));
+    const bool later = !s->prepared && !(s->resume && is_run);
     pthread_mutex_unlock(&s->mutex);
     if (later || folder_of(cookie, run)->log != NULL)
         return ANTLER_OK;
@@ -45,9 +50,11 @@ static antler_status check_folders(const job *s)
 {
     for (size_t i = s->first; i <= s->last; i++) {
         char path[ANT_PATH_MAX];
+        bool is_run = false;
         ANT_TRY(ant_folder_name(s->base, i, path));
         ANT_TRY(ant_folder_may_begin(path));
-        ANT_CHECK(s->resume || s->overwrite || !ant_folder_is_run(path), ANTLER_ERROR_ARGUMENT,
+        ANT_TRY(ant_folder_is_run(path, &is_run));
+        ANT_CHECK(s->resume || s->overwrite || !is_run, ANTLER_ERROR_ARGUMENT,
                   "%s: this run exists; --resume continues it, --overwrite replaces it, and "
                   "another name keeps it",
                   path);
@@ -60,11 +67,13 @@ static antler_status lock_folders(job *s, bool make)
 {
     for (size_t i = s->first; i <= s->last; i++) {
         char path[ANT_PATH_MAX];
-        struct stat info;
+        bool exists = false;
         ANT_TRY(ant_folder_name(s->base, i, path));
         if (make)
             ANT_TRY(ant_folder_make(&s->folders[i - 1], path));
-        else if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+        else
+            ANT_TRY(ant_path_exists(path, &exists));
+        if (exists)
             ANT_TRY(ant_folder_lock(&s->folders[i - 1], path));
     }
     return ANTLER_OK;
@@ -77,7 +86,9 @@ static antler_status prepare_folders(job *s)
     ANT_TRY(check_folders(s)); /* another process may have made runs before the locks were taken */
     for (size_t i = s->first; i <= s->last; i++) {
         const char *path = s->folders[i - 1].path;
-        if (!s->resume || !ant_folder_is_run(path))
+        bool is_run = false;
+        ANT_TRY(ant_folder_is_run(path, &is_run));
+        if (!s->resume || !is_run)
             ANT_TRY(ant_folder_begin(path, &s->trainer->settings));
     }
     return ANTLER_OK;
@@ -118,6 +129,21 @@ static const char *on_folder(void *cookie, const ant_run *run)
     return folder_of(cookie, run)->path;
 }
 
+/* What loading found, and the trajectories that no window fits into. */
+static antler_status collect_notes(job *s, const antler_settings *settings, const antler_series *series)
+{
+    enum { MOST = 12 };
+    char text[1024];
+    const size_t notes = antler_series_note_count(series);
+    for (size_t i = 0; i < notes && i < MOST; i++)
+        ANT_TRY(ant_notes_add(&s->notes, "%s", antler_series_note(series, i)));
+    if (notes > MOST)
+        ANT_TRY(ant_notes_add(&s->notes, "and %zu more; 'antler info FILE' has all", notes - MOST));
+    if (ant_settings_describe_unused(settings, series, text, sizeof text))
+        ANT_TRY(ant_notes_add(&s->notes, "%s", text));
+    return ANTLER_OK;
+}
+
 /* Load and check everything that can be wrong before anything is written. */
 static antler_status load_and_check(job *s, const antler_settings *settings, const antler_series *given)
 {
@@ -126,6 +152,8 @@ static antler_status load_and_check(job *s, const antler_settings *settings, con
     if (given == NULL)
         ANT_TRY(antler_settings_series(settings, &loaded));
     antler_status status = antler_trainer_create(settings, given == NULL ? loaded : given, &s->trainer);
+    if (status == ANTLER_OK)
+        status = collect_notes(s, settings, given == NULL ? loaded : given);
     antler_series_free(loaded);
     if (status != ANTLER_OK)
         return status;
@@ -148,8 +176,10 @@ static antler_status work(job *s, const antler_train_events *events, antler_trai
                                  .save = on_save,
                                  .diverged = on_diverged,
                                  .folder = on_folder};
-    antler_train_result counts = {.run = s->only};
+    antler_train_result counts = {.struct_size = sizeof counts, .run = s->only};
     snprintf(counts.folder, sizeof counts.folder, "%.1399s", s->base);
+    for (size_t i = 0; i < s->notes.count && events != NULL && events->note != NULL; i++)
+        events->note(events->cookie, s->notes.texts[i]);
     const antler_status status = ant_trainer_train(s->trainer, s->first, s->last, &hooks, events, &counts);
     if (result != NULL)
         *result = counts;
@@ -163,13 +193,20 @@ static void finish(job *s)
     if (s->folders != NULL)
         pthread_mutex_destroy(&s->mutex);
     free(s->folders);
+    ant_notes_clear(&s->notes);
     antler_trainer_free(s->trainer);
 }
 
-antler_status antler_train_series(const antler_settings *settings, const antler_series *series, size_t run,
-                                  bool overwrite, const antler_train_events *events,
-                                  antler_train_result *result)
+antler_status(antler_train_series)(const antler_settings *settings, const antler_series *series, size_t run,
+                                   bool overwrite, const antler_train_events *events,
+                                   antler_train_result *result, size_t struct_size)
 {
+    ANT_NEED(settings != NULL);
+    ANT_RESULT(antler_train_result, result, struct_size,
+               antler_train_series(settings, series, run, overwrite, events, &whole), (void)0);
+    ANT_OPTIONS(antler_settings, settings);
+    ANT_OPTIONS_PART(antler_train_events, events);
+    ANT_TRY(ant_settings_are_readable(settings));
     job s = {.only = settings->runs == 1 ? 1 : run,
              .first = run == 0 ? 1 : run,
              .last = run == 0 ? settings->runs : run,
@@ -190,10 +227,12 @@ antler_status antler_train_series(const antler_settings *settings, const antler_
     return status;
 }
 
-antler_status antler_train(const antler_settings *settings, size_t run, bool overwrite,
-                           const antler_train_events *events, antler_train_result *result)
+antler_status(antler_train)(const antler_settings *settings, size_t run, bool overwrite,
+                            const antler_train_events *events, antler_train_result *result,
+                            size_t struct_size)
 {
-    return antler_train_series(settings, NULL, run, overwrite, events, result);
+    ANT_NEED(settings != NULL);
+    return (antler_train_series)(settings, NULL, run, overwrite, events, result, struct_size);
 }
 
 /* Split "Results/e/n/002" into base and number; false when the last part is no number. */
@@ -224,7 +263,9 @@ static antler_status locate(const char *folder, char base[ANT_PATH_MAX], size_t 
     char real[ANT_PATH_MAX], path[ANT_PATH_MAX];
     ANT_CHECK(strlen(folder) < ANT_PATH_MAX - 256, ANTLER_ERROR_ARGUMENT, "%.200s: the path is too long",
               folder);
-    if (ant_folder_is_run(folder)) {
+    bool is_run = false;
+    ANT_TRY(ant_folder_is_run(folder, &is_run));
+    if (is_run) {
         char *resolved = realpath(folder, NULL);
         snprintf(real, sizeof real, "%s", resolved == NULL ? folder : resolved);
         free(resolved);
@@ -237,7 +278,8 @@ static antler_status locate(const char *folder, char base[ANT_PATH_MAX], size_t 
     snprintf(base, ANT_PATH_MAX, "%s", folder);
     for (size_t i = 1; i <= 9999; i++) {
         ANT_TRY(ant_folder_name(folder, i, path));
-        if (ant_folder_is_run(path)) {
+        ANT_TRY(ant_folder_is_run(path, &is_run));
+        if (is_run) {
             snprintf(config, ANT_PATH_MAX + 16, "%s/config.yaml", path);
             return ANTLER_OK;
         }
@@ -248,17 +290,21 @@ static antler_status locate(const char *folder, char base[ANT_PATH_MAX], size_t 
 }
 
 /* Whether a setting was found from the data, so that the one given need not name it. */
-static bool is_found(const ant_setting *setting, const antler_settings *own)
+static bool is_found(const ant_setting *setting, const antler_settings *own, const antler_settings *given)
 {
-    return own->forcing_interval_method != ANTLER_INTERVAL_GIVEN &&
-           strcmp(setting->info.name, "forcing_interval") == 0;
+    const char *name = setting->info.name;
+    if (strcmp(name, "forcing_interval") == 0)
+        return own->forcing_interval_method != ANTLER_INTERVAL_GIVEN;
+    if (strcmp(name, "initialisation") == 0)
+        return given->initialisation == ANTLER_INITIALISATION_AUTO;
+    return strcmp(name, "kappa") == 0 && given->kappa == 0.0;
 }
 
 static antler_status check_same(const antler_settings *own, const antler_settings *given, const char *config)
 {
     for (size_t i = 0; given != NULL && i < ant_setting_count(); i++) {
         const ant_setting *setting = ant_setting_at(i);
-        if (setting->place || is_found(setting, own) || ant_setting_equal(setting, own, given))
+        if (setting->place || is_found(setting, own, given) || ant_setting_equal(setting, own, given))
             continue;
         char before[ANT_SETTING_TEXT_MAX], now[ANT_SETTING_TEXT_MAX];
         ant_setting_print(setting, own, before);
@@ -272,6 +318,15 @@ static antler_status check_same(const antler_settings *own, const antler_setting
     return ANTLER_OK;
 }
 
+static antler_status load_config(const char *config, antler_settings *own)
+{
+    char *text = NULL;
+    ANT_TRY(ant_settings_read_file(config, &text));
+    const antler_status status = ant_settings_parse_run(text, config, own);
+    free(text);
+    return status;
+}
+
 /* What a resume is about: which runs, with their own settings and the data. */
 static antler_status begin_resume(job *s, const char *folder, const antler_settings *settings,
                                   const antler_series *series)
@@ -280,9 +335,10 @@ static antler_status begin_resume(job *s, const char *folder, const antler_setti
     char config[ANT_PATH_MAX + 16];
     antler_settings own;
     ANT_TRY(locate(folder, s->base, &run, config));
-    ANT_TRY(antler_settings_load(config, &own));
+    ANT_TRY(load_config(config, &own));
     antler_settings given;
     if (settings != NULL) {
+        ANT_TRY(ant_settings_are_readable(settings));
         given = *settings;
         if (given.validation_interval == 0) /* config.yaml has the number that was chosen */
             given.validation_interval = own.validation_interval;
@@ -298,10 +354,15 @@ static antler_status begin_resume(job *s, const char *folder, const antler_setti
     return load_and_check(s, &own, series);
 }
 
-antler_status antler_train_resume_series(const char *folder, const antler_settings *settings,
-                                         const antler_series *series, const antler_train_events *events,
-                                         antler_train_result *result)
+antler_status(antler_train_resume_series)(const char *folder, const antler_settings *settings,
+                                          const antler_series *series, const antler_train_events *events,
+                                          antler_train_result *result, size_t struct_size)
 {
+    ANT_NEED(folder != NULL);
+    ANT_RESULT(antler_train_result, result, struct_size,
+               antler_train_resume_series(folder, settings, series, events, &whole), (void)0);
+    ANT_OPTIONS(antler_settings, settings);
+    ANT_OPTIONS_PART(antler_train_events, events);
     job s = {.resume = true};
     antler_status status = begin_resume(&s, folder, settings, series);
     if (status == ANTLER_OK)
@@ -312,18 +373,37 @@ antler_status antler_train_resume_series(const char *folder, const antler_settin
     return status;
 }
 
-antler_status antler_train_resume_check(const char *folder, const antler_settings *settings,
-                                        const antler_series *series, antler_train_result *result)
+antler_status antler_train_begun(const char *folder, size_t runs, bool *begun)
 {
+    ANT_NEED(folder != NULL && begun != NULL);
+    *begun = false;
+    for (size_t i = 1; i <= runs && !*begun; i++) {
+        char path[ANT_PATH_MAX];
+        ANT_TRY(ant_folder_name(folder, i, path));
+        ANT_TRY(ant_folder_is_run(path, begun));
+    }
+    return ANTLER_OK;
+}
+
+antler_status(antler_train_resume_check)(const char *folder, const antler_settings *settings,
+                                         const antler_series *series, antler_train_result *result,
+                                         size_t struct_size)
+{
+    ANT_NEED(folder != NULL && result != NULL);
+    ANT_RESULT(antler_train_result, result, struct_size,
+               antler_train_resume_check(folder, settings, series, &whole), (void)0);
+    ANT_OPTIONS(antler_settings, settings);
     job s = {.resume = true};
-    *result = (antler_train_result){.finished = 0};
+    *result = (antler_train_result){.struct_size = sizeof *result};
     antler_status status = begin_resume(&s, folder, settings, series);
     for (size_t i = s.first; i <= s.last && status == ANTLER_OK && i > 0; i++) {
         char path[ANT_PATH_MAX];
         ant_run *run = &s.trainer->runs[i - 1];
-        bool found = false;
+        bool is_run = false, found = false;
         status = ant_folder_name(s.base, i, path);
-        if (status == ANTLER_OK && ant_folder_is_run(path))
+        if (status == ANTLER_OK)
+            status = ant_folder_is_run(path, &is_run);
+        if (status == ANTLER_OK && is_run)
             status = ant_checkpoint_restore(path, s.trainer, run, &found);
         if (status != ANTLER_OK)
             break;
@@ -336,8 +416,10 @@ antler_status antler_train_resume_check(const char *folder, const antler_setting
     return status;
 }
 
-antler_status antler_train_resume(const char *folder, const antler_settings *settings,
-                                  const antler_train_events *events, antler_train_result *result)
+antler_status(antler_train_resume)(const char *folder, const antler_settings *settings,
+                                   const antler_train_events *events, antler_train_result *result,
+                                   size_t struct_size)
 {
-    return antler_train_resume_series(folder, settings, NULL, events, result);
+    ANT_NEED(folder != NULL);
+    return (antler_train_resume_series)(folder, settings, NULL, events, result, struct_size);
 }

@@ -2,7 +2,9 @@
 #include "train/trainer.h"
 
 #include "base/machine.h"
+#include "base/sized.h"
 #include "train/forcing_rule.h"
+#include "train/initialisation.h"
 #include "train/problem.h"
 #include "train/settings.h"
 
@@ -49,6 +51,39 @@ static antler_status hold_back(antler_trainer *t, const ant_division *division)
     return status;
 }
 
+/* Append one line about missing values to what is said when a run begins. */
+static void remark_missing(antler_trainer *t, const ant_division *division)
+{
+    static const char *const how[] = {
+        [ANTLER_MISSING_MASK] = "masked", [ANTLER_MISSING_SPLIT] = "trajectories are cut there"};
+    const size_t used = strlen(t->start), room = sizeof t->start - used;
+    const char *gap = used > 0 ? "; " : "";
+    const double share = 100.0 * (double)division->missing / (double)(division->values + 1);
+    if (division->missing == 0)
+        return;
+    if (t->settings.missing == ANTLER_MISSING_INTERPOLATE)
+        snprintf(t->start + used, room,
+                 "%s%zu of %zu values are missing (%.2g %%): %zu interpolated, %zu masked", gap,
+                 division->missing, division->values, share, division->filled, t->dataset->missing);
+    else
+        snprintf(t->start + used, room, "%s%zu of %zu values are missing (%.2g %%): %s", gap,
+                 division->missing, division->values, share, how[t->settings.missing]);
+}
+
+/* Missing values are for the CPU. */
+static antler_status check_engine(antler_trainer *t)
+{
+    ANT_CHECK(
+        t->engine == NULL || t->dataset->missing == 0 || t->settings.device != ANTLER_DEVICE_CUDA,
+        ANTLER_ERROR_ARGUMENT,
+        "device: cuda does not take missing values, and %zu are missing; set device: cpu, or missing: split "
+        "or interpolate",
+        t->dataset->missing);
+    if (t->dataset->missing > 0)
+        t->engine = NULL;
+    return ANTLER_OK;
+}
+
 static antler_status fill(antler_trainer *t, const antler_series *series)
 {
     const antler_settings *s = &t->settings;
@@ -62,9 +97,16 @@ static antler_status fill(antler_trainer *t, const antler_series *series)
         status = ant_dataset_create(division.training, s->sequence_length, s->standardise, s->precision,
                                     &t->dataset);
     if (status == ANTLER_OK)
-        status = ant_forcing_resolve(&t->settings, t->dataset);
+        status = ant_dataset_find_gaps(t->dataset, s->precision, s->warmup);
     if (status == ANTLER_OK)
+        status = check_engine(t);
+    if (status == ANTLER_OK)
+        status = ant_forcing_resolve(&t->settings, t->dataset);
+    if (status == ANTLER_OK) {
+        ant_initialisation_resolve(&t->settings, t->dataset, t->start, sizeof t->start);
+        remark_missing(t, &division);
         status = create_runs(t);
+    }
     if (status == ANTLER_OK)
         status = hold_back(t, &division);
     ant_division_free(&division);
@@ -74,6 +116,8 @@ static antler_status fill(antler_trainer *t, const antler_series *series)
 antler_status antler_trainer_create(const antler_settings *settings, const antler_series *series,
                                     antler_trainer **trainer)
 {
+    ANT_NEED(settings != NULL && series != NULL && trainer != NULL);
+    ANT_OPTIONS(antler_settings, settings);
     ANT_TRY(antler_settings_check(settings, series));
     antler_trainer *t = calloc(1, sizeof *t);
     if (t == NULL)
@@ -141,7 +185,7 @@ static void report_end(void *reporter, const ant_run *run)
 
 int antler_stop_when_set(void *flag)
 {
-    return atomic_load((atomic_int *)flag);
+    return flag == NULL ? 0 : atomic_load((atomic_int *)flag);
 }
 
 static bool stop_requested(void *reporter)
@@ -228,6 +272,7 @@ antler_status ant_trainer_train(antler_trainer *trainer, size_t first, size_t la
     const size_t at_once = s->runs < s->threads ? s->runs : s->threads;
     pool p = {.trainer = trainer, .events = events, .first = first, .last = last};
     p.context = (ant_run_context){.settings = s,
+                                  .start = trainer->start,
                                   .dataset = trainer->dataset,
                                   .layout = &trainer->layout,
                                   .runs = last - first + 1,
@@ -251,10 +296,20 @@ antler_status ant_trainer_train(antler_trainer *trainer, size_t first, size_t la
     return conclude(trainer, first, last, result);
 }
 
-antler_status antler_trainer_run(antler_trainer *trainer, const antler_train_events *events,
-                                 antler_train_result *result)
+void(antler_train_events_default)(antler_train_events *events, size_t struct_size)
 {
-    antler_train_result counts = {.finished = 0};
+    const antler_train_events standard = {0};
+    ant_sized_default(&standard, sizeof standard, events, struct_size);
+}
+
+antler_status(antler_trainer_run)(antler_trainer *trainer, const antler_train_events *events,
+                                  antler_train_result *result, size_t struct_size)
+{
+    ANT_NEED(trainer != NULL);
+    ANT_RESULT(antler_train_result, result, struct_size, antler_trainer_run(trainer, events, &whole),
+               (void)0);
+    ANT_OPTIONS_PART(antler_train_events, events);
+    antler_train_result counts = {.struct_size = sizeof counts};
     const antler_status status = ant_trainer_train(trainer, 1, trainer->settings.runs, NULL, events, &counts);
     if (result != NULL)
         *result = counts;
@@ -321,22 +376,28 @@ static antler_status check_number(const antler_trainer *trainer, size_t run)
 
 antler_status antler_trainer_model(const antler_trainer *trainer, size_t run, antler_model **model)
 {
+    ANT_NEED(trainer != NULL && model != NULL);
     ANT_TRY(check_number(trainer, run));
     ANT_CHECK(trainer->runs[run - 1].begun, ANTLER_ERROR_ARGUMENT,
               "run %zu has no model yet; call antler_trainer_run first", run);
     return ant_trainer_make_model(trainer, &trainer->runs[run - 1], model);
 }
 
-antler_status antler_trainer_best_model(const antler_trainer *trainer, size_t run,
-                                        antler_validation *validation, antler_model **model)
+antler_status(antler_trainer_best_model)(const antler_trainer *trainer, size_t run,
+                                         antler_validation *validation, antler_model **model,
+                                         size_t struct_size)
 {
+    ANT_NEED(trainer != NULL && model != NULL);
+    ANT_RESULT(antler_validation, validation, struct_size,
+               antler_trainer_best_model(trainer, run, &whole, model), (void)0);
     ANT_TRY(check_number(trainer, run));
     const ant_run *r = &trainer->runs[run - 1];
     ANT_CHECK(r->best.update > 0, ANTLER_ERROR_ARGUMENT,
               "run %zu was not validated yet; the setting validation holds rows back for it", run);
     ANT_TRY(ant_trainer_make_best(trainer, r, model));
     if (validation != NULL)
-        *validation = (antler_validation){.update = r->best.update,
+        *validation = (antler_validation){.struct_size = sizeof *validation,
+                                          .update = r->best.update,
                                           .score = r->best.score,
                                           .dstsp = r->best.measures.dstsp,
                                           .hellinger = r->best.measures.hellinger,

@@ -7,12 +7,13 @@
 #include "train/loop.h"
 
 struct antler_trainer {
-    antler_settings settings; /* threads, forcing_interval and validation_interval resolved */
+    antler_settings settings; /* threads, initial values and intervals resolved */
     ant_dataset *dataset;
     ant_held_back *held_back; /* NULL: no validation */
     ant_model_layout layout;
     const ant_engine *engine; /* NULL: the CPU */
     ant_run *runs;            /* (settings.runs) */
+    char start[256];          /* how the initial values were chosen; "": they were given */
 };
 
 /*

@@ -1,4 +1,5 @@
 /* validate.c - validations of the runs of a training, side by side where several are due. */
+#include "base/machine.h"
 #include "train/held_back.h"
 #include "train/trainer.h"
 
@@ -33,7 +34,7 @@ antler_status ant_trainer_validate(const antler_trainer *trainer, ant_run *const
     if (found == NULL)
         return ant_fail_memory(count * sizeof *found, "a validation");
     const int beside = (size_t)threads < count ? threads : (int)count;
-#pragma omp parallel for num_threads(beside) schedule(dynamic) if (count > 1)
+#pragma omp parallel for num_threads(ant_threads_ready(beside)) schedule(dynamic)
     for (size_t i = 0; i < count; i++)
         measure_run(trainer, runs[i], count > 1 ? 1 : threads, &found[i]);
     antler_status status = ANTLER_OK;

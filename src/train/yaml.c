@@ -157,11 +157,18 @@ static antler_status fail_key(const char *text, const char *path, const char *ke
     return ant_fail_within(ANTLER_ERROR_FORMAT, where);
 }
 
+/* libyaml has a sentence for every fault of the file. */
+static bool lacks_memory(cyaml_err_t error, const fault *f)
+{
+    return error == CYAML_ERR_OOM || error == CYAML_ERR_LIBYAML_PARSER_INIT ||
+           error == CYAML_ERR_LIBYAML_EVENT_INIT || strstr(f->text, "libyaml: (null)") != NULL;
+}
+
 static antler_status fail_yaml(const char *text, const char *path, cyaml_err_t error, const fault *f)
 {
     static const char unknown[] = "Unexpected key: ", repeated[] = "Mapping field already seen: ";
     char where[1200];
-    if (error == CYAML_ERR_OOM)
+    if (lacks_memory(error, f))
         return ant_fail_memory(strlen(text), "a settings file");
     if (error == CYAML_ERR_SEQUENCE_ENTRIES_MIN)
         return ant_fail(ANTLER_ERROR_FORMAT, "%s: the list of '%s' is empty",
@@ -217,7 +224,7 @@ antler_status ant_yaml_read(const char *text, const char *path, bool sweep, ant_
         if (error == CYAML_OK)
             return ANTLER_OK;
         const size_t paths = paths_at_fault(&f);
-        if (paths == ant_setting_count() || is_list[paths])
+        if (paths == ant_setting_count() || is_list[paths] || lacks_memory(error, &f))
             return fail_yaml(text, path, error, &f);
         is_list[paths] = true;
     }

@@ -30,5 +30,13 @@ expect_fault() {
     [[ $err == "antler: "*"$fragment"* ]] || die "'$*' said '$err', without '$fragment'"
 }
 
+# From here on $ANTLER is a copy without the programs antler-NAME that lie beside the one of the build.
+without_extensions() {
+    mkdir "$folder/alone"
+    cp -L "$ANTLER" "$BUILD/libantler.so.0" "$folder/alone/"
+    ANTLER=$folder/alone/antler
+    PATH=/usr/bin:/bin
+}
+
 contains() { [[ $1 == *"$2"* ]] || die "'$2' is missing in: $1"; }
 finish() { echo "$checks commands checked"; }

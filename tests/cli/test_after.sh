@@ -15,14 +15,17 @@ batch_size: 4
 gtf_alpha: 0.15
 updates: 60
 runs: 3
+kappa: 0.9995
+start_lr: 1e-3
+validation: 0
 TXT
 "$ANTLER" train run.yaml --quiet || die "train"
 run=Results/e/n/001
 
 # generate: rows, units, latent states, the same bytes twice, one step at a time from the command line.
-expect_ok "$ANTLER" generate $run --data l63_test.npz --steps 700 --out free.npz --latent z.npy
+expect_ok "$ANTLER" generate $run --data l63_test.npz --steps 700 --standardised --out free.npz --latent z.npy
 contains "$out" "700 x 3, in the model's units"
-expect_ok "$ANTLER" generate $run --data l63_test.npz --steps 700 --out again.npz --quiet
+expect_ok "$ANTLER" generate $run --data l63_test.npz --steps 700 --standardised --out again.npz --quiet
 [ -z "$out" ] || die "--quiet printed $out"
 cmp free.npz again.npz || die "two equal runs differ"
 expect_ok "$ANTLER" info free.npz
@@ -30,14 +33,14 @@ contains "$out" "user units value"
 contains "$out" "dt 0.01"
 expect_ok "$ANTLER" info z.npy
 contains "$out" "700 x 5"
-expect_ok "$ANTLER" generate $run/model.npz --data l63_test.npz --steps 50 --warmup 20 --first 5 --user-units --out user.csv
+expect_ok "$ANTLER" generate $run/model.npz --data l63_test.npz --steps 50 --warmup 20 --first 5 --out user.csv
 contains "$out" "in user units"
-[ "$(grep -vc '^[#x]' user.csv)" = 50 ] || die "user.csv has not 50 rows"
+[ "$(wc -l <user.csv)" = 51 ] || die "user.csv has not 50 rows"
 expect_ok "$ANTLER" generate $run/model.npz --steps 5 --out bare.npy
 
 # The same values in user units as through the file's scaling.
-"$ANTLER" generate $run --data l63_test.npz --steps 3 --quiet --out a.csv || die "generate"
-"$ANTLER" generate $run --data l63_test.npz --steps 3 --user-units --quiet --out b.csv || die "generate"
+"$ANTLER" generate $run --data l63_test.npz --steps 3 --standardised --quiet --out a.csv || die "generate"
+"$ANTLER" generate $run --data l63_test.npz --steps 3 --quiet --out b.csv || die "generate"
 "$ANTLER" info $run --json >model.json || die "info"
 
 # lyapunov: a table with as many rows as latent units, and JSON.
@@ -124,7 +127,7 @@ if [ -z "$python" ]; then
 fi
 $python - $run <<'TXT' || die "user units, or JSON"
 import json, sys, numpy as np
-read = lambda name: np.loadtxt([line for line in open(name) if line[0] not in "#x"], delimiter=",")
+read = lambda name: np.loadtxt(name, delimiter=",", skiprows=1)
 model = json.load(open("model.json"))
 assert np.allclose(read("a.csv") * model["scale"] + model["mean"], read("b.csv"), rtol=1e-12)
 metrics = json.load(open(sys.argv[1] + "/metrics.json"))
@@ -168,7 +171,9 @@ expect_ok "$ANTLER" generate $driven --data driven.csv --inputs s --steps 100 --
 expect_fault 2 "390 follow the warm-up" "$ANTLER" generate $driven --data driven.csv --inputs s --steps 391 --warmup 9 --out d.npy
 expect_ok "$ANTLER" generate $driven --data driven.csv --inputs s --steps 391 --warmup 9 --inputs-end hold --out d.npy
 expect_ok "$ANTLER" generate $driven --input-file d.npy --steps 50 --out e.npy
-expect_fault 2 "name the columns that are inputs" "$ANTLER" generate $driven --data driven.csv --columns x --out d.npy
+expect_ok "$ANTLER" generate $driven --data driven.csv --steps 100 --warmup 9 --out d.npy # inputs as in training
+cp $driven/model.npz alone.npz
+expect_fault 2 "name the columns that are inputs" "$ANTLER" generate alone.npz --data driven.csv --columns x --out d.npy
 expect_ok "$ANTLER" evaluate $driven --data driven.csv --inputs s --samples 300 --n 10 --lyapunov-steps 100
 contains "$out" "free run  1200 rows"
 expect_ok "$ANTLER" evaluate $driven --data driven.csv --samples 300 --n 10 --lyapunov-steps 100 # inputs as in training

@@ -6,9 +6,10 @@
 command -v python3 > /dev/null || exit 77
 
 python3 "$SOURCE/tests/bad/make_bad_files.py" "$folder/bad" > "$folder/count" || die "the files could not be made"
+without_extensions
 bad=0
 while IFS=$'\t' read -r name fragment; do
-    run "$ANTLER" info --check "bad/$name"
+    run "$ANTLER" info --complete "bad/$name"
     problem=
     [ "$code" = 2 ] || problem="exit code $code"
     [ "$(wc -l < "$folder/.err")" = 1 ] || problem="not one line"

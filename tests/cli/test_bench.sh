@@ -21,7 +21,7 @@ expect_ok "$ANTLER" bench solve --latent-dim 3 --no-check "${small[@]}"
 
 # A model of another kind, by --model.
 expect_ok "$ANTLER" simulate lorenz63 --length 400 --out orbit.npy
-printf 'data: orbit.npy\nresults: runs\nlatent_dim: 4\nhidden_dim: 8\nsequence_length: 50\nupdates: 3\n' >run.yaml
+printf 'data: orbit.npy\nresults: runs\nlatent_dim: 4\nhidden_dim: 8\nsequence_length: 50\nupdates: 3\nkappa: 0.9995\nstart_lr: 1e-3\nvalidation: 0\n' >run.yaml
 for kind in lssm mamba2; do
     expect_ok "$ANTLER" train run.yaml --set model=$kind --set name=$kind
     expect_ok "$ANTLER" bench solve --model runs/experiment/$kind/001 --data orbit.npy --length 90 --seconds 0.01

@@ -14,6 +14,10 @@ log_interval: 10
 checkpoint_interval: 20
 device: cpu
 threads: 1
+kappa: 0.9995
+start_lr: 1e-3
+gtf_alpha: 0.15
+validation: 0
 Y
 expect_ok "$ANTLER" simulate lorenz63 --length 3000 --noise 0.05 --out train.npy
 

@@ -34,7 +34,8 @@ on_both() {
     echo "a,b,c,d,e"
     for i in $(seq 400); do echo "$((i % 17)).5,$((i * i % 29)),$((i * 7 % 23)).25,$((i % 2)),$((i % 5))"; done
 } >driven.csv
-settings='{data: driven.csv, experiment: e, sequence_length: 60, batch_size: 2, warmup: 10, updates: 20, device: cpu}'
+settings='{data: driven.csv, experiment: e, sequence_length: 60, batch_size: 2, warmup: 10, updates: 20, device: cpu,
+    start_lr: 1e-3, gtf_alpha: 0.15, validation: 0}'
 
 # check MODEL M L COLUMNS INPUTS EXPONENTS
 check() {

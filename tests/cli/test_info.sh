@@ -23,10 +23,18 @@ contains "$out" "⣿"
 expect_ok env LC_ALL=C "$ANTLER" info a.npz --sketch 1,3
 contains "$out" "***"
 expect_fault 2 "does not name two variables" "$ANTLER" info a.npy --sketch a,b
-# NaN is described by info, and refused by --check.
+# A missing value is described by info, passes --check as it passes training, and is refused by --complete.
+printf 'time,temp\n0,1\n1,nan\n2,3\n3,4\n' >gap.csv
+expect_ok "$ANTLER" info --check gap.csv
+contains "$out" "1 missing, first in row 2"
+expect_fault 2 "value is NaN in row 2, column 1 (temp); 1 such value in all in this column; interpolate it, or let training" \
+    "$ANTLER" info --complete gap.csv
+printf 'time,temp\n0,nan\n1,nan\n2,nan\n3,nan\n' >none.csv
+expect_fault 2 "has no value at all" "$ANTLER" info --check none.csv
 printf 'time,temp\n0,1\n1,nan\n2,inf\n3,4\n' >bad.csv
 expect_ok "$ANTLER" info bad.csv
-contains "$out" "1 NaN, 1 Inf, first in row 2"
+contains "$out" "1 missing, 1 infinite, first in row 2"
+contains "$out" "time       column 'time', 0 to 3"
 expect_fault 2 "row 2" "$ANTLER" info --check bad.csv
 expect_fault 2 "none.npy" "$ANTLER" info none.npy
 # The GPUs: having none is an answer, not a fault.

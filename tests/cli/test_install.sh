@@ -13,6 +13,13 @@ expect_ok usr/bin/antler --version
 [ -z "$(find usr -name __pycache__)" ] || die "compiled Python was installed"
 expect_ok usr/bin/antler report --help
 contains "$out" "RUN|SWEEP"
+printf 'a,b\n1,2\n3,4\n' >table.csv
+expect_ok usr/bin/antler convert table.csv table.npz
+expect_ok usr/bin/antler info table.npz
+contains "$out" "2 rows in all, N = 2"
+printf '[{"a": 1, "b": 2}, {"a": 3, "b": 5}]' >records.json # read through the package
+expect_ok usr/bin/antler info records.json
+contains "$out" "2 rows in all, N = 2"
 
 # shellcheck disable=SC2016 # a fence of Markdown
 sed -n '/^```c$/,/^```$/p' "$SOURCE/README.md" | sed '1d;$d' >first.c

@@ -12,6 +12,10 @@ sequence_length: 30
 batch_size: 4
 log_interval: 10
 checkpoint_interval: 40
+kappa: 0.9995
+start_lr: 1e-3
+gtf_alpha: 0.15
+validation: 0
 Y
 expect_ok "$ANTLER" simulate lorenz63 --length 1500 --noise 0.05 --out train.npy
 without_times() { cut -d, -f1-11,13- "$1"; }

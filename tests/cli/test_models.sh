@@ -18,6 +18,10 @@ log_interval: 10
 checkpoint_interval: 10
 check_interval: 10
 runs: 2
+kappa: 0.9995
+start_lr: 1e-3
+gtf_alpha: 0.15
+validation: 0
 Y
 
 states_of() { [ "$1" = lssm ] && echo 8 || echo $((3 * 48 + 16 * 16 + 3)); }
@@ -55,7 +59,8 @@ for model in lssm mamba2; do
     # Inputs.
     expect_ok "$ANTLER" train run.yaml --set model=$model --set name=$model-driven --set data=driven.csv --set inputs=heater --quiet
     expect_ok "$ANTLER" generate Results/e/$model-driven/001 --data driven.csv --inputs heater --steps 20 --out driven.npy
-    expect_fault 2 "name the columns that are inputs" "$ANTLER" generate Results/e/$model-driven/001 --data driven.csv --columns 1,2 --steps 20 --out driven.npy
+    cp Results/e/$model-driven/001/model.npz alone.npz # without the settings of its run
+    expect_fault 2 "name the columns that are inputs" "$ANTLER" generate alone.npz --data driven.csv --columns 1,2 --steps 20 --out driven.npy
 
     expect_fault 2 "gtf_alpha is 0.4, which does nothing with model: $model" "$ANTLER" train run.yaml --set model=$model --set gtf_alpha=0.4
     expect_fault 2 "take auto, scan or reference" "$ANTLER" train run.yaml --set model=$model --set solver=deer

@@ -14,8 +14,12 @@ updates: 200
 log_interval: 10
 checkpoint_interval: 50
 threads: 1
+kappa: 0.9995
+start_lr: 1e-3
+gtf_alpha: 0.15
+validation: 0
 Y
-expect_ok "$ANTLER" simulate lorenz63 --length 600 --noise 0.05 --out train.csv
+expect_ok "$ANTLER" simulate lorenz63 --length 600 --noise 0.05 --standardise off --out train.csv
 run_folder=Results/e/run/001
 state() { find "$1" -type f ! -name .lock -exec sha256sum {} + | sort -k2; }
 endless=(train run.yaml --quiet --set updates=100000000 --set checkpoint_interval=100000000)
@@ -170,6 +174,7 @@ change "initialisation: memory" 's/^initialisation:.*/initialisation: standard/'
 sed -i '/^initialisation:/d' $run_folder/config.yaml # as before there was this setting: memory
 expect_ok "$ANTLER" train --resume $run_folder --quiet
 cp train.csv kept.csv
+{ printf '# antler: dt=0.01\n'; cat kept.csv; } >dated.csv && mv dated.csv kept.csv && rm train.csv.json # facts within the file
 awk -F, -v OFS=, '/^[-0-9]/ { $2 = -$2 } 1' kept.csv >train.csv
 cmp -s kept.csv train.csv && die "no value was negated"
 expect_fault 2 "other data" "$ANTLER" train --resume $run_folder

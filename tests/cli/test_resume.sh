@@ -14,6 +14,10 @@ updates: 3000
 log_interval: 50
 checkpoint_interval: 400
 runs: 2
+kappa: 0.9995
+start_lr: 1e-3
+gtf_alpha: 0.15
+validation: 0
 Y
 expect_ok "$ANTLER" simulate lorenz63 --length 2000 --noise 0.05 --out train.npy
 begin=$(date +%s%N)
@@ -54,16 +58,18 @@ done
 
 # Two signals: the second ends at once, and what was there stays whole.
 cat >twice.py <<'PY'
-import signal, subprocess, sys, time
+import os, signal, subprocess, sys, time
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 p = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+while p.poll() is None and not os.path.exists("Results/e/twice/001/config.yaml"):
+    time.sleep(0.01)
 time.sleep(0.3)
 p.send_signal(signal.SIGINT)
 p.send_signal(signal.SIGINT)
 p.wait(timeout=60)
 PY
 run python3 twice.py "$ANTLER" train run.yaml --set name=twice --set runs=1 --set updates=100000000
-run python3 interrupt.py SIGINT 500 "$ANTLER" train --resume Results/e/twice/001
+run python3 interrupt.py SIGINT $((500 + span / 2)) "$ANTLER" train --resume Results/e/twice/001
 [ "$code" = 0 ] || die "after two signals the run does not resume: $code $err"
 contains "$out" "antler train --resume Results/e/twice/001"
 finish

@@ -13,6 +13,9 @@ sequence_length: 30
 batch_size: 4
 updates: 60
 runs: 2
+kappa: 0.9995
+start_lr: 1e-3
+validation: 0
 grid:
   gtf_alpha: [0.1, 0.2]
 Y

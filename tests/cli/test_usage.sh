@@ -60,10 +60,19 @@ contains "$(complete_words antler sim)" "simulate"
 contains "$(complete_words antler simulate lor)" "lorenz63"
 contains "$(complete_words antler measure --dstsp gmm-)" "gmm-silverman"
 contains "$(complete_words antler measure --sam)" "--samples"
+# Settings after --set: names, then values; bash takes = for a word of its own, other shells do not.
+[ "$(complete_words antler train --set gtf_alpha_sch)" = "gtf_alpha_schedule=" ] || die "no name of a setting"
+contains "$(complete_words antler train --set device = '')" "auto cpu cuda"
+[ "$(complete_words antler train --set device =)" = "auto cpu cuda" ] || die "no values after ="
+[ "$(complete_words antler sweep x.yaml --set solver = quasi)" = quasi-deer ] || die "no value of a setting"
+[ "$(complete_words antler tune --set clipped=t)" = clipped=true ] || die "no value in one word"
+[ -z "$(complete_words antler train --set latent_dim = '')" ] || die "a number was completed"
 touch some-file.npy
+contains "$(complete_words antler train --set data = some)" "some-file.npy"
 contains "$(complete_words antler info some)" "some-file.npy"
 expect_ok "$ANTLER" completion zsh
 contains "$out" "#compdef antler"
 expect_ok "$ANTLER" completion fish
 contains "$out" "complete -c antler"
+contains "$out" "device=auto device=cpu device=cuda"
 finish

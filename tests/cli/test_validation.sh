@@ -16,6 +16,9 @@ validation: 0.2
 validation_interval: 45
 runs: 2
 device: cpu
+kappa: 0.9995
+start_lr: 1e-3
+gtf_alpha: 0.15
 Y
 expect_ok "$ANTLER" simulate lorenz63 --length 2000 --noise 0.05 --out train.npy
 expect_ok "$ANTLER" train run.yaml --set name=whole --quiet
@@ -102,6 +105,9 @@ expect_ok "$ANTLER" simulate lorenz63 --length 600 --seed 2 --out other.npy
 expect_ok "$ANTLER" simulate lorenz63 --length 600 --seed 3 --out third.npy
 expect_ok "$ANTLER" train run.yaml --set name=files --set validation=0 --set validation_data=other.npy --set runs=1 --quiet
 [ -e Results/e/files/001/best.npz ] || die "there is no best model with validation_data"
+expect_ok "$ANTLER" train run.yaml --set name=instead --set validation_data=other.npy --set runs=1 --quiet
+[ "$(cut -d, -f1-5 Results/e/files/001/log.csv)" = "$(cut -d, -f1-5 Results/e/instead/001/log.csv)" ] ||
+    die "files do not take the place of the share"
 cp third.npy other.npy
 expect_fault 2 "was validated on other rows" "$ANTLER" train --resume Results/e/files --quiet
 
@@ -110,5 +116,39 @@ expect_ok "$ANTLER" train run.yaml --set name=whole --set validation=0 --set val
 [ ! -e Results/e/whole/001/best.npz ] || die "the best model of the old run is still there"
 
 expect_fault 2 "holds back 60 rows of the longest trajectory, and 106 are needed" "$ANTLER" train run.yaml --set validation=0.03 --check
-expect_fault 2 "not both" "$ANTLER" train run.yaml --set validation_data=other.npy --check
+
+# Without any setting but sizes: a fifth is held back, the start is chosen and recorded, and the run ends with a verdict.
+printf 'data: train.npy\nexperiment: plain\nlatent_dim: 3\nhidden_dim: 10\nsequence_length: 30\nupdates: 60\ndevice: cpu\n' >plain.yaml
+expect_ok "$ANTLER" train plain.yaml
+contains "$err" "initialisation: memory with kappa 0.9: the data forget within a window"
+[ "$(grep -c '^Results/plain/run/001: ' <<<"$out")" = 2 ] && [ -s Results/plain/run/001/verdict.json ] || die "there is no verdict: $out"
+config=$(<Results/plain/run/001/config.yaml)
+for line in "initialisation: memory" "kappa: 0.9" "validation: 0.2"; do
+    [[ $'\n'$config$'\n' == *$'\n'"$line"$'\n'* ]] || die "config.yaml lacks '$line'"
+done
+expect_ok "$ANTLER" train Results/plain/run/001/config.yaml --set name=again --quiet
+for file in model.npz best.npz; do
+    cmp Results/plain/{run,again}/001/$file || die "config.yaml does not repeat $file"
+done
+expect_ok "$ANTLER" train plain.yaml --resume Results/plain/run/001 --quiet # what was chosen need not be named
+expect_fault 2 "began with kappa: 0.9, not 0.5" "$ANTLER" train plain.yaml --set kappa=0.5 --resume Results/plain/run/001
+expect_ok "$ANTLER" simulate lorenz63 --length 400 --out few.npy
+expect_fault 2 "holds back 80 rows of the longest trajectory, and 106 are needed; set it higher, or to 0" "$ANTLER" train plain.yaml --set data=few.npy --check
+
+# Where runs diverge, those that were validated still have their verdict, and the exit code stays 1.
+run "$ANTLER" train plain.yaml --set name=wild --set runs=2 --set gtf_alpha=0 --set start_lr=10 --set end_lr=10 --set schedule=constant \
+    --set gradient_clip=0 --set sequence_length=300 --set updates=2000 --set validation_interval=1 --set log_interval=1
+[ "$code" = 1 ] || die "a training that diverges ended with $code"
+for number in 001 002; do
+    [ -s Results/plain/wild/$number/diverged.txt ] && [ -s Results/plain/wild/$number/verdict.json ] || die "run $number has no verdict"
+done
+run "$ANTLER" train plain.yaml --set name=early --set gtf_alpha=0 --set start_lr=10 --set end_lr=10 --set schedule=constant \
+    --set gradient_clip=0 --set sequence_length=300 --set updates=2000 --set validation_interval=2000
+[ "$code" = 1 ] && [ ! -e Results/plain/early/001/verdict.json ] || die "a run without a validation: $code $out $err"
+[[ $err != *best.npz* ]] || die "a missing model is a fault: $err"
+
+# A run of an earlier version, whose files do not have the settings, had no validation.
+expect_ok "$ANTLER" train plain.yaml --set name=former --set validation=0 --set kappa=0.9995 --set checkpoint_interval=20 --quiet
+sed -i '/^validation:/d; /^initialisation:/d' Results/plain/former/001/config.yaml
+expect_ok "$ANTLER" train --resume Results/plain/former/001 --quiet
 finish

@@ -16,7 +16,8 @@ expect_kind() { [ "$(field "$1" verdict kind)" = "$2" ] || die "$1 says $(field 
 expect_ok "$ANTLER" simulate lorenz63 --length 6000 --seed 1 --out train.npy --quiet
 expect_ok "$ANTLER" simulate lorenz63 --length 12000 --seed 2 --out test.npy --quiet
 quick=(--samples 1000 --no-lyapunov --quiet)
-echo '{data: train.npy, experiment: e, latent_dim: 3, hidden_dim: 10, sequence_length: 30, batch_size: 4, device: cpu}' >run.yaml
+echo '{data: train.npy, experiment: e, latent_dim: 3, hidden_dim: 10, sequence_length: 30, batch_size: 4, device: cpu,
+    kappa: 0.9995, start_lr: 1e-3, gtf_alpha: 0.15, validation: 0}' >run.yaml
 
 # A model that was trained well, without a log.
 expect_ok "$ANTLER" evaluate "$SOURCE/tests/models/lorenz63.npz" --data test.npy "${quick[@]}"
@@ -71,7 +72,7 @@ grep -q '^dstsp,2,2,inf' two/statistics.csv || die "statistics.csv does not coun
 # A sweep judges its runs as well.
 cat >grid.yaml <<'Y'
 {data: train.npy, test: test.npy, experiment: g, latent_dim: 3, hidden_dim: 10, sequence_length: 30, batch_size: 4, updates: 20,
- log_interval: 5, device: cpu, grid: {gtf_alpha: [0.1, 0.2]}}
+ log_interval: 5, device: cpu, kappa: 0.9995, start_lr: 1e-3, validation: 0, grid: {gtf_alpha: [0.1, 0.2]}}
 Y
 expect_ok "$ANTLER" sweep grid.yaml --samples 500 --quiet
 for alpha in 0.1 0.2; do expect_kind Results/g/run_gtf_alpha-$alpha/001/metrics.json undertrained; done

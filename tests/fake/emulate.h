@@ -255,6 +255,14 @@ INLINE int warp_index()
 {
     return __shfl_sync(ALL_LANES, thread_index() / 32, 0); /* hangs unless all lanes call it */
 }
+INLINE bool arrives_last(unsigned *arrived, unsigned blocks)
+{
+    unsigned before = 0;
+    __syncthreads();
+    if (threadIdx.x == 0)
+        before = __atomic_fetch_add(arrived, 1u, __ATOMIC_ACQ_REL);
+    return __syncthreads_or(threadIdx.x == 0 && before + 1 == blocks) != 0;
+}
 INLINE void team_barrier(unsigned *arrived, unsigned blocks, unsigned &phase)
 {
     __syncthreads();

@@ -118,6 +118,33 @@ foreach(forcing 1 2)
   kernel(sums   forcing_${forcing}         plain FORCING=${forcing})
   kernel(update forcing_${forcing}         plain RANK=0 FORCING=${forcing})
 endforeach()
+
+# The strength of forcing is estimated: strength.cu, and with it the kernels of an update.
+sizes(alpha         REAL_BITS=64 M=5 N=3 L=16 K=0 CLIPPED=0) # the golden vectors alpha
+sizes(alpha_clipped REAL_BITS=64 M=4 N=4 L=20 K=0 CLIPPED=1) # the golden vectors alpha_clipped
+function(estimated sizes warps update) # estimated(SIZES WARPS_OF_SOLVE UPDATE_THREADS RANK METHOD...)
+  kernel(solve  estimated_${sizes} ${sizes} WARPS=${warps} NEWTON=0 SEGMENTED=0 FORCING=1)
+  kernel(sums   estimated_${sizes} ${sizes} FORCING=1)
+  kernel(update estimated_${sizes} ${sizes} RANK=${ARGV3} UPDATE_THREADS=${update} FORCING=1)
+  list(REMOVE_AT ARGN 0)
+  foreach(method IN LISTS ARGN)
+    kernel(strength ${sizes}_${method} ${sizes} RANK=${ARGV3} METHOD=${method})
+  endforeach()
+  set(emulated ${emulated} PARENT_SCOPE)
+endfunction()
+estimated(alpha         4 288 0 1 2 3 4 5)
+estimated(alpha_clipped 4 288 0 1 2 3 4 5)
+kernel(solve estimated_alpha_two alpha WARPS=8 NEWTON=0 SEGMENTED=0 FORCING=1) # two replicas
+estimated(rich          8 256 2 1 3 4 5)
+estimated(one           8 256 0 2 4)
+estimated(single        8 256 0 3)
+estimated(wide          8 736 0)
+foreach(method 1 2 3 4 5)
+  kernel(strength plain_${method} plain RANK=0 METHOD=${method})
+endforeach()
+foreach(method 1 3 4) # as if shared memory were too small for it
+  kernel(strength wide_${method} wide RANK=0 METHOD=${method} SHARED_MOST=0)
+endforeach()
 # by CPU time of the tests with AddressSanitizer
 often(deer plain diagonal)
 often(solve shooting single large guessed_plain guessed_rich)

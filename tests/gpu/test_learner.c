@@ -419,7 +419,7 @@ static void compare_training(antler_precision precision, antler_model_kind_id mo
     s.check_interval = gpu_size(25, 3);
     for (int i = 0; i < 2; i++) {
         antler_trainer *trainer = NULL;
-        const antler_train_events events = {.cookie = &on[i], .row = see_row};
+        const antler_train_events events = {.struct_size = sizeof events, .cookie = &on[i], .row = see_row};
         s.device = i == 0 ? ANTLER_DEVICE_CPU : ANTLER_DEVICE_CUDA;
         REQUIRE_OK(antler_trainer_create(&s, series, &trainer));
         REQUIRE_OK(antler_trainer_run(trainer, &events, NULL));
@@ -490,7 +490,8 @@ static void train_folder(antler_settings s, const antler_series *series, const c
                          size_t stop_at, antler_device resume_on)
 {
     seen w = {.stop_at = stop_at};
-    const antler_train_events events = {.cookie = &w, .row = see_row, .stop = ask};
+    const antler_train_events events = {
+        .struct_size = sizeof events, .cookie = &w, .row = see_row, .stop = ask};
     char folder[1200];
     snprintf(s.name, sizeof s.name, "%s", name);
     const antler_status status = antler_train_series(&s, series, run, true, &events, NULL);

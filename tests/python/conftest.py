@@ -24,4 +24,6 @@ def lorenz():
 @pytest.fixture(scope="session")
 def small():
     """Settings of a training that takes a moment."""
-    return dict(latent_dim=4, hidden_dim=8, sequence_length=30, batch_size=4, updates=60, log_interval=10, threads=1)
+    sizes = dict(latent_dim=4, hidden_dim=8, sequence_length=30, batch_size=4)
+    rest = dict(kappa=0.9995, gtf_alpha=0.15, start_lr=1e-3, validation=0.0)
+    return dict(sizes, **rest, updates=60, log_interval=10, threads=1)

@@ -49,7 +49,7 @@ class TestPandas:
         holes = frame[list("abc")].copy()
         holes.iloc[11, 2] = np.nan
         with pytest.raises(exceptions.DataError, match=r"NaN in row 12, column 3 \(c\)"):
-            fit(small, holes)
+            fit({**small, "missing": "refuse"}, holes)
         nullable = frame[list("abc")].astype("Float64")
         np.testing.assert_array_equal(Series.of(nullable).read()[0], lorenz)
 

@@ -62,6 +62,14 @@ def test_number_types_are_read(dtype):
     np.testing.assert_array_equal(Series.of(x).read()[0], x.astype(float))
 
 
+def test_masked_values_are_nan():
+    x = np.ma.masked_equal(np.arange(60).reshape(20, 3), 31)
+    read = Series.of(x).read()[0]
+    assert np.isnan(read[10, 1]) and np.isnan(read).sum() == 1
+    plain = np.ma.masked_equal(np.arange(60.0).reshape(20, 3), -1.0)
+    assert np.shares_memory(Series.of(plain)._keep[0], plain.data)
+
+
 def test_arrays_are_looked_at_and_not_copied():
     x = np.random.default_rng(0).standard_normal((100, 6))
     for view in (x, x.astype(np.float32), np.asfortranarray(x), x[::-2, 1::2], x.T.copy().T):
@@ -91,17 +99,17 @@ def test_one_and_three_axes():
 def test_sentences_name_arguments_and_no_options(tmp_path):
     """Where the command would say --columns, Python says what a Python user can do."""
     (tmp_path / "text.csv").write_text("a,b\n1,2\n2,x\n")
-    with pytest.raises(exceptions.FormatError, match="leave the column out with columns=$"):
+    with pytest.raises(exceptions.FormatError, match="leave the column out with columns=, or name it with"):
         antler.load(tmp_path / "text.csv")
     (tmp_path / "one.csv").write_text("a,b\n1,2\n2,3\n")
-    with pytest.raises(exceptions.ArgumentError, match="once in columns= and inputs=$"):
+    with pytest.raises(exceptions.ArgumentError, match="once in columns=, inputs=, time= and "):
         antler.load(tmp_path / "one.csv", columns="a,a")
-    x, fit = antler.simulate("lorenz63", 300), antler.Reconstructor(updates=1, verbose=False).fit
+    x, fit = antler.simulate("lorenz63", 300), antler.Reconstructor(updates=1, validation=0.0, verbose=False).fit
     with pytest.raises(exceptions.DataError, match=r"use X\.T$"):
         fit(x.T)
     with pytest.raises(exceptions.DataError, match=r"leave it out with X\[:, columns\]$"):
         fit(x * [1.0, 0.0, 1.0])
-    settings = dict(updates=1, sequence_length=20, results=str(tmp_path))
+    settings = dict(updates=1, sequence_length=20, validation=0.0, results=str(tmp_path))
     antler.train(settings, x, verbose=False)
     with pytest.raises(exceptions.ArgumentError, match=r"; resume\(\) continues it, overwrite=True replaces it"):
         antler.train(settings, x, verbose=False)

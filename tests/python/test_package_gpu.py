@@ -15,7 +15,7 @@ import antler
 t = np.arange(400)
 x = np.stack([np.cos(0.2 * t), np.cos(0.2 * t + 1) + 0.1 * np.sin(0.05 * t)], 1)
 settings = dict(latent_dim=3, hidden_dim=8, sequence_length=12, batch_size=8, updates=6, precision="double",
-                kappa=0.7, start_lr=1e-2, random_state=3, verbose=False)
+                kappa=0.7, gtf_alpha=0.15, start_lr=1e-2, validation=0.0, random_state=3, verbose=False)
 cpu = antler.Reconstructor(device="cpu", **settings).fit(x).model_.parameters
 gpu = antler.Reconstructor(device="cuda", **settings).fit(x).model_.parameters
 start = antler.Reconstructor(device="cpu", **dict(settings, updates=1)).fit(x).model_.parameters

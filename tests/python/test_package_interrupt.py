@@ -45,6 +45,7 @@ def test_ctrl_c_in_memory_stops_keeps_the_model_and_resumes(tmp_path):
         import antler, numpy as np
         x = antler.simulate("lorenz63", 2000)
         settings = dict(updates=10**9, latent_dim=4, hidden_dim=8, sequence_length=20, log_interval=50, verbose=False)
+        settings.update(validation=0.0)
         model = antler.Reconstructor(**settings)
         try:
             model.fit(x, callback=lambda row: print("ready") if row["update"] == 50 else None)
@@ -65,7 +66,7 @@ def test_ctrl_c_on_disk_leaves_a_checkpoint(tmp_path):
         import antler
         x = antler.simulate("lorenz63", 2000)
         settings = dict(updates=10**9, latent_dim=4, hidden_dim=8, sequence_length=20, log_interval=50)
-        settings.update(runs=2, threads=2)
+        settings.update(runs=2, threads=2, validation=0.0)
         begun = set()
         def look(row):
             if row["run"] not in begun:

@@ -76,8 +76,8 @@ def test_forecast_measures_of_awkward_rows():
         with pytest.raises(exceptions.DataError, match="MASE is not defined"):
             measures.mase(rows, rows)
     for name in FORECASTS:
-        with pytest.raises(exceptions.DataError, match="not finite in row 2"):
-            getattr(measures, name)(np.array([[1.0], [np.nan], [2.0]]), np.ones((3, 1)))
+        with pytest.raises(exceptions.DataError, match="infinite value in row 2"):
+            getattr(measures, name)(np.array([[1.0], [np.inf], [2.0]]), np.ones((3, 1)))
         with pytest.raises(exceptions.DataError, match="shape"):
             getattr(measures, name)(np.ones((3, 1)), np.ones((4, 1)))
 

@@ -114,8 +114,8 @@ def test_misfits_are_named():
         model.generate(3, inputs_end="never")
     with pytest.raises(exceptions.DataError, match="warm-up of 9 rows"):
         model.generate(3, np.zeros((5, 2)), warmup=9)
-    with pytest.raises(exceptions.DataError, match="not finite in row 2"):
-        model.generate(3, np.array([[0, 0], [np.nan, 0], [0, 0]]), warmup=2)
+    with pytest.raises(exceptions.DataError, match="infinite in row 2"):
+        model.generate(3, np.array([[0, 0], [np.inf, 0], [0, 0]]), warmup=2)
 
 
 def test_a_free_diagonal_may_be_any_number(tmp_path):

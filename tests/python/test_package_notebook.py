@@ -11,7 +11,8 @@ manager = pytest.importorskip("jupyter_client.manager")
 
 CELL = """
 import antler
-model = antler.Reconstructor(updates=10**9, latent_dim=4, hidden_dim=8, sequence_length=20, log_interval=50)
+model = antler.Reconstructor(updates=10**9, latent_dim=4, hidden_dim=8, sequence_length=20, log_interval=50,
+                             validation=0.0)
 model.fit(antler.simulate("lorenz63", 2000), callback=lambda row: print("ready") if row["update"] == 50 else None)
 """
 

@@ -258,10 +258,10 @@ def test_every_parameter_is_in_the_signature_and_described():
     for name, parameter in signature.items():
         if parameter.kind is not inspect.Parameter.VAR_KEYWORD:
             assert re.search(rf"^ .* {name} : .*, default .*\n.* [A-Z].*\.?$", shown, re.M), name
-    assert "gtf_alpha : float in [0, 1], default 0.15" in shown
+    assert "gtf_alpha : float in [0, 1], default 0.1" in shown
     assert "epsilon : float in (0, 1], default 1e-08" in shown
     assert "device : {'auto', 'cpu', 'cuda'}, default 'auto'" in shown
-    assert "initialisation : {'memory', 'standard', 'auto'}, default 'memory'" in shown
+    assert "initialisation : {'memory', 'standard', 'auto'}, default 'auto'" in shown
 
 
 def test_settings_beside_the_signature_are_taken_by_name(monkeypatch):
@@ -306,7 +306,6 @@ def bad_data():
     objects = good.astype(object)
     objects[5, 1] = "seven"
     return [
-        (nan, "NaN in row 18, column 2"),
         (inf, "infinite in row 4, column 1"),
         (objects, "dtype object.*'seven' in row 6, column 2"),
         (good.astype(str), "dtype <U"),
@@ -319,9 +318,19 @@ def bad_data():
         (np.ones((60, 2)), "constant"),
         ([good, good[:, :1]], r"X\[1\] has 1 variables and the first trajectory 2"),
         ([[1, 2], [3]], "not a table of numbers|object"),
-        ("train.npy", "give the values"),
-        (np.ma.masked_invalid(nan), "masked in row 18"),
+        ({"a": good[:, 0], "b": good[:, 1]}, "dictionary of columns"),
     ]
+
+
+def test_missing_values_are_left_out(lorenz, small):
+    holes = lorenz.copy()
+    holes[100:140] = np.nan
+    holes[::7, 1] = np.nan
+    found = antler.Reconstructor(**small, verbose=False).fit(holes)
+    assert np.isfinite(found.model_.parameters["B"]).all()
+    assert np.isfinite(found.generate(20)).all()
+    with pytest.raises(exceptions.DataError, match="NaN in row 101, column 1"):
+        antler.Reconstructor(**{**small, "missing": "refuse"}, verbose=False).fit(holes)
 
 
 @pytest.mark.parametrize("data, sentence", bad_data(), ids=lambda value: value if isinstance(value, str) else "")

@@ -31,6 +31,41 @@ def test_every_solver_gives_the_same_answer(case, solver):
     assert (got.iterations > 0) == (solver in ("deer", "quasi-deer"))
 
 
+def holes(x):
+    """Rows that lack everything, one variable, the other."""
+    x = x.copy()
+    x[:, 7:11] = np.nan
+    x[0, 20:30, 0] = np.nan
+    x[1, ::3, 1] = np.nan
+    return x
+
+
+@pytest.mark.parametrize("solver", ["sequential", "deer", "quasi-deer", "shooting"])
+def test_nan_is_a_missing_value(case, solver):
+    p, x = case[0], holes(case[1])
+    got, want = (antler.solve(p, x, solver=s, gtf_alpha=0.3, warmup=5) for s in (solver, "reference"))
+    z = np.linalg.pinv(p["B"][:1]) @ x[1, 0, :1]
+    for t in range(T):
+        a, o = 0.0 if t == 0 else 1.0 if t <= 5 else 0.3, ~np.isnan(x[1, t])
+        z = z + a * np.linalg.pinv(p["B"][o]) @ (x[1, t, o] - p["B"][o] @ z)
+        z = np.tanh(p["Abar"]) * z + p["W"] @ np.maximum(p["V"] @ z + p["b"], 0) + p["h"]
+        np.testing.assert_allclose(got.states[1, t], z, atol=1e-8)
+    assert got.loss == pytest.approx(np.nanmean((got.states @ p["B"].T - x[:, 1:])[:, 5:] ** 2), rel=1e-8)
+    for name in p:
+        np.testing.assert_allclose(got.gradient[name], want.gradient[name], atol=1e-7)
+
+
+def test_the_gradient_with_missing_values_is_exact(case):
+    p, x = case[0], holes(case[1])
+    got, step = antler.solve(p, x, gtf_alpha=0.3), 1e-6
+    for name, i in (("B", (0, 1)), ("B", (1, 3)), ("W", (2, 3)), ("Abar", (1,))):
+        up, down = ({**p, name: p[name].copy()} for _ in range(2))
+        up[name][i] += step
+        down[name][i] -= step
+        slope = (antler.solve(up, x, gtf_alpha=0.3).loss - antler.solve(down, x, gtf_alpha=0.3).loss) / (2 * step)
+        assert got.gradient[name][i] == pytest.approx(slope, abs=1e-7)
+
+
 def test_states_follow_the_forced_map(case):
     p, x = case
     got = antler.solve(p, x, gtf_alpha=0.3, warmup=5)

@@ -108,6 +108,6 @@ def test_a_run_that_diverges_late_keeps_its_best_model(lorenz, settings):
 
 def test_faults(lorenz, small):
     with pytest.raises(exceptions.ArgumentError, match="30 rows of the longest trajectory, and 106 are needed"):
-        antler.Reconstructor(**small, validation=0.01, verbose=False).fit(lorenz)
+        antler.Reconstructor(**{**small, "validation": 0.01}, verbose=False).fit(lorenz)
     with pytest.raises(exceptions.ArgumentError, match="validation=0.2 holds back"):
         antler.Reconstructor(**small, validation_data="x.npy")

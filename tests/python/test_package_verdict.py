@@ -1,6 +1,7 @@
 """The verdict on a model, the floors behind it, and what the report shows of it."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,8 +17,9 @@ LOG = {"update": np.arange(1, 41) * 100.0, "loss": np.exp(-0.05 * np.arange(40))
 @pytest.fixture(scope="module")
 def fitted(lorenz):
     few = antler.Reconstructor(
-        latent_dim=3, hidden_dim=10, sequence_length=30, batch_size=4, updates=30, log_interval=1, device="cpu"
-    )
+        latent_dim=3, hidden_dim=10, sequence_length=30, batch_size=4, updates=30, log_interval=1, device="cpu",
+        kappa=0.9995, gtf_alpha=0.15, start_lr=1e-3, validation=0.0,
+    )  # fmt: skip
     return few.fit(lorenz)
 
 
@@ -56,6 +58,10 @@ def test_a_run_that_leaves_the_range_has_diverged(fitted, lorenz):
 class Judged:
     """As much of a run as the page's verdict needs."""
 
+    diverged = None
+    has_model = False
+    path = Path("nowhere")
+
     def __init__(self, kind):
         self.metrics = {"verdict": {"kind": kind, "text": "a < b", "advice": "Do & see."}, "floors": {"dstsp": 0.25}}
 
@@ -71,7 +77,9 @@ def test_the_report_shows_it():
     assert "floor 0.25" in page._floor(Judged("good"), "dstsp") and page._floor(Judged("good"), "rmse") == ""
     nothing = Judged("good")
     nothing.metrics = None
-    assert page.verdict(nothing) == ""
+    assert ">no verdict<" in page.verdict(nothing) and "There is no model yet." in page.verdict(nothing)
+    nothing.diverged = "loss is not finite"
+    assert 'class="verdict bad"' in page.verdict(nothing) and "loss is not finite" in page.verdict(nothing)
 
 
 def test_the_verdict_of_training_until_there_is_an_evaluation(tmp_path):

@@ -31,6 +31,9 @@ hidden_dim: 10
 sequence_length: 30
 batch_size: 4
 solver: deer
+kappa: 0.9995
+start_lr: 1e-3
+validation: 0
 grid:
   gtf_alpha: [0.1, 0.5]
 """
@@ -238,6 +241,46 @@ class Pictures(unittest.TestCase):
         ):
             self.assertEqual(command.main([*arguments, "--out", self.path("no.png")]), 2)
         self.assertFalse(os.path.exists(self.path("no.png")))
+
+    def test_what_generate_returned_is_brought_into_line(self):
+        true, run = tables.orbit(self.pair[0]), antler.load_run(self.one)
+        free = run.model.generate(50, context=true.x, warmup=200)
+        drawn = lines(plot.series(true, free, rows=50, full=False)[0, 0])
+        np.testing.assert_allclose(drawn[0][:, 1], true.x[201:251, 0])
+        np.testing.assert_allclose(drawn[1][:, 1], free[:, 0])
+        after = run.model.generate(30, context=true.x, warmup=len(true.x) - 1)
+        self.assertEqual(after.first_row, len(true.x))
+        drawn = lines(plot.series(true, after, rows=40, full=False)[0, 0])  # it follows the true orbit
+        np.testing.assert_allclose(drawn[0], np.column_stack([0.01 * np.arange(-40, 0), true.x[-40:, 0]]))
+        np.testing.assert_allclose(drawn[1], np.column_stack([0.01 * np.arange(30), after[:, 0]]))
+
+    def test_estimators_runs_models_and_folders(self):
+        settings = dict(latent_dim=4, hidden_dim=8, sequence_length=30, batch_size=4, updates=20, log_interval=5)
+        settings.update(validation=0.0, runs=2, threads=1, verbose=False, random_state=0)
+        x = tables.orbit(self.path("train.npz")).x
+        model = antler.Reconstructor(**settings).fit(x)
+        drawn = lines(plot.training(model)[0])
+        self.assertEqual(len(drawn), 2)
+        np.testing.assert_allclose(drawn[1], np.column_stack([model.logs_[1]["update"], model.logs_[1]["loss"]]))
+        loaded = antler.load_run(self.one).model
+        np.testing.assert_allclose(lines(plot.training(loaded)[0])[0], lines(plot.training(self.one)[0])[0])
+        with self.assertRaisesRegex(ValueError, "a model has no log of its training"):
+            plot.training(model.model_)
+        by_folder, by_run = (lines(plot.attractor(self.pair[0], source, ["x", "y"])) for source in (self.one, loaded))
+        np.testing.assert_array_equal(by_folder[1], by_run[1])
+        disk = antler.Reconstructor(**settings, results=self.path("more")).fit(x)
+        self.assertEqual(len(tables.table(disk)["loss"]), 2)
+
+    def test_a_forecast_has_a_band(self):
+        x = tables.orbit(self.path("test.npz")).x
+        found = antler.load_run(self.one).model.forecast(40, 5, context=x[:3000], windows=0)
+        axes = plot.forecast(found, x, rows=100)
+        self.assertEqual(len(axes), 3)
+        past, median = lines(axes[1])
+        np.testing.assert_allclose(past, np.column_stack([np.arange(-100, 40), x[2900:3040, 1]]))
+        np.testing.assert_allclose(median[:, 1], found.median[:, 1])
+        edges = axes[1].collections[0].get_paths()[0].vertices[:, 1]
+        self.assertAlmostEqual(edges.max(), max(found.upper[:, 1].max(), found.lower[:, 1].max()))
 
     def test_a_run_stands_for_its_free_run(self):
         ax = plot.attractor(self.pair[0], antler.load_run(self.one), variables=["x", "y"], rows=400)

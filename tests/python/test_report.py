@@ -2,9 +2,11 @@
 
 import base64
 import gzip
+import html
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 
@@ -12,8 +14,9 @@ import numpy as np
 import pytest
 
 import antler
-from antler import report, tables
-from antler.report import payload
+from antler import curves, report, tables
+from antler._linear import linear_model
+from antler.report import page, payload
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -140,7 +143,10 @@ def test_without_data_there_is_a_sentence(folder, tmp_path):
     (tmp_path / "001/config.yaml").write_text(config.replace(str(folder / "train.npy"), "gone.npy"))
     page = report.write(tmp_path / "001").read_text(encoding="utf-8")
     assert "name them by --data" in content(page)["runs"][0]["note"]
-    assert "has not been evaluated" in page and 'id="fig-attractor"' not in page and 'id="fig-training"' in page
+    assert "has not been evaluated" in page
+    absent = content(page)["runs"][0]["absent"]
+    assert absent["fig-attractor"] == absent["fig-horizon"] == "the data are not here"
+    assert absent["fig-lyapunov"] == "the run has not been evaluated" and "fig-training" not in absent
 
 
 def test_a_run_that_has_just_begun(folder, tmp_path):
@@ -156,6 +162,215 @@ def test_names_are_escaped(folder, tmp_path):
         folder / "Results/e/a0.1/001", tmp_path / "r.html", title="<script>alert(1)</script>"
     ).read_text(encoding="utf-8")
     assert "<script>alert" not in page and "&lt;script&gt;alert" in page
+
+
+def test_the_printed_command_is_quoted(folder, tmp_path):
+    place = tmp_path / "it's $(touch pwned)" / "001"
+    shutil.copytree(folder / "Results/e/a0.1/001", place)
+    page = report.write(place, data=folder / "train.npy").read_text(encoding="utf-8")
+    words = re.search(r"<code>(antler evaluate .*?) --data FILE</code>", page).group(1)
+    assert shlex.split(html.unescape(words)) == ["antler", "evaluate", str(place)]
+
+
+def test_the_verdict_is_on_top_and_floors_are_beside_measures(folder):
+    text = report.write(folder / "Results/e/a0.5/001").read_text(encoding="utf-8")
+    run = antler.load_run(folder / "Results/e/a0.5/001")
+    assert 0 < text.index(html.escape(run.verdict["text"])) < text.index("<h2>Measures</h2>")
+    floors = run.metrics["floors"]
+    assert f"floor {floors['dstsp']:.4g}</span>" in text and f"naive forecast {floors['rmse']:.4g}</span>" in text
+    sweep = report.write(folder / "Results/e", folder / "sweep.html").read_text(encoding="utf-8")
+    assert re.search(r"4 runs: .*3 not judged", sweep)
+    assert sweep.index(html.escape(run.verdict["text"])) < sweep.index("Median")
+    assert f'<td class="n">{floors["dstsp"]:.4g}</td>' in re.search('<tr class="floors">.*', sweep).group()
+
+
+def test_a_run_that_is_not_evaluated_says_so_on_top(folder):
+    text = report.write(folder / "Results/e/a0.1/001", folder / "one.html").read_text(encoding="utf-8")
+    assert 0 < text.index("This run has not been evaluated") < text.index("<h2>Measures</h2>")
+
+
+@pytest.mark.parametrize(
+    "value, error, word", [(0.01, 0.001, "positive: chaotic"), (-0.01, 0.001, "negative"), (0.001, 0.001, "zero")]
+)
+def test_an_exponent_is_called_what_it_is(value, error, word):
+    assert page.exponent_reading(value, error).startswith(word)
+
+
+def test_directions_without_forcing_are_named_beside_the_dimension(folder, tmp_path):
+    place = tmp_path / "001"
+    shutil.copytree(folder / "Results/e/a0.5/001", place)
+    metrics = json.loads((place / "metrics.json").read_text())
+    exponents = dict(exponents=[0.009, 0.0, -0.0004, -0.14], standard_error=[1e-4] * 4, spread=[1e-4] * 4, sum=-0.1314)
+    unforced = [None, None, -0.0003, None]
+    known = dict(kaplan_yorke=3.061, kaplan_yorke_reduced=2.064, unforced=unforced, steps=20000, dt=0.01)
+    per_time = [0.9, 0.0, -0.04, -14.0]
+    metrics["lyapunov"] = {**exponents, **known, "exponents_per_time": per_time}
+    metrics["summary"].update(lyapunov_max=0.009, kaplan_yorke=3.061)
+    (place / "metrics.json").write_text(json.dumps(metrics))
+    text = report.write(place, data=folder / "train.npy").read_text(encoding="utf-8")
+    assert "2.064 without a direction that the data do not force" in text and "positive: chaotic" in text
+    assert "Without exponent 3: <b>2.064</b>" in text and "4 latent units for 3 variables" in text
+    assert text.count("<td>not forced</td>") == 1
+    metrics["lyapunov"].update(exponents=[-0.01, -0.02, -0.1, -0.14], unforced=[None] * 4, kaplan_yorke=0.0)
+    metrics["summary"].update(lyapunov_max=-0.01, kaplan_yorke=0.0)
+    (place / "metrics.json").write_text(json.dumps(metrics))
+    text = report.write(place, data=folder / "train.npy").read_text(encoding="utf-8")
+    assert "positive: chaotic" not in text and "negative: the free run settles" in text
+
+
+def test_every_run_has_its_own_provenance(folder):
+    found = content(report.write(folder / "Results/e", folder / "sweep.html").read_text(encoding="utf-8"))
+    for run in found["runs"]:
+        assert f"<td class=\"wrap\">e/{run['name']}</td>" in run["parts"]["provenance"]
+        assert run["provenance"]["run"] == f"e/{run['name']}"
+        assert str(run["settings"]["gtf_alpha"]) in run["parts"]["settings"]
+
+
+def test_marginals_autocorrelation_and_correlations_are_those_of_all_rows(folder):
+    one = folder / "Results/e/a0.5/001"
+    found = content(report.write(one).read_text(encoding="utf-8"))
+    true, (run,) = np.load(folder / "train.npy"), found["runs"]
+    free = antler.load_run(one).model.generate(run["rows"], true, warmup=run["warmup"], inputs_end="repeat")
+    truth = found["truths"][0]
+    for x, statistics in ((true, truth["statistics"]), (free, run["statistics"])):
+        np.testing.assert_allclose(statistics["correlations"], np.corrcoef(x.T), atol=1e-3)
+        for i in range(3):
+            middle, share = np.array(truth["axes"]["bins"][i]), np.array(statistics["marginals"][i])
+            width = middle[1] - middle[0]
+            inside = np.mean((x[:, i] > middle[0] - width / 2) & (x[:, i] < middle[-1] + width / 2))
+            assert abs(share.sum() - 100 * inside) < 0.2
+            assert abs(share[20] - 100 * np.mean(np.abs(x[:, i] - middle[20]) < width / 2)) < 0.2
+    lags = np.rint(np.array(truth["axes"]["lags"]) / (truth["dt"] or 1)).astype(int)
+    y = true[:, 1] - true[:, 1].mean()
+    for k in (0, 7, len(lags) - 1):
+        expected = np.mean(y[: len(y) - lags[k]] * y[lags[k] :]) / y.var()
+        assert abs(truth["statistics"]["autocorrelation"][1][k] - expected) < 2e-3
+
+
+def test_autocorrelation_leaves_gaps_out():
+    x = np.cumsum(np.random.default_rng(3).normal(size=(400, 2)), axis=0)
+    x[50:80, 0] = np.nan
+    found = curves.autocorrelation(x, 30)
+    deviation = x[:, 0] - np.nanmean(x[:, 0])
+    expected = np.nanmean(deviation[:-9] * deviation[9:]) / np.nanmean(deviation**2)
+    np.testing.assert_allclose(found[9, 0], expected, rtol=1e-9)
+    assert np.isnan(curves.autocorrelation(np.ones((50, 1)), 5)).all()
+
+
+def forecast_error(model, x, n, warmup):
+    """PE(n) of a model and of the last row repeated, over 100 windows, in the model's units, step by step."""
+    mean, scale = model.scaling
+    starts = np.floor((len(x) - warmup - n - 1) * np.linspace(0, 1, 100) + 0.5).astype(int)
+    model_errors, last_errors = [], []
+    for start in starts:
+        rows = x[start : start + warmup + 1]
+        truth = (x[start + warmup + n] - mean) / scale
+        forecast = (model.generate(n, rows, warmup=warmup)[-1] - mean) / scale
+        model_errors.append(np.mean((forecast - truth) ** 2))
+        last_errors.append(np.mean(((rows[-1] - mean) / scale - truth) ** 2))
+    return np.mean(model_errors), np.mean(last_errors)
+
+
+def test_the_error_against_the_horizon_is_that_of_free_runs(folder):
+    found = content(report.write(folder / "Results/e/a0.5/001").read_text(encoding="utf-8"))["runs"][0]["horizon"]
+    run, x = antler.load_run(folder / "Results/e/a0.5/001"), np.load(folder / "train.npy")
+    linear, lags = linear_model(x, run.model.scaling)
+    assert found["fitted"] == "train.npy" and found["lags"] == lags
+    for n in (1, 16, 128):
+        at = found["steps"].index(n)
+        model_error, last_error = forecast_error(run.model, x, n, found["warmup"])
+        np.testing.assert_allclose(found["model"][at], model_error, rtol=1e-3)
+        np.testing.assert_allclose(found["persistence"][at], last_error, rtol=1e-3)
+        np.testing.assert_allclose(found["linear"][at], forecast_error(linear, x, n, found["warmup"])[0], rtol=1e-2)
+    assert found["linear"][0] < found["persistence"][0]
+
+
+def test_the_linear_model_is_a_regression():
+    rng = np.random.default_rng(5)
+    x = np.zeros((3000, 2))
+    for t in range(2, 3000):
+        past = 0.9 * x[t - 1] + np.array([[0.0, 0.15], [-0.15, 0.0]]) @ x[t - 2]
+        x[t] = past + 0.1 * rng.normal(size=2)
+    mean, scale = np.array([0.5, -0.2]), np.array([2.0, 3.0])
+    model, lags = linear_model(x, (mean, scale))
+    assert lags == 2
+    forecast = model.generate(1, x[:10], warmup=9)[0]
+    design = np.hstack([x[1:-1], x[:-2], np.ones((2998, 1))])
+    weights = np.linalg.lstsq(design, x[2:], rcond=None)[0]
+    np.testing.assert_allclose(forecast, np.concatenate([x[9], x[8], [1.0]]) @ weights, atol=1e-3)
+    assert linear_model(x[:3])[1] == 1  # too few rows for anything but the last row
+
+
+def test_an_attractor_is_drawn_to_its_end():
+    """An orbit that leaves for another place in its last tenth is seen there."""
+    t = np.arange(50_000) * 0.05
+    x = np.column_stack([np.sin(t), np.cos(t), np.sin(0.3 * t)])
+    x[45_000:] += 1.5
+    rows = np.concatenate(curves.pieces(len(x), 1200, 4))
+    assert len(rows) <= 1200 and rows[0] == 0 and rows[-1] == len(x) - 1
+    assert np.mean(rows > 45_000) > 0.05 and np.all(np.diff(rows) > 0)
+    assert [list(piece) for piece in curves.pieces(10, 1200, 4)] == [[0, 4, 8]]
+    look = payload.Look.at(tables.Orbit(x, ["a", "b", "c"]))
+    picture = np.array(list(payload._picture(x, ["a", "b", "c"], look)), dtype=int).reshape(payload.PICTURE[::-1])
+    assert picture[:20, 80:].any() and not picture[60:, 80:].any()
+    part = payload._orbit_parts(x, ["a", "b", "c"], look, 1200)
+    assert max(value for value in part["solid"][0] if value is not None) > 2 and None in part["solid"][0]
+
+
+def test_a_picture_counts_every_row_and_joins_them():
+    x = np.array([[0.5, 0.5], [9.5, 0.5], [np.nan, 1.0], [2.5, 7.5], [99.0, 7.5]])
+    counts = curves.occupancy(x, (0.0, 10.0), (0.0, 8.0), 10, 8)
+    assert counts.shape == (8, 10) and (counts[7] > 0).all() and counts[0, 2] >= 1 and counts[1:7].sum() == 0
+
+
+def test_many_channels_are_maps_and_a_page_stays_small(tmp_path, small):
+    rng = np.random.default_rng(1)
+    x = antler.simulate("lorenz63", 4000) @ rng.normal(size=(3, 64)) + 0.1 * rng.normal(size=(4000, 64))
+    np.save(tmp_path / "many.npy", x)
+    changes = dict(small, latent_dim=64, data=str(tmp_path / "many.npy"), results=str(tmp_path / "Results"))
+    (run,) = antler.train(changes, verbose=False)
+    text = report.write(run.path).read_text(encoding="utf-8")
+    found = content(text)
+    one, truth = found["runs"][0], found["truths"][0]
+    assert np.shape(one["statistics"]["correlations"]) == (64, 64)
+    assert np.shape(truth["statistics"]["marginal_map"]) == (64, 40)
+    assert len(one["statistics"]["autocorrelation_map"]) == 64 and len(truth["names"]) == 12
+    np.testing.assert_allclose(truth["statistics"]["correlations"], np.corrcoef(x.T), atol=1e-3)
+    packed = re.search(r'id="payload">([^<]*)<', text).group(1)
+    assert len(packed) < 1_500_000 and len(re.sub(r">[^<]{10000,}<", "><", text)) < 150_000
+
+
+def test_what_is_not_shown_has_a_reason(tmp_path, small):
+    np.save(tmp_path / "x.npy", antler.simulate("lorenz63", 90)[:, :1])
+    changes = dict(small, sequence_length=20, data=str(tmp_path / "x.npy"), results=str(tmp_path / "Results"))
+    (run,) = antler.train(changes, verbose=False)
+    (one,) = content(report.write(run.path).read_text(encoding="utf-8"))["runs"]
+    assert one["absent"]["fig-correlations"] == "the data have a single variable"
+    assert "200 rows" in one["absent"]["fig-spectra"] and one["absent"]["fig-lyapunov"]
+    assert not set(one["absent"]) & {"fig-attractor", "fig-series", "fig-training", "fig-horizon"}
+
+
+def test_a_link_is_followed_where_it_is_named_and_a_pipe_is_kept(folder, tmp_path):
+    run = tmp_path / "001"
+    shutil.copytree(folder / "Results/e/a0.1/001", run)
+    (tmp_path / "precious").write_text("precious")
+    (tmp_path / "link.html").symlink_to("target.html")
+    (run / "report.html").symlink_to(tmp_path / "precious")
+    report.write(run, tmp_path / "link.html", data=folder / "train.npy")
+    assert (tmp_path / "link.html").is_symlink() and "<html" in (tmp_path / "target.html").read_text()
+    report.write(run, data=folder / "train.npy")
+    assert (tmp_path / "precious").read_text() == "precious" and not (run / "report.html").is_symlink()
+    page = command("report", str(run), "--data", str(folder / "train.npy"), "--out", "/dev/stdout")
+    assert page.returncode == 0 and page.stdout.lower().startswith("<!doctype html>") and os.path.exists("/dev/stdout")
+    model = antler.load_run(run).model
+    (tmp_path / "link.npz").symlink_to("model.npz")
+    model.save(tmp_path / "link.npz")
+    assert (tmp_path / "link.npz").is_symlink() and (tmp_path / "model.npz").is_file()
+
+
+def test_control_characters_do_not_reach_the_terminal(tmp_path):
+    failed = command("report", str(tmp_path / "a\033[31mb\n"))
+    assert failed.returncode == 2 and "\033" not in failed.stderr and failed.stderr.count("\n") == 1
 
 
 def test_one_and_two_variables_are_unfolded_by_delays():

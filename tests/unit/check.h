@@ -13,6 +13,20 @@
 
 #include <antler/antler.h>
 
+/* The build for ThreadSanitizer leaves out what can tell it nothing: computations on one thread, and the same
+   loops again on other numbers.  The other builds make them. */
+#if defined __has_feature
+#if __has_feature(thread_sanitizer)
+#define FOR_RACES 1
+#endif
+#endif
+#if defined __SANITIZE_THREAD__
+#define FOR_RACES 1
+#endif
+#ifndef FOR_RACES
+#define FOR_RACES 0
+#endif
+
 /* The call must return ANTLER_OK; otherwise its sentence is the failure's. */
 #define CHECK_OK(call)                                                                                       \
     do {                                                                                                     \

@@ -47,7 +47,7 @@ def write():
         lines.append(name + " " + option)
     a, b = numpy.arange(12.0).reshape(4, 3) ** 2, numpy.arange(6.0).reshape(2, 3) / 7
     numpy.savez("plain.npz", a, b)
-    numpy.savez_compressed("packed.npz", first=a, second=b, dt=0.125, note="text")
+    numpy.savez_compressed("packed.npz", run_1=a, run_2=b, dt=0.125, note="text")
     for name in ("plain.npz", "packed.npz"):
         numpy.savez(name + ".want.npz", a, b)
         lines.append(name)

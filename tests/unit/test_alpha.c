@@ -3,6 +3,7 @@
 
 #include "base/random.h"
 #include "model/handle.h"
+#include "model/spectral_norm.h"
 #include "solve/alpha_estimate.h"
 #include "train/break_even.h"
 
@@ -294,6 +295,36 @@ static void test_refusals(void **state)
     free(f.x);
 }
 
+/* Shapes of all kinds, and matrices on which an iteration could stop early or never. */
+static void test_spectral_norm(void **state)
+{
+    static const struct {
+        size_t rows, cols;
+        double a[9], norm;
+    } cases[] = {
+        {1, 1, {-3.0}, 3.0},
+        {1, 3, {2.0, -3.0, 6.0}, 7.0},
+        {3, 1, {2.0, -3.0, 6.0}, 7.0},
+        {3, 3, {0.0}, 0.0},
+        {3, 3, {0.9, 0, 0, 0, 0.9, 0, 0, 0, 0.9}, 0.9},              /* a threefold value */
+        {3, 3, {0, 2, 0, 0, 0, 2, 2, 0, 0}, 2.0},                    /* twice a permutation */
+        {3, 3, {1, 2, 2, 2, 4, 4, 2, 4, 4}, 9.0},                    /* of rank one */
+        {3, 3, {1, 0, 0, 0, 1 - 1e-9, 0, 0, 0, 1e-9}, 1.0},          /* two values that are close */
+        {3, 3, {1e-30, 0, 0, 0, 3, 4e-200, 0, 4e-200, 1e-200}, 3.0}, /* tiny entries */
+        {2, 3, {3, 0, 0, 0, 0, 5}, 5.0},
+        {3, 2, {3, 0, 0, 4, 0, 3}, 5.0},
+    };
+    double work[64], norm = 0.0;
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_true(ant_spectral_norm_work(cases[i].rows, cases[i].cols) <= 64);
+        CHECK_OK(ant_spectral_norm(cases[i].rows, cases[i].cols, cases[i].a, &norm, work));
+        CHECK_NEAR(norm, cases[i].norm, 1e-14 * cases[i].norm);
+    }
+    const double bad[2] = {1.0, NAN};
+    CHECK_FAILS(ant_spectral_norm(1, 2, bad, &norm, work), ANTLER_NON_FINITE, "not finite");
+}
+
 static void test_rule(void **state)
 {
     (void)state;
@@ -322,6 +353,7 @@ static antler_settings training_settings(ant_alpha_method method)
     s.batch_size = 2;
     s.kappa = 0.9;
     s.standardise = false;
+    s.validation = 0.0;
     s.start_lr = 0.05;
     s.schedule = ANTLER_SCHEDULE_CONSTANT;
     s.optimiser = ANTLER_OPTIMISER_ADAM;
@@ -353,7 +385,7 @@ static antler_model *train(const antler_settings *s, double *alphas)
     antler_series *series = NULL;
     antler_trainer *trainer = NULL;
     antler_model *model = NULL;
-    const antler_train_events events = {.cookie = alphas, .row = keep_alpha};
+    const antler_train_events events = {.struct_size = sizeof events, .cookie = alphas, .row = keep_alpha};
     fill_window(x);
     CHECK_OK(antler_series_create(2, 0, &series));
     CHECK_OK(antler_series_append(series, WINDOW + 1, x, NULL));
@@ -423,6 +455,7 @@ int main(void)
         cmocka_unit_test(test_random_shapes_explog),
         cmocka_unit_test(test_explog_of_one_pattern),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_spectral_norm),
         cmocka_unit_test(test_rule),
         cmocka_unit_test(test_training_follows_the_rule),
         cmocka_unit_test(test_training_estimates_at_the_teacher_states),

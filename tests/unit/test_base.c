@@ -6,6 +6,7 @@
 #include "base/output.h"
 #include "base/random.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -389,6 +390,104 @@ static void a_full_disk_leaves_the_old_file(void **state)
     unlink(path);
 }
 
+/* Permissions come from the umask of the process, which is only read. */
+static void a_new_file_obeys_the_umask(void **state)
+{
+    (void)state;
+    char path[256];
+    struct stat info;
+    path_of("a", path);
+    const mode_t before = umask(027);
+    write_file(path, "new");
+    assert_int_equal(umask(before), 027);
+    assert_int_equal(stat(path, &info), 0);
+    assert_int_equal(info.st_mode & 07777, 0640);
+    unlink(path);
+}
+
+/* A FIFO gets the bytes and stays one; an archive, which is not written front to back, is refused. */
+static void a_fifo_is_written_into(void **state)
+{
+    (void)state;
+    char path[256], text[16] = "";
+    ant_output output;
+    struct stat info;
+    path_of("fifo", path);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    const int reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    assert_true(reader >= 0);
+    CHECK_OK(antler_write_file(path, "through"));
+    assert_int_equal(read(reader, text, sizeof text - 1), 7);
+    assert_string_equal(text, "through");
+    close(reader);
+    CHECK_FAILS(ant_output_open_to_seek(&output, path), ANTLER_ERROR_ARGUMENT, "an archive needs a file");
+    assert_int_equal(lstat(path, &info), 0);
+    assert_true(S_ISFIFO(info.st_mode));
+    unlink(path);
+}
+
+static void a_device_stays_a_device(void **state)
+{
+    (void)state;
+    char link_path[256], *target = NULL;
+    struct stat info;
+    path_of("null", link_path);
+    assert_int_equal(symlink("/dev/null", link_path), 0);
+    CHECK_OK(antler_write_file(link_path, "nothing"));
+    assert_int_equal(lstat(link_path, &info), 0);
+    assert_true(S_ISLNK(info.st_mode));
+    CHECK_OK(ant_output_follow(link_path, &target));
+    assert_string_equal(target, link_path);
+    free(target);
+    assert_int_equal(lstat("/dev/null", &info), 0);
+    assert_true(S_ISCHR(info.st_mode));
+    unlink(link_path);
+}
+
+static void links_are_followed_by_name_only(void **state)
+{
+    (void)state;
+    char path[256], first[256], second[256], *target = NULL;
+    struct stat info;
+    path_of("a", path);
+    path_of("first", first);
+    path_of("second", second);
+    assert_int_equal(symlink("second", first), 0);
+    assert_int_equal(symlink(path, second), 0);
+    CHECK_OK(ant_output_follow(first, &target)); /* the file need not exist */
+    assert_string_equal(target, path);
+    free(target);
+    write_file(path, "old");
+    write_file(first, "new"); /* a link that is not followed is replaced */
+    assert_content(path, "old");
+    assert_int_equal(lstat(first, &info), 0);
+    assert_true(S_ISREG(info.st_mode));
+    unlink(second);
+    assert_int_equal(symlink("second", second), 0);
+    CHECK_FAILS(ant_output_follow(second, &target), ANTLER_ERROR_ARGUMENT, "is not followed");
+    unlink(first);
+    unlink(second);
+    unlink(path);
+}
+
+/* In a folder such as /tmp somebody else could send the file anywhere. */
+static void a_planted_link_is_not_followed(void **state)
+{
+    (void)state;
+    char path[256], *target = NULL;
+    if (geteuid() != 0)
+        skip(); /* others can only be made by root */
+    path_of("planted", path);
+    assert_int_equal(symlink("victim", path), 0);
+    assert_int_equal(lchown(path, 1234, (gid_t)-1), 0);
+    CHECK_OK(ant_output_follow(path, &target));
+    free(target);
+    assert_int_equal(chmod(folder, 01777), 0);
+    CHECK_FAILS(ant_output_follow(path, &target), ANTLER_ERROR_ARGUMENT, "is not followed");
+    assert_int_equal(chmod(folder, 0700), 0);
+    unlink(path);
+}
+
 static void a_text_replaces_a_file_whole(void **state)
 {
     (void)state;
@@ -447,6 +546,11 @@ int main(void)
         cmocka_unit_test(output_appears_at_commit),
         cmocka_unit_test(an_aborted_output_leaves_the_old_file),
         cmocka_unit_test(a_full_disk_leaves_the_old_file),
+        cmocka_unit_test(a_new_file_obeys_the_umask),
+        cmocka_unit_test(a_fifo_is_written_into),
+        cmocka_unit_test(a_device_stays_a_device),
+        cmocka_unit_test(links_are_followed_by_name_only),
+        cmocka_unit_test(a_planted_link_is_not_followed),
         cmocka_unit_test(a_text_replaces_a_file_whole),
         cmocka_unit_test(output_faults_have_sentences),
         cmocka_unit_test(nearest_word),

@@ -183,7 +183,8 @@ static void test_adjoint(void **state)
     double v[T], expected = 0.0;
     answer a = solve(&p, &o, 64, false);
     assert_int_equal(tanh_plan_f64(&p.layout, T, 1, &o, &plan), ANTLER_OK);
-    assert_int_equal(ant_solve_adjoint_f64(plan, p.parameters, p.x, NULL, 0.0, v), ANTLER_OK);
+    const double *x[] = {p.x};
+    assert_int_equal(ant_solve_adjoint_f64(plan, p.parameters, x, NULL, 0, 0.0, v), ANTLER_OK);
     const double B = p.parameters[p.layout.B], W = p.parameters[p.layout.W];
     for (size_t t = T; t >= 1; t--) {
         const double next = t < T ? a.states[t] : 0.0, slope = t < T ? (1.0 - next * next) * W : 0.0;

@@ -53,6 +53,10 @@ static antler_settings small_settings(const char *name)
     s.checkpoint_interval = 25;
     s.threads = 2;
     s.noise = 0.02;
+    s.kappa = 0.9995;
+    s.gtf_alpha = 0.15;
+    s.start_lr = 1e-3;
+    s.validation = 0.0;
     s.check_interval = 11;
     return s;
 }
@@ -134,7 +138,8 @@ static void stopped_runs_resume_to_the_same_bytes(void **state)
             for (int attempt = 0; status == ANTLER_CANCELLED; attempt++) {
                 random = random * UINT64_C(6364136223846793005) + 1442695040888963407u;
                 stopper stop = {.at = round == 0 ? 1 : 1 + (random >> 33) % 60};
-                const antler_train_events events = {.cookie = &stop, .stop = stop_at};
+                const antler_train_events events = {
+                    .struct_size = sizeof events, .cookie = &stop, .stop = stop_at};
                 status = attempt == 0 ? antler_train(&s, 0, true, &events, &result)
                                       : antler_train_resume("Results/experiment/cut/001",
                                                             round % 2 ? &s : NULL, &events, &result);
@@ -154,7 +159,7 @@ static void wreckage_is_cleared(void **state)
     antler_settings s = small_settings("wreck");
     antler_train_result result;
     stopper stop = {.at = 40};
-    const antler_train_events events = {.cookie = &stop, .stop = stop_at};
+    const antler_train_events events = {.struct_size = sizeof events, .cookie = &stop, .stop = stop_at};
     assert_int_equal(antler_train(&s, 0, true, &events, &result), ANTLER_CANCELLED);
     FILE *log = fopen("Results/experiment/wreck/001/log.csv", "a");
     fputs("42,1,2,3,4,5,6,7,8,9,10,11,12,13,deer\n49,0.0", log);
@@ -226,7 +231,8 @@ static void series_in_memory_train_on_disk(void **state)
     s = small_settings("kept in mind");
     s.data[0] = '\0';
     int flag = 1;
-    const antler_train_events events = {.cookie = &flag, .stop = antler_stop_when_set};
+    const antler_train_events events = {
+        .struct_size = sizeof events, .cookie = &flag, .stop = antler_stop_when_set};
     assert_int_equal(antler_train_series(&s, series, 0, true, &events, &result), ANTLER_CANCELLED);
     flag = 0;
     CHECK_FAILS(antler_train_resume("Results/experiment/kept in mind/001", NULL, &events, &result),
@@ -278,6 +284,79 @@ static void faults_have_messages(void **state)
     antler_model_free(model);
 }
 
+/* In the way of the second run's model when that is to be written. */
+static void obstruct_second(void *cookie, const antler_train_row *row)
+{
+    (void)cookie;
+    if (row->run == 2)
+        (void)mkdir("Results/experiment/both/002/model.npz", 0777);
+}
+
+/* A run that diverged does not hide one that failed, whichever comes first. */
+static void a_failed_run_is_reported_beside_a_diverged_one(void **state)
+{
+    (void)state;
+    antler_settings s = small_settings("both");
+    antler_train_result result = {.struct_size = sizeof result};
+    const antler_train_events events = {.struct_size = sizeof events, .row = obstruct_second};
+    s.runs = 2;
+    s.updates = 3000;
+    s.gtf_alpha = 0.0;
+    s.sequence_length = 200;
+    s.start_lr = s.end_lr = 10.0;
+    s.schedule = ANTLER_SCHEDULE_CONSTANT;
+    s.gradient_clip = 0.0;
+    s.checkpoint_interval = s.updates;
+    CHECK_FAILS(antler_train(&s, 0, true, &events, &result), ANTLER_ERROR_ARGUMENT, "run 2: ");
+    assert_non_null(strstr(antler_message(), "002/model.npz: is a folder"));
+    assert_int_equal(result.diverged, 1);
+    assert_int_equal(result.failed, 1);
+}
+
+/* What model.npz holds is told by the run's marker: readers refuse a model of a run that was replaced. */
+static void the_model_of_a_replaced_run_is_refused(void **state)
+{
+    (void)state;
+    antler_settings s = small_settings("replaced");
+    antler_model *model = NULL;
+    const char *run = "Results/experiment/replaced/001";
+    CHECK_OK(antler_train(&s, 0, false, NULL, NULL));
+    s.seed = 2;
+    CHECK_OK(antler_settings_write(&s, "Results/experiment/replaced/001/.overwrite")); /* before step 2 */
+    CHECK_OK(antler_model_load(run, &model));
+    antler_model_free(model);
+    CHECK_OK(antler_settings_write(&s, "Results/experiment/replaced/001/config.yaml")); /* after it */
+    CHECK_FAILS(antler_model_load(run, &model), ANTLER_ERROR_NOT_FOUND, "the model of an older run");
+    CHECK_OK(antler_train_resume(run, NULL, NULL, NULL));
+    CHECK_OK(antler_model_load(run, &model));
+    antler_model_free(model);
+}
+
+/* What cannot be examined is neither there nor missing. */
+static void a_fault_of_the_machine_is_no_absence(void **state)
+{
+    (void)state;
+    antler_settings s = small_settings("linked");
+    bool begun = true;
+    CHECK_OK(antler_train_begun("Results/experiment/linked", 3, &begun));
+    assert_false(begun);
+    CHECK_OK(antler_train(&s, 0, false, NULL, NULL));
+    CHECK_OK(antler_train_begun("Results/experiment/linked", 3, &begun));
+    assert_true(begun);
+    const char *config = "Results/experiment/linked/001/config.yaml",
+               *log = "Results/experiment/linked/001/log.csv";
+    assert_int_equal(rename(log, "kept.csv"), 0);
+    assert_int_equal(symlink("log.csv", log), 0); /* to itself: ELOOP */
+    CHECK_FAILS(antler_train_resume("Results/experiment/linked", NULL, NULL, NULL), ANTLER_ERROR_IO,
+                "log.csv");
+    assert_int_equal(unlink(log) + rename("kept.csv", log), 0);
+    assert_int_equal(unlink(config) + symlink("config.yaml", config), 0);
+    CHECK_FAILS(antler_train_begun("Results/experiment/linked", 3, &begun), ANTLER_ERROR_IO, "config.yaml");
+    CHECK_FAILS(antler_train(&s, 0, false, NULL, NULL), ANTLER_ERROR_IO, "config.yaml: cannot be examined");
+    CHECK_FAILS(antler_train_resume("Results/experiment/linked", NULL, NULL, NULL), ANTLER_ERROR_IO,
+                "config.yaml");
+}
+
 enum { STARTERS = 8 };
 
 static void *start_training(void *outcome)
@@ -319,6 +398,9 @@ int main(void)
         cmocka_unit_test(one_run_of_several_is_the_same_alone),
         cmocka_unit_test(series_in_memory_train_on_disk),
         cmocka_unit_test(faults_have_messages),
+        cmocka_unit_test(a_failed_run_is_reported_beside_a_diverged_one),
+        cmocka_unit_test(the_model_of_a_replaced_run_is_refused),
+        cmocka_unit_test(a_fault_of_the_machine_is_no_absence),
         cmocka_unit_test(one_thread_owns_a_run),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -16,7 +16,9 @@ static antler_status make(const char *columns, const char *inputs, size_t own_in
     antler_load_opts_default(&opts);
     opts.columns = columns;
     opts.inputs = inputs;
-    return ant_choice_make(&opts, names, COUNT, own_inputs, choice);
+    const ant_file_columns file = {
+        .names = names, .count = COUNT, .own_inputs = own_inputs, .dates = ANT_NO_COLUMN, .untimed = true};
+    return ant_choice_make(&opts, &file, choice);
 }
 
 static void check_choice(const char *columns, const char *inputs, size_t own_inputs, size_t dim,
@@ -53,8 +55,9 @@ static void test_faults(void **state)
     (void)state;
     ant_choice choice = {0};
     CHECK_FAILS(make("tme", NULL, 0, &choice), ANTLER_ERROR_NOT_FOUND,
-                "no column 'tme'; did you mean 'time'?");
-    CHECK_FAILS(make("pressure", NULL, 0, &choice), ANTLER_ERROR_NOT_FOUND, "the file has 5 columns");
+                "no column 'tme'; did you mean 'time'? The columns are: time, x, wind-speed, 3, x5");
+    CHECK_FAILS(make("pressure", NULL, 0, &choice), ANTLER_ERROR_NOT_FOUND,
+                "no column 'pressure'; give a name or a number. The columns are: time, x,");
     CHECK_FAILS(make("6", NULL, 0, &choice), ANTLER_ERROR_ARGUMENT, "the columns are 1 to 5");
     CHECK_FAILS(make("0", NULL, 0, &choice), ANTLER_ERROR_ARGUMENT, "the columns are 1 to 5");
     CHECK_FAILS(make("4-2", NULL, 0, &choice), ANTLER_ERROR_ARGUMENT, "column 4-2");
@@ -70,14 +73,72 @@ static void test_faults(void **state)
     antler_load_opts opts;
     antler_load_opts_default(&opts);
     opts.columns = "x";
-    CHECK_FAILS(ant_choice_make(&opts, twins, 2, 0, &choice), ANTLER_ERROR_ARGUMENT, "both called 'x'");
-    CHECK_FAILS(ant_choice_make(&opts, NULL, (size_t)ANT_SERIES_MAX_DIM + 1, 0, &choice), ANTLER_ERROR_DATA,
-                "use --transpose");
+    const ant_file_columns two = {.names = twins, .count = 2},
+                           many = {.count = (size_t)ANT_SERIES_MAX_DIM + 1};
+    CHECK_FAILS(ant_choice_make(&opts, &two, &choice), ANTLER_ERROR_ARGUMENT, "both called 'x'");
+    CHECK_FAILS(ant_choice_make(&opts, &many, &choice), ANTLER_ERROR_DATA, "use --transpose");
     assert_null(choice.columns);
+}
+
+/* Names with commas are chosen as a whole, or in quotes among others. */
+static void test_quotes(void **state)
+{
+    (void)state;
+    static char comma[] = "a,b", quote[] = "say \"c\"", plain[] = "d";
+    char *const odd[] = {comma, quote, plain};
+    const ant_file_columns file = {.names = odd, .count = 3, .dates = ANT_NO_COLUMN, .untimed = true};
+    static const struct {
+        const char *columns;
+        size_t dim, first;
+    } cases[] = {{"a,b", 1, 0}, {"\"a,b\"", 1, 0}, {"d,\"a,b\"", 2, 2}, {"\"say \"\"c\"\"\",d", 2, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ant_choice choice = {0};
+        antler_load_opts opts;
+        antler_load_opts_default(&opts);
+        opts.columns = cases[i].columns;
+        CHECK_OK(ant_choice_make(&opts, &file, &choice));
+        assert_int_equal(choice.dim, cases[i].dim);
+        assert_int_equal(choice.columns[0], cases[i].first);
+        ant_choice_clear(&choice);
+    }
+}
+
+/* Which column may be the time axis, by which claim, and where it stands. */
+static void test_time(void **state)
+{
+    (void)state;
+    static char a[] = "a", t[] = "t", date[] = "date", stamp[] = "timestamp";
+    char *const own[] = {a, t, date, stamp};
+    static const struct {
+        const char *time, *columns;
+        size_t dates, place, dim;
+        ant_time_claim claim;
+    } cases[] = {
+        {NULL, NULL, ANT_NO_COLUMN, 2, 4, ANT_TIME_STRONG}, /* the first that means time; a variable as yet */
+        {NULL, NULL, 3, 3, 3, ANT_TIME_DATES},              /* dates cannot be a variable */
+        {NULL, "a,t", ANT_NO_COLUMN, 2, 2, ANT_TIME_STRONG},
+        {NULL, "date,a", ANT_NO_COLUMN, ANT_NO_COLUMN, 2, ANT_TIME_NO_CLAIM},
+        {"t", NULL, ANT_NO_COLUMN, 3, 3, ANT_TIME_GIVEN},
+        {"2", NULL, ANT_NO_COLUMN, 3, 3, ANT_TIME_GIVEN},
+        {"none", NULL, ANT_NO_COLUMN, ANT_NO_COLUMN, 4, ANT_TIME_NO_CLAIM}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ant_choice choice = {0};
+        antler_load_opts opts;
+        antler_load_opts_default(&opts);
+        opts.time = cases[i].time;
+        opts.columns = cases[i].columns;
+        const ant_file_columns file = {.names = own, .count = 4, .dates = cases[i].dates};
+        CHECK_OK(ant_choice_make(&opts, &file, &choice));
+        assert_int_equal(choice.time, cases[i].place);
+        assert_int_equal(choice.dim, cases[i].dim);
+        assert_int_equal(choice.claim, cases[i].claim);
+        ant_choice_clear(&choice);
+    }
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_choices), cmocka_unit_test(test_faults)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_choices), cmocka_unit_test(test_faults),
+                                       cmocka_unit_test(test_quotes), cmocka_unit_test(test_time)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,6 +72,19 @@ static void test_forms(void **state)
     const double odd[] = {NAN, INFINITY, -INFINITY, 4};
     check_values("nan,inf\n-inf,4\n", 2, 2, odd);
     check_values("NaN Infinity\n-Inf 4\n", 2, 2, odd);
+    const double gaps[] = {1, NAN, NAN, 4};
+    static const char *const missing[] = {"1,\n,4\n",           "1,NA\nnull,4\n", "1;n/a\n-;4\n",
+                                          "1,\"\"\n  ,4\n",     "1 .\n? 4\n",     "1\t\n\t4\n",
+                                          "1,None\nmissing,4\n"};
+    for (size_t i = 0; i < sizeof missing / sizeof *missing; i++)
+        check_values(missing[i], 2, 2, gaps);
+    const double commas[] = {1.5, -2.25, 3, 4e3};
+    check_values("1,5;-2,25\n3;4,0e3\n", 2, 2, commas);
+    check_values("a;b\n1,5;-2,25\n3;4000\n", 2, 2, commas);
+    check_values("1,5\t-2,25\n3\t4000\n", 2, 2, commas);
+    check_values("\"1,5\",\"-2,25\"\n3,4000\n", 2, 2, commas);
+    check_values("a,b\nmV,m/s\n1,2\n3,4\n", 2, 2, v); /* a line of units */
+    check_values("1,2,\n3,4,\n", 2, 2, v);            /* a comma at the end of every line */
     const double column[] = {1, 2.5};
     check_values("1\n2.5\n", 2, 1, column);
     check_values("x\n1\n2.5", 2, 1, column);
@@ -105,17 +118,22 @@ static void test_refusals(void **state)
         {"1,2\n3\n", "line 2 has 1 field, but the lines before have 2"},
         {"1,2\n3,4,5\n", "line 2 has 3 fields, but the lines before have 2"},
         {"a,b\n1,2,3\n", "line 2 has 3 fields, but the header has 2"},
-        {"1,2\n3,\n", "a value is missing in line 2, column 2 ('')"},
-        {"1,2\n,4\n", "a value is missing in line 2, column 1"},
-        {"1,2\n3,NA\n", "a value is missing in line 2, column 2 ('NA')"},
-        {"1,2,\n3,4,\n", "a value is missing in line 1, column 3"},
-        {"1,5;2,5\n3,5;4,5\n", "line 1, column 1 ('1,5') has a decimal comma"},
-        {"a;b\n1,5;2,5\n", "line 2, column 1 ('1,5') has a decimal comma"},
+        {"1.5;2.5\n3,5;4.5\n",
+         "line 2, column 1 ('3,5') has a decimal comma, and others have a decimal point"},
+        {"1,5;2,5\n3.5;4,5\n",
+         "line 2, column 1 ('3.5') has a decimal point, and others have a decimal comma"},
+        {"1;2\n3;1.234,5\n", "line 2, column 2 ('1.234,5') has thousands marks"},
+        {"1;2\n3;1,234,567\n", "line 2, column 2 ('1,234,567') has thousands marks"},
+        {"1,2\n3,\"1,234.5\"\n", "('1,234.5') has thousands marks"},
+        {"1,2\n3,1'234\n", "('1'234') has thousands marks"},
+        {"x,y\n03/04/2024,2\n04/04/2024,4\n",
+         "line 2, column 1 ('03/04/2024') is a date that can be read in two ways"},
+        {"x,y\n12:30,2\n12:31,4\n", "line 2, column 1 ('12:30') is a time without its date"},
+        {"date,y\n2020-01-01,2\nnow,4\n", "line 3, column 1 ('now') is not a date"},
         {"1,2\n3,1e400\n", "('1e400') is too large"},
         {"1,2\n3,0x10\n", "('0x10')"},
         {"1,2\n3,1.2.3\n", "('1.2.3')"},
         {"1,2\n3,1 000\n", "('1 000')"},
-        {"2020-01-01,2\n2020-01-02,4\n", "not a number in line 1, column 1 ('2020-01-01')"},
         {"a\rb\n1\r2\n", "control characters"},
         {"1,2\r3,4\r5,6\n7,8\n", "carriage return"},
         {"1,2\n\"3,4\n", "line 2"},

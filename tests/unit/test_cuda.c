@@ -9,6 +9,7 @@
 #include "unit/folder.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 static void use_fake(const char *mode)
 {
@@ -251,6 +252,69 @@ static void cache_refuses_damage(void **state)
     free(bytes);
 }
 
+static bool cache_has(ant_hash key)
+{
+    void *bytes = NULL;
+    size_t size = 0;
+    const bool found = ant_cache_load(key, &bytes, &size);
+    if (found)
+        free(bytes);
+    return found;
+}
+
+/* What somebody else may have written is not loaded, whatever it holds, and the reason can be read. */
+static void cache_refuses_others(void **state)
+{
+    (void)state;
+    char path[128], shown[256];
+    const ant_hash key = key_of("others");
+    cache_file(path, sizeof path, key);
+    const mode_t mask = umask(0);
+    ant_cache_store(key, "contents", 8);
+    umask(mask);
+    struct stat facts;
+    assert_int_equal(stat(path, &facts), 0);
+    assert_int_equal(facts.st_mode & 0777, 0600);
+    assert_true(cache_has(key));
+    CHECK_OK(ant_cache_check(shown, sizeof shown));
+    assert_string_equal(shown, "cache/of/kernels");
+
+    const mode_t open_modes[] = {0660, 0606};
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(chmod(path, open_modes[i]), 0);
+        assert_false(cache_has(key));
+        ant_cache_store(key, "contents", 8); /* compiled and written anew */
+        assert_true(cache_has(key));
+        assert_int_equal(chmod("cache/of/kernels", 0700 | open_modes[i]), 0);
+        assert_false(cache_has(key));
+        CHECK_FAILS(ant_cache_check(shown, sizeof shown), ANTLER_ERROR_IO, "others may write it");
+        assert_int_equal(unlink(path), 0);
+        ant_cache_store(key, "contents", 8);
+        assert_int_equal(access(path, F_OK), -1); /* nothing is put where it could be changed */
+        assert_int_equal(chmod("cache/of/kernels", 0700), 0);
+        ant_cache_store(key, "contents", 8);
+    }
+    assert_int_equal(rename(path, "cache/elsewhere"), 0);
+    assert_int_equal(symlink("../../elsewhere", path), 0); /* from cache/of/kernels */
+    assert_false(cache_has(key));
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rename("cache/elsewhere", path), 0);
+    assert_true(cache_has(key));
+    if (geteuid() == 0) { /* others can only be made by root */
+        assert_int_equal(chown(path, 1234, (gid_t)-1), 0);
+        assert_false(cache_has(key));
+        assert_int_equal(chown(path, 0, (gid_t)-1), 0);
+        assert_int_equal(chown("cache/of/kernels", 1234, (gid_t)-1), 0);
+        assert_false(cache_has(key));
+        CHECK_FAILS(ant_cache_check(shown, sizeof shown), ANTLER_ERROR_IO, "belongs to another user (1234)");
+        antler_device_software software;
+        antler_device_software_get(&software);
+        assert_non_null(strstr(software.cache_problem, "belongs to another user (1234)"));
+        assert_int_equal(chown("cache/of/kernels", 0, (gid_t)-1), 0);
+        assert_true(cache_has(key));
+    }
+}
+
 static void cache_unwritable(void **state)
 {
     (void)state;
@@ -322,6 +386,7 @@ int main(void)
         cmocka_unit_test(hash_known_values),
         cmocka_unit_test(cache_keeps),
         cmocka_unit_test(cache_refuses_damage),
+        cmocka_unit_test(cache_refuses_others),
         cmocka_unit_test(cache_unwritable),
         cmocka_unit_test(cache_in_use),
         cmocka_unit_test(sources_from_a_folder),

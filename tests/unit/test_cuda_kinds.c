@@ -63,9 +63,9 @@ static void lssm_short(void **state)
 {
     (void)state;
     antler_settings s = lssm_settings(1, 5, 0);
-    lssm_compare(lssm_settings(12, 3, 0), 90, "1 segments of 32 steps");
+    lssm_compare(lssm_settings(12, 3, 0), 90, "1 segment of 32 steps");
     s.runs = 1;
-    lssm_compare(s, 90, "1 segments of 32 steps");
+    lssm_compare(s, 90, "1 segment of 32 steps");
 }
 
 /* The warm-up ends inside a segment; the last segment is short. */
@@ -85,7 +85,7 @@ static void lssm_tiles(void **state)
     antler_settings s = lssm_settings(900, 4, 0);
     s.runs = 1;
     lssm_compare(s, 1000, "2 segments of 512 steps");
-    lssm_compare(lssm_settings(33, 9, 5), 90, "1 segments of 64 steps per sequence, 8 blocks per run");
+    lssm_compare(lssm_settings(33, 9, 5), 90, "1 segment of 64 steps per sequence, 8 blocks per run");
 }
 
 /* A itself is the parameter. */

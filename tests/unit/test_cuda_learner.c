@@ -408,7 +408,7 @@ static void no_room_goes_to_the_cpu(void **state)
     s.batch_size = 2048; /* worth a GPU */
     s.updates = 2;
     seen w = {.rows = 0};
-    const antler_train_events events = {.cookie = &w, .begin = see_begin};
+    const antler_train_events events = {.struct_size = sizeof events, .cookie = &w, .begin = see_begin};
     CHECK_OK(antler_train_series(&s, series, 0, false, &events, NULL));
     setenv("FAKE_CUDA", "", 1);
     assert_non_null(strstr(w.text, "but none can be used"));

@@ -57,6 +57,22 @@ static void sine_has_its_period(void **state)
     assert_int_equal(look.dimension, 1);
 }
 
+/* An oscillation whose amplitude changes over 1500 rows, and one whose amplitude does not. */
+static void slow_amplitudes_are_found(void **state)
+{
+    (void)state;
+    static double x[ROWS], e[ROWS];
+    normals(e, ROWS, 3);
+    for (size_t t = 0; t < ROWS; t++)
+        x[t] = (1.0 + 0.9 * sin(2.0 * M_PI * (double)t / 1500.0)) * (sin(1.3 * (double)t) + 0.3 * e[t]);
+    const antler_look look = look_at(ROWS, 1, x);
+    assert_true(look.decay < 5.0);
+    assert_true(look.slow > 150.0 && look.slow < 400.0);
+    for (size_t t = 0; t < ROWS; t++)
+        x[t] = sin(1.3 * (double)t) + 0.3 * e[t];
+    assert_true(look_at(ROWS, 1, x).slow == 0.0);
+}
+
 static void noise_is_found(void **state)
 {
     (void)state;
@@ -126,7 +142,7 @@ static void every_candidate_is_allowed(void **state)
                             .delay = 5,
                             .hidden = i % 2 == 0};
         ant_stream stream = ant_stream_open(1, 0, (uint32_t)i, ANT_PURPOSE_FIT);
-        assert_true(ant_propose_count(&look) >= 8);
+        assert_true(ant_propose_count(&look) >= 5);
         for (size_t k = 0; k < ant_propose_count(&look); k++) {
             const ant_candidate c = ant_propose(&look, &base, k);
             CHECK_OK(antler_settings_check(&c.settings, NULL));
@@ -164,6 +180,12 @@ static void budgets_are_kept(void **state)
                         plan.rung[rung].updates >= 200);
             assert_true(rung == 0 || plan.rung[rung].updates >= plan.rung[rung - 1].updates);
         }
+        const double last = cost(&plan, ANT_FIT_RUNGS - 1, rates[i / 4], 2);
+        ant_fit_plan focused = plan;
+        ant_fit_plan_focus(&focused);
+        assert_int_equal(focused.rung[ANT_FIT_RUNGS - 1].trials, 1);
+        assert_true(cost(&focused, ANT_FIT_RUNGS - 1, rates[i / 4], 2) <= last);
+        assert_true(focused.rung[ANT_FIT_RUNGS - 1].updates >= plan.rung[ANT_FIT_RUNGS - 1].updates);
         /* the least that a fit does may exceed a tiny budget */
         assert_true(sum <= 60.0 * minutes[i % 4] || plan.rung[0].updates == 200);
     }
@@ -172,9 +194,10 @@ static void budgets_are_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sine_has_its_period),         cmocka_unit_test(noise_is_found),
-        cmocka_unit_test(channels_that_move_together), cmocka_unit_test(hidden_variables_are_found),
-        cmocka_unit_test(every_candidate_is_allowed),  cmocka_unit_test(budgets_are_kept),
+        cmocka_unit_test(sine_has_its_period),        cmocka_unit_test(noise_is_found),
+        cmocka_unit_test(slow_amplitudes_are_found),  cmocka_unit_test(channels_that_move_together),
+        cmocka_unit_test(hidden_variables_are_found), cmocka_unit_test(every_candidate_is_allowed),
+        cmocka_unit_test(budgets_are_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -126,6 +126,8 @@ static antler_settings sparse_settings(antler_interval_method method)
     s.log_interval = 1;
     s.threads = 1;
     s.kappa = 0.9;
+    s.start_lr = 1e-3;
+    s.validation = 0.0;
     s.forcing_interval_method = method;
     s.lyapunov_exponent = method == ANTLER_INTERVAL_PREDICTABILITY ? 0.02 : 0.0;
     return s;
@@ -150,7 +152,8 @@ static void keep_row(void *cookie, const antler_train_row *row)
 static antler_status train(const antler_settings *s, const antler_series *series, seen *found)
 {
     antler_trainer *trainer = NULL;
-    const antler_train_events events = {.cookie = found, .begin = keep_text, .row = keep_row};
+    const antler_train_events events = {
+        .struct_size = sizeof events, .cookie = found, .begin = keep_text, .row = keep_row};
     antler_status status = antler_trainer_create(s, series, &trainer);
     if (status == ANTLER_OK)
         status = antler_trainer_run(trainer, &events, NULL);

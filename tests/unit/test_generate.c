@@ -318,7 +318,7 @@ static void test_faults(void **state)
     antler_generate_opts opts;
     antler_generate_opts_default(&opts);
     antler_series *orbit = NULL;
-    const double x[] = {1, 2, 3, 4, NAN, 6};
+    const double x[] = {1, 2, 3, 4, INFINITY, 6};
     antler_series *narrow = series_make(6, 1, x, 1, x), *plain = series_make(3, 2, x, 0, NULL);
     antler_series *bad = series_make(3, 2, x, 1, x);
     opts.start.context = narrow;

@@ -318,7 +318,7 @@ static double last_loss(const antler_series *series, antler_initialisation how, 
     antler_settings s;
     antler_trainer *trainer = NULL;
     double loss = NAN;
-    const antler_train_events events = {.cookie = &loss, .row = keep_loss};
+    const antler_train_events events = {.struct_size = sizeof events, .cookie = &loss, .row = keep_loss};
     antler_settings_default(&s);
     s.model = ANTLER_MODEL_LSSM;
     s.initialisation = how;
@@ -328,6 +328,8 @@ static double last_loss(const antler_series *series, antler_initialisation how, 
     s.sequence_length = 100;
     s.batch_size = 8;
     s.updates = 1500;
+    s.start_lr = 1e-3;
+    s.validation = 0.0;
     s.device = ANTLER_DEVICE_CPU;
     s.threads = 1;
     CHECK_OK(antler_trainer_create(&s, series, &trainer));
@@ -485,10 +487,10 @@ static void auto_follows_its_rule(void **state)
         {ANTLER_MODEL_SHPLRNN, true, 5, 2, 20, 5, 300, memory_name, 0.9995},
         {ANTLER_MODEL_SHPLRNN, false, 5, 2, 1500, 1000, 5, memory_name, 0.9995},
         {ANTLER_MODEL_SHPLRNN, false, 2, 2, 1500, 1000, 5, memory_name, 0.9},
-        {ANTLER_MODEL_SHPLRNN, false, 2, 4, 20, 0, 300, standard_name, 0.9995},
+        {ANTLER_MODEL_SHPLRNN, false, 2, 4, 20, 0, 300, standard_name, 0.0},
         {ANTLER_MODEL_SHPLRNN, true, 2, 4, 20, 0, 5, memory_name, 0.9},
-        {ANTLER_MODEL_LSSM, false, 2, 2, 20, 0, 300, standard_name, 0.9995},
-        {ANTLER_MODEL_MAMBA2, false, 4, 2, 20, 0, 5, memory_name, 0.9995},
+        {ANTLER_MODEL_LSSM, false, 2, 2, 20, 0, 300, standard_name, 0.0},
+        {ANTLER_MODEL_MAMBA2, false, 4, 2, 20, 0, 5, memory_name, 0.0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const auto_case *c = &cases[i];
@@ -503,16 +505,55 @@ static void auto_follows_its_rule(void **state)
         s.sequence_length = c->T;
         s.warmup = c->warmup;
         CHECK_OK(ant_dataset_create(series, c->T, true, s.precision, &d));
-        antler_settings named = ant_initialisation_choose(&s, d, reason, sizeof reason);
-        assert_true(named.initialisation == s.initialisation && named.kappa == s.kappa && reason[0] == '\0');
-        s.initialisation = ANTLER_INITIALISATION_AUTO;
-        named = ant_initialisation_choose(&s, d, reason, sizeof reason);
-        if (named.initialisation != c->name || named.kappa != c->kappa)
+        ant_initialisation_resolve(&s, d, reason, sizeof reason);
+        if (s.initialisation != c->name || s.kappa != c->kappa)
             fail_msg("case %zu: %s", i, reason);
-        assert_non_null(strstr(reason, c->name == memory_name ? "memory with kappa" : "standard"));
+        assert_non_null(strstr(reason, c->kappa > 0.0             ? "memory with kappa"
+                                       : c->name == standard_name ? "standard"
+                                                                  : ""));
+        CHECK_OK(antler_settings_check(&s, NULL));
         ant_dataset_free(d);
         antler_series_free(series);
     }
+}
+
+/* What was given stays, and is completed: a kappa means `memory`, and `memory` alone the kappa of the paper.
+ */
+static void given_starts_are_kept(void **state)
+{
+    (void)state;
+    const antler_initialisation standard_name = ANTLER_INITIALISATION_STANDARD,
+                                memory_name = ANTLER_INITIALISATION_MEMORY;
+    const struct {
+        antler_initialisation given;
+        double kappa;
+        antler_initialisation kept;
+        double with;
+    } cases[] = {{ANTLER_INITIALISATION_AUTO, 0.5, memory_name, 0.5},
+                 {memory_name, 0.0, memory_name, 0.9995},
+                 {memory_name, 0.7, memory_name, 0.7},
+                 {standard_name, 0.0, standard_name, 0.0}};
+    antler_series *series = remembering(0.5, 2, 500);
+    ant_dataset *d = NULL;
+    CHECK_OK(ant_dataset_create(series, 20, true, ANTLER_PRECISION_FLOAT, &d));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char reason[256] = "old";
+        antler_settings s;
+        antler_settings_default(&s);
+        s.initialisation = cases[i].given;
+        s.kappa = cases[i].kappa;
+        ant_initialisation_resolve(&s, d, reason, sizeof reason);
+        assert_true(s.initialisation == cases[i].kept && s.kappa == cases[i].with && reason[0] == '\0');
+    }
+    antler_settings s;
+    char reason[256];
+    antler_settings_default(&s);
+    s.initialise_A = ANTLER_INITIAL_A_RANDOM;
+    s.initialise_weights = ANTLER_INITIAL_WEIGHTS_UNIFORM;
+    ant_initialisation_resolve(&s, d, reason, sizeof reason);
+    CHECK_OK(antler_settings_check(&s, NULL)); /* no kappa that nothing uses */
+    ant_dataset_free(d);
+    antler_series_free(series);
 }
 
 static void keep_text(void *text, const antler_train_note *note)
@@ -532,13 +573,14 @@ static void auto_trains_what_it_names(void **state)
         antler_trainer *trainer = NULL;
         antler_model *model = NULL;
         antler_parameter p;
-        const antler_train_events events = {.cookie = text, .begin = keep_text};
+        const antler_train_events events = {.struct_size = sizeof events, .cookie = text, .begin = keep_text};
         antler_settings_default(&s);
         s.initialisation = named ? ANTLER_INITIALISATION_MEMORY : ANTLER_INITIALISATION_AUTO;
-        s.kappa = named ? 0.9 : s.kappa;
+        s.kappa = named ? 0.9 : 0.0;
         s.latent_dim = 2;
         s.sequence_length = 40;
         s.updates = 3;
+        s.validation = 0.0;
         s.device = ANTLER_DEVICE_CPU;
         s.threads = 1;
         CHECK_OK(antler_trainer_create(&s, series, &trainer));
@@ -552,12 +594,40 @@ static void auto_trains_what_it_names(void **state)
         antler_trainer_free(trainer);
     }
     assert_true(first[0] == first[1]);
-    antler_problem *none = NULL;
-    antler_settings s;
-    antler_settings_default(&s);
-    s.initialisation = ANTLER_INITIALISATION_AUTO;
-    CHECK_FAILS(antler_problem_create(&s, 2, 0, &none), ANTLER_ERROR_ARGUMENT, "auto chooses by the data");
     antler_series_free(series);
+}
+
+/* A problem has no data when its parameters are drawn: `auto` is `memory` there, as it is named. */
+static void problems_begin_with_memory(void **state)
+{
+    (void)state;
+    double *gradient[2];
+    size_t total = 0;
+    for (int named = 0; named < 2; named++) {
+        antler_settings s;
+        antler_problem *p = NULL;
+        double x[21 * 2];
+        antler_settings_default(&s);
+        s.device = ANTLER_DEVICE_CPU;
+        s.sequence_length = 20;
+        s.batch_size = 1;
+        if (named) {
+            s.initialisation = ANTLER_INITIALISATION_MEMORY;
+            s.kappa = 0.9995;
+        }
+        for (size_t i = 0; i < sizeof x / sizeof *x; i++)
+            x[i] = cos((double)i);
+        CHECK_OK(antler_problem_create(&s, 2, 0, &p));
+        total = antler_problem_parameter_total(p);
+        gradient[named] = get(total, sizeof **gradient);
+        antler_problem_set_data(p, x, NULL);
+        CHECK_OK(antler_problem_solve(p, NULL));
+        antler_problem_gradient(p, gradient[named]);
+        antler_problem_free(p);
+    }
+    assert_memory_equal(gradient[0], gradient[1], total * sizeof **gradient);
+    free(gradient[0]);
+    free(gradient[1]);
 }
 
 int main(void)
@@ -577,7 +647,9 @@ int main(void)
         cmocka_unit_test(readouts_by_name),
         cmocka_unit_test(memory_is_that_of_the_process),
         cmocka_unit_test(auto_follows_its_rule),
+        cmocka_unit_test(given_starts_are_kept),
         cmocka_unit_test(auto_trains_what_it_names),
+        cmocka_unit_test(problems_begin_with_memory),
         cmocka_unit_test(lssm_learns_lorenz63_from_standard),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,12 +3,26 @@
 
 #include "base/lock.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/wait.h>
 
 enum { THREADS = 16, PROCESSES = 12, ROUNDS = 200 };
+
+/* Linked with --wrap: a file system without locks. */
+int __real_flock(int descriptor, int operation);
+int __wrap_flock(int descriptor, int operation);
+static bool without_locks;
+
+int __wrap_flock(int descriptor, int operation)
+{
+    if (!without_locks)
+        return __real_flock(descriptor, operation);
+    errno = ENOTSUP;
+    return -1;
+}
 
 static void one_holder_and_a_sentence(void **state)
 {
@@ -85,6 +99,18 @@ static void threads_take_turns(void **state)
     assert_true(atomic_load(&taken) > 0);
 }
 
+static void threads_take_turns_where_the_file_system_has_no_locks(void **state)
+{
+    ant_lock *first = NULL, *second = NULL;
+    without_locks = true;
+    CHECK_OK(ant_lock_take("lock", "run", &first));
+    CHECK_FAILS(ant_lock_take("lock", "run", &second), ANTLER_ERROR_ARGUMENT,
+                "another training uses this run");
+    ant_lock_release(first);
+    threads_take_turns(state);
+    without_locks = false;
+}
+
 /* While it holds the lock, a process makes a file that must not exist yet. */
 static int hold_alone(void)
 {
@@ -154,6 +180,7 @@ int main(void)
         cmocka_unit_test(a_file_that_cannot_be_made),
         cmocka_unit_test(reading_the_file_keeps_the_lock),
         cmocka_unit_test(threads_take_turns),
+        cmocka_unit_test(threads_take_turns_where_the_file_system_has_no_locks),
         cmocka_unit_test(processes_take_turns),
         cmocka_unit_test(a_killed_holder_leaves_no_lock),
     };

@@ -95,6 +95,68 @@ static void test_tent_map(void **state)
     antler_model_free(model);
 }
 
+/* Six units: the tent map, one that hardly forgets, one that forgets fast; these are observed.  Then three
+   that filter the first and keep 0.98, 0.6 and 0.3 of their value. */
+static antler_model *tent_with_filters(void)
+{
+    antler_model *model = model_make(6, 3, 2, 0);
+    model_set(model, "A", (double[]){0.4, 0.9999, 0.2, 0.98, 0.6, 0.3});
+    model_set(model, "W", (double[]){1.5, -3.8, 0.0, 0.0, 0.0, 0.0, 0.5, 0.1, -0.3, 0.2, 0.1, 0.4});
+    model_set(model, "V", (double[]){1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0});
+    model_set(model, "b", (double[]){0.0, -0.5});
+    for (size_t i = 0; i < 3; i++)
+        model->parameters[model->layout.B + i * 6 + i] = 1.0;
+    return model;
+}
+
+static void test_filters_without_forcing_do_not_count(void **state)
+{
+    (void)state;
+    antler_model *model = tent_with_filters();
+    antler_lyapunov_opts opts = options(100, 5000);
+    opts.start.state = (double[]){0.3, 0.0, 0.0, 0.0, 0.0, 0.0};
+    antler_lyapunov_result r;
+    CHECK_OK(antler_lyapunov(model, &opts, &r));
+    const double sum = log(1.9) + log(0.9999) + log(0.98) + log(0.6);
+    CHECK_NEAR(r.kaplan_yorke, 4.0 + sum / fabs(log(0.3)), 1e-4);
+    assert_int_equal(r.unforced_count, 3);
+    const double alone[] = {NAN, NAN, log(0.98), log(0.6), log(0.3), NAN};
+    for (size_t k = 0; k < 6; k++) {
+        assert_true(isnan(alone[k]) == isnan(r.unforced[k]));
+        if (!isnan(alone[k]))
+            CHECK_NEAR(r.unforced[k], alone[k], 1e-9);
+    }
+    CHECK_NEAR(r.kaplan_yorke_reduced, 2.0 + (log(1.9) + log(0.9999)) / fabs(log(0.2)), 1e-4);
+    antler_lyapunov_result_clear(&r);
+    opts.exponents = 3; /* not all are known: nothing is left out */
+    CHECK_OK(antler_lyapunov(model, &opts, &r));
+    assert_int_equal(r.unforced_count, 0);
+    CHECK_NEAR(r.kaplan_yorke_reduced, r.kaplan_yorke, 0.0);
+    antler_lyapunov_result_clear(&r);
+    antler_model_free(model);
+}
+
+/* z_0' = tent(z_1), z_1' = z_0: the unit that is not observed takes part, and is not left out. */
+static void test_hidden_units_of_the_system_count(void **state)
+{
+    (void)state;
+    antler_model *model = model_make(2, 1, 3, 0);
+    model_set(model, "A", (double[]){0.0, 0.0});
+    model_set(model, "W", (double[]){1.9, -3.8, 0.0, 0.0, 0.0, 1.0});
+    model_set(model, "V", (double[]){0.0, 1.0, 0.0, 1.0, 1.0, 0.0});
+    model_set(model, "b", (double[]){0.0, -0.5, 0.0});
+    model_set(model, "B", (double[]){1.0, 0.0});
+    antler_lyapunov_opts opts = options(100, 5000);
+    opts.start.state = (double[]){0.3, 0.4};
+    antler_lyapunov_result r;
+    CHECK_OK(antler_lyapunov(model, &opts, &r));
+    CHECK_NEAR(r.exponents[1], 0.5 * log(1.9), 1e-3);
+    assert_int_equal(r.unforced_count, 0);
+    CHECK_NEAR(r.kaplan_yorke_reduced, 2.0, 0.0);
+    antler_lyapunov_result_clear(&r);
+    antler_model_free(model);
+}
+
 /* Gram-Schmidt on columns, twice; q: (M, M) row-major.  Adds log|R_kk|. */
 static void plain_qr(double *q, size_t M, double *logs)
 {
@@ -275,6 +337,46 @@ static void test_every_instruction_set(void **state)
     antler_model_free(model);
 }
 
+/* The standard error and the spread of a map of the line, whose slope at each state is known, by plain loops.
+ */
+static void test_error_and_spread_are_those_of_ten_parts(void **state)
+{
+    (void)state;
+    enum { STEPS = 40, PARTS = 10, LENGTH = STEPS / PARTS };
+    const double A = 0.9, W = -2.1,
+                 h = 1.0; /* slopes 0.9 below 0, -1.2 above: few digits are lost in 40 steps */
+    antler_model *model = model_make(1, 1, 1, 0);
+    model_set(model, "A", &A);
+    model_set(model, "W", &W);
+    model_set(model, "V", (double[]){1.0});
+    model_set(model, "h", &h);
+    model_set(model, "B", (double[]){1.0});
+    antler_lyapunov_opts opts = options(3, STEPS);
+    antler_lyapunov_result r;
+    CHECK_OK(antler_lyapunov(model, &opts, &r));
+    double z = 0.0, sum = 0.0, squares = 0.0, parts[PARTS] = {0}, least = INFINITY, most = -INFINITY;
+    for (int t = 0; t < 3 + STEPS; t++) {
+        if (t >= 3) {
+            const double slope = log(fabs(z > 0.0 ? A + W : A));
+            sum += slope;
+            parts[(t - 3) / LENGTH] += slope / LENGTH;
+        }
+        if (t >= 3 + STEPS / 2 - 1) {
+            least = fmin(least, sum / (t - 2));
+            most = fmax(most, sum / (t - 2));
+        }
+        z = A * z + W * fmax(z, 0.0) + h;
+    }
+    for (int i = 0; i < PARTS; i++)
+        squares += (parts[i] - sum / STEPS) * (parts[i] - sum / STEPS);
+    CHECK_NEAR(r.exponents[0], sum / STEPS, 1e-9);
+    assert_true(squares > 1e-3);
+    CHECK_NEAR(r.error[0], sqrt(squares / (PARTS * (PARTS - 1))), 1e-9);
+    CHECK_NEAR(r.spread[0], most - least, 1e-9);
+    antler_lyapunov_result_clear(&r);
+    antler_model_free(model);
+}
+
 /* A = 0 and W of rank one: all directions but one are lost in the first step. */
 static void test_singular_jacobian(void **state)
 {
@@ -379,10 +481,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_linear_map_has_the_logs_of_its_eigenvalues),
         cmocka_unit_test(test_tent_map),
+        cmocka_unit_test(test_filters_without_forcing_do_not_count),
+        cmocka_unit_test(test_hidden_units_of_the_system_count),
         cmocka_unit_test(test_random_models_follow_the_plain_computation),
         cmocka_unit_test(test_sum_is_the_mean_log_determinant),
         cmocka_unit_test(test_every_instruction_set),
         cmocka_unit_test(test_leading_vectors),
+        cmocka_unit_test(test_error_and_spread_are_those_of_ten_parts),
         cmocka_unit_test(test_singular_jacobian),
         cmocka_unit_test(test_strong_contraction),
         cmocka_unit_test(test_divergence_and_faults),

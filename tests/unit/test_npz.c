@@ -113,8 +113,8 @@ static void test_foreign(void **state)
 {
     (void)state;
     antler_series *series;
-    const item items[] = {table("b.npy", 3, 2),
-                          table("a.npy", 4, 2),
+    const item items[] = {table("run_b1.npy", 3, 2),
+                          table("run_b2.npy", 4, 2),
                           number("dt.npy", 0.5),
                           number("sigma.npy", 10),
                           make("title.npy", "|S4", 0, NULL, "abcd", 4),
@@ -123,7 +123,7 @@ static void test_foreign(void **state)
     write_archive("a.npz", items, sizeof items / sizeof *items, ZIP_CM_DEFLATE);
     CHECK_OK(load(&series));
     assert_int_equal(antler_series_count(series), 2);
-    assert_string_equal(antler_series_origin(series, 0), "a.npz:b");
+    assert_string_equal(antler_series_origin(series, 0), "a.npz:run_b1");
     assert_int_equal(antler_series_length(series, 1), 4);
     assert_true(antler_series_dt(series) == 0.5);
     assert_false(antler_series_scaling(series, NULL, NULL));
@@ -133,11 +133,37 @@ static void test_foreign(void **state)
     CHECK_OK(antler_file_inspect("a.npz", &info));
     assert_int_equal(info.array_count, 6);
     assert_string_equal(info.format, "NumPy archive (npz)");
-    assert_string_equal(info.arrays[0].key, "b");
+    assert_string_equal(info.arrays[0].key, "run_b1");
     assert_int_equal(info.arrays[0].shape[1], 2);
     assert_string_equal(info.arrays[4].dtype, "bytes");
     assert_string_equal(info.arrays[5].dtype, "datetime64");
     antler_file_info_clear(&info);
+}
+
+/* The option `key`: one array, several, a glob; names that are not there are listed. */
+static void test_key(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *key;
+        size_t count, rows;
+    } cases[] = {{"train", 1, 4}, {"test", 1, 3}, {"train,test", 2, 7}, {"t*", 2, 7}};
+    const item items[] = {table("train.npy", 4, 2), table("test.npy", 3, 2), table("other.npy", 2, 3)};
+    const char *path = "a.npz";
+    antler_series *series;
+    antler_load_opts opts;
+    antler_load_opts_default(&opts);
+    write_archive("a.npz", items, sizeof items / sizeof *items, ZIP_CM_DEFLATE);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        opts.key = cases[i].key;
+        CHECK_OK(antler_series_load(&path, 1, &opts, &series));
+        assert_int_equal(antler_series_count(series), cases[i].count);
+        assert_int_equal(antler_series_total_length(series), cases[i].rows);
+        antler_series_free(series);
+    }
+    opts.key = "tran";
+    CHECK_FAILS(antler_series_load(&path, 1, &opts, &series), ANTLER_ERROR_NOT_FOUND,
+                "no array 'tran'; the arrays are: train, test, other");
 }
 
 #define REFUSE(status, fragment, ...)                                                                        \
@@ -151,8 +177,13 @@ static void test_refusals(void **state)
     (void)state;
     const uint32_t text[] = {'a', 'b'};
     const uint32_t bad_text[] = {'a', '\n', 0x110000, 0};
-    REFUSE(ANTLER_ERROR_DATA, "array b: has 3 variables, but a.npz:a has 2", table("a.npy", 3, 2),
-           table("b.npy", 3, 3));
+    REFUSE(ANTLER_ERROR_DATA, "array a2: has 3 variables, but a.npz:a1 has 2", table("a1.npy", 3, 2),
+           table("a2.npy", 3, 3));
+    REFUSE(ANTLER_ERROR_DATA,
+           "holds the arrays train, test; choose those to take with --key, as in --key train",
+           table("train.npy", 3, 2), table("test.npy", 3, 2));
+    REFUSE(ANTLER_ERROR_FORMAT, "array time: must have one time for each of the 3 rows", table("x.npy", 3, 2),
+           list("time.npy", 2));
     REFUSE(ANTLER_ERROR_FORMAT, "array x_001: the array is a single number", table("x_000.npy", 3, 2),
            number("x_001.npy", 1));
     REFUSE(ANTLER_ERROR_FORMAT, "array s: these inputs have no trajectory x", table("x_0.npy", 3, 2),
@@ -200,6 +231,38 @@ static void test_claims(void **state)
     (void)state;
     item huge = make("a.npy", "<f8", 2, (const size_t[]){(size_t)1 << 50, 3}, numbers, sizeof numbers);
     check_refused(&huge, 1, ANTLER_ERROR_FORMAT, "array a: the array is truncated");
+}
+
+/* One or two tables of 50 zeros: 400 bytes each, and about half of that in a compressed archive. */
+static antler_status load_zeros(zip_int32_t method, size_t tables, uint64_t max_bytes)
+{
+    static const double zeros[50];
+    const size_t shape[] = {25, 2};
+    const item items[] = {make("x_000.npy", "<f8", 2, shape, zeros, sizeof zeros),
+                          make("x_001.npy", "<f8", 2, shape, zeros, sizeof zeros)};
+    write_archive("a.npz", items, tables, method);
+    antler_load_opts opts;
+    antler_load_opts_default(&opts);
+    opts.max_bytes = max_bytes;
+    const char *path = "a.npz";
+    antler_series *series = NULL;
+    const antler_status status = antler_series_load(&path, 1, &opts, &series);
+    antler_series_free(series);
+    return status;
+}
+
+/* An archive may take its own size in memory and max_bytes more, all its arrays together. */
+static void test_limit(void **state)
+{
+    (void)state;
+    CHECK_FAILS(load_zeros(ZIP_CM_DEFLATE, 1, 1), ANTLER_ERROR_DATA, "raise --max-bytes");
+    assert_non_null(strstr(antler_message(), "array x_000: takes 400 bytes in memory"));
+    CHECK_OK(load_zeros(ZIP_CM_DEFLATE, 1, 300));
+    CHECK_FAILS(load_zeros(ZIP_CM_DEFLATE, 2, 300), ANTLER_ERROR_DATA, "array x_001: takes 400 bytes");
+    CHECK_OK(load_zeros(ZIP_CM_DEFLATE, 2, 600));
+    CHECK_OK(load_zeros(ZIP_CM_DEFLATE, 2, 0));
+    CHECK_OK(load_zeros(ZIP_CM_DEFLATE, 2, UINT64_MAX));
+    CHECK_OK(load_zeros(ZIP_CM_STORE, 2, 1)); /* as large on disk as in memory */
 }
 
 /* No truncated archive is accepted, and none crashes. */
@@ -250,9 +313,14 @@ static void test_every_changed_byte(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_convention),       cmocka_unit_test(test_foreign),
-        cmocka_unit_test(test_refusals),         cmocka_unit_test(test_claims),
-        cmocka_unit_test(test_every_truncation), cmocka_unit_test(test_every_changed_byte),
+        cmocka_unit_test(test_convention),
+        cmocka_unit_test(test_foreign),
+        cmocka_unit_test(test_key),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_claims),
+        cmocka_unit_test(test_every_truncation),
+        cmocka_unit_test(test_every_changed_byte),
+        cmocka_unit_test(test_limit),
     };
     return cmocka_run_group_tests(tests, folder_enter, folder_leave);
 }

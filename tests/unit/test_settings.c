@@ -1,5 +1,6 @@
 /* test_settings.c - the table, its texts, YAML, and every refusal. */
 #include "check.h"
+#include "train/problem.h"
 #include "train/settings.h"
 
 #include <stdio.h>
@@ -65,9 +66,10 @@ static void every_default_is_in_its_bounds(void **state)
     assert_null(antler_setting_at(antler_setting_count()));
     assert_int_equal(s.latent_dim, 5);
     assert_int_equal(s.hidden_dim, 50);
-    assert_true(s.kappa == 0.9995 && s.beta2 == 0.999 && s.standardise && s.fallback && !s.clipped);
+    assert_true(s.kappa == 0.0 && s.validation == 0.2 && s.beta2 == 0.999 && s.standardise && s.fallback &&
+                !s.clipped);
     assert_int_equal(s.optimiser, ANTLER_OPTIMISER_RADAM);
-    assert_int_equal(s.initialisation, ANTLER_INITIALISATION_MEMORY);
+    assert_int_equal(s.initialisation, ANTLER_INITIALISATION_AUTO);
 }
 
 /* A mamba2 has one start, so both names are right for it; a file without the key has the default. */
@@ -85,7 +87,7 @@ static void every_model_has_both_initialisations(void **state)
     antler_settings s;
     write_file("latent_dim: 4\nkappa: 0.9\n");
     CHECK_OK(antler_settings_load(file, &s));
-    assert_int_equal(s.initialisation, ANTLER_INITIALISATION_MEMORY);
+    assert_int_equal(ant_settings_initialisation(&s).id, ANT_INITIALISATION_MEMORY);
     write_file("latent_dim: 4\ninitialisation: standard\n");
     CHECK_OK(antler_settings_load(file, &s));
     assert_int_equal(s.initialisation, ANTLER_INITIALISATION_STANDARD);
@@ -122,8 +124,8 @@ static void bad_assignments_change_nothing(void **state)
         {"gtf_alpha=nan", "is not a number"},
         {"gtf_alpha=-0.01", "[0, 1]"},
         {"gtf_alpha=1.01", "[0, 1]"},
-        {"kappa=1", "(0, 1)"},
-        {"kappa=0", "(0, 1)"},
+        {"kappa=1", "[0, 1)"},
+        {"kappa=-0.1", "[0, 1)"},
         {"beta1=1", "[0, 1)"},
         {"dt=-1", "at least 0"},
         {"latent_dim=0", "[1, 65536]"},
@@ -190,11 +192,12 @@ static const char *const impossible[][3] = {
     {"adjoint=diagonal", NULL, "quasi-deer"},
     {"name=a/b", NULL, "cannot be the name of one folder"},
     {"experiment=..", NULL, "cannot be the name of one folder"},
-    {"sequence_length=500", NULL, "longest trajectory has 500"},
+    {"sequence_length=500", "validation=0", "longest trajectory has 500"},
+    {"sequence_length=400", "validation=0.25", "longest trajectory has 375 without those held back"},
+    {"validation=0.1", NULL, "holds back 50 rows"},
     {"solver=scan", NULL, "linear in their state"},
     {"initialisation=standard", "kappa=0.9",
      "kappa is 0.9, which does nothing with initialisation: standard"},
-    {"initialisation=auto", "kappa=0.9", "kappa is 0.9, but initialisation: auto chooses it"},
     {"initialise_B=identity", "latent_dim=1", "initialise_B: identity needs a latent unit for each"},
     {"model=lssm", "initialise_B=kaiming", "initialise_B is kaiming, which does nothing with model: lssm"},
     {"model=mamba2", "initialise_A=kappa", "initialise_A is kappa, which does nothing with model: mamba2"},
@@ -245,6 +248,7 @@ static void impossible_combinations_are_refused(void **state)
     for (size_t i = 0; i < sizeof impossible / sizeof impossible[0]; i++) {
         antler_settings s;
         antler_settings_default(&s);
+        s.validation = 0.25;
         CHECK_OK(antler_settings_check(&s, series));
         CHECK_OK(antler_settings_set(&s, impossible[i][0]));
         if (impossible[i][1] != NULL)
@@ -254,6 +258,7 @@ static void impossible_combinations_are_refused(void **state)
     antler_settings s;
     antler_settings_default(&s);
     s.sequence_length = 499;
+    s.validation = 0.0;
     CHECK_OK(antler_settings_check(&s, series));
     s.gtf_alpha = NAN; /* by a program, past antler_settings_set */
     CHECK_FAILS(antler_settings_check(&s, series), ANTLER_ERROR_ARGUMENT, "gtf_alpha");
@@ -328,6 +333,34 @@ static void written_settings_are_read_back(void **state)
                 fail_msg("%s differs after writing and reading", ant_setting_at(i)->info.name);
         }
     }
+}
+
+/* A program may have filled a text to its last byte, or set a choice that does not exist. */
+static void unreadable_settings_are_refused(void **state)
+{
+    (void)state;
+    char text[64];
+    antler_settings s, t;
+    antler_series *series = NULL;
+    antler_settings_default(&s);
+    for (size_t i = 0; i < ant_setting_count(); i++) {
+        const ant_setting *setting = ant_setting_at(i);
+        unsigned char *field = (unsigned char *)&s + setting->offset;
+        const bool is_text = setting->kind == ANT_SETTING_TEXT || setting->kind == ANT_SETTING_PATHS;
+        if (!is_text && setting->kind != ANT_SETTING_CHOICE)
+            continue;
+        const char *sentence = is_text ? "the text does not end" : "there is no choice";
+        antler_settings_default(&s);
+        memset(field, is_text ? 'x' : 99, setting->bytes);
+        CHECK_FAILS(antler_settings_write(&s, file), ANTLER_ERROR_ARGUMENT, sentence);
+        CHECK_FAILS(antler_settings_get(&s, "updates", text, sizeof text), ANTLER_ERROR_ARGUMENT, sentence);
+        CHECK_FAILS(antler_settings_check(&s, NULL), ANTLER_ERROR_ARGUMENT, sentence);
+        CHECK_FAILS(antler_settings_series(&s, &series), ANTLER_ERROR_ARGUMENT, sentence);
+        CHECK_FAILS(antler_train(&s, 0, false, NULL, NULL), ANTLER_ERROR_ARGUMENT, sentence);
+    }
+    antler_settings_default(&s);
+    CHECK_OK(antler_settings_write(&s, file));
+    CHECK_OK(antler_settings_load(file, &t));
 }
 
 static void data_may_be_one_path_or_a_list(void **state)
@@ -411,6 +444,7 @@ int main(void)
         cmocka_unit_test(impossible_combinations_are_refused),
         cmocka_unit_test(yaml_faults_name_the_line),
         cmocka_unit_test(written_settings_are_read_back),
+        cmocka_unit_test(unreadable_settings_are_refused),
         cmocka_unit_test(data_may_be_one_path_or_a_list),
         cmocka_unit_test(grids_hold_every_combination),
         cmocka_unit_test(statistics_have_known_values),

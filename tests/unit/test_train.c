@@ -76,6 +76,9 @@ static antler_settings small_settings(void)
     s.updates = 60;
     s.log_interval = 10;
     s.kappa = 0.9;
+    s.gtf_alpha = 0.15;
+    s.start_lr = 1e-3;
+    s.validation = 0.0;
     s.threads = 2;
     return s;
 }
@@ -125,7 +128,8 @@ static void train(const antler_settings *s, const antler_series *series, size_t 
     antler_trainer *trainer = NULL;
     antler_model *model = NULL;
     watch w = {.stop_after = stop_after};
-    const antler_train_events events = {.cookie = &w, .row = see_row, .stop = ask};
+    const antler_train_events events = {
+        .struct_size = sizeof events, .cookie = &w, .row = see_row, .stop = ask};
     CHECK_OK(antler_trainer_create(s, series, &trainer));
     antler_status status = ANTLER_CANCELLED;
     for (int rounds = 0; status == ANTLER_CANCELLED && rounds < 1000; rounds++)
@@ -290,6 +294,30 @@ static void updates_allocate_nothing(void **state)
 #endif
 }
 
+/* One iteration is not enough, so every sequence of every update is solved again; without fallback, each is
+ * told. */
+static void fallbacks_are_counted_since_the_start(void **state)
+{
+    (void)state;
+    antler_series *series = rotation(300, 0);
+    antler_settings s = small_settings();
+    s.solver = ANTLER_SOLVER_DEER;
+    s.max_iterations = 1;
+    for (int fallback = 0; fallback < 2; fallback++) {
+        watch w = {.rows = 0};
+        antler_trainer *trainer = NULL;
+        const antler_train_events events = {.struct_size = sizeof events, .cookie = &w, .row = see_row};
+        s.fallback = fallback == 1;
+        CHECK_OK(antler_trainer_create(&s, series, &trainer));
+        CHECK_OK(antler_trainer_run(trainer, &events, NULL));
+        assert_true(w.rows > 2);
+        for (size_t i = 0; i < w.rows; i++)
+            assert_int_equal(w.row[i].fallbacks, w.row[i].update * (fallback == 1 ? s.batch_size : 1));
+        antler_trainer_free(trainer);
+    }
+    antler_series_free(series);
+}
+
 static void divergence_stops_one_run_with_advice(void **state)
 {
     (void)state;
@@ -332,6 +360,7 @@ int main(void)
         cmocka_unit_test(same_seed_same_bits_and_stops_leave_no_trace),
         cmocka_unit_test(runs_do_not_know_of_each_other),
         cmocka_unit_test(updates_allocate_nothing),
+        cmocka_unit_test(fallbacks_are_counted_since_the_start),
         cmocka_unit_test(divergence_stops_one_run_with_advice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,9 @@
 /* test_validation.c - held-back rows: what is measured there, its floor, and the score that chooses. */
 #include "model_support.h"
 
+#include "base/random.h"
+#include "data/series.h"
+#include "measure/late.h"
 #include "measure/validation.h"
 
 /* ---- the score --------------------------------------------------------------------------------------- */
@@ -115,6 +118,149 @@ static void test_measures(void **state)
     antler_series_free(held_back);
 }
 
+static double late(double factor, const antler_series *held_back)
+{
+    antler_model *model = turning(0.37, factor);
+    antler_measure_opts opts;
+    double value = 0.0;
+    antler_measure_opts_default(&opts);
+    opts.samples = 1000;
+    CHECK_OK(ant_late_dstsp(model, held_back, 800, held_back, NULL, &opts, &value));
+    antler_model_free(model);
+    return value;
+}
+
+/* A radius that shrinks by a thousandth in a step is near 1 beside the data, and small at the end of long
+ * runs. */
+static void test_ends_of_long_runs(void **state)
+{
+    (void)state;
+    antler_series *held_back = circles(400, 0);
+    assert_true(late(1.0, held_back) < 0.05);
+    assert_true(late(0.999, held_back) > 0.2);
+    assert_true(isinf(late(1.5, held_back)));
+    assert_true(late(0.9, held_back) >= 20.0); /* ends in a point */
+    assert_true(measure(0.37, 0.999, held_back).dstsp >= late(0.999, held_back) - 0.05);
+    const antler_floors floors = {.rows = 400};
+    antler_verdict good = {.kind = ANTLER_VERDICT_GOOD, .figure = "dstsp"}, verdict = good;
+    ant_verdict_on_late(&floors, false, NAN, &verdict);
+    assert_int_equal(verdict.kind, ANTLER_VERDICT_GOOD);
+    ant_verdict_on_late(&floors, false, 0.005, &verdict);
+    assert_int_equal(verdict.kind, ANTLER_VERDICT_GOOD);
+    ant_verdict_on_late(&floors, false, 0.05, &verdict);
+    assert_int_equal(verdict.kind, ANTLER_VERDICT_CLOSE);
+    ant_verdict_on_late(&floors, false, INFINITY, &verdict);
+    assert_int_equal(verdict.kind, ANTLER_VERDICT_FAR);
+    assert_string_equal(verdict.figure, "dstsp_late");
+    antler_series_free(held_back);
+}
+
+/* Circles at 0.37 for 1600 rows, then at 0.20 for 400. */
+static antler_series *two_rates(void)
+{
+    enum { FIRST = 1600, ALL = 2000 };
+    static double x[2 * ALL];
+    double angle = 0.0;
+    antler_series *series = NULL;
+    for (size_t t = 0; t < ALL; t++) {
+        x[2 * t] = cos(angle), x[2 * t + 1] = sin(angle);
+        angle += t < FIRST ? 0.37 : 0.20;
+    }
+    CHECK_OK(antler_series_create(2, 0, &series));
+    CHECK_OK(antler_series_append(series, ALL, x, NULL));
+    return series;
+}
+
+/* A model of the rate at the end is right for the held-back rows, and wrong for all rows. */
+static void test_all_rows(void **state)
+{
+    (void)state;
+    antler_series *series = two_rates(), *others = NULL, *held_back = NULL;
+    antler_model *model = turning(0.20, 1.0);
+    ant_validation_opts opts;
+    ant_validation_measures whole;
+    CHECK_OK(ant_series_split(series, 0.2, &others, &held_back));
+    CHECK_OK(ant_validation_choose(series, &opts));
+    const ant_validation_measures last = measure(0.20, 1.0, held_back), unknown = {NAN, NAN, NAN},
+                                  floor = {0.05, 0.05, NAN};
+    CHECK_OK(ant_validation_compare(model, series, &opts, &whole));
+    assert_true(last.hellinger < 0.05 && last.dstsp < 0.05);
+    assert_true(whole.hellinger > 0.4 && whole.dstsp < 0.5 && isnan(whole.prediction_error));
+    assert_true(ant_validation_score_both(&last, &floor, &unknown, &unknown) == 0.0);
+    CHECK_NEAR(ant_validation_score_both(&last, &floor, &whole, &floor),
+               log(fmax(whole.dstsp, 0.05) / 0.05) + log(whole.hellinger / 0.05), 1e-12);
+    antler_verdict verdict = {.kind = ANTLER_VERDICT_GOOD, .figure = "dstsp"};
+    ant_verdict_on_whole(&unknown, &floor, &verdict);
+    ant_verdict_on_whole(&last, &floor, &verdict);
+    assert_int_equal(verdict.kind, ANTLER_VERDICT_GOOD);
+    ant_verdict_on_whole(&whole, &floor, &verdict);
+    assert_int_equal(verdict.kind, ANTLER_VERDICT_FAR);
+    assert_string_equal(verdict.figure, "hellinger_whole");
+    assert_non_null(strstr(verdict.text, "Over all rows of the data D_H is"));
+    antler_verdict short_data = {.kind = ANTLER_VERDICT_TOO_SHORT};
+    ant_verdict_on_whole(&whole, &floor, &short_data);
+    assert_int_equal(short_data.kind, ANTLER_VERDICT_TOO_SHORT);
+    antler_model_free(model);
+    antler_series_free(held_back);
+    antler_series_free(others);
+    antler_series_free(series);
+}
+
+static bool stays(double factor, const antler_series *held_back)
+{
+    antler_model *model = turning(0.37, factor);
+    ant_validation_opts opts;
+    bool found = false;
+    CHECK_OK(ant_validation_choose(held_back, &opts));
+    CHECK_OK(ant_validation_stays(model, held_back, &opts, &found));
+    antler_model_free(model);
+    return found;
+}
+
+/* A radius that shrinks or grows by 2e-4 is seen after 100,000 steps. */
+static void test_what_stays(void **state)
+{
+    (void)state;
+    antler_series *held_back = circles(400, 0);
+    assert_true(stays(1.0, held_back));
+    assert_false(stays(0.9998, held_back));
+    assert_false(stays(1.0002, held_back));
+    antler_series_free(held_back);
+}
+
+/* 12 channels of one turn and noise are compared in its two components, whatever their units are. */
+static void test_many_channels_are_projected(void **state)
+{
+    (void)state;
+    enum { N = 12, ROWS = 600 };
+    static double x[ROWS * N], e[ROWS * N];
+    antler_series *series = NULL, *projected = NULL, *few = circles(300, 0);
+    ant_projection *projection = NULL;
+    ant_stream stream = ant_stream_open(3, 0, 0, ANT_PURPOSE_OBSERVATION_NOISE);
+    ant_stream_normals(&stream, e, ROWS * N);
+    for (size_t i = 0; i < ROWS * N; i++)
+        x[i] = (double)(1 + i % N) * (cos(0.37 * (double)(i / N) + 0.5 * (double)(i % N)) + 0.1 * e[i]) + 7.0;
+    CHECK_OK(antler_series_create(N, 0, &series));
+    CHECK_OK(antler_series_append(series, ROWS, x, NULL));
+    CHECK_OK(ant_projection_create(series, &projection));
+    CHECK_OK(ant_projection_apply(projection, series, &projected));
+    assert_int_equal(antler_series_dim(projected), 2);
+    assert_int_equal(antler_series_length(projected, 0), ROWS);
+    for (size_t n = 0; n < 2;
+         n++) { /* half of the variance of 12 standardised variables each, but for noise */
+        antler_variable_stats stats;
+        CHECK_OK(antler_series_stats(projected, n, &stats));
+        CHECK_NEAR(stats.mean, 0.0, 1e-9);
+        assert_true(stats.sd * stats.sd > 0.3 * N && stats.sd * stats.sd < 0.7 * N);
+    }
+    ant_projection_free(projection);
+    CHECK_OK(ant_projection_create(few, &projection));
+    assert_null(projection);
+    antler_series_free(few);
+    antler_series_free(projected);
+    antler_series_free(series);
+}
+
 static void test_divergence_is_an_outcome(void **state)
 {
     (void)state;
@@ -124,7 +270,7 @@ static void test_divergence_is_an_outcome(void **state)
     antler_series_free(held_back);
 }
 
-/* Only the first rows are compared, and the rest costs nothing. */
+/* Only the first rows are compared; long free runs may begin at any of them, which D_stsp shows a little. */
 static void test_rows_are_limited(void **state)
 {
     (void)state;
@@ -136,7 +282,7 @@ static void test_rows_are_limited(void **state)
     opts.rows = 450; /* 299 of the first trajectory, 151 of the second */
     CHECK_OK(ant_validation_measure(model, held_back, &opts, &m));
     CHECK_OK(ant_validation_measure(model, longer, &opts, &n));
-    CHECK_NEAR(n.dstsp, m.dstsp, 0.0);
+    CHECK_NEAR(n.dstsp, m.dstsp, 1e-3);
     CHECK_NEAR(n.hellinger, m.hellinger, 0.0);
     antler_model_free(model);
     antler_series_free(longer);
@@ -229,6 +375,10 @@ int main(void)
         cmocka_unit_test(test_score_of_diverged),
         cmocka_unit_test(test_score_without_floor),
         cmocka_unit_test(test_measures),
+        cmocka_unit_test(test_ends_of_long_runs),
+        cmocka_unit_test(test_all_rows),
+        cmocka_unit_test(test_many_channels_are_projected),
+        cmocka_unit_test(test_what_stays),
         cmocka_unit_test(test_divergence_is_an_outcome),
         cmocka_unit_test(test_rows_are_limited),
         cmocka_unit_test(test_units),

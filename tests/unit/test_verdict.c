@@ -154,8 +154,9 @@ static void test_undertrained(void **state)
         lr[i] = 1e-3;
         tiny[i] = 1e-6;
     }
-    const antler_loss_curve still = {ROWS, update, falling, lr}, done = {ROWS, update, flat, lr},
-                            begun = {ROWS, update, flat, tiny};
+    const antler_loss_curve still = {sizeof(antler_loss_curve), ROWS, update, falling, lr},
+                            done = {sizeof(antler_loss_curve), ROWS, update, flat, lr},
+                            begun = {sizeof(antler_loss_curve), ROWS, update, flat, tiny};
     antler_evaluate_opts opts = options();
     opts.training = &still;
     antler_evaluate_result r = evaluated(turning(0.37, 0.98), circle(900), &opts, ANTLER_OK);

@@ -12,7 +12,8 @@ static antler_series *make(size_t dim, size_t input_dim)
 
 static antler_view rows_of(const double *values, size_t columns)
 {
-    return (antler_view){.values = values,
+    return (antler_view){.struct_size = sizeof(antler_view),
+                         .values = values,
                          .dtype = "float64",
                          .row_step = (ptrdiff_t)(columns * sizeof *values),
                          .column_step = sizeof *values};
@@ -38,10 +39,11 @@ static void test_any_order_and_type(void **state)
 {
     (void)state;
     const float columns[] = {1, 2, 3, 10, 20, 30}; /* column-major: (3, 2) */
-    const antler_view fortran = {columns, "float32", sizeof(float), 3 * sizeof(float)};
-    const antler_view backwards = {columns + 2, "float32", -(ptrdiff_t)sizeof(float), 3 * sizeof(float)};
+    const antler_view fortran = {sizeof(antler_view), columns, "float32", sizeof(float), 3 * sizeof(float)};
+    const antler_view backwards = {sizeof(antler_view), columns + 2, "float32", -(ptrdiff_t)sizeof(float),
+                                   3 * sizeof(float)};
     const int16_t whole[] = {-1, 5, -2, 6};
-    const antler_view integers = {whole, "int16", 2 * sizeof(int16_t), sizeof(int16_t)};
+    const antler_view integers = {sizeof(antler_view), whole, "int16", 2 * sizeof(int16_t), sizeof(int16_t)};
     antler_series *series = make(2, 0);
     CHECK_OK(antler_series_append_view(series, 3, &fortran, NULL));
     CHECK_OK(antler_series_append_view(series, 3, &backwards, NULL));

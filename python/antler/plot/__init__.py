@@ -1,6 +1,7 @@
 """Pictures for papers, on matplotlib: one style, colour-blind safe, vector or PNG by the ending of the file.
 
-Every function takes arrays, paths or a run, draws on the axes that are given or on new ones, and returns them:
+Every function takes arrays, paths, runs, models or a Reconstructor, draws on the axes that are given or on new ones,
+and returns them:
 
     import antler.plot as plot
 
@@ -13,7 +14,8 @@ On the command line:
     python3 -m antler.plot strip Results/lorenz63-sweep/metrics.csv --by gtf_alpha --out strip.pdf
 """
 
-from .orbits import attractor, heatmap, latent, series, spectra
+from . import _needed  # noqa: F401
+from .orbits import attractor, forecast, heatmap, latent, series, spectra
 from .style import save
 from .sweeps import against, iterations, runtime, strip
 from .training import agreement, training
@@ -22,6 +24,7 @@ __all__ = [
     "against",
     "agreement",
     "attractor",
+    "forecast",
     "heatmap",
     "iterations",
     "latent",

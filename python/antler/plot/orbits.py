@@ -5,7 +5,7 @@ Every function takes arrays, files or a run, draws on the axes that are given or
 
 from __future__ import annotations
 
-from dataclasses import replace
+import os
 from typing import Any, List, Optional, Sequence, Tuple
 
 import numpy as np
@@ -13,33 +13,41 @@ from matplotlib.ticker import MaxNLocator
 
 from ..curves import envelope, limits, logarithmic_rows
 from ..measures import embed, hellinger, power_spectrum
+from ..runs import load_run
 from ..tables import default_warmup, free_run, orbit
 from . import style
 from .style import GENERATED, TRUE
 
 
 def _model_of(source: Any) -> Any:
-    """The model of a Reconstructor or a run, a model itself; None for anything else."""
+    """The model of a Reconstructor, a run, the folder of one, or a fit; a model itself; None for anything else."""
+    if isinstance(source, (str, os.PathLike)) and os.path.isdir(source):
+        source = load_run(source)
     known = (getattr(source, "model_", None), getattr(source, "model", None), source)
     return next((model for model in known if hasattr(model, "generate")), None)
 
 
-def pair(true: Any, generated: Any) -> Tuple[np.ndarray, np.ndarray, List[str], float]:
-    """Both orbits with what is known of them: x (T, N), y (T', N), names, dt.
+def pair(
+    true: Any, generated: Any, offset: Optional[int] = None
+) -> Tuple[np.ndarray, np.ndarray, List[str], float, bool]:
+    """Both orbits with what is known of them: x (T, N), y (T', N), names, dt, whether y goes on where x ends.
 
     In place of a generated orbit a run, a model or a Reconstructor may be given: it is warmed up on the first rows
-    of the true orbit and runs free from there on, and the true orbit is shown from the same row on.
+    of the true orbit and runs free from there on. The true orbit is shown from the row on that the first generated row
+    stands for: what `offset` says, or what a free run tells, or else its first row.
     """
     true, model = orbit(true), _model_of(generated)
     if model is None:
-        generated = orbit(generated)
+        made = orbit(generated)
+        first = made.first_row if offset is None else offset
     else:
         first = default_warmup(model, len(true.x)) + 1
-        generated = free_run(model, true, len(true.x) - first, first - 1)
-        true = replace(true, x=true.x[first:])
-    if true.x.shape[1] != generated.x.shape[1]:
-        raise ValueError(f"the true orbit has {true.x.shape[1]} variables, the generated one {generated.x.shape[1]}")
-    return true.x, generated.x, true.names if true.named else generated.names, true.dt or generated.dt
+        made = free_run(model, true, len(true.x) - first, first - 1)
+    if true.x.shape[1] != made.x.shape[1]:
+        raise ValueError(f"the true orbit has {true.x.shape[1]} variables, the generated one {made.x.shape[1]}")
+    follows = first is not None and first >= len(true.x)
+    x = true.x if first is None or follows else true.x[first:]
+    return x, made.x, true.names if true.named else made.names, true.dt or made.dt, follows
 
 
 def choose(names: Sequence[str], variables: Optional[Sequence[Any]]) -> List[int]:
@@ -70,7 +78,7 @@ def attractor(
     A single variable is drawn against itself `delay` and 2 `delay` rows before. Only the first `rows` rows are
     drawn, because a longer orbit fills its attractor and hides the other one.
     """
-    x, y, names, _ = pair(true, generated)
+    x, y, names, *_ = pair(true, generated)
     if x.shape[1] == 1:
         x, y = embed(x, 3, delay), embed(y, 3, delay)
         names = [f"{names[0]}(t)", f"{names[0]}(t − {delay})", f"{names[0]}(t − {2 * delay})"]
@@ -113,19 +121,19 @@ def series(
     true: Any,
     generated: Any,
     rows: int = 1500,
-    offset: int = 0,
+    offset: Optional[int] = None,
     dt: Optional[float] = None,
     full: bool = True,
     axes: Any = None,
 ) -> Any:
     """The variables one below the other, true and generated: `rows` rows on the left, the whole on the right.
 
-    The first row of a generated orbit stands for row `offset` of the true one: the warm-up plus one. A run or a model
-    in its place is brought into line by itself. Returns axes (N, 2), or (N, 1) without `full`.
+    The first row of a generated orbit stands for row `offset` of the true one: the warm-up plus one. What `generate`
+    returned, a run or a model is brought into line by itself; a free run that goes on where the true orbit ends is
+    drawn behind it, from time 0 on. Returns axes (N, 2), or (N, 1) without `full`.
     """
-    x, y, names, known = pair(true, generated)
-    step, x = dt or known, x[offset:]
-    windows = (rows, min(len(x), len(y)))[: 1 + full]
+    x, y, names, known, follows = pair(true, generated, offset)
+    step, windows = dt or known, (rows, min(len(x), len(y)))[: 1 + full]
     with style.context():
         if axes is None:
             ratios = {"width_ratios": (2, 3)} if full else {}
@@ -133,11 +141,16 @@ def series(
             _, axes = style.subplots(x.shape[1], len(windows), size, sharex="col", sharey="row", gridspec_kw=ratios)
         axes = np.asarray(axes).reshape(x.shape[1], len(windows))
         for n, w in np.ndindex(axes.shape):
-            for values, colour, width in ((x, TRUE, 1.5), (y, GENERATED, 0.8)):
-                t, drawn = envelope(values[: windows[w], n])
-                axes[n, w].plot(t * (step or 1), drawn, color=colour, linewidth=width * (1 if w == 0 else 0.5))
+            before = x[-windows[w] :, n] if follows else x[: windows[w], n]
+            begin = -len(before) if follows else 0
+            for values, first, colour, width in (
+                (before, begin, TRUE, 1.5),
+                (y[: windows[w], n], 0, GENERATED, 0.8),
+            ):
+                t, drawn = envelope(values)
+                axes[n, w].plot((t + first) * (step or 1), drawn, color=colour, linewidth=width * (1 - 0.5 * (w > 0)))
             axes[n, w].margins(x=0.0)
-            axes[n, w].set_ylim(limits(x[: windows[w], n], y[: windows[w], n]))
+            axes[n, w].set_ylim(limits(before, y[: windows[w], n]))
         for n, name in enumerate(names):
             axes[n, 0].set_ylabel(name)
         for ax in axes[-1]:
@@ -147,9 +160,36 @@ def series(
     return axes
 
 
+def forecast(found: Any, past: Any = None, rows: int = 200, variables: Optional[Sequence[Any]] = None) -> Any:
+    """The median of a forecast with its band, one variable below the other; axes (variables,).
+
+    `found` is what `forecast` returned. `past` has the data: the last `rows` rows before the forecast, and those of
+    the same time where there are some. The forecast begins at time 0.
+    """
+    median, lower, upper = (orbit(part) for part in (found.median, found.lower, found.upper))
+    columns = choose(list(found.names), variables)
+    step, count = median.dt or 1.0, len(median.x)
+    with style.context():
+        _, axes = style.subplots(len(columns), 1, (style.PAGE, 0.6 + 1.1 * len(columns)), sharex=True)
+        for ax, column in zip(axes[:, 0], columns):
+            if past is not None:
+                begin = max(0, found.first_row - rows)
+                known = orbit(past).x[begin : found.first_row + count, column]
+                ax.plot((begin - found.first_row + np.arange(len(known))) * step, known, color=TRUE, linewidth=1.5)
+            t = np.arange(count) * step
+            ax.fill_between(t, lower.x[:, column], upper.x[:, column], color=GENERATED, alpha=0.25, linewidth=0)
+            ax.plot(t, median.x[:, column], color=GENERATED)
+            ax.set_ylabel(found.names[column])
+            ax.margins(x=0.0)
+        axes[-1, 0].set_xlabel("time" if median.dt else "row")
+        style.orbit_legend(axes[0, 0], loc="lower right", bbox_to_anchor=(1.0, 1.0), ncol=2, borderaxespad=0.2)
+        axes[0, 0].figure.align_ylabels(axes[:, 0])
+    return axes[:, 0]
+
+
 def spectra(true: Any, generated: Any, sigma: float = 20.0, dt: Optional[float] = None, axes: Any = None) -> Any:
     """Power spectra, as D_H compares them, on logarithmic axes, with D_H above each; axes (N,)."""
-    x, y, names, known = pair(true, generated)
+    x, y, names, known, _ = pair(true, generated)
     rows, count = min(len(x), len(y)), x.shape[1]
     with style.context():
         if axes is None:
@@ -175,15 +215,16 @@ def spectra(true: Any, generated: Any, sigma: float = 20.0, dt: Optional[float] 
 
 
 def heatmap(
-    true: Any, generated: Any, rows: int = 1500, offset: int = 0, dt: Optional[float] = None, axes: Any = None
+    true: Any, generated: Any, rows: int = 1500, offset: Optional[int] = None, dt: Optional[float] = None,
+    axes: Any = None,
 ) -> Any:
     """All variables at once, for N > 10: true above, generated below, one colour scale; axes (2,).
 
     Values are standardised by the true orbit, so that variables of different size can be compared.
     """
-    x, y, names, known = pair(true, generated)
+    x, y, names, known, follows = pair(true, generated, offset)
     mean, sd = x.mean(0), x.std(0)
-    shown = [(values - mean) / sd for values in (x[offset : offset + rows], y[:rows])]
+    shown = [(values - mean) / sd for values in (x[-rows:] if follows else x[:rows], y[:rows])]
     step, limit = dt or known or 1.0, np.percentile(np.abs(shown[0]), 99)
     with style.context():
         if axes is None:

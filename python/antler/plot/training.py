@@ -8,19 +8,34 @@ from typing import Any, List, Optional, Sequence, Tuple
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
+from ..exceptions import ArgumentError
 from ..tables import Columns, as_run, table
 from . import style
 
 FLOAT_EPSILON = 2.0**-23
 
 
-def log_of(source: Any) -> Columns:
-    """The columns of log.csv, {name: (rows,) array}, of a run, a run folder, a file, or a mapping of columns."""
+def logs_of(source: Any) -> List[Columns]:
+    """The columns of log.csv, {name: (rows,) array}, of a run, a run folder, a file, or a mapping of columns.
+
+    A Reconstructor has a log for each of its runs, and a model that of the folder it was loaded from.
+    """
     if hasattr(source, "log"):
-        return dict(source.log)
+        return [dict(source.log)]
+    if hasattr(source, "logs_"):
+        return [dict(log) for log in source.logs_]
+    if hasattr(source, "parameters"):
+        return [_log_of_model(source)]
     if isinstance(source, (str, os.PathLike)) and os.path.isdir(source):
-        return as_run(source).log
-    return table(source)
+        return [as_run(source).log]
+    return [table(source)]
+
+
+def _log_of_model(model: Any) -> Columns:
+    folder = model.path if model.path is None or os.path.isdir(model.path) else os.path.dirname(model.path)
+    if folder is None or not os.path.exists(os.path.join(folder, "log.csv")):
+        raise ArgumentError("a model has no log of its training; give the Reconstructor, the run, or its folder")
+    return as_run(folder).log
 
 
 def _finite(log: Columns, name: str) -> Tuple[np.ndarray, np.ndarray]:
@@ -37,9 +52,10 @@ def _colours(count: int) -> List[str]:
 def training(*runs: Any, labels: Optional[Sequence[str]] = None, axes: Any = None) -> Any:
     """Loss above, Newton iterations below, over the updates, one line per run; axes (2,).
 
-    Each run is a run, its folder, its log.csv, or a mapping with the columns update, loss, iterations.
+    Each run is a run, its folder or log.csv, a Reconstructor with all of its runs, a model that was loaded from the
+    folder of a run, or a mapping with the columns update, loss, iterations.
     """
-    logs = [log_of(run) for run in runs]
+    logs = [log for run in runs for log in logs_of(run)]
     with style.context():
         if axes is None:
             _, axes = style.subplots(2, 1, (style.COLUMN, 3.2), sharex=True, gridspec_kw={"height_ratios": (3, 2)})
@@ -66,8 +82,8 @@ def training(*runs: Any, labels: Optional[Sequence[str]] = None, axes: Any = Non
             )
             axes[1].set_yticks([])
         axes[0].margins(x=0.01)
-        if labels or len(runs) > 1:
-            names = labels or [f"run {i + 1}" for i in range(len(runs))]
+        if labels or len(logs) > 1:
+            names = labels or [f"run {i + 1}" for i in range(len(logs))]
             axes[0].legend(axes[0].get_lines()[: len(names)], names[:8], loc="upper right", ncol=1 + (len(names) > 4))
         axes[0].figure.align_ylabels(axes)
     return axes
@@ -77,8 +93,7 @@ def agreement(*runs: Any, ax: Any = None) -> Any:
     """Largest relative difference between the parallel and the sequential solver, as logged by check_interval."""
     with style.context():
         ax = style.subplots(1, 1, (style.COLUMN, 2.2))[1][0, 0] if ax is None else ax
-        for run in runs:
-            log = log_of(run)
+        for log in (log for run in runs for log in logs_of(run)):
             for name, colour, marker in (("states_agree", style.BLUE, "o"), ("gradient_agrees", style.ORANGE, "s")):
                 update, values = _finite(log, name)
                 ax.semilogy(update, np.maximum(values, 1e-17), marker, color=colour, linestyle="-", linewidth=0.6)

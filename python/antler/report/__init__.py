@@ -12,11 +12,11 @@ plotly.js, which is packed into it. From a program:
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from pathlib import Path
 from typing import Any, List, Optional
 
+from .. import _lib
 from ..exceptions import AntlerError
 from ..runs import load_runs
 from . import library, page, payload
@@ -35,12 +35,9 @@ def write(source: Any, out: Any = None, *, data: Any = None, title: Optional[str
     script = library.read()
     content = payload.build(runs, data)
     name = title or "/".join(Path(source).resolve().parts[-3 if len(runs) == 1 else -2 :])
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_text(page.render(name, runs, content, script), encoding="utf-8")
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
+    # In the folder of a run, which may come from somebody else, a link is replaced; a name that is given is followed.
+    place = _lib.path_bytes(target) if out is None else _lib.followed(target)
+    _lib.call("write_file", place, page.render(name, runs, content, script).encode("utf-8"))
     return target
 
 
@@ -62,12 +59,19 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _of_machine(fault: Exception) -> bool:
+    """Whether a fault is one of the machine, such as a disk that cannot be read, and not of names or contents."""
+    missing = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
+    return isinstance(fault, (OSError, MemoryError)) and not isinstance(fault, missing)
+
+
 def main(arguments: Optional[List[str]] = None) -> int:
     chosen = _parser().parse_args(arguments)
     try:
         path = write(chosen.source, chosen.out, data=chosen.data, title=chosen.title)
     except (AntlerError, OSError, ValueError) as fault:
-        print(f"antler: {fault}", file=sys.stderr)
-        return 2
-    print(f"{path}: {path.stat().st_size / 1e6:.1f} MB; open it in a browser")
+        print(_lib.shown(f"antler: {fault}"), file=sys.stderr)
+        return 3 if _of_machine(fault) else 2
+    if path.is_file():  # not a pipe, where the page itself may be on standard output
+        print(_lib.shown(f"{path}: {path.stat().st_size / 1e6:.1f} MB; open it in a browser"))
     return 0

@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from html import escape
+from html import escape, unescape
 from pathlib import Path
+from shlex import quote
 from string import Template
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
@@ -20,6 +21,7 @@ from ..runs import Run
 from ..tables import BOOKKEEPING, has_diverged, measures, varying
 
 HERE = Path(__file__).resolve().parent
+SCRIPTS = ("page.js", "figures.js", "runs.js", "save.js", "start.js")
 
 
 def number(value: Any) -> str:
@@ -74,8 +76,9 @@ def settings(run: Run) -> str:
     )
 
 
-def provenance(run: Run) -> str:
-    model = run.model if (run.path / "model.npz").exists() else None
+def provenance(run: Run) -> List[Tuple[str, str]]:
+    """Where a run comes from; pairs of HTML."""
+    model = run.model if run.has_model else None
     made = [("run", escape(run.name)), ("trained by", escape(model.provenance) if model else "there is no model yet")]
     if model is not None:
         made.append(("model", f"{escape(model.kind)}: M = {model.latent_dim}, L = {model.hidden_dim}, N = {model.dim}"))
@@ -88,7 +91,7 @@ def provenance(run: Run) -> str:
     if len(run.log["seconds"]):
         made.append(("time of training", f"{run.log['seconds'][-1]:.4g} s"))
     made.append(("seed, precision", f"{run.settings['seed']}, {escape(str(run.settings['precision']))}"))
-    return rows(made)
+    return made
 
 
 def _how(run: Run, name: str) -> str:
@@ -116,18 +119,35 @@ def _verdict_kind(run: Run) -> str:
     return str((run.verdict or {}).get("kind", ""))
 
 
-def verdict(run: Run) -> str:
-    """What the evaluation concluded, or training on its held-back rows; nothing without either."""
-    found = run.verdict
-    if not found:
-        return ""
-    kind = _verdict_kind(run)
+def _verdict_section(kind: str, text: str, hint: str) -> str:
+    """`text` and `hint` are HTML."""
     colour = "good" if kind == "good" else "bad" if kind in ("far", "collapsed", "left_range", "diverged") else ""
-    words = kind.replace("_", " ")
+    shown = f'<p><b class="{colour}">{escape(kind.replace("_", " "))}</b> {text}</p>'
+    return f'<section class="verdict {colour}">{shown}<p class="hint">{hint}</p></section>'
+
+
+def _evaluate_command(run: Run) -> str:
     return (
-        f'<section class="verdict {colour}"><p><b class="{colour}">{escape(words)}</b> {escape(found["text"])}</p>'
-        f'<p class="hint">{escape(found["advice"])}</p></section>'
+        f"<code>antler evaluate {escape(quote(str(run.path)))} --data FILE</code> measures it; "
+        "then write the report again."
     )
+
+
+def verdict(run: Run) -> str:
+    """What the evaluation concluded, or training on its held-back rows, or why there is no verdict."""
+    found = run.verdict
+    if run.diverged is not None:
+        return _verdict_section("diverged", f"The training diverged: {escape(run.diverged)}.", "")
+    if found:
+        advice = escape(found["advice"])
+        if run.metrics is None:
+            advice += f" This verdict is on the held-back rows of training. {_evaluate_command(run)}"
+        return _verdict_section(_verdict_kind(run), escape(found["text"]), advice)
+    if run.metrics is not None:
+        return _verdict_section("no verdict", "This run was evaluated without a verdict.", "")
+    if not run.has_model:
+        return _verdict_section("no verdict", "There is no model yet.", "")
+    return _verdict_section("no verdict", "This run has not been evaluated.", _evaluate_command(run))
 
 
 def _floor(run: Run, name: str) -> str:
@@ -139,106 +159,226 @@ def _floor(run: Run, name: str) -> str:
     return f'<span class="floor">{word} {number(floor)}</span>'
 
 
+def exponent_reading(value: float, error: float) -> str:
+    """What the largest Lyapunov exponent says; two standard errors decide."""
+    if abs(value) <= 2 * error:
+        return "zero within two standard errors: a cycle, a torus or a neutral direction"
+    return "positive: chaotic" if value > 0 else "negative: the free run settles at a fixed point"
+
+
+def _unforced(run: Run) -> List[int]:
+    """Numbers of the exponents that the reduced Kaplan–Yorke dimension leaves out."""
+    found = ((run.metrics or {}).get("lyapunov") or {}).get("unforced") or []
+    return [i + 1 for i, value in enumerate(found) if value is not None]
+
+
+def _card_hint(run: Run, name: str, value: float) -> str:
+    measure, found = measure_table()[name], (run.metrics or {}).get("lyapunov") or {}
+    words = escape(measure.meaning)
+    if name == "lyapunov_max" and found.get("standard_error"):
+        error = found["standard_error"][0] or 0.0
+        words = f"± {number(error)}; {exponent_reading(value, error)}"
+    how = escape(_how(run, name))
+    return words + ("; " + how if how else "")
+
+
+def _reduced(run: Run) -> bool:
+    """Whether the dimension is another one without the latent directions that the data do not force."""
+    found = (run.metrics or {}).get("lyapunov") or {}
+    return bool(_unforced(run)) and abs(found["kaplan_yorke"] - found["kaplan_yorke_reduced"]) > 0.005
+
+
+def _beside(run: Run, name: str) -> str:
+    """What stands beside a measure: its floor, or a second value."""
+    left_out = _unforced(run) if _reduced(run) else []
+    if name == "kaplan_yorke" and left_out:
+        value = number((run.metrics or {})["lyapunov"]["kaplan_yorke_reduced"])
+        which = "a direction" if len(left_out) == 1 else f"{len(left_out)} directions"
+        which += " that the data do not force"
+        return f'<span class="floor">{value} without {which}</span>'
+    return _floor(run, name)
+
+
 def cards(run: Run) -> str:
     """The measures of a run, large."""
-    found = measures(run)
     made = []
-    for name, value in found.items():
+    for name, value in measures(run).items():
         measure = measure_table()[name]
-        shown = '<b class="bad">diverged</b>' if np.isinf(value) else f"<b>{number(value)}</b>"
-        how = escape(_how(run, name)) if not np.isinf(value) else ""
+        if np.isinf(value):
+            shown, hint = '<b class="bad">diverged</b>', escape(measure.meaning)
+        else:
+            shown, hint = f"<b>{number(value)}</b>", _card_hint(run, name, value)
         made.append(
-            f'<div class="card">{measure.html}{shown}{_floor(run, name)}'
-            f'<span class="hint">{escape(measure.meaning)}{"; " + how if how else ""}</span></div>'
+            f'<div class="card"><span class="label">{measure.html}</span>{shown}{_beside(run, name)}'
+            f'<span class="hint">{hint}</span></div>'
         )
     if len(run.log["loss"]):
         made.append(
-            f'<div class="card">loss<b>{number(float(run.log["loss"][-1]))}</b>'
+            f'<div class="card"><span class="label">loss</span><b>{number(float(run.log["loss"][-1]))}</b>'
             f'<span class="hint">squared error of training, at update {number(int(run.log["update"][-1]))}</span></div>'
         )
-    missing = (
-        ""
-        if found
-        else (
-            f'<p class="note">This run has not been evaluated. <code>antler evaluate {escape(str(run.path))} '
-            "--data FILE</code> measures it; then write the report again.</p>"
+    return f'<div class="cards">{"".join(made)}</div>' if made else '<p class="hint">There are none yet.</p>'
+
+
+def _kaplan_yorke(run: Run, found: Dict[str, Any]) -> str:
+    """The Kaplan–Yorke dimension in words, with and without the latent directions that the data do not force."""
+    value, left_out = found.get("kaplan_yorke"), _unforced(run) if _reduced(run) else []
+    if value is None:
+        return ""
+    words = f"Kaplan–Yorke dimension <b>{number(float(value))}</b>."
+    if left_out:
+        units = f"{run.model.latent_dim} latent units for {run.model.dim} variables"
+        many = len(left_out) > 1
+        words += (
+            f" Without {'exponents' if many else 'exponent'} {', '.join(map(str, left_out))}: "
+            f"<b>{number(float(found['kaplan_yorke_reduced']))}</b>. The model has {units}, so the data leave "
+            f"{run.model.latent_dim - run.model.dim} latent directions unforced. Directions there that are nearly "
+            "neutral filter the observed part slowly: they raise the dimension of the model and are no part of the "
+            "system."
         )
+    return f"<p>{words}</p>"
+
+
+def lyapunov(run: Run) -> str:
+    """All exponents with their standard errors, and what follows from them."""
+    found = (run.metrics or {}).get("lyapunov")
+    if not found or found.get("diverged_step"):
+        return ""
+    per_time, left_out = found.get("exponents_per_time"), _unforced(run)
+    head = '<th class="n">number</th><th class="n">per step</th><th class="n">standard error</th>'
+    head += '<th class="n">per unit of time</th>' if per_time else ""
+    body = ""
+    for i, value in enumerate(found["exponents"]):
+        shown = "−∞" if value is None else number(float(value))
+        cells = f'<td class="n">{i + 1}</td><td class="n">{shown}</td>'
+        cells += f'<td class="n">{number(found["standard_error"][i])}</td>'
+        if per_time:
+            cells += f'<td class="n">{"−∞" if per_time[i] is None else number(float(per_time[i]))}</td>'
+        cells += f"<td>{'not forced' if i + 1 in left_out else ''}</td>"
+        body += f"<tr>{cells}</tr>"
+    head = f"<thead><tr>{head}<th></th></tr></thead>"
+    table = f'<div class="scroll tall"><table>{head}<tbody>{body}</tbody></table></div>'
+    if len(found["exponents"]) > 12:
+        table = f"<details><summary>All {len(found['exponents'])} exponents</summary>{table}</details>"
+    return _kaplan_yorke(run, found) + table
+
+
+#: Figures of one run, in their order: (id, heading, caption). A caption with an id is written by page.js.
+FIGURES = (
+    (
+        "attractor",
+        "Attractor",
+        "Drag to turn, scroll to zoom; with the keyboard: arrows, + and −. Orbits that are too long to draw are shown "
+        "in pieces from their beginning to their end.",
+    ),
+    (
+        "series",
+        "Time series",
+        "Drag over an interval to zoom in, double click to zoom out. A chaotic free run leaves the true orbit after a "
+        "while; it should then still look like it. <span class=\"some\"></span>",
+    ),
+    ("heat", "All variables over time", "In standard deviations of the data."),
+    ("horizon", "Error against horizon", '<span id="horizon-caption"></span>'),
+    (
+        "marginals",
+        "Marginals",
+        "Share of rows in each of 40 bins, over all rows of the data and of the free run. A free run that stays in a "
+        "few bins is cut off.",
+    ),
+    ("autocorrelation", "Autocorrelation", "Over all rows of the data and of the free run."),
+    ("correlations", "Correlations between variables", "Of the data, of the free run, and their difference."),
+    (
+        "spectra",
+        "Power spectra",
+        "Smoothed and normalised, as the Hellinger distance D<sub>H</sub> compares them. <span class=\"some\"></span>",
+    ),
+    ("lyapunov", "Lyapunov exponents", "Of the model, with standard errors from ten parts of its run."),
+)
+PAIR = (
+    ("training", "Training", "Loss and learning rate over the updates."),
+    ("convergence", "The parallel solver", '<span id="solver"></span>'),
+)
+TOOLS = {
+    "attractor": '<span class="choices" id="axes"></span>',
+    "series": '<span class="choices"><button type="button" id="series-short" aria-pressed="true">beginning</button>'
+    '<button type="button" id="series-whole" aria-pressed="false">whole run</button></span>',
+}
+
+
+def _figure(name: str, heading: str, caption: str, below: str = "") -> str:
+    """A figure with buttons to save it; hidden until page.js has drawn it, because it may have nothing to show."""
+    saves = "".join(
+        f'<button type="button" class="save" data-figure="fig-{name}" data-format="{form}" '
+        f'aria-label="save {escape(heading)} as {form.upper()}">{form.upper()}</button>'
+        for form in ("svg", "png", "csv")
     )
-    return f'<div class="cards">{"".join(made)}</div>{missing}'
-
-
-def _figure(identity: str, heading: str, caption: str, tools: str = "") -> str:
+    tools = f'<div class="tools">{TOOLS.get(name, "")}<span class="saves">save {saves}</span></div>'
     return (
-        f'<section><h2>{heading}</h2>{tools}<figure><div class="drawing" id="{identity}"></div>'
-        f"<figcaption>{caption}</figcaption></figure></section>"
+        f'<section class="figure" hidden><div class="head"><h2>{heading}</h2>{tools}</div><figure>'
+        f'<div class="drawing" id="fig-{name}" role="img" aria-label="{escape(heading)}"></div>'
+        f"<figcaption>{caption}</figcaption></figure>{below}</section>"
     )
+
+
+def parts(run: Run) -> Dict[str, str]:
+    """What is written about one run, by the place where it stands."""
+    return {
+        "verdict": verdict(run),
+        "cards": cards(run),
+        "lyapunov": lyapunov(run),
+        "settings": settings(run),
+        "provenance": rows(provenance(run)),
+    }
+
+
+def _part(name: str, made: Dict[str, str]) -> str:
+    return f'<div data-part="{name}">{made[name]}</div>'
 
 
 def details(runs: Sequence[Run], content: Dict[str, Any]) -> str:
-    """The figures of one run; with several, a list to choose it from."""
-    options = "".join(f'<option value="{i}">{escape(run["name"])}</option>' for i, run in enumerate(content["runs"]))
+    """All about one run; with several, a list to choose it from. It begins with the run to show first."""
+    made = parts(runs[content["best"]])
+    options = "".join(
+        f'<option value="{i}"{" selected" if i == content["best"] else ""}>{escape(run["name"])}</option>'
+        for i, run in enumerate(content["runs"])
+    )
     bar = (
         f'<div class="bar"><label for="picker">Run</label><select id="picker">{options}</select></div>'
         if len(runs) > 1
         else ""
     )
-    buttons = (
-        '<div class="tools"><button type="button" id="series-short" aria-pressed="true">beginning</button>'
-        '<button type="button" id="series-whole" aria-pressed="false">whole run</button></div>'
+    figures = [_figure(*row, below=_part("lyapunov", made) if row[0] == "lyapunov" else "") for row in FIGURES]
+    return "\n".join(
+        [
+            f'<div id="details">{bar}</div>',
+            _part("verdict", made),
+            '<p class="note" id="run-note" hidden></p>',
+            "<section><h2>Measures</h2>",
+            _part("cards", made),
+            '<p class="hint">A floor is the same measure between parts of the data: a right model is at its floor or '
+            "below it. Beside forecasts stands the better of two naive ones, the last row or the mean repeated.</p>"
+            "</section>",
+            *figures,
+            '<div class="pair">' + "".join(_figure(*row) for row in PAIR) + "</div>",
+            '<section id="absent" hidden><h2>Not shown</h2><ul class="hint"></ul></section>',
+            '<div class="pair"><section><h2>Settings that were changed</h2>',
+            _part("settings", made),
+            "</section><section><h2>Provenance</h2>",
+            _part("provenance", made),
+            "</section></div>",
+        ]
     )
-    parts = [f'<div id="details">{bar}<p class="note" id="run-note" hidden></p></div>']
-    if content["truths"]:
-        parts.append(
-            _figure(
-                "fig-attractor",
-                "Attractor",
-                "Drag to turn, scroll to zoom. The free run of the model over the true orbit.",
-                '<div class="tools" id="axes"></div>',
-            )
-        )
-        parts.append(
-            _figure(
-                "fig-series",
-                "Time series",
-                "Drag over an interval to zoom in, double click to zoom out. A chaotic free run leaves "
-                "the true orbit after a while; it should then still look like it.",
-                buttons,
-            )
-        )
-        if any("heat" in truth for truth in content["truths"]):
-            parts.append(
-                _figure(
-                    "fig-heat",
-                    "All variables",
-                    "True above, generated below, in standard deviations of the true orbit.",
-                )
-            )
-        parts.append(
-            _figure(
-                "fig-spectra",
-                "Power spectra",
-                "Smoothed and normalised, as the Hellinger distance D<sub>H</sub> compares them.",
-            )
-        )
-    parts.append(
-        '<div class="pair">'
-        + _figure("fig-training", "Training", "Loss and learning rate over the updates.")
-        + _figure("fig-convergence", "The parallel solver", '<span id="solver"></span>')
-        + "</div>"
-    )
-    if any(run.metrics and run.metrics.get("lyapunov") for run in runs):
-        parts.append(
-            _figure(
-                "fig-lyapunov",
-                "Lyapunov exponents",
-                "Of the model, with standard errors. Latent units that only remember have exponents near 0.",
-            )
-        )
-    return "\n".join(parts)
 
 
 def _measured(runs: Sequence[Run]) -> List[str]:
     return [name for name in measure_table() if any(name in measures(run) for run in runs)]
+
+
+def _common_floors(runs: Sequence[Run]) -> Dict[str, float]:
+    """Floors of the measures, where all evaluated runs have the same ones: those of the same data."""
+    known = [(run.metrics or {}).get("floors") for run in runs if run.metrics]
+    floors = known[0] if known and all(found == known[0] for found in known) else None
+    return {name: floors[name] for name in measure_table() if floors and floors.get(name) is not None}
 
 
 def runs_table(runs: Sequence[Run]) -> str:
@@ -246,15 +386,15 @@ def runs_table(runs: Sequence[Run]) -> str:
     settings_, names = varying(runs), _measured(runs)
     judged = ["verdict"] if any(_verdict_kind(run) for run in runs) else []
     titles = ["run", *judged, *[f"<code>{escape(name)}</code>" for name in settings_]]
-    head = "".join(f'<th class="sort">{title}</th>' for title in titles)
+    head = "".join(f'<th class="sort"><button type="button">{title}</button></th>' for title in titles)
     head += "".join(
-        f'<th class="sort n">{title}</th>'
+        f'<th class="sort n"><button type="button">{title}</button></th>'
         for title in [*[measure_table()[name].html for name in names], "loss", "iterations", "seconds"]
     )
     body = []
     for i, run in enumerate(runs):
         found = measures(run)
-        cells = [f"<td>{escape('/'.join(run.path.resolve().parts[-2:]))}</td>"]
+        cells = [f'<td><button type="button">{escape("/".join(run.path.resolve().parts[-2:]))}</button></td>']
         cells += [f"<td>{escape(_verdict_kind(run).replace('_', ' ')) or '–'}</td>" for _ in judged]
         cells += [f"<td>{_value(run.settings.get(name))}</td>" for name in settings_]
         cells += [_cell(found.get(name)) for name in names]
@@ -266,7 +406,7 @@ def runs_table(runs: Sequence[Run]) -> str:
     return (
         f'<div class="scroll tall"><table class="runs"><thead><tr>{head}</tr></thead>'
         f"<tbody>{''.join(body)}</tbody></table></div>"
-        '<p class="hint">Click a heading to sort, a row to see that run below.</p>'
+        '<p class="hint">Choose a heading to sort by it, a row to see that run below.</p>'
     )
 
 
@@ -309,23 +449,25 @@ def statistics_table(runs: Sequence[Run]) -> str:
             spread = f" ± {mad:.2g}" if np.isfinite(mad) else ""
             cells += f'<td class="n{" bad" if np.isinf(middle) else ""}">{number(middle)}{spread}</td>'
         body.append(f"<tr>{cells}</tr>")
+    floors = _common_floors(runs)
+    if any(name in floors for name in names):
+        cells = f'<td colspan="{len(settings_ or ["name"]) + 2}">floor, or the better naive forecast</td>'
+        cells += "".join(f'<td class="n">{number(floors.get(name))}</td>' for name in names)
+        body.append(f'<tr class="floors">{cells}</tr>')
     return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table></div>'
 
 
-def one_run(run: Run, content: Dict[str, Any]) -> str:
-    return "\n".join(
-        [
-            verdict(run),
-            "<section><h2>Measures</h2>",
-            cards(run),
-            "</section>",
-            details([run], content),
-            '<div class="pair"><section><h2>Settings that were changed</h2>',
-            settings(run),
-            "</section><section><h2>Provenance</h2>",
-            provenance(run),
-            "</section></div>",
-        ]
+def verdicts(runs: Sequence[Run], content: Dict[str, Any]) -> str:
+    """How many runs have which verdict, and that of the run to show first."""
+    counts: Dict[str, int] = {}
+    for run in runs:
+        kind = "diverged" if run.diverged is not None else _verdict_kind(run) or "not judged"
+        counts[kind] = counts.get(kind, 0) + 1
+    words = ", ".join(f"{count} {escape(kind.replace('_', ' '))}" for kind, count in counts.items())
+    first = runs[content["best"]]
+    return (
+        f"<p>{len(runs)} runs: {words}. The best by its measures is "
+        f"<b>{escape(content['runs'][content['best']]['name'])}</b>:</p>{verdict(first)}"
     )
 
 
@@ -337,12 +479,13 @@ def many_runs(runs: Sequence[Run], content: Dict[str, Any]) -> str:
         if not content["truths"]
         else (
             '<section><h2>All attractors</h2><div class="thumbs" id="thumbs"></div>'
-            '<p class="hint">Blue is true, orange generated; below each stands '
-            f"{escape(differ) or 'its folder'}.{shown} Click one to see it below.</p></section>"
+            '<p class="hint">Every row of the data (blue) and of the free run (orange); below each stands '
+            f"{escape(differ) or 'its folder'}.{shown} Choose one to see it below.</p></section>"
         )
     )
     return "\n".join(
         [
+            verdicts(runs, content),
             "<section><h2>Median ± MAD over runs</h2>",
             statistics_table(runs),
             '<p class="hint">A run that diverged counts as infinite and is never dropped.</p></section>',
@@ -351,17 +494,13 @@ def many_runs(runs: Sequence[Run], content: Dict[str, Any]) -> str:
             "</section>",
             attractors,
             _figure(
-                "fig-strips",
+                "strips",
                 "Runs side by side",
-                "Every run is a point, and a cross a run that diverged. Click a point to see that run below.",
+                "Every run is a point, and a cross a run that diverged. A dashed line is the floor, or the better "
+                "naive forecast. Click a point to see that run below.",
             ),
-            _figure("fig-losses", "Loss of all runs", "Coloured by the settings in which the runs differ."),
+            _figure("losses", "Loss of all runs", "Coloured by the settings in which the runs differ."),
             details(runs, content),
-            '<div class="pair"><section><h2>Settings that were changed</h2><p class="hint">Those of the first run.</p>',
-            settings(runs[0]),
-            "</section><section><h2>Provenance</h2>",
-            provenance(runs[0]),
-            "</section></div>",
         ]
     )
 
@@ -381,16 +520,20 @@ def _lead(runs: Sequence[Run], content: Dict[str, Any]) -> str:
 
 def render(title: str, runs: Sequence[Run], content: Dict[str, Any], plotly: str) -> str:
     """The whole page as text."""
-    text = {name: (HERE / name).read_text(encoding="utf-8") for name in ("page.html", "page.css", "page.js")}
+    text = {name: (HERE / name).read_text(encoding="utf-8") for name in ("page.html", "page.css", *SCRIPTS)}
     single = len(runs) == 1
+    for run, found in zip(runs, content["runs"]):
+        found["provenance"] = {unescape(name): unescape(value) for name, value in provenance(run)}
+        if not single:
+            found["parts"] = parts(run)
     return Template(text["page.html"]).substitute(
         title=escape(title),
         kind="Antler: a run" if single else "Antler: several runs",
         lead=_lead(runs, content),
         generator=escape(build_info()),
         style=text["page.css"],
-        script=text["page.js"],
-        body=one_run(runs[0], content) if single else many_runs(runs, content),
+        script="\n".join(text[name] for name in SCRIPTS),
+        body=details(runs, content) if single else many_runs(runs, content),
         payload=packed(json.dumps(content, separators=(",", ":"), allow_nan=False)),
         plotly=packed(plotly),
     )

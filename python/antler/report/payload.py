@@ -4,12 +4,13 @@
      "better": {measure: -1 for smaller, 1 for larger, 0}, "best": number of the run to show first}
 
 A truth is shared by all runs that are compared with it. Values are rounded to five digits, and numbers that are
-not finite are null.
+not finite are null. `absent` of a run says of each figure that it does not have why that is so.
 """
 
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
@@ -21,9 +22,13 @@ from .._measure_table import table as measure_table
 from ..exceptions import AntlerError
 from ..runs import Run
 from ..tables import Orbit, default_warmup, free_run, has_diverged, measures, orbit, varying
+from . import comparison
+from .comparison import VARIABLES, Baselines, Scales
 
 VALUES = 350_000  # of all orbits together: a page of a few megabytes
-VARIABLES = 12  # drawn one by one; more are in the heat map
+MAP_VALUES = 120_000  # of all maps of variables over time together
+MANY = 10  # from more variables on, there is a map of all of them over time
+PICTURE = (96, 76)  # cells of the picture of a whole attractor
 LOG_ROWS = 500
 FREE_ROWS = 200_000
 #: Columns of the log that most rows do not have: all values are kept, each with its update.
@@ -40,16 +45,25 @@ def _columns(x: np.ndarray) -> List[List[Optional[float]]]:
     return [numbers(column) for column in x.T]
 
 
-def _named_file(run: Run) -> Optional[Path]:
-    """The file of the true orbit: what metrics.json or the settings name, seen from here or from beside `Results`."""
-    evaluated = str((run.metrics or {}).get("data", ""))
-    trained = run.settings.get("data", "")
-    trained = trained[0] if isinstance(trained, (list, tuple)) and trained else str(trained)
-    for name in (evaluated, evaluated.rpartition(":")[0], trained):  # "file.npz:x_000" names a member
+def _found_file(run: Run, *names: str) -> Optional[Path]:
+    """The first of these files that is here, seen from here or from beside `Results`."""
+    for name in names:
         for base in (Path("."), *run.path.resolve().parents[2:5]):
             if name and (base / name).is_file():
                 return base / name
     return None
+
+
+def _training_file(run: Run) -> Optional[Path]:
+    """The first file of the training data."""
+    named = run.settings.get("data", "")
+    return _found_file(run, named[0] if isinstance(named, (list, tuple)) and named else str(named))
+
+
+def _named_file(run: Run) -> Optional[Path]:
+    """The file of the true orbit: what metrics.json or the settings name."""
+    evaluated = str((run.metrics or {}).get("data", ""))  # "file.npz:x_000" names a member
+    return _found_file(run, evaluated, evaluated.rpartition(":")[0]) or _training_file(run)
 
 
 class Truths:
@@ -64,8 +78,10 @@ class Truths:
     def of(self, run: Run) -> Optional[int]:
         """The number of the orbit that belongs to a run; None when there is none."""
         path = self.given if self.given is not None else _named_file(run)
-        if path is None:
-            return None
+        return None if path is None else self.read(path, run)
+
+    def read(self, path: Any, run: Run) -> int:
+        """The number of the orbit in a file, with the variables of a run."""
         key = (os.fspath(path), str(run.settings.get("columns", "")), str(run.settings.get("inputs", "")))
         if key not in self.known:
             read = orbit(path, columns=key[1], inputs=key[2])
@@ -100,18 +116,55 @@ def solid(x: np.ndarray, names: Sequence[str], delay: int) -> Tuple[np.ndarray, 
     return np.column_stack(columns), labels
 
 
-def _orbit_parts(x: np.ndarray, names: Sequence[str], delay: int, stride: int, rows: int) -> Dict[str, Any]:
-    """What is drawn of an orbit: the attractor, the first rows as they are, the whole as an envelope."""
+@dataclass
+class Look:
+    """How the orbits beside one truth are drawn."""
+
+    delay: int  #: rows, of the axes that fill up a space of three
+    stride: int  #: every so many rows an attractor still looks smooth
+    scales: Scales
+    picture: Tuple[Tuple[float, float], Tuple[float, float]] = ((0.0, 1.0), (0.0, 1.0))  #: ranges of its two axes
+
+    @classmethod
+    def at(cls, true: Orbit) -> "Look":
+        # A third of the time in which a variable forgets itself unfolds an attractor without folding it over again.
+        delay = max(1, curves.forgetting_time(true.x[:, 0]) // 3)
+        look = cls(delay, curves.smooth_stride(true.x), comparison.scales_of(true.x))
+        space = solid(true.x[:, :VARIABLES], true.names, delay)[0]
+        if len(space):
+            look.picture = tuple(curves.limits(space[:, i], np.array([])) for i in (0, 2))  # type: ignore[assignment]
+        return look
+
+
+def _with_gaps(space: np.ndarray, pieces: List[np.ndarray]) -> np.ndarray:
+    """These rows of an orbit; a row without numbers between two pieces ends the line that is drawn."""
+    gap = np.full((1, space.shape[1]), np.nan)
+    rows = [part for piece in pieces for part in (space[piece], gap)]
+    return np.concatenate(rows[:-1])
+
+
+def _orbit_parts(x: np.ndarray, names: Sequence[str], look: Look, rows: int) -> Dict[str, Any]:
+    """What is drawn of an orbit: the attractor and the whole as an envelope, both to the end; the first rows."""
     shown = x[:, :VARIABLES]
-    if len(x) <= 2 * delay + 2:
+    if len(x) <= 2 * look.delay + 2:
         return {"solid": [], "short": _columns(shown[:rows]), "whole": []}
-    space, _ = solid(shown, names, delay)
+    space, _ = solid(shown, names, look.delay)
     whole = [curves.envelope(column, 2 * rows // 3) for column in shown.T]
     return {
-        "solid": _columns(space[: rows * stride : stride, :6]),
+        "solid": _columns(_with_gaps(space[:, :6], curves.pieces(len(space), rows, look.stride))),
         "short": _columns(shown[:rows]),
         "whole": [{"t": [int(t) for t in rows_], "x": numbers(values)} for rows_, values in whole],
     }
+
+
+def _picture(x: np.ndarray, names: Sequence[str], look: Look) -> str:
+    """Every row of an orbit in the plane of the first and third axis: a digit from 0 to 9 for each cell."""
+    if len(x) <= 2 * look.delay + 2:
+        return ""
+    space = solid(x[:, :VARIABLES], names, look.delay)[0][:, [0, 2]]
+    counts = curves.occupancy(space, *look.picture, *PICTURE)
+    level = np.where(counts > 0, 1 + np.floor(8 * np.log1p(counts) / np.log1p(max(counts.max(), 1))), 0)
+    return "".join(str(int(value)) for value in level.ravel())
 
 
 def _spectra(true: np.ndarray, generated: np.ndarray, dt: float) -> Dict[str, Any]:
@@ -129,9 +182,9 @@ def _spectra(true: np.ndarray, generated: np.ndarray, dt: float) -> Dict[str, An
     }
 
 
-def _heat(x: np.ndarray, mean: np.ndarray, sd: np.ndarray, rows: int = 600) -> List[List[Optional[float]]]:
-    """Standardised values to two decimals; (N, rows)."""
-    return [[round(v, 2) if np.isfinite(v) else None for v in column] for column in ((x[:rows] - mean) / sd).T]
+def _heat(x: np.ndarray, scales: Scales, rows: int) -> List[Any]:
+    """Standardised values to two decimals; (at most CHANNELS, rows)."""
+    return comparison.rounded(((x[:rows] - scales.mean) / scales.sd)[:, : comparison.CHANNELS].T, 2)
 
 
 def _log(run: Run) -> Dict[str, Any]:
@@ -178,26 +231,90 @@ def _status(run: Run) -> str:
     return "done" if run.finished else "not finished"
 
 
-def _free_part(run: Run, true: Orbit, rows: int, delay: int, stride: int) -> Dict[str, Any]:
+@dataclass
+class Sizes:
+    """How much of each orbit is drawn."""
+
+    rows: int
+    heat_rows: int
+    pictures: bool  #: whole attractors side by side, for several runs
+
+
+@dataclass
+class Shared:
+    """What the runs of a page share."""
+
+    truths: Truths
+    fitted: Truths  #: to which linear models are fitted
+    sizes: Sizes
+    settings: List[str]  #: in which the runs differ
+    looks: Dict[int, Look] = field(default_factory=dict)
+    baselines: Baselines = field(default_factory=Baselines)
+
+
+#: Figures that compare a free run with the data, and those that show the data alone, too.
+COMPARED = ("fig-horizon", "fig-marginals", "fig-autocorrelation", "fig-correlations", "fig-spectra")
+SHOWN = ("fig-attractor", "fig-series")
+
+
+def _free_part(run: Run, true: Orbit, look: Look, sizes: Sizes) -> Dict[str, Any]:
     """The free run of a model and its comparison with the true orbit."""
     warmup = _warmup(run, len(true.x))
     steps = int(np.clip(len(true.x) - warmup - 1, 1000, FREE_ROWS))
     free = free_run(run.model, true, steps, warmup)
-    found: Dict[str, Any] = {"warmup": warmup, "rows": len(free.x)}
+    found: Dict[str, Any] = {"warmup": warmup, "rows": len(free.x), "absent": {}}
+    if len(free.x) < comparison.FEWEST:
+        few = f"the free run has only {len(free.x)} rows"
+        found["absent"] = {figure: few for figure in COMPARED[1:]}
+        if true.x.shape[1] > MANY:
+            found["absent"]["fig-heat"] = few
     if len(free.x) == 0:
         return found
-    found["orbit"] = _orbit_parts(free.x, true.names, delay, stride, rows)
-    found["spectra"] = _spectra(true.x[warmup + 1 :], free.x, true.dt)
-    if free.x.shape[1] > 10:
-        found["heat"] = _heat(free.x, true.x.mean(0), true.x.std(0))
+    found["orbit"] = _orbit_parts(free.x, true.names, look, sizes.rows)
+    if sizes.pictures:
+        found["picture"] = _picture(free.x, true.names, look)
+    if len(free.x) >= comparison.FEWEST:
+        found["statistics"] = comparison.statistics(free.x, look.scales)
+        found["spectra"] = _spectra(true.x[warmup + 1 :], free.x, true.dt)
+        if true.x.shape[1] > MANY:
+            found["heat"] = _heat(free.x, look.scales, sizes.heat_rows)
+    if true.x.shape[1] == 1:
+        found["absent"]["fig-correlations"] = "the data have a single variable"
+    if not found.get("spectra") and "fig-spectra" not in found["absent"]:
+        found["absent"]["fig-spectra"] = "they need 200 rows of data and of free run, without gaps"
     return found
 
 
-def _one(
-    run: Run, truths: Truths, rows: int, looks: Dict[int, Tuple[int, int]], settings: Sequence[str]
-) -> Dict[str, Any]:
-    number = truths.of(run)
-    found: Dict[str, Any] = {
+def _horizon_part(run: Run, number: int, shared: Shared) -> Dict[str, Any]:
+    """Errors of forecasts against the horizon, and what the linear model was fitted to."""
+    true, path = shared.truths.orbits[number], _training_file(run)
+    fitted = None if path is None else shared.fitted.orbits[shared.fitted.read(path, run)]
+    key = (number, str(path), str(run.settings.get("columns", "")))
+    found = comparison.horizon(run.model, true, _warmup(run, len(true.x)), fitted, shared.baselines, key)
+    if found:
+        found["fitted"] = Path(shared.truths.files[number] if path is None else path).name
+    return found
+
+
+def _absent_always(run: Run) -> Dict[str, str]:
+    """Why there are no Lyapunov exponents or no log; with or without data."""
+    found: Dict[str, str] = {}
+    exponents = (run.metrics or {}).get("lyapunov")
+    if exponents is None:
+        found["fig-lyapunov"] = (
+            "the run has not been evaluated" if run.metrics is None else "it was evaluated without them"
+        )
+    elif exponents.get("diverged_step"):
+        found["fig-lyapunov"] = f"the orbit diverged at step {exponents['diverged_step']}"
+    if len(run.log["update"]) == 0:
+        found["fig-training"] = "the log has no rows"
+    return found
+
+
+def _base(run: Run, number: Optional[int], settings: Sequence[str]) -> Dict[str, Any]:
+    """What a run has without its data."""
+    metrics = run.metrics or {}
+    return {
         "name": "/".join(run.path.resolve().parts[-2:]),
         "status": _status(run),
         "diverged": has_diverged(run),
@@ -205,42 +322,59 @@ def _one(
         "log": _log(run),
         "settings": {name: run.settings.get(name) for name in settings},
         "measures": {name: None if not np.isfinite(v) else v for name, v in measures(run).items()},
+        "floors": metrics.get("floors"),
+        "verdict": run.verdict,
         "solver": solver_sentence(run),
-        "lyapunov": (run.metrics or {}).get("lyapunov"),
+        "lyapunov": metrics.get("lyapunov"),
         "note": "",
     }
+
+
+def _one(run: Run, shared: Shared) -> Dict[str, Any]:
+    number = shared.truths.of(run)
+    found = _base(run, number, shared.settings)
+    found["absent"] = {}
     if number is None:
         found["note"] = (
             "The data that this run was made from are not here, so it is shown without orbits; name them by --data."
         )
+        found["absent"] = {**dict.fromkeys((*SHOWN, *COMPARED), "the data are not here"), **_absent_always(run)}
         return found
-    true = truths.orbits[number]
-    if number not in looks:
-        # A third of the time in which a variable forgets itself unfolds an attractor without folding it over again.
-        looks[number] = max(1, curves.forgetting_time(true.x[:, 0]) // 3), curves.smooth_stride(true.x)
+    true = shared.truths.orbits[number]
+    if number not in shared.looks:
+        shared.looks[number] = Look.at(true)
     try:
-        found.update(_free_part(run, true, rows, *looks[number]))
+        found.update(_free_part(run, true, shared.looks[number], shared.sizes))
+        found["horizon"] = _horizon_part(run, number, shared)
+        if not found["horizon"]:
+            found["absent"]["fig-horizon"] = "the data have too few rows for windows of forecasts"
     except AntlerError as fault:
         found["note"] = f"There is no free run: {fault}"
+        found["absent"].update(dict.fromkeys(COMPARED, "there is no free run"))
+    found["absent"].update(_absent_always(run))
     return found
 
 
-def _truth(true: Orbit, file: str, rows: int, delay: int, stride: int) -> Dict[str, Any]:
-    lead = min(len(true.x) // 2, 4096)  # rows before the free run begins, so that every warm-up finds its place
-    part = _orbit_parts(true.x, true.names, delay, stride, rows)
-    part["short"] = _columns(true.x[: rows + lead, :VARIABLES])
-    labels = solid(true.x[: 2 * delay + 3, :VARIABLES], true.names, delay)[1][:6]
+def _truth(true: Orbit, file: str, look: Look, sizes: Sizes, lead: int) -> Dict[str, Any]:
+    """`lead` rows at the beginning are those of the longest warm-up, before a free run begins."""
+    part = _orbit_parts(true.x, true.names, look, sizes.rows)
+    part["short"] = _columns(true.x[: sizes.rows + lead, :VARIABLES])
     found = {
         "file": Path(file).name,
         "names": true.names[:VARIABLES],
+        "all_names": true.names[: comparison.CHANNELS],
         "dt": true.dt,
         "rows": len(true.x),
-        "labels": labels,
+        "labels": solid(true.x[: 2 * look.delay + 3, :VARIABLES], true.names, look.delay)[1][:6],
         "variables": true.x.shape[1],
         "orbit": part,
+        "statistics": comparison.statistics(true.x, look.scales),
+        "axes": comparison.axes(look.scales, true.dt),
     }
-    if true.x.shape[1] > 10:
-        found["heat"] = _heat(true.x, true.x.mean(0), true.x.std(0), 600 + lead)
+    if sizes.pictures:
+        found["picture"] = _picture(true.x, true.names, look)
+    if true.x.shape[1] > MANY:
+        found["heat"] = _heat(true.x, look.scales, sizes.heat_rows + lead)
     return found
 
 
@@ -275,17 +409,28 @@ def _best(runs: Sequence[Dict[str, Any]]) -> int:
 
 def build(runs: Sequence[Run], data: Any = None) -> Dict[str, Any]:
     """Everything that page.js draws."""
-    truths = Truths(data)
-    variables = runs[0].model.dim if (runs[0].path / "model.npz").exists() else 3
-    rows = _budget(runs, min(variables, VARIABLES))
-    looks: Dict[int, Tuple[int, int]] = {}
-    settings = varying(runs)
-    found = [_one(run, truths, rows, looks, settings) for run in runs]
+    variables = runs[0].model.dim if runs[0].has_model else 3
+    maps = max(1, min(variables, comparison.CHANNELS)) * (len(runs) + 1)
+    heat_rows = int(np.clip(MAP_VALUES / maps, 60, 600))
+    sizes = Sizes(_budget(runs, min(variables, VARIABLES)), heat_rows, pictures=len(runs) > 1)
+    shared = Shared(Truths(data), Truths(None), sizes, varying(runs))
+    found = [_one(run, shared) for run in runs]
+    truths = shared.truths
     return {
         "runs": found,
-        "varying": settings,
+        "varying": shared.settings,
         "labels": {name: measure.html for name, measure in measure_table().items()},
         "better": {name: measure.better for name, measure in measure_table().items()},
         "best": _best(found),
-        "truths": [_truth(true, truths.files[i], rows, *looks[i]) for i, true in enumerate(truths.orbits)],
+        "picture": PICTURE,
+        "truths": [
+            _truth(
+                true,
+                truths.files[i],
+                shared.looks[i],
+                sizes,
+                lead=1 + max([run.get("warmup", 0) for run in found if run["truth"] == i]),
+            )
+            for i, true in enumerate(truths.orbits)
+        ],
     }

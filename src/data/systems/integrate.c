@@ -1,13 +1,11 @@
-/* integrate.c - ARKODE from row to row; its failures become statuses with a message. */
+/* integrate.c - from row to row; failures of the method become statuses with a message. */
 #include "data/systems/integrate.h"
 
 #include "base/machine.h"
+#include "data/systems/dormand_prince.h"
 
 #include <math.h>
 #include <string.h>
-
-#include <arkode/arkode_erkstep.h>
-#include <nvector/nvector_serial.h>
 
 /*
  * A variable that is so many times its typical size has left every attractor that anyone would want to
@@ -24,11 +22,9 @@ enum { REPORT_STEPS = 64 };
 
 typedef struct solver {
     const ant_integration *job;
-    SUNContext context;
-    N_Vector state;     /* (dim) */
-    N_Vector tolerance; /* (dim), absolute */
-    void *erk;
-    double now; /* time since the end of the transient; the transient itself is negative */
+    ant_arena arena;
+    ant_dp dp;         /* its time is that since the end of the transient; the transient itself is negative */
+    double *tolerance; /* (dim), absolute */
     size_t steps;
     double last_report;
 } solver;
@@ -42,26 +38,18 @@ static bool all_finite(const double *values, size_t count)
     return true;
 }
 
-/* The callback of ARKODE.  Positive: the rate is not finite here. */
-static int rate_of_change(realtype time, N_Vector state, N_Vector rate, void *cookie)
+static bool rate_of_change(const void *cookie, double time, const double *state, double *rate)
 {
-    const ant_integration *job = ((const solver *)cookie)->job;
-    const double t = job->t0 + job->transient + time;
-    job->system->rhs(t, N_VGetArrayPointer(state), job->parameters, N_VGetArrayPointer(rate));
-    return all_finite(N_VGetArrayPointer(rate), job->system->info.dim) ? 0 : 1;
-}
-
-/* Keeps ARKODE from printing: failures are reported by status and message. */
-static void ignore_message(int code, const char *module, const char *function, char *message, void *cookie)
-{
-    (void)code, (void)module, (void)function, (void)message, (void)cookie;
+    const ant_integration *job = cookie;
+    job->system->rhs(job->t0 + job->transient + time, state, job->parameters, rate);
+    return all_finite(rate, job->system->info.dim);
 }
 
 /* The first variable out of bounds or not a number; dim when there is none. */
 static size_t first_beyond(const solver *s)
 {
     const ant_system *system = s->job->system;
-    const double *state = N_VGetArrayPointer(s->state);
+    const double *state = s->dp.y;
     size_t i = 0;
     while (i < system->info.dim && fabs(state[i]) <= far_away * system->spread[i])
         i++;
@@ -71,41 +59,25 @@ static size_t first_beyond(const solver *s)
 static antler_status fail_diverged(const solver *s)
 {
     const antler_system_info *info = &s->job->system->info;
-    const double elapsed = s->now + s->job->transient;
+    const double elapsed = s->dp.t + s->job->transient;
     const size_t beyond = first_beyond(s);
     if (beyond < info->dim)
         return ant_fail(ANTLER_DIVERGED,
                         "%s left every bound %g time units after its start (%s is %g): check the parameters "
                         "and the initial state",
-                        info->name, elapsed, info->variables[beyond], N_VGetArrayPointer(s->state)[beyond]);
+                        info->name, elapsed, info->variables[beyond], s->dp.y[beyond]);
     return ant_fail(ANTLER_DIVERGED,
                     "%s has a rate of change that is not finite %g time units after its start: check the "
                     "parameters and the initial state",
                     info->name, elapsed);
 }
 
-static antler_status fail_step(const solver *s, int flag)
+static antler_status fail_step(const solver *s)
 {
-    const char *name = s->job->system->info.name;
-    switch (flag) {
-    case ARK_RHSFUNC_FAIL:
-    case ARK_FIRST_RHSFUNC_ERR:
-    case ARK_REPTD_RHSFUNC_ERR:
-    case ARK_UNREC_RHSFUNC_ERR:
-        return fail_diverged(s);
-    case ARK_MEM_FAIL:
-        return ant_fail(ANTLER_ERROR_MEMORY, "out of memory in the integrator of %s", name);
-    case ARK_ERR_FAILURE:
-    case ARK_TOO_MUCH_ACC:
-    case ARK_TOO_CLOSE:
-    case ARK_SUCCESS:
-        return ant_fail(ANTLER_NOT_CONVERGED,
-                        "%s: no step is small enough for the tolerance %g, %g time units after the start: "
-                        "raise the tolerance or check the parameters",
-                        name, s->job->tolerance, s->now + s->job->transient);
-    default:
-        return ant_fail(ANTLER_ERROR_INTERNAL, "%s: the integrator failed with ARKODE code %d", name, flag);
-    }
+    return ant_fail(ANTLER_NOT_CONVERGED,
+                    "%s: no step is small enough for the tolerance %g, %g time units after the start: "
+                    "raise the tolerance or check the parameters",
+                    s->job->system->info.name, s->job->tolerance, s->dp.t + s->job->transient);
 }
 
 static antler_status report(solver *s)
@@ -114,66 +86,52 @@ static antler_status report(solver *s)
     if (job->progress.fn == NULL || s->steps++ % REPORT_STEPS != 0 || !ant_progress_due(&s->last_report))
         return ANTLER_OK;
     const double whole = job->transient + (double)(job->length - 1) * job->dt;
-    return ant_progress_report(job->progress, "simulating", (s->now + job->transient) / whole);
+    return ant_progress_report(job->progress, "simulating", (s->dp.t + job->transient) / whole);
 }
 
 /* Integrate to `target`, which lies ahead, and stop exactly there. */
 static antler_status advance(solver *s, double target)
 {
-    if (ERKStepSetStopTime(s->erk, target) != ARK_SUCCESS)
-        return ant_fail(ANTLER_ERROR_INTERNAL, "the integrator refused the stop time %g", target);
     int stuck = 0;
-    while (s->now < target) {
+    while (s->dp.t < target) {
         ANT_TRY(report(s));
-        const double before = s->now;
-        const int flag = ERKStepEvolve(s->erk, target, s->state, &s->now, ARK_ONE_STEP);
-        if (flag < 0)
-            return fail_step(s, flag);
-        if (first_beyond(s) < s->job->system->info.dim)
+        const double before = s->dp.t;
+        const ant_dp_outcome outcome = ant_dp_step(&s->dp, target);
+        if (outcome == ANT_DP_TOO_SMALL)
+            return fail_step(s);
+        if (outcome == ANT_DP_NOT_FINITE || first_beyond(s) < s->job->system->info.dim)
             return fail_diverged(s);
-        stuck = s->now > before ? 0 : stuck + 1;
+        stuck = s->dp.t > before ? 0 : stuck + 1;
         if (stuck == STUCK_STEPS)
-            return fail_step(s, ARK_SUCCESS);
+            return fail_step(s);
     }
     return ANTLER_OK;
+}
+
+static void carve(solver *s, size_t dim)
+{
+    ant_dp_carve(&s->dp, &s->arena, dim);
+    s->tolerance = ant_arena_take(&s->arena, dim, sizeof *s->tolerance);
 }
 
 static antler_status solver_create(solver *s, const ant_integration *job)
 {
     const size_t dim = job->system->info.dim;
-    *s = (solver){.job = job, .now = -job->transient};
-    if (SUNContext_Create(NULL, &s->context) != 0)
-        return ant_fail(ANTLER_ERROR_MEMORY, "out of memory: the integrator has no context");
-    s->state = N_VNew_Serial((sunindextype)dim, s->context);
-    s->tolerance = N_VNew_Serial((sunindextype)dim, s->context);
-    /* Fused linear combinations save a quarter of the time on systems this small. */
-    if (s->state == NULL || s->tolerance == NULL || N_VEnableFusedOps_Serial(s->state, SUNTRUE) != 0)
-        return ant_fail_memory(2 * dim * sizeof(double), "the state of the integrator");
-    memcpy(N_VGetArrayPointer(s->state), job->initial, dim * sizeof(double));
+    *s = (solver){.job = job};
+    ant_arena_count(&s->arena);
+    carve(s, dim);
+    ANT_TRY(ant_arena_create(&s->arena, s->arena.used));
+    carve(s, dim);
+    memcpy(s->dp.y, job->initial, dim * sizeof(double));
     for (size_t i = 0; i < dim; i++)
-        N_VGetArrayPointer(s->tolerance)[i] = job->tolerance * job->system->spread[i];
-
-    s->erk = ERKStepCreate(rate_of_change, s->now, s->state, s->context);
-    if (s->erk == NULL)
-        return ant_fail(ANTLER_ERROR_MEMORY, "out of memory: the integrator could not be made");
-    if (ERKStepSetErrHandlerFn(s->erk, ignore_message, NULL) != ARK_SUCCESS ||
-        ERKStepSetUserData(s->erk, s) != ARK_SUCCESS ||
-        ERKStepSetTableNum(s->erk, ARKODE_DORMAND_PRINCE_7_4_5) != ARK_SUCCESS ||
-        ERKStepSVtolerances(s->erk, job->tolerance, s->tolerance) != ARK_SUCCESS)
-        return ant_fail(ANTLER_ERROR_INTERNAL, "the integrator refused its settings");
+        s->tolerance[i] = job->tolerance * job->system->spread[i];
+    s->dp.t = -job->transient;
+    s->dp.rate = rate_of_change;
+    s->dp.cookie = job;
+    s->dp.relative = job->tolerance;
+    s->dp.absolute = s->tolerance;
+    ant_dp_begin(&s->dp);
     return ANTLER_OK;
-}
-
-static void solver_destroy(solver *s)
-{
-    if (s->erk != NULL)
-        ERKStepFree(&s->erk);
-    if (s->state != NULL)
-        N_VDestroy(s->state);
-    if (s->tolerance != NULL)
-        N_VDestroy(s->tolerance);
-    if (s->context != NULL)
-        SUNContext_Free(&s->context);
 }
 
 antler_status ant_integrate(const ant_integration *job, double *x)
@@ -184,8 +142,8 @@ antler_status ant_integrate(const ant_integration *job, double *x)
     for (size_t k = 0; k < job->length && status == ANTLER_OK; k++) {
         status = advance(&s, (double)k * job->dt);
         if (status == ANTLER_OK)
-            memcpy(x + k * dim, N_VGetArrayPointer(s.state), dim * sizeof *x);
+            memcpy(x + k * dim, s.dp.y, dim * sizeof *x);
     }
-    solver_destroy(&s);
+    ant_arena_destroy(&s.arena);
     return status;
 }

@@ -1,5 +1,5 @@
 /*
- * integrate.h - the time integrator: SUNDIALS ARKODE, explicit Dormand-Prince 5(4), adaptive.
+ * integrate.h - the time integrator: explicit Dormand-Prince 5(4), adaptive.
  *
  * The integrator stops exactly at each output time, so that no interpolation error enters.  It counts
  * time from the end of the transient, where row 0 lies: row k is at k * dt, a product and never a

@@ -1,5 +1,6 @@
 /* simulate.c - the public call: options, initial state, integration, noise, and a series of the result. */
 #include "base/random.h"
+#include "base/sized.h"
 #include "data/series.h"
 #include "data/systems/integrate.h"
 
@@ -8,12 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-antler_status antler_simulate_opts_default(const char *system, antler_simulate_opts *opts)
+antler_status(antler_simulate_opts_default)(const char *system, antler_simulate_opts *opts,
+                                            size_t struct_size)
 {
+    ANT_NEED(system != NULL && opts != NULL);
+    ANT_TRY(ant_sized_check_result(struct_size, sizeof *opts, __func__));
     const ant_system *found;
     ANT_TRY(ant_system_find(system, &found));
     const antler_system_info *info = &found->info;
-    *opts = (antler_simulate_opts){
+    antler_simulate_opts standard = {
         .system = info->name,
         .length = info->length,
         .dt = info->dt,
@@ -23,12 +27,22 @@ antler_status antler_simulate_opts_default(const char *system, antler_simulate_o
         .seed = 1,
     };
     for (size_t i = 0; i < info->parameter_count; i++)
-        opts->parameters[i] = info->parameters[i].value;
+        standard.parameters[i] = info->parameters[i].value;
+    ant_sized_default(&standard, sizeof standard, opts, struct_size);
     return ANTLER_OK;
 }
 
+/* Defaults are those of the system, which is the first field. */
+#define TAKE_OPTIONS(given)                                                                                  \
+    ANT_TAKE(antler_simulate_opts, given, sizeof(antler_simulate_opts),                                      \
+             ANT_TRY(antler_simulate_opts_default((given)->system, &given##_whole)),                         \
+             "antler_simulate_opts_default")
+
 antler_status antler_simulate_opts_set(antler_simulate_opts *opts, const char *parameter, double value)
 {
+    ANT_NEED(opts != NULL && parameter != NULL);
+    antler_simulate_opts *const given = opts;
+    TAKE_OPTIONS(opts);
     const ant_system *system;
     ANT_TRY(ant_system_find(opts->system, &system));
     const antler_system_info *info = &system->info;
@@ -37,6 +51,7 @@ antler_status antler_simulate_opts_set(antler_simulate_opts *opts, const char *p
         names[i] = info->parameters[i].name;
         if (strcmp(parameter, names[i]) == 0) {
             opts->parameters[i] = value;
+            ant_sized_fill(opts, sizeof *opts, given, given->struct_size);
             return ANTLER_OK;
         }
     }
@@ -160,6 +175,8 @@ static antler_status series_of(const antler_simulate_opts *o, const antler_syste
 
 antler_status antler_simulate(const antler_simulate_opts *opts, antler_series **series)
 {
+    ANT_NEED(opts != NULL && series != NULL);
+    TAKE_OPTIONS(opts);
     const ant_system *system;
     ANT_TRY(ant_system_find(opts->system, &system));
     const antler_system_info *info = &system->info;

@@ -54,6 +54,7 @@ const antler_system_info *antler_system_at(size_t index)
 
 antler_status antler_system_find(const char *name, const antler_system_info **info)
 {
+    ANT_NEED(name != NULL && info != NULL);
     const ant_system *system;
     ANT_TRY(ant_system_find(name, &system));
     *info = &system->info;

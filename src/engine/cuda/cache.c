@@ -1,13 +1,15 @@
-/* cache.c - compiled kernels on disk: names by hash, checked contents, atomic writes. */
+/* cache.c - compiled kernels on disk: names by hash, checked owners and contents, atomic writes. */
 #include "engine/cuda/cache.h"
 
 #include "base/output.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { PATH_BYTES = 4096, MAXIMUM = 1 << 30 };
 
@@ -81,14 +83,80 @@ static bool read_file(FILE *file, ant_hash key, void **bytes, size_t *size)
     return true;
 }
 
-bool ant_cache_load(ant_hash key, void **bytes, size_t *size)
+/*
+ * What is in the cache is executed.  So folder and file must belong to this user or to root, and nobody else
+ * may write them.  Both are examined by their descriptors: a name could be changed in between.
+ */
+static antler_status check_trust(int descriptor, const char *path, bool folder)
+{
+    struct stat facts;
+    ANT_CHECK(fstat(descriptor, &facts) == 0 && (folder ? S_ISDIR(facts.st_mode) : S_ISREG(facts.st_mode)),
+              ANTLER_ERROR_IO, "%s: is not a %s", path, folder ? "folder" : "file");
+    ANT_CHECK(facts.st_uid == geteuid() || facts.st_uid == 0, ANTLER_ERROR_IO,
+              "%s: belongs to another user (%lu), and what is in it would be executed; name a folder of your "
+              "own in ANTLER_CACHE",
+              path, (unsigned long)facts.st_uid);
+    ANT_CHECK(
+        (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0, ANTLER_ERROR_IO,
+        "%s: others may write it, and what is in it would be executed; take that away with 'chmod go-w', "
+        "or name another folder in ANTLER_CACHE",
+        path);
+    return ANTLER_OK;
+}
+
+/* *descriptor: of the folder; -1 when there is none yet. */
+static antler_status open_folder(char path[PATH_BYTES], int *descriptor)
+{
+    *descriptor = -1;
+    ANT_CHECK(folder_name(path), ANTLER_ERROR_NOT_FOUND, "neither ANTLER_CACHE nor HOME names a folder");
+    *descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*descriptor < 0 && errno == ENOENT)
+        return ANTLER_OK;
+    ANT_CHECK(*descriptor >= 0, ANTLER_ERROR_IO, "%s: cannot be opened: %s", path, strerror(errno));
+    const antler_status status = check_trust(*descriptor, path, true);
+    if (status != ANTLER_OK) {
+        close(*descriptor);
+        *descriptor = -1;
+    }
+    return status;
+}
+
+antler_status ant_cache_check(char *path, size_t bytes)
+{
+    char name[PATH_BYTES] = "";
+    int folder = -1;
+    const antler_status status = open_folder(name, &folder);
+    if (folder >= 0)
+        close(folder);
+    snprintf(path, bytes, "%s", name);
+    return status;
+}
+
+/* The file of this key in the folder, when both can be trusted; else NULL. */
+static FILE *open_trusted(ant_hash key)
 {
     char path[PATH_BYTES];
-    FILE *file = file_name(key, path) ? fopen(path, "rb") : NULL;
-    if (file == NULL)
-        return false;
-    const bool found = read_file(file, key, bytes, size);
-    fclose(file);
+    int folder = -1;
+    if (open_folder(path, &folder) != ANTLER_OK || folder < 0 || !file_name(key, path))
+        return NULL;
+    const int file = openat(folder, strrchr(path, '/') + 1, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    close(folder);
+    FILE *stream = file >= 0 && check_trust(file, path, false) == ANTLER_OK ? fdopen(file, "rb") : NULL;
+    if (stream == NULL && file >= 0)
+        close(file);
+    return stream;
+}
+
+bool ant_cache_load(ant_hash key, void **bytes, size_t *size)
+{
+    char *before = strdup(antler_message());
+    FILE *file = open_trusted(key);
+    const bool found = file != NULL && read_file(file, key, bytes, size);
+    if (file != NULL)
+        fclose(file);
+    if (before != NULL)
+        (void)ant_fail(ANTLER_OK, "%s", before);
+    free(before);
     return found;
 }
 
@@ -96,6 +164,8 @@ static antler_status write_file(const char *path, const header *head, const void
 {
     ant_output output;
     ANT_TRY(ant_output_open(&output, path));
+    (void)fchmod(fileno(output.file),
+                 0600); /* whatever the umask: a file that others may write is not read */
     antler_status status = ant_output_write(&output, head, sizeof *head);
     if (status == ANTLER_OK)
         status = ant_output_write(&output, bytes, head->size);
@@ -108,10 +178,16 @@ static antler_status write_file(const char *path, const header *head, const void
 void ant_cache_store(ant_hash key, const void *bytes, size_t size)
 {
     char path[PATH_BYTES], *before = strdup(antler_message());
+    int folder = -1;
     header head = {.size = size, .key = key, .checksum = ant_hash_add(ant_hash_begin(), bytes, size)};
     memcpy(head.magic, magic, sizeof magic);
-    if (size > 0 && size <= MAXIMUM && file_name(key, path) && make_folder() &&
-        write_file(path, &head, bytes) != ANTLER_OK && before != NULL)
+    const bool possible = size > 0 && size <= MAXIMUM && make_folder() &&
+                          open_folder(path, &folder) == ANTLER_OK && folder >= 0 && file_name(key, path);
+    if (folder >= 0)
+        close(folder);
+    if (possible)
+        (void)write_file(path, &head, bytes);
+    if (before != NULL)
         (void)ant_fail(ANTLER_OK, "%s", before);
     free(before);
 }

@@ -130,9 +130,10 @@ antler_status ant_cuda_deer_create(ant_cuda_pass *pass, const solve_args_f64 *ar
         snprintf(division, sizeof division, "%d segments per sequence joined with %s", deer->segments,
                  is_diagonal(pass) ? "diagonals" : "full matrices");
     snprintf(deer->choice, sizeof deer->choice,
-             "%s on the GPU, Newton's method on all steps, %s, because the settings say so; %d blocks of %u "
+             "%s on the GPU, Newton's method on all steps, %s, because the settings say so; %d block%s of %u "
              "warps per run, then %d segments for loss and gradient",
-             pass->solver, division, deer->blocks, deer->grid.block[0] / 32, solve_segments);
+             pass->solver, division, deer->blocks, deer->blocks == 1 ? "" : "s", deer->grid.block[0] / 32,
+             solve_segments);
     return ANTLER_OK;
 }
 

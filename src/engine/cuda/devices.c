@@ -1,4 +1,6 @@
 /* devices.c - the public description of the GPUs of this machine. */
+#include "base/sized.h"
+#include "engine/cuda/cache.h"
 #include "engine/cuda/device.h"
 #include "engine/cuda/nvrtc.h"
 
@@ -7,6 +9,7 @@
 
 antler_status antler_device_count(size_t *count)
 {
+    ANT_NEED(count != NULL);
     int found = 0;
     *count = 0;
     ANT_TRY(ant_cuda_device_count(&found));
@@ -14,12 +17,15 @@ antler_status antler_device_count(size_t *count)
     return ANTLER_OK;
 }
 
-antler_status antler_device_at(size_t index, antler_device_info *info)
+antler_status(antler_device_at)(size_t index, antler_device_info *info, size_t struct_size)
 {
+    ANT_NEED(info != NULL);
+    ANT_RESULT(antler_device_info, info, struct_size, antler_device_at(index, &whole), (void)0);
     ant_cuda_device *device = NULL;
     ANT_CHECK(index < 4096, ANTLER_ERROR_ARGUMENT, "there is no GPU %zu", index);
     ANT_TRY(ant_cuda_device_open((int)index, &device));
-    antler_device_info found = {.ordinal = index,
+    antler_device_info found = {.struct_size = sizeof found,
+                                .ordinal = index,
                                 .capability_major = device->sm / 10,
                                 .capability_minor = device->sm % 10,
                                 .multiprocessors = (size_t)device->multiprocessors};
@@ -33,11 +39,10 @@ antler_status antler_device_at(size_t index, antler_device_info *info)
     return status;
 }
 
-void antler_device_software_get(antler_device_software *software)
+static void describe(antler_device_software *software)
 {
     const ant_driver *driver = NULL;
     ant_nvrtc_facts facts;
-    *software = (antler_device_software){0};
     if (ant_driver_open(&driver) == ANTLER_OK) {
         software->driver_major = driver->version / 1000;
         software->driver_minor = driver->version % 1000 / 10;
@@ -51,4 +56,15 @@ void antler_device_software_get(antler_device_software *software)
     } else {
         snprintf(software->nvrtc_problem, sizeof software->nvrtc_problem, "%s", antler_message());
     }
+    if (ant_cache_check(software->cache_path, sizeof software->cache_path) != ANTLER_OK)
+        snprintf(software->cache_problem, sizeof software->cache_problem, "%s", antler_message());
+}
+
+void(antler_device_software_get)(antler_device_software *software, size_t struct_size)
+{
+    antler_device_software found = {.struct_size = sizeof found};
+    if (software == NULL || !ant_sized_known(struct_size, sizeof found))
+        return;
+    describe(&found);
+    ant_sized_fill(&found, sizeof found, software, struct_size);
 }

@@ -7,7 +7,7 @@
  */
 #include "base/random.h"
 #include "engine/cuda/engine_cuda.h"
-#include "engine/cuda/store.h"
+#include "engine/cuda/strength_cuda.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -50,17 +50,45 @@ typedef struct learner {
     ant_cuda_grid grid;
     struct update_args args;
     ant_cuda_store store;
+    ant_cuda_strength strength;            /* estimates of the strength of forcing; empty: there are none */
     bool prepared;                         /* weights and windows are those of the parameters */
     ant_cu_graph_exec one[2], many, whole; /* one update from either parity, many updates, one solve */
 } learner;
 
 /* ---- creation ------------------------------------------------------------------------------------- */
 
+/* Where the launches find their arrays. */
+static void point_at(const ant_cuda_store *store, const ant_cuda_pass *pass, struct update_args *args)
+{
+    args->parameters = store->parameters.address;
+    args->good = store->good.address;
+    args->gradient = store->gradient.address;
+    args->raw = store->raw.address;
+    args->m = store->m.address;
+    args->v = store->v.address;
+    args->kept = store->kept.address;
+    args->scratch = store->scratch.address;
+    args->weights = pass->weights;
+    args->sums = pass->sums;
+    args->facts = store->facts.address;
+    args->arrived = store->arrived.address;
+    args->update = store->counters.address;
+    args->outcome = store->outcomes.address;
+    args->tally = store->tallies.address;
+    args->runs = store->runs.address;
+    args->x = store->x.address;
+    args->s = store->s.address;
+    args->row = store->row.address;
+    args->start = store->start.address;
+    args->window_x = store->window_x.address;
+    args->window_s = store->window_s.address;
+    args->alphas = store->alphas.address;
+}
+
 static void describe(learner *l)
 {
     const ant_engine_learning *w = &l->work;
     const antler_settings *s = w->settings;
-    const ant_cuda_store *store = &l->store;
     l->args = (struct update_args){
         .T = (int)s->sequence_length,
         .batch = (int)s->batch_size,
@@ -93,30 +121,8 @@ static void describe(learner *l)
         .condition = s->condition_lambda,
         .alpha_by_update = w->alphas != NULL,
         .alpha = s->gtf_alpha,
-        .parameters = store->parameters.address,
-        .good = store->good.address,
-        .gradient = store->gradient.address,
-        .raw = store->raw.address,
-        .m = store->m.address,
-        .v = store->v.address,
-        .kept = store->kept.address,
-        .scratch = store->scratch.address,
-        .weights = l->pass.weights,
-        .sums = l->pass.sums,
-        .facts = store->facts.address,
-        .arrived = store->arrived.address,
-        .update = store->counters.address,
-        .outcome = store->outcomes.address,
-        .tally = store->tallies.address,
-        .runs = store->runs.address,
-        .x = store->x.address,
-        .s = store->s.address,
-        .row = store->row.address,
-        .start = store->start.address,
-        .window_x = store->window_x.address,
-        .window_s = store->window_s.address,
-        .alphas = store->alphas.address,
     };
+    point_at(&l->store, &l->pass, &l->args);
 }
 
 /* The macros of update.cu besides those of the shape. */
@@ -207,6 +213,7 @@ static void destroy(learner *l)
     ant_cuda_graph_free(l->device, l->many);
     ant_cuda_graph_free(l->device, l->whole);
     ant_cuda_store_free(&l->store);
+    ant_cuda_strength_clear(l->device, &l->strength);
     ant_cuda_program_free(l->program);
     l->kind->destroy(&l->pass);
     free(l);
@@ -220,6 +227,8 @@ static antler_status build(learner *l)
     l->store = (ant_cuda_store){.device = l->device, .real_bytes = real};
     ANT_TRY(create_pass(l));
     ANT_TRY(load_update(l));
+    if (ant_cuda_strength_wanted(w->settings))
+        ANT_TRY(ant_cuda_strength_create(l->device, w, &l->store, l->pass.weights, &l->strength));
     ANT_TRY(ant_cuda_store_data(&l->store, w));
     describe(l);
     const size_t batch = w->settings->batch_size, rows = batch * (w->settings->sequence_length + 1);
@@ -275,7 +284,7 @@ static const char *choice(const void *opaque)
 static size_t device_bytes(const void *opaque)
 {
     const learner *l = opaque;
-    return l->store.bytes + l->pass.bytes;
+    return l->store.bytes + l->pass.bytes + l->strength.bytes;
 }
 
 /* ---- states --------------------------------------------------------------------------------------- */
@@ -326,6 +335,8 @@ static antler_status prepare(learner *l)
 
 static antler_status launch_update(learner *l)
 {
+    if (l->strength.program != NULL)
+        ANT_TRY(ant_cuda_strength_launch(l->device, &l->strength, l->args.parity));
     ANT_TRY(l->kind->launch(&l->pass));
     ANT_TRY(ant_cuda_launch(l->device, &l->update, l->grid, ANT_CUDA_ARGS(&l->args)));
     l->args.parity = 1 - l->args.parity;
@@ -355,6 +366,20 @@ static antler_status launch_graph(learner *l, int updates)
     return ANTLER_OK;
 }
 
+static antler_status read_strengths(learner *l, ant_outcome *outcomes)
+{
+    const size_t R = l->work.replicas;
+    double *alphas = malloc(R * sizeof *alphas);
+    if (alphas == NULL)
+        return ant_fail_memory(R * sizeof *alphas, "strengths of forcing");
+    const antler_status status =
+        ant_cuda_download(l->device, alphas, l->store.alphas.address, R * sizeof *alphas);
+    for (size_t i = 0; i < R && status == ANTLER_OK; i++)
+        outcomes[i].alpha = alphas[i];
+    free(alphas);
+    return status;
+}
+
 static antler_status read_outcomes(learner *l, ant_outcome *outcomes)
 {
     const size_t R = l->work.replicas;
@@ -376,7 +401,7 @@ static antler_status read_outcomes(learner *l, ant_outcome *outcomes)
                                     .gradient_agrees = NAN};
     free(ends);
     free(done);
-    return status;
+    return status == ANTLER_OK && l->strength.program != NULL ? read_strengths(l, outcomes) : status;
 }
 
 static antler_status run_updates(learner *l, size_t updates, ant_tally *tallies, ant_outcome *outcomes)
@@ -517,6 +542,7 @@ static antler_status inspect(void *opaque, size_t replica, double *states, doubl
 
 const ant_learner_ops ant_cuda_learner_ops = {
     .asynchronous = true,
+    .estimates = true,
     .create = create,
     .free = release,
     .solver = solver,

@@ -58,9 +58,10 @@ static void divide(lssm *l, const ant_cuda_pass *pass)
     l->args.segments = (int)segments;
     l->args.workers = (int)(items < most ? items : most);
     snprintf(l->choice, sizeof l->choice,
-             "scan on the GPU: the lssm is linear in its state; %zu segments of %zu steps per sequence, %d "
-             "blocks per run",
-             segments, segment_steps, l->args.workers);
+             "scan on the GPU: the lssm is linear in its state; %zu segment%s of %zu steps per sequence, %d "
+             "block%s per run",
+             segments, segments == 1 ? "" : "s", segment_steps, l->args.workers,
+             l->args.workers == 1 ? "" : "s");
 }
 
 static antler_status allocate(lssm *l, ant_cuda_pass *pass)

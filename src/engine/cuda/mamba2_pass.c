@@ -114,10 +114,12 @@ static antler_status plan(ant_cuda_pass *pass, mamba2 *m)
         .blocks = (int)m->readout.grid.grid[0],
         .weight = 2.0 / ((double)w->N * (double)(T - w->settings->warmup) * (double)batch),
     };
-    snprintf(m->choice, sizeof m->choice,
-             "scan on the GPU: the mamba2 is linear in its state; %zu segments of %zu steps per sequence, %u "
-             "blocks per run",
-             segments, steps, m->readout.grid.grid[0]);
+    snprintf(
+        m->choice, sizeof m->choice,
+        "scan on the GPU: the mamba2 is linear in its state; %zu segment%s of %zu steps per sequence, %u "
+        "block%s per run",
+        segments, segments == 1 ? "" : "s", steps, m->readout.grid.grid[0],
+        m->readout.grid.grid[0] == 1 ? "" : "s");
     return ANTLER_OK;
 }
 

@@ -94,7 +94,7 @@ static antler_status upload_points(sums *s)
     float *packed = malloc(bytes);
     if (packed == NULL)
         return ant_fail_memory(bytes, "the packed orbit");
-#pragma omp parallel for
+#pragma omp parallel for num_threads(ant_threads_ready(ant_threads_resolve(0)))
     for (size_t tile = 0; tile < tiles; tile++)
         pack_points(s->work, tile, s->rows, packed);
     const antler_status status = ant_cuda_alloc_from(s->device, packed, bytes, "the orbit", &s->points);
@@ -143,7 +143,7 @@ static antler_status near_batch(sums *s, size_t first, size_t count)
 {
     const size_t tiles = tiles_for(count);
     unsigned point_tiles = (unsigned)tiles_for(s->work->length);
-#pragma omp parallel for
+#pragma omp parallel for num_threads(ant_threads_ready(ant_threads_resolve(0)))
     for (size_t tile = 0; tile < tiles; tile++)
         pack_samples(s, first, count, tile);
     ANT_TRY(ant_cuda_upload(s->device, s->samples.address, s->packed,

@@ -58,7 +58,7 @@ static bool open_place(const struct place *place, void **library)
 {
     const char *folder = place->variable[0] == '\0' ? place->folder : getenv(place->variable);
     char pattern[ANT_LIBRARY_PATH];
-    if (folder == NULL || folder[0] == '\0' ||
+    if (folder == NULL || folder[0] != '/' ||
         snprintf(pattern, sizeof pattern, "%s/%s", folder, place->pattern) >= (int)sizeof pattern)
         return false;
     glob_t found;

@@ -62,16 +62,17 @@ void ant_cuda_plan_choose(const ant_engine_learning *work, int multiprocessors, 
     plan->group = choose_group(plan->blocks);
     if (plan->segments == 1) {
         snprintf(plan->choice, sizeof plan->choice,
-                 "sequential on the GPU, a warp per sequence, because %s; %d blocks of %d warps per run",
+                 "sequential on the GPU, a warp per sequence, because %s; %d block%s of %d warps per run",
                  s->solver == ANTLER_SOLVER_SEQUENTIAL ? "the settings say so"
                  : s->sequence_length < LONG           ? "sequences are short"
                                                        : "there are many sequences",
-                 plan->blocks, plan->warps);
+                 plan->blocks, plan->blocks == 1 ? "" : "s", plan->warps);
         return;
     }
     snprintf(plan->choice, sizeof plan->choice,
              "shooting on the GPU, %d segments per sequence joined by Newton's method with %s, because "
-             "%s; %d blocks of %d warps per run",
+             "%s; %d block%s of %d warps per run",
              plan->segments, plan->newton ? "full matrices" : "diagonals",
-             wanted ? "the settings say so" : "sequences are long and few", plan->blocks, plan->warps);
+             wanted ? "the settings say so" : "sequences are long and few", plan->blocks,
+             plan->blocks == 1 ? "" : "s", plan->warps);
 }

@@ -77,6 +77,16 @@ enum {
 enum { SCHEDULE_COSINE, SCHEDULE_EXPONENTIAL, SCHEDULE_CONSTANT }; /* antler_schedule */
 enum { START_PINV, START_ZERO, START_NORMAL };                     /* antler_start */
 
+/* How the strength of forcing is estimated: antler_alpha_method. */
+enum {
+    ALPHA_CONSTANT,
+    ALPHA_JACOBIAN_UPPER_BOUND,
+    ALPHA_BATCH_MAXIMUM,
+    ALPHA_PRODUCT_UPPER_BOUND,
+    ALPHA_EXPLOG,
+    ALPHA_ARITHMETIC_MEAN
+};
+
 /* Purposes of random streams: base/random.h. */
 enum { PURPOSE_NEWTON_START = 5, PURPOSE_WINDOWS = 6, PURPOSE_NOISE = 7 };
 
@@ -132,6 +142,14 @@ struct update_variant {
     int shared_bytes;
     int scratch, kept; /* doubles of one replica in update_args.scratch and .kept */
     int total;         /* parameters of one replica */
+    int args_bytes;
+};
+
+struct strength_variant {
+    int shared_bytes, warps; /* of a block */
+    int scratch;             /* doubles of one block in strength_args.scratch */
+    int width;               /* doubles of one warp in strength_args.partial */
+    int reads_rows;          /* 0: one block of a replica, whatever batch and T are */
     int args_bytes;
 };
 
@@ -200,6 +218,29 @@ struct update_args {
     DEVICE_POINTER(const double) alphas;     /* (updates) or (replicas): in place of alpha where it varies */
 };
 
+/* Of `estimate` (strength.cu). */
+struct strength_args {
+    int T, batch, replicas;
+    int parts;                             /* blocks that share the rows of a sequence */
+    int segment;                           /* rows of one warp */
+    int parity;                            /* that of update_args */
+    unsigned long long interval, updates;  /* updates between estimates; updates in all */
+    double decay;                          /* of the strength towards a smaller estimate */
+    DEVICE_POINTER(const real) parameters; /* (replicas, TOTAL) */
+    DEVICE_POINTER(const double) kept;     /* (replicas, KEPT) of update_args */
+    DEVICE_POINTER(const real) x;          /* (replicas, batch, T+1, N): the windows of the next update */
+    DEVICE_POINTER(const unsigned) update; /* (2, replicas): updates done */
+    DEVICE_POINTER(const int) outcome;     /* (replicas, 2): OUTCOME_... */
+    DEVICE_POINTER(real) weights;          /* (replicas, PACK): those that the strength is part of change */
+    DEVICE_POINTER(double) alphas;         /* (replicas): the strength, in and out */
+    DEVICE_POINTER(double) partial;        /* (replicas, batch, parts, WARPS, WIDTH) */
+    DEVICE_POINTER(double) norms;          /* (replicas, batch) */
+    DEVICE_POINTER(unsigned)
+    arrived;                        /* (replicas, batch + 1): blocks of a sequence, sequences of a replica;
+                                       zero between launches */
+    DEVICE_POINTER(double) scratch; /* (blocks, SCRATCH) unless it is shared memory */
+};
+
 /* Of the kernels of lssm.cu. */
 struct lssm_args {
     int T, batch, warmup, replicas;
@@ -260,6 +301,11 @@ ABI_OFFSET(update_args, parameters, 200);
 ABI_OFFSET(update_args, window_s, 368);
 ABI_OFFSET(update_args, alphas, 376);
 ABI_ASSERT(sizeof(struct update_args) == 384);
+ABI_OFFSET(strength_args, parity, 20);
+ABI_OFFSET(strength_args, decay, 40);
+ABI_OFFSET(strength_args, parameters, 48);
+ABI_OFFSET(strength_args, scratch, 128);
+ABI_ASSERT(sizeof(struct strength_args) == 136);
 ABI_OFFSET(lssm_args, free_diagonal, 28);
 ABI_OFFSET(lssm_args, weight, 32);
 ABI_OFFSET(lssm_args, parameters, 40);
@@ -274,6 +320,6 @@ ABI_ASSERT(sizeof(struct orbit_progress) == 16);
 ABI_ASSERT(sizeof(struct solve_variant) == 44 && sizeof(struct sum_variant) == 12);
 ABI_ASSERT(sizeof(struct deer_variant) == 20 && sizeof(struct update_variant) == 20);
 ABI_ASSERT(sizeof(struct lssm_variant) == 48 && sizeof(struct mamba2_variant) == 40);
-ABI_ASSERT(sizeof(struct orbit_variant) == 12);
+ABI_ASSERT(sizeof(struct orbit_variant) == 12 && sizeof(struct strength_variant) == 24);
 
 #endif

@@ -4,6 +4,7 @@
 #define ANT_PACK_CUH
 
 #include "pinv.cuh"
+#include "project.cuh"
 
 INLINE real weight_W(const real *theta, int m, int l)
 {
@@ -57,14 +58,7 @@ INLINE void pack_plain(const update_args &p, const real *theta, double alpha, re
 // B, B+, B+ B, and product = V B+ (L, N).
 INLINE void pack_pinv(const real *theta, const double *pinv, double *product, real *pack)
 {
-#pragma unroll 1
-    for (int i = threadIdx.x; i < L * N; i += UPDATE_THREADS) {
-        double sum = 0;
-#pragma unroll 4
-        for (int m = 0; m < M; m++)
-            sum += (double)theta[THETA_V + i / N * M + m] * pinv[m * N + i % N];
-        product[i] = sum;
-    }
+    make_product(theta, pinv, product);
 #pragma unroll 1
     for (int i = threadIdx.x; i < M * MP; i += UPDATE_THREADS) {
         const int row = i / MP, col = i % MP;
@@ -79,24 +73,6 @@ INLINE void pack_pinv(const real *theta, const double *pinv, double *product, re
         const int n = i / MP, m = i % MP;
         pack[PACK_B + i] = m < M ? theta[THETA_B + n * M + m] : real(0);
         pack[PACK_P + i] = m < M ? (real)pinv[m * N + n] : real(0);
-    }
-}
-
-// V (1 - a B+ B) for both strengths of forcing, a = 1 and a = alpha.
-INLINE void pack_projected(const real *theta, const double *product, double alpha, real *pack)
-{
-#pragma unroll 1
-    for (int i = threadIdx.x; i < MP * LS; i += UPDATE_THREADS) {
-        const int m = i / (4 * LS) * 4 + i % 4, l = i / 4 % LS;
-        double projected = 0, whole = 0;
-        if (m < M && l < L) {
-            whole = (double)theta[THETA_V + l * M + m];
-#pragma unroll 4
-            for (int n = 0; n < N; n++)
-                projected += product[l * N + n] * (double)theta[THETA_B + n * M + m];
-        }
-        pack[PACK_V1 + i] = (real)(whole - projected);
-        pack[PACK_VA + i] = (real)(whole - alpha * projected);
     }
 }
 

@@ -1,5 +1,5 @@
 // ptx.cuh - inline PTX, all of it but the barrier of grid.cuh: thread numbers, asynchronous copies, tensor
-// cores, tagged words, the team's barrier.
+// cores, tagged words, the arrival of blocks, the team's barrier.
 //
 // When kernels run on the CPU, tests/fake/emulate.h replaces this file.
 // alone:
@@ -104,6 +104,17 @@ INLINE unsigned long long load_tagged_shared(unsigned long long *from)
     unsigned long long value;
     asm volatile("atom.relaxed.cta.shared.cas.b64 %0, [%1], 0, 0;" : "=l"(value) : "r"(address) : "memory");
     return value;
+}
+
+// Whether this block is the last of `blocks` to arrive, on all of its threads, which must call it together.
+// What the others wrote before is then visible.  The last one must set the word to zero again.
+INLINE bool arrives_last(unsigned *arrived, unsigned blocks)
+{
+    unsigned before = 0;
+    __syncthreads();
+    if (thread_index() == 0)
+        asm volatile("atom.add.acq_rel.gpu.global.u32 %0, [%1], 1;" : "=r"(before) : "l"(arrived) : "memory");
+    return __syncthreads_or(thread_index() == 0 && before + 1 == blocks);
 }
 
 // A barrier over all blocks of a team.  What a block wrote before its __syncthreads becomes visible with the

@@ -1,0 +1,199 @@
+/* date.c - dates between text and microseconds since 1970, in the proleptic Gregorian calendar. */
+#include "data/date.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static const double second = 1e6, minute = 60e6, hour = 3600e6, day = 86400e6;
+
+/* Exactly `digits` digits at *p; moves on behind them. */
+static bool read_digits(const char **p, const char *end, int digits, int *value)
+{
+    *value = 0;
+    for (int i = 0; i < digits; i++, (*p)++) {
+        if (*p == end || **p < '0' || **p > '9')
+            return false;
+        *value = 10 * *value + (**p - '0');
+    }
+    return true;
+}
+
+static bool skip(const char **p, const char *end, char wanted)
+{
+    if (*p == end || **p != wanted)
+        return false;
+    (*p)++;
+    return true;
+}
+
+/* Days since 1970-01-01, by eras of 400 years that begin in March (Hinnant, chrono-compatible algorithms). */
+static long days_from_civil(long year, int month, int of_month)
+{
+    year -= month <= 2;
+    const long era = (year >= 0 ? year : year - 399) / 400;
+    const long of_era = year - era * 400;
+    const long of_year = (153L * (month + (month > 2 ? -3 : 9)) + 2) / 5 + of_month - 1;
+    return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
+}
+
+static void civil_from_days(long days, long *year, int *month, int *of_month)
+{
+    days += 719468;
+    const long era = (days >= 0 ? days : days - 146096) / 146097;
+    const long of_era = days - era * 146097;
+    const long year_of_era = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
+    const long of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    const long shifted = (5 * of_year + 2) / 153;
+    *of_month = (int)(of_year - (153 * shifted + 2) / 5 + 1);
+    *month = (int)(shifted < 10 ? shifted + 3 : shifted - 9);
+    *year = year_of_era + era * 400 + (*month <= 2);
+}
+
+static bool is_day(int year, int month, int of_month)
+{
+    static const int lengths[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    if (month < 1 || month > 12 || of_month < 1)
+        return false;
+    const bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+    return of_month <= lengths[month - 1] + (month == 2 && leap ? 1 : 0);
+}
+
+/* 2024-03-31, 2024/03/31, 2024-03 or 31.03.2024 */
+static bool read_day(const char **p, const char *end, double *microseconds)
+{
+    int year = 0, month = 0, of_month = 1;
+    const char *start = *p;
+    if (read_digits(p, end, 2, &of_month) && skip(p, end, '.')) {
+        if (!read_digits(p, end, 2, &month) || !skip(p, end, '.') || !read_digits(p, end, 4, &year))
+            return false;
+    } else {
+        *p = start;
+        of_month = 1;
+        if (!read_digits(p, end, 4, &year) || *p == end || (**p != '-' && **p != '/'))
+            return false;
+        const char mark = *(*p)++;
+        if (!read_digits(p, end, 2, &month))
+            return false;
+        const bool whole = skip(p, end, mark);
+        if (whole ? !read_digits(p, end, 2, &of_month) : (mark == '/' || *p != end))
+            return false;
+    }
+    *microseconds = (double)days_from_civil(year, month, of_month) * day;
+    return is_day(year, month, of_month);
+}
+
+/* 14:30, 14:30:05 or 14:30:05.25; 24:00 is the end of the day. */
+static bool read_clock(const char **p, const char *end, double *microseconds)
+{
+    int hours = 0, minutes = 0, seconds = 0;
+    if (!read_digits(p, end, 2, &hours) || !skip(p, end, ':') || !read_digits(p, end, 2, &minutes))
+        return false;
+    double fraction = 0.0;
+    if (skip(p, end, ':')) {
+        if (!read_digits(p, end, 2, &seconds))
+            return false;
+        if (skip(p, end, '.') || skip(p, end, ',')) {
+            double unit = second;
+            for (; *p < end && **p >= '0' && **p <= '9'; (*p)++)
+                fraction += (unit /= 10.0) * (**p - '0');
+        }
+    }
+    *microseconds = hours * hour + minutes * minute + seconds * second + rint(fraction);
+    return hours <= 24 && minutes < 60 && seconds <= 60 && *microseconds <= day;
+}
+
+/* Z, +02:00, +0200 or +02 */
+static bool read_zone(const char **p, const char *end, ant_date_style *style)
+{
+    int hours = 0, minutes = 0;
+    style->zone = true;
+    if (skip(p, end, 'Z'))
+        return true;
+    const int sign = **p == '-' ? -1 : 1;
+    (*p)++;
+    if (!read_digits(p, end, 2, &hours))
+        return false;
+    const bool colon = skip(p, end, ':');
+    if ((colon || *p < end) && !read_digits(p, end, 2, &minutes))
+        return false;
+    style->zone_minutes = sign * (60 * hours + minutes);
+    return hours <= 18 && minutes < 60;
+}
+
+bool ant_date_read(const char *text, const char *end, double *microseconds, ant_date_style *style)
+{
+    const char *p = text;
+    double of_day = 0.0;
+    *style = (ant_date_style){.clock = false};
+    if (!read_day(&p, end, microseconds))
+        return false;
+    if (p < end && (*p == 'T' || *p == 't' || *p == ' ')) {
+        style->blank = *p++ == ' ';
+        style->clock = true;
+        if (!read_clock(&p, end, &of_day))
+            return false;
+        if (p < end && *p == ' ') /* pandas and R write a blank before the zone */
+            p++;
+        if (p < end && (*p == 'Z' || *p == '+' || *p == '-') && !read_zone(&p, end, style))
+            return false;
+    }
+    *microseconds += of_day - style->zone_minutes * minute;
+    return p == end;
+}
+
+size_t ant_date_write(double microseconds, const ant_date_style *style, char out[ANT_DATE_ROOM])
+{
+    const double local = rint(microseconds) + style->zone_minutes * minute;
+    const double days = floor(local / day);
+    const long of_day = (long)((local - days * day) / 1.0 / second);
+    const long rest = (long)(local - days * day - (double)of_day * second);
+    long year;
+    int month, of_month, used;
+    if (!(fabs(days) < 3e6)) /* beyond the year 9999 */
+        return (size_t)snprintf(out, ANT_DATE_ROOM, "%.17g", microseconds);
+    civil_from_days((long)days, &year, &month, &of_month);
+    used = snprintf(out, ANT_DATE_ROOM, "%04ld-%02d-%02d", year, month, of_month);
+    if (!style->clock && of_day == 0 && rest == 0)
+        return (size_t)used;
+    used += snprintf(out + used, ANT_DATE_ROOM - (size_t)used, "%c%02ld:%02ld:%02ld",
+                     style->blank ? ' ' : 'T', of_day / 3600, of_day / 60 % 60, of_day % 60);
+    if (rest != 0)
+        used += snprintf(out + used, ANT_DATE_ROOM - (size_t)used, rest % 1000 == 0 ? ".%03ld" : ".%06ld",
+                         rest % 1000 == 0 ? rest / 1000 : rest);
+    const int zone = style->zone_minutes;
+    if (style->zone && zone == 0)
+        used += snprintf(out + used, ANT_DATE_ROOM - (size_t)used, "Z");
+    else if (style->zone)
+        used += snprintf(out + used, ANT_DATE_ROOM - (size_t)used, "%c%02d:%02d", zone < 0 ? '-' : '+',
+                         (zone < 0 ? -zone : zone) / 60, (zone < 0 ? -zone : zone) % 60);
+    return (size_t)used;
+}
+
+/* One or two digits at *p. */
+static bool read_short(const char **p, const char *end, int *value)
+{
+    const char *start = *p;
+    *value = 0;
+    while (*p < end && *p < start + 2 && **p >= '0' && **p <= '9')
+        *value = 10 * *value + (*(*p)++ - '0');
+    return *p > start;
+}
+
+bool ant_date_is_ambiguous(const char *text, const char *end)
+{
+    const char *p = text;
+    int first = 0, second_part = 0, year = 0;
+    if (!read_short(&p, end, &first) || p == end || (*p != '/' && *p != '-' && *p != '.'))
+        return false;
+    const char mark = *p++;
+    if (!read_short(&p, end, &second_part) || !skip(&p, end, mark) || !read_digits(&p, end, 2, &year))
+        return false;
+    return first <= 31 && second_part <= 31;
+}
+
+bool ant_date_is_clock(const char *text, const char *end)
+{
+    const char *p = text;
+    double ignored;
+    return read_clock(&p, end, &ignored) && p == end;
+}

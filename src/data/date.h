@@ -1,0 +1,33 @@
+/*
+ * date.h - dates in text: ISO 8601 and its usual relatives, as microseconds since 1970-01-01 UTC.
+ *
+ * Read are 2024-03, 2024-03-31, 2024/03/31 and 31.03.2024, alone or followed by T or a blank and 14:30,
+ * 14:30:05 or 14:30:05.250, and then by Z, +02:00, +0200 or +02.  Without a zone the time is taken as UTC.
+ * Forms that two countries read differently, such as 03/04/2024, are not dates here.
+ */
+#ifndef ANT_DATA_DATE_H
+#define ANT_DATA_DATE_H
+
+#include "base/status.h"
+
+/* How a date was written, so that another can be written alike. */
+typedef struct ant_date_style {
+    bool clock;       /* with a time of day */
+    bool blank;       /* a blank before it, not T */
+    bool zone;        /* with a zone */
+    int zone_minutes; /* east of UTC */
+} ant_date_style;
+
+enum { ANT_DATE_ROOM = 48 };
+
+/* All of text .. end-1 is a date.  Microseconds are exact integers from 1685 to 2255. */
+bool ant_date_read(const char *text, const char *end, double *microseconds, ant_date_style *style);
+
+/* Write a date; a time of day that `style` lacks is added where it is not midnight.  Returns the length. */
+size_t ant_date_write(double microseconds, const ant_date_style *style, char out[ANT_DATE_ROOM]);
+
+/* Whether the text has the form of a date or clock time that is not read, such as 03/04/2024 or 14:30. */
+bool ant_date_is_ambiguous(const char *text, const char *end);
+bool ant_date_is_clock(const char *text, const char *end);
+
+#endif

@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+"""make_real_tables.py FOLDER - tables as they lie around, and what each gives.
+
+Writes the files and table.txt into FOLDER: one line per file with its name, options of `antler info` ("-": none), the exit code, and
+texts that must all be in the output, divided by tabs; texts by " | ", with \\n for the end of a line.
+"""
+import gzip
+import io
+import math
+import pathlib
+import random
+import struct
+import sys
+import zipfile
+
+FOLDER = pathlib.Path(sys.argv[1])
+CASES = []
+RANDOM = random.Random(7)
+
+
+def x(i, phase=0.0):
+    return 5 + 2 * math.sin(0.37 * i + phase) + 0.5 * math.cos(1.13 * i)
+
+
+def rows(count, *columns, start=0, separator=","):
+    """Lines of `count` rows; a column is a function of the row number that gives a number or a text."""
+    lines = []
+    for i in range(start, start + count):
+        cells = [column(i) for column in columns]
+        lines.append(separator.join(cell if isinstance(cell, str) else "%.5f" % cell for cell in cells))
+    return "\n".join(lines) + "\n"
+
+
+def case(name, data, *texts, options="", code=0):
+    (FOLDER / name).write_bytes(data.encode() if isinstance(data, str) else data)
+    CASES.append((name, options or "-", str(code), " | ".join(texts).replace("\n", "\\n")))
+
+
+def npy(values, columns):
+    shape = "(%d, %d)" % (len(values) // columns, columns) if columns else "(%d,)" % len(values)
+    head = "{'descr': '<f8', 'fortran_order': False, 'shape': %s, }\n" % shape
+    return b"\x93NUMPY\x01\0" + struct.pack("<H", len(head)) + head.encode() + struct.pack("<%dd" % len(values), *values)
+
+
+def npz(**arrays):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for key, data in arrays.items():
+            archive.writestr(key + ".npy", data)
+    return out.getvalue()
+
+
+def day(i):
+    """Days from 2020-01-01 on, within 2020 and 2021."""
+    lengths = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+    for month, length in enumerate(lengths):
+        if i < length:
+            return "%d-%02d-%02d" % (2020 + month // 12, month % 12 + 1, i + 1)
+        i -= length
+    raise ValueError(i)
+
+
+def clock(i):
+    return "%s %02d:%02d:%02d" % (day(i // 86400), i // 3600 % 24, i // 60 % 60, i % 60)
+
+
+def a(i):
+    return x(i)
+
+
+def b(i):
+    return x(i, 1.0)
+
+
+def time_cases():
+    plain = rows(60, lambda i: "%.2f" % (0.02 * i), a, b)
+    case("time_first.csv", "time,a,b\n" + plain, "N = 2, dt 0.02", "time       column 'time', 0 to 1.18",
+         "--time none makes it a variable")
+    case("time_none.csv", "time,a,b\n" + plain, "N = 3\n", options="--time none")
+    case("time_given.csv", "when,a,b\n" + plain, "N = 2, dt 0.02", "column 'when' is the time axis", options="--time when")
+    case("time_number.csv", "when,a,b\n" + plain, "N = 2, dt 0.02", options="--time 1")
+    case("time_unknown.csv", "time,a,b\n" + plain, "there is no column 'tme'; did you mean 'time'? The columns are: time, a, b",
+         options="--time tme", code=2)
+    case("time_last.csv", "a,b,timestamp\n" + rows(60, a, b, lambda i: "%d" % (10 * i)), "N = 2, dt 10", "column 'timestamp'")
+    case("time_unit_name.csv", "time_s,a\n" + rows(40, lambda i: "%.1f" % (i / 10), a), "dt 0.1 s")
+    case("time_unit_brackets.csv", "t [ms],a\n" + rows(40, lambda i: "%d" % (4 * i), a), "dt 4 ms", "column 't [ms]'")
+    case("time_unit_row.csv", "time,a\nh,mV\n" + rows(40, lambda i: "%d" % i, a), "dt 1 h", "40 rows in all, N = 1")
+    case("no_header_time.txt", rows(40, lambda i: "%.3f" % (i / 250), a, b, separator=" "), "N = 2, dt 0.004",
+         "the first column rises evenly and is the time axis")
+    case("pandas_index.csv", ",a,b\n" + rows(40, lambda i: "%d" % i, a, b), "N = 2, dt 1")
+    case("pandas_index_gaps.csv", ",a\n" + "".join(rows(1, lambda i: "%d" % i, a, start=i) for i in range(60) if i not in (7, 8, 30)),
+         "60 rows in all, N = 1", "2 gaps in time: 3 rows are missing")
+    case("pandas_index_and_time.csv", ",time,a,b\n" + rows(40, lambda i: "%d" % i, lambda i: "%.1f" % (i / 10), a, b), "N = 2, dt 0.1",
+         "the first column, which has no name, counts the rows and is left out")
+    case("temperature_called_t.csv", "t,p\n" + rows(80, a, b), "N = 2\n")
+    case("falling_signal.csv", "level,p\n" + rows(80, lambda i: 100 - i - math.sin(i), b), "N = 2\n")
+    case("rising_signal.csv", "level,p\n" + rows(80, lambda i: i + 0.3 * math.sin(i), b), "N = 2\n")
+    case("two_ramps.csv", "a,b\n" + rows(80, lambda i: "%d" % i, lambda i: "%d" % (3 * i)), "N = 2\n")
+    case("rounded_times.csv", "time,a\n" + rows(300, lambda i: "%.3f" % (i / 256), a), "dt 0.00390", "the time steps vary from 0.003 to 0.004")
+    case("drifting_clock.csv", "time,a\n" + rows(3000, lambda i: "%.6f" % (0.1 * i + 2e-7 * i * i), a), "3000 rows in all, N = 1, dt 0.10")
+    case("epoch_seconds.csv", "timestamp,a\n" + rows(40, lambda i: "%d" % (1700000000 + 60 * i), a), "dt 60 s", "since 1970: 2023-11-14 22:13:20")
+    case("epoch_milliseconds.csv", "ts,a\n" + rows(40, lambda i: "%d" % (1700000000000 + 40 * i), a), "dt 40 ms")
+    case("years.csv", "year,spots\n" + rows(60, lambda i: "%d" % (1700 + i), a), "dt 1 yr", "column 'year'")
+    case("shuffled.csv", "time,a\n" + "".join(RANDOM.sample(plain_lines(50), 50)), "is earlier than the row before", options="--check", code=2)
+    case("doubled.csv", "time,a\n0,1\n1,2\n1,3\n2,5\n", "row 3 has the same time as the row before (1)", options="--check", code=2)
+    case("uneven.csv", "time,a\n" + rows(60, lambda i: "%.3f" % (i + 0.7 * RANDOM.random()), a), "not evenly spaced in time",
+         "--resample 1 to interpolate", options="--check", code=2)
+    case("uneven_resampled.csv", "time,a\n" + rows(60, lambda i: "%.3f" % (i + 0.7 * ((7 * i) % 10) / 10), a), "N = 1, dt 0.5",
+         options="--resample 0.5 --resample-method cubic")
+    case("resample_without_time.csv", "a,b\n" + rows(30, a, b), "no column was recognised as the time axis", options="--resample 1", code=2)
+
+
+def plain_lines(count):
+    return rows(count, lambda i: "%d" % i, a).splitlines(keepends=True)
+
+
+def date_cases():
+    case("days.csv", "date,a\n" + rows(90, day, a), "dt 1 d", "column 'date', 2020-01-01 to 2020-03-30")
+    case("days_no_header.csv", rows(90, day, a), "dt 1 d", "N = 1")
+    case("minutes.csv", "Time,a,b\n" + rows(120, lambda i: clock(600 * i), a, b), "N = 2, dt 10 min", "2020-01-01 00:00:00 to 2020-01-01 19:50:00")
+    case("iso_zone.csv", "time,a\n" + rows(50, lambda i: clock(3600 * i).replace(" ", "T") + "+02:00", a), "dt 1 h", "2020-01-01T00:00:00+02:00")
+    case("milliseconds.csv", "time,a\n" + rows(50, lambda i: "2020-01-01T00:00:00.%03dZ" % (4 * i), a), "dt 0.004 s")
+    case("months.csv", "month,a\n" + rows(36, lambda i: "%d-%02d" % (2000 + i // 12, i % 12 + 1), a), "dt 30.4", "the time steps vary from 28 d to 31 d")
+    case("workdays.csv", "date,a\n" + "".join(rows(1, day, a, start=i) for i in range(100) if i % 7 < 5), "14 gaps in time", "dt 1 d")
+    case("gap.csv", "time,a\n" + "".join(rows(1, lambda i: clock(60 * i), a, start=i) for i in range(400) if not 100 <= i < 200),
+         "1 gap in time: 100 rows are missing and become NaN, the longest 100 (101 min) after row 100 (2020-01-01 01:39:00)",
+         "400 rows in all", "100 of 400 values of a are missing (25 %)", "100 missing")
+    case("half_days.csv", "date,a\n" + rows(30, day, a), "59 rows in all, N = 1, dt 12 h", options="--resample 12h")
+    case("german.csv", "Datum;Wert\n" + rows(60, lambda i: "%s.%s.2020 06:00" % (day(i)[8:], day(i)[5:7]),
+                                             lambda i: ("%.2f" % a(i)).replace(".", ","), separator=";"),
+         "dt 1 d", "numbers have decimal commas")
+    case("american.csv", "date,a\n" + rows(60, lambda i: "%s/%s/2020" % (day(i)[5:7], day(i)[8:]), a), "can be read in two ways", code=2)
+    case("clock_only.csv", "time,a\n" + rows(60, lambda i: clock(i)[11:], a), "is a time without its date", code=2)
+
+
+def missing_cases():
+    def holed(i):
+        return "" if i % 9 == 4 else "NA" if i % 14 == 3 else "%.4f" % b(i)
+
+    case("empty_cells.csv", "a,b\n" + rows(100, a, holed), "17 of 100 values of b are missing (17 %)", "b ", "17 missing, first in row 4")
+    case("sentinel.csv", "a,b\n" + rows(100, a, lambda i: "-9999" if i % 8 == 0 else "%.4f" % b(i)),
+         "-9999 occurs 13 times in b, far outside its other values", "give --missing -9999")
+    case("sentinel_named.csv", "a,b\n" + rows(100, a, lambda i: "-9999" if i % 8 == 0 else "%.4f" % b(i)), "13 of 100 values of b are missing",
+         options="--missing -9999")
+    case("sentinel_words.csv", "a,b\n" + rows(100, a, lambda i: "off" if i % 8 == 0 else "%.4f" % b(i)), "13 of 100 values of b are missing",
+         options="--missing off --missing -9999")
+    case("dead_sensor.csv", "a,b\n" + rows(400, a, lambda i: b(min(i, 300))), "b is 3.69884", "in 100 rows on end, from row 301 of")
+    case("switch.csv", "a,b\n" + rows(400, a, lambda i: "%d" % (i // 80 % 2)), "400 rows in all, N = 2\n")
+    case("trailing_delimiter.csv", "a,b,\n" + rows(50, a, b).replace("\n", ",\n"), "50 rows in all, N = 2\n")
+
+
+def subject_cases():
+    def of(k):
+        return lambda i: "s%d" % k
+
+    long_table = "subject,time,v\n" + "".join(rows(30 + 5 * k, of(k), lambda i: "%.1f" % (i / 10), a) for k in range(3))
+    case("subjects.csv", long_table, "3 trajectories, 105 rows in all, N = 1, dt 0.1", "trajectory 2: ", "subjects.csv:s1, 35 rows, 0 to 3.4",
+         options="--subject subject")
+    case("subjects_unnamed.csv", long_table, "name it with --subject if it tells trajectories apart", code=2)
+    mixed = "id;x\n" + "".join("%d;%.3f\n" % (i % 3, x(i)) for i in range(60))
+    case("subjects_mixed.csv", mixed, "3 trajectories, 60 rows in all, N = 1", options="--subject id")
+    case("subject_time.csv", "id,time,x\n" + rows(20, lambda i: "1", lambda i: "%d" % i, a) + "2,0,1\n2,0,2\n",
+         "subject 2: column 'time' is the time axis, but row 2 has the same time", options="--check --subject id", code=2)
+    case("subject_numbers.npy", npy([v for i in range(60) for v in ((7, 3, 5)[i // 20], a(i), b(i))], 3), "trajectory 1: real/subject_numbers.npy:7, 20 rows",
+         "trajectory 2: real/subject_numbers.npy:3, 20 rows", options="--subject 1")
+    case("subject_of_one_row.csv", "id,date,x\n" + rows(20, lambda i: "1", day, a) + "2,2021-01-01,1\n", "2 trajectories, 21 rows in all, N = 1, dt 1 d",
+         "1 rows, 2021-01-01 to 2021-01-01", options="--subject id")
+    case("restarting_time.csv", "time,x\n" + 2 * rows(20, lambda i: "%d" % i, a), "name the column of subjects with --subject", options="--check", code=2)
+
+
+def archive_cases():
+    values = [x(i // 3, i % 3) for i in range(90)]
+    train, test = npy(values, 3), npy(values[:45], 3)
+    case("train_test.npz", npz(train=train, test=test), "array      train  30 x 3 float64", "series     none: ", "choose those to take with --key")
+    case("train_only.npz", npz(train=train, test=test), "1 trajectory, 30 rows in all", options="--key train")
+    case("runs.npz", npz(run_1=train, run_2=test), "2 trajectories, 45 rows in all")
+    case("no_key.npz", npz(train=train, test=test), "there is no array 'tran'; the arrays are: train, test", options="--key tran", code=2)
+    case("with_time.npz", npz(data=train, time=npy([0.25 * i for i in range(30)], 0)), "N = 3, dt 0.25", "array 'time' is the time axis: 0 to 7.25")
+    case("time_column.npy", npy([v for i in range(40) for v in (0.1 * i, a(i), b(i))], 3), "N = 2, dt 0.1", "the first column rises evenly")
+
+
+def dialect_cases():
+    case("quoted_names.csv", '"flow, in","flow, out",p\n' + rows(30, a, b, a), "flow, out", "N = 1", options='--columns "flow, out"')
+    case("semicolons.csv", "a;b\n" + rows(30, lambda i: ("%.3f" % a(i)).replace(".", ","), lambda i: "%d" % (i % 7), separator=";"), "N = 2\n")
+    case("thousands.csv", "a;b\n1.234,5;2\n", "has thousands marks", code=2)
+    case("packed.csv.gz", gzip.compress(("time,a\n" + rows(50, lambda i: "%d" % i, a)).encode()), "comma-separated text", "dt 1")
+    case("bom_crlf.csv", "\ufefftime,a\r\n" + rows(50, lambda i: "%d" % i, a).replace("\n", "\r\n"), "N = 1, dt 1")
+    case("tabs.tsv", "time\ta\tb\n" + rows(50, lambda i: "%d" % i, a, b, separator="\t"), "tab-separated text", "N = 2, dt 1")
+    case("wrong_column.csv", "speed,height\n" + rows(30, a, b), "there is no column 'heigth'; did you mean 'height'? The columns are: speed, height",
+         options="--columns heigth", code=2)
+
+
+FOLDER.mkdir(parents=True, exist_ok=True)
+time_cases()
+date_cases()
+missing_cases()
+subject_cases()
+archive_cases()
+dialect_cases()
+(FOLDER / "table.txt").write_text("".join("\t".join(line) + "\n" for line in CASES))
+print(len(CASES))

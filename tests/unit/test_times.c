@@ -1,0 +1,274 @@
+/* test_times.c - dates, names of time, stamps, and values at even times. */
+#include "data/date.h"
+#include "data/load.h"
+#include "data/resample.h"
+#include "data/stamps.h"
+#include "data/time_name.h"
+
+#include "unit/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* Texts that are dates, and the seconds since 1970 that `date -u +%s` gives for them. */
+static void test_dates(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        double seconds;
+    } good[] = {{"1970-01-01", 0},
+                {"2024-02-29", 1709164800},
+                {"2024-02-29T12:00", 1709208000},
+                {"2024-02-29 12:00:01.25", 1709208001.25},
+                {"2024-02-29T12:00:00Z", 1709208000},
+                {"2024-02-29T12:00:00+02:00", 1709200800},
+                {"2024-02-29T12:00:00-0530", 1709227800},
+                {"2024-02-29 12:00:00 +01", 1709204400},
+                {"2024/02/29", 1709164800},
+                {"29.02.2024 12:00", 1709208000},
+                {"2024-03", 1709251200},
+                {"1969-12-31T23:59:59", -1},
+                {"1900-01-01", -2208988800},
+                {"1600-02-29", -11670998400}};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        double microseconds = 0.0;
+        ant_date_style style;
+        if (!ant_date_read(good[i].text, good[i].text + strlen(good[i].text), &microseconds, &style))
+            fail_msg("'%s' was not read", good[i].text);
+        CHECK_NEAR(microseconds / 1e6, good[i].seconds, 1e-6);
+    }
+    static const char *const bad[] = {
+        "",           "2024",        "2024-13-01",          "2024-02-30",  "2023-02-29", "2024-2-1",
+        "02/03/2024", "2024-02-29T", "2024-02-29T25:00",    "2024-02-29x", "24-02-29",   "2024-02-29T12:00+",
+        "12:00",      "20240229",    "2024-02-29T12:00:61", "1.5"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        double ignored;
+        ant_date_style style;
+        if (ant_date_read(bad[i], bad[i] + strlen(bad[i]), &ignored, &style))
+            fail_msg("'%s' was read as a date", bad[i]);
+    }
+}
+
+/* Every day of 1600 to 2400 by the C library, and every text read again to the same number. */
+static void test_calendar(void **state)
+{
+    (void)state;
+    const ant_date_style plain = {0}, zone = {.clock = true, .zone = true, .zone_minutes = -210};
+    for (long days = -135140; days < 157054; days += 17) {
+        char text[ANT_DATE_ROOM], want[ANT_DATE_ROOM];
+        double back = 0.0;
+        ant_date_style style;
+        const time_t seconds = (time_t)days * 86400;
+        struct tm parts;
+        assert_non_null(gmtime_r(&seconds, &parts));
+        strftime(want, sizeof want, "%Y-%m-%d", &parts);
+        const double moment = (double)days * 86400e6;
+        size_t length = ant_date_write(moment, &plain, text);
+        assert_string_equal(text, want);
+        assert_true(ant_date_read(text, text + length, &back, &style) && back == moment);
+        length = ant_date_write(moment + 123456789.0, &zone, text);
+        assert_true(ant_date_read(text, text + length, &back, &style) && back == moment + 123456789.0);
+    }
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        ant_time_claim claim;
+        const char *unit;
+    } cases[] = {{"time", ANT_TIME_STRONG, ""},
+                 {"Time [s]", ANT_TIME_STRONG, "s"},
+                 {"time_ms", ANT_TIME_STRONG, "ms"},
+                 {"Date", ANT_TIME_STRONG, ""},
+                 {"timestamp", ANT_TIME_STRONG, ""},
+                 {"time(sec)", ANT_TIME_STRONG, "s"},
+                 {"t", ANT_TIME_WEAK, ""},
+                 {"t/ms", ANT_TIME_WEAK, "ms"},
+                 {"seconds", ANT_TIME_WEAK, "s"},
+                 {"year", ANT_TIME_WEAK, "yr"},
+                 {"index", ANT_TIME_WEAK, ""},
+                 {"date_time", ANT_TIME_STRONG, ""},
+                 {"x", ANT_TIME_NO_CLAIM, ""},
+                 {"s", ANT_TIME_NO_CLAIM, ""},
+                 {"h", ANT_TIME_NO_CLAIM, ""},
+                 {"temp", ANT_TIME_NO_CLAIM, ""},
+                 {"reaction_time", ANT_TIME_NO_CLAIM, ""},
+                 {"flow_s", ANT_TIME_NO_CLAIM, "s"},
+                 {"lifetime", ANT_TIME_NO_CLAIM, ""}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char unit[ANT_UNIT_ROOM];
+        const ant_time_claim claim = ant_time_name(cases[i].name, unit);
+        if (claim != cases[i].claim || strcmp(unit, cases[i].unit) != 0)
+            fail_msg("'%s' has claim %d and unit '%s'", cases[i].name, (int)claim, unit);
+    }
+}
+
+static void test_stamps(void **state)
+{
+    (void)state;
+    enum { ROWS = 400 };
+    double t[ROWS];
+    ant_stamps found;
+    for (size_t i = 0; i < ROWS; i++)
+        t[i] = 3.0 + 0.1 * (double)i;
+    CHECK_OK(ant_stamps_study(t, ROWS, 1e-14, &found));
+    assert_true(found.even && found.step == 0.1 && found.gaps == 0);
+
+    for (size_t i = 0; i < ROWS; i++) /* one gap of 20 steps after row 381, and steps of 1 elsewhere */
+        t[i] = (double)i + (i > 380 ? 20.0 : 0.0);
+    CHECK_OK(ant_stamps_study(t, ROWS, 1e-12, &found));
+    assert_true(found.even && found.step == 1.0);
+    assert_int_equal(found.gaps, 1);
+    assert_int_equal(found.gap_rows, 20);
+    assert_int_equal(found.longest_after, 380);
+
+    for (size_t i = 0; i < ROWS; i++) /* 256 Hz in milliseconds, with a long gap */
+        t[i] = rint(1000.0 * ((double)i + (i > 100 ? 1000.0 : 0.0)) / 256.0) / 1000.0;
+    CHECK_OK(ant_stamps_study(t, ROWS, 1e-15, &found));
+    assert_true(found.even);
+    assert_int_equal(found.gap_rows, 1000);
+    CHECK_NEAR(found.step, 1.0 / 256.0, 1e-6);
+
+    for (size_t i = 0; i < ROWS; i++) /* uneven: squares */
+        t[i] = (double)(i * i);
+    CHECK_OK(ant_stamps_study(t, ROWS, 1e-12, &found));
+    assert_false(found.even);
+    assert_true(found.least == 1.0 && found.most == 797.0);
+
+    t[7] = t[6];
+    CHECK_OK(ant_stamps_study(t, ROWS, 1e-12, &found));
+    assert_int_equal(found.order, ANT_STAMPS_DOUBLED);
+    assert_int_equal(found.fault, 7);
+    t[7] = 3.0;
+    CHECK_OK(ant_stamps_study(t, ROWS, 1e-12, &found));
+    assert_int_equal(found.order, ANT_STAMPS_BACKWARDS);
+    t[2] = NAN;
+    CHECK_OK(ant_stamps_study(t, ROWS, 1e-12, &found));
+    assert_int_equal(found.order, ANT_STAMPS_MISSING);
+    assert_int_equal(found.fault, 2);
+}
+
+/* A line is reproduced by both methods and a parabola by the cubic one, at uneven times; gaps and NaN stay.
+ */
+static void test_resample(void **state)
+{
+    (void)state;
+    enum { ROWS = 60, COUNT = 110 };
+    double t[ROWS], line[ROWS], parabola[ROWS], out[COUNT];
+    for (size_t i = 0; i < ROWS; i++) {
+        t[i] = (double)i + 0.3 * sin((double)(3 * i)) + (i >= 40 ? 10.0 : 0.0);
+        line[i] = 2.0 - 0.5 * t[i];
+        parabola[i] = 1.0 + t[i] * t[i] / 7.0;
+    }
+    line[20] = NAN;
+    for (int cubic = 0; cubic < 2; cubic++) {
+        const ant_resample r = {.stamps = t,
+                                .rows = ROWS,
+                                .first = t[0],
+                                .step = 0.5,
+                                .count = COUNT,
+                                .widest = 3.0,
+                                .cubic = cubic};
+        ant_resample_column(&r, line, out, 1);
+        for (size_t k = 0; k < COUNT; k++) {
+            const double at = t[0] + 0.5 * (double)k;
+            const bool lost = (at > t[19] && at < t[21]) || (at > t[39] && at < t[40]);
+            if (lost)
+                assert_true(isnan(out[k]));
+            else
+                CHECK_NEAR(out[k], 2.0 - 0.5 * at, 1e-12);
+        }
+    }
+    const ant_resample r = {
+        .stamps = t, .rows = ROWS, .first = t[1], .step = 0.25, .count = 140, .widest = 3.0, .cubic = true};
+    double fine[140];
+    ant_resample_column(&r, parabola, fine, 1);
+    for (size_t k = 0; k < 140; k++) {
+        const double at = t[1] + 0.25 * (double)k;
+        CHECK_NEAR(fine[k], 1.0 + at * at / 7.0, 1e-10);
+    }
+}
+
+static antler_status load(const char *text, const antler_load_opts *opts, antler_series **series)
+{
+    ant_source source;
+    *series = NULL;
+    ant_source_open_memory(&source, text, strlen(text));
+    const antler_status status = ant_load_text(&source, opts, "t.csv", series);
+    if (status != ANTLER_OK) {
+        antler_series_free(*series);
+        *series = NULL;
+    }
+    return status;
+}
+
+/* Gaps are rows of NaN between rows that keep their values, and rows have their times. */
+static void test_gaps(void **state)
+{
+    (void)state;
+    antler_series *series;
+    antler_load_opts opts;
+    double x[12];
+    char text[64];
+    antler_load_opts_default(&opts);
+    CHECK_OK(load("time,a,b\n0,1,2\n0.5,3,4\n1,5,6\n2,7,8\n2.5,9,1\n", &opts, &series));
+    assert_int_equal(antler_series_length(series, 0), 6);
+    assert_int_equal(antler_series_dim(series), 2);
+    assert_int_equal(antler_series_missing(series), 2);
+    assert_true(antler_series_dt(series) == 0.5);
+    assert_int_equal(antler_series_time(series).kind, ANTLER_TIME_NUMBER);
+    CHECK_OK(antler_series_read_f64(series, 0, 0, 6, x, NULL));
+    assert_true(x[5] == 6 && isnan(x[6]) && isnan(x[7]) && x[8] == 7 && x[11] == 1);
+    CHECK_OK(antler_series_time_text(series, 0, 7, text, sizeof text));
+    assert_string_equal(text, "3.5");
+    CHECK_FAILS(antler_series_time_text(series, 0, 7, text, 2), ANTLER_ERROR_ARGUMENT, "room for 2");
+    antler_series_free(series);
+
+    opts.time = "none";
+    CHECK_OK(load("time,a\n0,1\n1,3\n2,5\n4,7\n", &opts, &series));
+    assert_int_equal(antler_series_dim(series), 2);
+    assert_int_equal(antler_series_length(series, 0), 4);
+    assert_int_equal(antler_series_time(series).kind, ANTLER_TIME_NONE);
+    assert_true(isnan(antler_series_start(series, 0)));
+    antler_series_free(series);
+}
+
+/* Subjects in blocks and in turns; each has its own times. */
+static void test_subjects(void **state)
+{
+    (void)state;
+    antler_series *series;
+    antler_load_opts opts;
+    double x[4];
+    antler_load_opts_default(&opts);
+    opts.subject = "who";
+    CHECK_OK(load("who,date,a\nann,2020-01-01,1\nbob,2020-01-05,2\nann,2020-01-02,3\nbob,2020-01-06,4\nann,"
+                  "2020-01-03,5\n"
+                  "bob,2020-01-07,6\n",
+                  &opts, &series));
+    assert_int_equal(antler_series_count(series), 2);
+    assert_int_equal(antler_series_dim(series), 1);
+    assert_string_equal(antler_series_origin(series, 1), "t.csv:bob");
+    CHECK_OK(antler_series_read_f64(series, 1, 0, 3, x, NULL));
+    assert_true(x[0] == 2 && x[1] == 4 && x[2] == 6);
+    CHECK_NEAR(antler_series_start(series, 1) - antler_series_start(series, 0), 4 * 86400e6, 0.0);
+    antler_series_free(series);
+    CHECK_FAILS(load("who,a\nann,1\n,2\n", &opts, &series), ANTLER_ERROR_DATA, "row 2 has no subject");
+    opts.subject = "whom";
+    CHECK_FAILS(load("who,a\nann,1\nann,2\n", &opts, &series), ANTLER_ERROR_NOT_FOUND,
+                "no column 'whom'; did you mean 'who'?");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_dates),    cmocka_unit_test(test_calendar), cmocka_unit_test(test_names),
+        cmocka_unit_test(test_stamps),   cmocka_unit_test(test_resample), cmocka_unit_test(test_gaps),
+        cmocka_unit_test(test_subjects),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
