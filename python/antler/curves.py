@@ -79,17 +79,17 @@ def limits(x: np.ndarray, y: np.ndarray) -> Tuple[float, float]:
 
 
 def envelope(x: np.ndarray, points: int = 2000) -> Tuple[np.ndarray, np.ndarray]:
-    """Thin a long series for drawing: the smallest and largest value of each stretch, so that no spike is lost.
+    """Thin a long series for drawing: the smallest and largest value of each block of rows, so that no spike is lost.
 
     x is (T,); returns the row numbers and values to draw, at most about `points` of each.
     """
-    stretch = len(x) // (points // 2)
-    if stretch < 3:
+    block_rows = len(x) // (points // 2)
+    if block_rows < 3:
         return np.arange(len(x)), x
-    count = len(x) // stretch
-    blocks = x[: count * stretch].reshape(count, stretch)
+    count = len(x) // block_rows
+    blocks = x[: count * block_rows].reshape(count, block_rows)
     rows = np.sort(np.column_stack([blocks.argmin(1), blocks.argmax(1)]), axis=1)
-    rows = (rows + np.arange(count)[:, None] * stretch).ravel()
+    rows = (rows + np.arange(count)[:, None] * block_rows).ravel()
     return rows, x[rows]
 
 
