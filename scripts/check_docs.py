@@ -61,7 +61,6 @@ RETIRED = {
     "trail": "trails",
     "crew": "crews",
     "relay": "relays relayed",
-    "stretch": "stretches",
     "chunk": "chunks chunked",
     "fate": "fates",
     "founded": "",

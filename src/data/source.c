@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FIRST_CHUNK = 1 << 20, MOST_NEIGHBOURS = 4096 };
+enum { FIRST_BYTES = 1 << 20, MOST_NEIGHBOURS = 4096 };
 
 static antler_status pull_file(ant_source *source, unsigned char *to, size_t bytes, size_t *got)
 {
@@ -186,7 +186,7 @@ antler_status ant_source_charge(ant_source *source, uint64_t bytes)
 
 antler_status ant_source_read_new(ant_source *source, size_t bytes, void **data, size_t *got)
 {
-    size_t capacity = source->size_is_seen || bytes < FIRST_CHUNK ? bytes : FIRST_CHUNK;
+    size_t capacity = source->size_is_seen || bytes < FIRST_BYTES ? bytes : FIRST_BYTES;
     unsigned char *buffer = malloc(capacity == 0 ? 1 : capacity);
     if (buffer == NULL)
         return ant_fail_memory(capacity, "the values");

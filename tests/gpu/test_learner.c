@@ -164,7 +164,8 @@ static const shape deer_shapes[] = {
     {128, 3, 50, 0, 0, false, 300, 1, 0, ANTLER_SOLVER_QUASI_DEER, 0.6, ANTLER_MODEL_SHPLRNN},
 };
 
-/* Chunks of one warp and of several, columns held by one lane and by several, sequences that are not cut. */
+/* Segments of one warp and of several, columns held by one lane and by several, sequences that are not cut.
+ */
 static const shape few_deer_shapes[] = {
     {4, 3, 50, 0, 0, false, 10, 3, 0, ANTLER_SOLVER_DEER, 0.3, ANTLER_MODEL_SHPLRNN},
     {4, 3, 50, 0, 0, false, 200, 1, 50, ANTLER_SOLVER_DEER, 0.15, ANTLER_MODEL_SHPLRNN},

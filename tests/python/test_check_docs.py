@@ -287,7 +287,7 @@ def test_counts(checker, check, tmp_path, capsys):
     long_one = f"static int f(int a,\n             int b)\n{{\n{body}}}\n"  # 62 lines
     short = f"static int g(void)\n{{\n{body[: len(body) // 58 * 57]}}}\n"  # 60 lines
     files = {
-        "src/a/x.c": "/* x.c - a shadow of the stretches. */\n" + short + "\n" + long_one,
+        "src/a/x.c": "/* x.c - a shadow of the crowds. */\n" + short + "\n" + long_one,
         "src/b/x.c": "int next_chunk, chunkSize, trailing, shadowy;\n",
         "docs/page.md": "A relay.\n",
         "docs/notebook/old.md": "A relay and a crew.\n",

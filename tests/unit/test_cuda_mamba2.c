@@ -75,7 +75,7 @@ static void check_lengths(ant_model_dims dims, int bits, const length *lengths, 
     }
 }
 
-/* Chunks have 28 steps in double, and 60 in float. */
+/* Segments have 28 steps in double, and 60 in float. */
 static void same_as_plain_steps_in_double(void **state)
 {
     (void)state;

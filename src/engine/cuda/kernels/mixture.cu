@@ -48,6 +48,86 @@ static __device__ __forceinline__ void add_exactly(float &high, float &low, floa
     high = sum;
 }
 
+// A thread has the products of its 8 samples (rows of acc) with its 8 points (columns), which are not
+// neighbours: so a warp reads shared memory without conflicts.
+static __device__ __forceinline__ int place_of_sample(int sample, int i)
+{
+    return sample + i % 4 + i / 4 * 16;
+}
+
+// acc = -|y|^2/2 of each point
+static __device__ __forceinline__ void begin_products(float (&acc)[8][8], const row &constants, int point)
+{
+#pragma unroll
+    for (int j = 0; j < 8; j++) {
+        const float c = constants[point + j % 4 + j / 4 * 32];
+#pragma unroll
+        for (int i = 0; i < 8; i++)
+            acc[i][j] = c;
+    }
+}
+
+// acc += x . y over one slice of the coordinates; x, y: (SLICE, TILE)
+static __device__ __forceinline__ void add_products(float (&acc)[8][8], const row *x, int sample,
+                                                    const row *y, int point)
+{
+#pragma unroll
+    for (int k = 0; k < SLICE; k++) {
+        const float4 x0 = *(const float4 *)&x[k][sample], x1 = *(const float4 *)&x[k][sample + 16];
+        const float4 y0 = *(const float4 *)&y[k][point], y1 = *(const float4 *)&y[k][point + 32];
+        const float a[8] = {x0.x, x0.y, x0.z, x0.w, x1.x, x1.y, x1.z, x1.w};
+        const float b[8] = {y0.x, y0.y, y0.z, y0.w, y1.x, y1.y, y1.z, y1.w};
+#pragma unroll
+        for (int i = 0; i < 8; i++)
+#pragma unroll
+            for (int j = 0; j < 8; j++)
+                acc[i][j] = fmaf(a[i], b[j], acc[i][j]);
+    }
+}
+
+// (high, low) += the sum over the 8 points of 2^(acc - shift)
+static __device__ __forceinline__ void add_powers(float (&high)[8], float (&low)[8], const float (&acc)[8][8],
+                                                  const row &shifts, int sample)
+{
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+        const float shift = shifts[place_of_sample(sample, i)];
+        float p[8];
+#pragma unroll
+        for (int j = 0; j < 8; j++)
+            p[j] = power_of_two(acc[i][j] - shift);
+        add_exactly(high[i], low[i], ((p[0] + p[1]) + (p[2] + p[3])) + ((p[4] + p[5]) + (p[6] + p[7])));
+    }
+}
+
+// sums: (TILE) of this block.  8 lanes of each of two warps share the same samples.
+static __device__ __forceinline__ void write_sums(double *sums, const float (&high)[8], const float (&low)[8],
+                                                  int sample)
+{
+    __shared__ double other_half[TILE];
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    double total[8];
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+        total[i] = (double)high[i] + (double)low[i];
+#pragma unroll
+        for (int offset = 1; offset < 8; offset *= 2)
+            total[i] += __shfl_xor_sync(0xffffffffu, total[i], offset);
+    }
+    const bool writes = lane % 8 == 0;
+    if (writes && warp % 2 == 1)
+#pragma unroll
+        for (int i = 0; i < 8; i++)
+            other_half[place_of_sample(sample, i)] = total[i];
+    __syncthreads();
+    if (writes && warp % 2 == 0)
+#pragma unroll
+        for (int i = 0; i < 8; i++) {
+            const int place = place_of_sample(sample, i);
+            sums[place] = total[i] + other_half[place];
+        }
+}
+
 // points: (tiles, ROWS, TILE): row 0 holds -|y|^2/2; samples: (gridDim.x, ROWS, TILE): row 0 holds the
 // exponent to subtract; sums: (gridDim.x TILE): sum over the points of 2^(x . y - |y|^2/2 - shift).  A
 // sample's sum depends only on that sample, the points and their order.
@@ -58,7 +138,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
     __shared__ __align__(16) row ys[2][SLICE];
     __shared__ __align__(16) row constants[2];
     __shared__ __align__(16) row shifts[1];
-    __shared__ double other_half[TILE];
 
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int point = warp % 2 * 64 + lane % 8 * 4;  // this thread's: point .. +3 and point + 32 .. +35
@@ -86,69 +165,19 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
     load(0);
     copy_commit();
     for (unsigned stage = 0; stage < stages; stage++) {
-        const int buffer = stage % 2;
         if (stage + 1 < stages)
             load(stage + 1);
         copy_commit();
         copy_wait<1>();
         __syncthreads();
-        if (stage % SLICES == 0) {
-#pragma unroll
-            for (int j = 0; j < 8; j++) {
-                const float c = constants[buffer][point + j % 4 + j / 4 * 32];
-#pragma unroll
-                for (int i = 0; i < 8; i++)
-                    acc[i][j] = c;
-            }
-        }
-        const row *x = xs[stage % XSTAGES], *y = ys[buffer];
-#pragma unroll
-        for (int k = 0; k < SLICE; k++) {
-            const float4 x0 = *(const float4 *)&x[k][sample], x1 = *(const float4 *)&x[k][sample + 16];
-            const float4 y0 = *(const float4 *)&y[k][point], y1 = *(const float4 *)&y[k][point + 32];
-            const float a[8] = {x0.x, x0.y, x0.z, x0.w, x1.x, x1.y, x1.z, x1.w};
-            const float b[8] = {y0.x, y0.y, y0.z, y0.w, y1.x, y1.y, y1.z, y1.w};
-#pragma unroll
-            for (int i = 0; i < 8; i++)
-#pragma unroll
-                for (int j = 0; j < 8; j++)
-                    acc[i][j] = fmaf(a[i], b[j], acc[i][j]);
-        }
-        if (stage % SLICES == SLICES - 1) {
-#pragma unroll
-            for (int i = 0; i < 8; i++) {
-                const float shift = shifts[0][sample + i % 4 + i / 4 * 16];
-                float p[8];
-#pragma unroll
-                for (int j = 0; j < 8; j++)
-                    p[j] = power_of_two(acc[i][j] - shift);
-                add_exactly(high[i], low[i],
-                            ((p[0] + p[1]) + (p[2] + p[3])) + ((p[4] + p[5]) + (p[6] + p[7])));
-            }
-        }
+        if (stage % SLICES == 0)
+            begin_products(acc, constants[stage % 2], point);
+        add_products(acc, xs[stage % XSTAGES], sample, ys[stage % 2], point);
+        if (stage % SLICES == SLICES - 1)
+            add_powers(high, low, acc, shifts[0], sample);
         __syncthreads(); // the next iteration refills the buffer
     }
-
-    double total[8];
-#pragma unroll
-    for (int i = 0; i < 8; i++) {
-        total[i] = (double)high[i] + (double)low[i];
-#pragma unroll
-        for (int offset = 1; offset < 8; offset *= 2) // the 8 lanes that share these samples
-            total[i] += __shfl_xor_sync(0xffffffffu, total[i], offset);
-    }
-    const bool writes = lane % 8 == 0;
-    if (writes && warp % 2 == 1)
-#pragma unroll
-        for (int i = 0; i < 8; i++)
-            other_half[sample + i % 4 + i / 4 * 16] = total[i];
-    __syncthreads();
-    if (writes && warp % 2 == 0)
-#pragma unroll
-        for (int i = 0; i < 8; i++) {
-            const int place = sample + i % 4 + i / 4 * 16;
-            sums[(size_t)blockIdx.x * TILE + place] = total[i] + other_half[place];
-        }
+    write_sums(sums + (size_t)blockIdx.x * TILE, high, low, sample);
 }
 
 #define FAR_THREADS MIXTURE_FAR_THREADS
