@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Build the fuzzers and run each for SECONDS (default 60), all or those that are named, JOBS (the cores) side by side.
+# Build the fuzzers in build/asan and run each for SECONDS (default 60), all or those that are named, JOBS side by side.
 #
 #   scripts/fuzz.sh 600              all of them, ten minutes each
 #   scripts/fuzz.sh 600 npy csv      only these
@@ -33,8 +33,9 @@ if [ ${#names[@]} -eq 0 ]; then
         names+=("${name%.c}")
     done
 fi
-cmake --preset fuzz > /dev/null
-cmake --build --preset fuzz -j"${JOBS:-$(nproc)}" --target "${names[@]/#/fuzz_}" > build/fuzz/build.log 2>&1 || { cat build/fuzz/build.log; exit 1; }
+mkdir -p build/fuzz
+cmake --preset asan > /dev/null
+cmake --build --preset asan -j"${JOBS:-$(nproc)}" --target "${names[@]/#/fuzz_}" > build/fuzz/build.log 2>&1 || { cat build/fuzz/build.log; exit 1; }
 
 limits=(-max_len=16384 -rss_limit_mb=2048 -malloc_limit_mb=1024 -timeout=10)
 
@@ -45,7 +46,7 @@ fuzz() {
     rm -f "build/fuzz/$name.record"
     echo "fuzz_$name: FAULT, it did not come to its end" > "build/fuzz/$name.summary"
     TIMEFORMAT='%U %S'
-    { time build/fuzz/tests/fuzz_"$name" "$found" tests/fuzz/corpus/"$name" -max_total_time="$seconds" \
+    { time build/asan/tests/fuzz_"$name" "$found" tests/fuzz/corpus/"$name" -max_total_time="$seconds" \
         "${limits[@]}" -print_final_stats=1 -artifact_prefix="$found/" > "$log" 2>&1; } 2> "build/fuzz/$name.time" || faults=1
     cpu=$(awk '{ printf "%.0f", $1 + $2 }' "build/fuzz/$name.time")
     runs=$(sed -n 's/stat::number_of_executed_units: *//p' "$log")
@@ -63,7 +64,7 @@ grow() {
     rm -rf "build/fuzz/small/$1"
     mkdir -p "build/fuzz/small/$1"
     find "build/fuzz/found/$1" -type f -size -1024c ! -name '*-*' -exec cp -t "build/fuzz/small/$1" {} +
-    build/fuzz/tests/fuzz_"$1" -set_cover_merge=1 "${limits[@]}" tests/fuzz/corpus/"$1" "build/fuzz/small/$1" > "build/fuzz/$1.merge" 2>&1 ||
+    build/asan/tests/fuzz_"$1" -set_cover_merge=1 "${limits[@]}" tests/fuzz/corpus/"$1" "build/fuzz/small/$1" > "build/fuzz/$1.merge" 2>&1 ||
         echo "fuzz_$1: the corpus could not be merged, see build/fuzz/$1.merge"
 }
 

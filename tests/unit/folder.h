@@ -9,15 +9,22 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static char folder_path[128];
+enum { FOLDER_ROOM = 128 };
+static char folder_path[FOLDER_ROOM];
+
+/* Make a folder in $TMPDIR; returns whether that failed. */
+static inline int folder_make(char path[FOLDER_ROOM])
+{
+    const char *base = getenv("TMPDIR");
+    snprintf(path, FOLDER_ROOM, "%s/antler-test-XXXXXX", base == NULL ? "/tmp" : base);
+    return mkdtemp(path) == NULL;
+}
 
 /* Group set-up: make the folder and go there. */
 static inline int folder_enter(void **state)
 {
     (void)state;
-    const char *base = getenv("TMPDIR");
-    snprintf(folder_path, sizeof folder_path, "%s/antler-test-XXXXXX", base == NULL ? "/tmp" : base);
-    return mkdtemp(folder_path) == NULL || chdir(folder_path) != 0;
+    return folder_make(folder_path) || chdir(folder_path) != 0;
 }
 
 /* How many entries the current folder has, hidden ones included. */

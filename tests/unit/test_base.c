@@ -1,5 +1,5 @@
 /* Tests of src/base: status, arena, random numbers, machine, output files, text. */
-#include "check.h"
+#include "folder.h"
 
 #include "base/arena.h"
 #include "base/machine.h"
@@ -288,12 +288,12 @@ static void progress_can_cancel(void **state)
 
 /* ---- output files ---------------------------------------------------------------------------------- */
 
-static char folder[] = "/tmp/antler-base-XXXXXX";
+static char folder[FOLDER_ROOM];
 
 static int make_folder(void **state)
 {
     (void)state;
-    return mkdtemp(folder) == NULL;
+    return folder_make(folder);
 }
 
 static int remove_folder(void **state)

@@ -1,5 +1,5 @@
 /* test_checkpoint.c - runs on disk: stopped anywhere, resumed to the same bytes. */
-#include "check.h"
+#include "folder.h"
 
 #include <dirent.h>
 #include <pthread.h>
@@ -8,18 +8,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char folder[] = "/tmp/antler-checkpoint-XXXXXX";
+static char folder[FOLDER_ROOM];
 
 static int make_folder(void **state)
 {
     (void)state;
-    return mkdtemp(folder) == NULL || chdir(folder) != 0 ? -1 : 0;
+    return folder_make(folder) || chdir(folder) != 0 ? -1 : 0;
 }
 
 static int remove_folder(void **state)
 {
     (void)state;
-    char command[128];
+    char command[FOLDER_ROOM + 8];
     snprintf(command, sizeof command, "rm -rf %s", folder);
     return system(command);
 }

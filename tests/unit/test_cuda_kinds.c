@@ -3,6 +3,7 @@
  * which runs their kernels on the CPU: the same updates and rows as the CPU's own path, over segments and
  * tiles of all lengths.
  */
+#include "unit/folder.h"
 #include "unit/training.h"
 
 #include <unistd.h>
@@ -180,9 +181,9 @@ static void alone_and_among(antler_settings s, size_t dim, size_t inputs)
 {
     enum { BYTES = 1 << 16 };
     static unsigned char among[BYTES], alone[BYTES];
-    char folder[] = "/tmp/antler-test-XXXXXX", command[64];
+    char folder[FOLDER_ROOM], command[FOLDER_ROOM + 8];
     antler_series *series = make_series(90, dim, inputs);
-    assert_non_null(mkdtemp(folder));
+    assert_int_equal(folder_make(folder), 0);
     s.device = ANTLER_DEVICE_CUDA;
     snprintf(s.results, sizeof s.results, "%s", folder);
     snprintf(s.name, sizeof s.name, "among");

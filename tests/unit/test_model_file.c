@@ -1,6 +1,6 @@
 /* test_model_file.c - models go into files and come back, and damaged files are refused. */
-#include "check.h"
 #include "data/archive.h"
+#include "folder.h"
 #include "model/file.h"
 
 #include <stdio.h>
@@ -8,13 +8,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char folder[] = "/tmp/antler-model-XXXXXX";
-static char file[64], second[64];
+static char folder[FOLDER_ROOM];
+static char file[FOLDER_ROOM + 16], second[FOLDER_ROOM + 16];
 
 static int make_folder(void **state)
 {
     (void)state;
-    if (mkdtemp(folder) == NULL)
+    if (folder_make(folder))
         return -1;
     snprintf(file, sizeof file, "%s/model.npz", folder);
     snprintf(second, sizeof second, "%s/second.npz", folder);

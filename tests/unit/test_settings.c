@@ -1,5 +1,5 @@
 /* test_settings.c - the table, its texts, YAML, and every refusal. */
-#include "check.h"
+#include "folder.h"
 #include "train/problem.h"
 #include "train/settings.h"
 
@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static char folder[] = "/tmp/antler-settings-XXXXXX";
-static char file[64];
+static char folder[FOLDER_ROOM];
+static char file[FOLDER_ROOM + 16];
 
 static int make_folder(void **state)
 {
     (void)state;
-    if (mkdtemp(folder) == NULL)
+    if (folder_make(folder))
         return -1;
     snprintf(file, sizeof file, "%s/run.yaml", folder);
     return 0;
