@@ -148,6 +148,7 @@ endforeach()
 # by CPU time of the tests with AddressSanitizer
 often(deer plain diagonal)
 often(solve shooting single large guessed_plain guessed_rich)
+often(strength alpha_4 wide_4)
 
 # ---- LSSMs: lssm.cu ------------------------------------------------------------------------------------------------
 kernel(lssm golden_32 - REAL_BITS=32 M=6 N=3 L=16 K=0) # the golden vectors lssm

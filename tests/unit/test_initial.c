@@ -347,7 +347,7 @@ static void lssm_learns_lorenz63_from_standard(void **state)
     CHECK_OK(antler_simulate_opts_default("lorenz63", &o));
     o.length = 3000;
     CHECK_OK(antler_simulate(&o, &series));
-    for (uint64_t seed = 1; seed <= 3; seed++) {
+    for (uint64_t seed = 1; seed <= (SANITIZED ? 1 : 3); seed++) {
         const double ours = last_loss(series, ANTLER_INITIALISATION_STANDARD, seed),
                      other = last_loss(series, ANTLER_INITIALISATION_MEMORY, seed);
         if (!(ours < 0.1 * other))

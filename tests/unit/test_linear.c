@@ -151,7 +151,7 @@ static void check_differences(ant_model_dims dims, size_t T, size_t warmup, ant_
     const double scale = largest(a.gradient, p.layout.total);
     for (size_t i = 0; i < p.layout.slices; i++) {
         const ant_model_slice *slice = &p.layout.slice[i];
-        for (size_t k = slice->offset; k < slice->offset + (FOR_RACES ? 1 : slice->count); k++) {
+        for (size_t k = slice->offset; k < slice->offset + (SANITIZED ? 1 : slice->count); k++) {
             const double step = 1e-6, keep = p.parameters[k];
             p.parameters[k] = keep + step;
             const double up = loss_at(&p, &o);
