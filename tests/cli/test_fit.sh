@@ -6,30 +6,41 @@
 expect_ok "$ANTLER" simulate lorenz63 --length 1500 --dt 0.03 --out lorenz.npy
 fit=("$ANTLER" fit lorenz.npy --minutes 0.001 --device cpu --threads 2)
 
+# small_plan FOLDER: instrumented code is slow and trains a tenth; otherwise `fit` plans by its time.
+small_plan() {
+    [ -n "${SANITIZE:-}" ] || return 0
+    mkdir -p "$1"
+    printf 'trials,runs,updates\n4,2,20\n1,2,40\n1,2,80\n' >"$1/plan.csv"
+}
+
+small_plan whole/lorenz
 expect_ok "${fit[@]}" --results whole
 for word in "1500 rows, 3 variables" "Rung 1 of 3" "Rung 3 of 3" "leads" "D_stsp" "settings.yaml"; do contains "$out" "$word"; done
 for file in model.npz settings.yaml trials.csv plan.csv; do [ -s "whole/lorenz/$file" ] || die "$file is missing"; done
 expect_ok "$ANTLER" evaluate whole/lorenz/model.npz --data lorenz.npy --samples 1000 --no-lyapunov --no-files
 expect_ok "$ANTLER" train whole/lorenz/settings.yaml --check
 
-# The plan decides: a copy of it in another folder leads to the same trials and the same model.
-mkdir -p again/lorenz
-cp whole/lorenz/plan.csv again/lorenz/
-expect_ok "${fit[@]}" --results again
-cmp whole/lorenz/trials.csv again/lorenz/trials.csv || die "another choice with the same plan"
-for member in A W V b h B; do
-    cmp <(unzip -p whole/lorenz/model.npz "$member.npy") <(unzip -p again/lorenz/model.npz "$member.npy") || die "another $member"
-done
+# What compares bits of a second fit is for the builds without a sanitizer.
+if [ -z "${SANITIZE:-}" ]; then
+    # The plan decides: a copy of it in another folder leads to the same trials and the same model.
+    mkdir -p again/lorenz
+    cp whole/lorenz/plan.csv again/lorenz/
+    expect_ok "${fit[@]}" --results again
+    cmp whole/lorenz/trials.csv again/lorenz/trials.csv || die "another choice with the same plan"
+    for member in A W V b h B; do
+        cmp <(unzip -p whole/lorenz/model.npz "$member.npy") <(unzip -p again/lorenz/model.npz "$member.npy") || die "another $member"
+    done
 
-# The settings repeat the training of the winner to the last bit.
-number=$(sed -nE 's/.*repeats it: run ([0-9]+).*/\1/p' <<<"$out")
-expect_ok "$ANTLER" train again/lorenz/settings.yaml --set results=repeated --run "$number" --quiet
-cmp <(unzip -p again/lorenz/model.npz W.npy) <(unzip -p "repeated/lorenz/fitted/00$number/best.npz" W.npy) || die "another W when repeated"
+    # The settings repeat the training of the winner to the last bit.
+    number=$(sed -nE 's/.*repeats it: run ([0-9]+).*/\1/p' <<<"$out")
+    expect_ok "$ANTLER" train again/lorenz/settings.yaml --set results=repeated --run "$number" --quiet
+    cmp <(unzip -p again/lorenz/model.npz W.npy) <(unzip -p "repeated/lorenz/fitted/00$number/best.npz" W.npy) || die "another W when repeated"
+fi
 
 # Stopped after its first trial, it has a result; the same command continues to the whole choice.
 mkdir -p stopped/lorenz
 updates=3000
-[ -z "${SANITIZE:-}" ] || updates=500 # instrumented code is slow
+[ -z "${SANITIZE:-}" ] || updates=100 # instrumented code is slow
 sed "s/,[0-9]*\$/,$updates/;1s/,$updates\$/,updates/" whole/lorenz/plan.csv >stopped/lorenz/plan.csv
 "${fit[@]}" --results stopped >stopped.out 2>&1 &
 job=$!
@@ -47,6 +58,7 @@ expect_fault 2 "cut.npy" "$ANTLER" fit cut.npy
 expect_ok "$ANTLER" simulate lorenz63 --length 60 --out short.npy
 expect_fault 2 "held-back" "$ANTLER" fit short.npy --device cpu
 expect_ok "$ANTLER" simulate lorenz63 --length 300 --dt 0.05 --out rows300.npy # more of short data is held back
+small_plan Results/rows300
 expect_ok "$ANTLER" fit rows300.npy --minutes 0.001 --device cpu --quiet
 contains "$out" "the last 36 % of the rows were held back"
 expect_fault 2 "validation" "$ANTLER" fit lorenz.npy --validation 1.5
@@ -54,6 +66,7 @@ expect_fault 2 "needs" "$ANTLER" fit
 
 # tune: around given settings, the first trial is those.
 printf 'data: lorenz.npy\nexperiment: tuned\nlatent_dim: 4\nhidden_dim: 20\nsequence_length: 40\n' >run.yaml
+small_plan Results/tuned
 expect_ok "$ANTLER" tune run.yaml --minutes 0.001 --device cpu
 contains "$out" "start auto"
 grep -q ",auto,0," Results/tuned/trials.csv || die "trials.csv does not have the start: $(head -n 3 Results/tuned/trials.csv)"
@@ -63,6 +76,8 @@ contains "$out" "the leader with another"
 
 # What the file says is kept unless the command line says otherwise; variations that a kind does not have are not tried.
 printf 'data: lorenz.npy\nexperiment: linear\nmodel: lssm\nlatent_dim: 6\nsequence_length: 40\nseed: 7\nthreads: 1\nvalidation: 0.3\n' >linear.yaml
+small_plan Results/linear
+small_plan Results/other
 expect_ok "$ANTLER" tune linear.yaml --minutes 0.001 --device cpu
 config=$(cat Results/linear/try-1-01/001/config.yaml)
 for line in "seed: 7" "threads: 1" "validation: 0.3"; do contains "$config" "$line"; done
