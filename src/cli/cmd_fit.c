@@ -130,6 +130,13 @@ static void on_look(void *cookie, const antler_look *look)
     fflush(stdout);
 }
 
+static void on_note(void *cookie, const char *text)
+{
+    const reporter *r = cookie;
+    if (!r->quiet)
+        fprintf(stderr, "antler: note: %s\n", text);
+}
+
 static void print_settings(const antler_settings *s)
 {
     printf("M %zu, L %zu, T %zu, ", s->latent_dim, s->hidden_dim, s->sequence_length);
@@ -261,13 +268,16 @@ static int fit(const settings *s, const char *command, const char *file, antler_
     antler_fit_result result;
     reporter r = {
         .quiet = s->quiet, .terminal = isatty(STDERR_FILENO) == 1, .begun = cli_now(), .last = cli_now()};
-    const antler_fit_events events = {
-        .struct_size = sizeof events,
-        .cookie = &r,
-        .looked = on_look,
-        .begin = on_begin,
-        .end = on_end,
-        .train = {.struct_size = sizeof events.train, .cookie = &r, .row = on_row, .stop = on_stop}};
+    const antler_fit_events events = {.struct_size = sizeof events,
+                                      .cookie = &r,
+                                      .looked = on_look,
+                                      .begin = on_begin,
+                                      .end = on_end,
+                                      .train = {.struct_size = sizeof events.train,
+                                                .cookie = &r,
+                                                .row = on_row,
+                                                .stop = on_stop,
+                                                .note = on_note}};
     cli_stop_install();
     const int code = cli_foreign_settle(base, s->quiet);
     if (code != CLI_DONE)

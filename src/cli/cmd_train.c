@@ -101,7 +101,7 @@ static bool is_set(const cli_list *set, const char *name)
 
 /*
  * Without a settings file, a table that is too short for the defaults gets shorter windows and a larger share
- * that is held back, where the command line sets neither.  Where nothing fits, the training says why.
+ * that is held back; what the command line sets stays.  Where nothing fits, the training says why.
  */
 static void suit_short_data(const settings *s, antler_settings *given)
 {
@@ -109,14 +109,15 @@ static void suit_short_data(const settings *s, antler_settings *given)
     static const size_t lengths[] = {200, 100, 50, 25};
     antler_settings trial = *given;
     antler_series *series = NULL;
-    if (is_set(&s->set, "validation") || is_set(&s->set, "validation_data") ||
-        is_set(&s->set, "sequence_length") || !cli_ok(antler_settings_series(given, &series)))
+    const bool keeps_share = is_set(&s->set, "validation") || is_set(&s->set, "validation_data");
+    const bool keeps_length = is_set(&s->set, "sequence_length");
+    if ((keeps_share && keeps_length) || !cli_ok(antler_settings_series(given, &series)))
         return;
     antler_status status = antler_settings_check(given, series);
     for (size_t i = 0; i < 4 && status != ANTLER_OK; i++) {
         for (size_t k = 0; k < 4 && status != ANTLER_OK; k++) {
-            trial.sequence_length = lengths[i];
-            trial.validation = shares[k];
+            trial.sequence_length = keeps_length ? given->sequence_length : lengths[i];
+            trial.validation = keeps_share ? given->validation : shares[k];
             status = antler_settings_check(&trial, series);
         }
     }
@@ -126,8 +127,8 @@ static void suit_short_data(const settings *s, antler_settings *given)
         return;
     *given = trial;
     if (!s->quiet)
-        printf("The data are short: sequence_length is %zu (200 otherwise) and validation %g (0.2)\n",
-               given->sequence_length, given->validation);
+        printf("The data are short: sequence_length is %zu%s and validation %g%s\n", given->sequence_length,
+               keeps_length ? "" : " (200 otherwise)", given->validation, keeps_share ? "" : " (0.2)");
 }
 
 static int read_settings(const settings *s, char *const *paths, size_t count, antler_settings *out)
