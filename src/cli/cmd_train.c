@@ -14,6 +14,7 @@
 
 typedef struct settings {
     cli_list set, test;
+    cli_load load;
     const char *resume;
     size_t run;
     bool overwrite, check, list, quiet;
@@ -38,6 +39,7 @@ static const cli_option options[] = {
     {"settings", CLI_FLAG, NULL, "List all settings with defaults, bounds and meaning, as Markdown.",
      AT(list), NULL},
     {"quiet", CLI_FLAG, NULL, "No progress and no summary.", AT(quiet), NULL},
+    CLI_TABLE_OPTIONS(settings, load),
 };
 #undef AT
 
@@ -146,6 +148,8 @@ static int read_settings(const settings *s, char *const *paths, size_t count, an
         if (code != CLI_DONE)
             return code;
     }
+    if (status == ANTLER_OK)
+        status = cli_load_to_settings(&s->load, out);
     for (size_t i = 0; i < s->set.count && status == ANTLER_OK; i++)
         status = antler_settings_set(out, s->set.items[i]);
     for (size_t i = 0; i < s->test.count && status == ANTLER_OK; i++) {
@@ -218,10 +222,12 @@ static int run(const cli_command *self, int argc, char **argv)
     }
     if (count == 0 && s.resume == NULL)
         return cli_usage_error("'antler train' needs a data file, a settings file, or --resume RUN");
-    if (count == 0 && s.set.count + s.test.count > 0)
+    if (count == 0 && (s.set.count + s.test.count > 0 || cli_load_given(&s.load)))
         return cli_usage_error(
-            "--%s needs a data file or a settings file; a run resumes with the settings that it began with",
-            s.set.count > 0 ? "set" : "test");
+            "%s needs a data file or a settings file; a run resumes with the settings that it began with",
+            s.set.count > 0    ? "--set"
+            : s.test.count > 0 ? "--test"
+                               : "what is said about the table");
     if (s.resume != NULL && (s.overwrite || s.run > 0))
         return cli_usage_error(
             "--resume cannot be combined with --overwrite or --run; give the folder of the run");

@@ -155,6 +155,10 @@ def missing_cases():
     case("empty_cells.csv", "a,b\n" + rows(100, a, holed), "17 of 100 values of b are missing (17 %)", "b ", "17 missing, first in row 4")
     case("sentinel.csv", "a,b\n" + rows(100, a, lambda i: "-9999" if i % 8 == 0 else "%.4f" % b(i)),
          "-9999 occurs 13 times in b, far outside its other values", "give --missing -9999")
+    case("sentinels.csv", "a,b,c\n" + rows(100, lambda i: "-999" if i == 9 else "%.4f" % a(i), b, lambda i: "-999" if i == 70 else "%.4f" % b(i)),
+         "-999 occurs 2 times in a and 1 more variable, far outside its other values")
+    case("units_changed.csv", "a,p\n" + rows(400, a, lambda i: "%.4f" % (b(i) * (1 if i < 200 else 100))),
+         "the standard deviation of p is", "if its units or its sensor changed")
     case("sentinel_named.csv", "a,b\n" + rows(100, a, lambda i: "-9999" if i % 8 == 0 else "%.4f" % b(i)), "13 of 100 values of b are missing",
          options="--missing -9999")
     case("sentinel_words.csv", "a,b\n" + rows(100, a, lambda i: "off" if i % 8 == 0 else "%.4f" % b(i)), "13 of 100 values of b are missing",

@@ -101,6 +101,15 @@ expect_ok "$ANTLER" train run.yaml --set 'data=series.csv,short.csv' --set name=
 contains "$err" "1 of 2 trajectories does not contribute, because a window takes 41 rows besides those held back: short.csv trajectory 2 (24 rows)"
 contains "$out" "on test rows"
 expect_fault 2 "holdout is 0.001, which keeps 1 rows" "$ANTLER" train run.yaml --set name=few --set holdout=0.001
+
+# The options of tables are those of every command; a verdict that is not good names doubtful data again.
+awk -F, -v OFS=, 'NR > 1 && NR % 50 == 7 {$2 = -9999} {print}' series.csv > holes.csv
+expect_ok "$ANTLER" train holes.csv --missing -9999 --time time --columns a,b --check
+contains "$err" "of 1200 values of a are missing"
+expect_ok "$ANTLER" train holes.csv --set updates=20 --set sequence_length=40 --set device=cpu
+contains "$out" "Look at the data first: -9999 occurs"
+expect_fault 2 "a run resumes with the settings that it began with" "$ANTLER" train --resume Results/holes/run/001 --missing -9999
+
 # What the command line sets stays when data are short.
 head -n 481 series.csv > rows480.csv
 expect_ok "$ANTLER" train rows480.csv --check --set sequence_length=60 --set latent_dim=3
