@@ -76,11 +76,12 @@ def _kept(axis: Optional[Axis]) -> bool:
 
 
 def _times(axis: Axis, rows: int) -> np.ndarray:
-    """Times of an archive: microseconds for dates, numbers in the unit of the axis for time spans."""
+    """Times of an archive: days or microseconds for dates, numbers in the unit of the axis for time spans."""
     stamps = axis.at(0, rows)
     stamps = np.asarray(stamps.to_timestamp() if axis.kind == "period" else stamps)
     if stamps.dtype.kind == "M":
-        return stamps.astype("datetime64[us]")
+        days = stamps.astype("datetime64[D]")
+        return days if np.all(days == stamps) else stamps.astype("datetime64[us]")
     return np.arange(rows) * axis.dt if stamps.dtype.kind == "m" else stamps.astype(float)
 
 

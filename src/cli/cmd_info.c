@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 typedef struct settings {
     bool check, complete, json, devices;
@@ -105,7 +106,7 @@ static void print_trajectories(const antler_series *series)
         putchar('\n');
     }
     for (size_t i = 0; count > 1 && i < count && i < MOST; i++) {
-        printf("  trajectory %zu: %s, %zu rows", i + 1, antler_series_origin(series, i),
+        printf("  trajectory %zu: %s, %zu rows", i + 1, cli_foreign_shown(antler_series_origin(series, i)),
                antler_series_length(series, i));
         print_span(series, i);
         putchar('\n');
@@ -118,7 +119,7 @@ static void print_trajectories(const antler_series *series)
 static void print_notes(const antler_series *series)
 {
     for (size_t i = 0; i < antler_series_note_count(series); i++)
-        printf("  note       %s\n", antler_series_note(series, i));
+        printf("  note       %s\n", cli_foreign_shown(antler_series_note(series, i)));
 }
 
 static void print_series(const antler_series *series)
@@ -197,7 +198,7 @@ static json_t *series_json(const antler_series *series)
     }
     json_t *notes = json_array();
     for (size_t i = 0; i < antler_series_note_count(series); i++)
-        json_array_append_new(notes, json_string(antler_series_note(series, i)));
+        json_array_append_new(notes, json_string(cli_foreign_shown(antler_series_note(series, i))));
     return json_pack("{s:o, s:I, s:I, s:f, s:o, s:I, s:o, s:o}", "lengths", lengths, "dim", (json_int_t)dim,
                      "input_dim", (json_int_t)(all - dim), "dt", antler_series_dt(series), "time",
                      time_json(series), "missing", (json_int_t)antler_series_missing(series), "variables",
@@ -261,8 +262,11 @@ static size_t least_rows(const antler_series *series)
 static int print_file(const settings *s, const char *path, const antler_file_info *info,
                       const antler_series *series, const char *unloaded)
 {
-    printf("%s: %s, ", path, info->format);
-    print_bytes(info->bytes);
+    printf("%s: %s", path, info->format);
+    if (info->bytes > 0) { /* what comes through a pipe has no size */
+        printf(", ");
+        print_bytes(info->bytes);
+    }
     putchar('\n');
     print_arrays(info);
     if (series == NULL) {
@@ -288,9 +292,11 @@ static int describe_data(const settings *s, const char *path, json_t **json)
     int code = CLI_DONE;
     const char *foreign = antler_file_foreign(path);
     antler_status status = ANTLER_OK;
-    if (foreign != NULL)
+    if (foreign != NULL) {
+        struct stat seen;
         snprintf(info.format, sizeof info.format, "%s", foreign);
-    else
+        info.bytes = stat(path, &seen) == 0 && S_ISREG(seen.st_mode) ? (uint64_t)seen.st_size : 0;
+    } else
         status = inspect(path, &info);
     if (status == ANTLER_OK && cli_info_is_model(&info)) {
         antler_file_info_clear(&info);

@@ -171,9 +171,11 @@ static int check_only(const antler_settings *given)
     if (status == ANTLER_OK)
         cli_load_notes(series);
     if (status == ANTLER_OK)
-        printf("Settings and data fit together: %zu trajectories, %zu rows, %zu variables, %zu inputs.\n",
-               antler_series_count(series), antler_series_total_length(series), antler_series_dim(series),
-               antler_series_input_dim(series));
+        printf("Settings and data fit together: %zu trajector%s, %zu rows, %zu variable%s, %zu input%s.\n",
+               antler_series_count(series), antler_series_count(series) == 1 ? "y" : "ies",
+               antler_series_total_length(series), antler_series_dim(series),
+               antler_series_dim(series) == 1 ? "" : "s", antler_series_input_dim(series),
+               antler_series_input_dim(series) == 1 ? "" : "s");
     antler_series_free(series);
     return status == ANTLER_OK ? CLI_DONE : cli_fail(status);
 }

@@ -1,6 +1,7 @@
 /* data_options.c - options that load data, with defaults from the settings of a run. */
 #include "cli/data_options.h"
 
+#include "cli/foreign.h"
 #include "cli/runs.h"
 
 #include <errno.h>
@@ -134,7 +135,7 @@ void cli_load_notes(const antler_series *series)
     enum { MOST = 12 };
     const size_t count = antler_series_note_count(series);
     for (size_t i = 0; i < count && i < MOST; i++)
-        fprintf(stderr, "antler: note: %s\n", antler_series_note(series, i));
+        fprintf(stderr, "antler: note: %s\n", cli_foreign_shown(antler_series_note(series, i)));
     if (count > MOST)
         fprintf(stderr, "antler: note: and %zu more; 'antler info FILE' has all\n", count - MOST);
 }
@@ -145,7 +146,7 @@ void cli_load_suspicions(const antler_series *series)
     for (size_t i = 0; i < antler_series_note_count(series); i++)
         for (size_t k = 0; k < sizeof marks / sizeof marks[0]; k++)
             if (strstr(antler_series_note(series, i), marks[k]) != NULL)
-                printf("  Look at the data first: %s\n", antler_series_note(series, i));
+                printf("  Look at the data first: %s\n", cli_foreign_shown(antler_series_note(series, i)));
 }
 
 bool cli_load_given(const cli_load *load)

@@ -93,7 +93,7 @@ expect_fault 2 "--key chooses among the arrays of an .npz" "$ANTLER" info months
 
 gzip -k series.csv
 expect_ok "$ANTLER" train series.csv.gz --check
-contains "$out" "1 trajectories, 1200 rows, 2 variables"
+contains "$out" "1 trajectory, 1200 rows, 2 variables"
 
 # Trajectories that no window fits into are named; test files take the place of the holdout.
 head -n 30 series.csv > short.csv
@@ -109,6 +109,10 @@ contains "$err" "of 1200 values of a are missing"
 expect_ok "$ANTLER" train holes.csv --set updates=20 --set sequence_length=40 --set device=cpu
 contains "$out" "Look at the data first: -9999 occurs"
 expect_fault 2 "a run resumes with the settings that it began with" "$ANTLER" train --resume Results/holes/run/001 --missing -9999
+
+expect_fault 2 "there is no such run or model" "$ANTLER" evaluate Results/nothing
+run "$ANTLER" info - <series.csv
+contains "$out" "-: standard input"$'\n'
 
 # What the command line sets stays when data are short.
 head -n 481 series.csv > rows480.csv
