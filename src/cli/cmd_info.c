@@ -255,7 +255,10 @@ static antler_status inspect(const char *path, antler_file_info *info)
 /* Of several trajectories a training leaves out those that are too short. */
 static size_t least_rows(const antler_series *series)
 {
-    return antler_series_count(series) > 1 ? 1 : 2;
+    size_t longest = 0;
+    for (size_t i = 0; i < antler_series_count(series); i++)
+        longest = antler_series_length(series, i) > longest ? antler_series_length(series, i) : longest;
+    return longest > 1 && antler_series_count(series) > 1 ? 1 : 2;
 }
 
 /* unloaded: why there is no series. */
