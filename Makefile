@@ -7,7 +7,7 @@ FUZZ_SECONDS ?= 60
 PRESETS := release debug clang asan tsan
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test docs test-browser $(PRESETS) format check-format check-scripts check-tidy check-rules check-kernels gpu-tests test-gpu fuzz torture bench bundle wheel test-wheel test-sdist install uninstall clean help
+.PHONY: build demo test docs test-browser $(PRESETS) format check-format check-scripts check-tidy check-rules check-kernels gpu-tests test-gpu fuzz torture bench bundle wheel wheel-old test-wheel-old test-wheel test-sdist install uninstall clean help
 
 build: ## build the library and the command into build/
 	@scripts/setup.sh build
@@ -85,9 +85,16 @@ bundle: build ## a tarball that runs on any Linux with glibc 2.36 or newer
 	@scripts/setup.sh bundle
 	@scripts/bundle.sh build
 
-wheel: ## a Python wheel that needs no compiler where it is installed: build/wheel/
+wheel: ## a Python wheel for systems as new as this one, which needs no compiler there: build/wheel/
 	@scripts/setup.sh build wheel
 	@JOBS=$(JOBS) scripts/wheel.sh
+
+wheel-old: ## the wheel for older systems, glibc 2.28 and newer (manylinux_2_28): build/wheel-old/
+	@scripts/setup.sh build wheel-old
+	@JOBS=$(JOBS) scripts/wheel_old.sh
+
+test-wheel-old: wheel-old ## install that one into a fresh environment and run the package's tests there
+	@scripts/test_wheel.sh --old
 
 test-wheel: wheel ## install the wheel into a fresh environment and run the package's tests there
 	@scripts/test_wheel.sh

@@ -12,6 +12,7 @@ packages() {
         lint) echo shellcheck python3 python3-venv git ;;
         tidy) echo clang-tidy-14 python3 ;;
         wheel) echo python3 python3-venv python3-pip patchelf ;;
+        wheel-old) echo python3 python3-venv python3-pip patchelf binutils dpkg-dev ;;
         bundle) echo patchelf binutils ;;
         plot) echo python3 python3-numpy python3-matplotlib ;;
         docs) echo python3 python3-numpy python3-matplotlib python3-pytest python3-sphinx furo node-normalize.css libjs-katex python3-myst-parser python3-nbconvert python3-ipykernel ;;

@@ -1,9 +1,14 @@
 #!/usr/bin/env bash
-# test_wheel.sh [--sdist] - install the wheel into a fresh environment without a compiler, and run the package's tests
-# there.  With --sdist: the source distribution instead, which the compiler of this machine builds first.
+# test_wheel.sh [--sdist|--old] - install the wheel into a fresh environment without a compiler, and run the package's
+# tests there.  With --sdist: the source distribution instead, which the compiler of this machine builds first; with
+# --old: the wheel for older systems.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-if [ "${1:-}" = --sdist ]; then package=$(ls build/wheel/*.tar.gz); else package=$(ls build/wheel/*.whl); fi
+case ${1:-} in
+    --sdist) package=$(ls build/wheel/*.tar.gz) ;;
+    --old) package=$(ls build/wheel-old/*.whl) ;;
+    *) package=$(ls build/wheel/*.whl) ;;
+esac
 package=$PWD/$package
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -27,7 +27,8 @@ rm -rf "$out/raw"
 wheel=$(ls "$out"/*.whl)
 verdict=$(auditwheel show "$wheel")
 [[ $verdict == *manylinux* ]] || { echo "$verdict" >&2; exit 1; }
-echo "$wheel ($(du -h "$wheel" | cut -f1))"
+glibc=$(sed -E 's/.*manylinux_([0-9]+)_([0-9]+)_.*/\1.\2/' <<<"$wheel")
+echo "$wheel ($(du -h "$wheel" | cut -f1)): for glibc $glibc and newer; make wheel-old makes one for 2.28"
 
 # Everything that is built is in the source distribution.
 "$tools/bin/python" -c "import scikit_build_core.build as backend; backend.build_sdist('$out')" >"$out/sdist.log" 2>&1 ||

@@ -56,7 +56,7 @@
  *   is given by the macros at the end of this header.  A size that the library does not know is
  *   ANTLER_ERROR_ARGUMENT.
  * - Later fields come at the end of a struct.  A struct that is part of another keeps its size, and later
- *   fields take from its `room`, which is 0.  antler_progress, antler_array_info, antler_time_axis and
+ *   fields take from its `room`, which is 0.  antler_progress, antler_array_info and
  *   antler_system_parameter do not change.
  * - The library never prints and never exits.  Its only global state is the last message of each
  *   thread.  Different objects may be used from different threads; one object from one thread at a
@@ -252,18 +252,26 @@ typedef enum antler_time_kind {
     ANTLER_TIME_DATE,   /* dates; as numbers: microseconds since 1970-01-01 UTC */
 } antler_time_kind;
 
-/* The time axis that a file had beside its variables: row k of a trajectory is at start + k * step. */
+/*
+ * The time axis that a file had beside its variables: row k of a trajectory is at start + k * step, or, where
+ * `months` is not 0, k * months of the calendar after start.
+ */
 typedef struct antler_time_axis {
     antler_time_kind kind;
     char name[64]; /* of the column */
-    char unit[16]; /* of dt: "ms", "s", "min", "h", "d", ...; "" when it is not known */
-    double step;   /* dt, of dates in microseconds */
+    char unit[16]; /* of dt: "ms", "s", "min", "h", "d", "month", "yr", ...; "" when it is not known */
+    double step;   /* dt, of dates in microseconds; of months their mean length */
+    size_t months; /* between two rows; 0: they do not follow the months of the calendar */
 } antler_time_axis;
 
-ANTLER_API antler_time_axis antler_series_time(const antler_series *series);
+/* The time axis of a set, which lives as long as the set; its kind is ANTLER_TIME_NONE without one. */
+ANTLER_API const antler_time_axis *antler_series_time(const antler_series *series);
 
 /* The time of the first row of a trajectory; NaN when it is not known. */
 ANTLER_API double antler_series_start(const antler_series *series, size_t trajectory);
+
+/* Where rows follow the months of the calendar: the day of the month, 31 for the last; else 0. */
+ANTLER_API int antler_series_month_day(const antler_series *series, size_t trajectory);
 
 /* The time of a row as the file writes it: "2024-03-31 14:30:00", "0.25".  The row may lie behind the last
  * one. */
@@ -1291,6 +1299,13 @@ ANTLER_API antler_status antler_settings_get(const antler_settings *settings, co
  */
 ANTLER_API antler_status antler_settings_check(const antler_settings *settings, const antler_series *series);
 
+/*
+ * A sentence on the trajectories that are shorter than a window, after those rows that validation holds back,
+ * and so do not contribute to a training.  Returns false, and writes "", when there are none.
+ */
+ANTLER_API bool antler_settings_unused(const antler_settings *settings, const antler_series *series,
+                                       char *text, size_t bytes);
+
 /* Write all settings as commented YAML; appears whole or not at all. */
 ANTLER_API antler_status antler_settings_write(const antler_settings *settings, const char *path);
 
@@ -1651,8 +1666,9 @@ ANTLER_API void antler_device_software_get(antler_device_software *software, siz
 
 /* What the data say about the model that they need. */
 typedef struct antler_look {
-    size_t struct_size;                  /* set by the library */
-    size_t trajectories, rows, shortest; /* rows in all, and of the shortest trajectory */
+    size_t struct_size;        /* set by the library */
+    size_t trajectories, rows; /* rows in all */
+    size_t usual;              /* nine of ten rows are in trajectories of so many rows or more */
     size_t dim, input_dim;
     double dt;        /* 0: unknown */
     double decay;     /* rows after which the autocorrelation falls below 1/e */

@@ -21,6 +21,7 @@ from . import exceptions, formats, measures
 from ._containers import FreeRun
 from ._evaluation import Evaluation, Measuring, Verdict
 from ._time import GapWarning
+from ._training import UnusedWarning
 from .data import System, load, simulate, systems
 from .exceptions import AntlerError
 from .fitting import Fit, fit, look
@@ -47,6 +48,7 @@ __all__ = [
     "Skill",
     "Solution",
     "System",
+    "UnusedWarning",
     "Verdict",
     "build_info",
     "exceptions",

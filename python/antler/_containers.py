@@ -192,7 +192,7 @@ def _time_of_frame(frame: Any, what: str, reading: Reading) -> Tuple[Any, _time.
     if reading.off:
         return frame, rows
     if reading.stamps is not None:
-        return frame, _time.grid(_checked_stamps(reading.stamps, len(frame), what), what, resample=reading.resample)
+        return frame, _time.grid(checked_stamps(reading.stamps, len(frame), what), what, resample=reading.resample)
     index = frame.index
     if reading.auto or (index.name == reading.time and reading.time not in frame.columns):
         grid = _time_of_index(index, what, reading)
@@ -220,12 +220,24 @@ def _column(frame: Any, at: int) -> np.ndarray:
     return np.asarray(column.to_numpy())
 
 
-def _checked_stamps(stamps: Any, rows: int, what: str) -> np.ndarray:
+def checked_stamps(stamps: Any, rows: int, what: str) -> np.ndarray:
     array = np.asarray(stamps)
     found = _stamps_of(array) if array.ndim == 1 else None
     if found is None or len(found) != rows:
         raise ArgumentError(f"time has shape {array.shape} and {what} {rows} rows; give one number or date for each")
     return found
+
+
+_PERIODS = {"Y": (1.0, "yr"), "A": (1.0, "yr"), "Q": (3.0, "month"), "M": (1.0, "month"), "W": (7.0, "d"),
+            "D": (1.0, "d"), "H": (1.0, "h"), "MIN": (1.0, "min"), "T": (1.0, "min"), "S": (1.0, "s")}  # fmt: skip
+
+
+def _length_of_period(frequency: str) -> Tuple[float, str]:
+    """dt and unit of the name of a frequency of pandas: "M", "Q-DEC", "2h"; its own name where it is no fixed one."""
+    found = re.fullmatch(r"(\d*)([A-Za-z]+)(?:-\w+)?", frequency)
+    times, name = (found.group(1), found.group(2)) if found else ("", "")
+    length, unit = _PERIODS.get(name.upper() if name not in ("m", "ms") else "", (1.0, name or frequency))
+    return float(times or 1) * length, unit
 
 
 def _time_of_index(index: Any, what: str, reading: Reading) -> Optional[_time.Grid]:
@@ -242,8 +254,8 @@ def _time_of_index(index: Any, what: str, reading: Reading) -> Optional[_time.Gr
         if len(index) == 0:
             return None
         found = _time.grid(index.asi8, place, index.name, **known)
-        frequency = index.freqstr
-        axis = replace(found.axis, kind="period", start=index[0], step=frequency, dt=1.0, unit=frequency)
+        dt, unit = _length_of_period(index.freqstr)
+        axis = replace(found.axis, kind="period", start=index[0], step=index.freqstr, dt=dt, unit=unit)
         return found._replace(axis=axis)
     if isinstance(index, pandas.DatetimeIndex):
         zone, plain = index.tz, index if index.tz is None else index.tz_convert("UTC").tz_localize(None)
@@ -276,7 +288,7 @@ def of_columns(columns: Mapping[str, Any], what: str, reading: Reading, shell: S
     values = parts[0][:, None] if len(parts) == 1 else np.column_stack(parts)
     known = dict(column=True) if reading.stamps is None else {}
     if reading.stamps is not None:
-        stamps = _checked_stamps(reading.stamps, len(values), what)
+        stamps = checked_stamps(reading.stamps, len(values), what)
     if stamps is None:
         return Table(values, tuple(arrays), _time.counted(0, len(values)), shell)
     grid = _time.grid(stamps, what, name, resample=reading.resample, **known)
@@ -319,7 +331,7 @@ def _time_of_coordinate(data: Any, dim: Any, what: str, reading: Reading) -> _ti
     rows = data.sizes[dim]
     name = dim if not isinstance(reading.time, str) or reading.time in ("auto", "none") else reading.time
     if reading.stamps is not None:
-        return _time.grid(_checked_stamps(reading.stamps, rows, what), what, dim, resample=reading.resample)
+        return _time.grid(checked_stamps(reading.stamps, rows, what), what, dim, resample=reading.resample)
     if reading.off or name not in data.coords:
         if name != dim:
             raise ArgumentError(f"{what} has no coordinate '{name}'; it has {', '.join(map(str, data.coords))}")
@@ -405,7 +417,7 @@ def of_container(data: Any, what: str, reading: Reading) -> Table:
         if isinstance(reading.time, str) and reading.time not in ("auto", "none"):
             raise ArgumentError(f"{what} has no column '{reading.time}': it is an array; give the times themselves")
         return Table(values, None, _time.counted(0, len(values)) if values.ndim in (1, 2) else None)
-    grid = _time.grid(_checked_stamps(reading.stamps, len(values), what), what, resample=reading.resample)
+    grid = _time.grid(checked_stamps(reading.stamps, len(values), what), what, resample=reading.resample)
     return Table(grid.spread(values), None, grid.axis)
 
 

@@ -13,10 +13,13 @@ from typing import Any, List, Optional, Sequence, Tuple
 
 import numpy as np
 
-from . import _lib
+from . import _lib, _time
 from . import _structs as s
 from ._containers import AUTO, Reading, Table, of_container
+from ._time import Axis
 from .exceptions import DataError
+
+_TIME_NONE, _TIME_DATE = 0, 3  # antler_time_kind
 
 
 def _axes(item: Any) -> int:
@@ -189,6 +192,30 @@ class Series:
     @property
     def names(self) -> List[str]:
         return [_lib.text(_lib.plain("series_name", self.handle, i)) for i in range(self.dim + self.input_dim)]
+
+    @property
+    def notes(self) -> List[str]:
+        """What loading decided or found."""
+        count = int(_lib.plain("series_note_count", self.handle))
+        return [_lib.text(_lib.plain("series_note", self.handle, i)) for i in range(count)]
+
+    def axis(self, trajectory: int) -> Axis:
+        """The times of a trajectory, as numbers or dates in UTC."""
+        rows = int(_lib.plain("series_length", self.handle, trajectory))
+        time = _lib.plain("series_time", self.handle).contents
+        name, unit = _lib.text(time.name), _lib.text(time.unit)
+        start = float(_lib.plain("series_start", self.handle, trajectory))
+        if time.kind == _TIME_NONE or not np.isfinite(start):
+            return _time.even(rows, self.dt)
+        if time.kind != _TIME_DATE:
+            return Axis("number", name, start, time.step, rows, self.dt, unit, column=True)
+        stamp = np.datetime64(round(start), "us")
+        if time.months > 0:
+            day = int(_lib.plain("series_month_day", self.handle, trajectory))
+            return _time.month_axis(name, stamp, int(time.months), rows, day, column=True)
+        whole = time.step == round(time.step)
+        step = np.timedelta64(round(time.step), "us") if whole else np.timedelta64(round(1e3 * time.step), "ns")
+        return Axis("datetime", name, stamp, step, rows, self.dt, unit, column=True)
 
     @property
     def scaling(self) -> Optional[Tuple[np.ndarray, np.ndarray]]:

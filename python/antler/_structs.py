@@ -54,6 +54,7 @@ class TimeAxis(c.Structure):
         ("name", c.c_char * 64),
         ("unit", c.c_char * 16),
         ("step", c.c_double),
+        ("months", c.c_size_t),
     ]
 
 
@@ -657,7 +658,7 @@ class Look(Sized):
         ("struct_size", c.c_size_t),
         ("trajectories", c.c_size_t),
         ("rows", c.c_size_t),
-        ("shortest", c.c_size_t),
+        ("usual", c.c_size_t),
         ("dim", c.c_size_t),
         ("input_dim", c.c_size_t),
         ("dt", c.c_double),

@@ -2,7 +2,7 @@
 
 Rows are evenly spaced in time. Stamps out of order or doubled are refused with their place. A step that is a multiple
 of the others is a gap: the rows that are not there become rows of NaN. Anything else is uneven, and is refused unless
-it is resampled. Times of a calendar (months, business days) are even in their own unit.
+it is resampled. Months, quarters and years of the calendar are even, and so are business days without a gap.
 """
 
 from __future__ import annotations
@@ -39,18 +39,21 @@ def is_time_name(name: Any) -> bool:
 class Axis:
     """Evenly spaced times: row i is at ``start + i * step``."""
 
-    kind: str  #: "number", "datetime", "timedelta", "cftime", "calendar", "period", or "rows": counted
+    kind: str  #: "number", "datetime", "timedelta", "cftime", "months", "calendar", "period", or "rows": counted
     name: Optional[str]  #: of the index, coordinate or column
-    start: Any  #: number, datetime64, timedelta64, cftime, or the first stamp of a calendar
-    step: Any  #: the same, as a difference; of a calendar the name of its frequency
+    start: Any  #: number, datetime64, timedelta64, cftime, or the first stamp of a calendar; of months in ``zone``
+    step: Any  #: the same, as a difference; the number of months; of a calendar the name of its frequency
     rows: int
     dt: float = 0.0  #: the step as a number, in units of ``unit``; 0: unknown
-    unit: str = ""  #: "s", "min", "h" or "d" for dates and time spans; that of the name for numbers, or ""
+    unit: str = ""  #: "s", "min", "h", "d", "month" or "yr" for dates; that of the name for numbers, or ""
     zone: Any = None  #: time zone of a pandas index
     column: bool = False  #: it was a column of the table, and is one again in what is generated
+    day: int = 0  #: of months: the day of each; 31: the last
 
     def at(self, first: int, count: int) -> Any:
         """Times of ``count`` rows from row ``first`` on; rows after the last continue."""
+        if self.kind == "months":
+            return _in_utc(self._months(first, count), self.zone)
         if self.kind == "calendar":
             return _calendar(self.start, self.step, first + count)[first:]
         if self.kind == "period":
@@ -63,7 +66,11 @@ class Axis:
 
     def cut(self, first: int) -> "Axis":
         """The axis from row ``first`` on."""
-        return replace(self, start=self.at(first, 1)[0], rows=self.rows - first)
+        start = (self._months if self.kind == "months" else self.at)(first, 1)[0]
+        return replace(self, start=start, rows=self.rows - first)
+
+    def _months(self, first: int, count: int) -> Any:
+        return _after_months(self.start, self.day, np.arange(first, first + count) * self.step)
 
     def __str__(self) -> str:
         if self.kind == "rows":
@@ -80,6 +87,82 @@ def counted(first: int, rows: int, step: int = 1, name: Optional[str] = None) ->
 def even(rows: int, dt: float, start: float = 0.0, unit: str = "") -> Axis:
     """An axis of numbers from a time between rows; where that is 0, of counted rows."""
     return Axis("number", "time", start, dt, rows, dt, unit) if dt > 0 else counted(0, rows)
+
+
+def _after_months(start: Any, day: int, months: np.ndarray) -> Any:
+    """The stamps so many months after ``start``, on this day of the month or the last one."""
+    if hasattr(start, "calendar"):
+        made = []
+        for total in start.year * 12 + start.month - 1 + months:
+            opening = start.replace(year=int(total // 12), month=int(total % 12) + 1, day=1)
+            made.append(opening.replace(day=min(day, opening.daysinmonth)))
+        return np.array(made, dtype=object)
+    opening = start.astype("datetime64[M]") + months
+    lengths = ((opening + 1).astype("datetime64[D]") - opening.astype("datetime64[D]")).astype(int)
+    days = opening.astype("datetime64[D]") + (np.minimum(day, lengths) - 1)
+    return days + (start - start.astype("datetime64[D]"))
+
+
+def _in_zone(stamps: np.ndarray, zone: Any) -> np.ndarray:
+    """Stamps in UTC by the clocks of a time zone."""
+    if zone is None:
+        return stamps
+    import pandas
+
+    return np.asarray(pandas.DatetimeIndex(stamps).tz_localize("UTC").tz_convert(zone).tz_localize(None))
+
+
+def _in_utc(stamps: np.ndarray, zone: Any) -> np.ndarray:
+    if zone is None:
+        return stamps
+    import pandas
+
+    index = pandas.DatetimeIndex(stamps)
+    there = index.tz_localize(zone, ambiguous=np.ones(len(index), bool), nonexistent="shift_forward")
+    return np.asarray(there.tz_convert("UTC").tz_localize(None))
+
+
+def _month_places(stamps: np.ndarray) -> Any:
+    """(months, day) of stamps that have the same clock time and the same day of the month, or its last; else None."""
+    if stamps.dtype.kind == "O":
+        months = np.array([stamp.year * 12 + stamp.month - 1 for stamp in stamps])
+        days = np.array([stamp.day for stamp in stamps])
+        lengths = np.array([stamp.daysinmonth for stamp in stamps])
+        clock = {(stamp.hour, stamp.minute, stamp.second, stamp.microsecond) for stamp in stamps}
+    else:
+        opening, whole = stamps.astype("datetime64[M]"), stamps.astype("datetime64[D]")
+        months = opening.astype(int)
+        days = (whole - opening.astype("datetime64[D]")).astype(int) + 1
+        lengths = ((opening + 1).astype("datetime64[D]") - opening.astype("datetime64[D]")).astype(int)
+        clock = set((stamps - whole).tolist())
+    day = 31 if np.all(days == lengths) else int(days.max())
+    fits = len(clock) == 1 and np.all(np.diff(months) > 0) and np.all(days == np.minimum(day, lengths))
+    return (months - months[0], day) if fits else None
+
+
+def month_axis(name: Optional[str], start: Any, step: int, rows: int, day: int, **known: Any) -> Axis:
+    """An axis of every ``step`` months; dt counts years where that is whole."""
+    dt, unit = (step / 12, "yr") if step % 12 == 0 else (float(step), "month")
+    return Axis("months", name, start, step, rows, dt, unit, day=day, **known)
+
+
+def _month_grid(stamps: _Stamps, what: str, name: Optional[str], known: Any) -> Optional[Grid]:
+    """The axis of stamps that follow the months of the calendar; None when they do not."""
+    wall = _in_zone(stamps.raw, known.get("zone"))
+    found = _month_places(wall) if len(wall) > 2 else None
+    if found is None:
+        return None
+    months, day = found
+    step = int(np.gcd.reduce(np.diff(months)))
+    multiples = np.diff(months) // step
+    if np.mean(multiples == 1) < 0.5:
+        return None
+    places = months // step
+    rows = int(places[-1]) + 1
+    if rows > len(wall):
+        _say_gaps(multiples, stamps.raw, what, rows)
+    axis = month_axis(name, wall[0], step, rows, day, **known)
+    return Grid(axis, places if rows > len(wall) else None)
 
 
 def _calendar(start: Any, frequency: str, count: int) -> Any:
@@ -262,6 +345,9 @@ def grid(raw: Any, what: str, name: Any = None, *, resample: Any = None, **known
     kind, first, rows = stamps.kind, stamps.raw[0], len(stamps.raw)
     if rows < 2:
         return Grid(Axis(kind, label, first, first - first, rows, **known))
+    months = _month_grid(stamps, what, label, known) if kind in ("datetime", "cftime") else None
+    if months is not None:
+        return months
     multiples = _multiples(stamps)
     if kind in ("datetime", "cftime") and (multiples is None or multiples.max() > 1 or stamps.unit == "d"):
         frequency = _frequency(stamps.raw)
@@ -320,10 +406,21 @@ def _say_gaps(multiples: np.ndarray, stamps: np.ndarray, what: str, rows: int) -
     )
 
 
+def length_text(step: Any) -> str:
+    """A step as the library reads it: a number in the unit of the stamps, or with a unit, "10min"."""
+    if isinstance(step, np.timedelta64):
+        return f"{float(step / np.timedelta64(1, 's'))!r}s"
+    return f"{step.total_seconds()!r}s" if hasattr(step, "total_seconds") else str(step)
+
+
 def _length(step: Any, stamps: _Stamps) -> float:
     """A step as a number in the unit of the stamps; time spans have their own."""
     if isinstance(step, str) and stamps.kind != "number":
-        step = need("pandas", "frames", f"resample={step!r}").Timedelta(step)
+        pandas = need("pandas", "frames", f"resample={step!r}")
+        try:
+            step = pandas.Timedelta(step)
+        except ValueError:
+            raise ArgumentError(f"resample={step!r} is no fixed length of time; give '10min' or '30D'") from None
     if isinstance(step, np.timedelta64):
         return float(step / np.timedelta64(1, "s")) / stamps.length
     return float(step.total_seconds() / stamps.length if hasattr(step, "total_seconds") else step)

@@ -62,6 +62,10 @@ class _Bar:
             self._bar.close()
 
 
+class UnusedWarning(UserWarning):
+    """Trajectories that are shorter than a window do not contribute."""
+
+
 class Watch:
     """Takes the reports of one training, from whichever thread they come."""
 

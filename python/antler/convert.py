@@ -22,6 +22,7 @@ from . import _lib, formats
 from ._containers import Reading, Shell, Table, like
 from ._extras import need
 from ._series import Series
+from ._time import Axis
 from .data import picked
 from .exceptions import AntlerError, ArgumentError, MachineError, MemoryError
 
@@ -60,9 +61,53 @@ def write(tables: List[Table], driven: Optional[List[Table]], out: str) -> None:
         _WRITERS[ending](_beside(tables[0], driven), out)
     elif ending in (".csv", ".tsv") and timed:
         _lib.call("write_file", _lib.followed(out), _text(_beside(tables[0], driven), ending).encode())
+    elif ending == ".npz" and timed and all(_kept(table.time) for table in tables):
+        _save_npz(tables, driven, os.fsdecode(_lib.followed(out)))
     else:
         series = Series.of_tables(tables, driven)  # it lives until the call has returned
         _lib.call("series_save", series.handle, _lib.followed(out))
+
+
+def _kept(axis: Optional[Axis]) -> bool:
+    """Whether the times can be in an archive of NumPy: numbers, dates and time spans are."""
+    return axis is not None and axis.kind in ("number", "datetime", "timedelta", "months", "calendar", "period") and (
+        not hasattr(axis.start, "calendar")
+    )
+
+
+def _times(axis: Axis, rows: int) -> np.ndarray:
+    """Times of an archive: days or microseconds for dates, numbers in the unit of the axis for time spans."""
+    stamps = axis.at(0, rows)
+    stamps = np.asarray(stamps.to_timestamp() if axis.kind == "period" else stamps)
+    if stamps.dtype.kind == "M":
+        days = stamps.astype("datetime64[D]")
+        return days if np.all(days == stamps) else stamps.astype("datetime64[us]")
+    return np.arange(rows) * axis.dt if stamps.dtype.kind == "m" else stamps.astype(float)
+
+
+def _save_npz(tables: List[Table], driven: Optional[List[Table]], out: str) -> None:
+    """The archive that the command writes (docs/files.md), with the times of the rows."""
+    axis = tables[0].time
+    assert axis is not None
+    arrays: Dict[str, Any] = {f"x_{i:03}": np.asarray(table.values, float) for i, table in enumerate(tables)}
+    arrays.update({f"s_{i:03}": np.asarray(table.values, float) for i, table in enumerate(driven or ())})
+    arrays["names"] = np.array(names_of(tables[0]), dtype=str)
+    if driven:
+        arrays["input_names"] = np.array(names_of(driven[0]), dtype=str)
+    if axis.dt > 0:
+        arrays["dt"] = np.float64(axis.dt)
+    arrays.update(time_name=np.array([axis.name or "time"]), time_unit=np.array([axis.unit]))
+    for i, table in enumerate(tables):
+        assert table.time is not None
+        arrays["time" if len(tables) == 1 else f"time_{i:03}"] = _times(table.time, len(table.values))
+    part = f"{out}.{os.getpid()}.part"
+    try:
+        with open(part, "xb") as file:
+            np.savez(file, **arrays)
+        os.replace(part, out)
+    finally:
+        if os.path.exists(part):
+            os.unlink(part)
 
 
 def _beside(table: Table, driven: Optional[List[Table]]) -> Table:

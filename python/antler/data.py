@@ -175,9 +175,11 @@ def load(
     others = [path for path in patterns if formats.format_of(path) is not None]
     x: List[Table] = []
     driven: List[Table] = []
-    if not others and key is None:
+    choice = formats.Choice(key, Reading(time, resample))
+    if not others:
         chosen: Any = dict(columns=columns, inputs=inputs, transpose=transpose, dt=dt, max_bytes=max_bytes)
-        for table, table_in in formats.of_series(formats.load_series(patterns, **chosen)):
+        series = formats.load_series(patterns, choice=choice, **chosen)
+        for table, table_in in formats.of_series(series, choice.reading):
             x.append(table)
             driven += [] if table_in is None else [table_in]
     else:
@@ -185,7 +187,7 @@ def load(
             raise ArgumentError("transpose=True is for .npy, .npz and .csv files; turn the array that is returned")
         for path in patterns:
             tables, tables_in = picked(
-                formats.read(path, key=key, reading=Reading(time, resample)), columns, inputs, str(path)
+                formats.read(path, key=key, reading=choice.reading), columns, inputs, str(path)
             )
             x += tables
             driven += tables_in or []

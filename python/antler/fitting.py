@@ -7,6 +7,7 @@ import ctypes as c
 import os
 import sys
 import tempfile
+import warnings
 from typing import Any, Dict, List, NamedTuple, Optional, Union
 
 from . import _html, _lib
@@ -14,6 +15,7 @@ from . import _structs as s
 from ._containers import Reading, Table
 from ._series import Series, tables
 from ._settings import Settings
+from ._training import UnusedWarning
 from .exceptions import CancelledError, from_status
 from .model import Model
 
@@ -61,6 +63,7 @@ class _Reports:
         self._verbose = verbose
         self.failure: Optional[BaseException] = None
         self.interrupt = _lib.Interrupt()
+        self.unused = ""  #: a sentence on trajectories that do not contribute
 
     def _say(self, line: str) -> None:
         if self._verbose:
@@ -78,11 +81,15 @@ class _Reports:
             self.failure = self.failure or error
             self.interrupt.flag.value = 1
 
+    def _note(self, _cookie: Any, text: Any) -> None:
+        self.unused = _lib.text(text)
+
     def events(self) -> s.FitEvents:
         stop = c.cast(_lib.function("stop_when_set"), s.TrainEventsStop)
         train = s.TrainEvents(
-            self.interrupt.pointer, s.TrainEventsBegin(), s.TrainEventsRow(), s.TrainEventsEnd(), stop
-        )
+            self.interrupt.pointer, s.TrainEventsBegin(), s.TrainEventsRow(), s.TrainEventsEnd(), stop,
+            s.TrainEventsNote(self._note),
+        )  # fmt: skip
         return s.FitEvents(None, s.FitEventsLooked(), s.FitEventsBegin(), s.FitEventsEnd(self._end), train)
 
 
@@ -112,6 +119,8 @@ def _search(series: Series, base: Settings, opts: s.FitOpts, verbose: bool) -> s
     )
     if reports.failure is not None:
         raise reports.failure
+    if reports.unused:
+        warnings.warn(reports.unused, UnusedWarning, stacklevel=4)
     if status not in (0, CancelledError.status):
         raise from_status(status, sentence)
     return result

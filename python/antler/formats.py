@@ -14,6 +14,7 @@ import json
 import os
 import shutil
 import tempfile
+import warnings
 import zipfile
 from functools import partial
 from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
@@ -410,9 +411,9 @@ def format_of(path: Any) -> Optional[Format]:
 
 def load_series(
     paths: Sequence[Any], *, columns: Optional[str] = None, inputs: Optional[str] = None, transpose: bool = False,
-    dt: float = 0.0, max_bytes: int = 8_000_000_000,
+    dt: float = 0.0, max_bytes: int = 8_000_000_000, choice: Optional[Choice] = None,
 ) -> Any:
-    """A series set that the library reads."""
+    """A series set that the library reads. Times that the user gave beside the values are left to of_series."""
     from ._series import Series
 
     raw = (c.c_char_p * len(paths))(*[_lib.path_bytes(path) for path in paths])
@@ -421,17 +422,39 @@ def load_series(
     opts.transpose, opts.dt, opts.max_bytes = transpose, dt, max_bytes
     opts.columns = None if columns is None else columns.encode()
     opts.inputs = None if inputs is None else inputs.encode()
+    key, reading = choice or Choice()
+    opts.key = None if key is None else key.encode()
+    if reading.off or reading.stamps is not None:
+        opts.time = b"none"
+    elif not reading.auto:
+        opts.time = str(reading.time).encode()
+    if reading.resample is not None and reading.stamps is None:
+        given, method = reading.resample if isinstance(reading.resample, tuple) else (reading.resample, "linear")
+        opts.resample, opts.resample_method = _time.length_text(given).encode(), _resample_method(method)
     return Series(_lib.create("series_load", raw, len(paths), c.byref(opts)))
 
 
-def of_series(series: Any) -> Iterator[Tuple[Table, Optional[Table]]]:
-    """Trajectories of a series set in user units, with their inputs."""
-    names, dim, scaling, dt = tuple(series.names), series.dim, series.scaling, series.dt
+def _resample_method(method: Any) -> int:
+    if method not in ("linear", "cubic"):
+        raise ArgumentError(f"resample has the method {method!r}; it is 'linear' or 'cubic'")
+    return ("linear", "cubic").index(method)
+
+
+def of_series(series: Any, reading: Reading = AUTO) -> Iterator[Tuple[Table, Optional[Table]]]:
+    """Trajectories of a series set in user units, with their times and inputs."""
+    names, dim, scaling = tuple(series.names), series.dim, series.scaling
+    for note in series.notes:
+        if "missing and become NaN" in note:
+            warnings.warn(note, _time.GapWarning, stacklevel=2)
     for i in range(series.count):
         values, driven = series.read(i)
         if scaling is not None:
             values = values * scaling[1] + scaling[0]
-        axis = _time.even(len(values), dt)
+        axis = series.axis(i)
+        if reading.stamps is not None:
+            stamps = _containers.checked_stamps(reading.stamps, len(values), "the file")
+            grid = _time.grid(stamps, "time", resample=reading.resample)
+            values, driven, axis = grid.spread(values), None if driven is None else grid.spread(driven), grid.axis
         yield Table(values, names[:dim], axis), None if driven is None else Table(driven, names[dim:], axis)
 
 
@@ -444,9 +467,7 @@ def _read_one(path: str, choice: Choice) -> List[Table]:
             return row.read(path, choice)
     except PermissionError as error:
         raise MachineError(f"{path}: {error.strerror}") from None
-    if choice.key is not None:
-        raise ArgumentError(f"{path}: key= is not for this format")
-    found = [table for table, _ in of_series(load_series([path]))]
+    found = [table for table, _ in of_series(load_series([path], choice=choice), choice.reading)]
     return [table._replace(names=None) if (table.names or ("x1",))[0] == "x1" else table for table in found]
 
 

@@ -17,7 +17,7 @@ from ._parameters import Parameters
 from ._series import Series, tables
 from ._settings import Settings
 from ._time import Axis
-from ._training import Watch, log_arrays
+from ._training import UnusedWarning, Watch, log_arrays
 from .exceptions import ArgumentError, DataError, DivergedError, NotFittedError
 from .fitting import Fit, fit_tables
 from .forecasting import Forecast, Past, Start, forecast, start_of
@@ -167,8 +167,12 @@ class Reconstructor(Parameters):
         chosen = self._settings()
         series = Series.of_tables(found, driven, dt=chosen.get("dt"))
         if chosen.get("missing") == "refuse" or not any(np.isnan(table.values).any() for table in found):
-            _lib.call("series_check", series.handle, 2)  # first: a table on its side is not a matter of settings
+            least = 2 if len(found) == 1 else 1
+            _lib.call("series_check", series.handle, least)  # first: a table on its side is not a matter of settings
         _lib.call("settings_check", chosen.pointer, series.handle)
+        unused = c.create_string_buffer(1000)
+        if _lib.plain("settings_unused", chosen.pointer, series.handle, unused, len(unused)):
+            warnings.warn(_lib.text(unused.value), UnusedWarning, stacklevel=2)
         self._forget()
         self._remember(found, driven)
         watch = Watch(self.verbose, callback)

@@ -10,9 +10,11 @@
 #include "cli/runs.h"
 #include "cli/start_options.h"
 
+#include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct settings {
     cli_list data, horizon;
@@ -240,6 +242,9 @@ static int evaluate_held_back(const settings *s, const cli_runs *runs)
     int code = cli_settings_of_run(runs->paths[0], &of_run, &found);
     if (code != CLI_DONE)
         return code;
+    if (access(runs->paths[0], F_OK) != 0 && errno == ENOENT)
+        return cli_usage_error("%s: there is no such run or model; check the name and the folder",
+                               runs->paths[0]);
     if (!found || (of_run.validation == 0.0 && of_run.validation_data[0] == '\0'))
         return cli_usage_error(
             "%s: its training held back no rows; give --data FILE with data that the model "

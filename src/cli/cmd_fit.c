@@ -13,12 +13,11 @@
 #include <unistd.h>
 
 typedef struct settings {
-    cli_list set, missing, test;
-    const char *time, *resample, *resample_method, *subject, *key;
-    const char *columns, *inputs, *results, *name, *device, *seed, *threads; /* NULL: not given */
-    bool transpose, quiet;
-    double dt, minutes, validation, holdout; /* shares of 0: not given */
-    size_t max_bytes;
+    cli_list set, test;
+    cli_load load;
+    const char *results, *name, *device, *seed, *threads; /* NULL: not given */
+    bool quiet;
+    double minutes, validation, holdout; /* shares of 0: not given */
 } settings;
 
 static const char *const devices[] = {"auto", "cpu", "cuda", NULL};
@@ -59,23 +58,7 @@ static const char *const devices[] = {"auto", "cpu", "cuda", NULL};
 
 static const cli_option fit_options[] = {
     COMMON_OPTIONS,
-    {"columns", CLI_TEXT, "LIST", "Variables to take, by name or number: x,z or 1-3.", AT(columns), NULL},
-    {"inputs", CLI_TEXT, "LIST", "Columns that are known inputs, not variables.", AT(inputs), NULL},
-    {"transpose", CLI_FLAG, NULL, "The file has variables in rows (N x T).", AT(transpose), NULL},
-    {"dt", CLI_REAL, "TIME", "Time between rows, where the file does not contain it.", AT(dt), NULL},
-    {"max-bytes", CLI_COUNT, "N",
-     "What archives and pipes may take in memory beyond their size, in bytes. Default 8e9.", AT(max_bytes),
-     NULL},
-    {"missing", CLI_TEXTS, "VALUE",
-     "A number or word that stands for a missing value, such as -9999; may be repeated.", AT(missing), NULL},
-    {"time", CLI_TEXT, "NAME|none", "Column with the times of the rows, or none. Default: recognised.",
-     AT(time), NULL},
-    {"resample", CLI_TEXT, "DT", "Interpolate to even times this far apart: 0.5 or 10min.", AT(resample),
-     NULL},
-    {"resample-method", CLI_CHOICE, "linear|cubic", "How to interpolate. Default linear.",
-     AT(resample_method), cli_load_resamplings},
-    {"subject", CLI_TEXT, "NAME", "Column that tells trajectories apart.", AT(subject), NULL},
-    {"key", CLI_TEXT, "NAMES", "Arrays of an .npz to take: train, or a,b, or run_*.", AT(key), NULL},
+    CLI_TABLE_OPTIONS(settings, load),
 };
 
 static const cli_option tune_options[] = {
@@ -128,6 +111,13 @@ static void on_look(void *cookie, const antler_look *look)
                "enough\n",
                look->error, look->error_delays);
     fflush(stdout);
+}
+
+static void on_note(void *cookie, const char *text)
+{
+    const reporter *r = cookie;
+    if (!r->quiet)
+        fprintf(stderr, "antler: note: %s\n", text);
 }
 
 static void print_settings(const antler_settings *s)
@@ -197,7 +187,7 @@ static int on_stop(void *cookie)
 
 /* ---- the result -------------------------------------------------------------------------------------- */
 
-static void print_result(const antler_fit_result *result)
+static void print_result(const antler_fit_result *result, const antler_series *series)
 {
     antler_settings best;
     char path[1500];
@@ -217,6 +207,8 @@ static void print_result(const antler_fit_result *result)
     printf("Verdict: %s. %s\n", antler_verdict_name(result->verdict.kind), result->verdict.text);
     if (result->verdict.advice[0] != '\0')
         printf("  %s\n", result->verdict.advice);
+    if (result->verdict.kind != ANTLER_VERDICT_GOOD)
+        cli_load_suspicions(series);
     printf("Run       %s\nModel     %s/model.npz\nSettings  %s/settings.yaml (antler train repeats it: run "
            "%zu)\n",
            result->run_folder, result->folder, result->folder, result->run);
@@ -261,13 +253,16 @@ static int fit(const settings *s, const char *command, const char *file, antler_
     antler_fit_result result;
     reporter r = {
         .quiet = s->quiet, .terminal = isatty(STDERR_FILENO) == 1, .begun = cli_now(), .last = cli_now()};
-    const antler_fit_events events = {
-        .struct_size = sizeof events,
-        .cookie = &r,
-        .looked = on_look,
-        .begin = on_begin,
-        .end = on_end,
-        .train = {.struct_size = sizeof events.train, .cookie = &r, .row = on_row, .stop = on_stop}};
+    const antler_fit_events events = {.struct_size = sizeof events,
+                                      .cookie = &r,
+                                      .looked = on_look,
+                                      .begin = on_begin,
+                                      .end = on_end,
+                                      .train = {.struct_size = sizeof events.train,
+                                                .cookie = &r,
+                                                .row = on_row,
+                                                .stop = on_stop,
+                                                .note = on_note}};
     cli_stop_install();
     const int code = cli_foreign_settle(base, s->quiet);
     if (code != CLI_DONE)
@@ -277,13 +272,15 @@ static int fit(const settings *s, const char *command, const char *file, antler_
     if (status == ANTLER_OK)
         status = antler_fit(series, opts, &events, &result);
     clear_line(&r);
-    antler_series_free(series);
     if (status == ANTLER_OK || (status == ANTLER_CANCELLED && result.trials > 0)) {
-        print_result(&result);
+        print_result(&result, series);
         const antler_status tested = print_test(base, &result);
-        if (tested != ANTLER_OK)
+        if (tested != ANTLER_OK) {
+            antler_series_free(series);
             return cli_fail(tested);
+        }
     }
+    antler_series_free(series);
     if (status == ANTLER_OK && !s->quiet)
         print_next(&result, base);
     if (status == ANTLER_CANCELLED) {
@@ -345,20 +342,9 @@ static int run_fit(const cli_command *self, int argc, char **argv)
     code = cli_settings_of_files(argv, count, &base);
     if (code != CLI_DONE)
         return code;
-    base.transpose = s.transpose;
-    base.dt = s.dt;
-    base.max_bytes = s.max_bytes > 0 ? s.max_bytes : base.max_bytes;
-    const char *const reading[][2] = {{"columns", s.columns},
-                                      {"inputs", s.inputs},
-                                      {"missing_values", cli_load_missing(&s.missing)},
-                                      {"time", s.time},
-                                      {"resample", s.resample},
-                                      {"resample_method", s.resample_method},
-                                      {"subject", s.subject},
-                                      {"key", s.key}};
     antler_status status = apply_common(&s, &base, &opts);
-    for (size_t i = 0; i < sizeof reading / sizeof reading[0] && status == ANTLER_OK; i++)
-        status = set(&base, reading[i][0], reading[i][1]);
+    if (status == ANTLER_OK)
+        status = cli_load_to_settings(&s.load, &base);
     return status == ANTLER_OK ? fit(&s, self->name, argv[0], &base, &opts) : cli_fail(status);
 }
 

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 typedef struct settings {
     bool check, complete, json, devices;
@@ -85,7 +86,7 @@ static void print_span(const antler_series *series, size_t trajectory)
 {
     char first[64], last[64];
     const size_t rows = antler_series_length(series, trajectory);
-    if (antler_series_time(series).kind == ANTLER_TIME_NONE ||
+    if (antler_series_time(series)->kind == ANTLER_TIME_NONE ||
         antler_series_time_text(series, trajectory, 0, first, sizeof first) != ANTLER_OK ||
         antler_series_time_text(series, trajectory, rows - 1, last, sizeof last) != ANTLER_OK)
         return;
@@ -96,16 +97,16 @@ static void print_span(const antler_series *series, size_t trajectory)
 static void print_trajectories(const antler_series *series)
 {
     enum { MOST = 20 };
-    const antler_time_axis time = antler_series_time(series);
+    const antler_time_axis *time = antler_series_time(series);
     const size_t count = antler_series_count(series);
-    if (time.kind != ANTLER_TIME_NONE) {
-        printf("  time       column '%s'", time.name);
+    if (time->kind != ANTLER_TIME_NONE) {
+        printf("  time       column '%s'", time->name);
         if (count == 1)
             print_span(series, 0);
         putchar('\n');
     }
     for (size_t i = 0; count > 1 && i < count && i < MOST; i++) {
-        printf("  trajectory %zu: %s, %zu rows", i + 1, antler_series_origin(series, i),
+        printf("  trajectory %zu: %s, %zu rows", i + 1, cli_foreign_shown(antler_series_origin(series, i)),
                antler_series_length(series, i));
         print_span(series, i);
         putchar('\n');
@@ -118,7 +119,7 @@ static void print_trajectories(const antler_series *series)
 static void print_notes(const antler_series *series)
 {
     for (size_t i = 0; i < antler_series_note_count(series); i++)
-        printf("  note       %s\n", antler_series_note(series, i));
+        printf("  note       %s\n", cli_foreign_shown(antler_series_note(series, i)));
 }
 
 static void print_series(const antler_series *series)
@@ -129,8 +130,8 @@ static void print_series(const antler_series *series)
     if (antler_series_input_dim(series) > 0)
         printf(", K = %zu", antler_series_input_dim(series));
     if (antler_series_dt(series) > 0.0)
-        printf(", dt %g%s%s", antler_series_dt(series), antler_series_time(series).unit[0] == '\0' ? "" : " ",
-               antler_series_time(series).unit);
+        printf(", dt %g%s%s", antler_series_dt(series),
+               antler_series_time(series)->unit[0] == '\0' ? "" : " ", antler_series_time(series)->unit);
     putchar('\n');
     print_trajectories(series);
     double *scaling = cli_memory(2 * dim, sizeof *scaling, "a scaling");
@@ -165,8 +166,8 @@ static json_t *arrays_json(const antler_file_info *info)
 static json_t *time_json(const antler_series *series)
 {
     static const char *const kinds[] = {"none", "number", "epoch", "date"};
-    const antler_time_axis time = antler_series_time(series);
-    if (time.kind == ANTLER_TIME_NONE)
+    const antler_time_axis *time = antler_series_time(series);
+    if (time->kind == ANTLER_TIME_NONE)
         return json_null();
     json_t *starts = json_array();
     for (size_t i = 0; i < antler_series_count(series); i++) {
@@ -174,8 +175,8 @@ static json_t *time_json(const antler_series *series)
         antler_series_time_text(series, i, 0, text, sizeof text);
         json_array_append_new(starts, json_string(text));
     }
-    return json_pack("{s:s, s:s, s:s, s:o}", "kind", kinds[time.kind], "name", time.name, "unit", time.unit,
-                     "start", starts);
+    return json_pack("{s:s, s:s, s:s, s:o}", "kind", kinds[time->kind], "name", time->name, "unit",
+                     time->unit, "start", starts);
 }
 
 static json_t *series_json(const antler_series *series)
@@ -197,7 +198,7 @@ static json_t *series_json(const antler_series *series)
     }
     json_t *notes = json_array();
     for (size_t i = 0; i < antler_series_note_count(series); i++)
-        json_array_append_new(notes, json_string(antler_series_note(series, i)));
+        json_array_append_new(notes, json_string(cli_foreign_shown(antler_series_note(series, i))));
     return json_pack("{s:o, s:I, s:I, s:f, s:o, s:I, s:o, s:o}", "lengths", lengths, "dim", (json_int_t)dim,
                      "input_dim", (json_int_t)(all - dim), "dt", antler_series_dt(series), "time",
                      time_json(series), "missing", (json_int_t)antler_series_missing(series), "variables",
@@ -251,12 +252,24 @@ static antler_status inspect(const char *path, antler_file_info *info)
     return ANTLER_OK;
 }
 
+/* Of several trajectories a training leaves out those that are too short. */
+static size_t least_rows(const antler_series *series)
+{
+    size_t longest = 0;
+    for (size_t i = 0; i < antler_series_count(series); i++)
+        longest = antler_series_length(series, i) > longest ? antler_series_length(series, i) : longest;
+    return longest > 1 && antler_series_count(series) > 1 ? 1 : 2;
+}
+
 /* unloaded: why there is no series. */
 static int print_file(const settings *s, const char *path, const antler_file_info *info,
                       const antler_series *series, const char *unloaded)
 {
-    printf("%s: %s, ", path, info->format);
-    print_bytes(info->bytes);
+    printf("%s: %s", path, info->format);
+    if (info->bytes > 0) { /* what comes through a pipe has no size */
+        printf(", ");
+        print_bytes(info->bytes);
+    }
     putchar('\n');
     print_arrays(info);
     if (series == NULL) {
@@ -282,9 +295,11 @@ static int describe_data(const settings *s, const char *path, json_t **json)
     int code = CLI_DONE;
     const char *foreign = antler_file_foreign(path);
     antler_status status = ANTLER_OK;
-    if (foreign != NULL)
+    if (foreign != NULL) {
+        struct stat seen;
         snprintf(info.format, sizeof info.format, "%s", foreign);
-    else
+        info.bytes = stat(path, &seen) == 0 && S_ISREG(seen.st_mode) ? (uint64_t)seen.st_size : 0;
+    } else
         status = inspect(path, &info);
     if (status == ANTLER_OK && cli_info_is_model(&info)) {
         antler_file_info_clear(&info);
@@ -300,7 +315,8 @@ static int describe_data(const settings *s, const char *path, json_t **json)
             snprintf(unloaded, sizeof unloaded, "%s", antler_message());
     }
     if (status == ANTLER_OK && code == CLI_DONE && s->check)
-        status = s->complete ? antler_series_check(series, 2) : antler_series_check_gaps(series, 2);
+        status = s->complete ? antler_series_check(series, least_rows(series))
+                             : antler_series_check_gaps(series, least_rows(series));
     if (status != ANTLER_OK)
         code = cli_fail(status);
     else if (code == CLI_DONE && json != NULL)

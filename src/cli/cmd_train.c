@@ -14,6 +14,7 @@
 
 typedef struct settings {
     cli_list set, test;
+    cli_load load;
     const char *resume;
     size_t run;
     bool overwrite, check, list, quiet;
@@ -38,6 +39,7 @@ static const cli_option options[] = {
     {"settings", CLI_FLAG, NULL, "List all settings with defaults, bounds and meaning, as Markdown.",
      AT(list), NULL},
     {"quiet", CLI_FLAG, NULL, "No progress and no summary.", AT(quiet), NULL},
+    CLI_TABLE_OPTIONS(settings, load),
 };
 #undef AT
 
@@ -101,7 +103,7 @@ static bool is_set(const cli_list *set, const char *name)
 
 /*
  * Without a settings file, a table that is too short for the defaults gets shorter windows and a larger share
- * that is held back, where the command line sets neither.  Where nothing fits, the training says why.
+ * that is held back; what the command line sets stays.  Where nothing fits, the training says why.
  */
 static void suit_short_data(const settings *s, antler_settings *given)
 {
@@ -109,14 +111,15 @@ static void suit_short_data(const settings *s, antler_settings *given)
     static const size_t lengths[] = {200, 100, 50, 25};
     antler_settings trial = *given;
     antler_series *series = NULL;
-    if (is_set(&s->set, "validation") || is_set(&s->set, "validation_data") ||
-        is_set(&s->set, "sequence_length") || !cli_ok(antler_settings_series(given, &series)))
+    const bool keeps_share = is_set(&s->set, "validation") || is_set(&s->set, "validation_data");
+    const bool keeps_length = is_set(&s->set, "sequence_length");
+    if ((keeps_share && keeps_length) || !cli_ok(antler_settings_series(given, &series)))
         return;
     antler_status status = antler_settings_check(given, series);
     for (size_t i = 0; i < 4 && status != ANTLER_OK; i++) {
         for (size_t k = 0; k < 4 && status != ANTLER_OK; k++) {
-            trial.sequence_length = lengths[i];
-            trial.validation = shares[k];
+            trial.sequence_length = keeps_length ? given->sequence_length : lengths[i];
+            trial.validation = keeps_share ? given->validation : shares[k];
             status = antler_settings_check(&trial, series);
         }
     }
@@ -126,8 +129,8 @@ static void suit_short_data(const settings *s, antler_settings *given)
         return;
     *given = trial;
     if (!s->quiet)
-        printf("The data are short: sequence_length is %zu (200 otherwise) and validation %g (0.2)\n",
-               given->sequence_length, given->validation);
+        printf("The data are short: sequence_length is %zu%s and validation %g%s\n", given->sequence_length,
+               keeps_length ? "" : " (200 otherwise)", given->validation, keeps_share ? "" : " (0.2)");
 }
 
 static int read_settings(const settings *s, char *const *paths, size_t count, antler_settings *out)
@@ -145,6 +148,8 @@ static int read_settings(const settings *s, char *const *paths, size_t count, an
         if (code != CLI_DONE)
             return code;
     }
+    if (status == ANTLER_OK)
+        status = cli_load_to_settings(&s->load, out);
     for (size_t i = 0; i < s->set.count && status == ANTLER_OK; i++)
         status = antler_settings_set(out, s->set.items[i]);
     for (size_t i = 0; i < s->test.count && status == ANTLER_OK; i++) {
@@ -166,9 +171,11 @@ static int check_only(const antler_settings *given)
     if (status == ANTLER_OK)
         cli_load_notes(series);
     if (status == ANTLER_OK)
-        printf("Settings and data fit together: %zu trajectories, %zu rows, %zu variables, %zu inputs.\n",
-               antler_series_count(series), antler_series_total_length(series), antler_series_dim(series),
-               antler_series_input_dim(series));
+        printf("Settings and data fit together: %zu trajector%s, %zu rows, %zu variable%s, %zu input%s.\n",
+               antler_series_count(series), antler_series_count(series) == 1 ? "y" : "ies",
+               antler_series_total_length(series), antler_series_dim(series),
+               antler_series_dim(series) == 1 ? "" : "s", antler_series_input_dim(series),
+               antler_series_input_dim(series) == 1 ? "" : "s");
     antler_series_free(series);
     return status == ANTLER_OK ? CLI_DONE : cli_fail(status);
 }
@@ -217,10 +224,12 @@ static int run(const cli_command *self, int argc, char **argv)
     }
     if (count == 0 && s.resume == NULL)
         return cli_usage_error("'antler train' needs a data file, a settings file, or --resume RUN");
-    if (count == 0 && s.set.count + s.test.count > 0)
+    if (count == 0 && (s.set.count + s.test.count > 0 || cli_load_given(&s.load)))
         return cli_usage_error(
-            "--%s needs a data file or a settings file; a run resumes with the settings that it began with",
-            s.set.count > 0 ? "set" : "test");
+            "%s needs a data file or a settings file; a run resumes with the settings that it began with",
+            s.set.count > 0    ? "--set"
+            : s.test.count > 0 ? "--test"
+                               : "what is said about the table");
     if (s.resume != NULL && (s.overwrite || s.run > 0))
         return cli_usage_error(
             "--resume cannot be combined with --overwrite or --run; give the folder of the run");

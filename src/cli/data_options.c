@@ -1,6 +1,7 @@
 /* data_options.c - options that load data, with defaults from the settings of a run. */
 #include "cli/data_options.h"
 
+#include "cli/foreign.h"
 #include "cli/runs.h"
 
 #include <errno.h>
@@ -105,14 +106,54 @@ const char *cli_load_missing(const cli_list *missing)
     return missing->count == 0 ? NULL : text;
 }
 
+antler_status cli_load_to_settings(const cli_load *load, antler_settings *settings)
+{
+    const char *const given[][2] = {{"columns", load->columns},
+                                    {"inputs", load->inputs},
+                                    {"missing_values", cli_load_missing(&load->missing)},
+                                    {"time", load->time},
+                                    {"resample", load->resample},
+                                    {"resample_method", load->resample_method},
+                                    {"subject", load->subject},
+                                    {"key", load->key}};
+    antler_status status = ANTLER_OK;
+    settings->transpose = load->transpose || settings->transpose;
+    settings->dt = load->dt != 0.0 ? load->dt : settings->dt;
+    settings->max_bytes = load->max_bytes > 0 ? load->max_bytes : settings->max_bytes;
+    for (size_t i = 0; i < sizeof given / sizeof given[0] && status == ANTLER_OK; i++) {
+        char text[1200];
+        if (given[i][1] == NULL)
+            continue;
+        snprintf(text, sizeof text, "%s=%s", given[i][0], given[i][1]);
+        status = antler_settings_set(settings, text);
+    }
+    return status;
+}
+
 void cli_load_notes(const antler_series *series)
 {
     enum { MOST = 12 };
     const size_t count = antler_series_note_count(series);
     for (size_t i = 0; i < count && i < MOST; i++)
-        fprintf(stderr, "antler: note: %s\n", antler_series_note(series, i));
+        fprintf(stderr, "antler: note: %s\n", cli_foreign_shown(antler_series_note(series, i)));
     if (count > MOST)
         fprintf(stderr, "antler: note: and %zu more; 'antler info FILE' has all\n", count - MOST);
+}
+
+void cli_load_suspicions(const antler_series *series)
+{
+    static const char *const marks[] = {"; if it means", "; if the sensor", "; if its units"};
+    for (size_t i = 0; i < antler_series_note_count(series); i++)
+        for (size_t k = 0; k < sizeof marks / sizeof marks[0]; k++)
+            if (strstr(antler_series_note(series, i), marks[k]) != NULL)
+                printf("  Look at the data first: %s\n", cli_foreign_shown(antler_series_note(series, i)));
+}
+
+bool cli_load_given(const cli_load *load)
+{
+    return load->transpose || load->dt != 0.0 || load->max_bytes > 0 || load->missing.count > 0 ||
+           load->columns != NULL || load->inputs != NULL || load->time != NULL || load->resample != NULL ||
+           load->resample_method != NULL || load->subject != NULL || load->key != NULL;
 }
 
 antler_load_opts cli_load_opts(const cli_load *load)

@@ -15,8 +15,11 @@ typedef struct cli_load {
 
 extern const char *const cli_load_headers[], *const cli_load_resamplings[];
 
-/* Rows for an option table; `field` is the settings member of type cli_load. */
-#define CLI_LOAD_OPTIONS(type, field)                                                                        \
+/*
+ * Rows for an option table; `field` is the settings member of type cli_load.  All but --header are settings
+ * of a training, too.
+ */
+#define CLI_TABLE_OPTIONS(type, field)                                                                       \
     {"transpose",                                                                                            \
      CLI_FLAG,                                                                                               \
      NULL,                                                                                                   \
@@ -35,12 +38,6 @@ extern const char *const cli_load_headers[], *const cli_load_resamplings[];
          "Columns that are known inputs, not variables.",                                                    \
          offsetof(type, field) + offsetof(cli_load, inputs),                                                 \
          NULL},                                                                                              \
-        {"header",                                                                                           \
-         CLI_CHOICE,                                                                                         \
-         "auto|yes|no",                                                                                      \
-         "Whether a text file begins with names. Default auto.",                                             \
-         offsetof(type, field) + offsetof(cli_load, header),                                                 \
-         cli_load_headers},                                                                                  \
         {"max-bytes",                                                                                        \
          CLI_COUNT,                                                                                          \
          "N",                                                                                                \
@@ -88,6 +85,15 @@ extern const char *const cli_load_headers[], *const cli_load_resamplings[];
             offsetof(type, field) + offsetof(cli_load, dt), NULL                                             \
     }
 
+#define CLI_LOAD_OPTIONS(type, field)                                                                        \
+    {"header",                                                                                               \
+     CLI_CHOICE,                                                                                             \
+     "auto|yes|no",                                                                                          \
+     "Whether a text file begins with names. Default auto.",                                                 \
+     offsetof(type, field) + offsetof(cli_load, header),                                                     \
+     cli_load_headers},                                                                                      \
+        CLI_TABLE_OPTIONS(type, field)
+
 /*
  * The settings of the training of a run folder, of a model or checkpoint in one, or of the model of a fit.
  * *found is false where there are none.  Returns CLI_DONE, or the exit code after a message.
@@ -106,6 +112,9 @@ int cli_load_from_run(const char *run, antler_settings *settings, cli_load *load
  */
 int cli_settings_of_files(char *const *files, size_t count, antler_settings *settings);
 
+/* What the command line says about the table takes the place of what the settings of a training have. */
+antler_status cli_load_to_settings(const cli_load *load, antler_settings *settings);
+
 /* The library's options for these settings.  They share a text: one set of settings at a time. */
 antler_load_opts cli_load_opts(const cli_load *load);
 
@@ -114,5 +123,11 @@ const char *cli_load_missing(const cli_list *missing);
 
 /* Print what loading decided or found to stderr. */
 void cli_load_notes(const antler_series *series);
+
+/* Beside a verdict that is not good: the notes on what may be a fault of the data, once more. */
+void cli_load_suspicions(const antler_series *series);
+
+/* Whether the command line says anything about the table. */
+bool cli_load_given(const cli_load *load);
 
 #endif

@@ -1,5 +1,6 @@
 /* evaluation.c - what `antler evaluate` prints and writes about one run: lines, metrics.json, its summary. */
 #include "cli/evaluation.h"
+#include "cli/foreign.h"
 
 #include "cli/answer.h"
 #include "cli/cmd_lyapunov.h"
@@ -131,9 +132,9 @@ json_t *cli_evaluation_json(const cli_evaluation *e)
     json_t *names = json_array();
     for (size_t i = 0; i < antler_model_dim(e->model); i++)
         json_array_append_new(names, json_string(antler_model_name(e->model, i)));
-    json_t *root =
-        json_pack("{s:s, s:s, s:o, s:b, s:o}", "run", e->run, "data", antler_series_origin(e->truth, 0),
-                  "variables", names, "diverged", r->diverged, "free_run", free_run_json(e));
+    json_t *root = json_pack("{s:s, s:s, s:o, s:b, s:o}", "run", e->run, "data",
+                             cli_foreign_shown(antler_series_origin(e->truth, 0)), "variables", names,
+                             "diverged", r->diverged, "free_run", free_run_json(e));
     if (root == NULL)
         return NULL;
     if (e->opts->with_verdict) {

@@ -61,6 +61,22 @@ static int convert(const char *from, const char *what, const char *to)
 
 /* ---- temporary copies -------------------------------------------------------------------------------- */
 
+static char shown_folder[ROOM]; /* the folder of the last copies; "": there were none */
+
+const char *cli_foreign_shown(const char *text)
+{
+    static char shown[4 * ROOM];
+    const char *at = shown_folder[0] == '\0' ? NULL : strstr(text, shown_folder);
+    const char *name = at == NULL ? NULL : at + strlen(shown_folder) + 1;
+    const char *end = name == NULL ? NULL : strstr(name, ".npz");
+    if (end == NULL)
+        return text;
+    const char *rest = end + strlen(".npz");
+    rest += strncmp(rest, ":x_000", 6) == 0 ? 6 : 0;
+    snprintf(shown, sizeof shown, "%.*s%.*s%s", (int)(at - text), text, (int)(end - name), name, rest);
+    return shown;
+}
+
 typedef struct copies {
     char folder[ROOM]; /* "": none was made */
     cli_list files;    /* the names to load: those given, or those of copies */
@@ -80,6 +96,7 @@ static int add_copy(copies *c, const char *file, const char *what)
             c->folder[0] = '\0';
             return CLI_MACHINE;
         }
+        snprintf(shown_folder, sizeof shown_folder, "%s", c->folder);
     }
     const int length = snprintf(path, sizeof path, "%s/%s.npz", c->folder, name_of(file));
     if (length >= (int)sizeof path)

@@ -14,6 +14,9 @@
  */
 int cli_series_load(const cli_list *files, const cli_load *load, antler_series **series);
 
+/* A text of the library, where the name of a temporary copy becomes that of the file. */
+const char *cli_foreign_shown(const char *text);
+
 /*
  * For a training, which names its data in config.yaml: files of other formats and standard input become
  * files in <results>/<experiment>, and settings->data names those.

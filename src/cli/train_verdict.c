@@ -2,6 +2,7 @@
 #include "cli/train_verdict.h"
 
 #include "cli/answer.h"
+#include "cli/data_options.h"
 #include "cli/evaluation.h"
 #include "cli/loss_log.h"
 
@@ -15,6 +16,7 @@ typedef struct judged {
     antler_series *series, *held_back, *test; /* NULL: there are no such rows */
     antler_floors floors, test_floors;        /* of the first run, for all; rows is 0 before */
     cli_loss_log log;                         /* of the run at hand */
+    bool doubtful;                            /* a verdict was not good */
 } judged;
 
 /* The verdict on the best model of a run or, without validation, the last. */
@@ -69,6 +71,7 @@ static int judge_models(judged *j, const char *run, bool best, bool last, bool q
         status = judge(j, run, file, j->test, &j->test_floors, &test);
     if (status != ANTLER_OK)
         return cli_fail(status);
+    j->doubtful = j->doubtful || (validated && held_back.kind != ANTLER_VERDICT_GOOD);
     if (validated && !quiet)
         printf("%s: %s. %s %s\n", run, antler_verdict_name(held_back.kind), held_back.text, held_back.advice);
     if (tested && !quiet)
@@ -123,6 +126,8 @@ int cli_train_verdicts(const antler_train_result *result, bool quiet)
         snprintf(run, sizeof run, "%s/%03zu", result->folder, i);
         code = judge_run(j, run, quiet);
     }
+    if (j->doubtful && !quiet)
+        cli_load_suspicions(j->series);
     antler_series_free(j->test);
     antler_series_free(j->held_back);
     antler_series_free(j->series);

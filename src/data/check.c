@@ -15,14 +15,23 @@ static void describe(const antler_series *series, size_t trajectory, char *text,
         snprintf(text, bytes, "%s%strajectory %zu", origin, *origin == '\0' ? "" : ", ", trajectory + 1);
 }
 
-static antler_status check_shape(const antler_series *series, const ant_part *part, size_t min_length)
+/* One of several trajectories may have fewer rows than columns. */
+static antler_status check_direction(const antler_series *series)
+{
+    char place[1024];
+    const size_t trajectory = ant_series_longest(series), rows = antler_series_length(series, trajectory);
+    describe(series, trajectory, place, sizeof place);
+    ANT_CHECK(series->dim <= rows, ANTLER_ERROR_DATA,
+              "%s: %zu columns but only %zu row%s, so it looks transposed; if time runs along the rows, use "
+              "--transpose",
+              place, series->dim, rows, rows == 1 ? "" : "s");
+    return ANTLER_OK;
+}
+
+static antler_status check_length(const antler_series *series, const ant_part *part, size_t min_length)
 {
     char place[1024];
     describe(series, part->first, place, sizeof place);
-    ANT_CHECK(series->dim <= part->length, ANTLER_ERROR_DATA,
-              "%s: %zu columns but only %zu row%s, so it looks transposed; if time runs along the rows, use "
-              "--transpose",
-              place, series->dim, part->length, part->length == 1 ? "" : "s");
     ANT_CHECK(part->length >= min_length, ANTLER_ERROR_DATA,
               "%s: has %zu row%s, but at least %zu are needed; give a longer series", place, part->length,
               part->length == 1 ? "" : "s", min_length);
@@ -71,8 +80,9 @@ static antler_status check_variable(const antler_series *series, size_t v, const
 static antler_status check(const antler_series *series, size_t min_length, allowed may)
 {
     ANT_CHECK(series->count > 0, ANTLER_ERROR_DATA, "the series has no trajectory");
+    ANT_TRY(check_direction(series));
     for (size_t p = 0; p < series->part_count; p++)
-        ANT_TRY(check_shape(series, &series->parts[p], min_length));
+        ANT_TRY(check_length(series, &series->parts[p], min_length));
     const size_t width = series->dim + series->input_dim;
     antler_variable_stats *stats = calloc(width, sizeof *stats);
     if (stats == NULL)

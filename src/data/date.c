@@ -49,17 +49,20 @@ static void civil_from_days(long days, long *year, int *month, int *of_month)
     *year = year_of_era + era * 400 + (*month <= 2);
 }
 
-static bool is_day(int year, int month, int of_month)
+static int month_length(long year, int month)
 {
     static const int lengths[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    if (month < 1 || month > 12 || of_month < 1)
-        return false;
     const bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-    return of_month <= lengths[month - 1] + (month == 2 && leap ? 1 : 0);
+    return lengths[month - 1] + (month == 2 && leap ? 1 : 0);
+}
+
+static bool is_day(int year, int month, int of_month)
+{
+    return month >= 1 && month <= 12 && of_month >= 1 && of_month <= month_length(year, month);
 }
 
 /* 2024-03-31, 2024/03/31, 2024-03 or 31.03.2024 */
-static bool read_day(const char **p, const char *end, double *microseconds)
+static bool read_day(const char **p, const char *end, double *microseconds, bool *month_only)
 {
     int year = 0, month = 0, of_month = 1;
     const char *start = *p;
@@ -77,6 +80,7 @@ static bool read_day(const char **p, const char *end, double *microseconds)
         const bool whole = skip(p, end, mark);
         if (whole ? !read_digits(p, end, 2, &of_month) : (mark == '/' || *p != end))
             return false;
+        *month_only = !whole;
     }
     *microseconds = (double)days_from_civil(year, month, of_month) * day;
     return is_day(year, month, of_month);
@@ -125,7 +129,7 @@ bool ant_date_read(const char *text, const char *end, double *microseconds, ant_
     const char *p = text;
     double of_day = 0.0;
     *style = (ant_date_style){.clock = false};
-    if (!read_day(&p, end, microseconds))
+    if (!read_day(&p, end, microseconds, &style->month))
         return false;
     if (p < end && (*p == 'T' || *p == 't' || *p == ' ')) {
         style->blank = *p++ == ' ';
@@ -152,6 +156,8 @@ size_t ant_date_write(double microseconds, const ant_date_style *style, char out
     if (!(fabs(days) < 3e6)) /* beyond the year 9999 */
         return (size_t)snprintf(out, ANT_DATE_ROOM, "%.17g", microseconds);
     civil_from_days((long)days, &year, &month, &of_month);
+    if (style->month && of_month == 1 && of_day == 0 && rest == 0)
+        return (size_t)snprintf(out, ANT_DATE_ROOM, "%04ld-%02d", year, month);
     used = snprintf(out, ANT_DATE_ROOM, "%04ld-%02d-%02d", year, month, of_month);
     if (!style->clock && of_day == 0 && rest == 0)
         return (size_t)used;
@@ -168,6 +174,64 @@ size_t ant_date_write(double microseconds, const ant_date_style *style, char out
                          (zone < 0 ? -zone : zone) / 60, (zone < 0 ? -zone : zone) % 60);
     return (size_t)used;
 }
+
+/* ---- months ------------------------------------------------------------------------------------------ */
+
+/* A moment as its month, the day within it, and the time of that day. */
+typedef struct moment {
+    long year;
+    int month, of_month;
+    double of_day; /* microseconds */
+} moment;
+
+static moment moment_of(double microseconds, const ant_date_style *style)
+{
+    moment m;
+    const double local = microseconds + style->zone_minutes * minute, days = floor(local / day);
+    civil_from_days((long)days, &m.year, &m.month, &m.of_month);
+    m.of_day = local - days * day;
+    return m;
+}
+
+bool ant_date_months(const double *stamps, size_t rows, const ant_date_style *style, double *months,
+                     int *month_day)
+{
+    bool all_last = true;
+    double of_day = 0.0;
+    *month_day = 0;
+    for (size_t i = 0; i < rows; i++) {
+        if (!(fabs(stamps[i]) < 3e6 * day))
+            return false;
+        const moment m = moment_of(stamps[i], style);
+        of_day = i == 0 ? m.of_day : of_day;
+        months[i] = 12.0 * (double)m.year + m.month - 1;
+        if (m.of_day != of_day || (i > 0 && months[i] <= months[i - 1]))
+            return false;
+        *month_day = m.of_month > *month_day ? m.of_month : *month_day;
+        all_last = all_last && m.of_month == month_length(m.year, m.month);
+    }
+    *month_day = all_last ? 31 : *month_day;
+    for (size_t i = 0; i < rows; i++) {
+        const moment m = moment_of(stamps[i], style);
+        const int length = month_length(m.year, m.month);
+        if (m.of_month != (*month_day < length ? *month_day : length))
+            return false;
+    }
+    return true;
+}
+
+double ant_date_add_months(double start, const ant_date_style *style, int month_day, double months)
+{
+    if (!(fabs(start) < 3e6 * day && months < 3e5))
+        return NAN;
+    const moment m = moment_of(start, style);
+    const double total = 12.0 * (double)m.year + m.month - 1 + months, year = floor(total / 12.0);
+    const int month = (int)(total - 12.0 * year) + 1, length = month_length((long)year, month);
+    const long days = days_from_civil((long)year, month, month_day < length ? month_day : length);
+    return (double)days * day + m.of_day - style->zone_minutes * minute;
+}
+
+/* ---- other forms ------------------------------------------------------------------------------------- */
 
 /* One or two digits at *p. */
 static bool read_short(const char **p, const char *end, int *value)

@@ -12,6 +12,7 @@
 
 /* How a date was written, so that another can be written alike. */
 typedef struct ant_date_style {
+    bool month;       /* without the day of the month, which is the first */
     bool clock;       /* with a time of day */
     bool blank;       /* a blank before it, not T */
     bool zone;        /* with a zone */
@@ -25,6 +26,17 @@ bool ant_date_read(const char *text, const char *end, double *microseconds, ant_
 
 /* Write a date; a time of day that `style` lacks is added where it is not midnight.  Returns the length. */
 size_t ant_date_write(double microseconds, const ant_date_style *style, char out[ANT_DATE_ROOM]);
+
+/*
+ * Whether each date lies in a later month than the one before, all at the same time of day and on the same
+ * day of the month, or on the last one.  months: (rows), counted from the year 0; month_day: that day, 31 for
+ * the last.  A month that is too short for the day has it on its last.
+ */
+bool ant_date_months(const double *stamps, size_t rows, const ant_date_style *style, double *months,
+                     int *month_day);
+
+/* The date so many months after `start` on this day of the month, at the same time of day. */
+double ant_date_add_months(double start, const ant_date_style *style, int month_day, double months);
 
 /* Whether the text has the form of a date or clock time that is not read, such as 03/04/2024 or 14:30. */
 bool ant_date_is_ambiguous(const char *text, const char *end);

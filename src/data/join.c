@@ -16,6 +16,7 @@ static antler_status begin(const ant_table *table, double dt_override, antler_se
     if (labels->mean != NULL)
         ant_series_set_scaling(*series, labels->mean, labels->scale);
     (*series)->time = table->axis;
+    (*series)->style = table->style;
     return antler_series_set_dt(*series, dt_override != 0.0 ? dt_override : labels->dt);
 }
 
@@ -66,7 +67,7 @@ static antler_status check_time(const ant_table *table, double dt_override, antl
               "was sampled with dt = %.9g, but %s with dt = %.9g; resample it, or give --dt if that is wrong",
               dt, first, series->dt);
     if (table->axis.kind != series->time.kind) /* not all trajectories have times */
-        series->time = (ant_time_axis){.kind = ANTLER_TIME_NONE};
+        series->time = (antler_time_axis){.kind = ANTLER_TIME_NONE};
     if (dt_override == 0.0 && series->dt == 0.0)
         return antler_series_set_dt(series, dt);
     return ANTLER_OK;

@@ -18,6 +18,13 @@ void(antler_load_opts_default)(antler_load_opts *opts, size_t struct_size)
     ant_sized_default(&standard, sizeof standard, opts, struct_size);
 }
 
+static antler_status refuse_key(const antler_load_opts *opts)
+{
+    ANT_CHECK(opts->key == NULL, ANTLER_ERROR_ARGUMENT,
+              "--key chooses among the arrays of an .npz, and this file holds one table; leave it out");
+    return ANTLER_OK;
+}
+
 antler_status ant_load_npy(ant_source *source, const antler_load_opts *opts, const char *origin,
                            antler_series **series)
 {
@@ -25,6 +32,7 @@ antler_status ant_load_npy(ant_source *source, const antler_load_opts *opts, con
     ant_array x = {0}, none = {0};
     ant_table table = {0};
     const ant_labels nothing = {0};
+    ANT_TRY(refuse_key(opts));
     ANT_TRY(ant_npy_read_header(source, &header));
     ANT_TRY(ant_npy_check_numeric(&header));
     ANT_TRY(ant_npy_read_values(source, &header, &x));
@@ -36,6 +44,7 @@ antler_status ant_load_text(ant_source *source, const antler_load_opts *opts, co
                             antler_series **series)
 {
     ant_table table = {0};
+    ANT_TRY(refuse_key(opts));
     ANT_TRY(ant_csv_read(source, opts, origin, &table));
     return ant_table_place(&table, opts, series);
 }

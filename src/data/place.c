@@ -103,6 +103,7 @@ static antler_status take_subject(const ant_table *table, const double *values, 
                           .time_name = copy_text(table->time_name),
                           .subject = table->subject,
                           .one_of_many = table->one_of_many,
+                          .axis = table->axis,
                           .part = {.origin = origin_of(table, rows[g->first].subject),
                                    .columns = calloc(width, sizeof *of_one->part.columns)}};
     memcpy(of_one->time_unit, table->time_unit, sizeof of_one->time_unit);
@@ -139,7 +140,9 @@ static antler_status settle_subject(const ant_table *table, const antler_load_op
     if (status == ANTLER_OK && g->count == 1 && table->axis.kind != ANTLER_TIME_NONE) {
         ant_column_read_f64(&of_one->part.columns[of_one->time], 0, 0, 1, &of_one->part.start, 1);
         ant_table_drop(of_one, of_one->time);
-        of_one->axis = table->axis;
+        double month;
+        if (table->axis.months > 0)
+            ant_date_months(&of_one->part.start, 1, &table->style, &month, &of_one->part.month_day);
         return ANTLER_OK;
     }
     if (status == ANTLER_OK)

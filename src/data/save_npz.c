@@ -38,7 +38,8 @@ static antler_status add_trajectory(ant_archive *archive, const antler_series *s
 static antler_status add_times(ant_archive *archive, const antler_series *series, size_t trajectory)
 {
     char key[32] = "time";
-    const size_t length = antler_series_length(series, trajectory);
+    const ant_part *part = ant_series_part(series, trajectory);
+    const size_t length = part->length;
     const bool dates = series->time.kind == ANTLER_TIME_DATE;
     double *numbers = malloc(length * sizeof *numbers);
     int64_t *stamps = malloc(length * sizeof *stamps);
@@ -48,7 +49,7 @@ static antler_status add_times(ant_archive *archive, const antler_series *series
     if (numbers == NULL || stamps == NULL)
         status = ant_fail_memory(2 * length * sizeof *numbers, "the times");
     for (size_t i = 0; i < length && status == ANTLER_OK; i++) {
-        numbers[i] = antler_series_start(series, trajectory) + (double)i * series->time.step;
+        numbers[i] = ant_part_time(series, part, i);
         stamps[i] = fabs(numbers[i]) < 9e18 ? (int64_t)rint(numbers[i]) : INT64_MIN; /* NaT */
     }
     if (status == ANTLER_OK)

@@ -3,6 +3,7 @@
 #include "data/number.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -122,9 +123,21 @@ typedef struct looks {
     size_t run;                     /* of equal values, the longest */
     size_t run_first, run_trajectory;
     double run_value;
+    struct spread {
+        double count, mean, squares; /* of distances from the mean */
+    } halves[2]; /* of those that are none of the usual numbers, by halves of trajectories */
 } looks;
 
-static void look_at_value(looks *l, double value)
+static void widen(struct spread *s, double value)
+{
+    const double distance = value - s->mean;
+    s->count += 1.0;
+    s->mean += distance / s->count;
+    s->squares += distance * (value - s->mean);
+}
+
+/* half: of its trajectory, 0 or 1 */
+static void look_at_value(looks *l, double value, size_t half)
 {
     l->values++;
     l->least = fmin(l->least, value);
@@ -137,6 +150,7 @@ static void look_at_value(looks *l, double value)
         }
     l->inner_least = fmin(l->inner_least, value);
     l->inner_most = fmax(l->inner_most, value);
+    widen(&l->halves[half], value);
 }
 
 /* A run of equal values ends before row `end`. */
@@ -173,7 +187,7 @@ static void look_at_trajectory(const ant_part *part, size_t column, size_t local
             if (isnan(before))
                 l->missing++;
             else
-                look_at_value(l, before);
+                look_at_value(l, before, row + i >= part->length / 2);
         }
     }
     end_run(l, before, run, part->length, part->first + local);
@@ -188,20 +202,48 @@ static looks look_at(const antler_series *series, size_t variable)
     return l;
 }
 
-/* A usual number that occurs several times, farther from the other values than they reach. */
-static antler_status note_numbers(const antler_series *series, size_t variable, const looks *l,
-                                  ant_notes *notes)
+/* Where one of the usual numbers lies far outside the other values. */
+typedef struct suspect {
+    size_t count, variables;
+    size_t first;       /* variable */
+    double least, most; /* of its other values */
+} suspect;
+
+/* A usual number is suspect where it is farther from the other values than they reach. */
+static void suspect_numbers(size_t variable, const looks *l, suspect suspects[USUAL])
 {
     const double range = l->inner_most - l->inner_least;
     for (size_t i = 0; i < USUAL && range >= 0.0; i++) {
         const bool outside = usual[i] < l->inner_least - range || usual[i] > l->inner_most + range;
-        if (l->counts[i] < 2 || !outside)
+        suspect *s = &suspects[i];
+        if (l->counts[i] == 0 || !outside)
             continue;
+        if (s->variables++ == 0) {
+            s->first = variable;
+            s->least = l->inner_least;
+            s->most = l->inner_most;
+        }
+        s->count += l->counts[i];
+    }
+}
+
+/* One note for each number that occurs at least twice. */
+static antler_status note_numbers(const antler_series *series, const suspect suspects[USUAL],
+                                  ant_notes *notes)
+{
+    for (size_t i = 0; i < USUAL; i++) {
+        const suspect *s = &suspects[i];
+        char others[48] = "";
+        if (s->count < 2)
+            continue;
+        if (s->variables > 1)
+            snprintf(others, sizeof others, " and %zu more variable%s", s->variables - 1,
+                     s->variables == 2 ? "" : "s");
         ANT_TRY(ant_notes_add(
             notes,
-            "%g occurs %zu times in %s, far outside its other values (%g to %g); if it means "
-            "that a value is missing, give --missing %g",
-            usual[i], l->counts[i], series->names[variable], l->inner_least, l->inner_most, usual[i]));
+            "%g occurs %zu times in %s%s, far outside its other values (%g to %g); if it means that a value "
+            "is missing, give --missing %g",
+            usual[i], s->count, series->names[s->first], others, s->least, s->most, usual[i]));
     }
     return ANTLER_OK;
 }
@@ -219,22 +261,62 @@ static antler_status note_run(const antler_series *series, size_t variable, cons
                          antler_series_origin(series, l->run_trajectory));
 }
 
-antler_status ant_sentinels_notes(const antler_series *series, ant_notes *notes)
+/* A variable whose spread is another one in the second half: its units, or its sensor, may have changed. */
+static antler_status note_change(const antler_series *series, size_t variable, const looks *l,
+                                 ant_notes *notes)
+{
+    static const double fewest = 100.0, most = 30.0;
+    const double first = sqrt(l->halves[0].squares / l->halves[0].count);
+    const double second = sqrt(l->halves[1].squares / l->halves[1].count);
+    if (l->halves[0].count < fewest || l->halves[1].count < fewest || first == 0.0 || second == 0.0 ||
+        fmax(first / second, second / first) < most)
+        return ANTLER_OK;
+    return ant_notes_add(
+        notes,
+        "the standard deviation of %s is %.3g in the first half of the rows and %.3g in the "
+        "second; if its units or its sensor changed, give one part, or bring both to one unit",
+        series->names[variable], first, second);
+}
+
+/* How many values of each variable are missing; of many variables, the first ones and the sum. */
+static antler_status note_missing(const antler_series *series, const looks *all, ant_notes *notes)
 {
     enum { MOST_NAMED = 8 };
     size_t variables = 0, missing = 0;
     for (size_t v = 0; v < series->dim; v++) {
-        const looks l = look_at(series, v);
-        missing += l.missing;
-        if (l.missing > 0 && variables++ < MOST_NAMED)
-            ANT_TRY(ant_notes_add(notes, "%zu of %zu values of %s are missing (%.3g %%)", l.missing,
-                                  l.missing + l.values, series->names[v],
-                                  100.0 * (double)l.missing / (double)(l.missing + l.values)));
-        ANT_TRY(note_numbers(series, v, &l, notes));
-        ANT_TRY(note_run(series, v, &l, notes));
+        const looks *l = &all[v];
+        missing += l->missing;
+        if (l->missing > 0 && variables++ < MOST_NAMED)
+            ANT_TRY(ant_notes_add(notes, "%zu of %zu values of %s are missing (%.3g %%)", l->missing,
+                                  l->missing + l->values, series->names[v],
+                                  100.0 * (double)l->missing / (double)(l->missing + l->values)));
     }
     if (variables > MOST_NAMED)
         ANT_TRY(ant_notes_add(notes, "%zu values are missing in all, in %zu of %zu variables", missing,
                               variables, series->dim));
     return ANTLER_OK;
+}
+
+/* What may be a fault of the data comes first: of many notes, commands show the first ones. */
+antler_status ant_sentinels_notes(const antler_series *series, ant_notes *notes)
+{
+    suspect suspects[USUAL] = {0};
+    looks *all = malloc(series->dim * sizeof *all);
+    antler_status status = ANTLER_OK;
+    if (all == NULL)
+        return ant_fail_memory(series->dim * sizeof *all, "the looks of variables");
+    for (size_t v = 0; v < series->dim; v++) {
+        all[v] = look_at(series, v);
+        suspect_numbers(v, &all[v], suspects);
+    }
+    status = note_numbers(series, suspects, notes);
+    for (size_t v = 0; v < series->dim && status == ANTLER_OK; v++) {
+        status = note_run(series, v, &all[v], notes);
+        if (status == ANTLER_OK)
+            status = note_change(series, v, &all[v], notes);
+    }
+    if (status == ANTLER_OK)
+        status = note_missing(series, all, notes);
+    free(all);
+    return status;
 }

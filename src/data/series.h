@@ -36,20 +36,10 @@ typedef struct ant_part {
     ant_column *columns; /* (dim + input_dim), variables first; owned */
     void *buffers[2];    /* where the values lie; owned, may be NULL */
     char *origin;        /* owned */
-    double start;        /* time of row 0 where the set has a time axis; NaN: unknown */
+    double start;  /* time of row 0 where the set has a time axis; NaN: unknown.  Of dates in microseconds
+                      since 1970, else in the unit of the column that they were read from */
+    int month_day; /* where rows follow the calendar: the day of the month, 31: its last */
 } ant_part;
-
-/*
- * The time axis of a set: row k of a part is at part->start + k * step.  Both are in microseconds since 1970
- * for dates, else in the unit of the column that they were read from.
- */
-typedef struct ant_time_axis {
-    antler_time_kind kind;
-    char name[64];            /* of the column */
-    char unit[ANT_UNIT_ROOM]; /* of dt; "" when it is not known */
-    double step;
-    ant_date_style style; /* of dates */
-} ant_time_axis;
 
 struct antler_series {
     size_t dim, input_dim;
@@ -59,7 +49,8 @@ struct antler_series {
     size_t total_length; /* rows */
     char **names;        /* (dim + input_dim) */
     double dt;
-    ant_time_axis time;
+    antler_time_axis time; /* ant_part_time gives the time of a row */
+    ant_date_style style;  /* of its dates */
     ant_notes notes;
     bool scaled;
     double *mean, *scale; /* (dim): user = value * scale + mean */
@@ -96,6 +87,9 @@ antler_status ant_series_long(const antler_series *series, size_t rows, antler_s
 
 /* Keep the last rows of every trajectory by `share`, or all but them; trajectories without rows go. */
 void ant_series_keep(antler_series *series, double share, bool last);
+
+/* The time of a row of a part, which may lie behind its last. */
+double ant_part_time(const antler_series *series, const ant_part *part, size_t row);
 
 /* The time of a row as text; the set has a time axis.  Returns the length.  text: (ANT_TIME_ROOM) */
 enum { ANT_TIME_ROOM = ANT_DATE_ROOM };

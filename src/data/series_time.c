@@ -6,16 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-antler_time_axis antler_series_time(const antler_series *series)
+const antler_time_axis *antler_series_time(const antler_series *series)
 {
-    antler_time_axis axis = {.kind = ANTLER_TIME_NONE};
-    if (series == NULL || series->time.kind == ANTLER_TIME_NONE)
-        return axis;
-    axis.kind = series->time.kind;
-    axis.step = series->time.step;
-    memcpy(axis.name, series->time.name, sizeof axis.name);
-    memcpy(axis.unit, series->time.unit, sizeof axis.unit);
-    return axis;
+    static const antler_time_axis none = {.kind = ANTLER_TIME_NONE};
+    return series == NULL || series->time.kind == ANTLER_TIME_NONE ? &none : &series->time;
 }
 
 double antler_series_start(const antler_series *series, size_t trajectory)
@@ -25,17 +19,26 @@ double antler_series_start(const antler_series *series, size_t trajectory)
     return ant_series_part(series, trajectory)->start;
 }
 
-/* The time of a row as a number. */
-static double time_of(const antler_series *series, size_t trajectory, size_t row)
+int antler_series_month_day(const antler_series *series, size_t trajectory)
 {
-    return antler_series_start(series, trajectory) + (double)row * series->time.step;
+    const bool known = series != NULL && trajectory < series->count && series->time.months > 0;
+    return known ? ant_series_part(series, trajectory)->month_day : 0;
+}
+
+double ant_part_time(const antler_series *series, const ant_part *part, size_t row)
+{
+    const antler_time_axis *time = &series->time;
+    if (time->months == 0)
+        return part->start + (double)row * time->step;
+    return ant_date_add_months(part->start, &series->style, part->month_day,
+                               (double)row * (double)time->months);
 }
 
 size_t ant_series_time_text(const antler_series *series, size_t trajectory, size_t row, char *text)
 {
-    const double time = time_of(series, trajectory, row);
+    const double time = ant_part_time(series, ant_series_part(series, trajectory), row);
     if (series->time.kind == ANTLER_TIME_DATE && isfinite(time))
-        return ant_date_write(time, &series->time.style, text);
+        return ant_date_write(time, &series->style, text);
     /* the sum of start and steps, to the digits that it has */
     const double unit = pow(10.0, floor(log10(fabs(series->time.step))) - 9.0);
     const double rounded = isfinite(unit) && unit > 0.0 ? rint(time / unit) * unit : time;
@@ -61,8 +64,12 @@ void ant_series_continue_time(antler_series *series, const antler_series *from, 
 {
     if (series->part_count == 0 || from->time.kind == ANTLER_TIME_NONE || trajectory >= from->count)
         return;
+    const ant_part *part = ant_series_part(from, trajectory);
+    ant_part *newest = &series->parts[series->part_count - 1];
     series->time = from->time;
-    series->parts[series->part_count - 1].start = time_of(from, trajectory, row);
+    series->style = from->style;
+    newest->start = ant_part_time(from, part, row);
+    newest->month_day = part->month_day;
 }
 
 size_t antler_series_missing(const antler_series *series)

@@ -17,6 +17,8 @@
 
 enum { FEWEST_ROWS = 3, FEWEST_WEAK = 10, TEXT = 64 };
 
+static const double mean_month = 30.436875 * 86400e6; /* microseconds; 400 years have 146097 days */
+
 /* A table while its time axis is found. */
 typedef struct settling {
     ant_table *table;
@@ -25,8 +27,11 @@ typedef struct settling {
     size_t rows;
     double resolution; /* of the stamps */
     ant_stamps found;
-    ant_time_axis axis;
-    double unit_length; /* of the axis' unit, in units of the stamps; 1 for numbers */
+    double *months;      /* (rows) owned; NULL unless the stamps may follow the calendar */
+    const double *ticks; /* (rows) what is studied: the stamps, or the months in which they lie */
+    int month_day;
+    antler_time_axis axis;
+    double unit_length; /* of the axis' unit, in units of the ticks; 1 for numbers */
 } settling;
 
 /* ---- texts ------------------------------------------------------------------------------------------- */
@@ -35,7 +40,7 @@ static const char *stamp_text(const settling *s, double stamp, char text[TEXT])
 {
     char date[ANT_DATE_ROOM];
     if (s->axis.kind == ANTLER_TIME_DATE)
-        ant_date_write(stamp, &s->axis.style, date);
+        ant_date_write(stamp, &s->table->style, date);
     else
         snprintf(date, sizeof date, "%.15g", stamp);
     snprintf(text, TEXT, "%s", date);
@@ -87,8 +92,7 @@ static void begin_axis(settling *s)
 {
     ant_table *table = s->table;
     s->unit_length = 1.0;
-    s->axis =
-        (ant_time_axis){.kind = table->dates ? ANTLER_TIME_DATE : ANTLER_TIME_NUMBER, .style = table->style};
+    s->axis = (antler_time_axis){.kind = table->dates ? ANTLER_TIME_DATE : ANTLER_TIME_NUMBER};
     snprintf(s->axis.name, sizeof s->axis.name, "%s", table->time_name == NULL ? "time" : table->time_name);
     if (!ant_series_name_is_fit(s->axis.name)) /* cut within a character */
         snprintf(s->axis.name, sizeof s->axis.name, "time");
@@ -98,7 +102,11 @@ static void begin_axis(settling *s)
 /* Once the step is known. */
 static void choose_unit(settling *s, double step)
 {
-    if (s->axis.kind == ANTLER_TIME_DATE) {
+    if (s->axis.months > 0) {
+        const bool years = s->axis.months % 12 == 0;
+        snprintf(s->axis.unit, sizeof s->axis.unit, "%s", years ? "yr" : "month");
+        s->unit_length = years ? 12.0 : 1.0;
+    } else if (s->axis.kind == ANTLER_TIME_DATE) {
         snprintf(s->axis.unit, sizeof s->axis.unit, "%s", unit_of_dates(step));
         s->unit_length = ant_time_unit_length(s->axis.unit);
     } else if (s->table->claim >= ANT_TIME_WEAK && is_epoch(s)) {
@@ -246,14 +254,14 @@ static antler_status fill_gaps(settling *s)
     size_t at = 0;
     for (size_t first = 0, next; first < s->rows; first = next) {
         for (next = first + 1; next < s->rows; next++)
-            if (ant_stamps_steps(s->stamps[next] - s->stamps[next - 1], s->found.step) > 1)
+            if (ant_stamps_steps(s->ticks[next] - s->ticks[next - 1], s->found.step) > 1)
                 break;
         for (size_t j = 0; j < width; j++)
             ant_column_read_f64(&s->table->part.columns[j], 0, first, next - first, values + at * width + j,
                                 width);
         at += next - first;
         if (next < s->rows)
-            at += ant_stamps_steps(s->stamps[next] - s->stamps[next - 1], s->found.step) - 1;
+            at += ant_stamps_steps(s->ticks[next] - s->ticks[next - 1], s->found.step) - 1;
     }
     ant_table_set_rows(s->table, values, rows);
     return ANTLER_OK;
@@ -271,7 +279,9 @@ static antler_status read_step(settling *s, double *step)
     ANT_CHECK(number && (stop == end || named), ANTLER_ERROR_ARGUMENT,
               "--resample: '%s' is not a length of time, such as 0.5 or 10min", text);
     const double own = ant_time_unit_length(s->axis.unit), given = ant_time_unit_length(unit);
-    ANT_CHECK(!named || (own > 0.0 && given > 0.0), ANTLER_ERROR_ARGUMENT,
+    ANT_CHECK(!named || given > 0.0, ANTLER_ERROR_ARGUMENT,
+              "--resample: '%s' has no fixed length; give it in days, such as 30d", text);
+    ANT_CHECK(!named || own > 0.0, ANTLER_ERROR_ARGUMENT,
               "--resample: '%s' has a unit, but that of column '%s' is not known; give a number in its unit",
               text, s->axis.name);
     *step *= named ? given / own * s->unit_length : s->unit_length;
@@ -384,12 +394,42 @@ static antler_status adopt(settling *s)
         ANT_TRY(note_axis(s));
     if (s->opts->resample == NULL)
         ANT_TRY(note_gaps(s));
-    s->axis.step = s->found.step;
+    s->axis.step = s->axis.months > 0 ? s->found.step * mean_month : s->found.step;
     table->axis = s->axis;
     table->part.start = s->stamps[0];
+    table->part.month_day = s->month_day;
     const double dt = s->found.step / s->unit_length, own = table->labels.dt;
     table->labels.dt = fabs(own - dt) <= 1e-3 * dt ? own : dt; /* a file that gives dt has all its digits */
     return ANTLER_OK;
+}
+
+/* Whether the dates are a whole number of months apart, most of them the same. */
+static antler_status study_months(settling *s, bool *even)
+{
+    *even = false;
+    s->months = malloc(s->rows * sizeof *s->months);
+    if (s->months == NULL)
+        return ant_fail_memory(s->rows * sizeof *s->months, "the months");
+    if (!ant_date_months(s->stamps, s->rows, &s->table->style, s->months, &s->month_day))
+        return ANTLER_OK;
+    ANT_TRY(ant_stamps_study(s->months, s->rows, 0.0, &s->found));
+    *even = s->found.even && s->found.step == rint(s->found.step);
+    for (size_t i = 1; i < s->rows && *even; i++)
+        *even = fmod(s->months[i] - s->months[0], s->found.step) == 0.0;
+    return ANTLER_OK;
+}
+
+/* Months, quarters and years of the calendar are even, though they have not the same number of days. */
+static antler_status study(settling *s)
+{
+    const size_t fewest =
+        s->table->axis.months > 0 ? 2 : FEWEST_ROWS; /* a short subject follows the longest */
+    bool even = false;
+    if (s->table->dates && s->opts->resample == NULL && s->rows >= fewest)
+        ANT_TRY(study_months(s, &even));
+    s->ticks = even ? s->months : s->stamps;
+    s->axis.months = even ? (size_t)s->found.step : 0;
+    return even ? ANTLER_OK : ant_stamps_study(s->stamps, s->rows, s->resolution, &s->found);
 }
 
 static antler_status settle(settling *s)
@@ -407,7 +447,7 @@ static antler_status settle(settling *s)
         s->found.step = 0.0;
         return ANTLER_OK;
     }
-    ANT_TRY(ant_stamps_study(s->stamps, s->rows, s->resolution, &s->found));
+    ANT_TRY(study(s));
     ANT_TRY(recognise(s, &accepted));
     return accepted ? adopt(s) : ANTLER_OK;
 }
@@ -423,6 +463,7 @@ antler_status ant_table_settle_time(ant_table *table, const antler_load_opts *op
         s.stamps = malloc(s.rows * sizeof *s.stamps);
         status = s.stamps == NULL ? ant_fail_memory(s.rows * sizeof *s.stamps, "the times") : settle(&s);
         free(s.stamps);
+        free(s.months);
     }
     if (status == ANTLER_OK && opts->resample != NULL && table->axis.kind == ANTLER_TIME_NONE)
         status = ant_fail(

@@ -23,6 +23,7 @@ static antler_status like(const antler_series *series, antler_series **made)
 {
     ANT_TRY(ant_series_like(series, made));
     (*made)->time = series->time;
+    (*made)->style = series->style;
     return ANTLER_OK;
 }
 
@@ -30,8 +31,10 @@ static antler_status like(const antler_series *series, antler_series **made)
 static antler_status add_rows(antler_series *to, const ant_part *part, size_t first, size_t rows)
 {
     const size_t width = to->dim + to->input_dim;
-    ant_part view = {
-        .count = part->count, .length = rows, .start = part->start + (double)first * to->time.step};
+    ant_part view = {.count = part->count,
+                     .length = rows,
+                     .start = ant_part_time(to, part, first),
+                     .month_day = part->month_day};
     if (rows == 0)
         return ANTLER_OK;
     view.columns = malloc(width * sizeof *view.columns);
@@ -74,7 +77,7 @@ void ant_series_keep(antler_series *series, double share, bool last)
         }
         for (size_t v = 0; v < series->dim + series->input_dim; v++)
             part->columns[v].first += (ptrdiff_t)first * part->columns[v].row_step;
-        part->start += (double)first * series->time.step;
+        part->start = ant_part_time(series, part, first);
         part->first = series->count;
         series->count += part->count;
         series->total_length += part->count * part->length;

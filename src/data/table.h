@@ -45,8 +45,8 @@ typedef struct ant_table {
                         names */
     size_t subject_count;
 
-    bool one_of_many;   /* a subject after the first, whose time axis has been noted */
-    ant_time_axis axis; /* once time has been found */
+    bool one_of_many;      /* a subject after the first, whose time axis has been noted */
+    antler_time_axis axis; /* once time has been found */
     ant_notes notes;
 } ant_table;
 

@@ -49,6 +49,8 @@ void(antler_fit_events_default)(antler_fit_events *events, size_t struct_size)
 typedef struct fit {
     const antler_fit_opts *opts;
     const antler_fit_events *events;
+    antler_train_events
+        train; /* of all trainings: those of `events`, without the notes that each would repeat */
     ant_fit_context context;
     antler_look look;
     antler_settings base;
@@ -271,6 +273,21 @@ static antler_status make_plan(fit *f)
     return ant_fit_plan_write(&f->plan, f->folder);
 }
 
+/* Name the trajectories that are too short for the windows of every first candidate. */
+static void note_unused(const fit *f, const antler_series *series)
+{
+    char text[1000];
+    antler_settings shortest = f->opts->around ? f->base : ant_propose(&f->look, &f->base, 0).settings;
+    for (size_t i = 1; !f->opts->around && i < ant_propose_count(&f->look); i++) {
+        const size_t length = ant_propose(&f->look, &f->base, i).settings.sequence_length;
+        if (length < shortest.sequence_length)
+            shortest.sequence_length = length;
+    }
+    if (f->events != NULL && f->events->train.note != NULL &&
+        antler_settings_unused(&shortest, series, text, sizeof text))
+        f->events->train.note(f->events->train.cookie, text);
+}
+
 static antler_status begin(fit *f, const antler_series *series)
 {
     choose_device(f);
@@ -280,6 +297,7 @@ static antler_status begin(fit *f, const antler_series *series)
     ANT_TRY(antler_look_at(series, &f->look));
     if (f->events != NULL && f->events->looked != NULL)
         f->events->looked(f->events->cookie, &f->look);
+    note_unused(f, series);
     return make_plan(f);
 }
 
@@ -429,6 +447,9 @@ static antler_status fit_series(const antler_series *series, const antler_fit_op
     f->opts = opts;
     f->events = events;
     f->validation = choose_share(series, opts->validation);
+    if (events != NULL)
+        f->train = events->train;
+    f->train.note = NULL;
     antler_status status = ant_series_split(series, f->validation, &others, &held_back);
     if (status == ANTLER_OK)
         status = ant_series_split(series, 0.5, &halves[0], &halves[1]);
@@ -436,7 +457,7 @@ static antler_status fit_series(const antler_series *series, const antler_fit_op
                                    .held_back = held_back,
                                    .others = others,
                                    .halves = {halves[0], halves[1]},
-                                   .events = events == NULL ? NULL : &events->train};
+                                   .events = events == NULL ? NULL : &f->train};
     if (status == ANTLER_OK)
         status = fit_all(f, series, result);
     for (size_t i = 0; i < f->count; i++)

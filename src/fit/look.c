@@ -65,6 +65,28 @@ static antler_status look_closely(const ant_excerpt *e, antler_look *look)
     return find_hidden(e, look);
 }
 
+static int longer_first(const void *a, const void *b)
+{
+    const size_t x = *(const size_t *)a, y = *(const size_t *)b;
+    return (x < y) - (x > y);
+}
+
+/* A few short recordings among long ones must not make all windows short. */
+static antler_status find_usual(const antler_series *series, size_t *usual)
+{
+    const size_t count = antler_series_count(series), rows = antler_series_total_length(series);
+    size_t *lengths = malloc(count * sizeof *lengths), seen = 0;
+    if (lengths == NULL)
+        return ant_fail_memory(count * sizeof *lengths, "the lengths of trajectories");
+    for (size_t i = 0; i < count; i++)
+        lengths[i] = antler_series_length(series, i);
+    qsort(lengths, count, sizeof *lengths, longer_first);
+    for (size_t i = 0; i < count && 10 * seen < 9 * rows; i++)
+        seen += *usual = lengths[i];
+    free(lengths);
+    return ANTLER_OK;
+}
+
 antler_status(antler_look_at)(const antler_series *series, antler_look *look, size_t struct_size)
 {
     ANT_NEED(series != NULL && look != NULL);
@@ -77,11 +99,7 @@ antler_status(antler_look_at)(const antler_series *series, antler_look *look, si
                          .input_dim = antler_series_input_dim(series),
                          .dt = antler_series_dt(series)};
     ANT_TRY(ant_series_check_gaps(series, 2, true));
-    found.shortest = antler_series_length(series, 0);
-    for (size_t i = 1; i < found.trajectories; i++) {
-        const size_t length = antler_series_length(series, i);
-        found.shortest = length < found.shortest ? length : found.shortest;
-    }
+    ANT_TRY(find_usual(series, &found.usual));
     ANT_TRY(ant_excerpt_take(series, &excerpt));
     const antler_status status = look_closely(&excerpt, &found);
     ant_excerpt_free(&excerpt);

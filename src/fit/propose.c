@@ -126,7 +126,7 @@ static size_t choose_units(const antler_look *look, size_choice choice)
 
 static size_t choose_window(const antler_look *look, size_choice choice)
 {
-    const size_t most = look->shortest > 16 ? look->shortest / 4 : 4;
+    const size_t most = look->usual > 16 ? look->usual / 4 : 4;
     return limit(choice == WHOLE ? MEMORIES * (size_t)memory_of(look) : WINDOWS[choice], 2, most);
 }
 

@@ -75,13 +75,6 @@ bool ant_settings_validate(const antler_settings *settings);
 double ant_settings_share(const antler_settings *settings); /* of `data`: 0 where files are given instead */
 antler_status ant_settings_validation_series(const antler_settings *settings, antler_series **series);
 
-/*
- * A sentence on the trajectories that are shorter than a window, after those rows that validation holds back,
- * and so do not contribute.  False: there are none.
- */
-bool ant_settings_describe_unused(const antler_settings *settings, const antler_series *series, char *text,
-                                  size_t bytes);
-
 /* A whole small file in new memory, NUL-terminated. */
 antler_status ant_settings_read_file(const char *path, char **text);
 

@@ -297,8 +297,7 @@ static antler_status check_series(const antler_settings *s, const antler_series 
                : ant_series_check_gaps(series, 1, s->missing != ANTLER_MISSING_MASK);
 }
 
-bool ant_settings_describe_unused(const antler_settings *s, const antler_series *series, char *text,
-                                  size_t bytes)
+static bool describe_unused(const antler_settings *s, const antler_series *series, char *text, size_t bytes)
 {
     enum { MOST = 5 };
     const double share = ant_settings_share(s);
@@ -326,6 +325,19 @@ bool ant_settings_describe_unused(const antler_settings *s, const antler_series 
             unused, count, unused == 1 ? "es" : "", s->sequence_length + 1,
             share > 0.0 ? " besides those held back" : "", names, unused > MOST ? ", ..." : "");
     return unused > 0;
+}
+
+bool antler_settings_unused(const antler_settings *settings, const antler_series *series, char *text,
+                            size_t bytes)
+{
+    if (settings == NULL || series == NULL || text == NULL || bytes == 0)
+        return false;
+    text[0] = '\0';
+    antler_settings own;
+    antler_settings_default(&own);
+    if (ant_sized_known(settings->struct_size, sizeof own))
+        ant_sized_copy(settings, settings->struct_size, &own, sizeof own);
+    return describe_unused(&own, series, text, bytes);
 }
 
 antler_status antler_settings_check(const antler_settings *settings, const antler_series *series)

@@ -139,7 +139,7 @@ static antler_status collect_notes(job *s, const antler_settings *settings, cons
         ANT_TRY(ant_notes_add(&s->notes, "%s", antler_series_note(series, i)));
     if (notes > MOST)
         ANT_TRY(ant_notes_add(&s->notes, "and %zu more; 'antler info FILE' has all", notes - MOST));
-    if (ant_settings_describe_unused(settings, series, text, sizeof text))
+    if (antler_settings_unused(settings, series, text, sizeof text))
         ANT_TRY(ant_notes_add(&s->notes, "%s", text));
     return ANTLER_OK;
 }

@@ -267,7 +267,7 @@ def npz_cases():
         "dt_text": ([("x.npy", x), ("dt.npy", texts("fast"))], "array dt: must be a plain list of numbers"),
         "constant": ([("x.npy", npy(data=struct.pack("<24d", *[3] * 24)))], "column 1 (x1) is constant (3)"),
         "transposed": ([("x.npy", npy(shape="(3, 8)"))], "looks transposed"),
-        "short": ([("x_0.npy", floats(1, 2, 3)), ("x_1.npy", floats(1))], "short.npz:x_1, trajectory 2: has 1 row"),
+        "short": ([("x_0.npy", floats(1)), ("x_1.npy", floats(2))], "short.npz:x_0, trajectory 1: has 1 row"),
     }
     for name, (parts, fragment) in members.items():
         bad(name + ".npz", npz(parts), fragment)

@@ -114,13 +114,28 @@ def plain_lines(count):
     return rows(count, lambda i: "%d" % i, a).splitlines(keepends=True)
 
 
+LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+
+
+def month(i):
+    return "%d-%02d-01" % (2000 + i // 12, i % 12 + 1)
+
+
 def date_cases():
     case("days.csv", "date,a\n" + rows(90, day, a), "dt 1 d", "column 'date', 2020-01-01 to 2020-03-30")
     case("days_no_header.csv", rows(90, day, a), "dt 1 d", "N = 1")
     case("minutes.csv", "Time,a,b\n" + rows(120, lambda i: clock(600 * i), a, b), "N = 2, dt 10 min", "2020-01-01 00:00:00 to 2020-01-01 19:50:00")
     case("iso_zone.csv", "time,a\n" + rows(50, lambda i: clock(3600 * i).replace(" ", "T") + "+02:00", a), "dt 1 h", "2020-01-01T00:00:00+02:00")
     case("milliseconds.csv", "time,a\n" + rows(50, lambda i: "2020-01-01T00:00:00.%03dZ" % (4 * i), a), "dt 0.004 s")
-    case("months.csv", "month,a\n" + rows(36, lambda i: "%d-%02d" % (2000 + i // 12, i % 12 + 1), a), "dt 30.4", "the time steps vary from 28 d to 31 d")
+    case("months.csv", "month,a\n" + rows(36, lambda i: "%d-%02d" % (2000 + i // 12, i % 12 + 1), a), "dt 1 month", "column 'month', 2000-01 to 2002-12")
+    case("month_ends.csv", "date,a\n" + rows(36, lambda i: "%d-%02d-%02d" % (2000 + i // 12, i % 12 + 1, LENGTHS[i % 12] + (i == 1)), a),
+         "dt 1 month", "2000-01-31 to 2002-12-31")
+    case("months_gap.csv", "date,a\n" + "".join(rows(1, month, a, start=i) for i in range(48) if not 20 <= i < 25),
+         "dt 1 month", "1 gap in time: 5 rows are missing and become NaN, the longest 5 (6 month) after row 20 (2001-08-01)", "48 rows in all")
+    case("quarters.csv", "date,a\n" + rows(36, lambda i: month(3 * i), a), "dt 3 month", "2000-01-01 to 2008-10-01")
+    case("yearly.csv", "date,a\n" + rows(36, lambda i: month(12 * i), a), "dt 1 yr", "2000-01-01 to 2035-01-01")
+    case("middles.csv", "date,a\n" + rows(36, lambda i: month(i)[:-2] + "%02d" % (15 + i % 2), a), "dt 30.4", "the time steps vary from 27 d to 32 d")
+    case("resample_month.csv", "date,a\n" + rows(36, day, a), "'1month' has no fixed length; give it in days", options="--resample 1month", code=2)
     case("workdays.csv", "date,a\n" + "".join(rows(1, day, a, start=i) for i in range(100) if i % 7 < 5), "14 gaps in time", "dt 1 d")
     case("gap.csv", "time,a\n" + "".join(rows(1, lambda i: clock(60 * i), a, start=i) for i in range(400) if not 100 <= i < 200),
          "1 gap in time: 100 rows are missing and become NaN, the longest 100 (101 min) after row 100 (2020-01-01 01:39:00)",
@@ -140,6 +155,10 @@ def missing_cases():
     case("empty_cells.csv", "a,b\n" + rows(100, a, holed), "17 of 100 values of b are missing (17 %)", "b ", "17 missing, first in row 4")
     case("sentinel.csv", "a,b\n" + rows(100, a, lambda i: "-9999" if i % 8 == 0 else "%.4f" % b(i)),
          "-9999 occurs 13 times in b, far outside its other values", "give --missing -9999")
+    case("sentinels.csv", "a,b,c\n" + rows(100, lambda i: "-999" if i == 9 else "%.4f" % a(i), b, lambda i: "-999" if i == 70 else "%.4f" % b(i)),
+         "-999 occurs 2 times in a and 1 more variable, far outside its other values")
+    case("units_changed.csv", "a,p\n" + rows(400, a, lambda i: "%.4f" % (b(i) * (1 if i < 200 else 100))),
+         "the standard deviation of p is", "if its units or its sensor changed")
     case("sentinel_named.csv", "a,b\n" + rows(100, a, lambda i: "-9999" if i % 8 == 0 else "%.4f" % b(i)), "13 of 100 values of b are missing",
          options="--missing -9999")
     case("sentinel_words.csv", "a,b\n" + rows(100, a, lambda i: "off" if i % 8 == 0 else "%.4f" % b(i)), "13 of 100 values of b are missing",

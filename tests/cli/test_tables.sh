@@ -82,9 +82,18 @@ expect_ok "$ANTLER" info hours_free.npz
 contains "$out" "2 trajectories"
 contains "$out" "2020-02-29T00:00:00"
 
+{ echo date,a,b; tail -n +2 series.csv | awk -F, '{printf "%d-%02d-01,%s,%s\n", 1900 + int((NR - 1) / 12), (NR - 1) % 12 + 1, $2, $3}'; } > months.csv
+expect_ok "$ANTLER" generate Results/e/run/001 --data months.csv --warmup 47 --steps 14 --out months_free.csv --quiet
+[[ $(sed -n 2p months_free.csv) == 1904-01-01,* ]] || die "months go on with $(sed -n 2p months_free.csv)"
+[[ $(tail -n 1 months_free.csv) == 1905-02-01,* ]] || die "months end with $(tail -n 1 months_free.csv)"
+expect_ok "$ANTLER" convert months.csv months.npz --quiet
+expect_ok "$ANTLER" info months.npz
+contains "$out" "dt 1 month"
+expect_fault 2 "--key chooses among the arrays of an .npz" "$ANTLER" info months.csv --key a
+
 gzip -k series.csv
 expect_ok "$ANTLER" train series.csv.gz --check
-contains "$out" "1 trajectories, 1200 rows, 2 variables"
+contains "$out" "1 trajectory, 1200 rows, 2 variables"
 
 # Trajectories that no window fits into are named; test files take the place of the holdout.
 head -n 30 series.csv > short.csv
@@ -92,4 +101,21 @@ expect_ok "$ANTLER" train run.yaml --set 'data=series.csv,short.csv' --set name=
 contains "$err" "1 of 2 trajectories does not contribute, because a window takes 41 rows besides those held back: short.csv trajectory 2 (24 rows)"
 contains "$out" "on test rows"
 expect_fault 2 "holdout is 0.001, which keeps 1 rows" "$ANTLER" train run.yaml --set name=few --set holdout=0.001
+
+# The options of tables are those of every command; a verdict that is not good names doubtful data again.
+awk -F, -v OFS=, 'NR > 1 && NR % 50 == 7 {$2 = -9999} {print}' series.csv > holes.csv
+expect_ok "$ANTLER" train holes.csv --missing -9999 --time time --columns a,b --check
+contains "$err" "of 1200 values of a are missing"
+expect_ok "$ANTLER" train holes.csv --set updates=20 --set sequence_length=40 --set device=cpu
+contains "$out" "Look at the data first: -9999 occurs"
+expect_fault 2 "a run resumes with the settings that it began with" "$ANTLER" train --resume Results/holes/run/001 --missing -9999
+
+expect_fault 2 "there is no such run or model" "$ANTLER" evaluate Results/nothing
+run "$ANTLER" info - <series.csv
+contains "$out" "-: standard input"$'\n'
+
+# What the command line sets stays when data are short.
+head -n 481 series.csv > rows480.csv
+expect_ok "$ANTLER" train rows480.csv --check --set sequence_length=60 --set latent_dim=3
+contains "$out" "The data are short: sequence_length is 60 and validation 0.3 (0.2)"
 finish

@@ -56,7 +56,7 @@ static inline void fuzz_read_all(antler_series *series)
     ant_notes_clear(&notes);
     for (size_t k = 0; k < antler_series_count(series); k++) {
         char text[ANT_TIME_ROOM];
-        if (antler_series_time(series).kind != ANTLER_TIME_NONE)
+        if (antler_series_time(series)->kind != ANTLER_TIME_NONE)
             ant_series_time_text(series, k, antler_series_length(series, k), text);
     }
     fuzz_check_message(antler_series_check(series, 2));

@@ -1,11 +1,15 @@
 """Systems, files, and the way from a user's array to the library and back."""
 
+import datetime
+
 import numpy as np
 import pytest
 
 import antler
-from antler import exceptions
+from antler import exceptions, formats
+from antler._containers import Reading
 from antler._series import Series
+from antler.convert import convert
 
 
 def test_simulate_repeats_itself_and_takes_parameters():
@@ -113,3 +117,85 @@ def test_sentences_name_arguments_and_no_options(tmp_path):
     antler.train(settings, x, verbose=False)
     with pytest.raises(exceptions.ArgumentError, match=r"; resume\(\) continues it, overwrite=True replaces it"):
         antler.train(settings, x, verbose=False)
+
+
+_TINY = {"latent_dim": 3, "hidden_dim": 4, "sequence_length": 20, "batch_size": 4, "updates": 3, "validation": 0.0}
+
+
+class TestTimesOfFiles:
+    """Files that the library reads keep their times, and honour the options that other formats have."""
+
+    def write(self, folder, stamps, name="x.csv"):
+        with open(folder / name, "w", encoding="utf-8") as file:
+            file.write("time,a,b\n")
+            file.writelines(f"{stamp},{i},{np.sin(0.1 * i):.6f}\n" for i, stamp in enumerate(stamps))
+        return folder / name
+
+    def test_dates_continue(self, tmp_path):
+        stamps = np.datetime64("2020-01-01T00:00", "m") + 10 * np.arange(200)
+        path = self.write(tmp_path, stamps)
+        (table,) = formats.read(path)
+        assert table.names == ("a", "b") and table.time.dt == 10.0 and table.time.unit == "min"
+        np.testing.assert_array_equal(table.time.at(0, 200), stamps)
+        model = antler.Reconstructor(**_TINY).fit(path)
+        np.testing.assert_array_equal(model.generate(2).time, stamps[-1] + 10 * np.arange(1, 3))
+
+    def test_months_and_gaps(self, tmp_path):
+        months = (np.datetime64("2001-01", "M") + 1 + np.arange(60)).astype("datetime64[D]") - 1
+        with pytest.warns(antler.GapWarning, match="4 rows are missing"):
+            (table,) = formats.read(self.write(tmp_path, np.delete(months, [10, 11, 12, 13])))
+        assert (table.time.dt, table.time.unit) == (1.0, "month") and len(table.values) == 60
+        np.testing.assert_array_equal(table.time.at(0, 60), months)
+
+    def test_none_name_and_stamps(self, tmp_path):
+        path = self.write(tmp_path, 0.5 * np.arange(100))
+        assert antler.load(path).shape == (100, 2) and antler.load(path, time="none").shape == (100, 3)
+        assert antler.load(path, time="a").shape == (100, 2)  # then "time" is a variable
+        (table,) = formats.read(path, reading=Reading(3.0 * np.arange(100)))
+        assert table.time.dt == 3.0 and table.values.shape == (100, 3)
+        with pytest.raises(exceptions.ArgumentError, match="give one number or date for each"):
+            antler.load(path, time=np.arange(7))
+
+    def test_resampled(self, tmp_path):
+        path = self.write(tmp_path, np.arange(100) + 0.3 * (np.arange(100) % 3))
+        with pytest.raises(exceptions.DataError, match="not evenly spaced.*resample="):
+            antler.load(path)
+        linear, cubic = antler.load(path, resample=0.5), antler.load(path, resample=(0.5, "cubic"))
+        assert len(linear) == 199 and len(cubic) == 199 and np.abs(linear - cubic).max() > 0
+        with pytest.raises(exceptions.ArgumentError, match="'linear' or 'cubic'"):
+            antler.load(path, resample=(0.5, "best"))
+        dated = self.write(tmp_path, np.datetime64("2020-01-01", "D") + np.arange(30), "days.csv")
+        for step in ("12h", np.timedelta64(12, "h"), datetime.timedelta(hours=12), 0.5):
+            assert len(antler.load(dated, resample=step)) == 59
+
+    def test_containers(self, tmp_path):
+        pandas = pytest.importorskip("pandas")
+        stamps = np.datetime64("2020-01-01", "D") + np.arange(30)
+        frame = antler.load(self.write(tmp_path, stamps), container="pandas")
+        assert list(frame.columns) == ["time", "a", "b"] and frame["time"].iloc[-1] == pandas.Timestamp("2020-01-30")
+
+    def test_keys_of_archives(self, tmp_path):
+        np.savez(tmp_path / "x.npz", train=np.arange(60.0).reshape(20, 3), test=np.ones((5, 3)))
+        with pytest.raises(exceptions.DataError, match="train.*test.*key="):
+            antler.load(tmp_path / "x.npz")
+        assert antler.load(tmp_path / "x.npz", key="test").shape == (5, 3)
+        with pytest.raises(exceptions.ArgumentError, match="this file holds one table"):
+            antler.load(self.write(tmp_path, np.arange(20)), key="a")
+
+    def test_converted_archives_keep_times(self, tmp_path):
+        months = (np.datetime64("2001-01", "M") + np.arange(40)).astype("datetime64[D]")
+        path = self.write(tmp_path, months)
+        convert(path, tmp_path / "x.npz")
+        convert([path, path], tmp_path / "two.npz")
+        (table,) = formats.read(tmp_path / "x.npz")
+        assert table.time.unit == "month" and table.names == ("a", "b")
+        np.testing.assert_array_equal(table.time.at(0, 41)[:40], months)
+        assert [t.time.dt for t in formats.read(tmp_path / "two.npz")] == [1.0, 1.0]
+
+
+def test_short_trajectories_are_named():
+    x = antler.simulate("lorenz63", 400, standardise=True)
+    with pytest.warns(antler.UnusedWarning, match=r"1 of 2 trajectories does not contribute.*trajectory 2 \(9 rows\)"):
+        antler.Reconstructor(**_TINY).fit([x, x[:9]])
+    with pytest.warns(antler.UnusedWarning, match="trajectory 2"):
+        antler.fit([x, x[:20]], minutes=0.001, device="cpu", verbose=False)

@@ -149,7 +149,9 @@ class TestPandas:
     def frame(self, index, rows=ROWS):
         return self.pandas.DataFrame(rows_of_waves(rows), columns=["a", "b"], index=index)
 
-    @pytest.mark.parametrize("frequency, dt", [("10min", 10.0), ("4ms", 0.004), ("MS", 30.4), ("B", 1.4), ("D", 1.0)])
+    @pytest.mark.parametrize(
+        "frequency, dt", [("10min", 10.0), ("4ms", 0.004), ("MS", 1.0), ("QS", 3.0), ("B", 1.4), ("D", 1.0)]
+    )
     def test_an_index_of_dates_continues(self, small_model, frequency, dt):
         index = self.pandas.date_range("2021-01-01", periods=ROWS, freq=frequency, name="when")
         model = fit(small_model, self.frame(index))
@@ -161,6 +163,43 @@ class TestPandas:
         assert list(inside.index) == list(index[4:9])
         past = model.generate(5, context=self.frame(index), warmup="all")
         assert list(past.index) == list(more)
+
+    @pytest.mark.parametrize("first, step, day", [("2001-01-31", 1, 31), ("2001-03-30", 1, 30), ("2001-11-15", 6, 15),
+                                                  ("2004-02-29", 12, 31)])  # fmt: skip
+    def test_months_keep_their_day(self, first, step, day):
+        months = np.datetime64(first, "M") + step * np.arange(30)
+        lengths = ((months + 1).astype("datetime64[D]") - months.astype("datetime64[D]")).astype(int)
+        stamps = months.astype("datetime64[D]") + (np.minimum(day, lengths) - 1)
+        (table,) = tables(self.frame(self.pandas.DatetimeIndex(stamps[:20]), 20))
+        assert (table.time.dt, table.time.unit) == ((step / 12, "yr") if step % 12 == 0 else (step, "month"))
+        np.testing.assert_array_equal(table.time.at(0, 30), stamps)
+        np.testing.assert_array_equal(table.time.cut(7).at(0, 23), stamps[7:])
+        with pytest.warns(GapWarning, match="3 rows are missing after row 5"):
+            (gapped,) = tables(self.frame(self.pandas.DatetimeIndex(np.delete(stamps[:20], [5, 6, 7])), 17))
+        np.testing.assert_array_equal(gapped.time.at(0, 30), stamps)
+        assert np.isnan(gapped.values[5:8]).all() and np.isfinite(gapped.values[8])[0]
+
+    def test_months_of_a_time_zone(self, small_model):
+        index = self.pandas.date_range("1970-01-01", periods=ROWS, freq="MS", tz="Europe/Berlin")
+        model = fit(small_model, self.frame(index))
+        assert model.time_.unit == "month"
+        assert list(model.generate(8).index) == list(self.pandas.date_range(index[-1], periods=9, freq="MS")[1:])
+
+    @pytest.mark.parametrize("frequency, dt, unit", [("M", 1.0, "month"), ("Q", 3.0, "month"), ("Y", 1.0, "yr"),
+                                                     ("W", 7.0, "d"), ("2h", 2.0, "h")])  # fmt: skip
+    def test_periods_have_a_length(self, frequency, dt, unit):
+        try:
+            index = self.pandas.period_range("1990-01", periods=40, freq=frequency)
+        except ValueError:  # "Y" in older versions
+            index = self.pandas.period_range("1990-01", periods=40, freq="A")
+        (table,) = tables(self.frame(index, 40))
+        assert (table.time.dt, table.time.unit) == (dt, unit)
+        assert list(table.time.at(40, 2)) == [index[-1] + 1, index[-1] + 2]
+
+    def test_a_month_is_no_length(self, small_model):
+        uneven = self.pandas.to_datetime("2021-01-01") + self.pandas.to_timedelta(np.arange(ROWS) ** 1.5, "h")
+        with pytest.raises(exceptions.ArgumentError, match="'1M' is no fixed length of time"):
+            fit(small_model, self.frame(uneven), resample="1M")
 
     def test_time_zones_periods_and_spans(self, small_model):
         zoned = self.pandas.date_range("2021-03-27", periods=ROWS, freq="h", tz="Europe/Berlin")  # summer time begins
@@ -300,8 +339,13 @@ class TestXarray:
         pytest.importorskip("cftime")
         stamps = self.xarray.date_range("0001-01-01", periods=ROWS, freq="MS", calendar="noleap", use_cftime=True)
         array = self.xarray.DataArray(rows_of_waves(), dims=("time", "k"), coords={"time": stamps})
-        orbit = fit(small_model, array).generate(2)
+        model = fit(small_model, array)
+        orbit = model.generate(2)
         assert [(t.year, t.month, t.day) for t in orbit.time.values] == [(51, 1, 1), (51, 2, 1)]
+        assert (model.time_.dt, model.time_.unit) == (1.0, "month")
+        with pytest.warns(GapWarning, match="4 rows are missing after row 6"):
+            (gapped,) = tables(array.isel(time=np.r_[0:6, 10:ROWS]))
+        assert list(gapped.time.at(0, ROWS)) == list(stamps)
 
 
 class TestPolars:

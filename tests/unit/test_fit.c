@@ -136,7 +136,7 @@ static void every_candidate_is_allowed(void **state)
         antler_look look = {.trajectories = 1,
                             .dim = dims[i % 3],
                             .rows = rows[i / 3 % 3],
-                            .shortest = rows[i / 3 % 3],
+                            .usual = rows[i / 3 % 3],
                             .decay = i < 18 ? 10.0 : 1000.0,
                             .dimension = i % 2 == 0 ? 1 : dims[i % 3],
                             .delay = 5,
@@ -146,13 +146,13 @@ static void every_candidate_is_allowed(void **state)
         for (size_t k = 0; k < ant_propose_count(&look); k++) {
             const ant_candidate c = ant_propose(&look, &base, k);
             CHECK_OK(antler_settings_check(&c.settings, NULL));
-            assert_true(c.settings.sequence_length < look.shortest);
+            assert_true(c.settings.sequence_length < look.usual);
             assert_true(c.reason[0] != '\0');
             ant_candidate varied = c;
             for (size_t v = 0; v < 20; v++) { /* variations of variations */
                 varied = ant_vary(&look, &varied.settings, &stream);
                 CHECK_OK(antler_settings_check(&varied.settings, NULL));
-                assert_true(varied.settings.sequence_length < look.shortest);
+                assert_true(varied.settings.sequence_length < look.usual);
             }
         }
     }

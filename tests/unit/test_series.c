@@ -322,6 +322,12 @@ static void test_check_shape(void **state)
     CHECK_OK(antler_series_append(series, 3, x, NULL));
     CHECK_OK(antler_series_check(series, 3));
     CHECK_FAILS(antler_series_check(series, 4), ANTLER_ERROR_DATA, "has 3 rows, but at least 4 are needed");
+    CHECK_OK(antler_series_append(series, 2, x, NULL)); /* one of several may be short */
+    CHECK_OK(antler_series_check(series, 2));
+    CHECK_FAILS(antler_series_check(series, 3), ANTLER_ERROR_DATA, "trajectory 2: has 2 rows");
+    antler_series_free(series);
+    series = make(3, 0);
+    CHECK_OK(antler_series_append(series, 1, x, NULL));
     CHECK_OK(antler_series_append(series, 2, x, NULL));
     CHECK_FAILS(antler_series_check(series, 2), ANTLER_ERROR_DATA,
                 "trajectory 2: 3 columns but only 2 rows, so it looks transposed; if time runs along the "

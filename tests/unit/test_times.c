@@ -220,7 +220,7 @@ static void test_gaps(void **state)
     assert_int_equal(antler_series_dim(series), 2);
     assert_int_equal(antler_series_missing(series), 2);
     assert_true(antler_series_dt(series) == 0.5);
-    assert_int_equal(antler_series_time(series).kind, ANTLER_TIME_NUMBER);
+    assert_int_equal(antler_series_time(series)->kind, ANTLER_TIME_NUMBER);
     CHECK_OK(antler_series_read_f64(series, 0, 0, 6, x, NULL));
     assert_true(x[5] == 6 && isnan(x[6]) && isnan(x[7]) && x[8] == 7 && x[11] == 1);
     CHECK_OK(antler_series_time_text(series, 0, 7, text, sizeof text));
@@ -232,8 +232,79 @@ static void test_gaps(void **state)
     CHECK_OK(load("time,a\n0,1\n1,3\n2,5\n4,7\n", &opts, &series));
     assert_int_equal(antler_series_dim(series), 2);
     assert_int_equal(antler_series_length(series, 0), 4);
-    assert_int_equal(antler_series_time(series).kind, ANTLER_TIME_NONE);
+    assert_int_equal(antler_series_time(series)->kind, ANTLER_TIME_NONE);
     assert_true(isnan(antler_series_start(series, 0)));
+    antler_series_free(series);
+}
+
+/* Rows of a calendar: what each table gives, and the time of a row behind its last. */
+static void test_months(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *table, *unit;
+        double dt;
+        size_t rows, row;
+        const char *time;
+    } cases[] = {
+        {"date,a\n2023-11-01,1\n2023-12-01,2\n2024-01-01,4\n", "month", 1, 3, 4, "2024-03-01"},
+        {"date,a\n2023-12,1\n2024-01,2\n2024-02,4\n", "month", 1, 3, 12, "2024-12"},
+        {"date,a\n2023-12-31,1\n2024-01-31,2\n2024-02-29,4\n", "month", 1, 3, 3, "2024-03-31"},
+        {"date,a\n2023-04-30,1\n2023-05-31,2\n2023-06-30,4\n", "month", 1, 3, 10, "2024-02-29"},
+        {"date,a\n2022-12-30,1\n2023-01-30,2\n2023-02-28,4\n", "month", 1, 3, 3, "2023-03-30"},
+        {"date,a\n2023-01-01,1\n2023-02-01,2\n2023-05-01,4\n2023-06-01,4\n", "month", 1, 6, 6, "2023-07-01"},
+        {"date,a\n2023-01-15T06:00,1\n2023-04-15T06:00,2\n2023-07-15T06:00,4\n", "month", 3, 3, 3,
+         "2023-10-15T06:00:00"},
+        {"date,a\n2020-01-01,1\n2021-01-01,2\n2022-01-01,4\n", "yr", 1, 3, 5, "2025-01-01"},
+        {"date,a\n1999-12-01T00:00+02:00,1\n2000-01-01T00:00+02:00,2\n2000-02-01T00:00+02:00,4\n", "month", 1,
+         3, 3, "2000-03-01T00:00:00+02:00"},
+        {"date,a\n2024-01-01,1\n2024-01-31,2\n2024-03-01,4\n", "d", 30, 3, 3, "2024-03-31"},
+        {"date,a\n2024-01-01,1\n2024-02-01,2\n", "d", 31, 2, 2, "2024-03-03"},
+    };
+    antler_load_opts opts;
+    antler_load_opts_default(&opts);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        antler_series *series;
+        char text[64];
+        CHECK_OK(load(cases[i].table, &opts, &series));
+        assert_string_equal(antler_series_time(series)->unit, cases[i].unit);
+        CHECK_NEAR(antler_series_dt(series), cases[i].dt, 0.0);
+        assert_int_equal(antler_series_length(series, 0), cases[i].rows);
+        CHECK_OK(antler_series_time_text(series, 0, cases[i].row, text, sizeof text));
+        assert_string_equal(text, cases[i].time);
+        assert_int_equal(antler_series_month_day(series, 0) > 0, antler_series_time(series)->months > 0);
+        antler_series_free(series);
+    }
+}
+
+/* Months that are not whole steps are uneven; they are not resampled by a month; subjects may be short. */
+static void test_months_refused(void **state)
+{
+    (void)state;
+    antler_series *series;
+    antler_load_opts opts;
+    antler_load_opts_default(&opts);
+    CHECK_FAILS(load("date,a\n2020-01-01,1\n2020-04-01,1\n2020-06-01,1\n2020-07-01,1\n2021-01-01,1\n", &opts,
+                     &series),
+                ANTLER_ERROR_DATA, "not evenly spaced");
+    opts.resample = "1 month";
+    CHECK_FAILS(load("date,a\n2020-01-01,1\n2020-02-01,1\n2020-03-01,1\n", &opts, &series),
+                ANTLER_ERROR_ARGUMENT, "no fixed length");
+    opts.resample = "10d";
+    CHECK_OK(load("date,a\n2020-01-01,1\n2020-02-01,1\n2020-03-01,1\n", &opts, &series));
+    assert_int_equal(antler_series_length(series, 0), 7);
+    antler_series_free(series);
+    opts.resample = NULL;
+    opts.subject = "who";
+    CHECK_OK(load("who,date,a\nann,2020-01-31,1\nann,2020-02-29,2\nann,2020-03-31,3\nbob,2020-04-15,2\n"
+                  "bob,2020-05-15,4\ncid,2021-02-28,6\n",
+                  &opts, &series));
+    assert_int_equal(antler_series_count(series), 3);
+    char text[64];
+    CHECK_OK(antler_series_time_text(series, 1, 2, text, sizeof text));
+    assert_string_equal(text, "2020-06-15");
+    CHECK_OK(antler_series_time_text(series, 2, 1, text, sizeof text));
+    assert_string_equal(text, "2021-03-31");
     antler_series_free(series);
 }
 
@@ -266,9 +337,9 @@ static void test_subjects(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_dates),    cmocka_unit_test(test_calendar), cmocka_unit_test(test_names),
-        cmocka_unit_test(test_stamps),   cmocka_unit_test(test_resample), cmocka_unit_test(test_gaps),
-        cmocka_unit_test(test_subjects),
+        cmocka_unit_test(test_dates),  cmocka_unit_test(test_calendar),       cmocka_unit_test(test_names),
+        cmocka_unit_test(test_stamps), cmocka_unit_test(test_resample),       cmocka_unit_test(test_gaps),
+        cmocka_unit_test(test_months), cmocka_unit_test(test_months_refused), cmocka_unit_test(test_subjects),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
