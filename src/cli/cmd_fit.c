@@ -195,6 +195,12 @@ static int on_stop(void *cookie)
     return cli_stop_requested();
 }
 
+static int on_save(void *cookie)
+{
+    (void)cookie;
+    return cli_saves_requested();
+}
+
 /* ---- the result -------------------------------------------------------------------------------------- */
 
 static void print_result(const antler_fit_result *result)
@@ -261,13 +267,16 @@ static int fit(const settings *s, const char *command, const char *file, antler_
     antler_fit_result result;
     reporter r = {
         .quiet = s->quiet, .terminal = isatty(STDERR_FILENO) == 1, .begun = cli_now(), .last = cli_now()};
-    const antler_fit_events events = {
-        .struct_size = sizeof events,
-        .cookie = &r,
-        .looked = on_look,
-        .begin = on_begin,
-        .end = on_end,
-        .train = {.struct_size = sizeof events.train, .cookie = &r, .row = on_row, .stop = on_stop}};
+    const antler_fit_events events = {.struct_size = sizeof events,
+                                      .cookie = &r,
+                                      .looked = on_look,
+                                      .begin = on_begin,
+                                      .end = on_end,
+                                      .train = {.struct_size = sizeof events.train,
+                                                .cookie = &r,
+                                                .row = on_row,
+                                                .stop = on_stop,
+                                                .save = on_save}};
     cli_stop_install();
     const int code = cli_foreign_settle(base, s->quiet);
     if (code != CLI_DONE)
