@@ -188,6 +188,11 @@ int antler_stop_when_set(void *flag)
     return flag == NULL ? 0 : atomic_load((atomic_int *)flag);
 }
 
+int antler_save_when_raised(void *flag)
+{
+    return flag == NULL ? 0 : atomic_load((atomic_int *)flag + 1);
+}
+
 static bool stop_requested(void *reporter)
 {
     pool *p = reporter;

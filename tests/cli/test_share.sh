@@ -63,14 +63,14 @@ whole_code=$code
 # Ten at once: each run is trained once, and all ten end when all is done.
 mkdir ten
 for i in $(seq 10); do
-    begin_sweep ten --share >.out$i 2>.err$i &
+    begin_sweep ten --share >".out$i" 2>".err$i" &
     pids+=($!)
 done
 for i in $(seq 10); do
     wait "${pids[i - 1]}"
     ended=$?
-    [ $ended = "$whole_code" ] || die "process $i of ten ended with $ended: $(<.err$i)"
-    contains "$(<.out$i)" "2 combinations, 10 runs"
+    [ $ended = "$whole_code" ] || die "process $i of ten ended with $ended: $(<".err$i")"
+    contains "$(<".out$i")" "2 combinations, 10 runs"
 done
 same "ten processes" ten
 [ "$(cat .out? .out?? | grep -c '600 updates done')" = 10 ] || die "not ten trainings: $(cat .out? .out??)"
@@ -130,7 +130,7 @@ begin() { # begin HOST FOLDER ARGUMENTS...: at work in the background, with a ch
     shift 2
     ANTLER_HOST=$host begin_sweep "$where" --share "$@" >".out-$host" 2>".err-$host" &
     job=$!
-    pids+=($job)
+    pids+=("$job")
     for _ in $(seq 1200); do
         grep -q "is taken" ".err-$host" && ls "$where"/Results/e/*/001/checkpoints/update-* >/dev/null 2>&1 && return
         sleep 0.05
@@ -154,7 +154,7 @@ ANTLER_HOST=beta run sweep hosts --share --leave "${long[@]}" --set updates=1000
 until [ $(($(date +%s%N) - killed_at)) -gt 3500000000 ]; do sleep 0.1; done
 ANTLER_HOST=beta begin_sweep hosts --share "${long[@]}" >.out 2>.err &
 job=$!
-pids+=($job)
+pids+=("$job")
 for _ in $(seq 1200); do grep -q 'alpha-0.1: Run 1 is taken and continues' .err && break; sleep 0.05; done
 grep -q 'alpha-0.1: Run 1 is taken and continues after update' .err || die "beta has not taken over: $(<.err)"
 kill -TERM $job; wait $job
