@@ -1365,7 +1365,8 @@ ANTLER_API void antler_train_events_default(antler_train_events *events, size_t 
  */
 ANTLER_API int antler_stop_when_set(void *flag);
 
-/* The same for `save`: the answer is the int behind that flag, which another thread raises by 1 at each request. */
+/* The same for `save`: the answer is the int behind that flag, which another thread raises by 1 at each
+ * request. */
 ANTLER_API int antler_save_when_raised(void *flag);
 
 /* Outcome of all runs. */

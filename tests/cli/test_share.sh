@@ -166,7 +166,7 @@ begin_lone() { at one "$ANTLER" sweep ../one.yaml "${options[@]}" --share "$@"; 
 lone() { (begin_lone "$@"); }
 ANTLER_HOST=alpha begin_lone --lease 2 >.out-alpha 2>.err-alpha &
 stopped=$!
-pids+=($stopped)
+pids+=("$stopped")
 for _ in $(seq 1200); do ls one/Results/e/*/001/checkpoints/update-* >/dev/null 2>&1 && break; sleep 0.02; done
 ANTLER_HOST=beta expect_ok lone --lease 2 --leave
 contains "$err" "alpha (pid $stopped)"
