@@ -461,7 +461,7 @@ void ant_lease_release(ant_lease *lease, bool ended)
     if (lease->guarded)
         pthread_join(lease->guard, NULL);
     name_of(lease, lease->count, name);
-    if (!lease->lost)
-        (void)renameat(lease->claim, name, lease->claim, ended ? ENDED : FREE);
+    if (!lease->lost && renameat(lease->claim, name, lease->claim, ended ? ENDED : FREE) == 0)
+        (void)fsync(lease->claim); /* who took it for held after a power cut would only wait */
     destroy(lease);
 }

@@ -294,7 +294,7 @@ static int share_pass(work *w, leftover *rest)
         code = share_one(w, i, rest);
     if (fclose(rest->others) != 0 || text == NULL) {
         free(text);
-        return cli_no_memory("the runs of others");
+        return code != CLI_DONE ? code : cli_no_memory("the runs of others");
     }
     const bool changed = rest->held > 0 && (w->shown == NULL || strcmp(w->shown, text) != 0);
     if (changed && code == CLI_DONE && !w->stopped && !w->given->quiet)
