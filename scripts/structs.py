@@ -108,9 +108,11 @@ class Header:
         base, rest = re.fullmatch(r"(?:const )?(\w+) (.+)", " ".join(text.split())).groups()
         found = []
         for declared in rest.split(", "):
-            stars, name, count = re.fullmatch(r"([* a-z]*?)(\w+)(?:\[(\w+)\])?", declared).groups()
+            stars, name, count = re.fullmatch(r"([* a-z]*?)(\w+)(?:\[(\w+(?: - \d+)?)\])?", declared).groups()
             kind = self.pointer(base, stars.count("*")) if "*" in stars else self.types[base]
-            found.append((name, kind if count is None else f"{kind} * {count.replace('ANTLER_', '')}"))
+            length = count and count.replace("ANTLER_", "")
+            length = f"({length})" if length and " " in length else length
+            found.append((name, kind if length is None else f"{kind} * {length}"))
         return found
 
     def pointer(self, base, depth):

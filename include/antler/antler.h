@@ -1357,7 +1357,7 @@ typedef struct antler_train_note {
 
 /*
  * How a training reports.  Every function may be NULL.  With several runs they are called from several
- * threads: begin, row and end one at a time, `stop` at any time.
+ * threads: begin, row and end one at a time, `stop` and `save` at any time.
  */
 typedef struct antler_train_events {
     size_t struct_size; /* set by antler_train_events_default */
@@ -1367,7 +1367,9 @@ typedef struct antler_train_events {
     void (*end)(void *cookie, const antler_train_note *note);
     int (*stop)(void *cookie); /* called before each run and after each update; non-zero: stop */
     void (*note)(void *cookie, const char *text); /* before the first run: what to know about the data */
-    uint64_t room[ANTLER_ROOM];
+    int (*save)(void *cookie); /* called after each update; another number than before: write a checkpoint
+                                  and go on */
+    uint64_t room[ANTLER_ROOM - 1];
 } antler_train_events;
 
 ANTLER_API void antler_train_events_default(antler_train_events *events, size_t struct_size);
@@ -1378,12 +1380,18 @@ ANTLER_API void antler_train_events_default(antler_train_events *events, size_t 
  */
 ANTLER_API int antler_stop_when_set(void *flag);
 
+/* The same for `save`: the answer is the int behind that flag, which another thread raises by 1 at each
+ * request. */
+ANTLER_API int antler_save_when_raised(void *flag);
+
 /* Outcome of all runs. */
 typedef struct antler_train_result {
     size_t struct_size;                         /* set by the library */
     size_t finished, stopped, diverged, failed; /* runs */
     size_t run;                                 /* the only one of this call; 0: all */
     char folder[1400];                          /* "Results/<experiment>/<name>", "" in memory */
+    size_t elsewhere; /* runs that another process has or has taken over (antler_train_shared) */
+    size_t before;    /* runs that had ended before this call (antler_train_shared) */
 } antler_train_result;
 
 typedef struct antler_trainer antler_trainer;
@@ -1443,6 +1451,39 @@ ANTLER_API antler_status antler_train_resume_series(const char *folder, const an
                                                     const antler_series *series,
                                                     const antler_train_events *events,
                                                     antler_train_result *result, size_t struct_size);
+
+/*
+ * Train those runs of a training that are left, together with any number of other processes and machines that
+ * make the same call on the same folder.  Each run is claimed by a lease, which is renewed while it is
+ * trained and expires `lease` seconds after the last renewal; a run whose owner is dead is taken over.
+ * Returns when nothing is left to take: result->elsewhere runs are then with others.  A run that was lost to
+ * another process is among them, and `end` of the events has the sentence.
+ */
+ANTLER_API antler_status antler_train_shared(const antler_settings *settings, double lease,
+                                             const antler_train_events *events, antler_train_result *result,
+                                             size_t struct_size);
+
+typedef enum antler_claim_state {
+    ANTLER_CLAIM_OPEN,  /* nobody has it, and it has not ended in a shared training */
+    ANTLER_CLAIM_HELD,  /* another process has it */
+    ANTLER_CLAIM_ENDED, /* its training has ended: finished or diverged */
+} antler_claim_state;
+
+/* Who has a run of a shared training; holder: "node17 (pid 4242), renewed 12 s ago", "" where nobody is
+ * known.
+ */
+ANTLER_API antler_status antler_claim_look(const char *run, antler_claim_state *state, char *holder,
+                                           size_t bytes);
+
+typedef struct antler_claim antler_claim;
+
+/*
+ * Claim a run that has ended, to add files to it.  *claim is NULL when another process has it.  `check`
+ * before each write: ANTLER_ERROR_ARGUMENT when the claim was lost.  `release` accepts NULL.
+ */
+ANTLER_API antler_status antler_claim_take(const char *run, double lease, antler_claim **claim);
+ANTLER_API antler_status antler_claim_check(antler_claim *claim);
+ANTLER_API void antler_claim_release(antler_claim *claim);
 
 /*
  * Whether one of the runs 1 to `runs` in a folder has begun and can resume.  A process that was killed early
@@ -1787,6 +1828,7 @@ ANTLER_API antler_status antler_fit(const antler_series *series, const antler_fi
 #define antler_trainer_best_model(...)   antler_trainer_best_model(__VA_ARGS__, sizeof(antler_validation))
 #define antler_train(...)                antler_train(__VA_ARGS__, sizeof(antler_train_result))
 #define antler_train_series(...)         antler_train_series(__VA_ARGS__, sizeof(antler_train_result))
+#define antler_train_shared(...)         antler_train_shared(__VA_ARGS__, sizeof(antler_train_result))
 #define antler_train_resume(...)         antler_train_resume(__VA_ARGS__, sizeof(antler_train_result))
 #define antler_train_resume_series(...)  antler_train_resume_series(__VA_ARGS__, sizeof(antler_train_result))
 #define antler_train_resume_check(...)   antler_train_resume_check(__VA_ARGS__, sizeof(antler_train_result))

@@ -11,13 +11,15 @@ Three rules hold for every call:
 
 from __future__ import annotations
 
+import contextlib
 import ctypes as c
 import ctypes.util
 import os
 import re
+import signal
 import threading
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 from . import _structs as s
 from .exceptions import LibraryError, from_status
@@ -130,6 +132,7 @@ _FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "trainer_model": ("status", [_handle, _size, _out]),
     "trainer_best_model": ("status", [_handle, _size, c.POINTER(s.Validation), _out]),
     "stop_when_set": (c.c_int, [c.c_void_p]),
+    "save_when_raised": (c.c_int, [c.c_void_p]),
     "train_series": (
         "status",
         [c.c_void_p, _handle, _size, c.c_bool, c.POINTER(s.TrainEvents), c.POINTER(s.TrainResult)],
@@ -295,17 +298,37 @@ def address(array: Any) -> Optional[int]:
 
 
 class Interrupt:
-    """A flag that C code polls, raised when the caller is interrupted."""
+    """A flag that C code polls, raised when the caller is interrupted; behind it how many checkpoints were wanted."""
 
     def __init__(self) -> None:
-        self.flag = c.c_int(0)
+        self._both = (c.c_int * 2)()
+        self.flag = c.c_int.from_buffer(self._both)
+        self.saves = c.c_int.from_buffer(self._both, c.sizeof(c.c_int))
 
     def raised(self) -> bool:
         return self.flag.value != 0
 
     @property
     def pointer(self) -> int:
-        return c.addressof(self.flag)
+        return c.addressof(self._both)
+
+
+@contextlib.contextmanager
+def saving_on_signal(interrupt: Interrupt) -> Iterator[None]:
+    """SIGUSR1 writes a checkpoint of a training on disk, where Python's signals arrive and nobody else wants it."""
+    here = threading.current_thread() is threading.main_thread()
+    if not here or signal.getsignal(signal.SIGUSR1) is not signal.SIG_DFL:
+        yield
+        return
+
+    def count(_number: int, _frame: Any) -> None:
+        interrupt.saves.value += 1
+
+    signal.signal(signal.SIGUSR1, count)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGUSR1, signal.SIG_DFL)
 
 
 def interruptible(job: Callable[[], Any], interrupt: Interrupt) -> Any:

@@ -573,6 +573,7 @@ TrainEventsRow = c.CFUNCTYPE(None, c.c_void_p, c.POINTER(TrainRow))
 TrainEventsEnd = c.CFUNCTYPE(None, c.c_void_p, c.POINTER(TrainNote))
 TrainEventsStop = c.CFUNCTYPE(c.c_int, c.c_void_p)
 TrainEventsNote = c.CFUNCTYPE(None, c.c_void_p, c.c_char_p)
+TrainEventsSave = c.CFUNCTYPE(c.c_int, c.c_void_p)
 
 
 class TrainEvents(Sized):
@@ -584,7 +585,8 @@ class TrainEvents(Sized):
         ("end", TrainEventsEnd),
         ("stop", TrainEventsStop),
         ("note", TrainEventsNote),
-        ("room", c.c_uint64 * ROOM),
+        ("save", TrainEventsSave),
+        ("room", c.c_uint64 * (ROOM - 1)),
     ]
 
 
@@ -597,6 +599,8 @@ class TrainResult(Sized):
         ("failed", c.c_size_t),
         ("run", c.c_size_t),
         ("folder", c.c_char * 1400),
+        ("elsewhere", c.c_size_t),
+        ("before", c.c_size_t),
     ]
 
 
@@ -768,6 +772,7 @@ SIZED = {
     "trainer_best_model": (Validation,),
     "train": (TrainResult,),
     "train_series": (TrainResult,),
+    "train_shared": (TrainResult,),
     "train_resume": (TrainResult,),
     "train_resume_series": (TrainResult,),
     "train_resume_check": (TrainResult,),

@@ -116,12 +116,15 @@ class Watch:
             s.TrainEventsRow(self._guarded(self._row)),
             s.TrainEventsEnd(self._guarded(self._end)),
             stop,
+            s.TrainEventsNote(),
+            c.cast(_lib.function("save_when_raised"), s.TrainEventsSave),
         )
         result = s.TrainResult()
         try:
-            status, sentence = _lib.long_call(
-                name, *arguments, c.byref(events), c.byref(result), interrupt=self.interrupt
-            )
+            with _lib.saving_on_signal(self.interrupt):
+                status, sentence = _lib.long_call(
+                    name, *arguments, c.byref(events), c.byref(result), interrupt=self.interrupt
+                )
         finally:
             self._bar.close()
         if self.failure is not None:

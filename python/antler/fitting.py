@@ -87,9 +87,14 @@ class _Reports:
     def events(self) -> s.FitEvents:
         stop = c.cast(_lib.function("stop_when_set"), s.TrainEventsStop)
         train = s.TrainEvents(
-            self.interrupt.pointer, s.TrainEventsBegin(), s.TrainEventsRow(), s.TrainEventsEnd(), stop,
+            self.interrupt.pointer,
+            s.TrainEventsBegin(),
+            s.TrainEventsRow(),
+            s.TrainEventsEnd(),
+            stop,
             s.TrainEventsNote(self._note),
-        )  # fmt: skip
+            c.cast(_lib.function("save_when_raised"), s.TrainEventsSave),
+        )
         return s.FitEvents(None, s.FitEventsLooked(), s.FitEventsBegin(), s.FitEventsEnd(self._end), train)
 
 
@@ -114,9 +119,10 @@ def _search(series: Series, base: Settings, opts: s.FitOpts, verbose: bool) -> s
     reports, result = _Reports(verbose), s.FitResult()
     opts.base = c.cast(base.pointer, c.POINTER(s.Settings))
     events = reports.events()
-    status, sentence = _lib.long_call(
-        "fit", series.handle, c.byref(opts), c.byref(events), c.byref(result), interrupt=reports.interrupt
-    )
+    with _lib.saving_on_signal(reports.interrupt):
+        status, sentence = _lib.long_call(
+            "fit", series.handle, c.byref(opts), c.byref(events), c.byref(result), interrupt=reports.interrupt
+        )
     if reports.failure is not None:
         raise reports.failure
     if reports.unused:

@@ -15,6 +15,7 @@ struct ant_lock {
     dev_t device;
     ino_t inode;
     pid_t process; /* a forked child has a copy of the list, but not what is on it */
+    bool real;     /* the file system has locks */
     ant_lock *next;
 };
 
@@ -74,7 +75,8 @@ antler_status ant_lock_take(const char *path, const char *what, ant_lock **lock)
     made->process = getpid();
     const bool here = enter(made);
     /* A file system without locks is no reason to fail; the list still guards this process. */
-    if (here && (flock(made->descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)) {
+    made->real = here && flock(made->descriptor, LOCK_EX | LOCK_NB) == 0;
+    if (made->real || (here && errno != EWOULDBLOCK)) {
         *lock = made;
         return ANTLER_OK;
     }
@@ -84,6 +86,11 @@ antler_status ant_lock_take(const char *path, const char *what, ant_lock **lock)
     free(made);
     return ant_fail(ANTLER_ERROR_ARGUMENT,
                     "%s: another training uses this run at the moment; wait for it or stop it", what);
+}
+
+bool ant_lock_is_real(const ant_lock *lock)
+{
+    return lock != NULL && lock->real;
 }
 
 void ant_lock_release(ant_lock *lock)

@@ -15,9 +15,12 @@ typedef struct ant_lock ant_lock;
 
 /*
  * Take the lock file at `path`, whose folder must exist, or fail at once: ANTLER_ERROR_ARGUMENT with
- * "<what>: another process is ..." when it is held, ANTLER_ERROR_IO when the file cannot be made.
+ * "<what>: another training ..." when it is held, ANTLER_ERROR_IO when the file cannot be made.
  */
 antler_status ant_lock_take(const char *path, const char *what, ant_lock **lock);
+
+/* Whether the file system holds it, so that no other process of this machine can; NULL is no lock. */
+bool ant_lock_is_real(const ant_lock *lock);
 
 /* Accepts NULL. */
 void ant_lock_release(ant_lock *lock);

@@ -185,6 +185,12 @@ static int on_stop(void *cookie)
     return cli_stop_requested();
 }
 
+static int on_save(void *cookie)
+{
+    (void)cookie;
+    return cli_saves_requested();
+}
+
 /* ---- the result -------------------------------------------------------------------------------------- */
 
 static void print_result(const antler_fit_result *result, const antler_series *series)
@@ -262,7 +268,8 @@ static int fit(const settings *s, const char *command, const char *file, antler_
                                                 .cookie = &r,
                                                 .row = on_row,
                                                 .stop = on_stop,
-                                                .note = on_note}};
+                                                .note = on_note,
+                                                .save = on_save}};
     cli_stop_install();
     const int code = cli_foreign_settle(base, s->quiet);
     if (code != CLI_DONE)

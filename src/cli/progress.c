@@ -21,6 +21,15 @@ static void request_stop(int signal_number)
     atomic_store(&stop_requested, 1);
 }
 
+/* How often SIGUSR1 has come. */
+static atomic_int saves_requested;
+
+static void request_save(int signal_number)
+{
+    (void)signal_number;
+    atomic_fetch_add(&saves_requested, 1);
+}
+
 double cli_now(void)
 {
     struct timespec t;
@@ -81,6 +90,11 @@ bool cli_stop_requested(void)
     return stop_requested != 0;
 }
 
+int cli_saves_requested(void)
+{
+    return atomic_load(&saves_requested);
+}
+
 void cli_stop_install(void)
 {
     struct sigaction action;
@@ -90,6 +104,9 @@ void cli_stop_install(void)
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    action.sa_handler = request_save;
+    action.sa_flags = SA_RESTART;
+    sigaction(SIGUSR1, &action, NULL);
 }
 
 antler_progress cli_progress_begin(cli_progress *state, bool quiet)

@@ -18,12 +18,14 @@ typedef struct cli_progress {
     double last_line; /* when the last plain line was written */
 } cli_progress;
 
-/* Also installs the handlers of SIGINT and SIGTERM, which request a stop of the running call. */
+/* Also installs the handlers of `cli_stop_install`. */
 antler_progress cli_progress_begin(cli_progress *state, bool quiet);
 
-/* The handlers alone: the first SIGINT or SIGTERM sets a flag, the second ends the process at once. */
+/* The first SIGINT or SIGTERM sets a flag, the second ends the process at once.  SIGUSR1, by which clusters
+   warn of the end, is counted: a training writes a checkpoint and goes on. */
 void cli_stop_install(void);
 bool cli_stop_requested(void);
+int cli_saves_requested(void);
 
 /* "47 s", "3 min 05 s", "2 h 10 min" */
 void cli_duration(double seconds, char text[32]);

@@ -64,8 +64,11 @@ static void on_begin(void *cookie, const antler_train_note *note)
     if (!state->solver_shown)
         fprintf(stderr, "%sSolver: %s\n", state->label, note->text);
     state->solver_shown = true;
+    if (state->shared && note->update == 0)
+        fprintf(stderr, "%sRun %zu is taken.\n", state->label, note->run);
     if (note->update > 0)
-        fprintf(stderr, "%sRun %zu continues after update %zu.\n", state->label, note->run, note->update);
+        fprintf(stderr, "%sRun %zu %s after update %zu.\n", state->label, note->run,
+                state->shared ? "is taken and continues" : "continues", note->update);
 }
 
 /* The measures on held-back rows stay in the line until the next validation. */
@@ -129,6 +132,8 @@ static void on_end(void *cookie, const antler_train_note *note)
         fprintf(stderr, "%sRun %zu %s. Its last good model is kept.\n", state->label, note->run, note->text);
     else if (note->status == ANTLER_OK && !state->quiet)
         printf("%s: %zu updates done\n", note->folder, note->update);
+    else if (note->status == ANTLER_ERROR_ARGUMENT && state->shared)
+        fprintf(stderr, "antler: %s\n", note->text);
     fflush(stdout);
 }
 
@@ -145,6 +150,12 @@ static int on_stop(void *cookie)
     return cli_stop_requested();
 }
 
+static int on_save(void *cookie)
+{
+    (void)cookie;
+    return cli_saves_requested();
+}
+
 antler_train_events cli_training_events(cli_training *state)
 {
     return (antler_train_events){.struct_size = sizeof(antler_train_events),
@@ -153,7 +164,8 @@ antler_train_events cli_training_events(cli_training *state)
                                  .row = on_row,
                                  .end = on_end,
                                  .stop = on_stop,
-                                 .note = on_note};
+                                 .note = on_note,
+                                 .save = on_save};
 }
 
 int cli_training_conclude(const cli_training *state, antler_status status, const antler_train_result *result)

@@ -6,6 +6,7 @@
 
 typedef struct cli_training {
     bool quiet, terminal;
+    bool shared;       /* runs are claimed: say which */
     bool drawn;        /* a line is on the terminal */
     bool solver_shown; /* the solver is the same for all runs: shown once */
     size_t runs;       /* to do in this call */

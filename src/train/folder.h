@@ -9,6 +9,7 @@
  *                  diverged.txt           the reason, where the run diverged
  *                  .lock                  held while the run is trained, never removed (base/lock.h)
  *                  .overwrite             while an old run is being replaced: the new config.yaml
+ *                  .claim/                the lease, in a training that machines share (base/lease.h)
  *
  * Whoever changes anything here holds the lock.  Replacing an old run is one rename, that of config.yaml:
  * before it the old run is whole, after it the new one exists.  Files of the old run that are still there
@@ -21,6 +22,7 @@
 #ifndef ANT_TRAIN_FOLDER_H
 #define ANT_TRAIN_FOLDER_H
 
+#include "base/lease.h"
 #include "base/lock.h"
 #include "train/trainer.h"
 
@@ -31,6 +33,7 @@ enum { ANT_PATH_MAX = 4096 };
 typedef struct ant_folder {
     char path[ANT_PATH_MAX]; /* of the run */
     ant_lock *lock;          /* NULL: not held */
+    ant_lease *lease;        /* NULL: not held */
     FILE *log;               /* open for appending during training; NULL: the run is not open */
     bool validated;          /* the log has the columns of validations */
 } ant_folder;
@@ -44,7 +47,28 @@ antler_status ant_folder_is_run(const char *path, bool *is_run);
 /* Whether the folder of a run could be made or written to, without doing it. */
 antler_status ant_folder_may_begin(const char *path);
 
-/* Take the lock of a run, whose folder exists; does nothing when `folder` has it. */
+/* A lease of so many seconds can be renewed in time: 1 s to a day. */
+antler_status ant_folder_check_lease(double seconds);
+
+/* Whose a run is. */
+typedef enum ant_folder_owner { ANT_OWNER_SELF, ANT_OWNER_OTHER, ANT_OWNER_NONE_ENDED } ant_folder_owner;
+
+/* What `ant_folder_claim` would find, and by whom a run is held; changes nothing that stays. */
+antler_status ant_folder_look(const char *path, ant_folder_owner *owner, ant_lease_view *view);
+
+/*
+ * Take lock and lease of a run, whose folder exists, unless another process has it, or it has ended and `all`
+ * is false.  An owner on this machine that is dead is told by its lock, every other one by the age of its
+ * lease.  seconds: of the lease; 0: without one, where the folder has none.
+ */
+antler_status ant_folder_claim(ant_folder *folder, const char *path, double seconds, bool all,
+                               ant_folder_owner *owner);
+
+/* Give back lock and lease. */
+void ant_folder_yield(ant_folder *folder, bool ended);
+
+/* Take the lock of a run, whose folder exists, and its lease where it has one; does nothing when `folder` has
+   them. */
 antler_status ant_folder_lock(ant_folder *folder, const char *path);
 
 /* Make the folder and take its lock. */
@@ -59,7 +83,6 @@ antler_status ant_folder_begin(const char *path, const antler_settings *settings
  */
 antler_status ant_folder_open(ant_folder *folder, const antler_trainer *trainer, ant_run *run);
 void ant_folder_close(ant_folder *folder);
-void ant_folder_unlock(ant_folder *folder);
 
 antler_status ant_folder_row(ant_folder *folder, const antler_train_row *row);
 

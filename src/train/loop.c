@@ -35,6 +35,7 @@ typedef struct loop {
     ant_run **due;          /* (count): runs to validate */
     ant_strength *strength; /* NULL: it is not estimated here */
     double update_seconds;  /* of the last call */
+    int saves;              /* what the caller's `save` said last */
 } loop;
 
 /* ---- how many updates -------------------------------------------------------------------------------- */
@@ -240,6 +241,20 @@ static antler_status settle(loop *l, size_t i)
     return ANTLER_OK;
 }
 
+/* Checkpoints of all active runs, between those that the settings ask for. */
+static void save_when_wanted(loop *l)
+{
+    const int saves = l->context->save(l->context->reporter);
+    for (size_t i = 0; i < l->count && saves != l->saves; i++) {
+        antler_status status = l->active[i] ? fetch(l, i) : ANTLER_OK;
+        if (l->active[i] && status == ANTLER_OK)
+            status = ant_run_save(l->run[i], l->context);
+        if (status != ANTLER_OK)
+            conclude(l, i, status);
+    }
+    l->saves = saves;
+}
+
 static bool any_active(const loop *l)
 {
     for (size_t i = 0; i < l->count; i++) {
@@ -275,6 +290,7 @@ static void train(loop *l)
             if (status != ANTLER_OK || l->run[i]->update == s->updates)
                 conclude(l, i, status);
         }
+        save_when_wanted(l);
         if (!any_active(l) || !l->context->stop(l->context->reporter))
             continue;
         for (size_t i = 0; i < l->count; i++) {
@@ -389,7 +405,8 @@ static antler_status begin(loop *l)
         if (is_estimated(l))
             ANT_TRY(l->ops->put_alpha(l->learner, i, run->alpha));
     }
-    ANT_TRY(ant_run_prepare(l->context));
+    for (size_t i = 0; i < l->count; i++)
+        ANT_TRY(ant_run_prepare(l->run[i], l->context));
     const bool engine = l->device != NULL;
     char choice[sizeof l->run[0]->choice], remark[256];
     snprintf(choice, sizeof choice, "%.400s%s%.80s", l->ops->choice(l->learner), engine ? "; " : "",
@@ -409,7 +426,11 @@ static void open_runs(loop *l, ant_run *runs, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         ant_run *run = &runs[i];
-        antler_status status = ant_run_open(run, l->context);
+        antler_status status = ant_run_claim(run, l->context);
+        if (status == ANTLER_OK && (run->elsewhere || run->before))
+            continue;
+        if (status == ANTLER_OK)
+            status = ant_run_open(run, l->context);
         const bool done = run->begun && run->update == l->context->settings->updates;
         if (status == ANTLER_OK && done)
             status = ant_run_save(run, l->context);
@@ -458,7 +479,7 @@ static antler_status take_memory(loop *l, size_t count)
 bool ant_loop_train(const ant_learner_ops *ops, const char *device, ant_run *runs, size_t count,
                     const ant_run_context *context)
 {
-    loop l = {.context = context, .ops = ops, .device = device};
+    loop l = {.context = context, .ops = ops, .device = device, .saves = context->save(context->reporter)};
     const antler_status memory = take_memory(&l, count);
     if (memory != ANTLER_OK) {
         fail_runs(&l, runs, count, memory);

@@ -137,6 +137,12 @@ antler_status ant_run_conclude(ant_run *run, const ant_run_context *context, ant
     }
 }
 
+antler_status ant_run_claim(ant_run *run, const ant_run_context *context)
+{
+    const ant_run_hooks *hooks = context->hooks;
+    return hooks == NULL || hooks->claim == NULL ? ANTLER_OK : hooks->claim(hooks->cookie, run);
+}
+
 antler_status ant_run_open(ant_run *run, const ant_run_context *context)
 {
     const ant_run_hooks *hooks = context->hooks;
@@ -144,9 +150,9 @@ antler_status ant_run_open(ant_run *run, const ant_run_context *context)
     return hooks == NULL ? ANTLER_OK : hooks->open(hooks->cookie, run);
 }
 
-antler_status ant_run_prepare(const ant_run_context *context)
+antler_status ant_run_prepare(const ant_run *run, const ant_run_context *context)
 {
-    return context->hooks == NULL ? ANTLER_OK : context->hooks->prepare(context->hooks->cookie);
+    return context->hooks == NULL ? ANTLER_OK : context->hooks->prepare(context->hooks->cookie, run);
 }
 
 void ant_run_close(ant_run *run, const ant_run_context *context, antler_status status)

@@ -29,6 +29,7 @@ typedef struct ant_run {
         double *parameters; /* (layout.total) */
     } best;                 /* the model with the lowest score (spec 14) */
     antler_status status;   /* of the last attempt */
+    bool elsewhere, before; /* in a shared training: another process has it; it had ended before */
     char message[512];      /* unless OK */
     char choice[512];       /* solver, kernels and device of the last checkpoint; "": unknown */
     char history[1024];     /* where they changed: "update 400: <choice>; ...", kept in the provenance */
@@ -38,11 +39,14 @@ typedef struct ant_run {
 /* What keeps runs on disk (train.c); called on the thread that trains the run. */
 typedef struct ant_run_hooks {
     void *cookie;
-    /* First of all; restores the newest checkpoint.  Does nothing for a run without a folder: `prepare` makes
+    /* First of all in a shared training: take the run, or set `elsewhere` or `before`; NULL: all are taken.
+     */
+    antler_status (*claim)(void *cookie, ant_run *run);
+    /* Restores the newest checkpoint.  Does nothing for a run without a folder: `prepare` makes
        the folder, and `open` is called again after it. */
     antler_status (*open)(void *cookie, ant_run *run);
-    /* The training can begin: make what new runs need.  A second call does nothing. */
-    antler_status (*prepare)(void *cookie);
+    /* The training of this run can begin: make what new runs need.  A second call does nothing. */
+    antler_status (*prepare)(void *cookie, const ant_run *run);
     void (*close)(void *cookie, ant_run *run); /* last of all */
     antler_status (*row)(void *cookie, const ant_run *run, const antler_train_row *row);
     antler_status (*save)(void *cookie, const ant_run *run);     /* a checkpoint; the state is up to date */
@@ -60,11 +64,12 @@ typedef struct ant_run_context {
     int threads;                /* CPU threads of one run */
     const ant_run_hooks *hooks; /* NULL: in memory only */
     void *reporter;
-    /* Serialised reports to the caller; `stop` may be called at any time. */
+    /* Serialised reports to the caller; `stop` and `save` may be called at any time. */
     void (*begin)(void *reporter, const antler_train_note *note);
     void (*report)(void *reporter, const antler_train_row *row);
     void (*end)(void *reporter, const ant_run *run);
     bool (*stop)(void *reporter);
+    int (*save)(void *reporter); /* another number than before: a checkpoint is wanted now */
     /* Validate the present models of these runs, whose states are up to date; NULL: no held-back rows. */
     antler_status (*validate)(void *reporter, ant_run *const *runs, size_t count);
 } ant_run_context;
@@ -72,9 +77,10 @@ typedef struct ant_run_context {
 antler_status ant_run_create(ant_run *run, size_t number, size_t total);
 void ant_run_destroy(ant_run *run);
 
-/* In this order: open, prepare and open again, begin; log and save when due; conclude, close. */
+/* In this order: claim, open, prepare and open again, begin; log and save when due; conclude, close. */
+antler_status ant_run_claim(ant_run *run, const ant_run_context *context);
 antler_status ant_run_open(ant_run *run, const ant_run_context *context);
-antler_status ant_run_prepare(const ant_run_context *context);
+antler_status ant_run_prepare(const ant_run *run, const ant_run_context *context);
 void ant_run_begin(const ant_run *run, const ant_run_context *context, const char *choice);
 
 bool ant_run_row_due(const ant_run *run, const antler_settings *settings);

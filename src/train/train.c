@@ -19,6 +19,7 @@ typedef struct job {
     size_t only; /* the requested run; 0: all */
     size_t first, last;
     bool resume, overwrite; /* what happens to runs that exist; neither: an error */
+    double lease;           /* seconds; 0: not shared with other processes */
     pthread_mutex_t mutex;  /* of `prepared` */
     bool prepared;          /* all runs have folders */
     ant_folder *folders;    /* (runs of the trainer); locks are held to the end of the call */
@@ -28,6 +29,23 @@ typedef struct job {
 static ant_folder *folder_of(void *cookie, const ant_run *run)
 {
     return &((job *)cookie)->folders[run->number - 1];
+}
+
+/* Runs of a shared training are taken one by one, when there is room to train them. */
+static antler_status on_claim(void *cookie, ant_run *run)
+{
+    const job *s = cookie;
+    ant_folder_owner owner = ANT_OWNER_SELF;
+    char path[ANT_PATH_MAX];
+    run->elsewhere = run->before = false;
+    if (s->lease == 0.0)
+        return ANTLER_OK;
+    ANT_TRY(ant_folder_name(s->base, run->number, path));
+    ANT_TRY(ant_path_make_folders(path));
+    ANT_TRY(ant_folder_claim(folder_of(cookie, run), path, s->lease, false, &owner));
+    run->elsewhere = owner == ANT_OWNER_OTHER;
+    run->before = owner == ANT_OWNER_NONE_ENDED;
+    return ANTLER_OK;
 }
 
 static antler_status on_open(void *cookie, ant_run *run)
@@ -94,9 +112,19 @@ static antler_status prepare_folders(job *s)
     return ANTLER_OK;
 }
 
-static antler_status on_prepare(void *cookie)
+/* The same for one run of a shared training, which this process has taken. */
+static antler_status prepare_folder(const job *s, const char *path)
+{
+    bool is_run = false;
+    ANT_TRY(ant_folder_is_run(path, &is_run));
+    return is_run ? ANTLER_OK : ant_folder_begin(path, &s->trainer->settings);
+}
+
+static antler_status on_prepare(void *cookie, const ant_run *run)
 {
     job *s = cookie;
+    if (s->lease > 0.0)
+        return prepare_folder(s, folder_of(cookie, run)->path);
     pthread_mutex_lock(&s->mutex);
     const antler_status status = s->prepared ? ANTLER_OK : prepare_folders(s);
     s->prepared = s->prepared || status == ANTLER_OK;
@@ -104,9 +132,19 @@ static antler_status on_prepare(void *cookie)
     return status;
 }
 
+/* A run that closes without an outcome, because the device gives it up to the CPU, stays taken. */
 static void on_close(void *cookie, ant_run *run)
 {
-    ant_folder_close(folder_of(cookie, run));
+    const job *s = cookie;
+    ant_folder *folder = folder_of(cookie, run);
+    const bool ended = run->status == ANTLER_DIVERGED ||
+                       (run->status == ANTLER_OK && run->update == s->trainer->settings.updates);
+    ant_folder_close(folder);
+    if (s->lease == 0.0)
+        return;
+    run->elsewhere = folder->lease != NULL && ant_lease_is_lost(folder->lease);
+    if (ended || run->status != ANTLER_OK)
+        ant_folder_yield(folder, ended);
 }
 
 static antler_status on_row(void *cookie, const ant_run *run, const antler_train_row *row)
@@ -169,6 +207,7 @@ static antler_status load_and_check(job *s, const antler_settings *settings, con
 static antler_status work(job *s, const antler_train_events *events, antler_train_result *result)
 {
     const ant_run_hooks hooks = {.cookie = s,
+                                 .claim = on_claim,
                                  .open = on_open,
                                  .prepare = on_prepare,
                                  .close = on_close,
@@ -189,12 +228,19 @@ static antler_status work(job *s, const antler_train_events *events, antler_trai
 static void finish(job *s)
 {
     for (size_t i = 0; s->folders != NULL && i < s->trainer->settings.runs; i++)
-        ant_folder_unlock(&s->folders[i]);
+        ant_folder_yield(&s->folders[i], false);
     if (s->folders != NULL)
         pthread_mutex_destroy(&s->mutex);
     free(s->folders);
     ant_notes_clear(&s->notes);
     antler_trainer_free(s->trainer);
+}
+
+static antler_status name_base(const antler_settings *s, char base[ANT_PATH_MAX])
+{
+    const int length = snprintf(base, ANT_PATH_MAX, "%s/%s/%s", s->results, s->experiment, s->name);
+    ANT_CHECK(length > 0 && length < 1400, ANTLER_ERROR_ARGUMENT, "results: the path is too long");
+    return ANTLER_OK;
 }
 
 antler_status(antler_train_series)(const antler_settings *settings, const antler_series *series, size_t run,
@@ -213,9 +259,7 @@ antler_status(antler_train_series)(const antler_settings *settings, const antler
              .overwrite = overwrite};
     ANT_CHECK(run <= settings->runs, ANTLER_ERROR_ARGUMENT,
               "there is no run %zu; the settings have runs: %zu", run, settings->runs);
-    const int length =
-        snprintf(s.base, sizeof s.base, "%s/%s/%s", settings->results, settings->experiment, settings->name);
-    ANT_CHECK(length > 0 && length < 1400, ANTLER_ERROR_ARGUMENT, "results: the path is too long");
+    ANT_TRY(name_base(settings, s.base));
     antler_status status = load_and_check(&s, settings, series);
     if (status == ANTLER_OK)
         status = check_folders(&s);
@@ -369,6 +413,59 @@ antler_status(antler_train_resume_series)(const char *folder, const antler_setti
         status = lock_folders(&s, false);
     if (status == ANTLER_OK)
         status = work(&s, events, result);
+    finish(&s);
+    return status;
+}
+
+/* How many runs could be taken, without taking them; the others are counted. */
+static antler_status look_at_runs(const job *s, size_t *open, antler_train_result *counts)
+{
+    *open = 0;
+    for (size_t i = s->first; i <= s->last; i++) {
+        char path[ANT_PATH_MAX];
+        ant_folder_owner owner = ANT_OWNER_SELF;
+        ant_lease_view view;
+        ANT_TRY(ant_folder_name(s->base, i, path));
+        ANT_TRY(ant_folder_look(path, &owner, &view));
+        *open += owner == ANT_OWNER_SELF;
+        counts->elsewhere += owner == ANT_OWNER_OTHER;
+        counts->before += owner == ANT_OWNER_NONE_ENDED;
+    }
+    return ANTLER_OK;
+}
+
+/* Only where something can be taken, data are loaded. */
+static antler_status share(job *s, const antler_settings *settings, const antler_train_events *events,
+                           antler_train_result *result)
+{
+    antler_train_result counts = {.struct_size = sizeof counts};
+    size_t open = 0;
+    bool begun = false;
+    ANT_TRY(look_at_runs(s, &open, &counts));
+    snprintf(counts.folder, sizeof counts.folder, "%.1399s", s->base);
+    if (open == 0 && result != NULL)
+        *result = counts;
+    if (open == 0)
+        return ANTLER_OK;
+    ANT_TRY(antler_train_begun(s->base, settings->runs, &begun));
+    ANT_TRY(begun ? begin_resume(s, counts.folder, settings, NULL) : load_and_check(s, settings, NULL));
+    return work(s, events, result);
+}
+
+antler_status(antler_train_shared)(const antler_settings *settings, double lease,
+                                   const antler_train_events *events, antler_train_result *result,
+                                   size_t struct_size)
+{
+    ANT_NEED(settings != NULL);
+    ANT_RESULT(antler_train_result, result, struct_size, antler_train_shared(settings, lease, events, &whole),
+               (void)0);
+    ANT_OPTIONS(antler_settings, settings);
+    ANT_OPTIONS_PART(antler_train_events, events);
+    ANT_TRY(ant_settings_are_readable(settings));
+    ANT_TRY(ant_folder_check_lease(lease));
+    job s = {.resume = true, .lease = lease, .first = 1, .last = settings->runs};
+    ANT_TRY(name_base(settings, s.base));
+    const antler_status status = share(&s, settings, events, result);
     finish(&s);
     return status;
 }

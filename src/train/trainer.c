@@ -188,12 +188,23 @@ int antler_stop_when_set(void *flag)
     return flag == NULL ? 0 : atomic_load((atomic_int *)flag);
 }
 
+int antler_save_when_raised(void *flag)
+{
+    return flag == NULL ? 0 : atomic_load((atomic_int *)flag + 1);
+}
+
 static bool stop_requested(void *reporter)
 {
     pool *p = reporter;
     if (p->events != NULL && p->events->stop != NULL && p->events->stop(p->events->cookie) != 0)
         atomic_store(&p->stopping, true);
     return atomic_load(&p->stopping);
+}
+
+static int save_requests(void *reporter)
+{
+    const pool *p = reporter;
+    return p->events == NULL || p->events->save == NULL ? 0 : p->events->save(p->events->cookie);
 }
 
 static antler_status validate(void *reporter, ant_run *const *runs, size_t count)
@@ -238,6 +249,10 @@ static antler_status conclude(const antler_trainer *trainer, size_t first, size_
     const ant_run *failed = NULL, *diverged = NULL, *stopped = NULL;
     for (size_t i = first; i <= last; i++) {
         const ant_run *run = &trainer->runs[i - 1];
+        result->elsewhere += run->elsewhere;
+        result->before += run->before;
+        if (run->elsewhere || run->before)
+            continue;
         switch (run->status) {
         case ANTLER_OK:
             result->finished++;
@@ -283,6 +298,7 @@ antler_status ant_trainer_train(antler_trainer *trainer, size_t first, size_t la
                                   .report = report_row,
                                   .end = report_end,
                                   .stop = stop_requested,
+                                  .save = save_requests,
                                   .validate = trainer->held_back == NULL ? NULL : validate};
     atomic_init(&p.next, first);
     atomic_init(&p.stopping, false);

@@ -218,7 +218,7 @@ class Good:
         if kind == "char *":
             return (
                 c.create_string_buffer(4096)
-                if name == "text" and function == "settings_get"
+                if (function, name) in (("settings_get", "text"), ("claim_look", "holder"))
                 else self.text(function, name)
             )
         if kind == "char **":
@@ -233,6 +233,8 @@ class Good:
             )
         if kind.endswith("**"):
             return c.byref(c.c_void_p())
+        if kind.removesuffix(" *") in ENUMS and kind.endswith("*"):
+            return c.byref(c.c_int())
         if kind.endswith("*"):
             return self.struct(function, kind)
         if kind in ENUMS or kind == "int":

@@ -17,8 +17,8 @@ import antler
 PYTHON = Path(__file__).resolve().parents[2] / "python"
 
 
-def run_and_interrupt(code, folder):
-    """Run Python code; when it says "ready", send it SIGINT."""
+def run_and_interrupt(code, folder, signal_number=signal.SIGINT):
+    """Run Python code; when it says "ready", send it a signal."""
     environment = dict(os.environ)
     if not environment.get("ANTLER_INSTALLED"):
         environment["PYTHONPATH"] = str(PYTHON)
@@ -30,7 +30,7 @@ def run_and_interrupt(code, folder):
     for line in process.stdout:
         if line.strip() == "ready":
             break
-    process.send_signal(signal.SIGINT)
+    process.send_signal(signal_number)
     try:
         out, errors = process.communicate(timeout=60)
     except subprocess.TimeoutExpired:
@@ -108,6 +108,29 @@ def test_ctrl_c_stops_every_long_call(tmp_path, call):
     )
     assert (code, errors) == (0, "")
     assert out.splitlines() == ["stopped True"]
+
+
+def test_sigusr1_writes_a_checkpoint_and_goes_on(tmp_path):
+    code, out, errors = run_and_interrupt(
+        """
+        import antler, os, signal, time
+        x = antler.simulate("lorenz63", 2000)
+        def watch(row):
+            if row["update"] == 50:
+                print("ready")
+            if row["update"] > 50:
+                time.sleep(0.01)
+            return row["update"] > 50 and os.path.exists("r/e/n/001/model.npz")
+        settings = dict(updates=10**6, checkpoint_interval=10**6, latent_dim=4, hidden_dim=8, sequence_length=20)
+        settings.update(log_interval=50, validation=0.0, verbose=False, results="r", experiment="e", name="n")
+        antler.Reconstructor(**settings).fit(x, callback=watch)
+        print(signal.getsignal(signal.SIGUSR1) == signal.SIG_DFL)
+        """,
+        tmp_path,
+        signal.SIGUSR1,
+    )
+    assert (code, errors) == (0, "")
+    assert out.splitlines() == ["True"]
 
 
 def test_other_threads_run_while_the_library_works(lorenz, small):

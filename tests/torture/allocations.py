@@ -52,6 +52,7 @@ CASES = {
     "train": ["train", "k.yaml", "--quiet"],
     "resume": ["train", "--resume", "Results/e/stopped", "--quiet"],
     "sweep": ["sweep", "grid.yaml", "--quiet", "--samples", "50"],
+    "share": ["sweep", "grid.yaml", "--quiet", "--samples", "50", "--share"],
     "generate": ["generate", "Results/e/done/001", "--steps", "40", "--data", "test.npy", "--out", "out.npz"],
     "evaluate": ["evaluate", "Results/e/done/001", "--data", "test.npy", "--json", *QUICK],
     "evaluate-many": ["evaluate", "Results/e/done", "--data", "test.npy", *QUICK, "--quiet", "--no-lyapunov"],

@@ -70,6 +70,7 @@ RESUME = ["train", "--resume", RUN, "--quiet"]
 TRAIN = ["train", "run.yaml", "--quiet"]
 OVERWRITE = [*TRAIN, "--overwrite", "--set", "seed=2"]
 SWEEP = ["sweep", "grid.yaml", "--quiet", "--samples", "300"]
+SHARE = [*SWEEP, "--share"]
 EVALUATE = ["evaluate", RUN, "--data", "test.csv", "--quiet", *FAST]
 FIT = ["fit", "long.csv", "--device", "cpu", "--threads", "1", "--minutes", "0.001", "--quiet"]
 REPORT = ["report", RUN, "--out", "report.html", "--data", "test.csv"]
@@ -91,6 +92,7 @@ TABLE = [
     Command("resume", "stopped", RESUME, again(RESUME)),
     Command("overwrite", "trained", OVERWRITE, [["RUN-OR-RESUME", *OVERWRITE]]),
     Command("sweep", "data", SWEEP, again([*SWEEP, "--resume"]), share=2),
+    Command("share", "data", SHARE, again(SHARE), share=2),
     Command("evaluate", "trained", EVALUATE, again(EVALUATE), [f"{RUN}/metrics.json"], prints=True),
     Command(
         "measure",
@@ -260,7 +262,7 @@ class Copy:
 
 
 def is_hidden(path: Path) -> bool:
-    """.lock, which is never removed, and temporary files."""
+    """.lock and .claim, which are never removed, and temporary files."""
     return path.name.startswith(".")
 
 
@@ -337,7 +339,8 @@ def check_old_or_new(folder: Path, command: Command, start: Path, reference: Pat
 
 def check_no_temporary(folder: Path, start: Path) -> None:
     """A command that ended by itself has removed its temporary files; those of a killed one may be there."""
-    left = [str(path.relative_to(folder)) for path in folder.rglob(".*") if path.name not in (".lock", ".overwrite")]
+    kept = (".lock", ".claim", ".overwrite")
+    left = [str(path.relative_to(folder)) for path in folder.rglob(".*") if path.name not in kept]
     left = [name for name in left if not (start / name).exists()]
     if left:
         raise Wrong(f"left: {left}")
