@@ -9,7 +9,7 @@ from typing import Any, Dict, List
 
 import numpy as np
 from pieces import Context, Json, Piece
-from sections import COLOURS, Claim, Section, Table, View, median, new_figure, spread
+from sections import COLOURS, Claim, Section, Table, View, logarithmic, median, new_figure, spread
 from training import orbit, train, training_orbit
 
 NAME, TITLE = "1b", "Fig. 1B: Newton iterations against the strength of forcing"
@@ -22,10 +22,12 @@ LENGTH = {"full": 10_000, "quick": 1_000, "smoke": 60}  # T of the solve; the pa
 UPDATES = {"full": 10_000, "quick": 400, "smoke": 4}
 
 
-def package() -> Any:
-    """The Python package of the tree, which needs NumPy and the library."""
+def package(command: Path) -> Any:
+    """The Python package of the tree, which needs NumPy and the library: ANTLER_LIBRARY, or the one of the command."""
     root = Path(__file__).resolve().parents[2]
-    os.environ.setdefault("ANTLER_LIBRARY", str(root / "build" / "libantler.so"))
+    near = [*command.parent.glob("libantler.so*"), *(command.parent.parent / "lib").glob("libantler.so*")]
+    if near:
+        os.environ.setdefault("ANTLER_LIBRARY", str(near[0]))
     if str(root / "python") not in sys.path:
         sys.path.insert(0, str(root / "python"))
     import antler
@@ -54,7 +56,7 @@ def iterations(antler: Any, model: Any, x: Any, alpha: float, start: str) -> int
 
 
 def work(c: Context, piece: Piece) -> List[Json]:
-    antler = package()
+    antler = package(c.antler)
     settings = {key: value for key, value in piece.settings.items() if key not in ("solve_length", "alphas")}
     runs = train(c, piece, {"data": training_orbit(c, "lorenz63"), **settings})
     length = piece.settings["solve_length"]
@@ -105,9 +107,10 @@ def section(view: View) -> Section:
         alphas = view.found[point][0]["settings"]["alphas"]
         for k, start in enumerate(STARTS):
             counts = table_of(view, point, start)
-            axes[place].semilogy(alphas, np.median(counts, axis=0), "o-", markersize=2, color=COLOURS[k], label=start)
+            axes[place].plot(alphas, np.median(counts, axis=0), "o-", markersize=2, color=COLOURS[k], label=start)
             at = [int(np.argmin([abs(alpha - want) for alpha in alphas])) for want in (0.0, 0.1, 0.5, 1.0)]
             rows.append([f"M = {point[1:]}, {start}", *[spread(list(counts[:, i])) for i in at], view.runs(point)])
+        logarithmic(axes[place])
         claims += claims_of(view, point)
     axes[0].set_ylabel("Newton iterations, median")
     if points:

@@ -118,7 +118,8 @@ def draw(view: View) -> str:
                 markersize=4,
                 capsize=2,
             )
-            place.set_xscale("log", base=2)
+            if place.has_data():
+                place.set_xscale("log", base=2)
             place.set_title(f"{system}, {label}", loc="left")
             place.set_xlabel("T")
     return view.save(figure, "fig3a")

@@ -7,7 +7,7 @@ from typing import Callable, List
 import search
 from fig3a import measured, trace
 from pieces import Context, Json, Piece, groups
-from sections import COLOURS, Claim, Section, Table, View, median, new_figure, spread, strip, top_of
+from sections import COLOURS, Claim, Section, Table, View, logarithmic, median, new_figure, spread, strip, top_of
 from training import TEST, embedding, evaluate, history, orbit, rows, train, training_orbit
 
 NAME, TITLE = "3b", "Figs. 3B and A2: linear and nonlinear recurrences"
@@ -62,7 +62,7 @@ def draw(view: View) -> List[str]:
     axes.set_xticks(range(len(LABELS)))
     axes.set_xticklabels(list(LABELS.values()))
     axes.set_ylabel("D_stsp^DE")
-    axes.set_yscale("log")
+    logarithmic(axes)
     first = view.save(figure, "fig3b")
     figure, grid = new_figure(1, len(LABELS), 7.0, 6.0)
     for k, model in enumerate(LABELS):

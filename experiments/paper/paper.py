@@ -12,6 +12,7 @@ import argparse
 import importlib
 import os
 import shutil
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -60,11 +61,16 @@ def arguments() -> argparse.Namespace:
 
 
 def command() -> Path:
-    """ANTLER, else the command of a bundle or of the build."""
-    places = [os.environ.get("ANTLER", ""), str(ROOT / "build" / "antler"), str(ROOT / "bin" / "antler")]
+    """ANTLER, else the command of the build, or of the folder for other machines that make gpu-tests makes."""
+    places = [
+        os.environ.get("ANTLER", ""),
+        str(ROOT / "build" / "antler"),
+        str(ROOT / "build" / "gpu-tests" / "bin" / "antler"),
+    ]
     for place in [*places, shutil.which("antler") or ""]:
         if place and os.access(place, os.X_OK):
-            return Path(place).resolve()
+            if subprocess.run([place, "--version"], capture_output=True, check=False).returncode == 0:
+                return Path(place).resolve()
     sys.exit("paper.py: there is no antler; build it with make, or name it by ANTLER.")
 
 

@@ -17,7 +17,7 @@ from typing import Any, List, Tuple
 import numpy as np
 import search
 from pieces import Context, Json, Piece
-from sections import COLOURS, Section, Table, View, new_figure, spread
+from sections import COLOURS, Section, Table, View, logarithmic, new_figure, spread
 from training import TEST, orbit, train, training_orbit
 
 NAME, TITLE = "scheduled", "Beyond the paper: scheduled sampling solved in parallel"
@@ -118,7 +118,7 @@ def section(view: View) -> Section:
         apart = [float(m["difference"][k]) for m in results]
         axes.plot([share] * len(steps), steps, ".", color=COLOURS[0])
         lines.append([f"{share:g}", spread(steps), spread(apart), view.runs("lssm")])
-    axes.set_yscale("log")
+    logarithmic(axes)
     axes.set_xlabel("p, share of steps that read the model's own prediction")
     axes.set_ylabel("Newton iterations")
     head = ["p", "iterations", "largest relative difference from plain steps", "models"]

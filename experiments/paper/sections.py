@@ -129,6 +129,15 @@ def top_of(values: Sequence[float]) -> float:
     return 2 * max(good) if good else 1.0
 
 
+def logarithmic(axes: Any, lengths: bool = False) -> None:
+    """A logarithmic scale (`lengths`: on both axes), unless there is nothing to draw yet."""
+    if not axes.has_data() or not axes.dataLim.intervaly[1] > 0:
+        return
+    axes.set_yscale("log")
+    if lengths:
+        axes.set_xscale("log", base=2)
+
+
 def new_figure(columns: int = 1, rows: int = 1, width: float = 7.0, height: float = 2.8) -> Any:
     """A figure and its axes in the style of the page."""
     import matplotlib

@@ -63,16 +63,22 @@ def finished(run: Path, updates: int) -> bool:
     return (run / "log.csv").exists() and bool(read_log(run)["update"][-1] >= updates)
 
 
+def device_of(c: Context, settings: Json) -> str:
+    """The GPU where there is one; it has no diagonal adjoint."""
+    return "cpu" if settings.get("adjoint") == "diagonal" else c.device
+
+
 def train(c: Context, piece: Piece, settings: Json) -> List[Path]:
     """Train the runs of a piece side by side, or continue; the folders of the runs. Diverged runs count as finished."""
     folder = folder_of(c, piece)
     name = folder / "Results" / piece.figure / piece.point
-    # Run k of a figure has the same seed in groups of any size: groups differ by their seed.
+    # Groups of runs differ by their seed, which is the number of their first run; --seed moves it by thousands.
     chosen = {
         "experiment": piece.figure,
         "name": piece.point,
         "runs": piece.runs,
         "validation": 0,
+        "device": device_of(c, settings),
         "seed": 1000 * (c.seed - 1) + piece.first,
         "log_interval": max(1, settings["updates"] // 50),
         "checkpoint_interval": max(1, settings["updates"] // 20),
