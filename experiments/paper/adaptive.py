@@ -41,6 +41,7 @@ def pieces(c: Context) -> List[Piece]:
         small: Json = {**fig2.COMMON, **fig2.DATA["FO"]}
         large: Json = {
             **fig3a.settings(c, "lorenz96", fig3a.LENGTHS[c.scale][0]),
+            "start_lr": 2e-4,
             "sequence_length": LENGTH[c.scale],
             "warmup": LENGTH[c.scale] // 2,
             "batch_size": fig3a.TOTAL[c.scale] // LENGTH[c.scale],

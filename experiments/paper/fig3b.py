@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Callable, List
+import math
+from typing import List
 
+import floor
 import search
 from fig3a import measured, trace
 from pieces import Context, Json, Piece, groups
@@ -43,15 +45,11 @@ def pieces(c: Context) -> List[Piece]:
     found = []
     for model, chosen in search.MODELS.items():
         for k, numbers in enumerate(groups(total, size)):
-            ready = decided(model)
+            ready = search.decided(model)
             found.append(
                 Piece("3b", model, {**common, **chosen}, work, len(numbers), numbers[0], 1 + 2 * k, c.seed, ready)
             )
     return found
-
-
-def decided(model: str) -> Callable[[Context], bool]:
-    return lambda c: search.choice(c, model) is not None
 
 
 def draw(view: View) -> List[str]:
@@ -59,8 +57,12 @@ def draw(view: View) -> List[str]:
     top = top_of([value for model in LABELS for value in measured(view, model, "dstsp")])
     for k, model in enumerate(LABELS):
         strip(axes, k, measured(view, model, "dstsp"), COLOURS[k], top)
+    level = floor.level(view.context, "lorenz96")
+    if math.isfinite(level):
+        axes.axhline(level, color="grey", linestyle=":", linewidth=1, label="floor: truth against truth")
+        axes.legend(fontsize=6)
     axes.set_xticks(range(len(LABELS)))
-    axes.set_xticklabels(list(LABELS.values()))
+    axes.set_xticklabels(list(LABELS.values()), fontsize=7)
     axes.set_ylabel("D_stsp^DE")
     logarithmic(axes)
     first = view.save(figure, "fig3b")
@@ -72,7 +74,7 @@ def draw(view: View) -> List[str]:
             best = min(view.found[model], key=lambda r: float(r["measures"]["dstsp"]))
             shape = best["measures"]["trace"]["x"]
             at = [j * shape["rows"] / len(shape["low"]) for j in range(len(shape["low"]))]
-            place.fill_between(at, shape["low"], shape["high"], color=COLOURS[k], linewidth=0)
+            place.fill_between(at, shape["low"], shape["high"], color=COLOURS[k], linewidth=0.4)
         place.set_ylim(-4, 4)
     grid[-1][0].set_xlabel("row of the free run")
     return [first, view.save(figure, "figA2")]
@@ -92,6 +94,8 @@ def section(view: View) -> Section:
                 view.runs(model),
             ]
         )
+    level = floor.level(view.context, "lorenz96")
+    lines.append(["floor: another true orbit", f"{level:.3g}", "", "", "", ""])
     head = ["model", "D_stsp^DE", "RMSE(128)", "diverged", "settings from the search", "runs"]
     T, warmup = search.LENGTH[view.context.scale]
     notes = [

@@ -11,6 +11,7 @@ import fig3a
 import numpy as np
 from pieces import Context, Json, Piece
 from sections import COLOURS, Claim, Section, Table, View, median, new_figure, spread
+from training import LENGTHS, SHORT, TEST, envelope, orbit, rows
 
 NAME, TITLE = "3c", "Figs. 3C and A1: free runs, and the slow unit that follows the hidden forcing"
 
@@ -20,8 +21,19 @@ def lengths(c: Context) -> List[int]:
     return [fig3a.LENGTHS[c.scale][-1], fig3a.LENGTHS[c.scale][1 if c.scale == "full" else 0]]
 
 
+def truth(c: Context, piece: Piece) -> List[Json]:
+    """The first variable of the test orbit, repeated by nothing: as long as the data are."""
+    system = piece.settings["system"]
+    x = np.load(orbit(c, system, TEST, piece.settings["rows"]))["x_000"]
+    return [{"x": envelope(np.asarray(x[:, 0], dtype=float))}]
+
+
 def pieces(c: Context) -> List[Piece]:
-    return [piece for piece in fig3a.pieces(c) if piece.settings["sequence_length"] in lengths(c)]
+    """Those of Fig. 3A of these lengths, and the test orbits."""
+    found = [piece for piece in fig3a.pieces(c) if piece.settings["sequence_length"] in lengths(c)]
+    for system in fig3a.SYSTEMS:
+        found.append(Piece("3c", f"truth-{system}", {"system": system, "rows": rows(c, system)}, truth, seed=c.seed))
+    return found
 
 
 def best(view: View, point: str) -> Optional[Json]:
@@ -32,28 +44,48 @@ def best(view: View, point: str) -> Optional[Json]:
 
 def band(axes: Any, shape: Json, colour: str) -> None:
     at = [k * shape["rows"] / len(shape["low"]) for k in range(len(shape["low"]))]
-    axes.fill_between(at, shape["low"], shape["high"], color=colour, linewidth=0)
+    axes.fill_between(at, shape["low"], shape["high"], color=colour, linewidth=0.4)
 
 
 def draw(view: View) -> str:
-    figure, grid = new_figure(3, 2, 7.0, 3.6)
-    for row, length in enumerate(lengths(view.context)):
-        for column, system in enumerate(fig3a.SYSTEMS):
+    figure, grid = new_figure(3, 3, 7.0, 4.6)
+    for column, system in enumerate(fig3a.SYSTEMS):
+        true = view.first(f"truth-{system}")
+        grid[0][column].set_title(f"{system}, test orbit", loc="left")
+        if true:
+            band(grid[0][column], true["x"], "black")
+        for row, length in enumerate(lengths(view.context), 1):
             found = best(view, f"{system}-T{length}")
             grid[row][column].set_title(f"{system}, T = {length:,}", loc="left")
             if found:
                 band(grid[row][column], found["trace"]["x"], COLOURS[column])
+        for row in range(3):
+            grid[row][column].set_ylim(-4, 4)
+            grid[row][column].set_xlim(0, 3 * LENGTHS[system] // SHORT[view.context.scale])
+    grid[0][2].axis("off")
+    for row, length in enumerate(lengths(view.context), 1):
         grid[row][2].set_title(f"slow unit, T = {length:,}", loc="left")
-        found = best(view, f"lorenz96-T{length}")
-        if found and "slow" in found["trace"]:
-            shape = found["trace"]["slow"]
-            band(grid[row][2], shape, COLOURS[2])
-            at = np.arange(len(shape["low"])) * shape["rows"] / len(shape["low"])
-            middle, half = np.mean(shape["low"] + shape["high"]), np.ptp(shape["low"] + shape["high"]) / 2
-            grid[row][2].plot(at, middle + half * np.sin(2 * np.pi * at / fig3a.PERIOD), "k--", linewidth=0.7)
+        draw_slow(grid[row][2], best(view, f"lorenz96-T{length}"))
     for place in grid[-1]:
         place.set_xlabel("row of the free run")
     return view.save(figure, "fig3c")
+
+
+def draw_slow(axes: Any, found: Optional[Json]) -> None:
+    """The unit as a band, and the sine that fits it best, with its amplitude."""
+    if not found or "slow" not in found["trace"]:
+        return
+    shape = found["trace"]["slow"]
+    band(axes, shape, COLOURS[2])
+    at = np.arange(len(shape["low"])) * shape["rows"] / len(shape["low"])
+    values = (np.array(shape["low"]) + np.array(shape["high"])) / 2
+    height = np.sqrt(2) * values.std() * found["trace"]["forcing"]
+    axes.plot(
+        at,
+        values.mean() + height * np.sin(2 * np.pi * at / fig3a.PERIOD + found["trace"]["phase"]),
+        "k--",
+        linewidth=0.7,
+    )
 
 
 def section(view: View) -> Section:
@@ -70,7 +102,7 @@ def section(view: View) -> Section:
         "least and largest value of "
         "parts. The slow unit is the regularised unit whose free run correlates most with a sine "
         "of the period of the forcing "
-        "(15,000 rows) at the phase that fits best; dashed: such a sine, with phase 0.",
+        "(15,000 rows) at the phase that fits best; dashed: that sine.",
     ]
     points = [f"lorenz96-T{length}" for length in lengths(view.context)]
     claim = Claim(
@@ -81,4 +113,10 @@ def section(view: View) -> Section:
         f"correlation {middle[0]:.3g} after long sequences, {middle[1]:.3g} after short ones",
     )
     table = Table("Correlation of the slow unit with the hidden forcing, free runs of lorenz96.", head, lines)
-    return Section(TITLE, notes, [(draw(view), "Long sequences above, short ones below.")], [table], [claim])
+    return Section(
+        TITLE,
+        notes,
+        [(draw(view), "The test orbit, free runs after long training sequences, and after short ones.")],
+        [table],
+        [claim],
+    )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import List
 
 from pieces import Context, Json, Piece
-from sections import COLOURS, Section, Table, View, new_figure, spread, strip
+from sections import COLOURS, Section, Table, View, median, new_figure, spread, strip
 from training import EMBEDDINGS, LENGTHS, OTHER, SAMPLES, SHORT, TEST, embedding, orbit
 
 NAME, TITLE = "floor", "The floor: truth against truth"
@@ -50,6 +51,18 @@ def pieces(c: Context) -> List[Piece]:
                     order = 0 if part == 1.0 and longer == 3 else 2
                     found.append(Piece("floor", point, settings, work, PAIRS[c.scale], 1, order, c.seed))
     return found
+
+
+def level(c: Context, system: str) -> float:
+    """The floor at the length of the paper, T2 = 3 T1 and bandwidth f; NaN as long as there is none."""
+    for piece in pieces(c):
+        s = piece.settings
+        if (s["system"], s["longer"], s["kind"]) == (system, 3, "gmm") and s["rows"] == LENGTHS[system] // SHORT[
+            c.scale
+        ]:
+            results = (c.store.find(piece, number) for number in piece.numbers())
+            return median([float(result["measures"]["dstsp"]) for result in results if result])
+    return math.nan
 
 
 def section(view: View) -> Section:

@@ -25,7 +25,14 @@ def work(c: Context, piece: Piece) -> List[Json]:
 def pieces(c: Context) -> List[Piece]:
     found = []
     for length in LENGTHS[c.scale]:
-        chosen = {**fig3a.MODELS["lorenz96"], "hidden_dim": 128, "kappa": 0.9995, "end_lr": 1e-6, "batch_size": 1}
+        chosen = {
+            **fig3a.MODELS["lorenz96"],
+            "start_lr": 2e-4,
+            "hidden_dim": 128,
+            "kappa": 0.9995,
+            "end_lr": 1e-6,
+            "batch_size": 1,
+        }
         # A warm-up longer than the test orbit could not be measured on it.
         chosen.update(
             sequence_length=length, warmup=min(length // 2, rows(c, "lorenz96") // 4), updates=UPDATES[c.scale]

@@ -12,54 +12,62 @@ from typing import Dict, List, Sequence
 from pieces import Context, Json, Piece, write
 from sections import Claim, Section, Table, View, median
 
-WORDS = {True: "supports", False: "contradicts", None: "open"}
+WORDS = {True: "supported", False: "contradicted", None: "open"}
 STYLE = """body { font: 15px/1.5 sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em; color: #222 }
 table { border-collapse: collapse; margin: 1em 0; font-size: 13px } td, th { border: 1px solid #bbb; padding: 2px 8px;
-text-align: left } img { max-width: 100% } .supports { color: #006d2c } .contradicts { color: #b30000 }
+text-align: left } img { max-width: 100% } .supported { color: #006d2c } .contradicted { color: #b30000 }
 .open { color: #777 } figcaption, caption { font-size: 13px; color: #555; text-align: left }"""
+
+
+def results_of(c: Context, name: str, pieces: Sequence[Piece]) -> List[Json]:
+    """Results of a figure; those that it shares with another one count there."""
+    own = (piece for piece in pieces if piece.figure == name)
+    found = (c.store.find(piece, number) for piece in own for number in piece.numbers())
+    return [result for result in found if result is not None]
+
+
+def planned(name: str, pieces: Sequence[Piece]) -> int:
+    return sum(piece.runs for piece in pieces if piece.figure == name)
+
+
+def spent(results: Sequence[Json]) -> float:
+    return float(sum(result["seconds"] / result["runs_together"] for result in results))
 
 
 def heading(c: Context, plans: Dict[str, List[Piece]]) -> List[str]:
     """What the results are, and what is missing."""
-    found = [
-        result
-        for pieces in plans.values()
-        for piece in pieces
-        for number in piece.numbers()
-        if (result := c.store.find(piece, number)) is not None
-    ]
-    planned = sum(piece.runs for pieces in plans.values() for piece in pieces)
+    found = [result for name, pieces in plans.items() for result in results_of(c, name, pieces)]
+    total = sum(planned(name, pieces) for name, pieces in plans.items())
     commits = sorted({str(result["commit"]) for result in found})
     dates = sorted({str(result["date"]) for result in found})
-    hours = sum(float(r["seconds"]) / r["runs_together"] for r in found) / 3600
     lines = [
-        f"Machine: {c.machine}. Scale: {c.scale}. Seed {c.seed}. {len(found)} of {planned} results, made by Antler "
+        f"Machine: {c.machine}. Scale: {c.scale}. Seed {c.seed}. {len(found)} of {total} results, made by Antler "
         f"{', '.join(commits) or 'nothing yet'} from {dates[0] if dates else '-'} to {dates[-1] if dates else '-'} in "
-        f"{hours:.2f} hours.",
+        f"{spent(found) / 3600:.2f} hours.",
+        "Values are medians ± MAD over runs. A run has diverged when its training did, or when its "
+        "free run is not finite "
+        "or leaves the range of the data by five half ranges; it counts as infinite and is drawn as a red cross.",
     ]
-    if len(found) < planned:
+    if len(found) < total:
         lines.append(
-            "**Incomplete.** Each point says how many runs it has. A claim stays open until each of its points "
-            "has five runs."
+            "**Incomplete.** Each point says how many runs it has. A statement stays open until each of its points has "
+            "five runs."
         )
     if c.scale != "full":
         lines.append(
-            f"**This is the {c.scale} scale**: short orbits, few updates and few runs, to test the whole chain. "
-            "Its numbers say nothing about the paper, and every claim stays open."
+            f"**This is the {c.scale} scale**: short orbits, few updates and few runs, to test the whole chain. Its "
+            "numbers say nothing about the paper, and every statement stays open."
         )
     return lines
 
 
 def shares(c: Context, plans: Dict[str, List[Piece]]) -> Table:
-    rows, spent = [], {}
+    seconds = {name: spent(results_of(c, name, pieces)) for name, pieces in plans.items()}
+    total = sum(seconds.values()) or 1.0
+    rows = []
     for name, pieces in plans.items():
-        results = [r for p in pieces for n in p.numbers() if (r := c.store.find(p, n)) is not None]
-        spent[name] = sum(float(r["seconds"]) / r["runs_together"] for r in results)
-    total = sum(spent.values()) or 1.0
-    for name, seconds in spent.items():
-        runs = sum(piece.runs for piece in plans[name])
-        done = sum(piece.runs for piece in plans[name] if c.store.done(piece))
-        rows.append([name, f"{done} of {runs}", f"{seconds:.0f}", f"{100 * seconds / total:.0f} %"])
+        have = f"{len(results_of(c, name, pieces))} of {planned(name, pieces)}"
+        rows.append([name, have, f"{seconds[name]:.0f}", f"{100 * seconds[name] / total:.0f} %"])
     return Table("What each figure takes.", ["figure", "results", "seconds", "share"], rows)
 
 
@@ -116,7 +124,7 @@ def table_markdown(table: Table) -> List[str]:
 
 
 def claim_markdown(claim: Claim) -> str:
-    return wrapped(f'- "{claim.sentence}" **{WORDS[claim.holds]}**: {claim.numbers}.', "  ")
+    return wrapped(f"- {claim.sentence} **{WORDS[claim.holds]}**: {claim.numbers}.", "  ")
 
 
 def section_markdown(section: Section) -> List[str]:
@@ -128,7 +136,12 @@ def section_markdown(section: Section) -> List[str]:
     for table in section.tables:
         lines += table_markdown(table)
     if section.claims:
-        lines += ["What the paper says, and what these runs say:", "", *map(claim_markdown, section.claims), ""]
+        lines += [
+            "Statements of the paper, shortened, and what these runs say about them:",
+            "",
+            *map(claim_markdown, section.claims),
+            "",
+        ]
     return lines
 
 
@@ -154,7 +167,7 @@ def section_html(section: Section) -> str:
     parts += [table_html(table) for table in section.tables]
     for claim in section.claims:
         word = WORDS[claim.holds]
-        parts.append(f'<p>“{rich(claim.sentence)}” <b class="{word}">{word}</b>: {rich(claim.numbers)}.</p>\n')
+        parts.append(f'<p>{rich(claim.sentence)} <b class="{word}">{word}</b>: {rich(claim.numbers)}.</p>\n')
     return "".join(parts)
 
 

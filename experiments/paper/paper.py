@@ -36,6 +36,7 @@ MODULES = {
     "scheduled": "scheduled",
 }
 BEYOND = ("long", "adaptive", "scheduled")
+NEEDS = {"3a": "search", "3b": "search", "3c": "search"}  # its choice comes first
 
 
 def arguments() -> argparse.Namespace:
@@ -57,6 +58,7 @@ def arguments() -> argparse.Namespace:
     if strange:
         parser.error(f"there is no figure {strange[0]}; they are {', '.join(MODULES)}")
     args.figures = [name.lower() for name in args.figures] or [name for name in MODULES if name not in BEYOND]
+    args.figures += [NEEDS[name] for name in args.figures if name in NEEDS]
     return args
 
 

@@ -1,8 +1,8 @@
-"""search.py - a small search on validation data for every model of Fig. 3B and for the neuron of Fig. 3A.
+"""search.py - a small search on validation data for every model of Fig. 3B and for both systems of Fig. 3A.
 
 Each candidate is trained for a tenth of the updates, twice, and judged by D_stsp^DE on the validation orbit. The best
 median is written down once, as a result of its own (choice-MODEL), and only then Fig. 3B trains with it and looks at
-test data. The first candidate of each model is the paper's setting.
+test data. The first candidate of each model of Fig. 3B is the paper's setting.
 """
 
 from __future__ import annotations
@@ -29,11 +29,14 @@ MODELS: Dict[str, Json] = {
     "mamba2_7k": {"model": "mamba2", "latent_dim": 16, "hidden_dim": 128},
     "mamba2_17k": {"model": "mamba2", "latent_dim": 32, "hidden_dim": 128},
 }
+SYSTEMS = {"3a-lorenz96": "lorenz96", "3a-neuron": "neuron"}  # Fig. 3A: the rate alone, at the longest T
 
 
 def candidates(model: str) -> List[Tuple[str, Json]]:
     """What differs between candidates, by name; the paper's setting first."""
     found: List[Tuple[str, Json]] = []
+    if model in SYSTEMS:
+        return [(f"rate {rate:g}", {"start_lr": rate}) for rate in (2e-4, 5e-5, 1e-3)]
     if model == "lssm":
         for start, chosen in (("kappa 0.9995", {"kappa": 0.9995}), ("standard", {"initialisation": "standard"})):
             for rate in (*RATES, 5e-3):
@@ -55,18 +58,27 @@ def limited(c: Context, model: str) -> List[Tuple[str, Json]]:
 
 
 def work(c: Context, piece: Piece) -> List[Json]:
-    system = "neuron" if piece.point.startswith("neuron") else "lorenz96"
+    system = "neuron" if "neuron" in piece.point else "lorenz96"
     runs = train(c, piece, {"data": training_orbit(c, system), **piece.settings})
     found = evaluate(c, runs, orbit(c, system, VALIDATION, rows(c, system)), embedding(c, system), rmse=False)
     return [{**measures, "loss": history(run)["loss"][-1]} for measures, run in zip(found, runs)]
 
 
-def trials(c: Context, model: str) -> List[Tuple[str, Piece]]:
+def common(c: Context, model: str) -> Json:
+    """The settings that all candidates share."""
+    if model in SYSTEMS:
+        import fig3a
+
+        return {**fig3a.settings(c, SYSTEMS[model], fig3a.LENGTHS[c.scale][-1]), "updates": UPDATES[c.scale]}
     T, warmup = LENGTH[c.scale]
-    common = {"sequence_length": T, "warmup": warmup, "batch_size": 1, "end_lr": 1e-6, "updates": UPDATES[c.scale]}
+    sizes = {"sequence_length": T, "warmup": warmup, "batch_size": 1, "end_lr": 1e-6, "updates": UPDATES[c.scale]}
+    return {**sizes, **MODELS[model]}
+
+
+def trials(c: Context, model: str) -> List[Tuple[str, Piece]]:
     found = []
     for k, (name, chosen) in enumerate(limited(c, model)):
-        settings = {**common, **MODELS[model], **chosen}
+        settings = {**common(c, model), **chosen}
         found.append((name, Piece("search", f"{model}-{k:02d}", settings, work, RUNS[c.scale], 1, 0, c.seed)))
     return found
 
@@ -102,26 +114,13 @@ def choice(c: Context, model: str) -> Any:
     return found["measures"] if found else None
 
 
-def neuron_trials(c: Context) -> List[Tuple[str, Piece]]:
-    """The rate of the neuron in Fig. 3A, which the paper does not name."""
-    import fig3a
-
-    found = []
-    for k, rate in enumerate((2e-4, 5e-5, 5e-4)[: 3 if c.scale == "full" else 1]):
-        settings = {
-            **fig3a.settings(c, "neuron", fig3a.LENGTHS[c.scale][-1]),
-            "start_lr": rate,
-            "updates": UPDATES[c.scale],
-        }
-        found.append(
-            (f"rate {rate:g}", Piece("search", f"neuron-{k:02d}", settings, work, RUNS[c.scale], 1, 0, c.seed))
-        )
-    return found
+def decided(model: str) -> Callable[[Context], bool]:
+    return lambda c: choice(c, model) is not None
 
 
 def pieces(c: Context) -> List[Piece]:
-    found = [trial for _, trial in neuron_trials(c)]
-    for model in MODELS:
+    found = []
+    for model in (*SYSTEMS, *MODELS):
         found += [trial for _, trial in trials(c, model)]
         found.append(choice_piece(c, model))
     return found
@@ -130,12 +129,10 @@ def pieces(c: Context) -> List[Piece]:
 def section(view: View) -> Section:
     c = view.context
     lines = []
-    for model in MODELS:
+    for model in (*MODELS, *SYSTEMS):
         chosen = choice(c, model)
         for name, trial in trials(c, model):
             lines.append([model, *row(view, name, trial), "chosen" if chosen and chosen["name"] == name else ""])
-    for name, trial in neuron_trials(c):
-        lines.append(["neuron, Fig. 3A", *row(view, name, trial), ""])
     head = ["model", "candidate", "D_stsp^DE, validation orbit", "loss", "diverged", "runs", ""]
     notes = [
         f"Every model of Fig. 3B has its learning rate, λ_MAR and, for the LSSM, its start from this search: "

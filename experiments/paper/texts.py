@@ -28,7 +28,11 @@ def work(c: Context, piece: Piece) -> List[Json]:
 
 
 def pieces(c: Context) -> List[Piece]:
-    chosen = {**fig3a.settings(c, "lorenz96", fig3a.LENGTHS[c.scale][-1]), "updates": UPDATES[c.scale]}
+    chosen = {
+        **fig3a.settings(c, "lorenz96", fig3a.LENGTHS[c.scale][-1]),
+        "start_lr": 2e-4,
+        "updates": UPDATES[c.scale],
+    }
     return [Piece("text", "minutes", chosen, work, order=0, seed=c.seed)]
 
 

@@ -164,10 +164,11 @@ def generate(c: Context, run: Path, data: Path, steps: int) -> "tuple[Any, Any]"
     return found
 
 
-def forcing_fit(values: "np.ndarray[Any, Any]", period: float) -> float:
-    """Correlation of a series with the sine of that period whose phase fits best."""
+def forcing_fit(values: "np.ndarray[Any, Any]", period: float) -> "tuple[float, float]":
+    """Correlation of a series with the sine of that period whose phase fits best, and the phase."""
     angle = 2 * np.pi * np.arange(len(values)) / period
     basis = np.stack([np.sin(angle), np.cos(angle), np.ones(len(values))], axis=1)
-    fitted = basis @ np.linalg.lstsq(basis, values, rcond=None)[0]
+    weights = np.linalg.lstsq(basis, values, rcond=None)[0]
     spread = values.std()
-    return float(fitted.std() / spread) if spread > 0 else 0.0
+    share = float((basis @ weights).std() / spread) if spread > 0 else 0.0
+    return share, float(np.arctan2(weights[1], weights[0]))
