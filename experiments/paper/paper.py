@@ -64,15 +64,18 @@ def arguments() -> argparse.Namespace:
 
 def command() -> Path:
     """ANTLER, else the command of the build, or of the folder for other machines that make gpu-tests makes."""
-    places = [
-        os.environ.get("ANTLER", ""),
+    named = os.environ.get("ANTLER")
+    built = [
         str(ROOT / "build" / "antler"),
         str(ROOT / "build" / "gpu-tests" / "bin" / "antler"),
+        shutil.which("antler"),
     ]
-    for place in [*places, shutil.which("antler") or ""]:
+    for place in [named] if named else built:
         if place and os.access(place, os.X_OK):
             if subprocess.run([place, "--version"], capture_output=True, check=False).returncode == 0:
                 return Path(place).resolve()
+    if named:
+        sys.exit(f"paper.py: ANTLER is {named}, which does not run.")
     sys.exit("paper.py: there is no antler; build it with make, or name it by ANTLER.")
 
 

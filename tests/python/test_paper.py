@@ -116,6 +116,17 @@ def test_a_stopped_training_continues_to_the_same_bytes(tmp_path):
     assert (run / "model.npz").read_bytes() == (expected / "model.npz").read_bytes()
 
 
+def test_results_are_kept_by_machine_and_seed(tmp_path):
+    stand_in = tmp_path / "antler"
+    row = "%6d  %-28s %10d.%d %8d %12.1f %12.1f" % (0, "NVIDIA H200", 9, 0, 132, 150.1, 149.0)
+    stand_in.write_text(f"#!/bin/sh\n[ $1 = info ] && echo '{row}' || echo 'antler 0.1.0 (0123abc), GNU'\n")
+    stand_in.chmod(0o755)
+    c = pieces.Context(stand_in, "full", tmp_path, tmp_path / "results", 1.0, 2, None)
+    assert (c.device, c.machine, c.commit) == ("cuda", "NVIDIA H200", "0123abc")
+    assert c.store.folder.name == "nvidia-h200-seed2"
+    assert context(tmp_path).store.folder.name.startswith(("nvidia", f"{len(os.sched_getaffinity(0))}-cores-of"))
+
+
 def test_results_of_other_settings_and_seeds_do_not_count(tmp_path):
     c = context(tmp_path)
     piece = pieces.Piece("2", "point", {"updates": 10}, lambda c, p: [], runs=2)
@@ -142,7 +153,7 @@ def test_statistics_count_diverged_runs_and_verdicts_need_five(tmp_path):
 
 
 def test_every_setting_of_the_full_scale_is_accepted(tmp_path):
-    """antler train --check of every training of the full scale, on a short orbit stretched to its length by nothing."""
+    """By antler train --check, with short windows; exit code 3: there is no GPU here."""
     c = context(tmp_path)
     c.scale = "full"
     import importlib
@@ -159,3 +170,5 @@ def test_every_setting_of_the_full_scale_is_accepted(tmp_path):
         settings = {**json.loads(text), "batch_size": 1, "data": data, "validation": 0}
         (tmp_path / "run.yaml").write_text("".join(f"{k}: {training.yaml(v)}\n" for k, v in settings.items()))
         c.run("train", "run.yaml", "--check", "--quiet", cwd=tmp_path)
+        device = training.device_of(SimpleNamespace(device="cuda"), settings)
+        c.run("train", "run.yaml", "--check", "--quiet", "--set", f"device={device}", cwd=tmp_path, accept=(0, 3))
