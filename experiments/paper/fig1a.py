@@ -112,9 +112,10 @@ def pieces(c: Context) -> List[Piece]:
         for T, B in WIDE[c.scale]:
             chosen = {**settings(c, units, LENGTHS[c.scale][0], "shooting"), "wide": [T, B]}
             found.append(Piece("1a", f"wide-M{units}-T{T}-B{B}", chosen, wide, order=2, seed=c.seed))
-        if c.peer is not None:
-            chosen = {"latent_dim": units, "lengths": list(LENGTHS[c.scale])}
-            found.append(Piece("1a", f"peer-M{units}", chosen, peer, order=0, seed=c.seed))
+        chosen = {"latent_dim": units, "lengths": list(LENGTHS[c.scale])}
+        other = Piece("1a", f"peer-M{units}", chosen, peer, order=0, seed=c.seed)
+        if c.peer is not None or c.store.done(other):
+            found.append(other)
     return found
 
 

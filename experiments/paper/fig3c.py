@@ -22,7 +22,7 @@ def lengths(c: Context) -> List[int]:
 
 
 def truth(c: Context, piece: Piece) -> List[Json]:
-    """The first variable of the test orbit, repeated by nothing: as long as the data are."""
+    """The first variable of the test orbit."""
     system = piece.settings["system"]
     x = np.load(orbit(c, system, TEST, piece.settings["rows"]))["x_000"]
     return [{"x": envelope(np.asarray(x[:, 0], dtype=float))}]
@@ -88,10 +88,15 @@ def draw_slow(axes: Any, found: Optional[Json]) -> None:
     )
 
 
+def forcing(measures: Json) -> float:
+    """Correlation of the slow unit; a diverged run follows nothing."""
+    return 0.0 if measures["diverged"] else float(measures["trace"].get("forcing", 0.0))
+
+
 def section(view: View) -> Section:
     lines, middle = [], []
     for length in lengths(view.context):
-        fits = [float(r["measures"]["trace"].get("forcing", 0.0)) for r in view.found.get(f"lorenz96-T{length}", [])]
+        fits = [forcing(result["measures"]) for result in view.found.get(f"lorenz96-T{length}", [])]
         middle.append(median(fits))
         lines.append(
             [f"{length:,}", spread(fits), f"{max(fits, default=float('nan')):.3g}", view.runs(f"lorenz96-T{length}")]

@@ -12,6 +12,7 @@ import argparse
 import importlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -114,8 +115,13 @@ def plan(c: Context, plans: Dict[str, List[Piece]]) -> None:
         )
 
 
+def interrupted(number: int, frame: object) -> None:
+    raise KeyboardInterrupt
+
+
 def main() -> int:
     args = arguments()
+    signal.signal(signal.SIGTERM, interrupted)  # as Ctrl-C: a training gets the time for its checkpoint
     base = ROOT / "build" / "paper"
     full = args.scale == "full"
     results = args.results or (ROOT / "experiments" / "paper" / "results" if full else base / f"results-{args.scale}")

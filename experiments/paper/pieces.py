@@ -104,8 +104,12 @@ class Store:
                 "seconds": round(seconds, 3),
                 "runs_together": piece.runs,
             }
-            text = json.dumps(finite(result), sort_keys=True, separators=(",", ":")).replace(',"', ',\n"')
-            write(self.path(piece.figure, piece.point, number), text + "\n")
+            lines = (f"{json.dumps(name)}: {compact(part)}" for name, part in result.items())
+            write(self.path(piece.figure, piece.point, number), "{" + ",\n".join(lines) + "}\n")
+
+
+def compact(value: Any) -> str:
+    return json.dumps(finite(value), sort_keys=True, separators=(",", ":"))
 
 
 def finite(value: Any) -> Any:

@@ -38,7 +38,12 @@ def call(folder, *arguments):
 def whole(tmp_path_factory):
     """All figures, and what the call said."""
     folder = tmp_path_factory.mktemp("paper")
-    return folder, call(folder)
+    line = "M=%4d T=%6d loss=0.0100 newton=%3d deer=%9.3f ms seq=%10.2f ms speedup=%8.1f graderr=1e-6"
+    (folder / "bench_peer.py").write_text(
+        "import os\n" + "for T in os.environ['TS'].split(','):\n"
+        f"    print({line!r} % (int(os.environ['MS']), int(T), 4, 2.1, 728.0, 346.7))\n"
+    )
+    return folder, call(folder, "--peer", str(folder))
 
 
 def results(folder):
@@ -60,11 +65,12 @@ def test_every_piece_leaves_a_result_with_all_fields(whole):
 def test_a_second_call_computes_nothing_and_a_lost_piece_alone_is_made_again(whole):
     folder, _ = whole
     before = {path: path.stat().st_mtime_ns for path in results(folder)}
-    assert len([line for line in call(folder, "--no-page").splitlines() if " s" == line[-2:]]) == 0
+    said = call(folder, "--no-page", "--peer", str(folder))
+    assert not [line for line in said.splitlines() if line.endswith(" s")]
     assert {path: path.stat().st_mtime_ns for path in results(folder)} == before
     lost = next(path for path in before if path.parent.name == "floor")
     lost.unlink()
-    call(folder, "--no-page")
+    assert len([line for line in call(folder, "--no-page").splitlines() if line.endswith(" s")]) == 1
     after = {path: path.stat().st_mtime_ns for path in results(folder)}
     assert {path for path in after if after[path] != before[path]} == {lost}
 
@@ -77,6 +83,7 @@ def test_the_page_has_every_figure_with_numbers(whole):
     assert "no run yet" not in markdown and "Incomplete" not in markdown
     assert "This is the smoke scale" in markdown
     assert "**supported**" not in markdown and "**contradicted**" not in markdown  # this scale proves nothing
+    assert "JAX lax.scan, same call" in html
     assert "0.27 ± 0.02" in markdown and "(8.7 ± 3.8)e-3" in markdown and "870" in markdown
     assert max(len(line) for line in markdown.splitlines() if line[:1] != "|") <= 120
     for name in ("fig1a", "fig1b", "fig2", "fig3a", "fig3b", "figA2", "fig3c", "floor", "scheduled"):
