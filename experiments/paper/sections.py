@@ -113,10 +113,12 @@ def strip(axes: Any, place: float, values: Sequence[float], colour: str, top: fl
         axes.plot([place + s for s in shifts[len(good) :]], [top] * lost, "x", color="red", markersize=5, clip_on=False)
     centre = median(values)
     if values and math.isfinite(centre):
+        # On a logarithmic axis the bar stays above 0. A floor may be negative: it is an estimate by samples.
+        below = min(mad(values), 0.999 * centre) if centre > 0 else mad(values)
         axes.errorbar(
             [place],
             [centre],
-            [[min(mad(values), 0.999 * centre)], [mad(values)]],
+            [[below], [mad(values)]],
             fmt="_",
             color=colour,
             markersize=16,

@@ -13,7 +13,7 @@ from pieces import Context, Json, Piece, TimeIsOver
 
 TRAIN, VALIDATION, TEST, OTHER = 1, 1001, 2001, 3001  # seeds of orbits; nothing is chosen on TEST
 LENGTHS = {"lorenz63": 100_000, "lorenz96": 100_000, "neuron": 160_000}  # rows, spec 7
-SHORT = {"full": 1, "quick": 10, "smoke": 40}  # orbits of smaller scales have this part of the rows
+SHORT = {"full": 1, "quick": 10, "smoke": 80}  # orbits of smaller scales have this part of the rows
 SAMPLES = {"full": 1_000_000, "quick": 2_000, "smoke": 200}  # of D_stsp
 EMBEDDINGS = {"lorenz96": (3, 4096), "neuron": (7, 1024), "lorenz63": (3, 10)}  # m, tau; spec 8
 

@@ -104,7 +104,7 @@ def context(folder, minutes=10.0):
 
 def test_a_stopped_training_continues_to_the_same_bytes(tmp_path):
     settings = {"latent_dim": 3, "hidden_dim": 8, "sequence_length": 20, "batch_size": 2, "kappa": 0.9, "threads": 1,
-                "start_lr": 1e-3, "updates": 30_000, "checkpoint_interval": 500}  # fmt: skip
+                "start_lr": 1e-3, "updates": 20_000, "checkpoint_interval": 500}  # fmt: skip
     piece = pieces.Piece("2", "stopped", settings, lambda c, p: [])
     whole, c = context(tmp_path / "whole"), context(tmp_path / "stopped")
     data = {"data": training.training_orbit(whole, "lorenz63")}
@@ -157,6 +157,14 @@ def test_statistics_count_diverged_runs_and_verdicts_need_five(tmp_path):
         assert view.verdict([f"of{runs}"], True) is expected and view.runs(f"of{runs}") == f"{runs} of 10"
     c.scale = "quick"
     assert view.verdict(["of5"], True) is None
+
+
+def test_values_at_and_below_zero_are_drawn(tmp_path):
+    figure, ((axes,),) = sections.new_figure()
+    for values in ([-1e-4, -2e-4], [0.0, 0.0], [1.0, math.inf], [math.inf], []):
+        sections.strip(axes, 0, values, "k", sections.top_of(values))
+        sections.logarithmic(axes)
+    figure.savefig(tmp_path / "strip.svg")
 
 
 def test_every_setting_of_the_full_scale_is_accepted(tmp_path):
