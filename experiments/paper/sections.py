@@ -71,6 +71,7 @@ class View:
         return holds if enough and self.context.scale == "full" else None
 
     def save(self, figure: Any, name: str) -> str:
+        figure.tight_layout()
         figure.savefig(self.folder / f"{name}.svg")
         import matplotlib.pyplot as plt
 
@@ -157,4 +158,4 @@ def new_figure(columns: int = 1, rows: int = 1, width: float = 7.0, height: floa
             "legend.frameon": False,
         }
     )
-    return plt.subplots(rows, columns, figsize=(width, height), constrained_layout=True, squeeze=False)
+    return plt.subplots(rows, columns, figsize=(width, height), squeeze=False)

@@ -26,8 +26,8 @@ TITLES = ("Fig. 1A", "Fig. 1B", "Fig. 2", "Figs. 3A and A3", "The search", "Figs
           "Numbers of the text", "The floor", "a million steps", "adaptive strength", "scheduled sampling")  # fmt: skip
 
 
-def call(folder, *arguments):
-    command = [sys.executable, PAPER / "paper.py", *paper.MODULES, "--scale", "smoke", *arguments]
+def call(folder, *arguments, figures=tuple(paper.MODULES)):
+    command = [sys.executable, PAPER / "paper.py", *figures, "--scale", "smoke", *arguments]
     places = ["--results", folder / "results", "--work", folder / "work", "--page", folder / "page"]
     done = subprocess.run([*map(str, [*command, *places])], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -92,7 +92,7 @@ def test_the_page_has_every_figure_with_numbers(whole):
 
 
 def test_a_page_without_results_does_not_pretend(tmp_path):
-    call(tmp_path, "--only-page")
+    call(tmp_path, "--only-page", figures=("1a", "2", "3b", "text"))
     text = (tmp_path / "page" / "index.md").read_text()
     assert "Incomplete" in text and "no run yet" in text and "0 of 1" in text
     assert "**supported**" not in text and "**contradicted**" not in text
