@@ -35,22 +35,13 @@ def package(command: Path) -> Any:
     return antler
 
 
-def iterations(antler: Any, model: Any, x: Any, alpha: float, start: str) -> int:
+def iterations(antler: Any, model: Any, x: Any, **settings: Any) -> int:
     """Iterations of deer; the cap where it does not converge or is not finite."""
+    failures = antler.exceptions.NotConvergedError, antler.exceptions.DivergedError, antler.exceptions.NonFiniteError
+    fixed = {"solver": "deer", "precision": "float", "teacher": "stop", "max_iterations": CAP, "tolerance": 1e-4}
     try:
-        found = antler.solve(
-            model,
-            x,
-            gtf_alpha=alpha,
-            start=start,
-            solver="deer",
-            precision="float",
-            teacher="stop",
-            max_iterations=CAP,
-            threads=1,
-            fallback=False,
-        )
-    except (antler.exceptions.NotConvergedError, antler.exceptions.DivergedError, antler.exceptions.NonFiniteError):
+        found = antler.solve(model, x, fallback=False, **fixed, **settings)
+    except failures:
         return CAP
     return int(found.iterations) if found.converged else CAP
 
@@ -67,7 +58,10 @@ def work(c: Context, piece: Piece) -> List[Json]:
         x = np.asarray(np.load(data)["x_000"], dtype=float)[: length + 1]
         found: Dict[str, List[int]] = {}
         for start in STARTS:
-            found[start] = [iterations(antler, model, x, alpha, start) for alpha in piece.settings["alphas"]]
+            found[start] = [
+                iterations(antler, model, x, gtf_alpha=alpha, start=start, device=c.device)
+                for alpha in piece.settings["alphas"]
+            ]
         answers.append({"iterations": found})
     return answers
 

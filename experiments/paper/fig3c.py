@@ -61,6 +61,7 @@ def draw(view: View) -> str:
                 band(grid[row][column], found["trace"]["x"], COLOURS[column])
         for row in range(3):
             grid[row][column].set_ylim(-4, 4)
+            grid[row][column].locator_params(axis="x", nbins=4)
             grid[row][column].set_xlim(0, 3 * LENGTHS[system] // SHORT[view.context.scale])
     grid[0][2].axis("off")
     for row, length in enumerate(lengths(view.context), 1):

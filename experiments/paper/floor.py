@@ -8,7 +8,7 @@ from typing import List
 
 from pieces import Context, Json, Piece
 from sections import COLOURS, Section, Table, View, median, new_figure, spread, strip
-from training import EMBEDDINGS, LENGTHS, OTHER, SAMPLES, SHORT, TEST, embedding, orbit
+from training import LENGTHS, OTHER, SAMPLES, SHORT, TEST, embedding, orbit
 
 NAME, TITLE = "floor", "The floor: truth against truth"
 SYSTEMS = ("lorenz63", "lorenz96", "neuron")
@@ -70,7 +70,7 @@ def section(view: View) -> Section:
     figure, (axes,) = new_figure(len(SYSTEMS), 1)
     for column, system in enumerate(SYSTEMS):
         points = [point for point in view.found if point.startswith(system)]
-        axes[column].set_title(f"{system}, (m, τ) = {EMBEDDINGS[system]}", loc="left", fontsize=7)
+        axes[column].set_title(f"{system}, m, τ = {embedding(view.context, system)}", loc="left", fontsize=7)
         labels = []
         for k, point in enumerate(points):
             _, length, longer, kind = point.split("-", 3)

@@ -15,11 +15,13 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any, Dict, List
 
-from pieces import Context, Failed, Piece, TimeIsOver, say
+from pieces import Context, Piece, TimeIsOver, say
+from training import device_of
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = {
@@ -80,30 +82,54 @@ def command() -> Path:
     sys.exit("paper.py: there is no antler; build it with make, or name it by ANTLER.")
 
 
-def compute(c: Context, plans: Dict[str, List[Piece]]) -> int:
-    """All pieces that are missing, those of the lowest order first. Returns how many failed."""
-    failed: List[Piece] = []
+def work_through(c: Context, pieces: List[Piece], failed: List[Piece]) -> None:
+    """All of these pieces that are missing, those of the lowest order first; those that fail go to `failed`."""
     while True:
-        waiting = [
-            piece
-            for pieces in plans.values()
-            for piece in pieces
-            if piece not in failed and not c.store.done(piece) and (piece.ready is None or piece.ready(c))
-        ]
+        missing = (piece for piece in pieces if piece not in failed and not c.store.done(piece))
+        waiting = [piece for piece in missing if piece.ready is None or piece.ready(c)]
         if not waiting:
-            return len(failed)
+            return
         piece = min(waiting, key=lambda each: each.order)
         begin = time.monotonic()
         try:
             measures = piece.work(c, piece)
-        except Failed as fault:
-            say(f"{piece.figure} {piece.point}: {fault}")
+        except TimeIsOver:
+            raise
+        except Exception as fault:  # one piece must not end the others
+            say(f"{piece.figure} {piece.point}: {type(fault).__name__}: {fault}")
             failed.append(piece)
             continue
         seconds = time.monotonic() - begin
         c.store.keep(c, piece, measures, seconds)
         numbers = f"run {piece.first}" if piece.runs == 1 else f"runs {piece.first} to {piece.first + piece.runs - 1}"
         say(f"{piece.figure} {piece.point} {numbers}: {seconds:.1f} s")
+
+
+def compute(c: Context, plans: Dict[str, List[Piece]]) -> int:
+    """All pieces. Beside those of a GPU, the trainings that need the CPU. Returns how many failed."""
+    every = [piece for pieces in plans.values() for piece in pieces]
+    beside = [piece for piece in every if c.gpu and device_of(c, piece.settings) == "cpu"]
+    failed: List[Piece] = []
+    faults: List[BaseException] = []
+
+    def other_lane() -> None:
+        try:
+            work_through(c, beside, failed)
+        except BaseException as fault:  # raised again below
+            faults.append(fault)
+
+    thread = threading.Thread(target=other_lane)
+    thread.start()
+    try:
+        work_through(c, [piece for piece in every if piece not in beside], failed)
+        thread.join()
+    except BaseException:
+        c.end = 0.0  # the other lane stops, too
+        thread.join()
+        raise
+    if faults:
+        raise faults[0]
+    return len(failed)
 
 
 def plan(c: Context, plans: Dict[str, List[Piece]]) -> None:

@@ -17,7 +17,7 @@ import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Optional, Sequence
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 Json = Dict[str, Any]
 
@@ -161,17 +161,23 @@ class Context:
             env=env,
         )
         try:
-            out, err = child.communicate(timeout=max(0.01, self.end - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            stop(child)
-            raise TimeIsOver from None
-        except KeyboardInterrupt:
+            out, err = self.wait(child)
+        except (TimeIsOver, KeyboardInterrupt):
             stop(child)
             raise
         if child.returncode not in accept:
             lines = (err or out).strip().splitlines() or ["no message"]
             raise Failed(f"{' '.join(str(part) for part in command)}: {lines[-1]}")
         return out
+
+    def wait(self, child: "subprocess.Popen[str]") -> Tuple[str, str]:
+        """What the command printed; looks at the clock now and then, because another lane may set it to the end."""
+        while True:
+            try:
+                return child.communicate(timeout=min(0.5, max(0.01, self.end - time.monotonic())))
+            except subprocess.TimeoutExpired:
+                if time.monotonic() > self.end:
+                    raise TimeIsOver from None
 
     def run(self, *arguments: object, cwd: Optional[Path] = None, accept: Sequence[int] = (0,)) -> str:
         return self.call(self.antler, *arguments, cwd=cwd, accept=accept)
@@ -194,6 +200,11 @@ def graphics_card(antler: Path) -> str:
     return found.group(1) if found and "No GPU can be used" not in listed else ""
 
 
+def cores() -> int:
+    """That this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
 def processor() -> str:
     """Model of the processor and how many cores this process may use."""
     name = platform.processor() or platform.machine()
@@ -202,7 +213,7 @@ def processor() -> str:
         name = found.group(1) if found else name
     except OSError:
         pass
-    return f"{len(os.sched_getaffinity(0))} cores of {name}"
+    return f"{cores()} cores of {name}"
 
 
 def say(text: str) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Dict, List, Optional
 
 import numpy as np
-from pieces import Context, Json, Piece, TimeIsOver
+from pieces import Context, Json, Piece, TimeIsOver, cores
 
 TRAIN, VALIDATION, TEST, OTHER = 1, 1001, 2001, 3001  # seeds of orbits; nothing is chosen on TEST
 LENGTHS = {"lorenz63": 100_000, "lorenz96": 100_000, "neuron": 160_000}  # rows, spec 7
@@ -79,6 +79,7 @@ def train(c: Context, piece: Piece, settings: Json) -> List[Path]:
         "runs": piece.runs,
         "validation": 0,
         "device": device_of(c, settings),
+        "threads": max(1, cores() - 2) if c.gpu and device_of(c, settings) == "cpu" else 0,
         "seed": 1000 * (c.seed - 1) + piece.first,
         "log_interval": max(1, settings["updates"] // 50),
         "checkpoint_interval": max(1, settings["updates"] // 20),

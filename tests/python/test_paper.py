@@ -5,6 +5,7 @@ import math
 import os
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -132,6 +133,39 @@ def test_results_are_kept_by_machine_and_seed(tmp_path):
     assert (c.device, c.machine, c.commit) == ("cuda", "NVIDIA H200", "0123abc")
     assert c.store.folder.name == "nvidia-h200-seed2"
     assert context(tmp_path).store.folder.name.startswith(("nvidia", f"{len(os.sched_getaffinity(0))}-cores-of"))
+
+
+def test_trainings_that_need_the_cpu_run_beside_those_of_a_gpu(tmp_path):
+    c = context(tmp_path)
+    c.gpu, c.device = "a GPU", "cuda"
+    met = threading.Barrier(2, timeout=30)  # neither piece ends before the other has begun
+
+    def work(c, piece):
+        met.wait()
+        return [{"met": True}]
+
+    plans = {"2": [pieces.Piece("2", "on-gpu", {}, work), pieces.Piece("2", "on-cpu", {"adjoint": "diagonal"}, work)]}
+    assert paper.compute(c, plans) == 0 and len(results(tmp_path)) == 2
+
+    def stopped(c, piece):
+        raise KeyboardInterrupt
+
+    def endless(c, piece):
+        c.call("sleep", "600")
+
+    by_cpu = pieces.Piece("2", "endless", {"adjoint": "diagonal"}, endless)
+    plans = {"2": [pieces.Piece("2", "stopped", {}, stopped), by_cpu]}
+    with pytest.raises(KeyboardInterrupt):
+        paper.compute(c, plans)
+    assert len(results(tmp_path)) == 2
+
+
+def test_a_piece_that_fails_is_reported_and_the_others_are_made(tmp_path, capsys):
+    c = context(tmp_path)
+    bad = pieces.Piece("2", "bad", {}, lambda c, piece: c.run("simulate", "lorenz36"))
+    good = pieces.Piece("2", "good", {}, lambda c, piece: [{"fine": True}], order=1)
+    assert paper.compute(c, {"2": [bad, good]}) == 1 and len(results(tmp_path)) == 1
+    assert "2 bad: Failed: " in capsys.readouterr().err
 
 
 def test_results_of_other_settings_and_seeds_do_not_count(tmp_path):
