@@ -13,7 +13,7 @@ import sys
 from typing import Dict, List, Optional
 
 from pieces import Context, Json, Piece
-from sections import COLOURS, Claim, Section, Table, View, logarithmic, median, new_figure, spread
+from sections import COLOURS, Claim, Section, Table, View, logarithmic, median, panels, spread
 from training import TRAIN, history, orbit, train
 
 NAME, TITLE = "1a", "Fig. 1A: time of forward and backward"
@@ -132,9 +132,15 @@ def by_peer(view: View, units: int) -> Dict[int, List[float]]:
     return {row[0]: row[1:] for row in found["rows"]} if found else {}
 
 
+def measured_before(view: View, units: int) -> Dict[int, List[float]]:
+    """The earlier values, on the GPU that they were measured on."""
+    there = "h200" in view.context.machine.lower() and units in EARLIER
+    return {32768: [0.0, EARLIER[units][1], EARLIER[units][0]]} if there else {}
+
+
 def draw(view: View) -> str:
     scale = view.context.scale
-    figure, (axes,) = new_figure(len(UNITS[scale]), 1)
+    figure, axes = panels(len(UNITS[scale]))
     for place, units in enumerate(UNITS[scale]):
         for k, solver in enumerate(("sequential", *SOLVERS)):
             times = {T: milliseconds(view, solver, units, T) for T in LENGTHS[scale]}
@@ -150,7 +156,7 @@ def draw(view: View) -> str:
                 linewidth=0,
             )
         measured = by_peer(view, units)
-        earlier = {32768: [0, EARLIER[units][1], EARLIER[units][0]]} if not measured and scale == "full" else measured
+        earlier = measured or measured_before(view, units)
         for k, name in ((2, "JAX lax.scan"), (1, "JAX GTF-DEER")):
             note = "" if measured else ", earlier, H200"
             if earlier:
@@ -165,8 +171,8 @@ def draw(view: View) -> str:
         logarithmic(axes[place], lengths=True)
         axes[place].set_title(f"M = {units}", loc="left")
         axes[place].set_xlabel("T")
-    axes[0].set_ylabel("ms, median; band: least and largest")
-    axes[0].legend(fontsize=6)
+    axes[0].set_ylabel("ms, median and range")
+    axes[0].legend(fontsize=6, frameon=True, framealpha=0.8, edgecolor="none")
     return view.save(figure, "fig1a")
 
 
@@ -176,7 +182,8 @@ def speed_up(view: View, units: int, length: int) -> Optional[Json]:
     if not ours:
         return None
     measured = by_peer(view, units).get(length)
-    scan = measured[2] if measured else EARLIER.get(units, (None,))[0] if length == 32768 else None
+    known = measured or measured_before(view, units).get(length)
+    scan = known[2] if known else None
     source = "JAX lax.scan, same call" if measured else "JAX lax.scan, measured earlier on an H200"
     return {"core": core[0] / median(ours), "scan": scan / median(ours) if scan else None, "source": source}
 
@@ -239,7 +246,7 @@ def claims(view: View) -> List[Claim]:
     ratio = speed_up(view, UNITS[scale][0], longest)
     if ratio is None:
         return []
-    best = ratio["scan"] or ratio["core"]
+    best = ratio["scan"]
     steepness = {u: [milliseconds(view, "shooting", u, T) for T in (shortest, longest)] for u in UNITS[scale]}
     grown = {u: median(b) / median(a) for u, (a, b) in steepness.items() if a and b}
     points = [f"shooting-M{u}-T{T}" for u in UNITS[scale] for T in (shortest, longest)]
@@ -253,8 +260,8 @@ def claims(view: View) -> List[Claim]:
     return [
         Claim(
             f"A speed-up of up to {PUBLISHED_SPEED_UP} over sequential evaluation at M = 4, T = 32,768.",
-            view.verdict(points, best >= PUBLISHED_SPEED_UP),
-            (f"{best:.3g} against {ratio['source']}, " if ratio["scan"] else "")
+            view.verdict(points, best >= PUBLISHED_SPEED_UP) if best else None,
+            (f"{best:.3g} by shooting against {ratio['source']}, " if best else "by shooting ")
             + f"{ratio['core']:.3g} against our own best sequential core",
         ),
         Claim(

@@ -9,7 +9,7 @@ from typing import Any, Dict, List
 
 import numpy as np
 from pieces import Context, Json, Piece
-from sections import COLOURS, Claim, Section, Table, View, logarithmic, median, new_figure, spread
+from sections import COLOURS, Claim, Section, Table, View, logarithmic, median, panels, spread
 from training import orbit, train, training_orbit
 
 NAME, TITLE = "1b", "Fig. 1B: Newton iterations against the strength of forcing"
@@ -91,7 +91,7 @@ def table_of(view: View, point: str, start: str) -> "np.ndarray[Any, Any]":
 
 def section(view: View) -> Section:
     points = [point for point in view.found if view.found[point]]
-    figure, (axes,) = new_figure(max(1, len(view.found)), 1)
+    figure, axes = panels(len(view.found))
     rows, claims = [], []
     for place, point in enumerate(view.found):
         axes[place].set_title(f"M = {point[1:]}, N = 3 ({view.runs(point)} models)", loc="left")
@@ -108,7 +108,7 @@ def section(view: View) -> Section:
         claims += claims_of(view, point)
     axes[0].set_ylabel("Newton iterations, median")
     if points:
-        axes[0].legend()
+        axes[0].legend(frameon=True, framealpha=0.8, edgecolor="none")
     picture = (view.save(figure, "fig1b"), f"Iterations to convergence, at most {CAP}; medians over models.")
     notes = [
         f"Models of L = 50 trained on the full Lorenz-63 system with α = 0.15. T = "

@@ -6,7 +6,7 @@ Settings that the paper does not name are those of experiments/lorenz63, chosen 
 from __future__ import annotations
 
 import math
-from typing import Dict, List
+from typing import Any, Dict, List
 
 from pieces import Context, Json, Piece, groups
 from sections import COLOURS, Claim, Section, Table, View, logarithmic, median, new_figure, spread, strip, top_of
@@ -73,17 +73,26 @@ def pieces(c: Context) -> List[Piece]:
     return found
 
 
+def curves(axes: Any, view: View, point: str, name: str, line: str, colour: str) -> None:
+    """Runs as thin lines, and the median of those that reached the end."""
+    runs = [result["measures"] for result in view.found[point]]
+    longest = max((len(run["update"]) for run in runs), default=0)
+    whole = [run for run in runs if len(run["update"]) == longest]
+    for run in runs:
+        axes.plot(run["update"], run[name], line, color=colour, linewidth=0.4, alpha=0.2)
+    if whole:
+        middle = [median([run[name][k] for run in whole]) for k in range(longest)]
+        axes.plot(whole[0]["update"], middle, line, color=colour, linewidth=1.2, label=point)
+
+
 def draw(view: View) -> str:
     figure, ((loss, steps), (measure, times)) = new_figure(2, 2, 7.0, 5.0)
     points = [f"{observed}-{solver}" for observed in DATA for solver in SOLVERS]
     top = top_of([value for point in points for value in view.values(point, "dstsp")])
     for k, point in enumerate(points):
         colour, line = COLOURS[k % 3], "-" if point.startswith("FO") else "--"
-        for number, result in enumerate(view.found[point]):
-            m = result["measures"]
-            label = point if number == 0 else None
-            loss.plot(m["update"], m["loss"], line, color=colour, linewidth=0.6, alpha=0.5, label=label)
-            steps.plot(m["update"], m["iterations"], line, color=colour, linewidth=0.6, alpha=0.5)
+        curves(loss, view, point, "loss", line, colour)
+        curves(steps, view, point, "iterations", line, colour)
         strip(
             measure,
             k,
@@ -98,7 +107,7 @@ def draw(view: View) -> str:
         axes.set_title(name, loc="left")
         logarithmic(axes)
     if loss.has_data():
-        loss.legend(fontsize=6)
+        loss.legend(fontsize=6, frameon=True, framealpha=0.8, edgecolor="none")
     times.set_title("D  ms per update, one run", loc="left")
     for axes in (measure, times):
         axes.set_xticks(range(len(points)))

@@ -128,7 +128,7 @@ def draw(view: View) -> str:
             level = floor.level(view.context, system)
             if name == "dstsp" and math.isfinite(level):
                 place.axhline(level, color="grey", linestyle=":", linewidth=1, label="floor: truth against truth")
-                place.legend(fontsize=6)
+                place.legend(fontsize=6, loc="lower left")
             place.set_title(f"{system}, {label}", loc="left")
             place.set_xlabel("T")
     return view.save(figure, "fig3a")

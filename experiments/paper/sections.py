@@ -141,6 +141,16 @@ def logarithmic(axes: Any, lengths: bool = False) -> None:
         axes.set_xscale("log", base=2)
 
 
+def panels(count: int) -> Any:
+    """A figure with that many axes in rows of two."""
+    rows = (count + 1) // 2
+    figure, grid = new_figure(2, rows, 7.0, 2.6 * rows)
+    every = [axes for row in grid for axes in row]
+    for axes in every[count:]:
+        axes.axis("off")
+    return figure, every
+
+
 def new_figure(columns: int = 1, rows: int = 1, width: float = 7.0, height: float = 2.8) -> Any:
     """A figure and its axes in the style of the page."""
     import matplotlib

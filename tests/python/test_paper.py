@@ -172,7 +172,7 @@ def test_results_of_other_settings_and_seeds_do_not_count(tmp_path):
     c = context(tmp_path)
     piece = pieces.Piece("2", "point", {"updates": 10}, lambda c, p: [], runs=2)
     c.store.keep(c, piece, [{"dstsp": 1.0}, {"dstsp": math.inf}], 3.0)
-    assert c.store.done(piece) and c.store.find(piece, 2)["measures"]["dstsp"] == "inf"
+    assert c.store.done(piece) and c.store.find(piece, 2)["measures"]["dstsp"] == math.inf
     assert not c.store.done(pieces.Piece("2", "point", {"updates": 20}, lambda c, p: [], runs=2))
     assert not c.store.done(pieces.Piece("2", "point", {"updates": 10}, lambda c, p: [], runs=2, seed=2))
     assert not c.store.done(pieces.Piece("2", "point", {"updates": 10}, lambda c, p: [], runs=3))
