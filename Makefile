@@ -4,10 +4,11 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 FUZZ_SECONDS ?= 60
+SCALE ?= quick
 PRESETS := release debug clang asan tsan
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test docs test-browser $(PRESETS) format check-format check-scripts check-tidy check-rules check-kernels gpu-tests test-gpu fuzz torture bench bundle wheel wheel-old test-wheel-old test-wheel test-sdist install uninstall clean help
+.PHONY: build demo test docs test-browser $(PRESETS) format check-format check-scripts check-tidy check-rules check-kernels gpu-tests test-gpu fuzz torture bench paper bundle wheel wheel-old test-wheel-old test-wheel test-sdist install uninstall clean help
 
 build: ## build the library and the command into build/
 	@scripts/setup.sh build
@@ -80,6 +81,11 @@ bench: ## benchmarks, beside NumPy in the same run
 	@scripts/setup.sh build bench
 	@scripts/build.sh release $(JOBS)
 	@bench/run.sh
+
+paper: ## the figures of the paper and their page, piece by piece; SCALE=full on a GPU, ARGUMENTS="1b 2 --minutes 20"
+	@scripts/setup.sh build plot
+	@scripts/build.sh release $(JOBS)
+	@experiments/paper/run.sh --scale $(SCALE) $(ARGUMENTS)
 
 bundle: build ## a tarball that runs on any Linux with glibc 2.36 or newer
 	@scripts/setup.sh bundle
