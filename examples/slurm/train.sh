@@ -10,19 +10,19 @@
 set -euo pipefail
 settings=${1:?the settings file} runs=${2:?the folder of the runs, Results/experiment/name}
 
+# Five minutes before the end: a checkpoint, and the same job again.
+training=
+continue_later() {
+    [ -z "$training" ] || { kill -TERM "$training" && wait "$training"; }
+    scontrol requeue "$SLURM_JOB_ID"
+    exit
+}
+trap continue_later USR1
+
 if compgen -G "$runs/*/config.yaml" >/dev/null; then
     antler train --resume "$runs" &
 else
     antler train "$settings" &
 fi
 training=$!
-
-# Five minutes before the end: a checkpoint, and the same job again.
-continue_later() {
-    kill -TERM "$training"
-    wait "$training"
-    scontrol requeue "$SLURM_JOB_ID"
-    exit
-}
-trap continue_later USR1
 wait "$training"
