@@ -9,7 +9,7 @@
 
 /* What is kept of one pattern, in ant_patterns.turned. */
 typedef struct piece_pattern {
-    vector *project;   /* (M, mv): S */
+    vector *project;   /* (M, mv): S, for M <= PROJECTED */
     vector *pull;      /* (N, mv): column n of P, 0 for what is missing */
     vector *pull_rows; /* (M, nv): row m of P */
 } piece_pattern;
@@ -17,8 +17,9 @@ typedef struct piece_pattern {
 static size_t pattern_place(const piece_weights *w, const real *turned, piece_pattern *y)
 {
     vector *at = (vector *)(uintptr_t)turned; /* only pack writes */
-    *y = (piece_pattern){.project = at, .pull = at + w->M * w->mv, .pull_rows = at + (w->M + w->N) * w->mv};
-    return ((w->M + w->N) * w->mv + w->M * w->nv) * LANES;
+    const size_t project = w->M <= PROJECTED ? w->M * w->mv : 0, pull = w->N * w->mv;
+    *y = (piece_pattern){.project = at, .pull = at + project, .pull_rows = at + project + pull};
+    return (project + pull + w->M * w->nv) * LANES;
 }
 
 static size_t piece_pattern_count(const ant_model_dims *d)
@@ -51,7 +52,7 @@ static void pack_patterns(const solve_call *p, const piece_weights *w)
             for (size_t m = 0; m < M; m++)
                 rows[m * ns + n] = ((const real *)(y.pull + n * mv))[m];
         }
-        for (size_t m = 0; m < M; m++)
+        for (size_t m = 0; m < M && M <= PROJECTED; m++)
             combine(N, mv, w->read, rows + m * ns, 1, y.project + m * mv);
     }
 }
@@ -90,18 +91,42 @@ static ALWAYS_INLINE void teach_incomplete(const size_t mv, const solve_call *p,
     }
 }
 
-/* row -= a S row.  copy: (mv) scratch */
-static ALWAYS_INLINE void project_incomplete(const size_t M, const size_t mv, const solve_call *p,
-                                             const piece_weights *w, uint32_t pattern, real a, vector *row,
-                                             vector *copy)
+/* out = sum_k x_k w[k, :] over `depth` rows of `width` vectors. */
+static ALWAYS_INLINE void weigh(const size_t depth, const size_t width, const vector *w, const real *x,
+                                vector *out)
+{
+    for (size_t c = 0; c < width; c++) {
+        vector even = {0}, odd = {0}; /* each addition depends on the one before */
+        size_t k = 0;
+        for (; k + 2 <= depth; k += 2) {
+            even += x[k] * w[k * width + c];
+            odd += x[k + 1] * w[(k + 1) * width + c];
+        }
+        if (k < depth)
+            even += x[k] * w[k * width + c];
+        out[c] = even + odd;
+    }
+}
+
+/* row -= S t->row.  t->gap_left: scratch */
+static ALWAYS_INLINE void subtract_projected(const size_t M, const size_t mv, const solve_call *p,
+                                             const piece_weights *w, const piece_buffers *t, uint32_t pattern,
+                                             vector *row)
 {
     const piece_pattern y = pattern_at(p, w, pattern);
-    for (size_t c = 0; c < mv; c++)
-        copy[c] = row[c];
+    const real *from = (const real *)t->row;
+    const vector *matrix = y.project;
+    size_t depth = M;
+    if (M > PROJECTED) { /* S = P R: of all patterns, S would not stay in the cache */
+        weigh(M, w->nv, w->read_columns, from, t->gap_left);
+        from = (const real *)t->gap_left;
+        matrix = y.pull;
+        depth = w->N;
+    }
     for (size_t c = 0; c < mv; c++) {
-        vector part[2] = {{0}, {0}};
-        for (size_t m = 0; m < M; m++)
-            part[m % 2] += ((const real *)copy)[m] * y.project[m * mv + c];
-        row[c] -= a * (part[0] + part[1]);
+        vector part[2] = {row[c], {0}}; /* each addition depends on the one before */
+        for (size_t k = 0; k < depth; k++)
+            part[k % 2] -= from[k] * matrix[k * mv + c];
+        row[c] = part[0] + part[1];
     }
 }

@@ -18,9 +18,10 @@
 
 #include <string.h>
 
-enum { TILE = 128 };    /* steps for which J and the running sum are updated before they start again */
-enum { GAP_ROWS = 96 }; /* outer products of incomplete rows that are added together */
-enum { FLUSH = 512 };   /* tiles between two additions of the sums into double */
+enum { TILE = 128 };     /* steps for which J and the running sum are updated before they start again */
+enum { PROJECTED = 10 }; /* the largest M for which the projection of a pattern is stored as a matrix */
+enum { GAP_ROWS = 96 };  /* outer products of incomplete rows that are added together */
+enum { FLUSH = 512 };    /* tiles between two additions of the sums into double */
 enum { SMALL = 66, SMALL_ROW = 6 }; /* vectors of a Jacobian and of a state of constant size: M <= 10 */
 
 /* Code with constant sizes for common M. */
@@ -40,8 +41,9 @@ typedef struct piece_buffers {
     vector *loss, *forcing, *pinv; /* (N, mv): e zeta^T; (M, mv): a w zeta^T; (N, mv): a e w^T */
     vector *inputs;                /* (K, mv): s v^T */
     vector *gaps;                  /* (N, mv): dB of incomplete rows (piece_gaps.h) */
-    vector *gap_left, *gap_right;  /* (GAP_ROWS, nv), (GAP_ROWS, mv): outer products to be added to it */
-    size_t sums_begin, sums_end;   /* in reals from the start of the scratch */
+    vector *run_states, *run_pulls, *run_errors; /* (M, mv), (N, mv), (M, nv): of rows with one pattern */
+    vector *gap_left, *gap_right; /* (GAP_ROWS, nv), (GAP_ROWS, mv): outer products to be added to it */
+    size_t sums_begin, sums_end;  /* in reals from the start of the scratch */
 } piece_buffers;
 
 static size_t buffers_place(const piece_weights *w, real *scratch, piece_buffers *t)
@@ -59,6 +61,9 @@ static size_t buffers_place(const piece_weights *w, real *scratch, piece_buffers
                 {&t->tile_v, TILE * mv},
                 {&t->tile_w, TILE * mv},
                 {&t->tile_teacher, TILE * mv},
+                {&t->run_states, M * mv},
+                {&t->run_pulls, w->N * mv},
+                {&t->run_errors, M * w->nv},
                 {&t->gap_left, GAP_ROWS * w->nv},
                 {&t->gap_right, GAP_ROWS * mv},
                 {&t->sums, w->units * M * mv},
@@ -68,7 +73,7 @@ static size_t buffers_place(const piece_weights *w, real *scratch, piece_buffers
                 {&t->pinv, w->N * mv},
                 {&t->inputs, w->K * mv},
                 {&t->gaps, w->N * mv}};
-    const size_t first_sum = 11;
+    const size_t first_sum = 14;
     size_t used = 0;
     for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
         if (i == first_sum)
@@ -244,7 +249,7 @@ static ALWAYS_INLINE void observe(const size_t M, const solve_call *p, const pie
                                   size_t first, size_t last)
 {
     const size_t N = w->N;
-    const bool fixed = __builtin_constant_p(M);
+    const bool fixed = __builtin_constant_p(M), gaps = g->pattern != NULL;
     if (p->teacher == ANT_TEACHER_STOP && g->begin + first <= p->warmup)
         first = p->warmup + 1 - g->begin;
     for (size_t c = 0; c < w->nv; c++) {
@@ -258,7 +263,7 @@ static ALWAYS_INLINE void observe(const size_t M, const solve_call *p, const pie
                 part[k % 2] += g->z[i * M + k] * (fixed ? local[k] : w->read_columns[k * w->nv + c]);
             const vector x = load_lanes(g->x + i * N + at, count), error = x - (part[0] + part[1]);
             const vector_mask seen = x == x; /* NOLINT(misc-redundant-expression): NaN */
-            store_lanes(g->error + i * N + at, pattern_of(g, i) == 0 ? error : masked(seen, error), count);
+            store_lanes(g->error + i * N + at, gaps ? masked(seen, error) : error, count);
         }
     }
 }
@@ -353,12 +358,14 @@ static ALWAYS_INLINE bool tile_forward(const size_t M, const shape k, const solv
         const uint32_t pattern = forced_pattern(p, g, i, &a);
         const vector *teacher = t->tile_teacher + (i - first) * mv;
         const vector *keep = pattern != 0 ? w->keep_none : keep_for(w, a);
-        if (pattern != 0)
-            project_incomplete(M, mv, p, w, pattern, (real)a, z, t->row);
-        for (size_t c = 0; c < mv; c++) {
+        for (size_t c = 0; c < mv && pattern != 0; c++)
+            t->row[c] = (real)a * z[c];
+        for (size_t c = 0; c < mv; c++)
             z[c] = teacher[c] + keep[c] * z[c];
+        if (pattern != 0)
+            subtract_projected(M, mv, p, w, t, pattern, z);
+        for (size_t c = 0; c < mv; c++)
             t->row[c] = z[c];
-        }
         store_row(M, z, g->forced + i * M);
         const real *forced = (const real *)t->row;
         hidden(M, k, w, forced, t->before_relu, now);
@@ -550,10 +557,12 @@ static ALWAYS_INLINE void adjoint_step(const size_t M, const size_t mv, const so
     const vector *keep = pattern != 0 ? w->keep_none : keep_for(w, a);
     for (size_t c = 0; c < mv && p->teacher == ANT_TEACHER_FLOW; c++)
         pulled[c] = (real)a * state[c];
-    if (pattern != 0)
-        project_incomplete(M, mv, p, w, pattern, (real)a, state, t->row);
-    for (size_t c = 0; c < mv; c++)
+    for (size_t c = 0; c < mv; c++) {
+        t->row[c] = (real)a * state[c];
         state[c] = keep[c] * state[c];
+    }
+    if (pattern != 0)
+        subtract_projected(M, mv, p, w, t, pattern, state);
     if (loss && i > 0 && g->begin + i > p->warmup)
         add_loss(p, w, mv, g->error + i * w->N, state);
     if (i + 1 == g->length)
@@ -649,10 +658,12 @@ static ALWAYS_INLINE void tile_adjoint(const size_t M, const size_t low, const s
         const vector *keep = pattern != 0 ? w->keep_none : keep_for(w, a);
         for (size_t m = 0; m < M && flow; m++)
             g->w[i * M + m] = (real)a * state[m / LANES][m % LANES];
-        if (pattern != 0)
-            project_incomplete(M, mv, p, w, pattern, (real)a, state, t->row);
-        for (size_t c = 0; c < mv; c++)
+        for (size_t c = 0; c < mv; c++) {
+            t->row[c] = (real)a * state[c];
             state[c] = keep[c] * state[c] + loss[c];
+        }
+        if (pattern != 0)
+            subtract_projected(M, mv, p, w, t, pattern, state);
     }
     for (size_t c = 0; c < mv; c++)
         t->state[c] = state[c];
