@@ -97,6 +97,14 @@ static bool patterns_fit(const cell_plan *plan, const kernels *piece)
     return count <= most / (piece->pattern_count(d) * sizeof(real));
 }
 
+/* Scratch of the piece kernels that is used throughout: a tile, and the sums of every unit (mask bit). */
+static size_t cached_reals(const ant_model_dims *d, const kernels *piece, size_t widest)
+{
+    const size_t units = 64 * piece->mask_words(d), row = ceiling(d->M + 1, widest) * widest;
+    const size_t rows = units * d->M + 3 * piece->tile_steps + 4 * d->M + 2 * d->N + d->K + 4;
+    return rows * row + units;
+}
+
 /* Whether the piece kernels fit this model, with its sums in the cache. */
 static bool pieces_fit(const cell_plan *plan, const kernels *piece)
 {
@@ -104,7 +112,7 @@ static bool pieces_fit(const cell_plan *plan, const kernels *piece)
     const size_t widest = plan->cell->kernels->lane(ant_cpu_level_best())->lanes;
     return plan->options.pieces != ANT_PIECES_NEVER && piece->mask_words(d) <= ANT_MASK_WORDS &&
            ceiling(d->L, widest) >= 2 * ceiling(d->M + 1, widest) &&
-           piece->scratch_count(d) * sizeof(real) <= (size_t)1 << 20 && patterns_fit(plan, piece);
+           cached_reals(d, piece, widest) * sizeof(real) <= (size_t)1 << 20 && patterns_fit(plan, piece);
 }
 
 /* Try the piece kernels first where their estimate is better; with ANT_PIECES_ALWAYS use nothing else. */
