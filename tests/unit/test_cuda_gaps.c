@@ -63,10 +63,20 @@ static void auto_takes_the_cpu(void **state)
     s.device = ANTLER_DEVICE_AUTO;
     CHECK_OK(train(&s, series, 1, &w, chosen));
     assert_null(strstr(w.text, "Imaginary GPU"));
+    assert_non_null(strstr(w.text, "but does not take missing values"));
     s.device = ANTLER_DEVICE_CPU;
     CHECK_OK(train(&s, series, 1, &on_cpu, cpu));
     assert_memory_equal(chosen, cpu, sizeof cpu);
     antler_series_free(series);
+
+    antler_series *complete = make_series(90, 2, 0); /* for which the GPU would have been taken */
+    seen full = {.rows = 0};
+    setenv("FAKE_CUDA", "full", 1);
+    s.device = ANTLER_DEVICE_AUTO;
+    CHECK_OK(train(&s, complete, 1, &full, cpu));
+    setenv("FAKE_CUDA", "", 1);
+    assert_non_null(strstr(full.text, "but none can be used"));
+    antler_series_free(complete);
 }
 
 static void problem_is_refused(void **state)
@@ -75,6 +85,7 @@ static void problem_is_refused(void **state)
     antler_settings s = plain_settings();
     antler_problem *p = NULL;
     antler_solve_report report;
+    s.solver = ANTLER_SOLVER_SHOOTING;
     s.device = ANTLER_DEVICE_CUDA;
     const size_t count = s.batch_size * (s.sequence_length + 1) * 2;
     double *x = calloc(count, sizeof *x);
