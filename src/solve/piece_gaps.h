@@ -14,28 +14,25 @@ typedef struct piece_pattern {
     vector *pull_rows; /* (M, nv): row m of P */
 } piece_pattern;
 
-static size_t pattern_place(const piece_weights *w, const real *turned, piece_pattern *y)
+/* Vectors of S. */
+static ALWAYS_INLINE size_t projection_count(const piece_weights *w)
 {
-    vector *at = (vector *)(uintptr_t)turned; /* only pack writes */
-    const size_t project = w->M <= PROJECTED ? w->M * w->mv : 0, pull = w->N * w->mv;
-    *y = (piece_pattern){.project = at, .pull = at + project, .pull_rows = at + project + pull};
-    return (project + pull + w->M * w->nv) * LANES;
+    return w->M <= PROJECTED ? w->M * w->mv : 0;
 }
 
 static size_t piece_pattern_count(const ant_model_dims *d)
 {
     piece_weights w;
-    piece_pattern y;
     piece_place(d, NULL, &w);
     const size_t whole = ANT_ARENA_ALIGN / sizeof(real); /* so that every pattern is aligned */
-    return vectors(pattern_place(&w, NULL, &y), whole) * whole;
+    return vectors((projection_count(&w) + w.N * w.mv + w.M * w.nv) * LANES, whole) * whole;
 }
 
 static ALWAYS_INLINE piece_pattern pattern_at(const solve_call *p, const piece_weights *w, uint32_t pattern)
 {
-    piece_pattern y;
-    pattern_place(w, p->patterns->turned + (size_t)(pattern - 1) * p->patterns->turned_count, &y);
-    return y;
+    vector *at = (vector *)(p->patterns->turned + (size_t)(pattern - 1) * p->patterns->turned_count);
+    vector *pull = at + projection_count(w);
+    return (piece_pattern){.project = at, .pull = pull, .pull_rows = pull + w->N * w->mv};
 }
 
 /* P and S of all patterns of a call. */
