@@ -86,6 +86,25 @@ static void choose_shooting(cell_plan *plan)
         plan->trial = shooting_for(plan, lane, many);
 }
 
+/* Whether what the piece kernels keep per pattern of missing values is worth its memory. */
+static bool patterns_fit(const cell_plan *plan, const kernels *piece)
+{
+    const size_t most = (size_t)64 << 20; /* bytes */
+    const ant_model_dims *d = &plan->layout.dims;
+    const size_t rows = (plan->T + 1) * plan->batch;
+    const size_t count =
+        plan->options.patterns == 0 ? 0 : ANT_FN(ant_patterns_capacity)(d->N, rows, plan->options.patterns);
+    return count <= most / (piece->pattern_count(d) * sizeof(real));
+}
+
+/* Scratch of the piece kernels that is used throughout: a tile, and the sums of every unit (mask bit). */
+static size_t cached_reals(const ant_model_dims *d, const kernels *piece, size_t widest)
+{
+    const size_t units = 64 * piece->mask_words(d), row = ceiling(d->M + 1, widest) * widest;
+    const size_t rows = units * d->M + 3 * piece->tile_steps + 4 * d->M + 2 * d->N + d->K + 4;
+    return rows * row + units;
+}
+
 /* Whether the piece kernels fit this model, with its sums in the cache. */
 static bool pieces_fit(const cell_plan *plan, const kernels *piece)
 {
@@ -93,7 +112,7 @@ static bool pieces_fit(const cell_plan *plan, const kernels *piece)
     const size_t widest = plan->cell->kernels->lane(ant_cpu_level_best())->lanes;
     return plan->options.pieces != ANT_PIECES_NEVER && piece->mask_words(d) <= ANT_MASK_WORDS &&
            ceiling(d->L, widest) >= 2 * ceiling(d->M + 1, widest) &&
-           piece->scratch_count(d) * sizeof(real) <= (size_t)1 << 20;
+           cached_reals(d, piece, widest) * sizeof(real) <= (size_t)1 << 20 && patterns_fit(plan, piece);
 }
 
 /* Try the piece kernels first where their estimate is better; with ANT_PIECES_ALWAYS use nothing else. */
@@ -112,8 +131,9 @@ static void choose_pieces(cell_plan *plan)
     }
     const ANT_FN(ant_shooting) *now = plan->trial.kernels != NULL ? &plan->trial : &plan->shooting;
     const double merging = now == &plan->trial ? 1.3 : 1.0; /* segments in lanes repeat many steps */
+    const double gaps = o->patterns > 0 && now->kernels->lanes > 1 ? 1.4 : 1.0; /* lanes differ in theirs */
     if (pieces_fit(plan, piece) &&
-        call_cost(plan, piece, segments) < merging * call_cost(plan, now->kernels, now->segments))
+        call_cost(plan, piece, segments) < merging * gaps * call_cost(plan, now->kernels, now->segments))
         plan->trial = pieces;
 }
 
@@ -154,8 +174,7 @@ static void choose_kernels(cell_plan *plan, bool automatic)
     }
     if (o->solver == ANT_SOLVER_SEQUENTIAL)
         plan->shooting = shooting_for(plan, for_sequences(plan), 1);
-    if (ANT_FN(ant_plan_uses_kernels)(plan) &&
-        o->patterns == 0) /* their forcing is one projection for all rows */
+    if (ANT_FN(ant_plan_uses_kernels)(plan))
         choose_pieces(plan);
 }
 

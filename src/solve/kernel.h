@@ -60,6 +60,8 @@ typedef struct ANT_FN(ant_kernels) {
     /* Reals that `pack` writes: all weights in the order in which the kernels read them. */
     size_t (*packed_count)(const ant_model_dims *dims);
     void (*pack)(const solve_call *p, real *packed);
+    /* Reals that `pack` derives from each B_o+, to ant_patterns.turned; NULL: none. */
+    size_t (*pattern_count)(const ant_model_dims *dims);
     /* Reals of scratch per thread. */
     size_t (*scratch_count)(const ant_model_dims *dims);
     /* Words of ant_group.masks per step; NULL: none. */

@@ -17,11 +17,15 @@ typedef struct ANT_FN(ant_patterns) {
     size_t M, N, rows, batch; /* rows: T + 1 */
     size_t capacity, count;   /* patterns of incomplete rows */
     size_t words;             /* of bits of one pattern */
+    uint32_t *lost;           /* (capacity): how many variables it lacks */
     uint32_t *of_row;         /* (batch, rows): 0 for a complete row, else 1 + its pattern */
     bool *gappy;              /* (batch): a row of the sequence is incomplete */
     uint64_t *bits;           /* (capacity + 1, words): set for what is missing; the last is scratch */
     bool *empty;              /* (capacity): nothing is observed */
+    bool *narrow, *over;      /* (capacity): B_o+ B_o is not I; B_o B_o+ is not I */
     real *pinv;               /* (capacity, M, N): B_o+ */
+    size_t turned_count;      /* reals of `turned` per pattern */
+    real *turned;             /* (capacity, turned_count): what kernels derive from B_o+ (kernel.h) */
     uint32_t *table;          /* (slots): hash table of 1 + pattern; 0: free */
     size_t slots;             /* a power of two, more than twice the capacity */
     size_t values;            /* observed after the warm-up, in the whole batch */
@@ -31,9 +35,13 @@ typedef struct ANT_FN(ant_patterns) {
     ANT_FN(ant_forcing) rest; /* scratch of pinv by singular values, for B_o that is close to singular */
 } ANT_FN(ant_patterns);
 
-/* Memory for at most `most` patterns; fewer where the sizes allow no more. */
+/* How many patterns `rows` rows of N variables can have, at most `most`. */
+size_t ANT_FN(ant_patterns_capacity)(size_t N, size_t rows, size_t most);
+
+/* Memory for at most `most` patterns; fewer where the sizes allow no more.  turned: reals that kernels keep
+ * per pattern */
 void ANT_FN(ant_patterns_carve)(ANT_FN(ant_patterns) * patterns, ant_arena *arena, size_t M, size_t N,
-                                size_t rows, size_t batch, size_t most);
+                                size_t rows, size_t batch, size_t most, size_t turned);
 
 /*
  * Find the patterns of a batch and their B_o+.  x: (batch) pointers to (rows, N); f: B and B+ of this call.
@@ -58,6 +66,13 @@ static inline const real *ANT_FN(ant_pattern_pinv)(const ANT_FN(ant_patterns) * 
 static inline bool ANT_FN(ant_pattern_empty)(const ANT_FN(ant_patterns) * patterns, uint32_t pattern)
 {
     return patterns->empty[pattern - 1];
+}
+
+static inline bool ANT_FN(ant_pattern_lacks)(const ANT_FN(ant_patterns) * patterns, uint32_t pattern,
+                                             size_t variable)
+{
+    const uint64_t *bits = patterns->bits + (size_t)(pattern - 1) * patterns->words;
+    return (bits[variable / 64] >> variable % 64 & 1) != 0;
 }
 
 /* Reals of scratch of ant_pattern_add. */

@@ -13,7 +13,10 @@
 
 typedef ANT_FN(ant_patterns) patterns_t;
 
-enum { WORD = 64 };
+enum {
+    WORD = 64,
+    BLOCK = 32, /* rows that are searched for missing values together */
+};
 
 static size_t least(size_t a, size_t b)
 {
@@ -21,28 +24,33 @@ static size_t least(size_t a, size_t b)
 }
 
 /* 2^N - 1 patterns lack something; beyond 24 variables the number of rows is the limit. */
-static size_t most_patterns(size_t N, size_t rows, size_t most)
+size_t ANT_FN(ant_patterns_capacity)(size_t N, size_t rows, size_t most)
 {
     const size_t of_sizes = N < 24 ? ((size_t)1 << N) - 1 : SIZE_MAX;
     return least(least(of_sizes, rows), most);
 }
 
 void ANT_FN(ant_patterns_carve)(patterns_t *q, ant_arena *arena, size_t M, size_t N, size_t rows,
-                                size_t batch, size_t most)
+                                size_t batch, size_t most, size_t turned)
 {
     const size_t k = least(M, N);
     q->M = M;
     q->N = N;
     q->rows = rows;
     q->batch = batch;
-    q->capacity = most_patterns(N, rows * batch, most);
+    q->capacity = ANT_FN(ant_patterns_capacity)(N, rows * batch, most);
     q->words = (N + WORD - 1) / WORD;
     for (q->slots = 4; q->slots <= 2 * q->capacity;)
         q->slots *= 2;
     q->of_row = ant_arena_take(arena, batch * rows, sizeof *q->of_row);
     q->gappy = ant_arena_take(arena, batch, sizeof *q->gappy);
     q->bits = ant_arena_take(arena, (q->capacity + 1) * q->words, sizeof *q->bits);
+    q->lost = ant_arena_take(arena, q->capacity, sizeof *q->lost);
     q->empty = ant_arena_take(arena, q->capacity, sizeof *q->empty);
+    q->narrow = ant_arena_take(arena, q->capacity, sizeof *q->narrow);
+    q->over = ant_arena_take(arena, q->capacity, sizeof *q->over);
+    q->turned_count = turned;
+    q->turned = ant_arena_take(arena, q->capacity * turned, sizeof *q->turned);
     q->pinv = ant_arena_take(arena, q->capacity * M * N, sizeof *q->pinv);
     q->table = ant_arena_take(arena, q->slots, sizeof *q->table);
     q->gram = ant_arena_take(arena, k * k, sizeof *q->gram);
@@ -54,6 +62,49 @@ void ANT_FN(ant_patterns_carve)(patterns_t *q, ant_arena *arena, size_t M, size_
 }
 
 /* ---- B_o+ ---------------------------------------------------------------------------------------------- */
+
+/* to += factor from, over `count` numbers. */
+static void add_scaled(size_t count, double factor, const double *from, double *to)
+{
+    for (size_t i = 0; i < count; i++)
+        to[i] += factor * from[i];
+}
+
+static void scale_row(size_t count, double factor, double *row)
+{
+    for (size_t i = 0; i < count; i++)
+        row[i] *= factor;
+}
+
+/* out (n, M) = a b by rows, which the compiler makes vectors of.  a: (n, n); b: (n, M) */
+static void multiply_rows(size_t n, size_t M, const double *a, const double *b, double *out)
+{
+    memset(out, 0, n * M * sizeof *out);
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < n; k++)
+            add_scaled(M, a[i * n + k], b + k * M, out + i * M);
+    }
+}
+
+/* out (n, n) = a b^T, with four sums side by side, as each addition depends on the one before.  a, b: (n, M)
+ */
+static void multiply_dots(size_t n, size_t M, const double *a, const double *b, double *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < n; j++) {
+            const double *x = a + i * M, *y = b + j * M;
+            double part[4] = {0.0, 0.0, 0.0, 0.0};
+            size_t m = 0;
+            for (; m + 4 <= M; m += 4) {
+                for (size_t q = 0; q < 4; q++)
+                    part[q] += x[m + q] * y[m + q];
+            }
+            for (; m < M; m++)
+                part[0] += x[m] * y[m];
+            out[i * n + j] = (part[0] + part[1]) + (part[2] + part[3]);
+        }
+    }
+}
 
 /*
  * The inverse of a symmetric positive definite matrix by Cholesky's factors, in place of gram.  False when a
@@ -72,19 +123,17 @@ static bool invert(size_t k, double *gram, double *inverse)
             gram[i * k + j] = i == j ? sqrt(sum) : sum / gram[j * k + j];
         }
     }
-    for (size_t c = 0; c < k; c++) { /* column c: L y = e_c, then L^T x = y */
-        for (size_t i = 0; i < k; i++) {
-            double sum = i == c;
-            for (size_t l = 0; l < i; l++)
-                sum -= gram[i * k + l] * inverse[l * k + c];
-            inverse[i * k + c] = sum / gram[i * k + i];
-        }
-        for (size_t i = k; i-- > 0;) {
-            double sum = inverse[i * k + c];
-            for (size_t l = i + 1; l < k; l++)
-                sum -= gram[l * k + i] * inverse[l * k + c];
-            inverse[i * k + c] = sum / gram[i * k + i];
-        }
+    for (size_t i = 0; i < k; i++) { /* all columns at once: L Y = I */
+        for (size_t c = 0; c < k; c++)
+            inverse[i * k + c] = i == c;
+        for (size_t l = 0; l < i; l++)
+            add_scaled(k, -gram[i * k + l], inverse + l * k, inverse + i * k);
+        scale_row(k, 1.0 / gram[i * k + i], inverse + i * k);
+    }
+    for (size_t i = k; i-- > 0;) { /* L^T X = Y */
+        for (size_t l = i + 1; l < k; l++)
+            add_scaled(k, -gram[l * k + i], inverse + l * k, inverse + i * k);
+        scale_row(k, 1.0 / gram[i * k + i], inverse + i * k);
     }
     return true;
 }
@@ -104,20 +153,20 @@ static bool reflect(size_t k, double *a)
     return good;
 }
 
-/* B+ of full rank.  B: (n, M); pinv: (M, n).  False: B is close to singular. */
+/* B+ of full rank.  B: (n, M); pinv: (M, n), transposed for n <= M.  False: B is close to singular. */
 static bool pinv_by_gram(const patterns_t *q, size_t n, const double *B, double *pinv)
 {
     const size_t M = q->M, k = least(n, M);
-    double *first = q->product; /* (M, n) */
+    double *first = q->product; /* (M, n), or its transpose */
     if (n <= M) {               /* B^T (B B^T)^-1 */
-        ant_multiply(n, M, n, B, M, 1, B, 1, M, q->gram);
+        multiply_dots(n, M, B, B, q->gram);
         if (!invert(k, q->gram, q->inverse))
             return false;
-        ant_multiply(M, n, n, B, 1, M, q->inverse, n, 1, first);
-        ant_multiply(n, M, n, B, M, 1, first, n, 1, q->gram);
+        multiply_rows(n, M, q->inverse, B, first);
+        multiply_dots(n, M, first, B, q->gram); /* (B P)^T */
         if (!reflect(k, q->gram))
             return false;
-        ant_multiply(M, n, n, first, n, 1, q->gram, n, 1, pinv);
+        multiply_rows(n, M, q->gram, first, pinv);
     } else { /* (B^T B)^-1 B^T */
         ant_multiply(M, n, M, B, 1, M, B, M, 1, q->gram);
         if (!invert(k, q->gram, q->inverse))
@@ -149,10 +198,15 @@ static antler_status find_pinv(patterns_t *q, const ANT_FN(ant_forcing) * f, siz
     }
     real *pinv = q->pinv + k * M * N;
     memset(pinv, 0, M * N * sizeof *pinv);
+    q->lost[k] = (uint32_t)(N - n);
     q->empty[k] = n == 0;
+    q->narrow[k] = n < M;
+    q->over[k] = n > M;
     if (n == 0)
         return ANTLER_OK;
-    if (!pinv_by_gram(q, n, r->b64, q->p64)) {
+    const bool quick = pinv_by_gram(q, n, r->b64, q->p64), transposed = quick && n <= M;
+    if (!quick) {
+        q->narrow[k] = q->over[k] = true; /* its rank may be below both */
         ANT_TRY(ant_svd(n, M, r->b64, r->u, r->sigma, r->vt, r->work));
         ant_svd_pinv(n, M, r->u, r->sigma, r->vt, q->p64);
     }
@@ -160,7 +214,7 @@ static antler_status find_pinv(patterns_t *q, const ANT_FN(ant_forcing) * f, siz
         if (is_missing(bits, i))
             continue;
         for (size_t m = 0; m < M; m++)
-            pinv[m * N + i] = (real)q->p64[m * n + column];
+            pinv[m * N + i] = (real)q->p64[transposed ? column * M + m : m * n + column];
         column++;
     }
     return ANTLER_OK;
@@ -168,17 +222,28 @@ static antler_status find_pinv(patterns_t *q, const ANT_FN(ant_forcing) * f, siz
 
 /* ---- the patterns of a batch --------------------------------------------------------------------------- */
 
-/* The bits of what a row lacks; returns how many values it has.  x: (N); bits: (words) */
-static size_t read_bits(const patterns_t *q, const real *x, uint64_t *bits)
+/* The bits of what a row lacks; false when it lacks nothing.  x: (N); bits: (words) */
+static bool read_bits(const patterns_t *q, const real *x, uint64_t *bits)
 {
-    size_t missing = 0;
-    memset(bits, 0, q->words * sizeof *bits);
-    for (size_t n = 0; n < q->N; n++) {
-        const bool lost = x[n] != x[n]; /* NaN */
-        missing += lost;
-        bits[n / WORD] |= (uint64_t)lost << n % WORD;
+    uint64_t any = 0;
+    for (size_t w = 0; w < q->words; w++) {
+        const size_t first = w * WORD, count = least(q->N - first, WORD);
+        uint64_t word = 0;
+        for (size_t n = 0; n < count; n++)
+            word |= (uint64_t)(x[first + n] != x[first + n]) << n; /* NaN */
+        bits[w] = word;
+        any |= word;
     }
-    return q->N - missing;
+    return any != 0;
+}
+
+static bool same_bits(const patterns_t *q, size_t pattern, const uint64_t *bits)
+{
+    const uint64_t *other = q->bits + pattern * q->words;
+    uint64_t differ = 0;
+    for (size_t w = 0; w < q->words; w++)
+        differ |= other[w] ^ bits[w];
+    return differ == 0;
 }
 
 static size_t slot_of(const patterns_t *q, const uint64_t *bits)
@@ -193,14 +258,13 @@ static size_t slot_of(const patterns_t *q, const uint64_t *bits)
 static antler_status find_pattern(patterns_t *q, const ANT_FN(ant_forcing) * f, const uint64_t *bits,
                                   uint32_t *pattern)
 {
-    const size_t bytes = q->words * sizeof *bits;
     size_t slot = slot_of(q, bits);
-    while (q->table[slot] != 0 && memcmp(q->bits + (q->table[slot] - 1) * q->words, bits, bytes) != 0)
+    while (q->table[slot] != 0 && !same_bits(q, q->table[slot] - 1, bits))
         slot = (slot + 1) & (q->slots - 1);
     if (q->table[slot] == 0) {
         ANT_CHECK(q->count < q->capacity, ANTLER_ERROR_ARGUMENT,
                   "more than %zu patterns of missing values, for which the plan has memory", q->capacity);
-        memcpy(q->bits + q->count * q->words, bits, bytes);
+        memcpy(q->bits + q->count * q->words, bits, q->words * sizeof *bits);
         ANT_TRY(find_pinv(q, f, q->count));
         q->table[slot] = (uint32_t)++q->count;
     }
@@ -208,23 +272,48 @@ static antler_status find_pattern(patterns_t *q, const ANT_FN(ant_forcing) * f, 
     return ANTLER_OK;
 }
 
+/* x: (count).  Without a branch, so that the compiler makes vectors of it. */
+static bool any_missing(size_t count, const real *x)
+{
+    int lost = 0;
+    for (size_t i = 0; i < count; i++)
+        lost |= x[i] != x[i]; /* NaN */
+    return lost != 0;
+}
+
+/* The patterns of rows first .. end-1 of sequence i; subtracts what they lack from q->values. */
+static antler_status find_rows(patterns_t *q, const ANT_FN(ant_forcing) * f, const real *x, size_t first,
+                               size_t end, size_t warmup, size_t i)
+{
+    uint64_t *bits = q->bits + q->capacity * q->words;
+    uint32_t *of_row = q->of_row + i * q->rows;
+    for (size_t t = first; t < end; t++) {
+        if (!read_bits(q, x + t * q->N, bits))
+            continue;
+        const uint32_t before = t > first ? of_row[t - 1] : 0; /* rows in a row often lack the same */
+        of_row[t] = before;
+        if (before == 0 || !same_bits(q, before - 1, bits))
+            ANT_TRY(find_pattern(q, f, bits, &of_row[t]));
+        q->values -= t > warmup ? q->lost[of_row[t] - 1] : 0;
+        q->gappy[i] = true;
+    }
+    return ANTLER_OK;
+}
+
 antler_status ANT_FN(ant_patterns_find)(patterns_t *q, const ANT_FN(ant_forcing) * f, const real *const *x,
                                         size_t warmup)
 {
-    uint64_t *bits = q->bits + q->capacity * q->words;
     q->count = q->values = 0;
     memset(q->table, 0, q->slots * sizeof *q->table);
     for (size_t i = 0; i < q->batch; i++) {
         uint32_t *of_row = q->of_row + i * q->rows;
         q->gappy[i] = false;
-        for (size_t t = 0; t < q->rows; t++) {
-            const size_t observed = read_bits(q, x[i] + t * q->N, bits);
-            of_row[t] = 0;
-            q->values += t > warmup ? observed : 0;
-            if (observed == q->N)
-                continue;
-            q->gappy[i] = true;
-            ANT_TRY(find_pattern(q, f, bits, &of_row[t]));
+        memset(of_row, 0, q->rows * sizeof *of_row);
+        q->values += (q->rows - 1 - warmup) * q->N;
+        for (size_t t = 0; t < q->rows; t += BLOCK) {
+            const size_t end = t + BLOCK < q->rows ? t + BLOCK : q->rows;
+            if (any_missing((end - t) * q->N, x[i] + t * q->N))
+                ANT_TRY(find_rows(q, f, x[i], t, end, warmup, i));
         }
     }
     ANT_CHECK(q->values > 0, ANTLER_ERROR_ARGUMENT,

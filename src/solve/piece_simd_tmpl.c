@@ -18,9 +18,14 @@
 
 #include <string.h>
 
-enum { TILE = 128 };  /* steps for which J and the running sum are updated before they start again */
-enum { FLUSH = 512 }; /* tiles between two additions of the sums into double */
+enum { TILE = 128 };     /* steps for which J and the running sum are updated before they start again */
+enum { PROJECTED = 10 }; /* the largest M for which the projection of a pattern is stored as a matrix */
+enum { GAP_ROWS = 96 };  /* outer products of incomplete rows that are added together */
+enum { FLUSH = 512 };    /* tiles between two additions of the sums into double */
 enum { SMALL = 66, SMALL_ROW = 6 }; /* vectors of a Jacobian and of a state of constant size: M <= 10 */
+
+/* Code with constant sizes for common M. */
+#define PIECE_SIZES(CASE) CASE(3) CASE(4) CASE(5) CASE(6) CASE(10)
 
 #include "solve/piece_weights.h"
 
@@ -35,7 +40,10 @@ typedef struct piece_buffers {
     vector *all;                   /* (M, mv): the running sum of all steps */
     vector *loss, *forcing, *pinv; /* (N, mv): e zeta^T; (M, mv): a w zeta^T; (N, mv): a e w^T */
     vector *inputs;                /* (K, mv): s v^T */
-    size_t sums_begin, sums_end;   /* in reals from the start of the scratch */
+    vector *gaps;                  /* (N, mv): dB of incomplete rows (piece_gaps.h) */
+    vector *run_states, *run_pulls, *run_errors; /* (M, mv), (N, mv), (M, nv): of rows with one pattern */
+    vector *gap_left, *gap_right; /* (GAP_ROWS, nv), (GAP_ROWS, mv): outer products to be added to it */
+    size_t sums_begin, sums_end;  /* in reals from the start of the scratch */
 } piece_buffers;
 
 static size_t buffers_place(const piece_weights *w, real *scratch, piece_buffers *t)
@@ -53,13 +61,19 @@ static size_t buffers_place(const piece_weights *w, real *scratch, piece_buffers
                 {&t->tile_v, TILE * mv},
                 {&t->tile_w, TILE * mv},
                 {&t->tile_teacher, TILE * mv},
+                {&t->run_states, M * mv},
+                {&t->run_pulls, w->N * mv},
+                {&t->run_errors, M * w->nv},
+                {&t->gap_left, GAP_ROWS * w->nv},
+                {&t->gap_right, GAP_ROWS * mv},
                 {&t->sums, w->units * M * mv},
                 {&t->all, M * mv},
                 {&t->loss, w->N * mv},
                 {&t->forcing, M * mv},
                 {&t->pinv, w->N * mv},
-                {&t->inputs, w->K * mv}};
-    const size_t first_sum = 9;
+                {&t->inputs, w->K * mv},
+                {&t->gaps, w->N * mv}};
+    const size_t first_sum = 14;
     size_t used = 0;
     for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
         if (i == first_sum)
@@ -95,13 +109,43 @@ static void piece_open(const ant_model_dims *d, real *scratch)
     memset(scratch + t.sums_begin, 0, (t.sums_end - t.sums_begin) * sizeof *scratch);
 }
 
-#include "solve/piece_sums.h"
-
 /* A row of M reals as vectors; beyond M it reads what follows in memory. */
 static ALWAYS_INLINE vector row_vector(const real *row, size_t c)
 {
     return *(const vector_loose *)(row + c * LANES);
 }
+
+#include "solve/piece_gaps.h"
+
+static void piece_pack(const solve_call *p, real *packed)
+{
+    const ant_model_layout *y = p->layout;
+    const real *theta = p->parameters;
+    piece_weights w;
+    memset(packed, 0, piece_place(&y->dims, packed, &w) * sizeof *packed);
+    const size_t M = w.M, mv = w.mv, ms = mv * LANES;
+    pack_basis(p, &w);
+    for (size_t i = 0; i < M; i++) {
+        for (size_t m = 0; m < M; m++) {
+            const real part = p->derived[m] /* A - 1 */ * ((const real *)w.basis)[i * ms + m];
+            for (size_t c = 0; c < mv; c++)
+                w.affine[i * mv + c] += part * w.basis_rows[m * mv + c];
+        }
+    }
+    memcpy(w.affine_rows, w.affine, M * mv * sizeof *w.affine); /* symmetric, but for h */
+    combine(M, mv, w.basis_rows, theta + y->h, 1, w.affine + M * mv);
+    for (size_t i = 0; i < M; i++)
+        ((real *)w.affine_rows)[i * ms + M] = ((const real *)w.affine)[M * ms + i];
+    for (size_t k = 0; k < w.K; k++)
+        combine(M, mv, w.basis_rows, theta + y->C + k, w.K, w.inputs + k * mv);
+    for (size_t k = 0; k < w.rank; k++)
+        combine(M, mv, w.basis_rows, theta + y->WL + k, w.rank, w.left + k * mv);
+    for (size_t l = 0; l < w.L; l++)
+        pack_unit(p, &w, l);
+    pack_patterns(p, &w);
+}
+
+#include "solve/piece_sums.h"
 
 /* out += sum_k x_k w[k, :]; independent sums hide the latency of the additions. */
 static ALWAYS_INLINE void mix(const size_t depth, const size_t mv, const vector *w, const real *x,
@@ -192,16 +236,10 @@ static ALWAYS_INLINE real sign_of(const uint64_t *now, size_t unit)
     return sign[now[unit / WORD] >> unit % WORD & 1];
 }
 
-/* keep_a for the step from time t. */
-static ALWAYS_INLINE const vector *keep_at(const solve_call *p, const piece_weights *w, size_t t)
+/* keep_a for a row that is complete, or whose a is 0. */
+static ALWAYS_INLINE const vector *keep_for(const piece_weights *w, double a)
 {
-    const double a = p->strength[t];
     return a == 0.0 ? w->keep_none : a == 1.0 ? w->keep_full : w->keep;
-}
-
-static ALWAYS_INLINE real strength_at(const solve_call *p, size_t t)
-{
-    return (real)p->strength[t];
 }
 
 #include "solve/largest.h"
@@ -211,7 +249,7 @@ static ALWAYS_INLINE void observe(const size_t M, const solve_call *p, const pie
                                   size_t first, size_t last)
 {
     const size_t N = w->N;
-    const bool fixed = __builtin_constant_p(M);
+    const bool fixed = __builtin_constant_p(M), gaps = g->pattern != NULL;
     if (p->teacher == ANT_TEACHER_STOP && g->begin + first <= p->warmup)
         first = p->warmup + 1 - g->begin;
     for (size_t c = 0; c < w->nv; c++) {
@@ -223,8 +261,9 @@ static ALWAYS_INLINE void observe(const size_t M, const solve_call *p, const pie
             vector part[2] = {{0}, {0}}; /* each addition depends on the one before */
             for (size_t k = 0; k < M; k++)
                 part[k % 2] += g->z[i * M + k] * (fixed ? local[k] : w->read_columns[k * w->nv + c]);
-            store_lanes(g->error + i * N + at, load_lanes(g->x + i * N + at, count) - (part[0] + part[1]),
-                        count);
+            const vector x = load_lanes(g->x + i * N + at, count), error = x - (part[0] + part[1]);
+            const vector_mask seen = x == x; /* NOLINT(misc-redundant-expression): NaN */
+            store_lanes(g->error + i * N + at, gaps ? masked(seen, error) : error, count);
         }
     }
 }
@@ -245,15 +284,18 @@ static ALWAYS_INLINE void tile_teach(const size_t mv, const solve_call *p, const
                                      const piece_buffers *t, const group *g, size_t first, size_t last)
 {
     for (size_t i = first; i < last; i++) {
-        const double a = p->strength[g->begin + i];
+        double a;
+        const uint32_t pattern = forced_pattern(p, g, i, &a);
         const vector *pull = a == 1.0 ? w->pull_full : w->pull;
-        const size_t N = a == 0.0 ? 0 : w->N;
+        const size_t N = a == 0.0 || pattern != 0 ? 0 : w->N;
         for (size_t c = 0; c < mv; c++) {
             vector sum = w->one[c];
             for (size_t n = 0; n < N; n++)
                 sum += g->x[i * w->N + n] * pull[n * mv + c];
             t->tile_teacher[(i - first) * mv + c] = sum;
         }
+        if (pattern != 0)
+            teach_incomplete(mv, p, w, pattern, (real)a, g->x + i * w->N, t->tile_teacher + (i - first) * mv);
     }
 }
 
@@ -312,11 +354,18 @@ static ALWAYS_INLINE bool tile_forward(const size_t M, const shape k, const solv
         J[j] = w->affine[j];
     tile_teach(mv, p, w, t, g, first, last);
     for (size_t i = first; i < last; i++) {
-        const vector *keep = keep_at(p, w, g->begin + i), *teacher = t->tile_teacher + (i - first) * mv;
-        for (size_t c = 0; c < mv; c++) {
+        double a;
+        const uint32_t pattern = forced_pattern(p, g, i, &a);
+        const vector *teacher = t->tile_teacher + (i - first) * mv;
+        const vector *keep = pattern != 0 ? w->keep_none : keep_for(w, a);
+        for (size_t c = 0; c < mv && pattern != 0; c++)
+            t->row[c] = (real)a * z[c];
+        for (size_t c = 0; c < mv; c++)
             z[c] = teacher[c] + keep[c] * z[c];
+        if (pattern != 0)
+            subtract_projected(M, mv, p, w, t, pattern, z);
+        for (size_t c = 0; c < mv; c++)
             t->row[c] = z[c];
-        }
         store_row(M, z, g->forced + i * M);
         const real *forced = (const real *)t->row;
         hidden(M, k, w, forced, t->before_relu, now);
@@ -397,12 +446,14 @@ static void outer(size_t rows, size_t count, const real *left, size_t left_strid
         outer_rows(1, count, left + j, left_stride, right, right_stride, mv, sums + j * mv);
 }
 
+#include "solve/piece_gap_sums.h"
+
 /*
  * The sums of steps first .. first+count-1 that need no more than v, w, z and e.
  * v, w: rows of these steps, `stride` apart
  */
 static void tile_sums(const solve_call *p, const piece_weights *w, const piece_buffers *t, const group *g,
-                      bool loss, size_t first, size_t count, const real *v, const real *pulled, size_t stride)
+                      bool loss, size_t first, size_t count, const real *v, real *pulled, size_t stride)
 {
     const size_t M = w->M, N = w->N, mv = w->mv;
     const size_t rows = first + count == g->length ? count + 1 : count; /* the last row has no step */
@@ -412,12 +463,14 @@ static void tile_sums(const solve_call *p, const piece_weights *w, const piece_b
     if (loss && skipped < rows)
         outer(N, rows - skipped, g->error + (first + skipped) * N, N, g->z + (first + skipped) * M, M, mv,
               t->loss);
+    if (w->K > 0)
+        outer(w->K, count, g->s + first * w->K, w->K, v, stride, mv, t->inputs);
     if (p->teacher == ANT_TEACHER_FLOW) {
+        if (g->pattern != NULL && gap_sums(p, w, t, g, first, count, pulled, stride) == count)
+            count = 0;
         outer(M < N ? M : N, count, pulled, stride, g->z + first * M, M, mv, t->forcing);
         outer(N, count, g->error + first * N, N, pulled, stride, mv, t->pinv);
     }
-    if (w->K > 0)
-        outer(w->K, count, g->s + first * w->K, w->K, v, stride, mv, t->inputs);
 }
 
 /* S_l += sign C, in vectors begin .. end-1 */
@@ -494,19 +547,23 @@ static ALWAYS_INLINE void gather_step(const size_t M, const size_t low, const si
 
 /* state: v after step i, then before it; pulled = a w. */
 static ALWAYS_INLINE void adjoint_step(const size_t M, const size_t mv, const solve_call *p,
-                                       const piece_weights *w, const group *g, bool loss, size_t i,
-                                       const vector *J, const real *v, vector *state, vector *pulled)
+                                       const piece_weights *w, const piece_buffers *t, const group *g,
+                                       bool loss, size_t i, const vector *J, const real *v, vector *state,
+                                       vector *pulled)
 {
     mix(M, mv, J, v, state);
-    const size_t time = g->begin + i;
-    const vector *keep = keep_at(p, w, time);
-    const real a = strength_at(p, time);
+    double a;
+    const uint32_t pattern = forced_pattern(p, g, i, &a);
+    const vector *keep = pattern != 0 ? w->keep_none : keep_for(w, a);
+    for (size_t c = 0; c < mv && p->teacher == ANT_TEACHER_FLOW; c++)
+        pulled[c] = (real)a * state[c];
     for (size_t c = 0; c < mv; c++) {
-        if (p->teacher == ANT_TEACHER_FLOW)
-            pulled[c] = a * state[c];
+        t->row[c] = (real)a * state[c];
         state[c] = keep[c] * state[c];
     }
-    if (loss && i > 0 && time > p->warmup)
+    if (pattern != 0)
+        subtract_projected(M, mv, p, w, t, pattern, state);
+    if (loss && i > 0 && g->begin + i > p->warmup)
         add_loss(p, w, mv, g->error + i * w->N, state);
     if (i + 1 == g->length)
         add_injection(w, g->inject_last, state);
@@ -541,7 +598,7 @@ static ALWAYS_INLINE void tile_back(const size_t M, const size_t low, const bool
             kept[c] = state[c];
         gather_step(M, low, mv, w, g, i, whole ? (const real *)kept : g->v + i * M, C);
         if (whole)
-            adjoint_step(M, mv, p, w, g, loss, i, J, (const real *)kept, state, pulled);
+            adjoint_step(M, mv, p, w, t, g, loss, i, J, (const real *)kept, state, pulled);
     }
     for (size_t c = 0; c < mv; c++)
         t->state[c] = state[c];
@@ -595,11 +652,18 @@ static ALWAYS_INLINE void tile_adjoint(const size_t M, const size_t low, const s
             t->row[c] = state[c];
         store_row(M, state, g->v + i * M);
         mix(M - low, mv, J + low * mv, (const real *)t->row + low, state);
-        const vector *keep = keep_at(p, w, i), *loss = t->tile_teacher + (i - first) * mv;
+        double a;
+        const uint32_t pattern = forced_pattern(p, g, i, &a);
+        const vector *loss = t->tile_teacher + (i - first) * mv;
+        const vector *keep = pattern != 0 ? w->keep_none : keep_for(w, a);
         for (size_t m = 0; m < M && flow; m++)
-            g->w[i * M + m] = strength_at(p, i) * state[m / LANES][m % LANES];
-        for (size_t c = 0; c < mv; c++)
+            g->w[i * M + m] = (real)a * state[m / LANES][m % LANES];
+        for (size_t c = 0; c < mv; c++) {
+            t->row[c] = (real)a * state[c];
             state[c] = keep[c] * state[c] + loss[c];
+        }
+        if (pattern != 0)
+            subtract_projected(M, mv, p, w, t, pattern, state);
     }
     for (size_t c = 0; c < mv; c++)
         t->state[c] = state[c];
@@ -645,7 +709,7 @@ static ALWAYS_INLINE pass_result backward_for(const size_t M, const solve_call *
     for (size_t end = g->length, tiles = 1; end > 0 && !result.merged; tiles++) {
         const size_t first = (end - 1) / TILE * TILE;
         tile_back(M, 0, true, p, &w, &t, g, loss, first, end);
-        tile_sums(p, &w, &t, g, loss, first, end - first, (const real *)t.tile_v, (const real *)t.tile_w,
+        tile_sums(p, &w, &t, g, loss, first, end - first, (const real *)t.tile_v, (real *)t.tile_w,
                   mv * LANES);
         note_back(M, p, packed, &t, g, loss, floor, first, end, &result);
         end = first;
@@ -667,9 +731,12 @@ static ALWAYS_INLINE size_t seen_rows(const size_t M)
  * Whether these rows of v are zero in a tile of a whole sequence: under full forcing the gradient through the
  * coordinates that B observes, which come first, is zero.
  */
-static bool seen_is_zero(const solve_call *p, const piece_weights *w, size_t first, size_t end)
+static bool seen_is_zero(const solve_call *p, const piece_weights *w, const group *g, size_t first,
+                         size_t end)
 {
     bool forced = true; /* the rank of B may be below N */
+    for (size_t i = first; i <= end && g->pattern != NULL; i++)
+        forced = forced && g->pattern[i] == 0;
     for (size_t m = 0; m < seen_rows(w->M); m++)
         forced = forced && ((const real *)w->keep_full)[m] == 0;
     return forced && first > 0 && end <= p->warmup;
@@ -686,7 +753,7 @@ static ALWAYS_INLINE void adjoint_for(const size_t M, const size_t words, const 
     buffers_place(&w, scratch, &t);
     if (end == g->length)
         begin_back(vectors(M + 1, LANES), p, &w, &t, g, true);
-    if (seen_is_zero(p, &w, first, end))
+    if (seen_is_zero(p, &w, g, first, end))
         tile_adjoint(M, seen_rows(M), words, p, &w, &t, g, first, end);
     else
         tile_adjoint(M, 0, words, p, &w, &t, g, first, end);
@@ -700,15 +767,12 @@ static ALWAYS_INLINE void gather_for(const size_t M, const solve_call *p, const 
     piece_buffers t;
     piece_place(&p->layout->dims, packed, &w);
     buffers_place(&w, scratch, &t);
-    if (seen_is_zero(p, &w, first, end))
+    if (seen_is_zero(p, &w, g, first, end))
         tile_back(M, seen_rows(M), false, p, &w, &t, g, true, first, end);
     else
         tile_back(M, 0, false, p, &w, &t, g, true, first, end);
     tile_sums(p, &w, &t, g, true, first, end - first, g->v + first * M, g->w + first * M, M);
 }
-
-/* Code with constant sizes for common M. */
-#define PIECE_SIZES(CASE) CASE(3) CASE(4) CASE(5) CASE(6) CASE(10)
 
 static pass_result piece_advance(const solve_call *p, const real *packed, group *g, const real *from,
                                  size_t first, size_t last, double merge, bool trial, real *scratch)
@@ -828,6 +892,7 @@ const ANT_FN(ant_kernels) ANT_LEVEL(ant_piece) = {
     .knows_time = true,
     .packed_count = piece_packed_count,
     .pack = piece_pack,
+    .pattern_count = piece_pattern_count,
     .scratch_count = piece_scratch_count,
     .mask_words = piece_mask_words,
     .enter = piece_enter,

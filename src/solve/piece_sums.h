@@ -95,6 +95,7 @@ static void piece_close(const solve_call *p, const real *packed, real *scratch, 
     for (size_t n = 0; n < N; n++) {
         leave_add(&w, (const real *)(t.loss + n * mv), -(double)p->weight, t.tile_w, sums + y->B + n * M, 1);
         leave_add(&w, (const real *)(t.pinv + n * mv), 1.0, t.tile_w, sums + y->total + n, N);
+        leave_add(&w, (const real *)(t.gaps + n * mv), 1.0, t.tile_w, sums + y->B + n * M, 1);
         for (size_t i = 0; i < (M < N ? M : N); i++)
             leave_add(&w, (const real *)(t.forcing + i * mv),
                       -(double)((const real *)w.pull_full)[n * ms + i], t.tile_w, sums + y->B + n * M, 1);

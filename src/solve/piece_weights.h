@@ -182,33 +182,6 @@ static void pack_unit(const solve_call *p, const piece_weights *w, size_t l)
     ((real *)w->b)[l] = theta[y->b + l];
 }
 
-static void piece_pack(const solve_call *p, real *packed)
-{
-    const ant_model_layout *y = p->layout;
-    const real *theta = p->parameters;
-    piece_weights w;
-    memset(packed, 0, piece_place(&y->dims, packed, &w) * sizeof *packed);
-    const size_t M = w.M, mv = w.mv, ms = mv * LANES;
-    pack_basis(p, &w);
-    for (size_t i = 0; i < M; i++) {
-        for (size_t m = 0; m < M; m++) {
-            const real part = p->derived[m] /* A - 1 */ * ((const real *)w.basis)[i * ms + m];
-            for (size_t c = 0; c < mv; c++)
-                w.affine[i * mv + c] += part * w.basis_rows[m * mv + c];
-        }
-    }
-    memcpy(w.affine_rows, w.affine, M * mv * sizeof *w.affine); /* symmetric, but for h */
-    combine(M, mv, w.basis_rows, theta + y->h, 1, w.affine + M * mv);
-    for (size_t i = 0; i < M; i++)
-        ((real *)w.affine_rows)[i * ms + M] = ((const real *)w.affine)[M * ms + i];
-    for (size_t k = 0; k < w.K; k++)
-        combine(M, mv, w.basis_rows, theta + y->C + k, w.K, w.inputs + k * mv);
-    for (size_t k = 0; k < w.rank; k++)
-        combine(M, mv, w.basis_rows, theta + y->WL + k, w.rank, w.left + k * mv);
-    for (size_t l = 0; l < w.L; l++)
-        pack_unit(p, &w, l);
-}
-
 /* Row of a group's z: from the model's coordinates to those of the kernel, and back. */
 static void piece_enter(const ant_model_dims *d, const real *packed, const real *z, real *zeta)
 {

@@ -11,15 +11,23 @@ static size_t derived_count(const cell_plan *plan)
     return plan->cell->derive == NULL ? 0 : plan->cell->derived_count(&plan->layout, jacobian);
 }
 
+/* Reals that the chosen kernels keep per pattern; at most one of both keeps any. */
+static size_t turned_count(const cell_plan *plan)
+{
+    const ANT_FN(ant_kernels) *own = plan->shooting.kernels, *trial = plan->trial.kernels;
+    const ANT_FN(ant_kernels) *turns = trial != NULL ? trial : own;
+    return turns == NULL || turns->pattern_count == NULL ? 0 : turns->pattern_count(&plan->layout.dims);
+}
+
 static void carve(cell_plan *plan, ant_arena *arena)
 {
     const ant_model_layout *layout = &plan->layout;
     const ant_model_dims *d = &layout->dims;
-    const size_t rows = plan->T + 1;
+    const size_t rows = plan->T + 1, turned = turned_count(plan);
     ANT_FN(ant_forcing_carve)(&plan->forcing, arena, d->M, d->N);
     if (plan->options.patterns > 0)
         ANT_FN(ant_patterns_carve)
-    (&plan->patterns, arena, d->M, d->N, rows, plan->batch, plan->options.patterns);
+    (&plan->patterns, arena, d->M, d->N, rows, plan->batch, plan->options.patterns, turned);
     plan->derived = ant_arena_take(arena, derived_count(plan), sizeof *plan->derived);
     plan->sums = ant_arena_take(arena, 2 * ANT_FN(ant_sums_count)(layout), sizeof *plan->sums);
     plan->strength = ant_arena_take(arena, rows, sizeof *plan->strength);

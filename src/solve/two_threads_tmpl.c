@@ -114,15 +114,23 @@ typedef struct forward {
     atomic_bool refused;
 } forward;
 
-/* Means of `length` rows each.  from: (count * length, width), to: (count, width) */
+/*
+ * Means of `length` rows each, over the values that are there; without any, the mean before.
+ * from: (count * length, width), to: (count, width)
+ */
 static void average(const real *from, size_t count, size_t length, size_t width, real *to)
 {
     for (size_t i = 0; i < count; i++) {
         for (size_t n = 0; n < width; n++) {
             real sum = 0;
-            for (size_t k = 0; k < length; k++)
-                sum += from[(i * length + k) * width + n];
-            to[i * width + n] = sum / (real)length;
+            size_t there = 0;
+            for (size_t k = 0; k < length; k++) {
+                const real value = from[(i * length + k) * width + n];
+                sum += value == value ? value : 0; /* else NaN: missing */
+                there += value == value;
+            }
+            const real before = i > 0 ? to[(i - 1) * width + n] : 0;
+            to[i * width + n] = there > 0 ? sum / (real)there : before;
         }
     }
 }
@@ -146,7 +154,8 @@ static void load_coarse(shooting *sh, size_t level, size_t at)
 /* z_bar at time t, in the kernel's coordinates. */
 static void teacher_at(const shooting *sh, const solve_call *p, size_t t, real *spare, real *out)
 {
-    ANT_FN(ant_reference_teacher)(p, NULL, t, sh->two.whole.x + t * sh->layout->dims.N, spare);
+    const group *whole = &sh->two.whole;
+    ANT_FN(ant_reference_teacher)(p, whole->pattern, t, whole->x + t * sh->layout->dims.N, spare);
     sh->kernels->enter(&sh->layout->dims, sh->packed, spare, out);
 }
 
@@ -292,6 +301,7 @@ bool ANT_FN(ant_two_threads_forward)(shooting *sh, const solve_call *p, const re
     f.late = sh->T / 2 / tile * tile;
     f.early = (sh->T - expected + long_steps(sh)) / 2 / tile * tile;
     sh->two.whole.x = x;
+    sh->two.whole.pattern = ANT_FN(ant_patterns_of)(p->patterns, 0);
     sh->two.whole.s = s == NULL ? sh->two.whole.own_s : s; /* without inputs: of no length */
 #pragma omp parallel num_threads(ant_threads_ready(2))
     {

@@ -29,11 +29,12 @@ bool ant_break_even_reached(const antler_settings *s)
            ant_break_even_work(s) >= break_even(s);
 }
 
-void ant_break_even_remark(const antler_settings *s, bool gpu, char *text, size_t bytes)
+void ant_break_even_remark(const antler_settings *s, bool gpu, bool gaps, char *text, size_t bytes)
 {
-    const char *const missing = !gpu && ant_break_even_reached(s) ? ", but none can be used" : "";
+    const char *const why = gaps ? ", but does not take missing values" : ", but none can be used";
+    const char *const unused = !gpu && ant_break_even_reached(s) ? why : "";
     text[0] = '\0';
     if (s->device == ANTLER_DEVICE_AUTO)
         snprintf(text, bytes, " (device auto: %.2g multiply-adds an update, a GPU is faster from %.2g%s)",
-                 ant_break_even_work(s), break_even(s), missing);
+                 ant_break_even_work(s), break_even(s), unused);
 }

@@ -72,18 +72,63 @@ static void check_solvers(int bits)
         problem p = random_problem(shapes[shape], 45, batch, i % 2 ? 11 : 0, 0.4, 100 + i);
         p.interval = i % 7 == 3 ? 4 : 0;
         lose(&p, gaps, i);
-        for (size_t k = 0; k < 5; k++) {
-            ant_solve_options o = options_for(&p, solvers[k]);
+        for (size_t k = 0; k < 7; k++) { /* sequential and shooting again, by linear pieces */
+            const bool pieces = k >= 5;
+            const ant_solver solver = solvers[pieces ? k - 4 : k];
+            ant_solve_options o = options_for(&p, solver);
+            o.pieces = pieces ? ANT_PIECES_ALWAYS : ANT_PIECES_NEVER;
             o.threads = 1 + (int)(i + k) % 3;
             o.teacher = (i + k) % 2 ? ANT_TEACHER_STOP : ANT_TEACHER_FLOW;
             o.tolerance = bits == 64 ? 1e-12 : 1e-5;
-            o.segments = solvers[k] == ANT_SOLVER_SHOOTING ? (i % 2 ? 3 : 21) : 0;
+            o.segments = solver == ANT_SOLVER_SHOOTING ? (i % 2 ? 3 : 21) : 0;
             answer a = solve(&p, &o, bits, true);
-            check_answer(&a, ant_solver_name(solvers[k]), shape, gaps, bits, tolerance);
+            check_answer(&a, pieces ? "pieces" : ant_solver_name(solver), shape, gaps, bits, tolerance);
             answer_free(&a);
         }
         problem_free(&p);
     }
+}
+
+/* Two threads on one sequence, by linear pieces: models with a short and with a long memory, and a warm-up in
+ * which rows are complete and incomplete. */
+static void test_two_threads(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 16; i++) {
+        const ant_model_dims d = i % 4 < 2 ? shapes[1] : (ant_model_dims){.M = 6, .N = 2, .L = 20};
+        const int bits = i % 2 ? 32 : 64;
+        problem p = random_problem(d, 2304, 1, i % 8 < 4 ? 1000 : 0, 0.3, 400 + i);
+        for (size_t m = 0; m < d.M && i >= 8; m++)
+            p.parameters[p.layout.Abar + m] = 3.0;
+        for (size_t k = 0; k < d.M * d.L && i >= 8; k++)
+            p.parameters[p.layout.W + k] *= 0.05;
+        lose(&p, (int)(i / 4), i);
+        ant_solve_options o = options_for(&p, ANT_SOLVER_SHOOTING);
+        o.pieces = ANT_PIECES_ALWAYS;
+        o.segments = o.threads = 2;
+        o.teacher = i % 3 ? ANT_TEACHER_FLOW : ANT_TEACHER_STOP;
+        answer a = solve(&p, &o, bits, true);
+        check_answer(&a, "two threads", i, (int)(i / 4), bits, bits == 64 ? 1e-8 : 5e-3);
+        assert_non_null(strstr(a.report.kernels, "piece"));
+        answer_free(&a);
+        problem_free(&p);
+    }
+}
+
+/* `auto` takes linear pieces for a model that they suit, with gaps as without. */
+static void test_choice(void **state)
+{
+    (void)state;
+    problem p = random_problem((ant_model_dims){.M = 4, .N = 3, .L = 128}, 400, 1, 0, 0.3, 9);
+    ant_solve_options o = options_for(&p, ANT_SOLVER_AUTO);
+    for (size_t k = 0; k < 4 * 128; k++)
+        p.parameters[p.layout.W + k] *= 0.05;
+    lose(&p, VALUES, 3);
+    answer with = solve(&p, &o, 64, true);
+    check_answer(&with, "auto", 0, VALUES, 64, 1e-10);
+    assert_non_null(strstr(with.report.kernels, "piece"));
+    answer_free(&with);
+    problem_free(&p);
 }
 
 static void test_solvers_double(void **state)
@@ -200,13 +245,13 @@ static void test_linear_threads(void **state)
 static void test_complete_data(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < 4 * SHAPES; i++) {
+    for (size_t i = 0; i < 6 * SHAPES; i++) {
         problem p = random_problem(shapes[i % SHAPES], 40, i % 2 ? 2 : 18, 5, 0.3, i);
-        ant_solve_options o = options_for(&p, i / SHAPES == 0   ? ANT_SOLVER_REFERENCE
-                                              : i / SHAPES == 1 ? ANT_SOLVER_SEQUENTIAL
-                                              : i / SHAPES == 2 ? ANT_SOLVER_SHOOTING
-                                                                : ANT_SOLVER_DEER);
-        o.pieces = ANT_PIECES_NEVER; /* plans for missing values have none */
+        static const ant_solver solvers[] = {ANT_SOLVER_REFERENCE,  ANT_SOLVER_DEER,
+                                             ANT_SOLVER_SEQUENTIAL, ANT_SOLVER_SHOOTING,
+                                             ANT_SOLVER_SEQUENTIAL, ANT_SOLVER_SHOOTING};
+        ant_solve_options o = options_for(&p, solvers[i / SHAPES]);
+        o.pieces = i / SHAPES < 4 ? ANT_PIECES_NEVER : ANT_PIECES_ALWAYS;
         answer with = solve(&p, &o, 32, false);
         o.patterns = 0;
         answer without = solve(&p, &o, 32, false);
@@ -232,15 +277,19 @@ static void test_singular(void **state)
     memcpy(p.x, x, sizeof x);
     for (size_t m = 0; m < d.M; m++)
         p.parameters[p.layout.Abar + m] = 20.0; /* A = 1: the forced state is the next one */
-    ant_solve_options o = options_for(&p, ANT_SOLVER_REFERENCE);
-    answer a = solve(&p, &o, 64, false);
-    assert_int_equal(a.status, ANTLER_OK);
-    const double expected[] = {4, 0, 7, 2}; /* the mean of 3 and 5; then both from row 1 */
-    for (size_t i = 0; i < 4; i++)
-        assert_true(fabs(a.states[i] - expected[i]) < 1e-12);
-    /* observed after row 0: 7, 4 of row 1 and 1 of row 2 */
-    assert_true(fabs(a.report.loss - (9.0 + 16.0 + 36.0) / 3.0) < 1e-12);
-    answer_free(&a);
+    for (int pieces = 0; pieces < 2; pieces++) {
+        ant_solve_options o = options_for(&p, pieces ? ANT_SOLVER_SEQUENTIAL : ANT_SOLVER_REFERENCE);
+        o.pieces = ANT_PIECES_ALWAYS;
+        answer a = solve(&p, &o, 64, true);
+        assert_int_equal(a.status, ANTLER_OK);
+        const double expected[] = {4, 0, 7, 2}; /* the mean of 3 and 5; then both from row 1 */
+        for (size_t i = 0; i < 4; i++)
+            assert_true(fabs(a.states[i] - expected[i]) < 1e-12);
+        /* observed after row 0: 7, 4 of row 1 and 1 of row 2 */
+        assert_true(fabs(a.report.loss - (9.0 + 16.0 + 36.0) / 3.0) < 1e-12);
+        check_answer(&a, "singular", 0, pieces, 64, 1e-12);
+        answer_free(&a);
+    }
     problem_free(&p);
 }
 
@@ -284,6 +333,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_solvers_double), cmocka_unit_test(test_solvers_single),
+        cmocka_unit_test(test_two_threads),    cmocka_unit_test(test_choice),
         cmocka_unit_test(test_gradient),       cmocka_unit_test(test_linear_gradient),
         cmocka_unit_test(test_linear_threads), cmocka_unit_test(test_complete_data),
         cmocka_unit_test(test_singular),       cmocka_unit_test(test_nothing_observed),

@@ -1,0 +1,152 @@
+/*
+ * piece_gap_sums.h - what incomplete rows of the piece kernels give to dB (piece_gaps.h).  Part of
+ * piece_simd_tmpl.c.
+ */
+
+/* One row, or several of the same pattern. */
+typedef struct gap_terms {
+    uint32_t pattern;
+    const real *pulled, *z, *error; /* (M): a w; (M): zeta; (N): e */
+} gap_terms;
+
+/*
+ * dB of a row through its own B_o+, as outer products of a column (N) and a row (M): in the terms of
+ * ant_pattern_add (patterns.h)
+ *     -a p (zeta + q)^T + g (a m)^T + r (a u)^T
+ * The first has both what passes through the error and through B_o+.  Returns how many of them are added at
+ * left (3, nv) and right (3, mv).
+ */
+static ALWAYS_INLINE size_t gap_row(const size_t M, const size_t nv, const solve_call *p,
+                                    const piece_weights *w, gap_terms of, vector *left, vector *right)
+{
+    const size_t N = w->N, mv = vectors(M + 1, LANES);
+    const piece_pattern y = pattern_at(p, w, of.pattern);
+    vector *p_minus = left, *g_column = left + nv, *q = right + mv, *m = q; /* q: until it is not needed */
+    size_t count = 1;
+    weigh(M, nv, y.pull_rows, of.pulled, p_minus);
+    weigh(N, mv, y.pull, of.error, q);
+    for (size_t c = 0; c < nv; c++)
+        p_minus[c] = -p_minus[c];
+    for (size_t c = 0; c < mv; c++)
+        right[c] = row_vector(of.z, c) + q[c];
+    if (p->patterns->over[of.pattern - 1]) {
+        vector *r = left + 2 * nv, *u = right + 2 * mv;
+        weigh(M, nv, w->read_columns, (const real *)q, r);
+        for (size_t n = 0; n < N; n++) {
+            const bool lost = ANT_FN(ant_pattern_lacks)(p->patterns, of.pattern, n);
+            ((real *)r)[n] = lost ? 0 : ((const real *)r)[n] - of.error[n]; /* -r, as u has the sign of -p */
+        }
+        weigh(N, mv, y.pull, (const real *)p_minus, u);
+        count = 3;
+    }
+    for (size_t c = 0; c < nv; c++)
+        g_column[c] = (vector){0};
+    if (p->patterns->narrow[of.pattern - 1]) {
+        weigh(M, nv, y.pull_rows, (const real *)q, g_column);
+        weigh(N, mv, w->read, (const real *)p_minus, m);
+        for (size_t c = 0; c < mv; c++)
+            m[c] += row_vector(of.pulled, c);
+        count = count < 2 ? 2 : count;
+    }
+    return count;
+}
+
+/* Add the outer products that have been collected. */
+static size_t gap_flush(const piece_weights *w, const piece_buffers *t, size_t used)
+{
+    outer(w->N, used, (real *)t->gap_left, w->nv * LANES, (real *)t->gap_right, w->mv * LANES, w->mv,
+          t->gaps);
+    return 0;
+}
+
+/*
+ * dB is linear in a w zeta^T and in a w e^T, so many rows of one pattern are M at most: row m has the m-th
+ * axis for a w, and row m of both sums for zeta and e.  rows first .. first+count-1; returns as gap_row
+ */
+static ALWAYS_INLINE size_t gap_run(const size_t M, const size_t nv, const solve_call *p,
+                                    const piece_weights *w, const piece_buffers *t, const group *g,
+                                    size_t first, size_t count, const real *pulled, size_t stride,
+                                    uint32_t pattern)
+{
+    const size_t N = w->N, mv = vectors(M + 1, LANES), ms = mv * LANES, ns = nv * LANES;
+    real *rows = (real *)t->run_errors, *axis = (real *)t->row;
+    size_t used = 0;
+    memset(t->run_states, 0, M * mv * sizeof *t->run_states);
+    memset(t->run_pulls, 0, N * mv * sizeof *t->run_pulls);
+    outer(M, count, pulled, stride, g->z + first * M, M, mv, t->run_states);
+    outer(N, count, g->error + first * N, N, pulled, stride, mv, t->run_pulls);
+    for (size_t m = 0; m < M; m++) {
+        for (size_t n = 0; n < N; n++)
+            rows[m * ns + n] = ((const real *)t->run_pulls)[n * ms + m];
+        for (size_t k = 0; k < ms; k++)
+            axis[k] = k == m;
+        const gap_terms of = {pattern, axis, (const real *)(t->run_states + m * mv), rows + m * ns};
+        used += gap_row(M, nv, p, w, of, t->gap_left + used * nv, t->gap_right + used * mv);
+        if (used + 3 > GAP_ROWS)
+            used = gap_flush(w, t, used);
+    }
+    return gap_flush(w, t, used);
+}
+
+/* How many rows from first + k on, of `count`, have this pattern. */
+static ALWAYS_INLINE size_t run_length(const group *g, size_t first, size_t k, size_t count, uint32_t pattern)
+{
+    size_t end = k;
+    while (end < count && g->pattern[first + end] == pattern)
+        end++;
+    return end - k;
+}
+
+static ALWAYS_INLINE size_t gap_sums_for(const size_t M, const size_t nv, const solve_call *p,
+                                         const piece_weights *w, const piece_buffers *t, const group *g,
+                                         size_t first, size_t count, real *pulled, size_t stride)
+{
+    const size_t N = w->N, mv = vectors(M + 1, LANES);
+    size_t rows = 0, used = 0;
+    for (size_t k = 0, run; k < count; k += run) {
+        double a;
+        const size_t i = first + k;
+        const uint32_t pattern = forced_pattern(p, g, i, &a);
+        real *row = pulled + k * stride;
+        run = 1;
+        if (pattern == 0)
+            continue;
+        run = run_length(g, first, k, count, pattern); /* where a is 0, so is a w */
+        if (run > 2 * M + 2) {
+            used = gap_flush(w, t, used);
+            gap_run(M, nv, p, w, t, g, i, run, row, stride, pattern);
+        }
+        for (size_t j = 0; j < run; j++, row += stride) {
+            const gap_terms of = {pattern, row, g->z + (i + j) * M, g->error + (i + j) * N};
+            if (run <= 2 * M + 2)
+                used += gap_row(M, nv, p, w, of, t->gap_left + used * nv, t->gap_right + used * mv);
+            for (size_t m = 0; m < M; m++)
+                row[m] = 0;
+            if (used + 3 > GAP_ROWS)
+                used = gap_flush(w, t, used);
+        }
+        rows += run;
+    }
+    gap_flush(w, t, used);
+    return rows;
+}
+
+/*
+ * The sums of incomplete rows among first .. first+count-1, whose a w is then set to 0 for the sums of the
+ * others.  Returns how many there are.  pulled: a w of these rows, `stride` apart
+ */
+static size_t gap_sums(const solve_call *p, const piece_weights *w, const piece_buffers *t, const group *g,
+                       size_t first, size_t count, real *pulled, size_t stride)
+{
+    switch (w->M) {
+#define CASE(m)                                                                                              \
+    case m:                                                                                                  \
+        if (w->nv == 1)                                                                                      \
+            return gap_sums_for(m, 1, p, w, t, g, first, count, pulled, stride);                             \
+        return gap_sums_for(m, w->nv, p, w, t, g, first, count, pulled, stride);
+        PIECE_SIZES(CASE)
+#undef CASE
+    default:
+        return gap_sums_for(w->M, w->nv, p, w, t, g, first, count, pulled, stride);
+    }
+}
