@@ -65,8 +65,8 @@ struct antler_series {
     double *mean, *scale; /* (dim): user = value * scale + mean */
 };
 
-/* A set with the names, scaling and dt of `series`, without a trajectory or a time axis.  *made is to be freed
- * also when this fails. */
+/* A set with the names, scaling and dt of `series`, without a trajectory or a time axis.  *made is to be
+ * freed also when this fails. */
 antler_status ant_series_like(const antler_series *series, antler_series **made);
 
 /* Add a part, which the set owns from now on, also when this fails.  `first` is filled in here. */

@@ -57,17 +57,17 @@ static antler_status choose(linear *p, const ant_solve_options *options)
         snprintf(
             p->choice, sizeof p->choice,
             "auto chose reference: plain steps, because a %s takes its own prediction for a missing value; "
-            "batch %zu, T %zu, %d threads",
-            p->model->name, p->batch, p->T, p->threads);
+            "batch %zu, T %zu",
+            p->model->name, p->batch, p->T);
     else if (p->solver == ANT_SOLVER_REFERENCE)
         snprintf(p->choice, sizeof p->choice, "reference: plain steps");
     else
         snprintf(
             p->choice, sizeof p->choice,
             "%sscan: the %s is linear in its state; batch %zu, T %zu, %zu tiles of %d steps per sequence "
-            "(%s), %d threads",
+            "(%s)",
             asked == ANT_SOLVER_AUTO ? "auto chose " : "", p->model->name, p->batch, p->T, p->tiles, ANT_TILE,
-            p->kernels->name, p->threads);
+            p->kernels->name);
     return ANTLER_OK;
 }
 

@@ -25,10 +25,16 @@ void ANT_FN(ant_newton_carve)(ANT_FN(ant_newton) * n, ant_arena *arena, const AN
     n->diagonals = diagonal ? ant_arena_take(arena, T * d->M, sizeof(real)) : NULL;
     n->offset = ant_arena_take(arena, (T + 1) * d->M, sizeof(real));
     n->delta = ant_arena_take(arena, (T + 1) * d->M, sizeof(real));
-    n->scratch = ant_arena_take(arena, n->segments * n->scratch_count, sizeof(real));
-    n->sums = ant_arena_take(arena, n->segments * ANT_FN(ant_sums_count)(layout), sizeof(double));
+    n->scratch = ant_arena_take(arena, n->slots * n->scratch_count, sizeof(real));
+    n->sums = ant_arena_take(arena, n->slots * ANT_FN(ant_sums_count)(layout), sizeof(double));
     n->totals = ant_arena_take(arena, n->segments * total_count(d->M), sizeof(real));
     n->borders = ant_arena_take(arena, n->segments * d->M, sizeof(real));
+}
+
+/* Threads of a region. */
+static int team(const ANT_FN(ant_newton) * n)
+{
+    return ant_threads_ready(n->slots < (size_t)n->threads ? (int)n->slots : n->threads);
 }
 
 /* J_F -> J_F P_a = J_F - a (J_F B+) B, with the B+ of the row.  pinv: (M, N); product: (M, N) scratch */
@@ -48,18 +54,18 @@ static void force_jacobian(const solve_call *p, const real *pinv, real a, real *
     }
 }
 
-/* Fill forced, error, J_t and the negative residuals for the steps of every segment. */
+/* Fill forced, error, J_t and the negative residuals for the steps of every slot. */
 static void linearise(ANT_FN(ant_newton) * n, const solve_call *p, const real *x, const real *s,
                       ANT_FN(ant_trajectory) * y)
 {
     const ant_model_dims *d = &p->layout->dims;
     const size_t M = d->M;
-#pragma omp parallel for schedule(static, 1) num_threads(ant_threads_ready(n->threads))
-    for (size_t k = 0; k < n->segments; k++) {
+#pragma omp parallel for schedule(dynamic, 1) num_threads(team(n))
+    for (size_t k = 0; k < n->slots; k++) {
         real *next = n->scratch + k * n->scratch_count, *product = next + M, *own = product + M * d->N,
              *rest = own + M * M;
-        const size_t last = ant_scan_border(p->T, n->segments, k + 1);
-        for (size_t t = ant_scan_border(p->T, n->segments, k); t < last; t++) {
+        const size_t last = ant_scan_border(p->T, n->slots, k + 1);
+        for (size_t t = ant_scan_border(p->T, n->slots, k); t < last; t++) {
             real *jacobian = n->jacobian != NULL ? n->jacobian + t * M * M : own;
             ANT_FN(ant_reference_force)
             (p, y->pattern, t, x + t * d->N, y->z + t * M, y->error + t * d->N, y->forced + t * M);
@@ -224,14 +230,14 @@ void ANT_FN(ant_newton_gradient)(ANT_FN(ant_newton) * n, const solve_call *p, co
     affine a = {d->M, p->T, true, n->adjoint_diagonal, n->jacobian, n->diagonals, n->offset, y->adjoint};
     memcpy(y->adjoint + p->T * d->M, n->offset + p->T * d->M, d->M * sizeof(real));
     affine_scan(n, &a, p->T - 1, y->adjoint + p->T * d->M);
-    memset(n->sums, 0, n->segments * count * sizeof *n->sums);
-#pragma omp parallel for schedule(static, 1) num_threads(ant_threads_ready(n->threads))
-    for (size_t k = 0; k < n->segments; k++) {
+    memset(n->sums, 0, n->slots * count * sizeof *n->sums);
+#pragma omp parallel for schedule(dynamic, 1) num_threads(team(n))
+    for (size_t k = 0; k < n->slots; k++) {
         ANT_FN(ant_reference_accumulate)
-        (p, x, s, y, ant_scan_border(p->T, n->segments, k), ant_scan_border(p->T, n->segments, k + 1),
+        (p, x, s, y, ant_scan_border(p->T, n->slots, k), ant_scan_border(p->T, n->slots, k + 1),
          n->scratch + k * n->scratch_count, n->sums + k * count);
     }
-    for (size_t k = 0; k < n->segments; k++) {
+    for (size_t k = 0; k < n->slots; k++) {
         for (size_t i = 0; i < count; i++)
             sums[i] += n->sums[k * count + i];
     }

@@ -63,7 +63,8 @@ static antler_status create(const void *model, const ant_model_layout *layout, s
     plan->solved = &plan->shooting;
     ANT_FN(ant_newton) *newton = &plan->newton;
     newton->threads = plan->options.threads;
-    newton->segments = (size_t)newton->threads < T ? (size_t)newton->threads : T;
+    newton->segments = plan->options.segments;
+    newton->slots = ANT_FN(ant_newton_slots)(T);
     newton->diagonal = plan->options.solver == ANT_SOLVER_QUASI_DEER;
     newton->adjoint_diagonal = newton->diagonal && plan->options.adjoint == ANT_ADJOINT_DIAGONAL;
 

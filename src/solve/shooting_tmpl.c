@@ -13,12 +13,20 @@
 #include "solve/scan.h"
 #include "solve/shooting.h"
 
+#include <omp.h>
+#include <stdatomic.h>
 #include <string.h>
 
-/* Threads of a region. */
-static int team(const shooting *sh, bool parallel)
+/* Threads of a region in which so many parts can be done at the same time. */
+static int team(const shooting *sh, size_t parts)
 {
-    return ant_threads_ready(parallel ? sh->threads : 1);
+    return ant_threads_ready(parts < sh->workers ? (int)parts : (int)sh->workers);
+}
+
+/* The scratch of this thread. */
+static real *own_scratch(const shooting *sh)
+{
+    return sh->scratch + (size_t)omp_get_thread_num() * sh->scratch_count;
 }
 
 static size_t segment_begin(const shooting *sh, size_t segment)
@@ -91,21 +99,40 @@ static group part_of(const shooting *sh, size_t begin, group own)
     return own;
 }
 
+/*
+ * Groups of a slot, a power of 2: so many that adding up the sums of a slot costs little beside its steps,
+ * but not so many that few threads would have work, and at most SLOTS_MOST slots.
+ */
+static size_t groups_in_slot(size_t groups, size_t length)
+{
+    enum { STEPS_LEAST = 256, SLOTS_LEAST = 4, SLOTS_MOST = 16 };
+    size_t count = 1;
+    while (count * length < STEPS_LEAST && 2 * count * SLOTS_LEAST <= groups)
+        count *= 2;
+    while (count * SLOTS_MOST < groups)
+        count *= 2;
+    return count;
+}
+
 void ANT_FN(ant_shooting_carve)(shooting *sh, ant_arena *arena)
 {
+    enum { PAIR = 2 }; /* the two parts of two_threads_tmpl.c have scratch of their own, also on one thread */
     const ant_model_dims *d = &sh->layout->dims;
     const size_t lanes = sh->kernels->lanes;
     sh->total = sh->batch * sh->segments;
     sh->groups = (sh->total + lanes - 1) / lanes;
-    sh->slots = sh->groups < (size_t)sh->threads ? sh->groups : (size_t)sh->threads;
+    sh->in_slot = groups_in_slot(sh->groups, segment_begin(sh, 1));
+    sh->slots = (sh->groups + sh->in_slot - 1) / sh->in_slot;
+    sh->paired = ANT_FN(ant_two_threads_fit)(sh);
+    sh->workers = sh->groups < (size_t)sh->threads ? sh->groups : (size_t)sh->threads;
+    const size_t scratches = sh->paired && sh->workers < PAIR ? PAIR : sh->workers;
     sh->scratch_count = (sh->kernels->scratch_count(d) + 63) / 64 * 64;
     sh->group = ant_arena_take(arena, sh->groups, sizeof *sh->group);
     sh->result = ant_arena_take(arena, sh->groups, sizeof *sh->result);
     sh->dirty = ant_arena_take(arena, sh->groups, sizeof *sh->dirty);
     sh->packed = ant_arena_take(arena, sh->kernels->packed_count(d), sizeof *sh->packed);
-    sh->scratch = ant_arena_take(arena, sh->slots * sh->scratch_count, sizeof *sh->scratch);
+    sh->scratch = ant_arena_take(arena, scratches * sh->scratch_count, sizeof *sh->scratch);
     sh->sums = ant_arena_take(arena, sh->slots * ANT_FN(ant_sums_count)(sh->layout), sizeof *sh->sums);
-    sh->paired = ANT_FN(ant_two_threads_fit)(sh);
     if (sh->paired)
         ANT_FN(ant_two_threads_carve)(sh, arena);
     for (size_t g = 0; g < sh->groups; g++) {
@@ -243,15 +270,14 @@ static size_t pass_on_states(shooting *sh)
 /* Forward pass of the marked groups; false when a kernel refused. */
 static bool run_forward(shooting *sh, const solve_call *p, double merge, bool trial)
 {
-    bool stop = false;
-#pragma omp parallel for schedule(static, 1) num_threads(team(sh, sh->slots > 1)) reduction(|| : stop)
-    for (size_t slot = 0; slot < sh->slots; slot++) {
-        for (size_t g = slot; g < sh->groups && !stop; g += sh->slots) {
-            if (sh->dirty[g])
-                sh->result[g] = sh->kernels->forward(p, sh->packed, &sh->group[g], merge, trial,
-                                                     sh->scratch + slot * sh->scratch_count);
-            stop = stop || sh->result[g].refused;
-        }
+    atomic_bool stop = false; /* the others need not go on: then no result of this pass is used */
+#pragma omp parallel for schedule(dynamic, 1) num_threads(team(sh, sh->groups))
+    for (size_t g = 0; g < sh->groups; g++) {
+        if (!sh->dirty[g] || atomic_load_explicit(&stop, memory_order_relaxed))
+            continue;
+        sh->result[g] = sh->kernels->forward(p, sh->packed, &sh->group[g], merge, trial, own_scratch(sh));
+        if (sh->result[g].refused)
+            atomic_store_explicit(&stop, true, memory_order_relaxed);
     }
     return !stop;
 }
@@ -260,7 +286,7 @@ static void load(shooting *sh, const solve_call *p, const real *const *x, const 
 {
     sh->kernels->pack(p, sh->packed);
 /* Two threads on one sequence have little to load: the second one starts while the first already works. */
-#pragma omp parallel for schedule(static, 1) num_threads(team(sh, sh->groups > 1 && !sh->paired))
+#pragma omp parallel for schedule(dynamic, 1) num_threads(team(sh, sh->paired ? 1 : sh->groups))
     for (size_t g = 0; g < sh->groups; g++)
         load_group(sh, p, x, s, g);
 }
@@ -339,26 +365,34 @@ double ANT_FN(ant_shooting_square)(const shooting *sh, const solve_call *p)
 static void run_slot_backward(shooting *sh, const solve_call *p, bool loss, double floor, size_t slot)
 {
     enum { MANY = 65536 }; /* steps */
+    const ANT_FN(ant_kernels) *k = sh->kernels;
+    const size_t first = slot * sh->in_slot, end = first + sh->in_slot;
     double *sums = sh->sums + slot * ANT_FN(ant_sums_count)(sh->layout);
-    real *scratch = sh->scratch + slot * sh->scratch_count;
+    real *scratch = own_scratch(sh);
     size_t steps = 0;
-    for (size_t g = slot; g < sh->groups; g += sh->slots) {
+    bool open = false;
+    for (size_t g = first; g < end && g < sh->groups; g++) {
         if (!sh->dirty[g])
             continue;
-        sh->result[g] = sh->kernels->backward(p, sh->packed, &sh->group[g], loss, floor, scratch, sums);
+        if (k->open != NULL && !open)
+            k->open(&sh->layout->dims, scratch);
+        open = true;
+        sh->result[g] = k->backward(p, sh->packed, &sh->group[g], loss, floor, scratch, sums);
         steps += sh->result[g].steps;
-        if (steps > MANY && sh->kernels->close != NULL) {
-            sh->kernels->close(p, sh->packed, scratch, sums);
-            sh->kernels->open(&sh->layout->dims, scratch);
+        if (steps > MANY && k->close != NULL) {
+            k->close(p, sh->packed, scratch, sums);
             steps = 0;
+            open = false;
         }
     }
+    if (open && k->close != NULL)
+        k->close(p, sh->packed, scratch, sums);
 }
 
 /* Backward pass of the marked groups; with `loss` of all groups, from gradient 0 at their ends. */
 static void run_backward(shooting *sh, const solve_call *p, bool loss, double floor)
 {
-#pragma omp parallel for schedule(static, 1) num_threads(team(sh, sh->slots > 1))
+#pragma omp parallel for schedule(dynamic, 1) num_threads(team(sh, sh->slots))
     for (size_t slot = 0; slot < sh->slots; slot++)
         run_slot_backward(sh, p, loss, floor, slot);
 }
@@ -459,19 +493,13 @@ void ANT_FN(ant_shooting_gradient)(shooting *sh, const solve_call *p, const real
     const size_t count = ANT_FN(ant_sums_count)(sh->layout);
     memset(sh->sums, 0, sh->slots * count * sizeof *sh->sums);
     memset(sums, 0, count * sizeof *sums);
-    const bool paired = sh->paired && sh->two.again > sh->T / SHORT;
-    for (size_t slot = 0; slot < sh->slots && sh->kernels->open != NULL && !paired; slot++)
-        sh->kernels->open(&sh->layout->dims, sh->scratch + slot * sh->scratch_count);
-    if (paired) {
+    if (sh->paired && sh->two.again > sh->T / SHORT) {
         ANT_FN(ant_two_threads_gradient)(sh, p);
         sh->dirty[0] = true;
         add_first_states(sh, p, x, sums);
     } else {
         gradient_by_segments(sh, p, x, sums, report);
     }
-#pragma omp parallel for schedule(static, 1) num_threads(team(sh, sh->slots > 1))
-    for (size_t slot = 0; slot < (sh->kernels->close == NULL ? 0 : sh->slots); slot++)
-        sh->kernels->close(p, sh->packed, sh->scratch + slot * sh->scratch_count, sh->sums + slot * count);
     for (size_t slot = 0; slot < sh->slots; slot++) {
         for (size_t i = 0; i < count; i++)
             sums[i] += sh->sums[slot * count + i];

@@ -44,8 +44,7 @@ enum { LEVELS = sizeof levels / sizeof *levels };
 
 bool ANT_FN(ant_two_threads_fit)(const shooting *sh)
 {
-    return sh->kernels->advance != NULL && sh->batch == 1 && sh->segments == 2 && sh->threads > 1 &&
-           sh->T >= SHORTEST;
+    return sh->kernels->advance != NULL && sh->batch == 1 && sh->segments == 2 && sh->T >= SHORTEST;
 }
 
 /* Long steps of a level: all of them, or fewer where they would cover more than a quarter of the sequence. */
@@ -293,7 +292,7 @@ bool ANT_FN(ant_two_threads_forward)(shooting *sh, const solve_call *p, const re
     f.early = (sh->T - expected + long_steps(sh)) / 2 / tile * tile;
     sh->two.whole.x = x;
     sh->two.whole.s = s == NULL ? sh->two.whole.own_s : s; /* without inputs: of no length */
-#pragma omp parallel num_threads(ant_threads_ready(2))
+#pragma omp parallel num_threads(ant_threads_ready((int)sh->workers))
     {
         const bool alone = omp_get_num_threads() == 1;
         if (alone || omp_get_thread_num() == 1)
@@ -333,6 +332,7 @@ static void run_adjoint(backward *b)
         atomic_store_explicit(&b->made, b->adjoint.steps, memory_order_release);
     }
     atomic_store_explicit(&b->made, SIZE_MAX, memory_order_release);
+    sh->kernels->close(b->p, sh->packed, scratch, sh->sums + ANT_FN(ant_sums_count)(sh->layout));
 }
 
 /* The first thread: the parameter gradients of finished tiles, several at a time. */
@@ -358,6 +358,7 @@ static void run_sums(backward *b)
             since = 0;
         }
     }
+    sh->kernels->close(b->p, sh->packed, sh->scratch, sh->sums);
 }
 
 void ANT_FN(ant_two_threads_gradient)(shooting *sh, const solve_call *p)
@@ -366,7 +367,7 @@ void ANT_FN(ant_two_threads_gradient)(shooting *sh, const solve_call *p)
     memset(sh->two.whole.inject, 0, bytes);
     memset(sh->two.whole.inject_last, 0, bytes);
     backward b = {.sh = sh, .p = p};
-#pragma omp parallel num_threads(ant_threads_ready(2))
+#pragma omp parallel num_threads(ant_threads_ready((int)sh->workers))
     {
         const bool alone = omp_get_num_threads() == 1;
         if (alone || omp_get_thread_num() == 1)

@@ -48,6 +48,7 @@ static void check_shapes(int bits, double tolerance)
         o.pieces = (ant_pieces)(i / 7 % 3);
         if (o.solver == ANT_SOLVER_SHOOTING)
             o.segments = draw(&stream, 0, 1) ? draw(&stream, 1, 40) : 0;
+        o.lanes = o.segments >= 16;
         if (FOR_RACES && o.threads == 1) {
             problem_free(&p);
             continue;
