@@ -65,8 +65,12 @@ static const kernels *for_sequences(const cell_plan *plan)
     return best;
 }
 
+/* Less work than this, in vector operations of about a third of a nanosecond, is done before others wake. */
+#define SHARED_LEAST 150e3
+
 static ANT_FN(ant_shooting) shooting_for(const cell_plan *plan, const kernels *k, size_t segments)
 {
+    const bool shared = cost_on(plan, k, segments, 1) >= SHARED_LEAST;
     return (ANT_FN(ant_shooting)){.kernels = k,
                                   .layout = &plan->layout,
                                   .T = plan->T,
@@ -74,7 +78,8 @@ static ANT_FN(ant_shooting) shooting_for(const cell_plan *plan, const kernels *k
                                   .warmup = plan->options.warmup,
                                   .gaps = plan->options.patterns > 0,
                                   .segments = segments,
-                                  .threads = plan->options.threads};
+                                  .threads = shared ? plan->options.threads : 1,
+                                  .team = shared ? plan->team : NULL};
 }
 
 /* Segments for threads; and a trial that cuts each of them further, into one per lane. */

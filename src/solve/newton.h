@@ -2,6 +2,7 @@
 #ifndef ANT_SOLVE_NEWTON_H
 #define ANT_SOLVE_NEWTON_H
 
+#include "base/team.h"
 #include "solve/solve_call.h"
 
 /* Work space for one sequence; the sequences of a batch are solved one after the other. */
@@ -11,6 +12,7 @@ typedef struct ANT_FN(ant_newton) {
     size_t segments;       /* of the scan */
     size_t slots;          /* intervals of time with scratch and sums of their own, for whichever thread */
     int threads;
+    ant_team *team;  /* of so many; NULL: the caller alone */
     real *jacobian;  /* (T, M, M): J_t, when either part is full */
     real *diagonals; /* (T, M), when either part is diagonal */
     real *offset;    /* (T+1, M): -r_{t+1} in row t when solving, dloss/dz_t in row t for the adjoint */

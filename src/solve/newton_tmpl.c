@@ -4,7 +4,6 @@
  * solves for all dz by one affine scan (scan.h).  The adjoint is the reverse scan with J_t^T.  Memory is O(T
  * M^2) for full Jacobians.
  */
-#include "base/machine.h"
 #include "solve/newton.h"
 #include "solve/scan.h"
 
@@ -31,11 +30,13 @@ void ANT_FN(ant_newton_carve)(ANT_FN(ant_newton) * n, ant_arena *arena, const AN
     n->borders = ant_arena_take(arena, n->segments * d->M, sizeof(real));
 }
 
-/* Threads of a region. */
-static int team(const ANT_FN(ant_newton) * n)
-{
-    return ant_threads_ready(n->slots < (size_t)n->threads ? (int)n->slots : n->threads);
-}
+/* One pass over the slots, which threads share. */
+typedef struct pass {
+    ANT_FN(ant_newton) * n;
+    const solve_call *p;
+    const real *x, *s;
+    ANT_FN(ant_trajectory) * y;
+} pass;
 
 /* J_F -> J_F P_a = J_F - a (J_F B+) B, with the B+ of the row.  pinv: (M, N); product: (M, N) scratch */
 static void force_jacobian(const solve_call *p, const real *pinv, real a, real *jacobian, real *product)
@@ -54,30 +55,39 @@ static void force_jacobian(const solve_call *p, const real *pinv, real a, real *
     }
 }
 
-/* Fill forced, error, J_t and the negative residuals for the steps of every slot. */
+/* Fill forced, error, J_t and the negative residuals for the steps of a slot. */
+static void linearise_slot(void *cookie, size_t slot, size_t worker)
+{
+    const pass *a = cookie;
+    ANT_FN(ant_newton) *n = a->n;
+    const solve_call *p = a->p;
+    ANT_FN(ant_trajectory) *y = a->y;
+    const ant_model_dims *d = &p->layout->dims;
+    const size_t M = d->M, last = ant_scan_border(p->T, n->slots, slot + 1);
+    real *next = n->scratch + slot * n->scratch_count, *product = next + M, *own = product + M * d->N,
+         *rest = own + M * M;
+    (void)worker;
+    for (size_t t = ant_scan_border(p->T, n->slots, slot); t < last; t++) {
+        real *jacobian = n->jacobian != NULL ? n->jacobian + t * M * M : own;
+        ANT_FN(ant_reference_force)
+        (p, y->pattern, t, a->x + t * d->N, y->z + t * M, y->error + t * d->N, y->forced + t * M);
+        p->cell->linearise(p, y->forced + t * M, a->s == NULL ? NULL : a->s + t * d->K, next, jacobian, rest);
+        force_jacobian(p, ANT_FN(ant_pinv_at)(p, y->pattern, t), (real)p->strength[t], jacobian, product);
+        for (size_t m = 0; m < M; m++) {
+            n->offset[t * M + m] = next[m] - y->z[(t + 1) * M + m];
+            if (n->diagonals != NULL)
+                n->diagonals[t * M + m] = jacobian[m * M + m];
+        }
+    }
+}
+
 static void linearise(ANT_FN(ant_newton) * n, const solve_call *p, const real *x, const real *s,
                       ANT_FN(ant_trajectory) * y)
 {
     const ant_model_dims *d = &p->layout->dims;
     const size_t M = d->M;
-#pragma omp parallel for schedule(dynamic, 1) num_threads(team(n))
-    for (size_t k = 0; k < n->slots; k++) {
-        real *next = n->scratch + k * n->scratch_count, *product = next + M, *own = product + M * d->N,
-             *rest = own + M * M;
-        const size_t last = ant_scan_border(p->T, n->slots, k + 1);
-        for (size_t t = ant_scan_border(p->T, n->slots, k); t < last; t++) {
-            real *jacobian = n->jacobian != NULL ? n->jacobian + t * M * M : own;
-            ANT_FN(ant_reference_force)
-            (p, y->pattern, t, x + t * d->N, y->z + t * M, y->error + t * d->N, y->forced + t * M);
-            p->cell->linearise(p, y->forced + t * M, s == NULL ? NULL : s + t * d->K, next, jacobian, rest);
-            force_jacobian(p, ANT_FN(ant_pinv_at)(p, y->pattern, t), (real)p->strength[t], jacobian, product);
-            for (size_t m = 0; m < M; m++) {
-                n->offset[t * M + m] = next[m] - y->z[(t + 1) * M + m];
-                if (n->diagonals != NULL)
-                    n->diagonals[t * M + m] = jacobian[m * M + m];
-            }
-        }
-    }
+    pass a = {.n = n, .p = p, .x = x, .s = s, .y = y};
+    ant_team_run(n->team, n->slots, linearise_slot, &a);
     real *forced = n->scratch;
     ANT_FN(ant_reference_force)
     (p, y->pattern, p->T, x + p->T * d->N, y->z + p->T * M, y->error + p->T * d->N, forced);
@@ -213,6 +223,17 @@ antler_status ANT_FN(ant_newton_solve)(ANT_FN(ant_newton) * n, const solve_call 
     return outcome;
 }
 
+static void accumulate_slot(void *cookie, size_t slot, size_t worker)
+{
+    const pass *a = cookie;
+    const ANT_FN(ant_newton) *n = a->n;
+    const size_t T = a->p->T, count = ANT_FN(ant_sums_count)(a->p->layout);
+    (void)worker;
+    ANT_FN(ant_reference_accumulate)
+    (a->p, a->x, a->s, a->y, ant_scan_border(T, n->slots, slot), ant_scan_border(T, n->slots, slot + 1),
+     n->scratch + slot * n->scratch_count, n->sums + slot * count);
+}
+
 void ANT_FN(ant_newton_gradient)(ANT_FN(ant_newton) * n, const solve_call *p, const real *x, const real *s,
                                  ANT_FN(ant_trajectory) * y, double *sums)
 {
@@ -231,12 +252,8 @@ void ANT_FN(ant_newton_gradient)(ANT_FN(ant_newton) * n, const solve_call *p, co
     memcpy(y->adjoint + p->T * d->M, n->offset + p->T * d->M, d->M * sizeof(real));
     affine_scan(n, &a, p->T - 1, y->adjoint + p->T * d->M);
     memset(n->sums, 0, n->slots * count * sizeof *n->sums);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(team(n))
-    for (size_t k = 0; k < n->slots; k++) {
-        ANT_FN(ant_reference_accumulate)
-        (p, x, s, y, ant_scan_border(p->T, n->slots, k), ant_scan_border(p->T, n->slots, k + 1),
-         n->scratch + k * n->scratch_count, n->sums + k * count);
-    }
+    pass all = {.n = n, .p = p, .x = x, .s = s, .y = y};
+    ant_team_run(n->team, n->slots, accumulate_slot, &all);
     for (size_t k = 0; k < n->slots; k++) {
         for (size_t i = 0; i < count; i++)
             sums[i] += n->sums[k * count + i];

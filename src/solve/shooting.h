@@ -5,6 +5,7 @@
 #ifndef ANT_SOLVE_SHOOTING_H
 #define ANT_SOLVE_SHOOTING_H
 
+#include "base/team.h"
 #include "solve/kernel.h"
 
 /* What two threads on one sequence need (two_threads_tmpl.c). */
@@ -28,12 +29,12 @@ typedef struct ANT_FN(ant_shooting) {
     size_t slots;    /* each with sums of its own: group g belongs to slot g / in_slot */
     size_t in_slot;  /* groups; slots follow from sizes alone, and any thread may take one */
     int threads;     /* with scratch of their own; no result depends on them */
+    ant_team *team;  /* of so many; NULL: the caller alone */
     ANT_FN(ant_group) * group;
     pass_result *result; /* (groups): of the last iteration */
     bool *dirty;         /* (groups) */
     real *packed;
-    real *scratch;  /* (workers, scratch_count) */
-    size_t workers; /* threads that can be busy at once */
+    real *scratch; /* (min(threads, groups), scratch_count); where two threads share a sequence: 2 */
     size_t scratch_count;
     double *sums; /* (slots, ant_sums_count) */
     bool paired;  /* two threads share the one sequence of the batch; else `two` is empty */
@@ -42,7 +43,7 @@ typedef struct ANT_FN(ant_shooting) {
 
 typedef ANT_FN(ant_shooting) shooting; /* its short name in templates */
 
-/* kernels, layout, T, batch, warmup, gaps, segments and threads are set by the caller before. */
+/* kernels, layout, T, batch, warmup, gaps, segments, threads and team are set by the caller before. */
 void ANT_FN(ant_shooting_carve)(shooting *sh, ant_arena *arena);
 
 /*

@@ -13,20 +13,22 @@
 #include "solve/scan.h"
 #include "solve/shooting.h"
 
-#include <omp.h>
 #include <stdatomic.h>
 #include <string.h>
 
-/* Threads of a region in which so many parts can be done at the same time. */
-static int team(const shooting *sh, size_t parts)
-{
-    return ant_threads_ready(parts < sh->workers ? (int)parts : (int)sh->workers);
-}
+/* One pass over groups or slots, which threads share. */
+typedef struct pass {
+    shooting *sh;
+    const solve_call *p;
+    const real *const *x, *const *s;
+    double merge, floor;
+    bool trial, loss;
+    atomic_bool refused;
+} pass;
 
-/* The scratch of this thread. */
-static real *own_scratch(const shooting *sh)
+static real *scratch_of(const shooting *sh, size_t worker)
 {
-    return sh->scratch + (size_t)omp_get_thread_num() * sh->scratch_count;
+    return sh->scratch + worker * sh->scratch_count;
 }
 
 static size_t segment_begin(const shooting *sh, size_t segment)
@@ -124,8 +126,8 @@ void ANT_FN(ant_shooting_carve)(shooting *sh, ant_arena *arena)
     sh->in_slot = groups_in_slot(sh->groups, segment_begin(sh, 1));
     sh->slots = (sh->groups + sh->in_slot - 1) / sh->in_slot;
     sh->paired = ANT_FN(ant_two_threads_fit)(sh);
-    sh->workers = sh->groups < (size_t)sh->threads ? sh->groups : (size_t)sh->threads;
-    const size_t scratches = sh->paired && sh->workers < PAIR ? PAIR : sh->workers;
+    const size_t workers = sh->groups < (size_t)sh->threads ? sh->groups : (size_t)sh->threads;
+    const size_t scratches = sh->paired ? PAIR : workers;
     sh->scratch_count = (sh->kernels->scratch_count(d) + 63) / 64 * 64;
     sh->group = ant_arena_take(arena, sh->groups, sizeof *sh->group);
     sh->result = ant_arena_take(arena, sh->groups, sizeof *sh->result);
@@ -267,28 +269,39 @@ static size_t pass_on_states(shooting *sh)
     return dirty;
 }
 
+static void forward_group(void *cookie, size_t g, size_t worker)
+{
+    pass *a = cookie;
+    shooting *sh = a->sh;
+    if (!sh->dirty[g] || atomic_load(&a->refused)) /* then no result of this pass is used */
+        return;
+    sh->result[g] =
+        sh->kernels->forward(a->p, sh->packed, &sh->group[g], a->merge, a->trial, scratch_of(sh, worker));
+    if (sh->result[g].refused)
+        atomic_store(&a->refused, true);
+}
+
 /* Forward pass of the marked groups; false when a kernel refused. */
 static bool run_forward(shooting *sh, const solve_call *p, double merge, bool trial)
 {
-    atomic_bool stop = false; /* the others need not go on: then no result of this pass is used */
-#pragma omp parallel for schedule(dynamic, 1) num_threads(team(sh, sh->groups))
-    for (size_t g = 0; g < sh->groups; g++) {
-        if (!sh->dirty[g] || atomic_load_explicit(&stop, memory_order_relaxed))
-            continue;
-        sh->result[g] = sh->kernels->forward(p, sh->packed, &sh->group[g], merge, trial, own_scratch(sh));
-        if (sh->result[g].refused)
-            atomic_store_explicit(&stop, true, memory_order_relaxed);
-    }
-    return !stop;
+    pass a = {.sh = sh, .p = p, .merge = merge, .trial = trial};
+    ant_team_run(sh->team, sh->groups, forward_group, &a);
+    return !atomic_load(&a.refused);
 }
 
+static void load_part(void *cookie, size_t g, size_t worker)
+{
+    const pass *a = cookie;
+    (void)worker;
+    load_group(a->sh, a->p, a->x, a->s, g);
+}
+
+/* Two threads on one sequence have little to load: the second one starts while the first already works. */
 static void load(shooting *sh, const solve_call *p, const real *const *x, const real *const *s)
 {
+    pass a = {.sh = sh, .p = p, .x = x, .s = s};
     sh->kernels->pack(p, sh->packed);
-/* Two threads on one sequence have little to load: the second one starts while the first already works. */
-#pragma omp parallel for schedule(dynamic, 1) num_threads(team(sh, sh->paired ? 1 : sh->groups))
-    for (size_t g = 0; g < sh->groups; g++)
-        load_group(sh, p, x, s, g);
+    ant_team_run(sh->paired ? NULL : sh->team, sh->groups, load_part, &a);
 }
 
 /* The largest state or adjoint of the last iteration. */
@@ -362,13 +375,15 @@ double ANT_FN(ant_shooting_square)(const shooting *sh, const solve_call *p)
 
 /* Backward pass of the marked groups of one slot; after MANY steps the sums of a kernel are added in double.
  */
-static void run_slot_backward(shooting *sh, const solve_call *p, bool loss, double floor, size_t slot)
+static void backward_slot(void *cookie, size_t slot, size_t worker)
 {
     enum { MANY = 65536 }; /* steps */
+    const pass *a = cookie;
+    shooting *sh = a->sh;
     const ANT_FN(ant_kernels) *k = sh->kernels;
     const size_t first = slot * sh->in_slot, end = first + sh->in_slot;
     double *sums = sh->sums + slot * ANT_FN(ant_sums_count)(sh->layout);
-    real *scratch = own_scratch(sh);
+    real *scratch = scratch_of(sh, worker);
     size_t steps = 0;
     bool open = false;
     for (size_t g = first; g < end && g < sh->groups; g++) {
@@ -377,24 +392,23 @@ static void run_slot_backward(shooting *sh, const solve_call *p, bool loss, doub
         if (k->open != NULL && !open)
             k->open(&sh->layout->dims, scratch);
         open = true;
-        sh->result[g] = k->backward(p, sh->packed, &sh->group[g], loss, floor, scratch, sums);
+        sh->result[g] = k->backward(a->p, sh->packed, &sh->group[g], a->loss, a->floor, scratch, sums);
         steps += sh->result[g].steps;
         if (steps > MANY && k->close != NULL) {
-            k->close(p, sh->packed, scratch, sums);
+            k->close(a->p, sh->packed, scratch, sums);
             steps = 0;
             open = false;
         }
     }
     if (open && k->close != NULL)
-        k->close(p, sh->packed, scratch, sums);
+        k->close(a->p, sh->packed, scratch, sums);
 }
 
 /* Backward pass of the marked groups; with `loss` of all groups, from gradient 0 at their ends. */
 static void run_backward(shooting *sh, const solve_call *p, bool loss, double floor)
 {
-#pragma omp parallel for schedule(dynamic, 1) num_threads(team(sh, sh->slots))
-    for (size_t slot = 0; slot < sh->slots; slot++)
-        run_slot_backward(sh, p, loss, floor, slot);
+    pass a = {.sh = sh, .p = p, .loss = loss, .floor = floor};
+    ant_team_run(sh->team, sh->slots, backward_slot, &a);
 }
 
 /* Clear what is injected at the ends of all segments. */
