@@ -10,6 +10,7 @@
 
 #include "base/machine.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -26,6 +27,10 @@ struct ant_team {
     size_t parts, limit; /* of the piece of work; workers that it may have */
     ant_team_part *part;
     void *cookie;
+    size_t calls;      /* that have begun */
+    bool resting;      /* in this call: the caller works alone */
+    double began;      /* when it did */
+    double seconds[2]; /* of a usual call: shared, alone */
 };
 
 /* Look at `counter` for a moment.  Reading the clock also keeps the loop from using up the core. */
@@ -144,9 +149,35 @@ static void wait_until_empty(ant_team *team)
     }
 }
 
+enum { FIRST_CALLS = 9, TRY_EVERY = 32 };
+
+void ant_team_begin_call(ant_team *team)
+{
+    if (team == NULL)
+        return;
+    const size_t call = ++team->calls;
+    const bool alone = team->seconds[1] < team->seconds[0];
+    team->resting = call <= FIRST_CALLS ? call % 2 == 0 : call % TRY_EVERY == 0 ? !alone : alone;
+    team->began = ant_seconds();
+}
+
+void ant_team_end_call(ant_team *team)
+{
+    if (team == NULL || team->calls == 1) /* the first one also starts the threads */
+        return;
+    const double taken = ant_seconds() - team->began;
+    double *usual = &team->seconds[team->resting]; /* follows the median: interruptions are not its size */
+    const double step = team->calls <= FIRST_CALLS || team->calls % TRY_EVERY == 0 ? 1.3 : 1.1;
+    if (*usual == 0.0)
+        *usual = taken;
+    else
+        *usual = taken > *usual ? fmin(taken, *usual * step) : fmax(taken, *usual / step);
+    team->resting = false;
+}
+
 void ant_team_run(ant_team *team, size_t parts, ant_team_part *part, void *cookie)
 {
-    const bool alone = team == NULL || parts < 2 || team->owner != getpid();
+    const bool alone = team == NULL || team->resting || parts < 2 || team->owner != getpid();
     if (!alone && !team->tried)
         start(team);
     if (alone || team->started == 0) {

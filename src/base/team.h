@@ -4,7 +4,8 @@
  * The caller works as well and never waits for a thread that has not begun: on a busy machine, where a thread
  * waits for its turn, the caller does all parts itself.  Who waits spins for a moment and then sleeps, so
  * that the core is free for others.  Which thread does a part is not determined; what a part computes must
- * not depend on it.
+ * not depend on it.  So a team may also rest: where others hold the cores, a thread that is interrupted
+ * within a part costs more than it brings.
  */
 #ifndef ANT_BASE_TEAM_H
 #define ANT_BASE_TEAM_H
@@ -28,6 +29,14 @@ typedef void ant_team_part(void *cookie, size_t part, size_t worker);
  * number of parts and of threads.  A part may wait for another only when that one has a smaller number.
  */
 void ant_team_run(ant_team *team, size_t parts, ant_team_part *part, void *cookie);
+
+/*
+ * Around calls of equal work, each of several pieces: from the times of calls with all threads and with the
+ * caller alone the team finds which is faster, and rests where it is the latter.  Now and then it tries the
+ * other.
+ */
+void ant_team_begin_call(ant_team *team);
+void ant_team_end_call(ant_team *team);
 
 /* A number that grows, and on which others wait. */
 typedef struct ant_counter {

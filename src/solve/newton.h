@@ -11,13 +11,12 @@ typedef struct ANT_FN(ant_newton) {
     bool adjoint_diagonal; /* and in the adjoint */
     size_t segments;       /* of the scan */
     size_t slots;          /* intervals of time with scratch and sums of their own, for whichever thread */
-    int threads;
-    ant_team *team;  /* of so many; NULL: the caller alone */
-    real *jacobian;  /* (T, M, M): J_t, when either part is full */
-    real *diagonals; /* (T, M), when either part is diagonal */
-    real *offset;    /* (T+1, M): -r_{t+1} in row t when solving, dloss/dz_t in row t for the adjoint */
-    real *delta;     /* (T+1, M) */
-    real *scratch;   /* (slots, scratch_count) */
+    ant_team *team;        /* the threads that share them; NULL: the caller alone */
+    real *jacobian;        /* (T, M, M): J_t, when either part is full */
+    real *diagonals;       /* (T, M), when either part is diagonal */
+    real *offset;          /* (T+1, M): -r_{t+1} in row t when solving, dloss/dz_t in row t for the adjoint */
+    real *delta;           /* (T+1, M) */
+    real *scratch;         /* (slots, scratch_count) */
     size_t scratch_count;
     double *sums;           /* (slots, ant_sums_count) */
     real *totals, *borders; /* of the scan */

@@ -180,17 +180,17 @@ static void affine_sweep(void *context, size_t first, size_t last, const void *f
 static void affine_scan(const ANT_FN(ant_newton) * n, affine *a, size_t count, const real *first)
 {
     memcpy(n->borders, first, a->M * sizeof *first);
-    const ant_scan scan = {.count = count,
-                           .segments = n->segments,
-                           .context = a,
-                           .compose = affine_compose,
-                           .act = affine_act,
-                           .sweep = affine_sweep,
-                           .totals = (unsigned char *)n->totals,
-                           .total_bytes = total_count(a->M) * sizeof(real),
-                           .borders = (unsigned char *)n->borders,
-                           .state_bytes = a->M * sizeof(real)};
-    ant_scan_run(&scan, n->threads);
+    ant_scan scan = {.count = count,
+                     .segments = n->segments,
+                     .context = a,
+                     .compose = affine_compose,
+                     .act = affine_act,
+                     .sweep = affine_sweep,
+                     .totals = (unsigned char *)n->totals,
+                     .total_bytes = total_count(a->M) * sizeof(real),
+                     .borders = (unsigned char *)n->borders,
+                     .state_bytes = a->M * sizeof(real)};
+    ant_scan_run(&scan, n->team);
 }
 
 antler_status ANT_FN(ant_newton_solve)(ANT_FN(ant_newton) * n, const solve_call *p, const real *x,

@@ -73,7 +73,6 @@ static antler_status create(const void *model, const ant_model_layout *layout, s
     ANT_FN(ant_plan_choose)(plan);
     plan->solved = &plan->shooting;
     ANT_FN(ant_newton) *newton = &plan->newton;
-    newton->threads = plan->options.threads;
     newton->team = plan->team;
     newton->segments = plan->options.segments;
     newton->slots = ANT_FN(ant_newton_slots)(T);

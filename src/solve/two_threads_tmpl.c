@@ -313,11 +313,39 @@ bool ANT_FN(ant_two_threads_forward)(shooting *sh, const solve_call *p, const re
 typedef struct backward {
     shooting *sh;
     const solve_call *p;
-    pass_result adjoint; /* of the second thread: steps from T to 0, or to where v has vanished */
-    ant_counter made;    /* steps whose tiles are ready; SIZE_MAX after the last */
+    pass_result adjoint;     /* steps from T to 0, or to where v has vanished */
+    ant_counter made;        /* steps whose tiles are ready; SIZE_MAX after the last */
+    atomic_bool joined;      /* another thread adds up the sums */
+    pthread_mutex_t summing; /* held by the thread that does, with what follows */
+    size_t end, since;       /* rows from `end` on are summed; steps since the last addition in double */
 } backward;
 
-/* The second thread: the adjoint, tile by tile. */
+/* The parameter gradients of the next finished tiles, several at a time; false: there are none yet. */
+static bool sum_tiles(backward *b, size_t made)
+{
+    enum { MANY = 65536 }; /* steps between two additions of the sums in double */
+    shooting *sh = b->sh;
+    const size_t span = 2 * sh->kernels->tile_steps;
+    size_t first = b->end == 0 ? 0 : (b->end - 1) / span * span;
+    if (made < sh->T - first)
+        return false;
+    if (made == SIZE_MAX && first < sh->T - b->adjoint.steps)
+        first = sh->T - b->adjoint.steps;
+    if (first == b->end)
+        return false;
+    sh->kernels->gather(b->p, sh->packed, &sh->two.whole, first, b->end, sh->scratch);
+    b->since += b->end - first;
+    b->end = first;
+    if (b->since > MANY) {
+        sh->kernels->close(b->p, sh->packed, sh->scratch, sh->sums);
+        sh->kernels->open(&sh->layout->dims, sh->scratch);
+        b->since = 0;
+    }
+    return true;
+}
+
+/* The second thread: the adjoint, tile by tile.  As long as it is alone it adds up the sums as well, while
+   the tiles are in the cache. */
 static void run_adjoint(backward *b)
 {
     shooting *sh = b->sh;
@@ -328,35 +356,26 @@ static void run_adjoint(backward *b)
         const size_t end = sh->T - b->adjoint.steps, first = (end - 1) / tile * tile;
         sh->kernels->adjoint(b->p, sh->packed, &sh->two.whole, first, end, scratch, &b->adjoint);
         ant_counter_set(&b->made, b->adjoint.steps);
+        if (!atomic_load(&b->joined) && pthread_mutex_trylock(&b->summing) == 0) {
+            while (sum_tiles(b, b->adjoint.steps))
+                ;
+            pthread_mutex_unlock(&b->summing);
+        }
     }
     ant_counter_set(&b->made, SIZE_MAX);
     sh->kernels->close(b->p, sh->packed, scratch, sh->sums + ANT_FN(ant_sums_count)(sh->layout));
 }
 
-/* The first thread: the parameter gradients of finished tiles, several at a time. */
+/* The first thread: the sums of tiles as they become ready. */
 static void run_sums(backward *b)
 {
-    enum { MANY = 65536 }; /* steps between two additions of the sums in double */
-    shooting *sh = b->sh;
-    const size_t span = 2 * sh->kernels->tile_steps;
-    size_t since = 0;
-    sh->kernels->open(&sh->layout->dims, sh->scratch);
-    for (size_t end = sh->T, first; end > 0; end = first) {
-        first = (end - 1) / span * span;
-        const bool last = ant_counter_wait(&b->made, sh->T - first) == SIZE_MAX;
-        if (last && first < sh->T - b->adjoint.steps)
-            first = sh->T - b->adjoint.steps;
-        if (first == end)
-            break;
-        sh->kernels->gather(b->p, sh->packed, &sh->two.whole, first, end, sh->scratch);
-        since += end - first;
-        if (since > MANY) {
-            sh->kernels->close(b->p, sh->packed, sh->scratch, sh->sums);
-            sh->kernels->open(&sh->layout->dims, sh->scratch);
-            since = 0;
-        }
-    }
-    sh->kernels->close(b->p, sh->packed, sh->scratch, sh->sums);
+    const size_t T = b->sh->T, span = 2 * b->sh->kernels->tile_steps;
+    atomic_store(&b->joined, true);
+    pthread_mutex_lock(&b->summing);
+    while (b->end > 0 && sum_tiles(b, ant_counter_wait(&b->made, T - (b->end - 1) / span * span)))
+        ;
+    b->sh->kernels->close(b->p, b->sh->packed, b->sh->scratch, b->sh->sums);
+    pthread_mutex_unlock(&b->summing);
 }
 
 enum { BACKWARD_PARTS = 2 };
@@ -375,6 +394,8 @@ void ANT_FN(ant_two_threads_gradient)(shooting *sh, const solve_call *p)
     const size_t bytes = sh->layout->dims.M * sizeof(real);
     memset(sh->two.whole.inject, 0, bytes);
     memset(sh->two.whole.inject_last, 0, bytes);
-    backward b = {.sh = sh, .p = p, .made = ANT_COUNTER_ZERO};
+    backward b = {
+        .sh = sh, .p = p, .made = ANT_COUNTER_ZERO, .summing = PTHREAD_MUTEX_INITIALIZER, .end = sh->T};
+    sh->kernels->open(&sh->layout->dims, sh->scratch);
     ant_team_run(sh->team, BACKWARD_PARTS, backward_part, &b);
 }
