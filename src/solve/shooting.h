@@ -34,7 +34,7 @@ typedef struct ANT_FN(ant_shooting) {
     pass_result *result; /* (groups): of the last iteration */
     bool *dirty;         /* (groups) */
     real *packed;
-    real *scratch; /* (min(threads, groups), scratch_count); where two threads share a sequence: 2 */
+    real *scratch; /* (min(threads, groups), scratch_count); at least (slots, ...) for kernels with `join` */
     size_t scratch_count;
     double *sums; /* (slots, ant_sums_count) */
     bool paired;  /* two threads share the one sequence of the batch; else `two` is empty */

@@ -102,14 +102,16 @@ static group part_of(const shooting *sh, size_t begin, group own)
 }
 
 /*
- * Groups of a slot, a power of 2: so many that adding up the sums of a slot costs little beside its steps,
- * but not so many that few threads would have work, and at most SLOTS_MOST slots.
+ * Groups of a slot, a power of 2: so many that the sums of a slot cost little beside its steps, but not so
+ * many that few threads would have work, and at most SLOTS_MOST slots.  bytes: of scratch, which stays in the
+ * cache.
  */
-static size_t groups_in_slot(size_t groups, size_t length)
+static size_t groups_in_slot(size_t groups, size_t length, size_t bytes)
 {
-    enum { STEPS_LEAST = 256, SLOTS_LEAST = 4, SLOTS_MOST = 16 };
+    enum { STEPS_LEAST = 256, STEPS_LARGE = 2048, LARGE = 65536, SLOTS_LEAST = 4, SLOTS_MOST = 16 };
+    const size_t steps = bytes > LARGE ? STEPS_LARGE : STEPS_LEAST;
     size_t count = 1;
-    while (count * length < STEPS_LEAST && 2 * count * SLOTS_LEAST <= groups)
+    while (count * length < steps && 2 * count * SLOTS_LEAST <= groups)
         count *= 2;
     while (count * SLOTS_MOST < groups)
         count *= 2;
@@ -118,17 +120,17 @@ static size_t groups_in_slot(size_t groups, size_t length)
 
 void ANT_FN(ant_shooting_carve)(shooting *sh, ant_arena *arena)
 {
-    enum { PAIR = 2 }; /* the two parts of two_threads_tmpl.c have scratch of their own, also on one thread */
     const ant_model_dims *d = &sh->layout->dims;
     const size_t lanes = sh->kernels->lanes;
     sh->total = sh->batch * sh->segments;
     sh->groups = (sh->total + lanes - 1) / lanes;
-    sh->in_slot = groups_in_slot(sh->groups, segment_begin(sh, 1));
+    sh->scratch_count = (sh->kernels->scratch_count(d) + 63) / 64 * 64;
+    sh->in_slot = groups_in_slot(sh->groups, segment_begin(sh, 1), sh->scratch_count * sizeof *sh->scratch);
     sh->slots = (sh->groups + sh->in_slot - 1) / sh->in_slot;
     sh->paired = ANT_FN(ant_two_threads_fit)(sh);
     const size_t workers = sh->groups < (size_t)sh->threads ? sh->groups : (size_t)sh->threads;
-    const size_t scratches = sh->paired ? PAIR : workers;
-    sh->scratch_count = (sh->kernels->scratch_count(d) + 63) / 64 * 64;
+    const size_t kept = sh->kernels->join == NULL ? 1 : sh->slots; /* from pass to pass */
+    const size_t scratches = workers > kept ? workers : kept;
     sh->group = ant_arena_take(arena, sh->groups, sizeof *sh->group);
     sh->result = ant_arena_take(arena, sh->groups, sizeof *sh->result);
     sh->dirty = ant_arena_take(arena, sh->groups, sizeof *sh->dirty);
@@ -383,25 +385,21 @@ static void backward_slot(void *cookie, size_t slot, size_t worker)
     const ANT_FN(ant_kernels) *k = sh->kernels;
     const size_t first = slot * sh->in_slot, end = first + sh->in_slot;
     double *sums = sh->sums + slot * ANT_FN(ant_sums_count)(sh->layout);
-    real *scratch = scratch_of(sh, worker);
+    real *scratch = scratch_of(sh, k->join == NULL ? worker : slot);
     size_t steps = 0;
-    bool open = false;
+    if (k->open != NULL && a->loss) /* the first pass */
+        k->open(&sh->layout->dims, scratch);
     for (size_t g = first; g < end && g < sh->groups; g++) {
         if (!sh->dirty[g])
             continue;
-        if (k->open != NULL && !open)
-            k->open(&sh->layout->dims, scratch);
-        open = true;
         sh->result[g] = k->backward(a->p, sh->packed, &sh->group[g], a->loss, a->floor, scratch, sums);
         steps += sh->result[g].steps;
         if (steps > MANY && k->close != NULL) {
             k->close(a->p, sh->packed, scratch, sums);
+            k->open(&sh->layout->dims, scratch);
             steps = 0;
-            open = false;
         }
     }
-    if (open && k->close != NULL)
-        k->close(a->p, sh->packed, scratch, sums);
 }
 
 /* Backward pass of the marked groups; with `loss` of all groups, from gradient 0 at their ends. */
@@ -500,6 +498,16 @@ static void gradient_by_segments(shooting *sh, const solve_call *p, const real *
     }
 }
 
+/* What kernels have summed in the scratch of slots, to the sums of the first. */
+static void close_slots(shooting *sh, const solve_call *p)
+{
+    const ANT_FN(ant_kernels) *k = sh->kernels;
+    for (size_t slot = 1; slot < sh->slots && k->join != NULL; slot++)
+        k->join(&sh->layout->dims, sh->scratch, scratch_of(sh, slot));
+    if (k->close != NULL)
+        k->close(p, sh->packed, sh->scratch, sh->sums);
+}
+
 void ANT_FN(ant_shooting_gradient)(shooting *sh, const solve_call *p, const real *const *x, double *sums,
                                    ant_solve_report *report)
 {
@@ -513,6 +521,7 @@ void ANT_FN(ant_shooting_gradient)(shooting *sh, const solve_call *p, const real
         add_first_states(sh, p, x, sums);
     } else {
         gradient_by_segments(sh, p, x, sums, report);
+        close_slots(sh, p);
     }
     for (size_t slot = 0; slot < sh->slots; slot++) {
         for (size_t i = 0; i < count; i++)
