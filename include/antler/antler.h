@@ -1080,7 +1080,7 @@ typedef enum antler_model_kind_id {
 } antler_model_kind_id;
 
 typedef enum antler_solver {
-    ANTLER_SOLVER_AUTO,       /* sequential or shooting, by sizes and threads; scan where it can be */
+    ANTLER_SOLVER_AUTO,       /* sequential or shooting, by sizes and segments; scan where it can be */
     ANTLER_SOLVER_REFERENCE,  /* plain loops on one thread: the reference of the others */
     ANTLER_SOLVER_SEQUENTIAL, /* exact steps in time order */
     ANTLER_SOLVER_DEER,       /* Newton over all time steps at once, as published */
@@ -1230,6 +1230,7 @@ typedef struct antler_settings {
     double tolerance;
     size_t max_iterations;
     bool fallback;
+    size_t segments; /* 0: chosen from the threads; config.yaml has the number */
     size_t check_interval;
 
     /* Optimisation */

@@ -45,6 +45,7 @@ class Parameters(Estimator):
         tolerance: float = 0.0,
         max_iterations: int = 100,
         fallback: bool = True,
+        segments: int = 0,
         check_interval: int = 0,
         updates: int = 20000,
         optimiser: str = "radam",
@@ -160,6 +161,9 @@ class Parameters(Estimator):
             Limit of Newton iterations.
         fallback : bool, default True
             Solve sequences that did not converge again by ``sequential``.
+        segments : int in [0, 65536], default 0
+            Segments of time into which auto, shooting, deer and quasi-deer cut a window on a CPU, so that so many
+            threads share it. 0: chosen from the threads when training begins; config.yaml has the number.
         check_interval : int in [0, 4294967295], default 0
             Compare with the plain solver every so many updates and log the difference; 0: never.
         updates : int in [1, 4294967295], default 20000
@@ -272,6 +276,7 @@ class Parameters(Estimator):
         self.tolerance = tolerance
         self.max_iterations = max_iterations
         self.fallback = fallback
+        self.segments = segments
         self.check_interval = check_interval
         self.updates = updates
         self.optimiser = optimiser

@@ -476,6 +476,7 @@ class Settings(Sized):
         ("tolerance", c.c_double),
         ("max_iterations", c.c_size_t),
         ("fallback", c.c_bool),
+        ("segments", c.c_size_t),
         ("check_interval", c.c_size_t),
         ("updates", c.c_size_t),
         ("optimiser", c.c_int),

@@ -33,6 +33,9 @@ int ant_threads_resolve(int requested);
  */
 int ant_threads_ready(int wanted);
 
+/* So many threads could not be started: for antler_threads_refused. */
+void ant_threads_note_refused(int count);
+
 /* Seconds on a clock that never goes back. */
 double ant_seconds(void);
 

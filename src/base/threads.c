@@ -91,6 +91,11 @@ int ant_threads_ready(int wanted)
     return possible;
 }
 
+void ant_threads_note_refused(int count)
+{
+    atomic_store(&refused, count);
+}
+
 int antler_threads_refused(void)
 {
     return atomic_load(&refused);

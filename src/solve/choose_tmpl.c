@@ -2,16 +2,16 @@
  * choose_tmpl.c - the choice of solver, kernels and segments of a plan.
  *
  * The cost of a step is estimated in vector operations from the measurements in docs/notebook/cpu-kernels.md;
- * only the ratios matter.  The choice depends on the sizes alone, so equal plans are solved alike.
+ * only the ratios matter.  The choice depends on the sizes and on `segments`, never on the number of threads:
+ * these share whatever was chosen.
  */
 #include "solve/plan.h"
 
+#include <math.h>
 #include <stdio.h>
 
 typedef ANT_FN(ant_cell_plan) cell_plan;
 typedef ANT_FN(ant_kernels) kernels;
-
-enum { SHORTEST_SEGMENT = 256 }; /* steps; shorter segments would be repeated nearly whole */
 
 static size_t ceiling(size_t a, size_t b)
 {
@@ -34,12 +34,22 @@ static double step_cost(const cell_plan *plan, const kernels *k)
            300.0;
 }
 
-/* Time of a whole gradient call with `segments` per sequence, without repeated steps. */
-static double call_cost(const cell_plan *plan, const kernels *k, size_t segments)
+/* Time of a whole gradient call with `segments` per sequence on `workers` threads, without repeated steps. */
+static double cost_on(const cell_plan *plan, const kernels *k, size_t segments, size_t workers)
 {
     const size_t groups = ceiling(plan->batch * segments, k->lanes);
-    const size_t turns = ceiling(groups, (size_t)plan->options.threads);
-    return step_cost(plan, k) * (double)turns * (double)ceiling(plan->T, segments);
+    return step_cost(plan, k) * (double)ceiling(groups, workers) * (double)ceiling(plan->T, segments);
+}
+
+/*
+ * The same where the threads are not known.  Time that is cut has a worker for every segment; whole sequences
+ * have one or two: the mean of both ratios, so that neither is served at the other's expense.
+ */
+static double call_cost(const cell_plan *plan, const kernels *k, size_t segments)
+{
+    if (plan->options.segments > 1)
+        return cost_on(plan, k, segments, plan->options.segments * plan->batch);
+    return sqrt(cost_on(plan, k, segments, 1) * cost_on(plan, k, segments, 2));
 }
 
 /* The fastest kernels for whole sequences. */
@@ -55,34 +65,39 @@ static const kernels *for_sequences(const cell_plan *plan)
     return best;
 }
 
+/* Less work than this, in vector operations of about a third of a nanosecond, is done before others wake. */
+#define SHARED_LEAST 150e3
+
 static ANT_FN(ant_shooting) shooting_for(const cell_plan *plan, const kernels *k, size_t segments)
 {
+    const bool shared = cost_on(plan, k, segments, 1) >= SHARED_LEAST;
     return (ANT_FN(ant_shooting)){.kernels = k,
                                   .layout = &plan->layout,
                                   .T = plan->T,
                                   .batch = plan->batch,
                                   .warmup = plan->options.warmup,
                                   .gaps = plan->options.patterns > 0,
-                                  .segments = segments < plan->T ? segments : plan->T,
-                                  .threads = plan->options.threads};
+                                  .segments = segments,
+                                  .threads = shared ? plan->options.threads : 1,
+                                  .team = shared ? plan->team : NULL};
 }
 
-/* Segments over threads, or over lanes where the options give that many; and a trial with one per lane. */
+/* Segments for threads; and a trial that cuts each of them further, into one per lane. */
 static void choose_shooting(cell_plan *plan)
 {
     const ant_solve_options *o = &plan->options;
     const kernels *lane = plan->cell->kernels->lane(ant_cpu_level_best());
     const kernels *line = plan->cell->kernels->line(ant_cpu_level_best());
-    if (o->segments > 0) {
-        plan->shooting = shooting_for(plan, o->segments >= lane->lanes ? lane : line, o->segments);
+    const bool cut = o->segments > 1;
+    if (o->lanes) {
+        plan->shooting = shooting_for(plan, lane, o->segments);
         return;
     }
-    const size_t few = ceiling((size_t)o->threads, plan->batch);
-    plan->shooting = few > 1 ? shooting_for(plan, line, few) : shooting_for(plan, for_sequences(plan), 1);
-    const size_t many = ceiling(lane->lanes * (size_t)o->threads, plan->batch);
+    plan->shooting = cut ? shooting_for(plan, line, o->segments) : shooting_for(plan, for_sequences(plan), 1);
+    const size_t many = cut ? lane->lanes * o->segments : ceiling(lane->lanes, plan->batch);
     const double gain =
         call_cost(plan, plan->shooting.kernels, plan->shooting.segments) / call_cost(plan, lane, many);
-    if (many > 1 && plan->T / many >= SHORTEST_SEGMENT && gain >= 2.5)
+    if (many > 1 && plan->T / many >= ANT_SHORTEST_SEGMENT && gain >= 2.5)
         plan->trial = shooting_for(plan, lane, many);
 }
 
@@ -120,9 +135,7 @@ static void choose_pieces(cell_plan *plan)
 {
     const kernels *piece = plan->cell->kernels->piece(ant_cpu_level_best());
     const ant_solve_options *o = &plan->options;
-    const size_t few = ceiling((size_t)o->threads, plan->batch);
-    const size_t own = plan->T / few >= SHORTEST_SEGMENT ? few : 1;
-    const size_t segments = o->solver == ANT_SOLVER_SEQUENTIAL ? 1 : o->segments > 0 ? o->segments : own;
+    const size_t segments = o->solver == ANT_SOLVER_SEQUENTIAL ? 1 : o->segments;
     const ANT_FN(ant_shooting) pieces = shooting_for(plan, piece, segments);
     if (o->pieces == ANT_PIECES_ALWAYS) {
         plan->shooting = pieces;
@@ -147,16 +160,16 @@ static void describe(cell_plan *plan, bool automatic)
         snprintf(plan->choice, sizeof plan->choice, "%s%s", chosen, ant_solver_name(o->solver));
     else if (t->kernels != NULL)
         snprintf(plan->choice, sizeof plan->choice,
-                 "%s%s: batch %zu, T %zu, M %zu, L %zu, %d threads; %zu segment%s per sequence (%s), "
+                 "%s%s: batch %zu, T %zu, M %zu, L %zu; %zu segment%s per sequence (%s), "
                  "or %zu (%s) where that does not pay",
                  chosen, ant_solver_name(o->solver), plan->batch, plan->T, plan->layout.dims.M,
-                 plan->layout.dims.L, o->threads, t->segments, t->segments > 1 ? "s" : "", t->kernels->name,
-                 e->segments, e->kernels->name);
+                 plan->layout.dims.L, t->segments, t->segments > 1 ? "s" : "", t->kernels->name, e->segments,
+                 e->kernels->name);
     else
         snprintf(plan->choice, sizeof plan->choice,
-                 "%s%s: batch %zu, T %zu, M %zu, L %zu, %d threads; %zu segment%s per sequence (%s)", chosen,
+                 "%s%s: batch %zu, T %zu, M %zu, L %zu; %zu segment%s per sequence (%s)", chosen,
                  ant_solver_name(o->solver), plan->batch, plan->T, plan->layout.dims.M, plan->layout.dims.L,
-                 o->threads, e->segments, e->segments > 1 ? "s" : "", e->kernels->name);
+                 e->segments, e->segments > 1 ? "s" : "", e->kernels->name);
 }
 
 /* A solver for `auto`, then its kernels and segments. */
@@ -165,16 +178,13 @@ static void choose_kernels(cell_plan *plan, bool automatic)
     ant_solve_options *o = &plan->options;
     if (automatic || o->solver == ANT_SOLVER_SHOOTING) {
         choose_shooting(plan);
-        if (automatic) {
-            const bool cut =
-                plan->trial.kernels != NULL ||
-                (plan->shooting.segments > 1 && plan->T / plan->shooting.segments >= SHORTEST_SEGMENT);
+        const bool cut = plan->trial.kernels != NULL || plan->shooting.segments > 1;
+        if (automatic)
             o->solver = cut ? ANT_SOLVER_SHOOTING : ANT_SOLVER_SEQUENTIAL;
-        }
     }
     if (o->solver == ANT_SOLVER_SEQUENTIAL)
         plan->shooting = shooting_for(plan, for_sequences(plan), 1);
-    if (ANT_FN(ant_plan_uses_kernels)(plan))
+    if (ANT_FN(ant_plan_uses_kernels)(plan) && !o->lanes)
         choose_pieces(plan);
 }
 

@@ -193,11 +193,15 @@ antler_status ANT_FN(ant_cell_plan_gradient)(void *opaque, const real *parameter
     if (sums != NULL)
         memset(sums, 0, ANT_FN(ant_sums_count)(&plan->layout) * sizeof *sums);
     double square;
+    if (sums != NULL)
+        ant_team_begin_call(plan->team);
     if (ANT_FN(ant_plan_uses_kernels)(plan)) {
         square = solve_by_kernels(plan, &call, x, s, sums, report);
     } else {
         square = solve_by_sequence(plan, &call, x, s, sums, report);
     }
+    if (sums != NULL)
+        ant_team_end_call(plan->team);
     report->loss = square / loss_values(plan);
     if (sums != NULL)
         ANT_FN(ant_sums_finish)(&call, sums, gradient);

@@ -78,6 +78,8 @@ typedef struct ANT_FN(ant_kernels) {
     /* Before the first and after the last backward pass of a slot, with its own scratch; NULL: nothing. */
     void (*open)(const ant_model_dims *dims, real *scratch);
     void (*close)(const solve_call *p, const real *packed, real *scratch, double *sums);
+    /* Add the sums of a slot in `from` to those in `scratch`, both since `open`; NULL where that is. */
+    void (*join)(const ant_model_dims *dims, real *scratch, const real *from);
     /*
      * Run the adjoint from the end and add the parameter gradients to sums (ant_sums_count).  The loss
      * enters through `weight` when `loss` is set, what follows the segment through `inject`.  Without

@@ -23,6 +23,7 @@
 #define ANT_SOLVE_LINEAR_H
 
 #include "base/arena.h"
+#include "base/team.h"
 #include "solve/method.h"
 #include "solve/tile.h"
 
@@ -68,8 +69,8 @@ struct ANT_FN(ant_linear) {
     ant_model_layout layout;
     ant_solver solver; /* scan or reference */
     size_t T, batch, warmup;
-    bool gaps; /* x may have missing values */
-    int threads;
+    bool gaps;      /* x may have missing values */
+    ant_team *team; /* the threads of this plan; NULL: one */
     char choice[224];
     ant_arena arena;
 

@@ -57,17 +57,17 @@ static antler_status choose(linear *p, const ant_solve_options *options)
         snprintf(
             p->choice, sizeof p->choice,
             "auto chose reference: plain steps, because a %s takes its own prediction for a missing value; "
-            "batch %zu, T %zu, %d threads",
-            p->model->name, p->batch, p->T, p->threads);
+            "batch %zu, T %zu",
+            p->model->name, p->batch, p->T);
     else if (p->solver == ANT_SOLVER_REFERENCE)
         snprintf(p->choice, sizeof p->choice, "reference: plain steps");
     else
         snprintf(
             p->choice, sizeof p->choice,
             "%sscan: the %s is linear in its state; batch %zu, T %zu, %zu tiles of %d steps per sequence "
-            "(%s), %d threads",
+            "(%s)",
             asked == ANT_SOLVER_AUTO ? "auto chose " : "", p->model->name, p->batch, p->T, p->tiles, ANT_TILE,
-            p->kernels->name, p->threads);
+            p->kernels->name);
     return ANTLER_OK;
 }
 
@@ -76,6 +76,7 @@ static void release(void *opaque)
     linear *p = opaque;
     if (p == NULL)
         return;
+    ant_team_free(p->team);
     ant_arena_destroy(&p->arena);
     free(p);
 }
@@ -96,7 +97,7 @@ static antler_status create(const void *linear_model, const ant_model_layout *la
                   .batch = batch,
                   .warmup = options->warmup,
                   .gaps = options->patterns > 0,
-                  .threads = options->threads,
+                  .team = ant_team_create(options->threads),
                   .workers = options->patterns == 0 ? 1
                              : batch < SLOTS_MAX    ? batch
                                                     : SLOTS_MAX,
@@ -157,17 +158,29 @@ static item item_at(const linear *p, size_t index, size_t slot)
                   .s = d->K == 0 ? NULL : p->s[sequence] + first * d->K};
 }
 
+/* One phase of all tiles, which threads share slot by slot. */
+typedef struct phase_pass {
+    const linear *p;
+    phase phase;
+} phase_pass;
+
+static void run_slot(void *cookie, size_t slot, size_t worker)
+{
+    const phase_pass *a = cookie;
+    const linear *p = a->p;
+    const size_t last = ant_scan_border(p->items, p->slots, slot + 1);
+    (void)worker;
+    for (size_t i = ant_scan_border(p->items, p->slots, slot); i < last; i++) {
+        const item now = item_at(p, i, slot);
+        a->phase(p, &now);
+    }
+}
+
 static void run_phases(const linear *p, const phase *phases)
 {
     for (int k = 0; k < ANT_PHASES_MAX && phases[k] != NULL; k++) {
-#pragma omp parallel for schedule(static, 1) num_threads(ant_threads_ready(p->threads))
-        for (size_t slot = 0; slot < p->slots; slot++) {
-            const size_t last = ant_scan_border(p->items, p->slots, slot + 1);
-            for (size_t i = ant_scan_border(p->items, p->slots, slot); i < last; i++) {
-                const item now = item_at(p, i, slot);
-                phases[k](p, &now);
-            }
-        }
+        phase_pass a = {.p = p, .phase = phases[k]};
+        ant_team_run(p->team, p->slots, run_slot, &a);
     }
 }
 
@@ -253,17 +266,17 @@ static void join_tiles(const linear *p, bool reverse)
         chain c = {p, i, reverse};
         memset((reverse ? p->leaving : p->entering) + chain_item(&c, 0) * p->n, 0, p->n * sizeof(real));
         memset(p->borders, 0, p->n * sizeof(real));
-        const ant_scan scan = {.count = p->tiles - 1,
-                               .segments = p->scan_segments,
-                               .context = &c,
-                               .compose = chain_compose,
-                               .act = chain_act,
-                               .sweep = chain_sweep,
-                               .totals = (unsigned char *)p->totals,
-                               .total_bytes = (p->decays + p->n) * sizeof(real),
-                               .borders = (unsigned char *)p->borders,
-                               .state_bytes = p->n * sizeof(real)};
-        ant_scan_run(&scan, p->threads);
+        ant_scan scan = {.count = p->tiles - 1,
+                         .segments = p->scan_segments,
+                         .context = &c,
+                         .compose = chain_compose,
+                         .act = chain_act,
+                         .sweep = chain_sweep,
+                         .totals = (unsigned char *)p->totals,
+                         .total_bytes = (p->decays + p->n) * sizeof(real),
+                         .borders = (unsigned char *)p->borders,
+                         .state_bytes = p->n * sizeof(real)};
+        ant_scan_run(&scan, p->team);
     }
 }
 
@@ -330,14 +343,27 @@ static double solve_some(const linear *p, size_t worker, bool with_gradient)
     return square;
 }
 
+/* Plain steps of all sequences, which threads share by workers. */
+typedef struct reference_pass {
+    linear *p;
+    bool with_gradient;
+    double squares[SLOTS_MAX]; /* (workers) */
+} reference_pass;
+
+static void run_worker(void *cookie, size_t part, size_t thread)
+{
+    reference_pass *a = cookie;
+    (void)thread;
+    a->squares[part] = solve_some(a->p, part, a->with_gradient);
+}
+
 static double solve_by_reference(linear *p, bool with_gradient)
 {
-    double squares[SLOTS_MAX] = {0.0}, square = 0.0;
-#pragma omp parallel for schedule(static, 1) num_threads(ant_threads_ready(p->workers > 1 ? p->threads : 1))
+    reference_pass a = {.p = p, .with_gradient = with_gradient};
+    double square = 0.0;
+    ant_team_run(p->team, p->workers, run_worker, &a);
     for (size_t worker = 0; worker < p->workers; worker++)
-        squares[worker] = solve_some(p, worker, with_gradient);
-    for (size_t worker = 0; worker < p->workers; worker++)
-        square += squares[worker];
+        square += a.squares[worker];
     for (size_t i = p->layout.total; i < p->workers * p->layout.total; i++)
         p->sums[i % p->layout.total] += p->sums[i];
     return square;
@@ -364,7 +390,11 @@ static antler_status gradient_of(void *opaque, const real *parameters, const rea
     (void)alpha; /* nothing is forced: the data enter every step */
     *report = (ant_solve_report){.loss = NAN, .solver = p->solver, .kernels = "plain", .segments = 1};
     ANT_TRY(begin(p, parameters, x, s));
+    if (gradient != NULL)
+        ant_team_begin_call(p->team);
     const double square = scan ? solve_by_scan(p, gradient != NULL) : solve_by_reference(p, gradient != NULL);
+    if (gradient != NULL)
+        ant_team_end_call(p->team);
     *report = (ant_solve_report){.loss = loss_of(p, square),
                                  .solver = p->solver,
                                  .kernels = scan ? p->kernels->name : "plain",

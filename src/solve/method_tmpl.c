@@ -67,6 +67,9 @@ static antler_status create(const ANT_FN(ant_method) * method, const void *model
     *plan = (solve_plan){.method = method, .layout = *layout, .T = T, .batch = batch};
     ant_solve_options resolved = *options;
     resolved.threads = ant_threads_resolve(options->threads);
+    if (resolved.segments == 0)
+        resolved.segments = ant_solve_segments(options->solver, T, batch, resolved.threads);
+    resolved.segments = resolved.segments < T ? resolved.segments : T;
     ant_arena counter;
     ant_arena_count(&counter);
     carve(plan, &counter);

@@ -4,7 +4,6 @@
  * solves for all dz by one affine scan (scan.h).  The adjoint is the reverse scan with J_t^T.  Memory is O(T
  * M^2) for full Jacobians.
  */
-#include "base/machine.h"
 #include "solve/newton.h"
 #include "solve/scan.h"
 
@@ -25,11 +24,19 @@ void ANT_FN(ant_newton_carve)(ANT_FN(ant_newton) * n, ant_arena *arena, const AN
     n->diagonals = diagonal ? ant_arena_take(arena, T * d->M, sizeof(real)) : NULL;
     n->offset = ant_arena_take(arena, (T + 1) * d->M, sizeof(real));
     n->delta = ant_arena_take(arena, (T + 1) * d->M, sizeof(real));
-    n->scratch = ant_arena_take(arena, n->segments * n->scratch_count, sizeof(real));
-    n->sums = ant_arena_take(arena, n->segments * ANT_FN(ant_sums_count)(layout), sizeof(double));
+    n->scratch = ant_arena_take(arena, n->slots * n->scratch_count, sizeof(real));
+    n->sums = ant_arena_take(arena, n->slots * ANT_FN(ant_sums_count)(layout), sizeof(double));
     n->totals = ant_arena_take(arena, n->segments * total_count(d->M), sizeof(real));
     n->borders = ant_arena_take(arena, n->segments * d->M, sizeof(real));
 }
+
+/* One pass over the slots, which threads share. */
+typedef struct pass {
+    ANT_FN(ant_newton) * n;
+    const solve_call *p;
+    const real *x, *s;
+    ANT_FN(ant_trajectory) * y;
+} pass;
 
 /* J_F -> J_F P_a = J_F - a (J_F B+) B, with the B+ of the row.  pinv: (M, N); product: (M, N) scratch */
 static void force_jacobian(const solve_call *p, const real *pinv, real a, real *jacobian, real *product)
@@ -48,30 +55,39 @@ static void force_jacobian(const solve_call *p, const real *pinv, real a, real *
     }
 }
 
-/* Fill forced, error, J_t and the negative residuals for the steps of every segment. */
+/* Fill forced, error, J_t and the negative residuals for the steps of a slot. */
+static void linearise_slot(void *cookie, size_t slot, size_t worker)
+{
+    const pass *a = cookie;
+    ANT_FN(ant_newton) *n = a->n;
+    const solve_call *p = a->p;
+    ANT_FN(ant_trajectory) *y = a->y;
+    const ant_model_dims *d = &p->layout->dims;
+    const size_t M = d->M, last = ant_scan_border(p->T, n->slots, slot + 1);
+    real *next = n->scratch + slot * n->scratch_count, *product = next + M, *own = product + M * d->N,
+         *rest = own + M * M;
+    (void)worker;
+    for (size_t t = ant_scan_border(p->T, n->slots, slot); t < last; t++) {
+        real *jacobian = n->jacobian != NULL ? n->jacobian + t * M * M : own;
+        ANT_FN(ant_reference_force)
+        (p, y->pattern, t, a->x + t * d->N, y->z + t * M, y->error + t * d->N, y->forced + t * M);
+        p->cell->linearise(p, y->forced + t * M, a->s == NULL ? NULL : a->s + t * d->K, next, jacobian, rest);
+        force_jacobian(p, ANT_FN(ant_pinv_at)(p, y->pattern, t), (real)p->strength[t], jacobian, product);
+        for (size_t m = 0; m < M; m++) {
+            n->offset[t * M + m] = next[m] - y->z[(t + 1) * M + m];
+            if (n->diagonals != NULL)
+                n->diagonals[t * M + m] = jacobian[m * M + m];
+        }
+    }
+}
+
 static void linearise(ANT_FN(ant_newton) * n, const solve_call *p, const real *x, const real *s,
                       ANT_FN(ant_trajectory) * y)
 {
     const ant_model_dims *d = &p->layout->dims;
     const size_t M = d->M;
-#pragma omp parallel for schedule(static, 1) num_threads(ant_threads_ready(n->threads))
-    for (size_t k = 0; k < n->segments; k++) {
-        real *next = n->scratch + k * n->scratch_count, *product = next + M, *own = product + M * d->N,
-             *rest = own + M * M;
-        const size_t last = ant_scan_border(p->T, n->segments, k + 1);
-        for (size_t t = ant_scan_border(p->T, n->segments, k); t < last; t++) {
-            real *jacobian = n->jacobian != NULL ? n->jacobian + t * M * M : own;
-            ANT_FN(ant_reference_force)
-            (p, y->pattern, t, x + t * d->N, y->z + t * M, y->error + t * d->N, y->forced + t * M);
-            p->cell->linearise(p, y->forced + t * M, s == NULL ? NULL : s + t * d->K, next, jacobian, rest);
-            force_jacobian(p, ANT_FN(ant_pinv_at)(p, y->pattern, t), (real)p->strength[t], jacobian, product);
-            for (size_t m = 0; m < M; m++) {
-                n->offset[t * M + m] = next[m] - y->z[(t + 1) * M + m];
-                if (n->diagonals != NULL)
-                    n->diagonals[t * M + m] = jacobian[m * M + m];
-            }
-        }
-    }
+    pass a = {.n = n, .p = p, .x = x, .s = s, .y = y};
+    ant_team_run(n->team, n->slots, linearise_slot, &a);
     real *forced = n->scratch;
     ANT_FN(ant_reference_force)
     (p, y->pattern, p->T, x + p->T * d->N, y->z + p->T * M, y->error + p->T * d->N, forced);
@@ -164,17 +180,17 @@ static void affine_sweep(void *context, size_t first, size_t last, const void *f
 static void affine_scan(const ANT_FN(ant_newton) * n, affine *a, size_t count, const real *first)
 {
     memcpy(n->borders, first, a->M * sizeof *first);
-    const ant_scan scan = {.count = count,
-                           .segments = n->segments,
-                           .context = a,
-                           .compose = affine_compose,
-                           .act = affine_act,
-                           .sweep = affine_sweep,
-                           .totals = (unsigned char *)n->totals,
-                           .total_bytes = total_count(a->M) * sizeof(real),
-                           .borders = (unsigned char *)n->borders,
-                           .state_bytes = a->M * sizeof(real)};
-    ant_scan_run(&scan, n->threads);
+    ant_scan scan = {.count = count,
+                     .segments = n->segments,
+                     .context = a,
+                     .compose = affine_compose,
+                     .act = affine_act,
+                     .sweep = affine_sweep,
+                     .totals = (unsigned char *)n->totals,
+                     .total_bytes = total_count(a->M) * sizeof(real),
+                     .borders = (unsigned char *)n->borders,
+                     .state_bytes = a->M * sizeof(real)};
+    ant_scan_run(&scan, n->team);
 }
 
 antler_status ANT_FN(ant_newton_solve)(ANT_FN(ant_newton) * n, const solve_call *p, const real *x,
@@ -207,6 +223,17 @@ antler_status ANT_FN(ant_newton_solve)(ANT_FN(ant_newton) * n, const solve_call 
     return outcome;
 }
 
+static void accumulate_slot(void *cookie, size_t slot, size_t worker)
+{
+    const pass *a = cookie;
+    const ANT_FN(ant_newton) *n = a->n;
+    const size_t T = a->p->T, count = ANT_FN(ant_sums_count)(a->p->layout);
+    (void)worker;
+    ANT_FN(ant_reference_accumulate)
+    (a->p, a->x, a->s, a->y, ant_scan_border(T, n->slots, slot), ant_scan_border(T, n->slots, slot + 1),
+     n->scratch + slot * n->scratch_count, n->sums + slot * count);
+}
+
 void ANT_FN(ant_newton_gradient)(ANT_FN(ant_newton) * n, const solve_call *p, const real *x, const real *s,
                                  ANT_FN(ant_trajectory) * y, double *sums)
 {
@@ -224,14 +251,10 @@ void ANT_FN(ant_newton_gradient)(ANT_FN(ant_newton) * n, const solve_call *p, co
     affine a = {d->M, p->T, true, n->adjoint_diagonal, n->jacobian, n->diagonals, n->offset, y->adjoint};
     memcpy(y->adjoint + p->T * d->M, n->offset + p->T * d->M, d->M * sizeof(real));
     affine_scan(n, &a, p->T - 1, y->adjoint + p->T * d->M);
-    memset(n->sums, 0, n->segments * count * sizeof *n->sums);
-#pragma omp parallel for schedule(static, 1) num_threads(ant_threads_ready(n->threads))
-    for (size_t k = 0; k < n->segments; k++) {
-        ANT_FN(ant_reference_accumulate)
-        (p, x, s, y, ant_scan_border(p->T, n->segments, k), ant_scan_border(p->T, n->segments, k + 1),
-         n->scratch + k * n->scratch_count, n->sums + k * count);
-    }
-    for (size_t k = 0; k < n->segments; k++) {
+    memset(n->sums, 0, n->slots * count * sizeof *n->sums);
+    pass all = {.n = n, .p = p, .x = x, .s = s, .y = y};
+    ant_team_run(n->team, n->slots, accumulate_slot, &all);
+    for (size_t k = 0; k < n->slots; k++) {
         for (size_t i = 0; i < count; i++)
             sums[i] += n->sums[k * count + i];
     }

@@ -1,4 +1,4 @@
-/* options.c - defaults and names. */
+/* options.c - defaults and names, and segments for a number of threads. */
 #include "solve/solve.h"
 
 const char *ant_solver_name(ant_solver solver)
@@ -17,4 +17,12 @@ void ant_solve_options_default(ant_solve_options *options)
                                    .max_iterations = 100,
                                    .fallback = true,
                                    .seed = 1};
+}
+
+size_t ant_solve_segments(ant_solver solver, size_t T, size_t batch, int threads)
+{
+    const size_t each = ((size_t)threads + batch - 1) / batch, most = T / ANT_SHORTEST_SEGMENT;
+    const size_t segments = each < most ? each : most;
+    const bool cuts = solver == ANT_SOLVER_AUTO || solver == ANT_SOLVER_SHOOTING;
+    return cuts && segments > 1 ? segments : 1;
 }

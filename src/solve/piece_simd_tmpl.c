@@ -109,6 +109,17 @@ static void piece_open(const ant_model_dims *d, real *scratch)
     memset(scratch + t.sums_begin, 0, (t.sums_end - t.sums_begin) * sizeof *scratch);
 }
 
+/* Add the sums of another slot; whole vectors, as all buffers are. */
+static void piece_join(const ant_model_dims *d, real *scratch, const real *from)
+{
+    piece_weights w;
+    piece_buffers t;
+    piece_place(d, NULL, &w);
+    buffers_place(&w, NULL, &t);
+    for (size_t i = t.sums_begin; i < t.sums_end; i += LANES)
+        *(vector *)(scratch + i) += *(const vector *)(from + i);
+}
+
 /* A row of M reals as vectors; beyond M it reads what follows in memory. */
 static ALWAYS_INLINE vector row_vector(const real *row, size_t c)
 {
@@ -907,5 +918,6 @@ const ANT_FN(ant_kernels) ANT_LEVEL(ant_piece) = {
     .adjoint = piece_adjoint,
     .gather = piece_gather,
     .close = piece_close,
+    .join = piece_join,
     .square = piece_square,
 };

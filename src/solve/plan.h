@@ -13,6 +13,7 @@ typedef struct ANT_FN(ant_cell_plan) {
     size_t T, batch;
     char choice[256];
     ant_arena arena;
+    ant_team *team; /* the threads of this plan; NULL: one */
 
     ANT_FN(ant_forcing) forcing;
     ANT_FN(ant_patterns) patterns; /* of missing values; empty without options.patterns */

@@ -48,6 +48,16 @@ static void carve(cell_plan *plan, ant_arena *arena)
         ANT_FN(ant_newton_carve)(&plan->newton, arena, plan->cell, layout, plan->T);
 }
 
+static void release(void *opaque)
+{
+    cell_plan *plan = opaque;
+    if (plan == NULL)
+        return;
+    ant_team_free(plan->team);
+    ant_arena_destroy(&plan->arena);
+    free(plan);
+}
+
 static antler_status create(const void *model, const ant_model_layout *layout, size_t T, size_t batch,
                             const ant_solve_options *options, void **result)
 {
@@ -67,11 +77,13 @@ static antler_status create(const void *model, const ant_model_layout *layout, s
     plan->batch = batch;
     if (plan->options.tolerance == 0.0)
         plan->options.tolerance = sizeof(real) == sizeof(float) ? 1e-4 : 1e-10;
+    plan->team = ant_team_create(plan->options.threads);
     ANT_FN(ant_plan_choose)(plan);
     plan->solved = &plan->shooting;
     ANT_FN(ant_newton) *newton = &plan->newton;
-    newton->threads = plan->options.threads;
-    newton->segments = (size_t)newton->threads < T ? (size_t)newton->threads : T;
+    newton->team = plan->team;
+    newton->segments = plan->options.segments;
+    newton->slots = ANT_FN(ant_newton_slots)(T);
     newton->diagonal = plan->options.solver == ANT_SOLVER_QUASI_DEER;
     newton->adjoint_diagonal = newton->diagonal && plan->options.adjoint == ANT_ADJOINT_DIAGONAL;
 
@@ -84,21 +96,12 @@ static antler_status create(const void *model, const ant_model_layout *layout, s
     else
         status = ant_arena_create(&plan->arena, counter.used);
     if (status != ANTLER_OK) {
-        free(plan);
+        release(plan);
         return status;
     }
     carve(plan, &plan->arena);
     *result = plan;
     return ANTLER_OK;
-}
-
-static void release(void *opaque)
-{
-    cell_plan *plan = opaque;
-    if (plan == NULL)
-        return;
-    ant_arena_destroy(&plan->arena);
-    free(plan);
 }
 
 static ant_solver solver(const void *plan)

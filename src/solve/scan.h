@@ -13,7 +13,7 @@
 #ifndef ANT_SOLVE_SCAN_H
 #define ANT_SOLVE_SCAN_H
 
-#include <stddef.h>
+#include "base/team.h"
 
 typedef struct ant_scan {
     size_t count;    /* n >= 0 */
@@ -31,7 +31,8 @@ typedef struct ant_scan {
     size_t state_bytes;
 } ant_scan;
 
-void ant_scan_run(const ant_scan *scan, int threads);
+/* The threads of `team` share it; NULL: the caller alone. */
+void ant_scan_run(ant_scan *scan, ant_team *team);
 
 /* Where segment k begins. */
 static inline size_t ant_scan_border(size_t count, size_t segments, size_t k)

@@ -5,6 +5,7 @@
 #ifndef ANT_SOLVE_SHOOTING_H
 #define ANT_SOLVE_SHOOTING_H
 
+#include "base/team.h"
 #include "solve/kernel.h"
 
 /* What two threads on one sequence need (two_threads_tmpl.c). */
@@ -25,13 +26,15 @@ typedef struct ANT_FN(ant_shooting) {
     size_t segments; /* per sequence, <= T */
     size_t total;    /* batch * segments; number i is segment i % segments of sequence i / segments */
     size_t groups;   /* of kernels->lanes segments */
-    size_t slots;    /* one per thread: group g belongs to slot g % slots, with its scratch and sums */
-    int threads;
+    size_t slots;    /* each with sums of its own: group g belongs to slot g / in_slot */
+    size_t in_slot;  /* groups; slots follow from sizes alone, and any thread may take one */
+    int threads;     /* with scratch of their own; no result depends on them */
+    ant_team *team;  /* of so many; NULL: the caller alone */
     ANT_FN(ant_group) * group;
     pass_result *result; /* (groups): of the last iteration */
     bool *dirty;         /* (groups) */
     real *packed;
-    real *scratch; /* (slots, scratch_count) */
+    real *scratch; /* (min(threads, groups), scratch_count); at least (slots, ...) for kernels with `join` */
     size_t scratch_count;
     double *sums; /* (slots, ant_sums_count) */
     bool paired;  /* two threads share the one sequence of the batch; else `two` is empty */
@@ -40,7 +43,7 @@ typedef struct ANT_FN(ant_shooting) {
 
 typedef ANT_FN(ant_shooting) shooting; /* its short name in templates */
 
-/* kernels, layout, T, batch, warmup, gaps, segments and threads are set by the caller before. */
+/* kernels, layout, T, batch, warmup, gaps, segments, threads and team are set by the caller before. */
 void ANT_FN(ant_shooting_carve)(shooting *sh, ant_arena *arena);
 
 /*
@@ -63,7 +66,7 @@ bool ANT_FN(ant_two_threads_fit)(const shooting *sh);
 void ANT_FN(ant_two_threads_carve)(shooting *sh, ant_arena *arena);
 bool ANT_FN(ant_two_threads_forward)(shooting *sh, const solve_call *p, const real *x, const real *s,
                                      double tolerance, bool trial, ant_solve_report *report);
-void ANT_FN(ant_two_threads_gradient)(shooting *sh, const solve_call *p); /* calls kernels->open itself */
+void ANT_FN(ant_two_threads_gradient)(shooting *sh, const solve_call *p);
 
 /* The memory of one group of segments of `length` steps; x and s of the caller where there is one lane. */
 ANT_FN(ant_group) ANT_FN(ant_group_carve)(const shooting *sh, ant_arena *arena, size_t length);

@@ -13,12 +13,22 @@
 #include "solve/scan.h"
 #include "solve/shooting.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
-/* Threads of a region. */
-static int team(const shooting *sh, bool parallel)
+/* One pass over groups or slots, which threads share. */
+typedef struct pass {
+    shooting *sh;
+    const solve_call *p;
+    const real *const *x, *const *s;
+    double merge, floor;
+    bool trial, loss;
+    atomic_bool refused;
+} pass;
+
+static real *scratch_of(const shooting *sh, size_t worker)
 {
-    return ant_threads_ready(parallel ? sh->threads : 1);
+    return sh->scratch + worker * sh->scratch_count;
 }
 
 static size_t segment_begin(const shooting *sh, size_t segment)
@@ -91,21 +101,42 @@ static group part_of(const shooting *sh, size_t begin, group own)
     return own;
 }
 
+/*
+ * Groups of a slot, a power of 2: so many that the sums of a slot cost little beside its steps, but not so
+ * many that few threads would have work, and at most SLOTS_MOST slots.  bytes: of scratch, which stays in the
+ * cache.
+ */
+static size_t groups_in_slot(size_t groups, size_t length, size_t bytes)
+{
+    enum { STEPS_LEAST = 256, STEPS_LARGE = 2048, LARGE = 65536, SLOTS_LEAST = 4, SLOTS_MOST = 16 };
+    const size_t steps = bytes > LARGE ? STEPS_LARGE : STEPS_LEAST;
+    size_t count = 1;
+    while (count * length < steps && 2 * count * SLOTS_LEAST <= groups)
+        count *= 2;
+    while (count * SLOTS_MOST < groups)
+        count *= 2;
+    return count;
+}
+
 void ANT_FN(ant_shooting_carve)(shooting *sh, ant_arena *arena)
 {
     const ant_model_dims *d = &sh->layout->dims;
     const size_t lanes = sh->kernels->lanes;
     sh->total = sh->batch * sh->segments;
     sh->groups = (sh->total + lanes - 1) / lanes;
-    sh->slots = sh->groups < (size_t)sh->threads ? sh->groups : (size_t)sh->threads;
     sh->scratch_count = (sh->kernels->scratch_count(d) + 63) / 64 * 64;
+    sh->in_slot = groups_in_slot(sh->groups, segment_begin(sh, 1), sh->scratch_count * sizeof *sh->scratch);
+    sh->slots = (sh->groups + sh->in_slot - 1) / sh->in_slot;
+    sh->paired = ANT_FN(ant_two_threads_fit)(sh);
+    const size_t workers = sh->groups < (size_t)sh->threads ? sh->groups : (size_t)sh->threads;
+    const size_t kept = sh->kernels->join == NULL ? 1 : sh->slots; /* from pass to pass */
+    const size_t scratches = workers > kept ? workers : kept;
     sh->group = ant_arena_take(arena, sh->groups, sizeof *sh->group);
     sh->result = ant_arena_take(arena, sh->groups, sizeof *sh->result);
     sh->dirty = ant_arena_take(arena, sh->groups, sizeof *sh->dirty);
     sh->packed = ant_arena_take(arena, sh->kernels->packed_count(d), sizeof *sh->packed);
-    sh->scratch = ant_arena_take(arena, sh->slots * sh->scratch_count, sizeof *sh->scratch);
+    sh->scratch = ant_arena_take(arena, scratches * sh->scratch_count, sizeof *sh->scratch);
     sh->sums = ant_arena_take(arena, sh->slots * ANT_FN(ant_sums_count)(sh->layout), sizeof *sh->sums);
-    sh->paired = ANT_FN(ant_two_threads_fit)(sh);
     if (sh->paired)
         ANT_FN(ant_two_threads_carve)(sh, arena);
     for (size_t g = 0; g < sh->groups; g++) {
@@ -240,29 +271,39 @@ static size_t pass_on_states(shooting *sh)
     return dirty;
 }
 
+static void forward_group(void *cookie, size_t g, size_t worker)
+{
+    pass *a = cookie;
+    shooting *sh = a->sh;
+    if (!sh->dirty[g] || atomic_load(&a->refused)) /* then no result of this pass is used */
+        return;
+    sh->result[g] =
+        sh->kernels->forward(a->p, sh->packed, &sh->group[g], a->merge, a->trial, scratch_of(sh, worker));
+    if (sh->result[g].refused)
+        atomic_store(&a->refused, true);
+}
+
 /* Forward pass of the marked groups; false when a kernel refused. */
 static bool run_forward(shooting *sh, const solve_call *p, double merge, bool trial)
 {
-    bool stop = false;
-#pragma omp parallel for schedule(static, 1) num_threads(team(sh, sh->slots > 1)) reduction(|| : stop)
-    for (size_t slot = 0; slot < sh->slots; slot++) {
-        for (size_t g = slot; g < sh->groups && !stop; g += sh->slots) {
-            if (sh->dirty[g])
-                sh->result[g] = sh->kernels->forward(p, sh->packed, &sh->group[g], merge, trial,
-                                                     sh->scratch + slot * sh->scratch_count);
-            stop = stop || sh->result[g].refused;
-        }
-    }
-    return !stop;
+    pass a = {.sh = sh, .p = p, .merge = merge, .trial = trial};
+    ant_team_run(sh->team, sh->groups, forward_group, &a);
+    return !atomic_load(&a.refused);
 }
 
+static void load_part(void *cookie, size_t g, size_t worker)
+{
+    const pass *a = cookie;
+    (void)worker;
+    load_group(a->sh, a->p, a->x, a->s, g);
+}
+
+/* Two threads on one sequence have little to load: the second one starts while the first already works. */
 static void load(shooting *sh, const solve_call *p, const real *const *x, const real *const *s)
 {
+    pass a = {.sh = sh, .p = p, .x = x, .s = s};
     sh->kernels->pack(p, sh->packed);
-/* Two threads on one sequence have little to load: the second one starts while the first already works. */
-#pragma omp parallel for schedule(static, 1) num_threads(team(sh, sh->groups > 1 && !sh->paired))
-    for (size_t g = 0; g < sh->groups; g++)
-        load_group(sh, p, x, s, g);
+    ant_team_run(sh->paired ? NULL : sh->team, sh->groups, load_part, &a);
 }
 
 /* The largest state or adjoint of the last iteration. */
@@ -336,20 +377,26 @@ double ANT_FN(ant_shooting_square)(const shooting *sh, const solve_call *p)
 
 /* Backward pass of the marked groups of one slot; after MANY steps the sums of a kernel are added in double.
  */
-static void run_slot_backward(shooting *sh, const solve_call *p, bool loss, double floor, size_t slot)
+static void backward_slot(void *cookie, size_t slot, size_t worker)
 {
     enum { MANY = 65536 }; /* steps */
+    const pass *a = cookie;
+    shooting *sh = a->sh;
+    const ANT_FN(ant_kernels) *k = sh->kernels;
+    const size_t first = slot * sh->in_slot, end = first + sh->in_slot;
     double *sums = sh->sums + slot * ANT_FN(ant_sums_count)(sh->layout);
-    real *scratch = sh->scratch + slot * sh->scratch_count;
+    real *scratch = scratch_of(sh, k->join == NULL ? worker : slot);
     size_t steps = 0;
-    for (size_t g = slot; g < sh->groups; g += sh->slots) {
+    if (k->open != NULL && a->loss) /* the first pass */
+        k->open(&sh->layout->dims, scratch);
+    for (size_t g = first; g < end && g < sh->groups; g++) {
         if (!sh->dirty[g])
             continue;
-        sh->result[g] = sh->kernels->backward(p, sh->packed, &sh->group[g], loss, floor, scratch, sums);
+        sh->result[g] = k->backward(a->p, sh->packed, &sh->group[g], a->loss, a->floor, scratch, sums);
         steps += sh->result[g].steps;
-        if (steps > MANY && sh->kernels->close != NULL) {
-            sh->kernels->close(p, sh->packed, scratch, sums);
-            sh->kernels->open(&sh->layout->dims, scratch);
+        if (steps > MANY && k->close != NULL) {
+            k->close(a->p, sh->packed, scratch, sums);
+            k->open(&sh->layout->dims, scratch);
             steps = 0;
         }
     }
@@ -358,9 +405,8 @@ static void run_slot_backward(shooting *sh, const solve_call *p, bool loss, doub
 /* Backward pass of the marked groups; with `loss` of all groups, from gradient 0 at their ends. */
 static void run_backward(shooting *sh, const solve_call *p, bool loss, double floor)
 {
-#pragma omp parallel for schedule(static, 1) num_threads(team(sh, sh->slots > 1))
-    for (size_t slot = 0; slot < sh->slots; slot++)
-        run_slot_backward(sh, p, loss, floor, slot);
+    pass a = {.sh = sh, .p = p, .loss = loss, .floor = floor};
+    ant_team_run(sh->team, sh->slots, backward_slot, &a);
 }
 
 /* Clear what is injected at the ends of all segments. */
@@ -452,6 +498,16 @@ static void gradient_by_segments(shooting *sh, const solve_call *p, const real *
     }
 }
 
+/* What kernels have summed in the scratch of slots, to the sums of the first. */
+static void close_slots(shooting *sh, const solve_call *p)
+{
+    const ANT_FN(ant_kernels) *k = sh->kernels;
+    for (size_t slot = 1; slot < sh->slots && k->join != NULL; slot++)
+        k->join(&sh->layout->dims, sh->scratch, scratch_of(sh, slot));
+    if (k->close != NULL)
+        k->close(p, sh->packed, sh->scratch, sh->sums);
+}
+
 void ANT_FN(ant_shooting_gradient)(shooting *sh, const solve_call *p, const real *const *x, double *sums,
                                    ant_solve_report *report)
 {
@@ -459,19 +515,14 @@ void ANT_FN(ant_shooting_gradient)(shooting *sh, const solve_call *p, const real
     const size_t count = ANT_FN(ant_sums_count)(sh->layout);
     memset(sh->sums, 0, sh->slots * count * sizeof *sh->sums);
     memset(sums, 0, count * sizeof *sums);
-    const bool paired = sh->paired && sh->two.again > sh->T / SHORT;
-    for (size_t slot = 0; slot < sh->slots && sh->kernels->open != NULL && !paired; slot++)
-        sh->kernels->open(&sh->layout->dims, sh->scratch + slot * sh->scratch_count);
-    if (paired) {
+    if (sh->paired && sh->two.again > sh->T / SHORT) {
         ANT_FN(ant_two_threads_gradient)(sh, p);
         sh->dirty[0] = true;
         add_first_states(sh, p, x, sums);
     } else {
         gradient_by_segments(sh, p, x, sums, report);
+        close_slots(sh, p);
     }
-#pragma omp parallel for schedule(static, 1) num_threads(team(sh, sh->slots > 1))
-    for (size_t slot = 0; slot < (sh->kernels->close == NULL ? 0 : sh->slots); slot++)
-        sh->kernels->close(p, sh->packed, sh->scratch + slot * sh->scratch_count, sh->sums + slot * count);
     for (size_t slot = 0; slot < sh->slots; slot++) {
         for (size_t i = 0; i < count; i++)
             sums[i] += sh->sums[slot * count + i];

@@ -19,9 +19,8 @@
  *
  * With `patterns` in the options, NaN in x marks missing values (spec 12).
  *
- * The same inputs, options, number of threads and instruction set give the same bits, whatever was computed
- * before.  With another number of threads a sequence may be cut into other segments, and sums may be taken in
- * another order.  Only `reference` does not depend on the number of threads.
+ * The same inputs, options and instruction set give the same bits, whatever was computed before, and on any
+ * number of threads.  Only `segments` = 0 makes threads a part of the options: it is resolved from them.
  */
 #ifndef ANT_SOLVE_SOLVE_H
 #define ANT_SOLVE_SOLVE_H
@@ -29,7 +28,7 @@
 #include "model/model.h"
 
 typedef enum ant_solver {
-    ANT_SOLVER_AUTO,       /* sequential or shooting, by (batch, T, M, L, threads); scan for linear models */
+    ANT_SOLVER_AUTO,       /* sequential or shooting, by sizes and segments; scan for linear models */
     ANT_SOLVER_REFERENCE,  /* plain loops, one thread: the oracle */
     ANT_SOLVER_SEQUENTIAL, /* exact steps in time order; threads and SIMD lanes over the batch */
     ANT_SOLVER_DEER,       /* Newton over all time steps at once, by affine scan */
@@ -63,7 +62,9 @@ typedef struct ant_solve_options {
     double tolerance;    /* Newton stops when max|dz| is below.  0: 1e-4 in float, 1e-10 in double */
     int max_iterations;  /* of Newton and of shooting.  Default 100 */
     bool fallback;       /* solve sequences that did not converge again by `sequential`.  Default true */
-    size_t segments;     /* per sequence, of shooting; 0: chosen by the plan.  Default 0 */
+    size_t segments;     /* into which threads cut the time of a sequence, not by `sequential`; 0: chosen by
+                            ant_solve_segments.  Default 0 */
+    bool lanes;          /* shooting: one segment per SIMD lane, also where that is slower.  For tests */
     size_t patterns;     /* 0: x is complete.  Else NaN in x is a missing value (spec 12), in at most so many
                             patterns; SIZE_MAX: unknown.  Default 0 */
     int threads;         /* 0: as many as OpenMP offers.  Default 0 */
@@ -71,6 +72,15 @@ typedef struct ant_solve_options {
 } ant_solve_options;
 
 void ant_solve_options_default(ant_solve_options *options);
+
+/* Steps of a segment, at least: shorter ones would be repeated nearly whole. */
+enum { ANT_SHORTEST_SEGMENT = 256 };
+
+/*
+ * Segments per sequence for `threads` threads: as many as keep all of them busy, where `auto` and `shooting`
+ * cut time; 1 for solvers that do not, and for deer, whose scan of several segments costs M times as much.
+ */
+size_t ant_solve_segments(ant_solver solver, size_t T, size_t batch, int threads);
 
 /* What a gradient call returns besides the gradient. */
 typedef struct ant_solve_report {

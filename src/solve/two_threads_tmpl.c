@@ -23,9 +23,6 @@
 #include "base/machine.h"
 #include "solve/shooting.h"
 
-#include <omp.h>
-#include <sched.h>
-#include <stdatomic.h>
 #include <string.h>
 
 enum {
@@ -44,8 +41,7 @@ enum { LEVELS = sizeof levels / sizeof *levels };
 
 bool ANT_FN(ant_two_threads_fit)(const shooting *sh)
 {
-    return sh->kernels->advance != NULL && sh->batch == 1 && sh->segments == 2 && sh->threads > 1 &&
-           sh->T >= SHORTEST;
+    return sh->kernels->advance != NULL && sh->batch == 1 && sh->segments == 2 && sh->T >= SHORTEST;
 }
 
 /* Long steps of a level: all of them, or fewer where they would cover more than a quarter of the sequence. */
@@ -88,17 +84,6 @@ void ANT_FN(ant_two_threads_carve)(shooting *sh, ant_arena *arena)
     r->whole.w = ant_arena_take(arena, sh->T * d->M + slack, sizeof(real));
 }
 
-/* Spin until the counter has reached `least`; sched_yield lets a waiting thread run on this core. */
-static size_t wait_for(atomic_size_t *counter, size_t least)
-{
-    size_t value, spins = 0;
-    while ((value = atomic_load_explicit(counter, memory_order_acquire)) < least) {
-        if (++spins % 1024 == 0)
-            sched_yield();
-    }
-    return value;
-}
-
 /* ---- forward ------------------------------------------------------------------------------------- */
 
 typedef struct forward {
@@ -106,11 +91,11 @@ typedef struct forward {
     const solve_call *p;
     double tolerance;
     bool trial;
-    size_t early, late;   /* where the second thread may start: with a long memory, with a short one */
-    pass_result met;      /* of the first thread, where it has merged */
-    atomic_size_t border; /* where the second thread starts; 0: not known yet */
-    atomic_size_t front;  /* rows that the second thread has finished */
-    atomic_size_t bare;   /* first row whose error is still to be computed; 0: not known yet */
+    size_t early, late; /* where the second thread may start: with a long memory, with a short one */
+    pass_result met;    /* of the first thread, where it has merged */
+    ant_counter border; /* where the second thread starts; 0: not known yet */
+    ant_counter front;  /* rows that the second thread has finished */
+    ant_counter bare;   /* first row whose error is still to be computed; 0: not known yet */
     atomic_bool refused;
 } forward;
 
@@ -231,7 +216,7 @@ static void run_late(forward *f)
     const size_t M = sh->layout->dims.M;
     real *scratch = sh->scratch + sh->scratch_count;
     const size_t border = find_start(f, scratch);
-    atomic_store_explicit(&f->border, border, memory_order_release);
+    ant_counter_set(&f->border, border);
     const real *from = sh->two.start;
     group g = sh->two.whole;
     if (border == f->early)
@@ -244,9 +229,9 @@ static void run_late(forward *f)
             atomic_store(&f->refused, true);
         from = g.z + last * M;
         first = last;
-        atomic_store_explicit(&f->front, last, memory_order_release);
+        ant_counter_set(&f->front, last);
     }
-    atomic_store_explicit(&f->front, sh->T, memory_order_release); /* also after a kernel has refused */
+    ant_counter_set(&f->front, sh->T); /* also after a kernel has refused */
 }
 
 /* Steps first .. last-1 of the first thread; met.size becomes the largest state so far. */
@@ -257,7 +242,7 @@ static void run_steps(forward *f, size_t first, size_t last, double merge)
     for (; first < last && !f->met.merged && !atomic_load(&f->refused); first += AT_ONCE) {
         const size_t end = first + AT_ONCE < last ? first + AT_ONCE : last;
         if (merge >= 0.0)
-            wait_for(&f->front, end);
+            ant_counter_wait(&f->front, end);
         const double size = f->met.size;
         f->met = sh->kernels->advance(f->p, sh->packed, &sh->two.whole, sh->two.whole.z + first * M, first,
                                       end, merge, f->trial, sh->scratch);
@@ -274,10 +259,10 @@ static void run_steps(forward *f, size_t first, size_t last, double merge)
 static void run_errors(forward *f)
 {
     shooting *sh = f->sh;
-    wait_for(&f->bare, 1);
-    for (size_t first; (first = atomic_fetch_add(&f->bare, AT_ONCE)) <= sh->T;) {
+    ant_counter_wait(&f->bare, 1);
+    for (size_t first; (first = atomic_fetch_add(&f->bare.value, AT_ONCE)) <= sh->T;) {
         const size_t end = first + AT_ONCE <= sh->T ? first + AT_ONCE : sh->T + 1;
-        wait_for(&f->front, end - 1);
+        ant_counter_wait(&f->front, end - 1);
         sh->kernels->observe(f->p, sh->packed, &sh->two.whole, first, end);
     }
 }
@@ -286,35 +271,47 @@ static void run_errors(forward *f)
 static void run_early(forward *f)
 {
     run_steps(f, 0, f->early, -1.0);
-    const size_t border = wait_for(&f->border, 1);
+    const size_t border = ant_counter_wait(&f->border, 1);
     run_steps(f, f->early, border, -1.0);
     run_steps(f, border, f->sh->T, ANT_FN(ant_merge_tolerance)(f->met.size, f->tolerance));
     const bool left = border == f->early && f->met.merged;
-    atomic_store_explicit(&f->bare, left ? f->met.steps : f->sh->T + 1, memory_order_release);
+    ant_counter_set(&f->bare, left ? f->met.steps : f->sh->T + 1);
+}
+
+/* None waits for a later one (team.h): one thread alone does them in turn. */
+enum { FORWARD_PARTS = 4 };
+
+static void forward_part(void *cookie, size_t part, size_t worker)
+{
+    (void)worker;
+    if (part == 0)
+        run_late(cookie);
+    else if (part == 1)
+        run_early(cookie);
+    else
+        run_errors(cookie); /* for each of both threads */
 }
 
 bool ANT_FN(ant_two_threads_forward)(shooting *sh, const solve_call *p, const real *x, const real *s,
                                      double tolerance, bool trial, ant_solve_report *report)
 {
     const size_t tile = sh->kernels->tile_steps, expected = sh->T / 4 < EXPECTED ? sh->T / 4 : EXPECTED;
-    forward f = {.sh = sh, .p = p, .tolerance = tolerance, .trial = trial};
+    forward f = {.sh = sh,
+                 .p = p,
+                 .tolerance = tolerance,
+                 .trial = trial,
+                 .border = ANT_COUNTER_ZERO,
+                 .front = ANT_COUNTER_ZERO,
+                 .bare = ANT_COUNTER_ZERO};
     f.late = sh->T / 2 / tile * tile;
     f.early = (sh->T - expected + long_steps(sh)) / 2 / tile * tile;
     sh->two.whole.x = x;
     sh->two.whole.pattern = ANT_FN(ant_patterns_of)(p->patterns, 0);
     sh->two.whole.s = s == NULL ? sh->two.whole.own_s : s; /* without inputs: of no length */
-#pragma omp parallel num_threads(ant_threads_ready(2))
-    {
-        const bool alone = omp_get_num_threads() == 1;
-        if (alone || omp_get_thread_num() == 1)
-            run_late(&f);
-        if (omp_get_thread_num() == 0)
-            run_early(&f);
-        run_errors(&f);
-    }
+    ant_team_run(sh->team, FORWARD_PARTS, forward_part, &f);
     if (f.refused)
         return false;
-    sh->two.again = f.met.steps - f.border;
+    sh->two.again = f.met.steps - atomic_load(&f.border.value);
     report->iterations = 1;
     report->repeated_steps += sh->two.again;
     report->last_change = fmax(report->last_change, f.met.merged ? f.met.gap : 0.0);
@@ -326,11 +323,39 @@ bool ANT_FN(ant_two_threads_forward)(shooting *sh, const solve_call *p, const re
 typedef struct backward {
     shooting *sh;
     const solve_call *p;
-    pass_result adjoint; /* of the second thread: steps from T to 0, or to where v has vanished */
-    atomic_size_t made;  /* steps whose tiles are ready; SIZE_MAX after the last */
+    pass_result adjoint;     /* steps from T to 0, or to where v has vanished */
+    ant_counter made;        /* steps whose tiles are ready; SIZE_MAX after the last */
+    atomic_bool joined;      /* another thread adds up the sums */
+    pthread_mutex_t summing; /* held by the thread that does, with what follows */
+    size_t end, since;       /* rows from `end` on are summed; steps since the last addition in double */
 } backward;
 
-/* The second thread: the adjoint, tile by tile. */
+/* The parameter gradients of the next finished tiles, several at a time; false: there are none yet. */
+static bool sum_tiles(backward *b, size_t made)
+{
+    enum { MANY = 65536 }; /* steps between two additions of the sums in double */
+    shooting *sh = b->sh;
+    const size_t span = 2 * sh->kernels->tile_steps;
+    size_t first = b->end == 0 ? 0 : (b->end - 1) / span * span;
+    if (made < sh->T - first)
+        return false;
+    if (made == SIZE_MAX && first < sh->T - b->adjoint.steps)
+        first = sh->T - b->adjoint.steps;
+    if (first == b->end)
+        return false;
+    sh->kernels->gather(b->p, sh->packed, &sh->two.whole, first, b->end, sh->scratch);
+    b->since += b->end - first;
+    b->end = first;
+    if (b->since > MANY) {
+        sh->kernels->close(b->p, sh->packed, sh->scratch, sh->sums);
+        sh->kernels->open(&sh->layout->dims, sh->scratch);
+        b->since = 0;
+    }
+    return true;
+}
+
+/* The second thread: the adjoint, tile by tile.  As long as it is alone it adds up the sums as well, while
+   the tiles are in the cache. */
 static void run_adjoint(backward *b)
 {
     shooting *sh = b->sh;
@@ -340,34 +365,38 @@ static void run_adjoint(backward *b)
     while (b->adjoint.steps < sh->T && !b->adjoint.merged) {
         const size_t end = sh->T - b->adjoint.steps, first = (end - 1) / tile * tile;
         sh->kernels->adjoint(b->p, sh->packed, &sh->two.whole, first, end, scratch, &b->adjoint);
-        atomic_store_explicit(&b->made, b->adjoint.steps, memory_order_release);
-    }
-    atomic_store_explicit(&b->made, SIZE_MAX, memory_order_release);
-}
-
-/* The first thread: the parameter gradients of finished tiles, several at a time. */
-static void run_sums(backward *b)
-{
-    enum { MANY = 65536 }; /* steps between two additions of the sums in double */
-    shooting *sh = b->sh;
-    const size_t span = 2 * sh->kernels->tile_steps;
-    size_t since = 0;
-    sh->kernels->open(&sh->layout->dims, sh->scratch);
-    for (size_t end = sh->T, first; end > 0; end = first) {
-        first = (end - 1) / span * span;
-        const bool last = wait_for(&b->made, sh->T - first) == SIZE_MAX;
-        if (last && first < sh->T - b->adjoint.steps)
-            first = sh->T - b->adjoint.steps;
-        if (first == end)
-            break;
-        sh->kernels->gather(b->p, sh->packed, &sh->two.whole, first, end, sh->scratch);
-        since += end - first;
-        if (since > MANY) {
-            sh->kernels->close(b->p, sh->packed, sh->scratch, sh->sums);
-            sh->kernels->open(&sh->layout->dims, sh->scratch);
-            since = 0;
+        ant_counter_set(&b->made, b->adjoint.steps);
+        if (!atomic_load(&b->joined) && pthread_mutex_trylock(&b->summing) == 0) {
+            while (sum_tiles(b, b->adjoint.steps))
+                ;
+            pthread_mutex_unlock(&b->summing);
         }
     }
+    ant_counter_set(&b->made, SIZE_MAX);
+    sh->kernels->close(b->p, sh->packed, scratch, sh->sums + ANT_FN(ant_sums_count)(sh->layout));
+}
+
+/* The first thread: the sums of tiles as they become ready. */
+static void run_sums(backward *b)
+{
+    const size_t T = b->sh->T, span = 2 * b->sh->kernels->tile_steps;
+    atomic_store(&b->joined, true);
+    pthread_mutex_lock(&b->summing);
+    while (b->end > 0 && sum_tiles(b, ant_counter_wait(&b->made, T - (b->end - 1) / span * span)))
+        ;
+    b->sh->kernels->close(b->p, b->sh->packed, b->sh->scratch, b->sh->sums);
+    pthread_mutex_unlock(&b->summing);
+}
+
+enum { BACKWARD_PARTS = 2 };
+
+static void backward_part(void *cookie, size_t part, size_t worker)
+{
+    (void)worker;
+    if (part == 0)
+        run_adjoint(cookie);
+    else
+        run_sums(cookie);
 }
 
 void ANT_FN(ant_two_threads_gradient)(shooting *sh, const solve_call *p)
@@ -375,13 +404,8 @@ void ANT_FN(ant_two_threads_gradient)(shooting *sh, const solve_call *p)
     const size_t bytes = sh->layout->dims.M * sizeof(real);
     memset(sh->two.whole.inject, 0, bytes);
     memset(sh->two.whole.inject_last, 0, bytes);
-    backward b = {.sh = sh, .p = p};
-#pragma omp parallel num_threads(ant_threads_ready(2))
-    {
-        const bool alone = omp_get_num_threads() == 1;
-        if (alone || omp_get_thread_num() == 1)
-            run_adjoint(&b);
-        if (omp_get_thread_num() == 0)
-            run_sums(&b);
-    }
+    backward b = {
+        .sh = sh, .p = p, .made = ANT_COUNTER_ZERO, .summing = PTHREAD_MUTEX_INITIALIZER, .end = sh->T};
+    sh->kernels->open(&sh->layout->dims, sh->scratch);
+    ant_team_run(sh->team, BACKWARD_PARTS, backward_part, &b);
 }

@@ -214,6 +214,8 @@ static antler_status check_settings(const antler_model *model, const antler_sett
     if (model->settings == NULL)
         return ANTLER_OK;
     ANT_TRY(ant_settings_parse_run(model->settings, "settings", &then));
+    if (then.segments == 0) /* it is older than this setting */
+        then.segments = now->segments;
     for (size_t i = 0; i < ant_setting_count(); i++) {
         const ant_setting *setting = ant_setting_at(i);
         char before[ANT_SETTING_TEXT_MAX], after[ANT_SETTING_TEXT_MAX];

@@ -29,9 +29,24 @@ ant_solve_options ant_settings_solver(const antler_settings *settings, int threa
     o.tolerance = settings->tolerance;
     o.max_iterations = (int)settings->max_iterations;
     o.fallback = settings->fallback;
+    o.segments = settings->segments;
     o.threads = threads;
     o.seed = settings->seed;
     return o;
+}
+
+size_t ant_settings_inner_threads(const antler_settings *settings)
+{
+    const size_t threads = (size_t)ant_threads_resolve((int)settings->threads);
+    return settings->runs < threads ? threads / settings->runs : 1;
+}
+
+void ant_settings_resolve_segments(antler_settings *settings)
+{
+    if (settings->segments == 0 && settings->model == ANTLER_MODEL_SHPLRNN)
+        settings->segments =
+            ant_solve_segments((ant_solver)settings->solver, settings->sequence_length, settings->batch_size,
+                               (int)ant_settings_inner_threads(settings));
 }
 
 _Static_assert((int)ANTLER_MODEL_SHPLRNN == (int)ANT_MODEL_SHPLRNN &&

@@ -41,6 +41,12 @@ ant_model_dims ant_settings_dims(const antler_settings *settings, size_t N, size
 /* How the settings draw initial values. */
 ant_initialisation ant_settings_initialisation(const antler_settings *settings);
 
+/* Threads inside each run: min(runs, threads) runs are trained at once and share all of them. */
+size_t ant_settings_inner_threads(const antler_settings *settings);
+
+/* Choose the segments where they are not given, for the threads inside a run; linear models have none. */
+void ant_settings_resolve_segments(antler_settings *settings);
+
 /* The options of the solver from the settings, for `threads` threads. */
 ant_solve_options ant_settings_solver(const antler_settings *settings, int threads);
 

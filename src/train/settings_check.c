@@ -79,6 +79,7 @@ static const limited limited_settings[] = {
     {"tolerance", SHPLRNN, no_newton},
     {"max_iterations", SHPLRNN, no_newton},
     {"fallback", SHPLRNN, no_newton},
+    {"segments", SHPLRNN, no_newton},
     {"MAR_lambda", SHPLRNN | LSSM, no_units},
     {"MAR_p", SHPLRNN | LSSM, no_units},
     {"MAR_initial_scale", SHPLRNN, no_matrix},
@@ -236,6 +237,15 @@ static antler_status check_optimisation(const antler_settings *s)
     ANT_CHECK(s->adjoint == ANTLER_ADJOINT_FULL || s->solver == ANTLER_SOLVER_QUASI_DEER,
               ANTLER_ERROR_ARGUMENT,
               "adjoint: diagonal is for solver: quasi-deer only; the other solvers have an exact adjoint");
+    ANT_CHECK(s->segments <= 1 ||
+                  (s->solver != ANTLER_SOLVER_SEQUENTIAL && s->solver != ANTLER_SOLVER_REFERENCE),
+              ANTLER_ERROR_ARGUMENT,
+              "segments is %zu, which does nothing with this solver: it does not cut time; leave the setting "
+              "out or take solver: auto",
+              s->segments);
+    ANT_CHECK(s->segments <= s->sequence_length, ANTLER_ERROR_ARGUMENT,
+              "segments is %zu, above sequence_length = %zu; a segment has at least one step", s->segments,
+              s->sequence_length);
     return ANTLER_OK;
 }
 

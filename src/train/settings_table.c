@@ -199,6 +199,10 @@ static const ant_setting table[] = {
         "hundredth of it; on a GPU at the value itself, and 0 is 1e-6 or 1e-12 there."),
     COUNT("solver", max_iterations, "100", 1, 1e6, false, "Limit of Newton iterations."),
     BOOL("solver", fallback, "true", "Solve sequences that did not converge again by `sequential`."),
+    COUNT("solver", segments, "0", 0, 65536, false,
+          "Segments of time into which auto, shooting, deer and quasi-deer cut a window on a CPU, so that so "
+          "many threads share it. 0: chosen from the threads when training begins; config.yaml has the "
+          "number."),
     COUNT("solver", check_interval, "0", 0, UPDATE_MAX, false,
           "Compare with the plain solver every so many updates and log the difference; 0: never."),
 

@@ -1,6 +1,7 @@
 /* train.c - training on disk: new runs, and runs that resume. */
 #include "base/sized.h"
 #include "train/folder.h"
+#include "train/problem.h"
 #include "train/settings.h"
 
 #include "base/machine.h"
@@ -339,6 +340,8 @@ static bool is_found(const ant_setting *setting, const antler_settings *own, con
     const char *name = setting->info.name;
     if (strcmp(name, "forcing_interval") == 0)
         return own->forcing_interval_method != ANTLER_INTERVAL_GIVEN;
+    if (strcmp(name, "segments") == 0)
+        return given->segments == 0;
     if (strcmp(name, "initialisation") == 0)
         return given->initialisation == ANTLER_INITIALISATION_AUTO;
     return strcmp(name, "kappa") == 0 && given->kappa == 0.0;
@@ -380,6 +383,7 @@ static antler_status begin_resume(job *s, const char *folder, const antler_setti
     antler_settings own;
     ANT_TRY(locate(folder, s->base, &run, config));
     ANT_TRY(load_config(config, &own));
+    ant_settings_resolve_segments(&own); /* of a run without: by the threads with which it began */
     antler_settings given;
     if (settings != NULL) {
         ANT_TRY(ant_settings_are_readable(settings));
@@ -390,8 +394,10 @@ static antler_status begin_resume(job *s, const char *folder, const antler_setti
     }
     ANT_CHECK(run <= own.runs, ANTLER_ERROR_ARGUMENT, "%s: there is no run %zu; the settings have runs: %zu",
               config, run, own.runs);
-    if (settings != NULL)
-        own.device = settings->device; /* a run may resume on another device */
+    if (settings != NULL) { /* a run may resume on another device, and on more or fewer threads */
+        own.device = settings->device;
+        own.threads = settings->threads;
+    }
     s->only = own.runs == 1 ? 1 : run;
     s->first = run == 0 ? 1 : run;
     s->last = run == 0 ? own.runs : run;

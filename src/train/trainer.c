@@ -124,6 +124,7 @@ antler_status antler_trainer_create(const antler_settings *settings, const antle
         return ant_fail_memory(sizeof *t, "a training");
     t->settings = *settings;
     t->settings.threads = (size_t)ant_threads_resolve((int)settings->threads);
+    ant_settings_resolve_segments(&t->settings);
     const antler_status status = fill(t, series);
     if (status != ANTLER_OK) {
         antler_trainer_free(t);
@@ -291,7 +292,7 @@ antler_status ant_trainer_train(antler_trainer *trainer, size_t first, size_t la
                                   .dataset = trainer->dataset,
                                   .layout = &trainer->layout,
                                   .runs = last - first + 1,
-                                  .threads = (int)(s->threads / at_once),
+                                  .threads = (int)ant_settings_inner_threads(s),
                                   .hooks = hooks,
                                   .reporter = &p,
                                   .begin = report_begin,

@@ -7,7 +7,7 @@
 #include "train/loop.h"
 
 struct antler_trainer {
-    antler_settings settings; /* threads, initial values and intervals resolved */
+    antler_settings settings; /* threads, segments, initial values and intervals resolved */
     ant_dataset *dataset;
     ant_held_back *held_back; /* NULL: no validation */
     ant_model_layout layout;

@@ -81,6 +81,7 @@ static void check_solvers(int bits)
             o.teacher = (i + k) % 2 ? ANT_TEACHER_STOP : ANT_TEACHER_FLOW;
             o.tolerance = bits == 64 ? 1e-12 : 1e-5;
             o.segments = solver == ANT_SOLVER_SHOOTING ? (i % 2 ? 3 : 21) : 0;
+            o.lanes = o.segments > 3;
             answer a = solve(&p, &o, bits, true);
             check_answer(&a, pieces ? "pieces" : ant_solver_name(solver), shape, gaps, bits, tolerance);
             answer_free(&a);

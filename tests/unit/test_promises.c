@@ -75,15 +75,27 @@ static promise *find_promise(const char *kind, const char *solver)
 /* ---- problems ------------------------------------------------------------------------------------------ */
 
 /* Sizes that are awkward: one step, a step more or less than the tiles of 16 and 64 have, one unit, fewer
-   units than variables, and inputs. */
+   units than variables, and inputs.  Segments are for solvers that cut time. */
 typedef struct shape {
-    size_t M, L, N, K, T, batch, warmup;
+    size_t M, L, N, K, T, batch, warmup, segments;
+    bool gaps; /* values are missing */
 } shape;
 
 static const shape shapes[] = {
-    {3, 5, 2, 0, 1, 1, 0},    {3, 5, 2, 0, 15, 1, 3},    {4, 9, 2, 0, 16, 2, 0},   {5, 16, 3, 0, 17, 1, 4},
-    {1, 3, 1, 0, 63, 1, 7},   {2, 7, 4, 0, 64, 1, 0},    {4, 17, 3, 2, 65, 3, 20}, {3, 8, 3, 1, 33, 9, 1},
-    {10, 20, 6, 0, 40, 1, 5}, {6, 33, 2, 0, 128, 2, 64},
+    {3, 5, 2, 0, 1, 1, 0, 1, false},     {3, 5, 2, 0, 15, 1, 3, 2, false},
+    {4, 9, 2, 0, 16, 2, 0, 3, false},    {5, 16, 3, 0, 17, 1, 4, 4, false},
+    {1, 3, 1, 0, 63, 1, 7, 5, false},    {2, 7, 4, 0, 64, 1, 0, 2, false},
+    {4, 17, 3, 2, 65, 3, 20, 3, false},  {3, 8, 3, 1, 33, 9, 1, 1, false},
+    {10, 20, 6, 0, 40, 1, 5, 2, false},  {6, 33, 2, 0, 128, 2, 64, 4, false},
+    {5, 40, 3, 0, 100, 21, 0, 1, false}, {4, 12, 3, 1, 50, 35, 9, 1, true},
+};
+
+/* Long enough for segments in SIMD lanes, for two threads on one sequence, and for several on piece kernels.
+ */
+static const shape long_shapes[] = {
+    {3, 5, 2, 0, 4096, 1, 0, 1, false},     {3, 5, 2, 0, 8192, 1, 100, 2, false},
+    {6, 40, 5, 0, 4097, 1, 1000, 2, false}, {10, 64, 6, 1, 4096, 1, 2048, 3, false},
+    {5, 40, 3, 0, 2500, 2, 0, 4, false},    {4, 20, 3, 0, 4096, 1, 7, 3, true},
 };
 
 typedef struct answer {
@@ -113,6 +125,8 @@ static void give_data(antler_problem *problem, const shape *c)
     assert_true(x != NULL && inputs != NULL);
     for (size_t i = 0; i < rows; i++)
         x[i] = sin(0.13 * (double)i) + 0.5 * cos(0.71 * (double)i);
+    for (size_t i = 3; c->gaps && i < rows; i += i % 11 + 1)
+        x[i] = NAN;
     for (size_t i = 0; i < in; i++)
         inputs[i] = cos(0.29 * (double)i);
     antler_problem_set_data(problem, x, c->K > 0 ? inputs : NULL);
@@ -140,6 +154,8 @@ static antler_settings settings_of(const shape *c, antler_model_kind_id kind, an
         s.gtf_alpha = 0.4;
         s.fallback = false; /* it would hide a solver that fails */
         s.max_iterations = 500;
+        s.segments =
+            solver == ANTLER_SOLVER_REFERENCE || solver == ANTLER_SOLVER_SEQUENTIAL ? 1 : c->segments;
     }
     return s;
 }
@@ -201,10 +217,9 @@ static void check_same(const answer *a, const answer *b, const promise *p, const
 }
 
 /* One solver and precision on one shape, with every instruction set and number of threads. */
-static void check_solver(size_t shape_number, antler_model_kind_id kind, antler_solver solver,
+static void check_solver(const shape *c, size_t shape_number, antler_model_kind_id kind, antler_solver solver,
                          antler_precision precision, const answer *reference)
 {
-    const shape *c = &shapes[shape_number];
     promise *p = find_promise(kind_names[kind], solver_names[solver]);
     answer found[LEVELS][THREADS_MOST];
     for (size_t level = 0; level < LEVELS; level++) {
@@ -231,18 +246,25 @@ static void check_solver(size_t shape_number, antler_model_kind_id kind, antler_
     }
 }
 
+/* All these solvers on one shape, beside plain steps in double. */
+static void check_shape(const shape *c, size_t number, antler_model_kind_id kind,
+                        const antler_solver *solvers, size_t count)
+{
+    assert_int_equal(setenv("ANTLER_CPU", "base", 1), 0);
+    const antler_settings s = settings_of(c, kind, ANTLER_SOLVER_REFERENCE, ANTLER_PRECISION_DOUBLE, 1);
+    answer reference = solve(c, &s);
+    for (size_t k = 0; k < count; k++) {
+        check_solver(c, number, kind, solvers[k], ANTLER_PRECISION_FLOAT, &reference);
+        check_solver(c, number, kind, solvers[k], ANTLER_PRECISION_DOUBLE, &reference);
+    }
+    free(reference.z);
+}
+
 static void check_kind(antler_model_kind_id kind, const antler_solver *solvers, size_t count)
 {
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
-        assert_int_equal(setenv("ANTLER_CPU", "base", 1), 0);
-        const antler_settings s =
-            settings_of(&shapes[i], kind, ANTLER_SOLVER_REFERENCE, ANTLER_PRECISION_DOUBLE, 1);
-        answer reference = solve(&shapes[i], &s);
-        for (size_t k = 0; k < count; k++) {
-            check_solver(i, kind, solvers[k], ANTLER_PRECISION_FLOAT, &reference);
-            check_solver(i, kind, solvers[k], ANTLER_PRECISION_DOUBLE, &reference);
-        }
-        free(reference.z);
+        if (kind == ANTLER_MODEL_SHPLRNN || !shapes[i].gaps) /* linear models: plain steps, by any solver */
+            check_shape(&shapes[i], i, kind, solvers, count);
     }
 }
 
@@ -252,6 +274,15 @@ static void test_shplrnn(void **state)
     const antler_solver solvers[] = {ANTLER_SOLVER_AUTO, ANTLER_SOLVER_REFERENCE,  ANTLER_SOLVER_SEQUENTIAL,
                                      ANTLER_SOLVER_DEER, ANTLER_SOLVER_QUASI_DEER, ANTLER_SOLVER_SHOOTING};
     check_kind(ANTLER_MODEL_SHPLRNN, solvers, sizeof solvers / sizeof solvers[0]);
+}
+
+static void test_long_sequences(void **state)
+{
+    (void)state;
+    const antler_solver solvers[] = {ANTLER_SOLVER_AUTO, ANTLER_SOLVER_SEQUENTIAL, ANTLER_SOLVER_SHOOTING};
+    for (size_t i = 0; i < sizeof long_shapes / sizeof long_shapes[0]; i++)
+        check_shape(&long_shapes[i], 100 + i, ANTLER_MODEL_SHPLRNN, solvers,
+                    sizeof solvers / sizeof solvers[0]);
 }
 
 static void test_lssm(void **state)
@@ -288,6 +319,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shplrnn),
+        cmocka_unit_test(test_long_sequences),
         cmocka_unit_test(test_lssm),
         cmocka_unit_test(test_mamba2),
         cmocka_unit_test(test_the_table_is_used_and_tight),

@@ -59,7 +59,7 @@ static void sweep(void *context, size_t first, size_t last, const void *from)
         s->states[i] = x = apply(&s->maps[i], x);
 }
 
-static void check_scan(size_t count, size_t segments, int threads, uint64_t seed)
+static void check_scan(size_t count, size_t segments, ant_team *team, uint64_t seed)
 {
     map *maps = get(count, sizeof *maps), *totals = get(segments, sizeof *totals);
     pair *expected = get(count, sizeof *expected), *found = get(count, sizeof *found);
@@ -76,17 +76,17 @@ static void check_scan(size_t count, size_t segments, int threads, uint64_t seed
     for (size_t i = 0; i < count; i++)
         expected[i] = x = apply(&maps[i], x);
     chain s = {maps, found};
-    const ant_scan scan = {.count = count,
-                           .segments = segments,
-                           .context = &s,
-                           .compose = compose,
-                           .act = act,
-                           .sweep = sweep,
-                           .totals = (unsigned char *)totals,
-                           .total_bytes = sizeof *totals,
-                           .borders = (unsigned char *)borders,
-                           .state_bytes = sizeof *borders};
-    ant_scan_run(&scan, threads);
+    ant_scan scan = {.count = count,
+                     .segments = segments,
+                     .context = &s,
+                     .compose = compose,
+                     .act = act,
+                     .sweep = sweep,
+                     .totals = (unsigned char *)totals,
+                     .total_bytes = sizeof *totals,
+                     .borders = (unsigned char *)borders,
+                     .state_bytes = sizeof *borders};
+    ant_scan_run(&scan, team);
     assert_memory_equal(found, expected, count * sizeof *found);
     free(maps);
     free(totals);
@@ -104,8 +104,11 @@ static void test_awkward_lengths(void **state)
         const size_t counts[] = {0,           1,         2,     segment - 1, segment,
                                  segment + 1, whole - 1, whole, whole + 1,   1009};
         for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-            for (int threads = 1; threads <= 4; threads++)
-                check_scan(counts[i], segments, threads, 17 * i + k);
+            for (int threads = 1; threads <= 4; threads++) {
+                ant_team *team = ant_team_create(threads);
+                check_scan(counts[i], segments, team, 17 * i + k);
+                ant_team_free(team);
+            }
         }
     }
 }

@@ -48,6 +48,7 @@ static void check_shapes(int bits, double tolerance)
         o.pieces = (ant_pieces)(i / 7 % 3);
         if (o.solver == ANT_SOLVER_SHOOTING)
             o.segments = draw(&stream, 0, 1) ? draw(&stream, 1, 40) : 0;
+        o.lanes = o.segments >= 16;
         if (FOR_RACES && o.threads == 1) {
             problem_free(&p);
             continue;
@@ -122,20 +123,18 @@ static problem slow_problem(ant_model_dims d, size_t T, size_t warmup, double me
     return p;
 }
 
-/* The same call where OpenMP grants no second thread: inside another parallel region. */
-static answer solve_nested(const problem *p, const ant_solve_options *o, int bits)
+/* The same call on another number of threads. */
+static answer solve_on(const problem *p, const ant_solve_options *o, int threads, int bits)
 {
-    answer a = {0};
-#pragma omp parallel num_threads(2)
-#pragma omp master
-    a = solve(p, o, bits, false);
-    return a;
+    ant_solve_options other = *o;
+    other.threads = threads;
+    return solve(p, &other, bits, false);
 }
 
 static void check_shared(const problem *p, const ant_solve_options *o, int bits, double memory)
 {
     const double tolerance = bits == 64 ? 1e-9 : 1e-3;
-    answer a = solve(p, o, bits, true), b = solve_nested(p, o, bits);
+    answer a = solve(p, o, bits, true), b = solve_on(p, o, 1, bits), c = solve_on(p, o, 3, bits);
     assert_int_equal(a.status, ANTLER_OK);
     assert_int_equal(a.report.segments, 2);
     assert_true(a.agreement.states <= tolerance);
@@ -149,8 +148,11 @@ static void check_shared(const problem *p, const ant_solve_options *o, int bits,
         assert_true(a.report.repeated_steps > p->T / 3 && a.report.last_change == 0.0);
     assert_memory_equal(a.gradient, b.gradient, p->layout.total * sizeof(double));
     assert_memory_equal(a.states, b.states, p->T * p->layout.dims.M * sizeof(double));
+    assert_memory_equal(a.gradient, c.gradient, p->layout.total * sizeof(double));
+    assert_memory_equal(a.states, c.states, p->T * p->layout.dims.M * sizeof(double));
     answer_free(&a);
     answer_free(&b);
+    answer_free(&c);
 }
 
 /* So long that kernels hand their sums over to those in double on the way. */
@@ -196,6 +198,7 @@ static void test_shared_sequence(void **state)
         o.warmup = p.warmup;
         o.interval = i % 4 == 3 ? 40 : 0;
         o.threads = 2;
+        o.segments = 2;
         check_shared(&p, &o, i / 12 ? 64 : 32, memories[i / 3 % 4]);
         problem_free(&p);
     }
