@@ -11,8 +11,9 @@ set -euo pipefail
 settings=${1:?the settings file} runs=${2:?the folder of the runs, Results/experiment/name}
 
 # Five minutes before the end: a checkpoint, and the same job again.
-training=
 continue_later() {
+    local training
+    training=$(jobs -p)
     [ -z "$training" ] || { kill -TERM "$training" && wait "$training"; }
     scontrol requeue "$SLURM_JOB_ID"
     exit
@@ -24,5 +25,4 @@ if compgen -G "$runs/*/config.yaml" >/dev/null; then
 else
     antler train "$settings" &
 fi
-training=$!
-wait "$training"
+wait $!

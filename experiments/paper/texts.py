@@ -45,6 +45,7 @@ def section(view: View) -> Section:
     minutes = GOAL * found["training_seconds"] / max(updates, 1) / 60
     hours = GOAL * found["sequential"] / 3600
     how = "measured" if updates >= GOAL else f"extrapolated from {updates:,} updates"
+    ratio = f"{60 * hours / minutes:.3g}" if minutes > 0 else "too short to be timed"
     rows = [
         [f"minutes for 150,000 updates, T = {T:,}, one run ({how})", f"{minutes:.3g}", f"{PUBLISHED_MINUTES:g}"],
         [
@@ -52,7 +53,7 @@ def section(view: View) -> Section:
             f"{hours:.3g}",
             f"{PUBLISHED_HOURS:g}",
         ],
-        ["sequential / parallel", f"{60 * hours / minutes:.3g}", f"{60 * PUBLISHED_HOURS / PUBLISHED_MINUTES:.3g}"],
+        ["sequential / parallel", ratio, f"{60 * PUBLISHED_HOURS / PUBLISHED_MINUTES:.3g}"],
     ]
     claim = Claim(
         "Training on sequences of length 32,768 requires about 10 minutes, sequential about 34 hours.",

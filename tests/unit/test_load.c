@@ -12,15 +12,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#endif
-
 static antler_status load(const char *path, antler_series **series)
 {
     *series = NULL;
@@ -415,7 +406,7 @@ static void test_full_disk(void **state)
 static void test_memory(void **state)
 {
     (void)state;
-#if defined(SANITIZED)
+#if SANITIZED
     skip();
 #else
     enum { ROWS = 1 << 22, COLUMNS = 4 }; /* 64 MiB of float32 */

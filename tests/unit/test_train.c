@@ -8,15 +8,8 @@
  * Every allocation of the process passes here, in builds without sanitizers, which bring their own.
  * glibc offers its own functions under these names.
  */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
 static atomic_size_t allocations;
-#if !defined(SANITIZED) && defined(__GLIBC__)
+#if !SANITIZED && defined(__GLIBC__)
 #define COUNTING 1
 void *__libc_malloc(size_t bytes);
 void *__libc_calloc(size_t count, size_t bytes);
