@@ -151,14 +151,15 @@ static void wait_until_empty(ant_team *team)
 
 enum { FIRST_CALLS = 9, TRY_EVERY = 32 };
 
-void ant_team_begin_call(ant_team *team)
+bool ant_team_begin_call(ant_team *team)
 {
     if (team == NULL)
-        return;
+        return false;
     const size_t call = ++team->calls;
     const bool alone = team->seconds[1] < team->seconds[0];
     team->resting = call <= FIRST_CALLS ? call % 2 == 0 : call % TRY_EVERY == 0 ? !alone : alone;
     team->began = ant_seconds();
+    return !team->resting;
 }
 
 void ant_team_end_call(ant_team *team)

@@ -12,6 +12,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct ant_team ant_team;
@@ -33,9 +34,9 @@ void ant_team_run(ant_team *team, size_t parts, ant_team_part *part, void *cooki
 /*
  * Around calls of equal work, each of several pieces: from the times of calls with all threads and with the
  * caller alone the team finds which is faster, and rests where it is the latter.  Now and then it tries the
- * other.
+ * other.  Returns whether other threads may take part in this call.
  */
-void ant_team_begin_call(ant_team *team);
+bool ant_team_begin_call(ant_team *team);
 void ant_team_end_call(ant_team *team);
 
 /* A number that grows, and on which others wait. */

@@ -138,12 +138,10 @@ static ALWAYS_INLINE size_t gap_sums_for(const size_t M, const size_t nv, const 
 static size_t gap_sums(const solve_call *p, const piece_weights *w, const piece_buffers *t, const group *g,
                        size_t first, size_t count, real *pulled, size_t stride)
 {
-    switch (w->M) {
+    switch (w->nv == 1 ? w->M : 0) {
 #define CASE(m)                                                                                              \
     case m:                                                                                                  \
-        if (w->nv == 1)                                                                                      \
-            return gap_sums_for(m, 1, p, w, t, g, first, count, pulled, stride);                             \
-        return gap_sums_for(m, w->nv, p, w, t, g, first, count, pulled, stride);
+        return gap_sums_for(m, 1, p, w, t, g, first, count, pulled, stride);
         PIECE_SIZES(CASE)
 #undef CASE
     default:

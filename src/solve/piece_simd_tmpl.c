@@ -422,8 +422,11 @@ static ALWAYS_INLINE pass_result advance_for(const size_t M, const shape k, cons
             observe(M, p, &w, g, begin == 0 ? 0 : begin + 1, result.merged ? result.steps : stop + 1);
         result.refused = trial && result.switches > most_switches(&w, result.steps - first);
     }
-    if (!result.merged)
-        result.size = largest_of(g->z + first * M, (result.steps + 1 - first) * M);
+    if (!result.merged) { /* row `first` of g->z may be another thread's */
+        const double start = largest_of(from, M);
+        const double rest = largest_of(g->z + (first + 1) * M, (result.steps - first) * M);
+        result.size = rest <= start || isnan(start) ? start : rest;
+    }
     return result;
 }
 

@@ -241,8 +241,8 @@ static void run_steps(forward *f, size_t first, size_t last, double merge)
     const size_t M = sh->layout->dims.M;
     for (; first < last && !f->met.merged && !atomic_load(&f->refused); first += AT_ONCE) {
         const size_t end = first + AT_ONCE < last ? first + AT_ONCE : last;
-        if (merge >= 0.0)
-            ant_counter_wait(&f->front, end);
+        if (merge >= 0.0) /* the second thread starts its next steps from row `end`: it must have made them */
+            ant_counter_wait(&f->front, end < sh->T ? end + 1 : end);
         const double size = f->met.size;
         f->met = sh->kernels->advance(f->p, sh->packed, &sh->two.whole, sh->two.whole.z + first * M, first,
                                       end, merge, f->trial, sh->scratch);
