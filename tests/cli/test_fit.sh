@@ -80,7 +80,7 @@ contains "$out" "the leader with another"
 [ -s Results/tuned/model.npz ] || die "tune left no model"
 
 # What the file says is kept unless the command line says otherwise; variations that a kind does not have are not tried.
-printf 'data: lorenz.npy\nexperiment: linear\nmodel: lssm\nlatent_dim: 6\nsequence_length: 40\nseed: 7\nthreads: 1\nvalidation: 0.3\n' >linear.yaml
+printf 'data: lorenz.npy\nexperiment: linear\nmodel: lssm\nlatent_dim: 6\nhidden_dim: 8\nsequence_length: 40\nseed: 7\nthreads: 1\nvalidation: 0.3\n' >linear.yaml
 small_plan Results/linear
 small_plan Results/other
 expect_ok "$ANTLER" tune linear.yaml --minutes 0.001 --device cpu
