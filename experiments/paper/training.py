@@ -122,7 +122,9 @@ def history(run: Path) -> Json:
 
 
 def evaluate(c: Context, runs: List[Path], data: Path, embed: str = "", rmse: bool = True) -> List[Json]:
-    """D_stsp (with `embed` D_stsp^DE alone), D_H and RMSE(128) of each run; a diverged one has infinite values."""
+    """D_stsp (with `embed` D_stsp^DE alone), D_H and RMSE(128) of each run; a diverged one has infinite values.
+
+    What was not measured is left out."""
     options: List[object] = ["--samples", SAMPLES[c.scale], "--no-lyapunov", "--no-verdict", "--no-files"]
     options += ["--embed", embed, "--only-embedded"] if embed else []
     options += [] if rmse else ["--no-rmse"]
@@ -144,7 +146,8 @@ def measures_of(answer: Optional[Json]) -> Json:
     bad = bool(answer["diverged"] or answer["free_run"]["left_range"])
     value = summary.get("dstsp_embedded", summary.get("dstsp"))
     found = {"dstsp": value, "hellinger": summary.get("hellinger"), "rmse": summary.get("rmse")}
-    return {**{name: math.inf if part in (None, "inf") else part for name, part in found.items()}, "diverged": bad}
+    measured = {name: part for name, part in found.items() if part is not None}
+    return {**{name: math.inf if part == "inf" else part for name, part in measured.items()}, "diverged": bad}
 
 
 def envelope(values: "np.ndarray[Any, Any]", blocks: int = 250) -> Json:
