@@ -535,6 +535,9 @@ typedef struct antler_measure_opts {
     double variance;      /* of the Gaussians of `gmm-fixed`; 0: 1.  Default 0 */
     const double *unit;   /* (N): of that variance, what 1 is in the units of each variable; NULL: 1.
                              antler_evaluate sets it, so that the variance is in the units of its report */
+    bool match_noise;     /* A free run has no measurement noise.  True: where white noise is seen on the true
+                             orbit, the generated one gets the same level before the two are compared.
+                             Default false */
     uint64_t room[ANTLER_ROOM];
 } antler_measure_opts;
 

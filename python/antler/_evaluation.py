@@ -36,6 +36,7 @@ class Measuring:
     embed: Optional[Tuple[int, int]] = None  #: (m, tau): also D_stsp of delay vectors
     only_embedded: bool = False  #: leave D_stsp without embedding out
     smoothing: float = 20.0  #: of power spectra, in frequency bins
+    match_noise: bool = False  #: add white noise of the level that is seen on X to free runs (docs/measures.md)
     n: int = 128  #: steps of RMSE(n)
     windows: int = 100  #: of RMSE(n)
     horizon: Mapping[str, int] = field(default_factory=dict)  #: steps of other forecast measures, by name

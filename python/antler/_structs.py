@@ -180,6 +180,7 @@ class MeasureOpts(Sized):
         ("device", c.c_int),
         ("variance", c.c_double),
         ("unit", DoubleP),
+        ("match_noise", c.c_bool),
         ("room", c.c_uint64 * ROOM),
     ]
 

@@ -56,8 +56,9 @@ void cli_measuring_text(const antler_measure_opts *o, char *text, size_t bytes)
 {
     static const cli_option options[] = {CLI_MEASURING_OPTIONS(struct alone, measuring)};
     const struct alone all = {.measuring.opts = *o};
-    size_t used = (size_t)snprintf(text, bytes, "dstsp %d device %d embed %zu %zu", (int)o->dstsp,
-                                   (int)o->device, o->embed_dim, o->embed_delay);
+    size_t used =
+        (size_t)snprintf(text, bytes, "dstsp %d device %d embed %zu %zu%s", (int)o->dstsp, (int)o->device,
+                         o->embed_dim, o->embed_delay, o->match_noise ? " match-noise" : "");
     for (size_t i = 0; i < sizeof options / sizeof options[0] && used < bytes; i++) {
         const char *name = options[i].name;
         const void *value = (const char *)&all + options[i].offset;
@@ -78,6 +79,8 @@ json_t *cli_json_dstsp(const antler_measure_opts *o, const antler_measure_result
                           "true_points", (json_int_t)r->true_points, "generated_points",
                           (json_int_t)r->generated_points, "embed_dim", (json_int_t)o->embed_dim,
                           "embed_delay", (json_int_t)o->embed_delay, "seconds", r->seconds);
+    if (o->match_noise)
+        json_object_set_new(d, "match_noise", json_true());
     if (o->dstsp == ANTLER_DSTSP_BINS) {
         json_object_set_new(d, "bins", json_integer((json_int_t)o->bins));
         json_object_set_new(d, "bin_margin", json_real(o->bin_margin));
@@ -150,6 +153,8 @@ void cli_print_dstsp(const antler_measure_opts *o, const antler_measure_result *
     else
         printf(", %zu samples, seed %llu, covariance %.6g x %s\n", o->samples, (unsigned long long)o->seed,
                r->bandwidth, o->dstsp == ANTLER_DSTSP_GMM_FIXED ? "identity" : "variance");
+    if (o->match_noise)
+        printf("  noise      as on the true orbit, where it is seen there\n");
     if (o->embed_dim > 1)
         printf("  embedding  m = %zu, tau = %zu rows\n", o->embed_dim, o->embed_delay);
     printf("  points     %zu true, %zu generated, d = %zu\n", r->true_points, r->generated_points,

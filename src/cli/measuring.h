@@ -72,6 +72,12 @@ antler_device cli_device(const char *name);
          "Width of the Gaussian that smooths power spectra; 0 for none. Default 20.",                          \
          CLI_MEASURING_AT(type, field, opts.smoothing),                                                        \
          NULL},                                                                                                \
+        {"match-noise",                                                                                        \
+         CLI_FLAG,                                                                                             \
+         NULL,                                                                                                 \
+         "Add white noise of the level that is seen on the true orbit to the generated one.",                  \
+         CLI_MEASURING_AT(type, field, opts.match_noise),                                                      \
+         NULL},                                                                                                \
         {"device",                                                                                             \
          CLI_CHOICE,                                                                                           \
          "auto|cpu|cuda",                                                                                      \

@@ -18,9 +18,8 @@ void ant_excerpt_free(ant_excerpt *excerpt);
 void ant_autocorrelation(const ant_excerpt *e, size_t lags, double *out);
 
 /*
- * Standard deviation of white noise on the data, in units of the data's own: third differences of white noise
- * of variance s^2 have the variance 20 s^2, and those of a smooth signal are small.  The median over the
- * variables.  An upper bound where rows are far apart.
+ * Standard deviation of white noise on the data, in units of the data's own, by third differences
+ * (measure/noise.h).  The median over the variables.  An upper bound where rows are far apart.
  */
 antler_status ant_noise_level(const ant_excerpt *e, double *noise);
 

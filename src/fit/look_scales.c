@@ -1,6 +1,7 @@
 /* look_scales.c - time scales, noise level, effective dimension and neighbours of an excerpt. */
 #include "fit/look.h"
 
+#include "measure/noise.h"
 #include "measure/projection.h"
 
 #include <math.h>
@@ -32,15 +33,8 @@ antler_status ant_noise_level(const ant_excerpt *e, double *noise)
     double *each = malloc(N * sizeof *each);
     if (each == NULL)
         return ant_fail_memory(N * sizeof *each, "noise levels");
-    for (size_t n = 0; n < N; n++) {
-        double square = 0.0;
-        for (size_t t = 3; t < e->rows; t++) {
-            const double *x = e->x + t * N + n;
-            square +=
-                pow(x[0] - 3.0 * x[-(ptrdiff_t)N] + 3.0 * x[-2 * (ptrdiff_t)N] - x[-3 * (ptrdiff_t)N], 2.0);
-        }
-        each[n] = sqrt(square / 20.0 / (double)(e->rows - 3));
-    }
+    for (size_t n = 0; n < N; n++)
+        each[n] = ant_noise_bound(e->x + n, e->rows, N, 3);
     qsort(each, N, sizeof *each, by_value);
     *noise = each[N / 2];
     free(each);

@@ -4,6 +4,7 @@
 #include "data/missing.h"
 #include "measure/compare.h"
 #include "measure/dstsp.h"
+#include "measure/noise.h"
 #include "measure/spectrum.h"
 
 #include <math.h>
@@ -200,7 +201,16 @@ static antler_status fill_hellinger(const antler_series *truth, const antler_ser
     return status;
 }
 
-/* gaps: NaN in the generated set is a missing value */
+static antler_status fill(const antler_series *truth, const antler_series *generated, bool gaps,
+                          const antler_measure_opts *opts, antler_measure_result *result)
+{
+    antler_status status = fill_statistics(truth, generated, gaps, result);
+    if (status == ANTLER_OK)
+        status = fill_hellinger(truth, generated, opts, result);
+    return status == ANTLER_OK ? ant_dstsp(truth, generated, opts, result) : status;
+}
+
+/* gaps: the generated set is data, too, so that NaN is a missing value and noise is there already */
 static antler_status measure(const antler_series *truth, const antler_series *generated, bool gaps,
                              const antler_measure_opts *opts, antler_measure_result *result)
 {
@@ -212,11 +222,11 @@ static antler_status measure(const antler_series *truth, const antler_series *ge
     ANT_TRY(ant_spectrum_check_smoothing(opts->smoothing));
     ANT_TRY(check_sets(truth, generated));
     ANT_TRY(result_create(result, antler_series_dim(truth)));
-    antler_status status = fill_statistics(truth, generated, gaps, result);
+    antler_series *noisy = NULL;
+    antler_status status = opts->match_noise && !gaps ? ant_noise_match(truth, generated, &noisy) : ANTLER_OK;
     if (status == ANTLER_OK)
-        status = fill_hellinger(truth, generated, opts, result);
-    if (status == ANTLER_OK)
-        status = ant_dstsp(truth, generated, opts, result);
+        status = fill(truth, noisy == NULL ? generated : noisy, gaps, opts, result);
+    antler_series_free(noisy);
     if (status < ANTLER_OK)
         antler_measure_result_clear(result);
     return status;

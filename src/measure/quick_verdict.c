@@ -65,6 +65,7 @@ static antler_status judge(const antler_model *model, const antler_series *truth
     opts.with_lyapunov = false;
     opts.measure.samples = SAMPLES;
     opts.measure.threads = threads;
+    opts.measure.match_noise = true;
     choose_measures(truth, &opts.measure);
     opts.floors = floors->rows > 0 ? floors : NULL;
     opts.training = training;

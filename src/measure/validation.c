@@ -238,6 +238,7 @@ static antler_measure_opts choose_measures(const antler_series *truth, const ant
     m.smoothing = fmin(m.smoothing, (double)rows / (double)antler_series_count(truth) / 100.0);
     m.threads = opts->threads;
     m.device = ANTLER_DEVICE_CPU;
+    m.match_noise = true;
     return m;
 }
 

@@ -54,6 +54,18 @@ for kind in gmm gmm-silverman bins gmm-fixed; do
     if command -v python3 >/dev/null; then python3 -m json.tool <.out >/dev/null || die "not JSON: $out"; fi
 done
 
+# The true system is far from noisy rows of itself, unless it gets their noise; without noise nothing changes.
+"$ANTLER" simulate lorenz63 --seed 1 --noise 0.05 --length 20000 --quiet --out noisy.npy || die "simulate"
+expect_ok "$ANTLER" measure --true noisy.npy --generated b.npy --dstsp bins --json
+plain=$(field value)
+expect_ok "$ANTLER" measure --true noisy.npy --generated b.npy --dstsp bins --match-noise --json
+contains "$out" '"match_noise": true'
+awk -v a="$plain" -v b="$(field value)" 'BEGIN { exit !(a > 0.5 && b < 0.5 * a) }' || die "noise: $plain, $(field value)"
+expect_ok "$ANTLER" measure --true s.npz --generated g.npz --dstsp bins --json
+plain=$(field value)
+expect_ok "$ANTLER" measure --true s.npz --generated g.npz --dstsp bins --match-noise --json
+[ "$plain" = "$(field value)" ] || die "noise was added to clean data: $plain, $(field value)"
+
 # The same numbers whatever the threads and repeated runs.
 expect_ok "$ANTLER" measure --true s.npz --generated g.npz --samples 777 --threads 1 --json
 one=$(field value)

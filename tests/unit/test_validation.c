@@ -4,6 +4,7 @@
 #include "base/random.h"
 #include "data/series.h"
 #include "measure/late.h"
+#include "measure/noise.h"
 #include "measure/validation.h"
 
 /* ---- the score --------------------------------------------------------------------------------------- */
@@ -356,6 +357,69 @@ static void test_delay_of_one_variable(void **state)
     antler_series_free(series);
 }
 
+/* A turn by `angle` per row with white noise on both variables; every `missing`-th row is lost (0: none). */
+static antler_series *noisy_turn(size_t rows, double angle, double noise, size_t missing)
+{
+    double *x = malloc(2 * rows * sizeof *x), *e = malloc(2 * rows * sizeof *e);
+    ant_stream stream = ant_stream_open(3, 0, 0, ANT_PURPOSE_OBSERVATION_NOISE);
+    ant_stream_normals(&stream, e, 2 * rows);
+    for (size_t t = 0; t < rows; t++) {
+        const bool lost = missing > 0 && t % missing == missing - 1;
+        x[2 * t] = lost ? NAN : cos(angle * (double)t) + noise * e[2 * t];
+        x[2 * t + 1] = lost ? NAN : sin(angle * (double)t) + noise * e[2 * t + 1];
+    }
+    antler_series *series = series_make(rows, 2, x, 0, NULL);
+    free(e);
+    free(x);
+    return series;
+}
+
+/* Steps of a fast, clean signal are not noise, and nor is what is as large as the signal. */
+static void test_noise_that_is_seen(void **state)
+{
+    (void)state;
+    const struct {
+        double angle, noise, seen;
+        size_t missing;
+    } cases[] = {{0.07, 0.0, 0.0, 0}, {0.07, 0.02, 0.02, 0}, {0.07, 0.02, 0.02, 9}, {0.07, 0.1, 0.1, 0},
+                 {0.07, 0.2, 0.0, 0}, {0.7, 0.0, 0.0, 0},    {2.0, 0.0, 0.0, 0},    {0.07, 0.02, 0.0, 3}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        double x[2 * 4000];
+        antler_series *series = noisy_turn(4000, cases[i].angle, cases[i].noise, cases[i].missing);
+        CHECK_OK(antler_series_read_f64(series, 0, 0, 4000, x, NULL));
+        for (size_t n = 0; n < 2; n++)
+            CHECK_NEAR(ant_noise_seen(x + n, 4000, 2), cases[i].seen, 0.1 * cases[i].seen);
+        antler_series_free(series);
+    }
+    const double few[7] = {1, -1, 1, -1, 1, -1, 1};
+    assert_true(ant_noise_seen(few, 7, 1) == 0.0);
+}
+
+/* The true model of noisy rows is as far from them as parts of them are from each other, within a factor of
+ * 3: the radius of the free run is that of its first row, which is noisy, too. */
+static void test_noise_is_not_blamed_on_the_model(void **state)
+{
+    (void)state;
+    antler_series *series = noisy_turn(24000, 0.07, 0.03, 0), *first = NULL, *second = NULL;
+    antler_model *model = turning(0.07, 1.0);
+    ant_validation_opts opts;
+    ant_validation_measures whole, floor;
+    CHECK_OK(ant_series_split(series, 0.5, &first, &second));
+    CHECK_OK(ant_validation_choose(series, &opts));
+    CHECK_OK(ant_validation_compare(model, series, &opts, &whole));
+    CHECK_OK(ant_validation_floor(model, second, first, &opts, &floor));
+    assert_true(whole.dstsp < 3.0 * floor.dstsp && whole.hellinger < floor.hellinger);
+    antler_model_free(model);
+    model = turning(0.07, 1.00001); /* noise does not hide a radius that grows by a fourth */
+    ant_validation_measures wrong;
+    CHECK_OK(ant_validation_compare(model, series, &opts, &wrong));
+    assert_true(wrong.dstsp > 5.0 * whole.dstsp);
+    antler_model_free(model);
+    antler_series_free(second);
+    antler_series_free(first);
+    antler_series_free(series);
+}
+
 static void test_too_short(void **state)
 {
     (void)state;
@@ -384,6 +448,8 @@ int main(void)
         cmocka_unit_test(test_units),
         cmocka_unit_test(test_many_variables),
         cmocka_unit_test(test_delay_of_one_variable),
+        cmocka_unit_test(test_noise_that_is_seen),
+        cmocka_unit_test(test_noise_is_not_blamed_on_the_model),
         cmocka_unit_test(test_too_short),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
