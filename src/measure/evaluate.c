@@ -6,6 +6,7 @@
 #include "measure/forecast.h"
 #include "measure/measure_table.h"
 #include "measure/range.h"
+#include "measure/verdict.h"
 #include "model/start.h"
 
 #include <math.h>
@@ -406,7 +407,7 @@ antler_status(antler_evaluate)(const antler_model *model, const antler_series *t
     if (status == ANTLER_OK || status == ANTLER_DIVERGED || status == ANTLER_NON_FINITE) {
         ant_measure_values(opts, result);
         const antler_status judged =
-            opts->with_verdict ? antler_judge(result, opts->training, &result->verdict) : ANTLER_OK;
+            opts->with_verdict ? ant_judge(result, opts->training, truth, &result->verdict) : ANTLER_OK;
         status = judged == ANTLER_OK ? status : judged;
     }
     if (status < ANTLER_OK || status == ANTLER_CANCELLED)

@@ -6,6 +6,7 @@
  * undertrained (not close, and the loss still falls), collapsed; then good, close or far, by the worst of
  * D_stsp, D_stsp^DE, D_H and the skill of forecasts.
  */
+#include "measure/verdict.h"
 #include "base/sized.h"
 #include "measure/late.h"
 #include "measure/measure_table.h"
@@ -79,6 +80,7 @@ const char *antler_verdict_meaning(antler_verdict_kind kind)
 /* What a verdict is made from. */
 typedef struct evidence {
     const antler_evaluate_result *result;
+    const antler_series *named; /* its names are those of the variables; NULL: they are called by numbers */
     double
         fall; /* of the loss from the third to the last quarter of training, over the third; NaN: unknown */
     double travel; /* sum of the learning rates of all updates; NaN: unknown */
@@ -100,7 +102,7 @@ static double mean_loss(const antler_loss_curve *c, double from, double to)
 
 static evidence collect(const antler_evaluate_result *result, const antler_loss_curve *training)
 {
-    evidence e = {result, NAN, NAN};
+    evidence e = {.result = result, .fall = NAN, .travel = NAN};
     if (training == NULL || training->count == 0)
         return e;
     const double end = training->update[training->count - 1];
@@ -252,16 +254,29 @@ static void describe_grade(const antler_verdict *v, char *text, size_t bytes)
                  v->value, v->limit, v->floor);
 }
 
-static void describe_data(const antler_verdict *v, const antler_evaluate_result *r, char *text, size_t bytes)
+enum { NAME_BYTES = 64 }; /* a longer name of a variable is cut */
+
+/* "temperature" or "variable 3"; returns name: (NAME_BYTES) */
+static const char *name_of(const evidence *e, size_t variable, char *name)
 {
+    if (e->named != NULL && variable < antler_series_dim(e->named))
+        snprintf(name, NAME_BYTES, "%.*s", NAME_BYTES - 1, antler_series_name(e->named, variable));
+    else
+        snprintf(name, NAME_BYTES, "variable %zu", variable + 1);
+    return name;
+}
+
+static void describe_data(const antler_verdict *v, const evidence *e, char *text, size_t bytes)
+{
+    const antler_evaluate_result *r = e->result;
     const antler_floors *f = &r->floors;
+    char name[NAME_BYTES];
     const char *collapsed = r->spread < least_spread ? " The free run has also lost its variance." : "";
     if (strcmp(v->figure, "shift") == 0)
-        snprintf(
-            text, bytes,
-            "The data cannot judge a model: the mean of variable %zu differs by %.2g standard deviations "
-            "between the halves.%s",
-            f->shifted + 1, v->value, collapsed);
+        snprintf(text, bytes,
+                 "The data cannot judge a model: the mean of %s differs by %.2g standard deviations "
+                 "between the halves.%s",
+                 name_of(e, f->shifted, name), v->value, collapsed);
     else if (strcmp(v->figure, "correlation_times") == 0 && f->slowest >= r->plain.dim)
         snprintf(
             text, bytes,
@@ -270,8 +285,8 @@ static void describe_data(const antler_verdict *v, const antler_evaluate_result 
             f->correlation, f->rows, v->value, collapsed);
     else if (strcmp(v->figure, "correlation_times") == 0)
         snprintf(text, bytes,
-                 "The data cannot judge a model: %zu rows are %.2g autocorrelation times of variable %zu.%s",
-                 f->rows, v->value, f->slowest + 1, collapsed);
+                 "The data cannot judge a model: %zu rows are %.2g autocorrelation times of %s.%s", f->rows,
+                 v->value, name_of(e, f->slowest, name), collapsed);
     else
         snprintf(text, bytes,
                  "The data cannot judge a model: %s has no floor, parts of the data have no value.%s",
@@ -299,6 +314,7 @@ static void describe(const evidence *e, antler_verdict *v)
     const antler_evaluate_result *r = e->result;
     char *text = v->text;
     const size_t bytes = sizeof v->text;
+    char name[NAME_BYTES];
     switch (v->kind) {
     case ANTLER_VERDICT_NONE:
         snprintf(text, bytes, "Nothing was measured that has a floor.");
@@ -315,9 +331,8 @@ static void describe(const evidence *e, antler_verdict *v)
         snprintf(text, bytes, "The free run ends near a point: its spread is %.2g of the data's.", v->value);
         break;
     case ANTLER_VERDICT_LEFT_RANGE:
-        snprintf(text, bytes,
-                 "The free run left the data's range at step %zu: variable %zu reaches %.3g half ranges.",
-                 r->diverged_step, r->reach_variable + 1, v->value);
+        snprintf(text, bytes, "The free run left the data's range at step %zu: %s reaches %.3g half ranges.",
+                 r->diverged_step, name_of(e, r->reach_variable, name), v->value);
         break;
     case ANTLER_VERDICT_DIVERGED:
         snprintf(text, bytes,
@@ -326,7 +341,7 @@ static void describe(const evidence *e, antler_verdict *v)
                  r->diverged_step);
         break;
     case ANTLER_VERDICT_TOO_SHORT:
-        describe_data(v, r, text, bytes);
+        describe_data(v, e, text, bytes);
         break;
     }
 }
@@ -383,7 +398,15 @@ antler_status(antler_judge)(const antler_evaluate_result *result, const antler_l
     ANT_RESULT(antler_verdict, verdict, struct_size, antler_judge(result, training, &whole), (void)0);
     ANT_HANDED_BACK(antler_evaluate_result, result, "antler_evaluate");
     ANT_OPTIONS(antler_loss_curve, training);
-    const evidence e = collect(result, training);
+    return ant_judge(result, training, NULL, verdict);
+}
+
+antler_status ant_judge(const antler_evaluate_result *result, const antler_loss_curve *training,
+                        const antler_series *named, antler_verdict *verdict)
+{
+    ANT_OPTIONS(antler_loss_curve, training);
+    evidence e = collect(result, training);
+    e.named = named;
     antler_verdict v = choose(&e);
     describe(&e, &v);
     snprintf(v.advice, sizeof v.advice, "%s", advise(&v, result, still_trains(&e)));
