@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2154
-# data.sh - sourced by run.sh and hand.sh: the nine data sets, and how a model of each is judged on its test orbit.
+# data.sh - sourced by run.sh and hand.sh: the data sets, and how a model of each is judged on its test orbit.
 # Needs: here (this folder), antler (the command), and the folder of the results as current folder.
 
 # simulate NAME SYSTEM [OPTION...]: training data with these options, and a clean test orbit from another start
@@ -16,13 +16,12 @@ prepare() {
     case $1 in
         lorenz63 | lorenz63_x) simulate lorenz63 lorenz63 ;;
         lorenz63_noise) simulate lorenz63_noise lorenz63 --noise 0.05 ;;
-        roessler | lorenz96 | neuron) simulate "$1" "$1" ;;
         mixed63 | mixed96) [ -e "data/$1_test.npy" ] || "${PYTHON:-python3}" "$here/mix.py" "$antler" "$1" data ;;
         ecg)
             [ -e data/ecg_train.npy ] || cp "${ECG:?folder of the ECG files}/ecg_5d_train.npy" data/ecg_train.npy
             [ -e data/ecg_test.npy ] || cp "$ECG/ecg_5d_test.npy" data/ecg_test.npy
             ;;
-        *) echo "there is no data set $1" >&2; exit 2 ;;
+        *) simulate "$1" "$1" ;; # any system of antler simulate
     esac
 }
 
