@@ -3,8 +3,9 @@
 #
 #   SEEDS=3 MINUTES=2 THREADS=2 JOBS=8 DEVICE=cpu experiments/fit/run.sh Results/fit lorenz63 ecg
 #
-# SYSTEM is one of the nine, or any system of `antler simulate`. Data are simulated into FOLDER/data; ecg needs ECG=FOLDER_WITH_ecg_5d_train.npy_AND_ecg_5d_test.npy.  Every fit leaves
-# one line in FOLDER/fits.csv: what is there already is not made again, so an interrupted call can be repeated.
+# SYSTEM is one of the nine, or any system of `antler simulate`.  Data are simulated into FOLDER/data; ecg needs
+# ECG=FOLDER_WITH_ecg_5d_train.npy_AND_ecg_5d_test.npy.  Every fit leaves one line in FOLDER/fits.csv: what is there
+# already is not made again, so an interrupted call can be repeated.
 # FIRST is the first seed (1); STOP, in seconds, the time after which no fit is begun.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
