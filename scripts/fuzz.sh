@@ -55,7 +55,8 @@ if [ $run = yes ]; then
     scripts/fuzz_run.sh --out "$results" "$seconds" "${names[@]}" || failed=1
 fi
 if [ $recorded = yes ]; then
-    tail -n +2 "$results/record.csv" | { grep -vxFf "$record" || true; } >> "$record" # no line twice
+    tail -n +2 "$results/record.csv" | { grep -vxFf "$record" || true; } > build/fuzz/new.csv # no line twice
+    cat build/fuzz/new.csv >> "$record"
     awk -F, 'NR > 1 { faults += $7 } END { exit faults > 0 }' "$results/record.csv" || failed=1
 fi
 if [ $grow = yes ]; then
