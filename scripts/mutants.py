@@ -376,8 +376,9 @@ def objects(file: str) -> Dict[str, str]:
     return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in found}
 
 
-def judge(mutant: Mutant, left_out: Sequence[str]) -> Tuple[str, str]:
+def judge(mutant: Mutant, left_out: Sequence[str], most: int) -> Tuple[str, str]:
     """killed, survived or invalid, and by what."""
+    tried = 0
     path = TREE / mutant.file
     before, text = objects(mutant.file), path.read_text()
     new = mutated(mutant, text)
@@ -386,7 +387,10 @@ def judge(mutant: Mutant, left_out: Sequence[str]) -> Tuple[str, str]:
     path.write_text(new)
     try:
         for stage in stages(mutant.file):
+            if tried >= most:
+                return "survived", f"the first {tried} tests"
             tests = [test for test in stage if test not in left_out]
+            tried += len(tests)
             if not build(targets(tests)):
                 return "invalid", "it does not compile"
             if before and objects(mutant.file) == before:
@@ -394,14 +398,14 @@ def judge(mutant: Mutant, left_out: Sequence[str]) -> Tuple[str, str]:
             by = failing(tests)
             if by is not None:
                 return "killed", by
-        return "survived", ""
+        return "survived", "all tests"
     finally:
         path.write_text(text)
 
 
-def judged(mutant: Mutant, slot: str, revision: str, left_out: Sequence[str]) -> Row:
+def judged(mutant: Mutant, slot: str, revision: str, left_out: Sequence[str], most: int) -> Row:
     begin = time.monotonic()
-    result, by = judge(mutant, left_out)
+    result, by = judge(mutant, left_out, most)
     what = [mutant.file, str(mutant.line), mutant.name, mutant.old, mutant.new]
     row = dict(zip(FIELDS, [slot, mutant.key, revision, result, by, *what]))
     keep(row)
@@ -450,6 +454,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--to", dest="last", type=int, default=10**9, help="the last one")
     parser.add_argument("--step", type=int, default=1, help="only every one of so many")
     parser.add_argument("--minutes", type=float, default=1e9, help="begin no further one after this time")
+    parser.add_argument("--tests", type=int, default=10**9, help="about so many tests for each, the most promising")
     parser.add_argument("--hand-made", action="store_true", help="those of tests/mutants/hand_made.txt")
     parser.add_argument("--again", nargs="+", metavar="SLOT", help="survivors, once more")
     parser.add_argument("--list", action="store_true", help="print them and run nothing")
@@ -484,7 +489,7 @@ def main() -> int:
         tried = {row["key"] for row in read_results() if row["result"] == "invalid"}
         for mutant in mutants:
             if mutant.key not in tried:
-                row = judged(mutant, slot, revision, left_out)
+                row = judged(mutant, slot, revision, left_out, chosen.tests)
                 if row["result"] != "invalid":
                     rows.append(row)
                     break
