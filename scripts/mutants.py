@@ -7,6 +7,7 @@
     scripts/mutants.py --list                 print them and run nothing
     scripts/mutants.py --again 1-17           one that survived, once more
     scripts/mutants.py --share                print what is known and run nothing
+    PRESET=asan scripts/mutants.py --again 1-17   with AddressSanitizer, as CI has it, too
 
 Each is made in a copy of the tree (build/mutants), built as `make` does, and run against the whole suite, first against
 the tests that name the functions of its file and take little time. It counts as killed at the first test that fails.
@@ -34,8 +35,10 @@ from typing import Dict, Iterator, List, Optional, Sequence, Tuple
 
 ROOT = Path(__file__).resolve().parents[1]
 WORK = ROOT / "build/mutants"
-TREE, BUILD, RESULTS = WORK / "tree", WORK / "tree/build", ROOT / "tests/mutants/results.csv"
-LIMIT = 600  # seconds for one test
+PRESET = os.environ.get("PRESET", "release")
+TREE, RESULTS = WORK / "tree", ROOT / "tests/mutants/results.csv"
+BUILD = TREE / "build" if PRESET == "release" else TREE / "build" / PRESET
+LIMIT = 600  # seconds for one test, at most
 CPU_LIMIT = 120  # seconds of CPU time for one process of a test
 COSTS = BUILD / "Testing/Temporary/CTestCostData.txt"
 os.environ.update(CCACHE_BASEDIR=str(TREE), CCACHE_NOHASHDIR="1", OMP_WAIT_POLICY="passive")
@@ -224,7 +227,7 @@ def copy_tree() -> None:
 
 
 def configure() -> None:
-    done = run(["cmake", "--preset", "release"], cwd=TREE)
+    done = run(["cmake", "--preset", PRESET], cwd=TREE)
     if done.returncode != 0:
         sys.exit(done.stdout + done.stderr)
 
@@ -263,9 +266,10 @@ def failing(tests: Sequence[str]) -> Optional[str]:
     if not tests:
         return None
     pattern = "^(" + "|".join(re.escape(test) for test in tests) + ")$"
-    jobs = os.environ.get("JOBS", "2")
+    jobs, costs = os.environ.get("JOBS", "2"), test_costs()
+    limit = min(LIMIT, 40.0 + 15.0 * max(costs.get(test, 30.0) for test in tests))  # for one that hangs
     command = ["ctest", "--test-dir", str(BUILD), "-R", pattern, "-j", jobs, "--stop-on-failure"]
-    done = run([*command, "--timeout", str(LIMIT)], preexec_fn=limit_cpu)
+    done = run([*command, "--timeout", f"{limit:.0f}"], preexec_fn=limit_cpu)
     found = re.findall(r"^\s*\d+ - (\S+) \((\S+)\)", done.stdout, flags=re.M)
     if done.returncode == 0 or (found and all(why in ("Skipped", "Disabled") for _, why in found)):
         return None
@@ -297,8 +301,8 @@ def test_costs() -> Dict[str, float]:
     return {name: float(seconds) for name, _, seconds in rows}
 
 
-def ranked(file: str) -> List[str]:
-    """All tests, the most promising for the cost first."""
+def ranked(file: str, pattern: str) -> List[str]:
+    """All tests that match, the most promising for the cost first."""
     costs, names = test_costs(), functions(file)
     parts = set(re.sub(r"^cmd_|_tmpl$|_simd$", "", Path(file).stem).split("_"))
     related = re.compile(RELATED.get(str(Path(file).parent.relative_to("src")), ".*"))
@@ -309,12 +313,12 @@ def ranked(file: str) -> List[str]:
         score += 5 * len(parts.intersection(title)) + 2 * (related.fullmatch(test) is not None)
         return (score + 0.01) / (costs.get(test, 5.0) + 0.5)
 
-    return sorted(test_names(".*"), key=promise, reverse=True)
+    return sorted(test_names(pattern), key=promise, reverse=True)
 
 
-def stages(file: str) -> List[List[str]]:
+def stages(file: str, pattern: str) -> List[List[str]]:
     """Tests in the order of their promise, ever more of them at a time; kills and power cuts come last."""
-    tests = ranked(file)
+    tests = ranked(file, pattern)
     tests = [t for t in tests if not t.startswith("torture/")] + [t for t in tests if t.startswith("torture/")]
     ends = [0, 4, 12, 30, 60, 100, len(tests)]
     return [tests[i:j] for i, j in zip(ends, ends[1:])]
@@ -376,7 +380,7 @@ def objects(file: str) -> Dict[str, str]:
     return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in found}
 
 
-def judge(mutant: Mutant, left_out: Sequence[str], most: int) -> Tuple[str, str]:
+def judge(mutant: Mutant, left_out: Sequence[str], chosen: argparse.Namespace) -> Tuple[str, str]:
     """killed, survived or invalid, and by what."""
     tried = 0
     path = TREE / mutant.file
@@ -386,8 +390,8 @@ def judge(mutant: Mutant, left_out: Sequence[str], most: int) -> Tuple[str, str]
         return "invalid", "the text is not there"
     path.write_text(new)
     try:
-        for stage in stages(mutant.file):
-            if tried >= most:
+        for stage in stages(mutant.file, chosen.pattern):
+            if tried >= chosen.tests:
                 return "survived", f"the first {tried} tests"
             tests = [test for test in stage if test not in left_out]
             tried += len(tests)
@@ -397,15 +401,17 @@ def judge(mutant: Mutant, left_out: Sequence[str], most: int) -> Tuple[str, str]
                 return "invalid", "the same code"
             by = failing(tests)
             if by is not None:
-                return "killed", by
-        return "survived", "all tests"
+                return "killed", by if PRESET == "release" else f"{by} {PRESET}"
+        return "survived", "all tests" if chosen.pattern == ".*" else f"all {tried} tests of {chosen.pattern}"
     finally:
         path.write_text(text)
 
 
-def judged(mutant: Mutant, slot: str, revision: str, left_out: Sequence[str], most: int) -> Row:
+def judged(
+    mutant: Mutant, slot: str, revision: str, left_out: Sequence[str], chosen: argparse.Namespace
+) -> Row:
     begin = time.monotonic()
-    result, by = judge(mutant, left_out, most)
+    result, by = judge(mutant, left_out, chosen)
     what = [mutant.file, str(mutant.line), mutant.name, mutant.old, mutant.new]
     row = dict(zip(FIELDS, [slot, mutant.key, revision, result, by, *what]))
     keep(row)
@@ -415,11 +421,11 @@ def judged(mutant: Mutant, slot: str, revision: str, left_out: Sequence[str], mo
 
 
 def unchanged() -> List[str]:
-    """Build the copy without a mutant, and run all its tests once: those that fail there are left out."""
-    if not build(["all"]):
-        sys.exit("the unchanged tree does not build")
-    known = WORK / "unchanged.txt"
+    """Build the copy without a mutant, once, and run all its tests: those that fail there are left out."""
+    known = WORK / f"unchanged-{PRESET}.txt"
     if not known.exists():
+        if not build(["all"]):
+            sys.exit("the unchanged tree does not build")
         done = run(["ctest", "--test-dir", str(BUILD), "-j", os.environ.get("JOBS", "2"), "--timeout", str(LIMIT)])
         found = re.findall(r"^\s*\d+ - (\S+) \((?!Skipped|Disabled)", done.stdout, flags=re.M)
         known.write_text("\n".join(found))
@@ -455,6 +461,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--step", type=int, default=1, help="only every one of so many")
     parser.add_argument("--minutes", type=float, default=1e9, help="begin no further one after this time")
     parser.add_argument("--tests", type=int, default=10**9, help="about so many tests for each, the most promising")
+    parser.add_argument("--with", dest="pattern", default=".*", help="only tests that match this, as unit/test_fit")
     parser.add_argument("--hand-made", action="store_true", help="those of tests/mutants/hand_made.txt")
     parser.add_argument("--again", nargs="+", metavar="SLOT", help="survivors, once more")
     parser.add_argument("--list", action="store_true", help="print them and run nothing")
@@ -477,6 +484,7 @@ def main() -> int:
         return 0
     configure()
     left_out = unchanged()
+    build(["antler_static", "fake_cuda"])  # what a mutant that was interrupted has left
     revision = run(["git", "-C", str(ROOT), "rev-parse", "--short=10", "HEAD"]).stdout.strip()
     done = {} if chosen.again else {row["slot"]: row for row in read_results() if row["result"] != "invalid"}
     rows = []
@@ -489,7 +497,7 @@ def main() -> int:
         tried = {row["key"] for row in read_results() if row["result"] == "invalid"}
         for mutant in mutants:
             if mutant.key not in tried:
-                row = judged(mutant, slot, revision, left_out, chosen.tests)
+                row = judged(mutant, slot, revision, left_out, chosen)
                 if row["result"] != "invalid":
                     rows.append(row)
                     break

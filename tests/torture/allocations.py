@@ -281,6 +281,7 @@ def plan_allocations(torture, names, sample, most, seed):
         jobs.extend((name, n, ("one", "all")[i % 2]) for i, n in enumerate(numbers))
         if sample is None:
             jobs.extend((name, n, ("all", "one")[i % 2]) for i, n in enumerate(numbers))
+    random.Random(seed).shuffle(jobs)  # a part of the loop is a fair sample
     return jobs
 
 
@@ -291,27 +292,24 @@ def plan_limits(names, sample):
 
 
 def run(title, call, jobs, pool, record, end):
-    """Number of complaints."""
-    if not jobs:
-        return 0
+    """Number of complaints.  A part of each command in turn, so that a run that is stopped has seen all of them."""
     complaints, ended = 0, {}  # by command: runs, and how many of them failed
-    for name in dict.fromkeys(job[0] for job in jobs):
-        mine = [job for job in jobs if job[0] == name]
-        for part in record.left(f"{name} {title}", len(mine)):
-            if time.monotonic() > end:
-                break
-            begin = time.monotonic()
-            seen = list(pool.map(lambda job: call(*job), [mine[i] for i in part]))
-            wrong = [(mine[i], complaint) for i, (_, complaint) in zip(part, seen) if complaint is not None]
+    mine = {name: [job for job in jobs if job[0] == name] for name in dict.fromkeys(job[0] for job in jobs)}
+    left = {name: list(record.left(f"{name} {title}", len(mine[name]))) for name in mine}
+    while any(left.values()) and time.monotonic() < end:
+        for name in [name for name in left if left[name]]:
+            part, begin = left[name].pop(0), time.monotonic()
+            seen = list(pool.map(lambda job: call(*job), [mine[name][i] for i in part]))
+            wrong = [(mine[name][i], complaint) for i, (_, complaint) in zip(part, seen) if complaint is not None]
             for job, complaint in wrong:
                 print(*job, complaint, flush=True)
             complaints += len(wrong)
             counts = ended.setdefault(name, [0, 0])
             counts[0] += len(part)
             counts[1] += sum(failed for failed, _ in seen)
-            record.add(f"{name} {title}", part, len(mine), len(wrong), time.monotonic() - begin)
-        if name in ended:
-            print(f"{title}: {name}: {ended[name][0]} runs, {ended[name][1]} ended with exit code 3", flush=True)
+            record.add(f"{name} {title}", part, len(mine[name]), len(wrong), time.monotonic() - begin)
+    for name, (runs, failed) in ended.items():
+        print(f"{title}: {name}: {runs} runs, {failed} ended with exit code 3")
     print(f"{title}: {sum(runs for runs, _ in ended.values())} runs, {complaints} failures", flush=True)
     if ended and not any(failed for _, failed in ended.values()):
         sys.exit(f"{title}: nothing failed, so nothing is tested")
