@@ -265,8 +265,8 @@ class Copy:
 
 
 def is_hidden(path: Path) -> bool:
-    """.lock and .claim, which are never removed, and temporary files."""
-    return path.name.startswith(".")
+    """.lock, which is never removed, temporary files, and a lease in .claim: if it cannot be given back, it expires."""
+    return path.name.startswith(".") or path.parent.name == ".claim"
 
 
 def without_times(text: bytes) -> bytes:

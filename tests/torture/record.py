@@ -6,6 +6,8 @@ on the clock. A range without a wrong trial is not run again. `python3 tests/tor
 
 import csv
 import datetime
+import fcntl
+import os
 import subprocess
 from pathlib import Path
 from typing import Dict, Iterator, List, Optional
@@ -54,10 +56,17 @@ class Record:
         """Keep a range, in place of those in it that were wrong, and joined to the one before it."""
         if self.path is None:
             return
+        lock = os.open(HERE, os.O_RDONLY)  # other programs may write it, too
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        self._write(self._joined(command, trials, of, wrong, seconds))
+        os.close(lock)
+
+    def _joined(self, command: str, trials: range, of: int, wrong: int, seconds: float) -> List[Dict[str, str]]:
+        """The rows of the file and the new one."""
         first, last = trials[0], trials[-1]
         rows = [
             row
-            for row in read(self.path)
+            for row in read(Path(str(self.path)))
             if not (self._is_mine(row, command) and row["wrong"] != "0" and first <= int(row["first"]) <= last)
         ]
         for row in list(rows):
@@ -67,11 +76,14 @@ class Record:
                 first, seconds = int(row["first"]), seconds + float(row["seconds"])
         today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
         values = [today, self.revision, self.program, command, first, last, of, wrong, f"{seconds:.0f}"]
-        rows.append(dict(zip(FIELDS, map(str, values))))
-        with open(self.path, "w", newline="", encoding="utf-8") as file:
+        return rows + [dict(zip(FIELDS, map(str, values)))]
+
+    def _write(self, rows: List[Dict[str, str]]) -> None:
+        with open(f"{self.path}.new", "w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
             writer.writeheader()
             writer.writerows(sorted(rows, key=lambda r: (r["program"], r["command"], int(r["first"]))))
+        os.replace(file.name, str(self.path))
 
 
 def main() -> None:
