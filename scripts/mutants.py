@@ -47,7 +47,7 @@ os.environ.update(CCACHE_BASEDIR=str(TREE), CCACHE_NOHASHDIR="1", OMP_WAIT_POLIC
 RELATED = {
     "base": "unit/test_(base|lock|npy|npz|csv|out_of_memory|series|checkpoint)",
     "cli": "cli/.*",
-    "data": "unit/test_(columns|csv|load|npy|npz|number|numpy|series|view|statistics|out_of_memory|model_file)",
+    "data": "unit/test_(columns|csv|load|npy|npz|number|numpy|series|view|statistics|model_file|times|missing)",
     "data/systems": "unit/test_(systems|simulate|flows)|golden/system.*",
     "engine": "unit/test_(cuda|cuda_engine)",
     "engine/cuda": "unit/test_cuda.*|golden_cuda/.*",
@@ -270,7 +270,7 @@ def failing(tests: Sequence[str]) -> Optional[str]:
     limit = min(LIMIT, 40.0 + 15.0 * max(costs.get(test, 30.0) for test in tests))  # for one that hangs
     command = ["ctest", "--test-dir", str(BUILD), "-R", pattern, "-j", jobs, "--stop-on-failure"]
     done = run([*command, "--timeout", f"{limit:.0f}"], preexec_fn=limit_cpu)
-    found = re.findall(r"^\s*\d+ - (\S+) \((\S+)\)", done.stdout, flags=re.M)
+    found = re.findall(r"^\s*\d+ - (\S+) \(([^)]*)\)", done.stdout, flags=re.M)
     if done.returncode == 0 or (found and all(why in ("Skipped", "Disabled") for _, why in found)):
         return None
     return f"{found[0][0]} ({found[0][1]})" if found else "ctest"
@@ -311,7 +311,7 @@ def ranked(file: str, pattern: str) -> List[str]:
         source, title = test_source(test), test.split("/")[1].split("_")
         score = sum(re.search(rf"\b{re.escape(name)}", source) is not None for name in names)
         score += 5 * len(parts.intersection(title)) + 2 * (related.fullmatch(test) is not None)
-        return (score + 0.01) / (costs.get(test, 5.0) + 0.5)
+        return (score + 0.01) / (costs.get(test, 5.0) + 0.5) ** 0.5
 
     return sorted(test_names(pattern), key=promise, reverse=True)
 
