@@ -18,6 +18,7 @@ another. One that no test could notice is marked by hand: `equivalent`, with the
 
 import argparse
 import csv
+import fcntl
 import filecmp
 import hashlib
 import os
@@ -34,7 +35,7 @@ from pathlib import Path
 from typing import Dict, Iterator, List, Optional, Sequence, Tuple
 
 ROOT = Path(__file__).resolve().parents[1]
-WORK = ROOT / "build/mutants"
+WORK = ROOT / os.environ.get("WORK", "build/mutants")  # several runs side by side need a folder each
 PRESET = os.environ.get("PRESET", "release")
 TREE, RESULTS = WORK / "tree", ROOT / "tests/mutants/results.csv"
 BUILD = TREE / "build" if PRESET == "release" else TREE / "build" / PRESET
@@ -340,11 +341,14 @@ def read_results() -> List[Row]:
 
 def keep(row: Row) -> None:
     """Add a row, in the place of one of the same mutant."""
+    lock = os.open(RESULTS.parent, os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
     rows = [old for old in read_results() if old["key"] != row["key"]] + [row]
     with open(RESULTS, "w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
         writer.writeheader()
         writer.writerows(sorted(rows, key=lambda r: [int(x) if x.isdigit() else 0 for x in r["slot"].split("-")]))
+    os.close(lock)
 
 
 def tell(rows: Sequence[Row]) -> int:
