@@ -52,7 +52,7 @@ static void sine_has_its_period(void **state)
     const antler_look look = look_at(ROWS, 1, x);
     assert_true(look.period >= 79.0 && look.period <= 81.0);
     /* cos(2 pi t / 80) falls below 1/e at t = 15.2 */
-    assert_true(look.decay == 16.0);
+    assert_true(look.decay == 16.0 && look.delay == 8);
     assert_true(look.noise < 1e-3);
     assert_int_equal(look.dimension, 1);
 }
