@@ -163,6 +163,16 @@ def test_data_that_cannot_be_read_are_no_reason_for_a_smaller_page(folder, tmp_p
     assert not out.exists()
 
 
+def test_a_page_that_cannot_be_looked_at_is_one_sentence(folder, monkeypatch, capsys):
+    class Gone:
+        def is_file(self):
+            raise OSError(5, "Input/output error", "page.html")
+
+    monkeypatch.setattr(report, "write", lambda *_, **__: Gone())
+    assert report.main([str(folder)]) == 3
+    assert capsys.readouterr().err == "antler: [Errno 5] Input/output error: 'page.html'\n"
+
+
 def test_a_run_that_has_just_begun(folder, tmp_path):
     (tmp_path / "001").mkdir()
     shutil.copy(folder / "Results/e/a0.1/001/config.yaml", tmp_path / "001")
