@@ -342,8 +342,9 @@ static void test_few_rows(void **state)
     static const struct {
         const char *text;
         size_t dim;
-    } cases[] = {
-        {"t,a\n0,1\n1,2\n2,3\n3,5\n", 1}, {"t,a\n0,1\n1,2\n2.3,3\n5.71,5\n", 2}, {"t,a\n3,1\n1,2\n2,3\n4,5\n", 2}};
+    } cases[] = {{"t,a\n0,1\n1,2\n2,3\n3,5\n", 1},
+                 {"t,a\n0,1\n3,2\n4,3\n8,5\n9,1\n", 2},
+                 {"t,a\n3,1\n1,2\n2,3\n4,5\n", 2}};
     antler_load_opts opts;
     antler_load_opts_default(&opts);
     for (size_t i = 0; i < 3; i++) {
