@@ -8,7 +8,7 @@ SCALE ?= quick
 PRESETS := release debug clang asan tsan
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test docs test-browser $(PRESETS) format check-format check-scripts check-tidy check-rules check-kernels gpu-tests test-gpu fuzz torture bench paper bundle wheel wheel-old test-wheel-old test-wheel test-sdist install uninstall clean help
+.PHONY: build demo test docs test-browser $(PRESETS) format check-format check-scripts check-tidy check-rules check-kernels gpu-tests test-gpu fuzz fuzz-bundle torture bench paper bundle wheel wheel-old test-wheel-old test-wheel test-sdist install uninstall clean help
 
 build: ## build the library and the command into build/
 	@scripts/setup.sh build
@@ -37,9 +37,13 @@ asan tsan clang debug: build ## the tests with sanitizers, another compiler, or 
 	@scripts/setup.sh build test clang
 	@scripts/test.sh $@ $(JOBS)
 
-fuzz: ## run every fuzzer for FUZZ_SECONDS (60)
+fuzz: ## run every fuzzer for FUZZ_SECONDS (60) of CPU time
 	@scripts/setup.sh build clang
 	@scripts/fuzz.sh $(FUZZ_SECONDS)
+
+fuzz-bundle: ## build/fuzz-bundle: a folder with all fuzzers, to be carried to a machine with many cores
+	@scripts/setup.sh build clang bundle
+	@JOBS=$(JOBS) scripts/fuzz_bundle.sh build
 
 format: ## clang-format all sources in place
 	@scripts/setup.sh format

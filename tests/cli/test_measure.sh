@@ -35,6 +35,7 @@ contains "$out" "gmm, 1000 samples, seed 1, covariance 0.30862 x variance"
 contains "$out" "3000 true, 9000 generated, d = 3"
 contains "$out" "kernels/s"
 contains "$out" "sigma = 20 bins, 3000 rows compared"
+[ "$(sed -n '/^variable /,$p' <<<"$out" | wc -l)" = 4 ] || die "not a row for each variable: $out"
 expect_ok "$ANTLER" measure --true s.npz --generated g.npz --samples 1000 --dstsp gmm-silverman
 contains "$out" "covariance 0.0952463 x variance"
 expect_ok "$ANTLER" measure --true s.npz --generated g.npz --dstsp bins --bins 20

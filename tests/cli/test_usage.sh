@@ -33,6 +33,7 @@ expect_fault 2 "needs a value" "$ANTLER" measure --samples
 expect_fault 2 "'ten' is not a whole number" "$ANTLER" measure --samples ten
 expect_fault 2 "'1.5' is not a whole number" "$ANTLER" measure --samples 1.5
 expect_fault 2 "'-3' is not a whole number" "$ANTLER" measure --samples -3
+expect_fault 2 "'1a' is not" "$ANTLER" simulate lorenz63 --seed 1a
 expect_fault 2 "takes no value" "$ANTLER" measure --json=yes
 expect_fault 2 "there is no 'gm'; did you mean 'gmm'" "$ANTLER" measure --dstsp gm
 expect_fault 2 "two dashes" "$ANTLER" measure -x

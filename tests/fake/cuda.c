@@ -28,7 +28,16 @@ void emulated_arguments(const char *source, const char *options, const char *nam
                         size_t *count);
 const void *emulated_address(const char *source, const char *options, const char *name, size_t *size);
 
-static int dummy; /* handles point here */
+static int dummy; /* handles point here, but for those of streams and events */
+
+/* Streams and events that have not been destroyed. */
+EXPORT size_t fake_cuda_handles(void);
+static _Atomic size_t handles;
+
+size_t fake_cuda_handles(void)
+{
+    return handles;
+}
 
 /* What the fake compiler wrote. */
 typedef struct module {
@@ -232,13 +241,15 @@ ant_cu_result cuMemcpyDtoDAsync_v2(ant_cu_pointer to, ant_cu_pointer from, size_
 ant_cu_result cuStreamCreate(ant_cu_stream *stream, unsigned flags)
 {
     (void)flags;
-    *stream = (ant_cu_stream)(void *)&dummy;
+    *stream = malloc(1);
+    handles++;
     return 0;
 }
 
 ant_cu_result cuStreamDestroy_v2(ant_cu_stream stream)
 {
-    (void)stream;
+    free((void *)stream);
+    handles--;
     return 0;
 }
 
@@ -257,13 +268,15 @@ ant_cu_result cuStreamQuery(ant_cu_stream stream)
 ant_cu_result cuEventCreate(ant_cu_event *event, unsigned flags)
 {
     (void)flags;
-    *event = (ant_cu_event)(void *)&dummy;
+    *event = malloc(1);
+    handles++;
     return 0;
 }
 
 ant_cu_result cuEventDestroy_v2(ant_cu_event event)
 {
-    (void)event;
+    free((void *)event);
+    handles--;
     return 0;
 }
 

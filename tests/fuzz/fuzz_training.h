@@ -41,14 +41,16 @@ static inline antler_series *fuzz_series(void)
     return series;
 }
 
-/* <folder>/001 with checkpoints/, in memory where the machine has that. */
+/* <folder>/001 with checkpoints/, in TMPDIR or else in memory where the machine has that. */
 static inline const char *fuzz_run_folder(void)
 {
+    const char *const asked = getenv("TMPDIR");
+    const char *const place = asked != NULL ? asked : access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
     static char base[FUZZ_PATH], run[FUZZ_PATH + 8];
     char checkpoints[FUZZ_PATH + 32];
     if (run[0] != '\0')
         return run;
-    snprintf(base, sizeof base, "%s/antler-fuzz-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+    snprintf(base, sizeof base, "%s/antler-fuzz-XXXXXX", place);
     if (mkdtemp(base) == NULL)
         abort();
     snprintf(run, sizeof run, "%s/001", base);

@@ -149,6 +149,30 @@ def test_without_data_there_is_a_sentence(folder, tmp_path):
     assert absent["fig-lyapunov"] == "the run has not been evaluated" and "fig-training" not in absent
 
 
+@pytest.mark.parametrize("part", ["_free_part", "_horizon_part"])
+def test_data_that_cannot_be_read_are_no_reason_for_a_smaller_page(folder, tmp_path, monkeypatch, capsys, part):
+    """Found by tests/torture/io_errors.py: a disk that failed made a page without free run, and exit code 0."""
+
+    def fail(*_):
+        raise antler.exceptions.MachineError("train.npy: cannot be read: Input/output error")
+
+    monkeypatch.setattr(payload, part, fail)
+    out = tmp_path / "page.html"
+    assert report.main([str(folder / "Results/e/a0.1/001"), "--out", str(out)]) == 3
+    assert capsys.readouterr().err == "antler: train.npy: cannot be read: Input/output error\n"
+    assert not out.exists()
+
+
+def test_a_page_that_cannot_be_looked_at_is_one_sentence(folder, monkeypatch, capsys):
+    class Gone:
+        def is_file(self):
+            raise OSError(5, "Input/output error", "page.html")
+
+    monkeypatch.setattr(report, "write", lambda *_, **__: Gone())
+    assert report.main([str(folder)]) == 3
+    assert capsys.readouterr().err == "antler: [Errno 5] Input/output error: 'page.html'\n"
+
+
 def test_a_run_that_has_just_begun(folder, tmp_path):
     (tmp_path / "001").mkdir()
     shutil.copy(folder / "Results/e/a0.1/001/config.yaml", tmp_path / "001")

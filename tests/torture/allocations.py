@@ -19,8 +19,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import zipfile
 from pathlib import Path
+
+from record import Record
 
 SETTINGS = """experiment: e
 name: k
@@ -263,7 +266,7 @@ def whole_json(path):
 
 
 # ---- the loops --------------------------------------------------------------------------------------------
-def plan_allocations(torture, names, sample, most, generator):
+def plan_allocations(torture, names, sample, most, seed):
     """(name, n, mode): all allocations of each command, at most `most`; or `sample` in all."""
     jobs = []
     for name in names:
@@ -273,11 +276,12 @@ def plan_allocations(torture, names, sample, most, generator):
         numbers = list(range(1, count + 1))
         if room < count:  # every so many, from a random one on: rare places are met as well as frequent ones
             step = count / room
-            begin = generator.random() * step
+            begin = random.Random(f"{seed}-{name}").random() * step
             numbers = sorted({min(count, 1 + int(begin + i * step)) for i in range(room)})
         jobs.extend((name, n, ("one", "all")[i % 2]) for i, n in enumerate(numbers))
         if sample is None:
             jobs.extend((name, n, ("all", "one")[i % 2]) for i, n in enumerate(numbers))
+    random.Random(seed).shuffle(jobs)  # a part of the loop is a fair sample
     return jobs
 
 
@@ -287,22 +291,27 @@ def plan_limits(names, sample):
     return [(name, int(size)) for name in names for size in steps if sample is None or name not in ("fit", "sweep")]
 
 
-def run(title, call, jobs, pool):
-    """Number of complaints."""
-    if not jobs:
-        return 0
-    complaints, ended = 0, {}
-    for job, (failed, complaint) in zip(jobs, pool.map(lambda job: call(*job), jobs)):
-        counts = ended.setdefault(job[0], [0, 0])
-        counts[0] += 1
-        counts[1] += failed
-        if complaint is not None:
-            complaints += 1
-            print(*job, complaint, flush=True)
+def run(title, call, jobs, pool, record, end):
+    """Number of complaints.  A part of each command in turn, so that a run that is stopped has seen all of them."""
+    complaints, ended = 0, {}  # by command: runs, and how many of them failed
+    mine = {name: [job for job in jobs if job[0] == name] for name in dict.fromkeys(job[0] for job in jobs)}
+    left = {name: list(record.left(f"{name} {title}", len(mine[name]))) for name in mine}
+    while any(left.values()) and time.monotonic() < end:
+        for name in [name for name in left if left[name]]:
+            part, begin = left[name].pop(0), time.monotonic()
+            seen = list(pool.map(lambda job: call(*job), [mine[name][i] for i in part]))
+            wrong = [(mine[name][i], complaint) for i, (_, complaint) in zip(part, seen) if complaint is not None]
+            for job, complaint in wrong:
+                print(*job, complaint, flush=True)
+            complaints += len(wrong)
+            counts = ended.setdefault(name, [0, 0])
+            counts[0] += len(part)
+            counts[1] += sum(failed for failed, _ in seen)
+            record.add(f"{name} {title}", part, len(mine[name]), len(wrong), time.monotonic() - begin)
     for name, (runs, failed) in ended.items():
         print(f"{title}: {name}: {runs} runs, {failed} ended with exit code 3")
-    print(f"{title}: {len(jobs)} runs, {complaints} failures", flush=True)
-    if not any(failed for _, failed in ended.values()):
+    print(f"{title}: {sum(runs for runs, _ in ended.values())} runs, {complaints} failures", flush=True)
+    if ended and not any(failed for _, failed in ended.values()):
         sys.exit(f"{title}: nothing failed, so nothing is tested")
     return complaints
 
@@ -316,7 +325,12 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", nargs="+", choices=sorted(CASES), default=list(CASES))
     parser.add_argument("--at", type=int, help="only this allocation, alone and with all after it")
+    parser.add_argument("--record", help="continue what this file keeps, and keep more in it (record.py)")
+    parser.add_argument("--minutes", type=float, default=1e9, help="begin nothing more after this time")
     given = parser.parse_args()
+    if given.record and (given.sample or given.at):
+        parser.error("--record keeps whole loops: leave --sample and --at out")
+    record, end = Record(given.record, "allocations"), time.monotonic() + 60.0 * given.minutes
     parent = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="antler-torture-", dir=parent) as folder:
         torture = Torture(str(build / "antler"), str(build / "tests" / "libfail_allocations.so"), folder)
@@ -326,10 +340,10 @@ def main():
             if given.at is not None:
                 jobs = [(name, given.at, mode) for name in given.only for mode in ("one", "all")]
             else:
-                jobs = plan_allocations(torture, given.only, given.sample, given.most, random.Random(given.seed))
-            complaints = run("allocations", torture.starve, jobs, pool)
+                jobs = plan_allocations(torture, given.only, given.sample, given.most, given.seed)
+            complaints = run("allocations", torture.starve, jobs, pool, record, end)
             limits = [] if given.at is not None else plan_limits(given.only, given.sample)
-            complaints += run("limits", torture.limit, limits, pool)
+            complaints += run("limits", torture.limit, limits, pool, record, end)
     sys.exit(1 if complaints else 0)
 
 

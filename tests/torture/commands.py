@@ -20,12 +20,15 @@ import random
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+
+from record import Record
 
 RUN = "Results/e/run/001"
 SETTINGS = """experiment: e
@@ -262,8 +265,8 @@ class Copy:
 
 
 def is_hidden(path: Path) -> bool:
-    """.lock and .claim, which are never removed, and temporary files."""
-    return path.name.startswith(".")
+    """.lock, which is never removed, temporary files, and a lease in .claim: if it cannot be given back, it expires."""
+    return path.name.startswith(".") or path.parent.name == ".claim"
 
 
 def without_times(text: bytes) -> bytes:
@@ -382,6 +385,18 @@ def loop(trials: Sequence[Trial], jobs: int) -> Tally:
     return tally
 
 
+def recorded_loop(trials: Sequence[Trial], name: str, jobs: int, record: Record, end: float) -> Tally:
+    """Those trials that the record does not have, until the time is over."""
+    total = Tally()
+    for part in record.left(name, len(trials)):
+        if time.monotonic() > end:
+            break
+        tally = loop([trials[i] for i in part], jobs)
+        record.add(name, part, len(trials), tally.wrong, tally.seconds)
+        total = Tally(total.trials + tally.trials, total.wrong + tally.wrong, total.seconds + tally.seconds)
+    return total
+
+
 def sample(items: Sequence[Any], command: Command, chosen: argparse.Namespace) -> List[Any]:
     """Some of the items, always the same for a seed; all without --sample."""
     count = max(1, chosen.sample // command.share)
@@ -398,7 +413,13 @@ def main(about: str, trials_of: Callable[[Stage, Command, argparse.Namespace], L
     parser.add_argument("--only", action="append", help="only this command; may be repeated")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="trials at a time")
     parser.add_argument("--at", type=int, default=0, help="only this call")
+    parser.add_argument("--record", help="continue what this file keeps, and keep more in it (record.py)")
+    parser.add_argument("--minutes", type=float, default=1e9, help="begin nothing more after this time")
     chosen = parser.parse_args()
+    if chosen.record and (chosen.sample or chosen.at):
+        parser.error("--record keeps whole loops: leave --sample and --at out")
+    record = Record(chosen.record, Path(sys.argv[0]).stem)
+    end = time.monotonic() + 60.0 * chosen.minutes
     build = Path(os.environ.get("BUILD", Path(__file__).resolve().parents[2] / "build"))
     memory = Path("/dev/shm")
     place = memory if memory.is_dir() and os.access(memory, os.W_OK) and "TMPDIR" not in os.environ else None
@@ -408,10 +429,10 @@ def main(about: str, trials_of: Callable[[Stage, Command, argparse.Namespace], L
         for command in TABLE:
             if chosen.only and command.name not in chosen.only:
                 continue
-            tally = loop(trials_of(stage, command, chosen), chosen.jobs)
+            tally = recorded_loop(trials_of(stage, command, chosen), command.name, chosen.jobs, record, end)
             print(
                 f"{command.name:14} {tally.trials:5} trials, {tally.wrong} wrong, {tally.seconds:.1f} s", flush=True
             )
             total = Tally(total.trials + tally.trials, total.wrong + tally.wrong, total.seconds + tally.seconds)
     print(f"{'in all':14} {total.trials:5} trials, {total.wrong} wrong, {total.seconds:.1f} s")
-    return 1 if total.wrong > 0 or total.trials == 0 else 0
+    return 1 if total.wrong > 0 or (total.trials == 0 and not chosen.record) else 0

@@ -8,6 +8,7 @@
 #include "engine/cuda/sources.h"
 #include "unit/folder.h"
 
+#include <dlfcn.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -83,6 +84,31 @@ static void devices(void **state)
     CHECK_FAILS(antler_device_at(0, &info), ANTLER_ERROR_DEVICE, "needs 8.0 or newer");
     use_fake("none");
     CHECK_FAILS(antler_device_count(&count), ANTLER_ERROR_DEVICE, "sees no GPU");
+}
+
+/* Streams and events of the driver that are still there. */
+static size_t open_handles(void)
+{
+    void *driver = dlopen(FAKE_CUDA_LIBRARY, RTLD_NOW);
+    assert_non_null(driver);
+    size_t (*count)(void) = NULL;
+    *(void **)&count = dlsym(driver, "fake_cuda_handles");
+    assert_non_null(count);
+    const size_t found = count();
+    dlclose(driver);
+    return found;
+}
+
+static void a_closed_device_leaves_nothing(void **state)
+{
+    (void)state;
+    ant_cuda_device *device = NULL;
+    use_fake("");
+    const size_t before = open_handles();
+    CHECK_OK(ant_cuda_device_open(0, &device));
+    assert_int_equal(open_handles(), before + 3); /* a stream and two events */
+    ant_cuda_device_close(device);
+    assert_int_equal(open_handles(), before);
 }
 
 static size_t compilations(void)
@@ -381,6 +407,7 @@ int main(void)
         cmocka_unit_test(no_compiler),
         cmocka_unit_test(no_gpu),
         cmocka_unit_test(devices),
+        cmocka_unit_test(a_closed_device_leaves_nothing),
         cmocka_unit_test(launches),
         cmocka_unit_test(faults_of_the_device),
         cmocka_unit_test(hash_known_values),

@@ -52,7 +52,7 @@ static void sine_has_its_period(void **state)
     const antler_look look = look_at(ROWS, 1, x);
     assert_true(look.period >= 79.0 && look.period <= 81.0);
     /* cos(2 pi t / 80) falls below 1/e at t = 15.2 */
-    assert_true(look.decay == 16.0);
+    assert_true(look.decay == 16.0 && look.delay == 8);
     assert_true(look.noise < 1e-3);
     assert_int_equal(look.dimension, 1);
 }
@@ -132,6 +132,7 @@ static void every_candidate_is_allowed(void **state)
     antler_settings base;
     antler_settings_default(&base);
     const size_t dims[] = {1, 3, 40}, rows[] = {40, 300, 100000};
+    size_t doubled = 0, halved = 0;
     for (size_t i = 0; i < 27; i++) {
         antler_look look = {.trajectories = 1,
                             .dim = dims[i % 3],
@@ -150,12 +151,16 @@ static void every_candidate_is_allowed(void **state)
             assert_true(c.reason[0] != '\0');
             ant_candidate varied = c;
             for (size_t v = 0; v < 20; v++) { /* variations of variations */
+                const size_t hidden = varied.settings.hidden_dim;
                 varied = ant_vary(&look, &varied.settings, &stream);
+                doubled += varied.settings.hidden_dim == 2 * hidden;
+                halved += varied.settings.hidden_dim == hidden / 2;
                 CHECK_OK(antler_settings_check(&varied.settings, NULL));
                 assert_true(varied.settings.sequence_length < look.usual);
             }
         }
     }
+    assert_true(doubled > 10 && halved > 10); /* the hidden units go both ways */
 }
 
 static double cost(const ant_fit_plan *plan, size_t rung, double seconds, size_t parallel)

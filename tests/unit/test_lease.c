@@ -3,6 +3,8 @@
 
 #include "base/lease.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -230,6 +232,61 @@ static void a_fault_is_no_absence(void **state)
     assert_int_equal(system("rm -rf run"), 0);
 }
 
+static size_t open_descriptors(void)
+{
+    size_t count = 0;
+    for (int i = 0; i < 64; i++)
+        count += fcntl(i, F_GETFD) != -1;
+    return count;
+}
+
+/* Also in a process without standard input, where the first file gets the number 0. */
+static void a_lease_keeps_no_file_open(void **state)
+{
+    (void)state;
+    set_host("a");
+    clear("run");
+    const int input = dup(0);
+    assert_true(input > 0);
+    close(0);
+    const size_t before = open_descriptors();
+    ant_lease_release(take("run", 100.0), false);
+    const size_t after = open_descriptors();
+    assert_int_equal(dup2(input, 0), 0);
+    close(input);
+    assert_int_equal(after, before);
+}
+
+/* The file of a lease has the permissions that the umask gives, and a name for the longest host. */
+static void the_file_of_a_lease(void **state)
+{
+    (void)state;
+    char host[512], path[1024];
+    struct stat about;
+    memset(host, 'h', sizeof host);
+    host[sizeof host - 1] = '\0';
+    set_host(host);
+    clear("run");
+    const mode_t before = umask(0027);
+    ant_lease *lease = take("run", 100.0);
+    umask(before);
+    assert_non_null(lease);
+    CHECK_OK(ant_lease_renew(lease));
+    DIR *claim = opendir("run/.claim");
+    assert_non_null(claim);
+    size_t files = 0;
+    for (struct dirent *entry = readdir(claim); entry != NULL; entry = readdir(claim))
+        if (entry->d_name[0] != '.') {
+            snprintf(path, sizeof path, "run/.claim/%s", entry->d_name);
+            assert_int_equal(stat(path, &about), 0);
+            assert_int_equal(about.st_mode & 07777, 0640);
+            files++;
+        }
+    closedir(claim);
+    assert_int_equal(files, 1);
+    ant_lease_release(lease, false);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -239,6 +296,8 @@ int main(void)
         cmocka_unit_test(who_lost_it_is_told),
         cmocka_unit_test(one_of_many_wins),
         cmocka_unit_test(one_of_many_takes_over),
+        cmocka_unit_test(a_lease_keeps_no_file_open),
+        cmocka_unit_test(the_file_of_a_lease),
         cmocka_unit_test(a_fault_is_no_absence),
     };
     return cmocka_run_group_tests(tests, folder_enter, folder_leave);

@@ -164,6 +164,34 @@ static void test_statistics(void **state)
 }
 
 /* Several trajectories: points are counted within each, D_H compares pair by pair. */
+/* D_stsp with a fixed variance does not depend on the units of the variables, if it is told of them. */
+static void test_units_of_a_fixed_variance(void **state)
+{
+    (void)state;
+    enum { N = 2, T = 300 };
+    const double unit[N] = {4.0, 0.5}, none[N] = {1.0, 1.0};
+    double dstsp[3];
+    for (size_t k = 0; k < 3; k++) { /* as they are; in other units; in those, without a word */
+        antler_series *series[2];
+        for (size_t i = 0; i < 2; i++) {
+            double *x = oscillation(T, N, 0.2 + 0.1 * (double)i, 7 + i);
+            for (size_t j = 0; j < T * N; j++)
+                x[j] *= k == 0 ? 1.0 : unit[j % N];
+            CHECK_OK(antler_series_create(N, 0, &series[i]));
+            CHECK_OK(antler_series_append(series[i], T, x, NULL));
+            free(x);
+        }
+        antler_measure_opts o = small_opts(ANTLER_DSTSP_GMM_FIXED);
+        o.variance = 0.1;
+        o.unit = k == 1 ? unit : none;
+        dstsp[k] = measure(series[0], series[1], &o).dstsp;
+        antler_series_free(series[0]);
+        antler_series_free(series[1]);
+    }
+    CHECK_NEAR(dstsp[1], dstsp[0], 1e-9);
+    assert_true(fabs(dstsp[2] - dstsp[0]) > 1e-3);
+}
+
 static void test_many_trajectories(void **state)
 {
     (void)state;
@@ -411,6 +439,7 @@ int main(void)
         cmocka_unit_test(test_defaults),
         cmocka_unit_test(test_sum_of_parts),
         cmocka_unit_test(test_statistics),
+        cmocka_unit_test(test_units_of_a_fixed_variance),
         cmocka_unit_test(test_many_trajectories),
         cmocka_unit_test(test_bins),
         cmocka_unit_test(test_meaning),

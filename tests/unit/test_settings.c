@@ -433,9 +433,21 @@ static void statistics_have_known_values(void **state)
     assert_true(s.count == 0 && isnan(s.median));
 }
 
+static void test_data_that_is_not_there(void **state)
+{
+    (void)state;
+    antler_settings s;
+    antler_series *series = NULL;
+    antler_settings_default(&s);
+    snprintf(s.test_data, sizeof s.test_data, "none.npy");
+    CHECK_FAILS(antler_settings_test(&s, &series), ANTLER_ERROR_NOT_FOUND, "test_data");
+    assert_null(series);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_data_that_is_not_there),
         cmocka_unit_test(every_default_is_in_its_bounds),
         cmocka_unit_test(every_model_has_both_initialisations),
         cmocka_unit_test(kappa_goes_with_the_parts_that_use_it),

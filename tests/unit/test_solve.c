@@ -487,6 +487,19 @@ static void test_known_answer(void **state)
     problem_free(&p);
 }
 
+/* As solve.h has them. */
+static void test_defaults(void **state)
+{
+    (void)state;
+    ant_solve_options o;
+    memset(&o, 0xff, sizeof o);
+    ant_solve_options_default(&o);
+    assert_true(o.solver == ANT_SOLVER_AUTO && o.start == ANT_START_PINV && o.teacher == ANT_TEACHER_FLOW);
+    assert_true(o.adjoint == ANT_ADJOINT_FULL && o.pieces == ANT_PIECES_AUTO && o.fallback && !o.lanes);
+    assert_true(o.warmup == 0 && o.interval == 0 && o.tolerance == 0.0 && o.segments == 0);
+    assert_true(o.max_iterations == 100 && o.patterns == 0 && o.threads == 0 && o.seed == 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -497,7 +510,7 @@ int main(void)
         cmocka_unit_test(test_not_converged),        cmocka_unit_test(test_not_finite),
         cmocka_unit_test(test_bad_options),          cmocka_unit_test(test_memory),
         cmocka_unit_test(test_sparse_forcing),       cmocka_unit_test(test_pieces_give_way),
-        cmocka_unit_test(test_adjoint_ends_early),
+        cmocka_unit_test(test_adjoint_ends_early),   cmocka_unit_test(test_defaults),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,9 +69,9 @@ def main(arguments: Optional[List[str]] = None) -> int:
     chosen = _parser().parse_args(arguments)
     try:
         path = write(chosen.source, chosen.out, data=chosen.data, title=chosen.title)
+        if path.is_file():  # not a pipe, where the page itself may be on standard output
+            print(_lib.shown(f"{path}: {path.stat().st_size / 1e6:.1f} MB; open it in a browser"))
     except (AntlerError, OSError, ValueError) as fault:
         print(_lib.shown(f"antler: {fault}"), file=sys.stderr)
         return 3 if _of_machine(fault) else 2
-    if path.is_file():  # not a pipe, where the page itself may be on standard output
-        print(_lib.shown(f"{path}: {path.stat().st_size / 1e6:.1f} MB; open it in a browser"))
     return 0

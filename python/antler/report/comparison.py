@@ -15,7 +15,7 @@ from .. import _lib, curves
 from .. import _structs as s
 from .._linear import linear_model
 from .._series import Series
-from ..exceptions import AntlerError, DivergedError, from_status
+from ..exceptions import AntlerError, DivergedError, MachineError, MemoryError, from_status
 from ..tables import Orbit
 
 VARIABLES = 12  # drawn one by one; more are in maps
@@ -183,6 +183,8 @@ def horizon(
     try:
         errors, lags = baselines.of((*full, warmup), rows, scaling, Series.of(true.x), steps, warmup)
         found.update(linear=[float(f"{v:.5g}") if np.isfinite(v) else None for v in errors], lags=lags)
+    except (MachineError, MemoryError):  # not for lack of a model
+        raise
     except AntlerError as fault:
         found["note"] = f"There is no linear model: {fault}"
     return found

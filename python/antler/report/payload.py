@@ -19,7 +19,7 @@ import numpy as np
 from .. import curves
 from .. import measures as measuring
 from .._measure_table import table as measure_table
-from ..exceptions import AntlerError
+from ..exceptions import AntlerError, MachineError, MemoryError
 from ..runs import Run
 from ..tables import Orbit, default_warmup, free_run, has_diverged, measures, orbit, varying
 from . import comparison
@@ -348,6 +348,8 @@ def _one(run: Run, shared: Shared) -> Dict[str, Any]:
         found["horizon"] = _horizon_part(run, number, shared)
         if not found["horizon"]:
             found["absent"]["fig-horizon"] = "the data have too few rows for windows of forecasts"
+    except (MachineError, MemoryError):  # a page that lacks what could not be read would be taken for the whole
+        raise
     except AntlerError as fault:
         found["note"] = f"There is no free run: {fault}"
         found["absent"].update(dict.fromkeys(COMPARED, "there is no free run"))
