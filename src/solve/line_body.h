@@ -485,13 +485,29 @@ static bool NAME(plain)(const ant_model_dims *d)
     return d->K == 0 && d->rank == 0 && !d->clipped;
 }
 
+/* A function of its own for each size: in one, they would take the compiler twice as long. */
+#define CASE(m)                                                                                              \
+    static NEVER_INLINE pass_result NAME(forward_##m##_)(const solve_call *p, const real *packed, group *g,  \
+                                                         double merge, real *scratch)                        \
+    {                                                                                                        \
+        return NAME(forward_for)(PLAIN_MODEL(m), p, packed, g, merge, scratch);                              \
+    }                                                                                                        \
+    static NEVER_INLINE pass_result NAME(backward_##m##_)(const solve_call *p, const real *packed, group *g, \
+                                                          bool loss, double floor, real *scratch,            \
+                                                          double *sums)                                      \
+    {                                                                                                        \
+        return NAME(backward_for)(PLAIN_MODEL(m), p, packed, g, loss, floor, scratch, sums);                 \
+    }
+LINE_SIZES(CASE)
+#undef CASE
+
 static pass_result NAME(forward)(const solve_call *p, const real *packed, group *g, double merge,
                                  real *scratch)
 {
     switch (NAME(plain)(&p->layout->dims) ? p->layout->dims.M : 0) {
 #define CASE(m)                                                                                              \
     case m:                                                                                                  \
-        return NAME(forward_for)(PLAIN_MODEL(m), p, packed, g, merge, scratch);
+        return NAME(forward_##m##_)(p, packed, g, merge, scratch);
         LINE_SIZES(CASE)
 #undef CASE
     default:
@@ -505,7 +521,7 @@ static pass_result NAME(backward)(const solve_call *p, const real *packed, group
     switch (NAME(plain)(&p->layout->dims) ? p->layout->dims.M : 0) {
 #define CASE(m)                                                                                              \
     case m:                                                                                                  \
-        return NAME(backward_for)(PLAIN_MODEL(m), p, packed, g, loss, floor, scratch, sums);
+        return NAME(backward_##m##_)(p, packed, g, loss, floor, scratch, sums);
         LINE_SIZES(CASE)
 #undef CASE
     default:
