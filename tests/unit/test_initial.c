@@ -327,7 +327,7 @@ static double last_loss(const antler_series *series, antler_initialisation how, 
     s.hidden_dim = 32;
     s.sequence_length = 100;
     s.batch_size = 8;
-    s.updates = 1500;
+    s.updates = SANITIZED ? 20 : 1500;
     s.start_lr = 1e-3;
     s.validation = 0.0;
     s.device = ANTLER_DEVICE_CPU;
@@ -350,7 +350,8 @@ static void lssm_learns_lorenz63_from_standard(void **state)
     for (uint64_t seed = 1; seed <= (SANITIZED ? 1 : 3); seed++) {
         const double ours = last_loss(series, ANTLER_INITIALISATION_STANDARD, seed),
                      other = last_loss(series, ANTLER_INITIALISATION_MEMORY, seed);
-        if (!(ours < 0.1 * other))
+        assert_true(isfinite(ours) && isfinite(other));
+        if (!SANITIZED && !(ours < 0.1 * other))
             fail_msg("seed %d: the loss is %g, but %g with memory", (int)seed, ours, other);
     }
     antler_series_free(series);
