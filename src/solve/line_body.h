@@ -39,19 +39,11 @@ static ALWAYS_INLINE void NAME(add_columns)(const size_t count, const size_t cha
         acc[c] += part[0][c];
 }
 
-/* out += sum_k x_k w[k, :] over `count` small vectors. */
-static ALWAYS_INLINE void NAME(product)(size_t count, size_t depth, const SMALL *w, const real *x, SMALL *out)
+/* out += sum_k x_k w[k, :] over `count` small vectors, which are more than one. */
+static ALWAYS_INLINE void NAME(add_many)(size_t count, size_t depth, const SMALL *w, const real *x,
+                                         SMALL *out)
 {
     const size_t stride = count;
-    if (count == 1) {
-        if (depth >= 24)
-            NAME(add_columns)(1, 8, 1, depth, w, x, out);
-        else if (depth >= 8)
-            NAME(add_columns)(1, 4, 1, depth, w, x, out);
-        else
-            NAME(add_columns)(1, 2, 1, depth, w, x, out);
-        return;
-    }
     for (; count >= 4; count -= 4, w += 4, out += 4)
         NAME(add_columns)(4, 2, stride, depth, w, x, out);
     if (count == 3)
@@ -60,6 +52,28 @@ static ALWAYS_INLINE void NAME(product)(size_t count, size_t depth, const SMALL 
         NAME(add_columns)(2, 4, stride, depth, w, x, out);
     else if (count == 1)
         NAME(add_columns)(1, 8, stride, depth, w, x, out);
+}
+
+/* Not in every place where their number is known at run time only. */
+static NEVER_INLINE void NAME(add_unknown)(size_t count, size_t depth, const SMALL *w, const real *x,
+                                           SMALL *out)
+{
+    NAME(add_many)(count, depth, w, x, out);
+}
+
+/* out += sum_k x_k w[k, :] over `count` small vectors. */
+static ALWAYS_INLINE void NAME(product)(size_t count, size_t depth, const SMALL *w, const real *x, SMALL *out)
+{
+    if (count != 1 && __builtin_constant_p(count))
+        NAME(add_many)(count, depth, w, x, out);
+    else if (count != 1)
+        NAME(add_unknown)(count, depth, w, x, out);
+    else if (depth >= 24)
+        NAME(add_columns)(1, 8, 1, depth, w, x, out);
+    else if (depth >= 8)
+        NAME(add_columns)(1, 4, 1, depth, w, x, out);
+    else
+        NAME(add_columns)(1, 2, 1, depth, w, x, out);
 }
 
 /* Buffers of one step, each padded to whole vectors. */
