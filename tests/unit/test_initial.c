@@ -161,8 +161,11 @@ static void largest_singular_values_are_those_of_the_decomposition(void **state)
                *scratch = get(ant_lanczos_work(rows, cols), sizeof *scratch);
         ant_stream stream = ant_stream_open(k, 0, 0, ANT_PURPOSE_PARAMETERS);
         ant_stream_normals(&stream, a, rows * cols);
-        CHECK_OK(ant_svd(rows, cols, a, u, s, vt, work));
-        CHECK_NEAR(ant_largest_square(rows, cols, a, scratch) / (s[0] * s[0]), 1.0, 1e-12);
+        const double found = ant_largest_square(rows, cols, a, scratch);
+        if (!SANITIZED || least < 100) { /* instrumented, the decomposition of the largest takes long */
+            CHECK_OK(ant_svd(rows, cols, a, u, s, vt, work));
+            CHECK_NEAR(found / (s[0] * s[0]), 1.0, 1e-12);
+        }
         memset(a, 0, rows * cols * sizeof *a);
         assert_true(ant_largest_square(rows, cols, a, scratch) == 0.0);
         free(a);
