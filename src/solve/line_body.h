@@ -39,19 +39,11 @@ static ALWAYS_INLINE void NAME(add_columns)(const size_t count, const size_t cha
         acc[c] += part[0][c];
 }
 
-/* out += sum_k x_k w[k, :] over `count` small vectors. */
-static ALWAYS_INLINE void NAME(product)(size_t count, size_t depth, const SMALL *w, const real *x, SMALL *out)
+/* out += sum_k x_k w[k, :] over `count` small vectors, which are more than one. */
+static ALWAYS_INLINE void NAME(add_many)(size_t count, size_t depth, const SMALL *w, const real *x,
+                                         SMALL *out)
 {
     const size_t stride = count;
-    if (count == 1) {
-        if (depth >= 24)
-            NAME(add_columns)(1, 8, 1, depth, w, x, out);
-        else if (depth >= 8)
-            NAME(add_columns)(1, 4, 1, depth, w, x, out);
-        else
-            NAME(add_columns)(1, 2, 1, depth, w, x, out);
-        return;
-    }
     for (; count >= 4; count -= 4, w += 4, out += 4)
         NAME(add_columns)(4, 2, stride, depth, w, x, out);
     if (count == 3)
@@ -60,6 +52,28 @@ static ALWAYS_INLINE void NAME(product)(size_t count, size_t depth, const SMALL 
         NAME(add_columns)(2, 4, stride, depth, w, x, out);
     else if (count == 1)
         NAME(add_columns)(1, 8, stride, depth, w, x, out);
+}
+
+/* Not in every place where their number is known at run time only. */
+static NEVER_INLINE void NAME(add_unknown)(size_t count, size_t depth, const SMALL *w, const real *x,
+                                           SMALL *out)
+{
+    NAME(add_many)(count, depth, w, x, out);
+}
+
+/* out += sum_k x_k w[k, :] over `count` small vectors. */
+static ALWAYS_INLINE void NAME(product)(size_t count, size_t depth, const SMALL *w, const real *x, SMALL *out)
+{
+    if (count != 1 && __builtin_constant_p(count))
+        NAME(add_many)(count, depth, w, x, out);
+    else if (count != 1)
+        NAME(add_unknown)(count, depth, w, x, out);
+    else if (depth >= 24)
+        NAME(add_columns)(1, 8, 1, depth, w, x, out);
+    else if (depth >= 8)
+        NAME(add_columns)(1, 4, 1, depth, w, x, out);
+    else
+        NAME(add_columns)(1, 2, 1, depth, w, x, out);
 }
 
 /* Buffers of one step, each padded to whole vectors. */
@@ -485,13 +499,29 @@ static bool NAME(plain)(const ant_model_dims *d)
     return d->K == 0 && d->rank == 0 && !d->clipped;
 }
 
+/* A function of its own for each size: in one, they would take the compiler twice as long. */
+#define CASE(m)                                                                                              \
+    static NEVER_INLINE pass_result NAME(forward_##m##_)(const solve_call *p, const real *packed, group *g,  \
+                                                         double merge, real *scratch)                        \
+    {                                                                                                        \
+        return NAME(forward_for)(PLAIN_MODEL(m), p, packed, g, merge, scratch);                              \
+    }                                                                                                        \
+    static NEVER_INLINE pass_result NAME(backward_##m##_)(const solve_call *p, const real *packed, group *g, \
+                                                          bool loss, double floor, real *scratch,            \
+                                                          double *sums)                                      \
+    {                                                                                                        \
+        return NAME(backward_for)(PLAIN_MODEL(m), p, packed, g, loss, floor, scratch, sums);                 \
+    }
+LINE_SIZES(CASE)
+#undef CASE
+
 static pass_result NAME(forward)(const solve_call *p, const real *packed, group *g, double merge,
                                  real *scratch)
 {
     switch (NAME(plain)(&p->layout->dims) ? p->layout->dims.M : 0) {
 #define CASE(m)                                                                                              \
     case m:                                                                                                  \
-        return NAME(forward_for)(PLAIN_MODEL(m), p, packed, g, merge, scratch);
+        return NAME(forward_##m##_)(p, packed, g, merge, scratch);
         LINE_SIZES(CASE)
 #undef CASE
     default:
@@ -505,7 +535,7 @@ static pass_result NAME(backward)(const solve_call *p, const real *packed, group
     switch (NAME(plain)(&p->layout->dims) ? p->layout->dims.M : 0) {
 #define CASE(m)                                                                                              \
     case m:                                                                                                  \
-        return NAME(backward_for)(PLAIN_MODEL(m), p, packed, g, loss, floor, scratch, sums);
+        return NAME(backward_##m##_)(p, packed, g, loss, floor, scratch, sums);
         LINE_SIZES(CASE)
 #undef CASE
     default:

@@ -327,7 +327,7 @@ SMALL_TYPES(16)
 #define SMALL            small16
 #define SMALL_WIDTH      ((size_t)16 / sizeof(real))
 #define NAME(x)          x##16
-#define LINE_SIZES(CASE) CASE(3) CASE(4) CASE(5) CASE(6) CASE(10)
+#define LINE_SIZES(CASE) COMMON_SIZES(CASE)
 #include "solve/line_body.h"
 #undef SMALL
 #undef SMALL_WIDTH

@@ -131,6 +131,16 @@ static ALWAYS_INLINE size_t gap_sums_for(const size_t M, const size_t nv, const 
     return rows;
 }
 
+#define CASE(m)                                                                                              \
+    static NEVER_INLINE size_t gap_sums_##m(const solve_call *p, const piece_weights *w,                     \
+                                            const piece_buffers *t, const group *g, size_t first,            \
+                                            size_t count, real *pulled, size_t stride)                       \
+    {                                                                                                        \
+        return gap_sums_for(m, 1, p, w, t, g, first, count, pulled, stride);                                 \
+    }
+COMMON_SIZES(CASE)
+#undef CASE
+
 /*
  * The sums of incomplete rows among first .. first+count-1, whose a w is then set to 0 for the sums of the
  * others.  Returns how many there are.  pulled: a w of these rows, `stride` apart
@@ -141,8 +151,8 @@ static size_t gap_sums(const solve_call *p, const piece_weights *w, const piece_
     switch (w->nv == 1 ? w->M : 0) {
 #define CASE(m)                                                                                              \
     case m:                                                                                                  \
-        return gap_sums_for(m, 1, p, w, t, g, first, count, pulled, stride);
-        PIECE_SIZES(CASE)
+        return gap_sums_##m(p, w, t, g, first, count, pulled, stride);
+        COMMON_SIZES(CASE)
 #undef CASE
     default:
         return gap_sums_for(w->M, w->nv, p, w, t, g, first, count, pulled, stride);

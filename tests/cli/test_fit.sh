@@ -6,14 +6,15 @@
 expect_ok "$ANTLER" simulate lorenz63 --length 1500 --dt 0.03 --out lorenz.npy
 fit=("$ANTLER" fit lorenz.npy --minutes 0.001 --device cpu --threads 2)
 
-# small_plan FOLDER: instrumented code is slow and trains a tenth; otherwise `fit` plans by its time.
+# small_plan FOLDER [RUNS]: instrumented code is slow and trains a tenth; otherwise `fit` plans by its time.
 small_plan() {
     [ -n "${SANITIZE:-}" ] || return 0
+    local runs=${2:-1}
     mkdir -p "$1"
-    printf 'trials,runs,updates\n4,2,20\n1,2,40\n1,2,80\n' >"$1/plan.csv"
+    printf 'trials,runs,updates\n3,%d,20\n1,%d,40\n1,%d,80\n' "$runs" "$runs" "$runs" >"$1/plan.csv"
 }
 
-small_plan whole/lorenz
+small_plan whole/lorenz 2
 expect_ok "${fit[@]}" --results whole
 for word in "1500 rows, 3 variables" "Rung 1 of 3" "Rung 3 of 3" "leads" "D_stsp" "settings.yaml"; do contains "$out" "$word"; done
 for file in model.npz settings.yaml trials.csv plan.csv; do [ -s "whole/lorenz/$file" ] || die "$file is missing"; done

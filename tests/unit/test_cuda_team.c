@@ -89,7 +89,7 @@ static void same_as_cpu_with_a_large_model(void **state)
 static void late_blocks_change_nothing(void **state)
 {
     (void)state;
-    static const char *const late[] = {"1", "9"};
+    static const char *const late[] = {"9", "1"}; /* with a sanitizer, one of them */
     antler_series *series = make_series(600, 2, 0);
     double parameters[PARAMETERS_MAX] = {0};
     antler_settings s = team_settings();
@@ -98,7 +98,7 @@ static void late_blocks_change_nothing(void **state)
     s.updates = 2;
     seen told = {.rows = 0};
     CHECK_OK(train(&s, series, 1, &told, parameters));
-    for (size_t i = 0; i < sizeof late / sizeof late[0]; i++) {
+    for (size_t i = 0; i < (SANITIZED ? 1 : sizeof late / sizeof late[0]); i++) {
         double with_late[PARAMETERS_MAX] = {0};
         seen more = {.rows = 0};
         setenv("FAKE_CUDA_LATE", late[i], 1);

@@ -161,8 +161,11 @@ static void largest_singular_values_are_those_of_the_decomposition(void **state)
                *scratch = get(ant_lanczos_work(rows, cols), sizeof *scratch);
         ant_stream stream = ant_stream_open(k, 0, 0, ANT_PURPOSE_PARAMETERS);
         ant_stream_normals(&stream, a, rows * cols);
-        CHECK_OK(ant_svd(rows, cols, a, u, s, vt, work));
-        CHECK_NEAR(ant_largest_square(rows, cols, a, scratch) / (s[0] * s[0]), 1.0, 1e-12);
+        const double found = ant_largest_square(rows, cols, a, scratch);
+        if (!SANITIZED || least < 100) { /* instrumented, the decomposition of the largest takes long */
+            CHECK_OK(ant_svd(rows, cols, a, u, s, vt, work));
+            CHECK_NEAR(found / (s[0] * s[0]), 1.0, 1e-12);
+        }
         memset(a, 0, rows * cols * sizeof *a);
         assert_true(ant_largest_square(rows, cols, a, scratch) == 0.0);
         free(a);
@@ -327,7 +330,7 @@ static double last_loss(const antler_series *series, antler_initialisation how, 
     s.hidden_dim = 32;
     s.sequence_length = 100;
     s.batch_size = 8;
-    s.updates = 1500;
+    s.updates = SANITIZED ? 20 : 1500;
     s.start_lr = 1e-3;
     s.validation = 0.0;
     s.device = ANTLER_DEVICE_CPU;
@@ -350,7 +353,8 @@ static void lssm_learns_lorenz63_from_standard(void **state)
     for (uint64_t seed = 1; seed <= (SANITIZED ? 1 : 3); seed++) {
         const double ours = last_loss(series, ANTLER_INITIALISATION_STANDARD, seed),
                      other = last_loss(series, ANTLER_INITIALISATION_MEMORY, seed);
-        if (!(ours < 0.1 * other))
+        assert_true(isfinite(ours) && isfinite(other));
+        if (!SANITIZED && !(ours < 0.1 * other))
             fail_msg("seed %d: the loss is %g, but %g with memory", (int)seed, ours, other);
     }
     antler_series_free(series);

@@ -1,5 +1,6 @@
 /* Missing values in training windows (spec 12): every solver against plain loops, and differences. */
 #include "solve_support.h"
+#include "unit/check.h"
 
 /* What is set to NaN: bursts of whole rows, single values, one variable for half of the time, or all of
  * these.
@@ -78,6 +79,8 @@ static void check_solvers(int bits)
             ant_solve_options o = options_for(&p, solver);
             o.pieces = pieces ? ANT_PIECES_ALWAYS : ANT_PIECES_NEVER;
             o.threads = 1 + (int)(i + k) % 3;
+            if (FOR_RACES && o.threads == 1)
+                continue;
             o.teacher = (i + k) % 2 ? ANT_TEACHER_STOP : ANT_TEACHER_FLOW;
             o.tolerance = bits == 64 ? 1e-12 : 1e-5;
             o.segments = solver == ANT_SOLVER_SHOOTING ? (i % 2 ? 3 : 21) : 0;
@@ -163,16 +166,19 @@ static void check_differences(problem *p, ant_teacher teacher, const char *what)
     assert_int_equal(a.status, ANTLER_OK);
     const double scale = largest(a.gradient, p->layout.total);
     assert_true(scale > 1e-4);
-    for (size_t i = 0; i < p->layout.total; i++) {
-        const double step = 1e-6, keep = p->parameters[i];
-        p->parameters[i] = keep + step;
-        const double up = loss_at(p, &o);
-        p->parameters[i] = keep - step;
-        const double down = loss_at(p, &o);
-        p->parameters[i] = keep;
-        if (!(fabs((up - down) / (2 * step) - a.gradient[i]) < 5e-7 * (1.0 + scale)))
-            fail_msg("%s: parameter %zu has gradient %g, differences say %g", what, i, a.gradient[i],
-                     (up - down) / (2 * step));
+    for (size_t k = 0; k < p->layout.slices; k++) {
+        const ant_model_slice *slice = &p->layout.slice[k];
+        for (size_t i = slice->offset; i < slice->offset + (SANITIZED ? 1 : slice->count); i++) {
+            const double step = 1e-6, keep = p->parameters[i];
+            p->parameters[i] = keep + step;
+            const double up = loss_at(p, &o);
+            p->parameters[i] = keep - step;
+            const double down = loss_at(p, &o);
+            p->parameters[i] = keep;
+            if (!(fabs((up - down) / (2 * step) - a.gradient[i]) < 5e-7 * (1.0 + scale)))
+                fail_msg("%s: parameter %zu has gradient %g, differences say %g", what, i, a.gradient[i],
+                         (up - down) / (2 * step));
+        }
     }
     assert_true(relative_error(single.gradient, a.gradient, p->layout.total) < 2e-3);
     answer_free(&a);

@@ -216,15 +216,25 @@ static void check_same(const answer *a, const answer *b, const promise *p, const
         fail_msg("%s, %s, shape %zu: %s give other bytes", p->kind, p->solver, shape_number, what);
 }
 
+/* Without a sanitizer all are compared.  One needs each code, but not each with each: of memory, whether one
+   thread or several share it; of races, several threads and the narrowest and widest vectors. */
+static bool left_out(size_t level, size_t threads)
+{
+    return FOR_RACES ? threads == 1 || level == 1 : SANITIZED && threads == 2;
+}
+
 /* One solver and precision on one shape, with every instruction set and number of threads. */
 static void check_solver(const shape *c, size_t shape_number, antler_model_kind_id kind, antler_solver solver,
                          antler_precision precision, const answer *reference)
 {
     promise *p = find_promise(kind_names[kind], solver_names[solver]);
-    answer found[LEVELS][THREADS_MOST];
+    answer found[LEVELS][THREADS_MOST] = {{{0}}};
+    const size_t first = FOR_RACES ? 2 : 1; /* whose bytes the others have */
     for (size_t level = 0; level < LEVELS; level++) {
         assert_int_equal(setenv("ANTLER_CPU", levels[level], 1), 0);
         for (size_t threads = 1; threads <= THREADS_MOST; threads++) {
+            if (left_out(level, threads))
+                continue;
             const antler_settings s = settings_of(c, kind, solver, precision, threads);
             answer *a = &found[level][threads - 1];
             *a = solve(c, &s);
@@ -235,7 +245,7 @@ static void check_solver(const shape *c, size_t shape_number, antler_model_kind_
                          p->solver, levels[level], threads, precision == ANTLER_PRECISION_FLOAT ? 32 : 64,
                          shape_number, gap, p->bound[precision]);
             if (p->same_threads)
-                check_same(a, &found[level][0], p, "other numbers of threads", shape_number);
+                check_same(a, &found[level][first - 1], p, "other numbers of threads", shape_number);
             if (p->same_levels)
                 check_same(a, &found[0][threads - 1], p, "other instruction sets", shape_number);
         }

@@ -78,9 +78,9 @@ static inline antler_settings large_settings(void)
     return s;
 }
 
-/* Updates that two devices are compared by.  For races two: each launches the same kernels, the second on
-   what the first has left. */
-enum { PARAMETERS_MAX = 4096, ROWS = 64, COMPARED = FOR_RACES ? 2 : 4 };
+/* Updates that two devices are compared by.  With a sanitizer two: each launches the same kernels, the second
+   on what the first has left. */
+enum { PARAMETERS_MAX = 4096, ROWS = 64, COMPARED = SANITIZED ? 2 : 4 };
 
 typedef struct seen {
     antler_train_row row[ROWS];
@@ -181,13 +181,13 @@ static inline void compare_with_cpu(comparison c)
     double cpu[PARAMETERS_MAX] = {0}, gpu[PARAMETERS_MAX] = {0};
     seen on_cpu = {.rows = 0}, on_gpu = {.rows = 0};
     c.settings.device = ANTLER_DEVICE_CPU;
-    if (FOR_RACES) {
+    if (SANITIZED) {
         c.settings.updates = COMPARED;
         c.settings.log_interval = 1;
     }
     CHECK_OK(train(&c.settings, series, c.run, &on_cpu, cpu));
     c.settings.device = ANTLER_DEVICE_CUDA;
-    c.settings.check_interval = FOR_RACES ? 2 : 3;
+    c.settings.check_interval = SANITIZED ? 2 : 3;
     CHECK_OK(train(&c.settings, series, c.run, &on_gpu, gpu));
     if (strstr(on_gpu.text, c.choice) == NULL)
         fail_msg("'%s' does not contain '%s'", on_gpu.text, c.choice);

@@ -1,0 +1,289 @@
+/*
+ * piece_forward.h - the forward pass of the piece kernels: states, signs of hidden units, errors.  Part of
+ * piece_simd_tmpl.c.
+ */
+
+/* Sizes of the hidden layer; constants after inlining where they are common. */
+typedef struct shape {
+    size_t lv, words;
+    bool clipped;
+} shape;
+
+/* |V zeta~ + b|, and |V zeta~| behind it when clipped, to `sums` (units); the bits of the signs to `now`. */
+static ALWAYS_INLINE void hidden(const size_t M, const shape k, const piece_weights *w, const real *forced,
+                                 vector *sums, uint64_t *now)
+{
+    const size_t half = k.words / 2, second = k.words * WORD / 2 / LANES;
+    for (size_t q = 0; q < k.words; q++)
+        now[q] = 0;
+    for (size_t at = 0; at < k.lv; at += WIDE_TILE) {
+        vector acc[WIDE_TILE];
+        const size_t word = at * LANES / WORD, shift = at * LANES % WORD;
+        for (size_t c = 0; c < WIDE_TILE; c++)
+            acc[c] = k.clipped ? (vector){0} : w->b[at + c];
+        for (size_t i = 0; i < M; i++) {
+            for (size_t c = 0; c < WIDE_TILE; c++)
+                acc[c] += forced[i] * w->V[i * k.lv + at + c];
+        }
+        for (size_t c = 0; c < WIDE_TILE; c++) {
+            if (k.clipped) {
+                now[half + word] |= positive_bits(acc[c]) << (shift + c * LANES);
+                sums[second + at + c] = magnitude(acc[c]);
+                acc[c] += w->b[at + c];
+            }
+            now[word] |= positive_bits(acc[c]) << (shift + c * LANES);
+            sums[at + c] = magnitude(acc[c]);
+        }
+    }
+}
+
+/* e = x - B z for rows first .. last-1 of the segment, without those that no gradient uses. */
+static ALWAYS_INLINE void observe(const size_t M, const solve_call *p, const piece_weights *w, group *g,
+                                  size_t first, size_t last)
+{
+    const size_t N = w->N;
+    const bool fixed = __builtin_constant_p(M), gaps = g->pattern != NULL;
+    if (p->teacher == ANT_TEACHER_STOP && g->begin + first <= p->warmup)
+        first = p->warmup + 1 - g->begin;
+    for (size_t c = 0; c < w->nv; c++) {
+        const size_t at = c * LANES, count = N - at < LANES ? N - at : LANES;
+        vector local[SMALL];
+        for (size_t k = 0; k < M && fixed; k++)
+            local[k] = w->read_columns[k * w->nv + c];
+        for (size_t i = first; i < last; i++) {
+            vector part[2] = {{0}, {0}}; /* each addition depends on the one before */
+            for (size_t k = 0; k < M; k++)
+                part[k % 2] += g->z[i * M + k] * (fixed ? local[k] : w->read_columns[k * w->nv + c]);
+            const vector x = load_lanes(g->x + i * N + at, count), error = x - (part[0] + part[1]);
+            const vector_mask seen = x == x; /* NOLINT(misc-redundant-expression): NaN */
+            store_lanes(g->error + i * N + at, gaps ? masked(seen, error) : error, count);
+        }
+    }
+}
+
+/* observe, with constant sizes for common M. */
+static NEVER_INLINE void piece_observe(const solve_call *p, const real *packed, group *g, size_t first,
+                                       size_t last)
+{
+    piece_weights w;
+    piece_place(&p->layout->dims, packed, &w);
+    switch (w.M) {
+#define CASE(m)                                                                                              \
+    case m:                                                                                                  \
+        observe(m, p, &w, g, first, last);                                                                   \
+        break;
+        COMMON_SIZES(CASE)
+#undef CASE
+    default:
+        observe(w.M, p, &w, g, first, last);
+    }
+}
+
+/*
+ * How many units may have switched in `steps` steps before dense products are faster: the vector operations
+ * of a dense step over those of a switch, from the measurements in docs/notebook/cpu-kernels.md.
+ */
+static size_t most_switches(const piece_weights *w, size_t steps)
+{
+    const size_t dense = 6 * w->M * w->lv + 150, each = 3 * w->M * w->mv + 10;
+    const size_t fresh = (steps / TILE + 1) * w->units;
+    return steps * dense / each + fresh;
+}
+
+/* What the teacher adds to the forced states of steps first .. last-1. */
+static ALWAYS_INLINE void tile_teach(const size_t mv, const solve_call *p, const piece_weights *w,
+                                     const piece_buffers *t, const group *g, size_t first, size_t last)
+{
+    for (size_t i = first; i < last; i++) {
+        double a;
+        const uint32_t pattern = forced_pattern(p, g, i, &a);
+        const vector *pull = a == 1.0 ? w->pull_full : w->pull;
+        const size_t N = a == 0.0 || pattern != 0 ? 0 : w->N;
+        for (size_t c = 0; c < mv; c++) {
+            vector sum = w->one[c];
+            for (size_t n = 0; n < N; n++)
+                sum += g->x[i * w->N + n] * pull[n * mv + c];
+            t->tile_teacher[(i - first) * mv + c] = sum;
+        }
+        if (pattern != 0)
+            teach_incomplete(mv, p, w, pattern, (real)a, g->x + i * w->N, t->tile_teacher + (i - first) * mv);
+    }
+}
+
+/* tile_teach, with constant sizes for up to three vectors. */
+static NEVER_INLINE void teach(const solve_call *p, const piece_weights *w, const piece_buffers *t,
+                               const group *g, size_t first, size_t last)
+{
+    if (w->mv == 1)
+        tile_teach(1, p, w, t, g, first, last);
+    else if (w->mv == 2)
+        tile_teach(2, p, w, t, g, first, last);
+    else if (w->mv == 3)
+        tile_teach(3, p, w, t, g, first, last);
+    else
+        tile_teach(w->mv, p, w, t, g, first, last);
+}
+
+/* Units that have switched change J and, by what the earlier J has left out, the state. */
+static ALWAYS_INLINE size_t switch_forward(const size_t M, const size_t mv, const shape k,
+                                           const piece_weights *w, const uint64_t *before,
+                                           const uint64_t *now, const real *sums, vector *J, vector *next)
+{
+    size_t count = 0;
+    for (size_t q = 0; q < k.words; q += 2) {
+        for (switched s = switched_at(k.words, q, before, now); switched_left(&s); count++) {
+            const size_t unit = switched_next(&s);
+            const real sign = sign_of(now, unit), *row = (const real *)(w->rows + unit * mv);
+            for (size_t c = 0; c < mv; c++) {
+                const vector column = w->columns[unit * mv + c], change = sign * column;
+                next[c] += sums[unit] * column; /* J z~ lacks it, or has -it, of a unit that has switched */
+                for (size_t j = 0; j <= M; j++)
+                    J[j * mv + c] += row[j] * change;
+            }
+        }
+    }
+    return count;
+}
+
+/* Whether no place of z differs from the stored row by more than `merge`. */
+static ALWAYS_INLINE bool row_met(const size_t M, const vector *z, const real *stored, real merge)
+{
+    uint64_t apart = 0;
+    for (size_t c = 0; c * LANES < M; c++) {
+        const size_t count = M - c * LANES < LANES ? M - c * LANES : LANES;
+        const vector gap = magnitude(z[c] - load_lanes(stored + c * LANES, count));
+        apart |= ~positive_bits(merge - gap) & ((UINT64_C(1) << count) - 1); /* NaN is apart */
+    }
+    return apart == 0;
+}
+
+/* Steps first .. last-1 from t->z; false when it has met the stored trajectory, after result->steps steps. */
+static ALWAYS_INLINE bool tile_forward(const size_t M, const shape k, const solve_call *p,
+                                       const piece_weights *w, const piece_buffers *t, group *g, double merge,
+                                       size_t first, size_t last, pass_result *result)
+{
+    uint64_t before[ANT_MASK_WORDS] = {0}, now[ANT_MASK_WORDS];
+    const size_t mv = vectors(M + 1, LANES);
+    const bool fixed = __builtin_constant_p(M);
+    vector local_J[SMALL], local_z[SMALL_ROW], *J = fixed ? local_J : t->jacobian,
+                                               *z = fixed ? local_z : t->z;
+    for (size_t c = 0; c < mv; c++)
+        z[c] = t->z[c];
+    for (size_t j = 0; j < (M + 1) * mv; j++)
+        J[j] = w->affine[j];
+    teach(p, w, t, g, first, last);
+    for (size_t i = first; i < last; i++) {
+        double a;
+        const uint32_t pattern = forced_pattern(p, g, i, &a);
+        const vector *teacher = t->tile_teacher + (i - first) * mv;
+        const vector *keep = pattern != 0 ? w->keep_none : keep_for(w, a);
+        for (size_t c = 0; c < mv && pattern != 0; c++)
+            t->row[c] = (real)a * z[c];
+        for (size_t c = 0; c < mv; c++)
+            z[c] = teacher[c] + keep[c] * z[c];
+        if (pattern != 0)
+            subtract_projected(M, mv, p, w, t, pattern, z);
+        for (size_t c = 0; c < mv; c++)
+            t->row[c] = z[c];
+        store_row(M, z, g->forced + i * M);
+        const real *forced = (const real *)t->row;
+        hidden(M, k, w, forced, t->before_relu, now);
+        mix(M + 1, mv, J, forced, z);
+        result->switches += switch_forward(M, mv, k, w, before, now, (const real *)t->before_relu, J, z);
+        if (w->K > 0)
+            mix(w->K, mv, w->inputs, g->s + i * w->K, z);
+        for (size_t q = 0; q < k.words; q++)
+            g->masks[i * k.words + q] = before[q] = now[q];
+        if (merge >= 0.0 && row_met(M, z, g->z + (i + 1) * M, (real)merge)) {
+            for (size_t c = 0; c < mv; c++)
+                t->row[c] = z[c];
+            result->gap = largest_gap((const real *)t->row, g->z + (i + 1) * M, M);
+            result->merged = true;
+            result->steps = i + 1;
+            return false;
+        }
+        store_row(M, z, g->z + (i + 1) * M);
+    }
+    for (size_t c = 0; c < mv; c++)
+        t->z[c] = z[c];
+    return true;
+}
+
+/* Steps first .. last-1 from the row `from`; result->steps is the step at which it ended. */
+static ALWAYS_INLINE pass_result advance_for(const size_t M, const shape k, const solve_call *p,
+                                             const real *packed, group *g, const real *from, size_t first,
+                                             size_t last, double merge, bool trial, real *scratch)
+{
+    piece_weights w;
+    piece_buffers t;
+    piece_place(&p->layout->dims, packed, &w);
+    buffers_place(&w, scratch, &t);
+    memset(t.z, 0, w.mv * sizeof *t.z);
+    copy_reals((real *)t.z, from, M);
+    pass_result result = {.steps = first};
+    while (result.steps < last && !result.merged && !result.refused) {
+        const size_t begin = result.steps, end = (begin / TILE + 1) * TILE;
+        const size_t stop = end < last ? end : last;
+        result.steps = stop;
+        tile_forward(M, k, p, &w, &t, g, merge, begin, stop, &result);
+        if (g->error != NULL)
+            piece_observe(p, packed, g, begin == 0 ? 0 : begin + 1, result.merged ? result.steps : stop + 1);
+        result.refused = trial && result.switches > most_switches(&w, result.steps - first);
+    }
+    if (!result.merged) { /* row `first` of g->z may be another thread's */
+        const double start = largest_of(from, M);
+        const double rest = largest_of(g->z + (first + 1) * M, (result.steps - first) * M);
+        result.size = rest <= start || isnan(start) ? start : rest;
+    }
+    return result;
+}
+
+/* A function of its own for each size: one of them all would take the compiler twice as long. */
+#define PIECE_ADVANCE(m, name, ...)                                                                          \
+    static NEVER_INLINE pass_result name(const shape k, const solve_call *p, const real *packed, group *g,   \
+                                         const real *from, size_t first, size_t last, double merge,          \
+                                         bool trial, real *scratch)                                          \
+    {                                                                                                        \
+        const shape own = __VA_ARGS__;                                                                       \
+        (void)k;                                                                                             \
+        return advance_for(m, own, p, packed, g, from, first, last, merge, trial, scratch);                  \
+    }
+#define CASE(m)                                                                                              \
+    PIECE_ADVANCE(m, advance_one_##m, {.lv = WIDE_TILE, .words = 1})                                         \
+    PIECE_ADVANCE(m, advance_two_##m,                                                                        \
+                  {.lv = 2 * WIDE_TILE, .words = (2 * WIDE_TILE * LANES + WORD - 1) / WORD})                 \
+    PIECE_ADVANCE(m, advance_any_##m, k)
+COMMON_SIZES(CASE)
+#undef CASE
+
+/* Whether the units of a plain model fill so many tiles. */
+static inline bool plain_tiles(const shape k, size_t tiles)
+{
+    return !k.clipped && k.lv == tiles * WIDE_TILE;
+}
+
+static pass_result piece_advance(const solve_call *p, const real *packed, group *g, const real *from,
+                                 size_t first, size_t last, double merge, bool trial, real *scratch)
+{
+    piece_weights w;
+    piece_place(&p->layout->dims, packed, &w);
+    const shape k = {.lv = w.lv, .words = w.words, .clipped = w.clipped};
+    switch (w.M) {
+#define CASE(m)                                                                                              \
+    case m:                                                                                                  \
+        return (plain_tiles(k, 1) ? advance_one_##m                                                          \
+                : plain_tiles(k, 2)                                                                          \
+                    ? advance_two_##m                                                                        \
+                    : advance_any_##m)(k, p, packed, g, from, first, last, merge, trial, scratch);
+        COMMON_SIZES(CASE)
+#undef CASE
+    default:
+        return advance_for(w.M, k, p, packed, g, from, first, last, merge, trial, scratch);
+    }
+}
+
+static pass_result piece_forward(const solve_call *p, const real *packed, group *g, double merge, bool trial,
+                                 real *scratch)
+{
+    return piece_advance(p, packed, g, g->z, 0, g->length, merge, trial, scratch);
+}
