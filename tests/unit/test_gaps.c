@@ -133,8 +133,8 @@ static void windows_begin_where_values_are(void **state)
         for (size_t i = 0; i < ROWS * 2; i++)
             missing += isnan(x[i]) != 0;
         assert_int_equal(d->eligible_count, count);
-        assert_int_equal(d->missing, missing);
-        assert_int_equal(d->patterns, 3); /* one, the other, both */
+        assert_int_equal(d->lacks.missing, missing);
+        assert_int_equal(d->lacks.count, 3); /* one, the other, both */
         const ant_windows windows = ant_dataset_windows(d);
         size_t rows[200], seen = 0;
         ant_windows_draw(&windows, 1, 1, 1, 200, rows);
@@ -157,8 +157,8 @@ static void complete_data_have_all_starts(void **state)
     ant_dataset *d = NULL;
     CHECK_OK(ant_dataset_create(series, 10, true, ANTLER_PRECISION_FLOAT, &d));
     CHECK_OK(ant_dataset_find_gaps(d, ANTLER_PRECISION_FLOAT, 0));
-    assert_int_equal(d->missing, 0);
-    assert_int_equal(d->patterns, 0);
+    assert_int_equal(d->lacks.missing, 0);
+    assert_int_equal(d->lacks.count, 0);
     assert_null(d->eligible);
     ant_dataset_free(d);
     for (size_t t = 0; t < 50; t++) /* one value in 20 rows, at the end of every window that has it */
