@@ -25,7 +25,7 @@
 
 // ---- rows -------------------------------------------------------------------------------------------------
 
-// The pattern with these bits: ant_lacks_slot of engine/lacks.c.
+// The pattern with these bits: ant_lacks_slot of base/lacks.c.
 INLINE unsigned find_pattern(const pattern_args &p, const unsigned long long (&lacks)[WORDS])
 {
     unsigned long long hash = 0;
