@@ -7,7 +7,7 @@ build=$1
 stage=$build/gpu-tests
 rm -rf "$stage"
 mkdir -p "$stage/bin" "$stage/lib" "$stage/kernels" "$stage/cli"
-cp "$build"/tests/gpu_test_* "$build/tests/golden" "$build/antler" "$stage/bin/"
+cp "$build"/tests/gpu_test_* "$build/tests/golden" "$build/bench/gaps_cuda" "$build/antler" "$stage/bin/"
 cp -r tests/golden "$stage/golden"
 cp src/engine/cuda/kernels/*.cu* "$stage/kernels/"
 cp tests/cli/lib.sh tests/cli/test_free_runs.sh "$stage/cli/"

@@ -15,6 +15,7 @@ static antler_settings settings_for(const problem *p, antler_teacher teacher, in
     s.latent_dim = d->M;
     s.hidden_dim = d->L;
     s.rank = d->rank;
+    s.clipped = d->clipped;
     s.sequence_length = p->T;
     s.batch_size = p->batch;
     s.warmup = p->warmup;

@@ -1621,7 +1621,8 @@ ANTLER_API antler_status antler_problem_set_model(antler_problem *problem, const
 
 /*
  * x: (batch, T+1, N), where NaN is a missing value (docs/spec.md, section 12); inputs: (batch, T, K), NULL
- * when K is 0.  Copied into the precision.  Missing values are not on the GPU: a solve is then an error.
+ * when K is 0.  Copied into the precision.  The GPU takes missing values of a shPLRNN; of other models a
+ * solve is then an error.
  */
 ANTLER_API void antler_problem_set_data(antler_problem *problem, const double *x, const double *inputs);
 

@@ -8,7 +8,10 @@
 #ifndef ANT_ENGINE_LEARNER_H
 #define ANT_ENGINE_LEARNER_H
 
+#include "base/lacks.h"
 #include "base/status.h"
+
+enum { ANT_ENGINE_PATTERNS = 1024 }; /* of missing values that an engine takes, at most */
 
 /*
  * A training: `replicas` runs side by side, each with its own parameters and windows, on data that they
@@ -30,8 +33,9 @@ typedef struct ant_engine_learning {
     const void *x, *s;
     const size_t *row;
     const uint64_t *start;
-    /* Missing values, which engines do not take; 0 and NULL: none. */
-    size_t patterns;
+    /* Missing values (spec 12): their patterns, and the rows at which windows may begin, in rising order.
+     * NULL: none. */
+    const ant_lacks *lacks;
     const size_t *eligible;
     size_t eligible_count;
 } ant_engine_learning;

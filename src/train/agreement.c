@@ -29,6 +29,8 @@ static antler_status make_reference(reference *r, const antler_settings *setting
     const size_t T = settings->sequence_length, batch = settings->batch_size;
     ant_solve_options options = ant_settings_solver(settings, 1);
     options.solver = ANT_SOLVER_REFERENCE;
+    for (size_t i = 0; i < batch * (T + 1) * d->N && options.patterns == 0; i++)
+        options.patterns = isnan(x[i]) ? SIZE_MAX : 0; /* missing values, in patterns that are not known */
     r->x = calloc(batch, sizeof *r->x);
     r->s = calloc(batch, sizeof *r->s);
     r->states = calloc(T * d->M, sizeof *r->states);

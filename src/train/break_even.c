@@ -29,12 +29,14 @@ bool ant_break_even_reached(const antler_settings *s)
            ant_break_even_work(s) >= break_even(s);
 }
 
-void ant_break_even_remark(const antler_settings *s, bool gpu, bool gaps, char *text, size_t bytes)
+void ant_break_even_remark(const antler_settings *s, bool gpu, const char *gaps, char *text, size_t bytes)
 {
-    const char *const why = gaps ? ", but does not take missing values" : ", but none can be used";
-    const char *const unused = !gpu && ant_break_even_reached(s) ? why : "";
+    const bool unused = !gpu && ant_break_even_reached(s);
+    const char *const why = !unused        ? ""
+                            : gaps != NULL ? ", but does not take missing values "
+                                           : ", but none can be used";
     text[0] = '\0';
     if (s->device == ANTLER_DEVICE_AUTO)
-        snprintf(text, bytes, " (device auto: %.2g multiply-adds an update, a GPU is faster from %.2g%s)",
-                 ant_break_even_work(s), break_even(s), unused);
+        snprintf(text, bytes, " (device auto: %.2g multiply-adds an update, a GPU is faster from %.2g%s%s)",
+                 ant_break_even_work(s), break_even(s), why, unused && gaps != NULL ? gaps : "");
 }

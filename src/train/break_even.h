@@ -23,7 +23,8 @@ double ant_break_even_work(const antler_settings *settings);
 bool ant_break_even_reached(const antler_settings *settings);
 
 /* The break-even as text, to follow the choice of a solver; empty unless `device: auto`.  gpu: the GPU was
- * taken; gaps: values are missing, which it does not take. */
-void ant_break_even_remark(const antler_settings *settings, bool gpu, bool gaps, char *text, size_t bytes);
+ * taken; gaps: of ant_learning_gap_limit. */
+void ant_break_even_remark(const antler_settings *settings, bool gpu, const char *gaps, char *text,
+                           size_t bytes);
 
 #endif

@@ -146,6 +146,7 @@ void ant_dataset_free(ant_dataset *dataset)
     free(dataset->names);
     free(dataset->row);
     free(dataset->eligible);
+    ant_lacks_free(&dataset->lacks);
     free(dataset->start);
     free(dataset->mean);
     free(dataset->scale);
@@ -156,39 +157,12 @@ void ant_dataset_free(ant_dataset *dataset)
 
 /* ---- missing values --------------------------------------------------------------------------------- */
 
-static bool value_is_missing(const ant_dataset *d, antler_precision precision, size_t i)
+static bool has_value(const ant_dataset *d, bool single, size_t row)
 {
-    return precision == ANTLER_PRECISION_FLOAT ? isnan(((const float *)d->x)[i]) != 0
-                                               : isnan(((const double *)d->x)[i]) != 0;
-}
-
-/* A hash of what a row lacks, 0 for nothing; adds to the count of missing values.  has: it has a value */
-static uint64_t row_lacks(ant_dataset *d, antler_precision precision, size_t row, bool *has)
-{
-    uint64_t hash = 0;
-    *has = false;
-    for (size_t n = 0; n < d->N; n++) {
-        const bool missing = value_is_missing(d, precision, row * d->N + n);
-        d->missing += missing;
-        *has = *has || !missing;
-        if (missing)
-            hash = (hash ^ (n + 1)) * UINT64_C(1099511628211) + 1;
-    }
-    return hash;
-}
-
-static int by_number(const void *a, const void *b)
-{
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* lacks: (rows), sorted here */
-static void count_patterns(ant_dataset *d, uint64_t *lacks)
-{
-    qsort(lacks, d->rows, sizeof *lacks, by_number);
-    for (size_t i = 0; i < d->rows; i++)
-        d->patterns += lacks[i] != 0 && (i == 0 || lacks[i] != lacks[i - 1]);
+    bool has = false;
+    for (size_t i = row * d->N; i < (row + 1) * d->N; i++)
+        has = has || !(single ? isnan(((const float *)d->x)[i]) : isnan(((const double *)d->x)[i]));
+    return has;
 }
 
 /* observed: (rows + 1), the number of rows with a value before each */
@@ -215,22 +189,17 @@ static antler_status list_starts(ant_dataset *d, size_t warmup, const size_t *ob
 
 antler_status ant_dataset_find_gaps(ant_dataset *d, antler_precision precision, size_t warmup)
 {
-    uint64_t *lacks = calloc(d->rows, sizeof *lacks);
+    const bool single = precision == ANTLER_PRECISION_FLOAT;
+    ANT_TRY(ant_lacks_find(d->x, d->rows, d->N, single, &d->lacks));
+    if (d->lacks.missing == 0)
+        return ANTLER_OK;
     size_t *observed = calloc(d->rows + 1, sizeof *observed);
-    antler_status status = ANTLER_OK;
-    if (lacks == NULL || observed == NULL)
-        status = ant_fail_memory(d->rows * (sizeof *lacks + sizeof *observed), "missing values");
-    for (size_t row = 0; row < d->rows && status == ANTLER_OK; row++) {
-        bool has = false;
-        lacks[row] = row_lacks(d, precision, row, &has);
-        observed[row + 1] = observed[row] + has;
-    }
-    if (status == ANTLER_OK && d->missing > 0) {
-        count_patterns(d, lacks);
-        status = list_starts(d, warmup, observed);
-    }
+    if (observed == NULL)
+        return ant_fail_memory(d->rows * sizeof *observed, "missing values");
+    for (size_t row = 0; row < d->rows; row++)
+        observed[row + 1] = observed[row] + has_value(d, single, row);
+    const antler_status status = list_starts(d, warmup, observed);
     free(observed);
-    free(lacks);
     return status;
 }
 

@@ -9,6 +9,7 @@
 #define ANT_TRAIN_DATASET_H
 
 #include "base/hash.h"
+#include "base/lacks.h"
 #include "base/status.h"
 
 typedef struct ant_dataset {
@@ -25,8 +26,7 @@ typedef struct ant_dataset {
     double dt;
     char **names;         /* (N + K) */
     uint64_t fingerprint; /* of x and s, as checkpoints of older builds have it */
-    size_t missing;       /* values that are NaN; 0 until ant_dataset_find_gaps */
-    size_t patterns;      /* sets of variables that rows lack, without the empty one */
+    ant_lacks lacks;      /* missing values and their patterns; empty until ant_dataset_find_gaps */
     size_t *eligible;     /* (eligible_count): rows at which windows may begin; NULL: all of `start` */
     size_t eligible_count;
     char hash[ANT_HASH_TEXT]; /* of values, trajectories, names, dt and scaling: a run resumes on these alone

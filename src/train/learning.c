@@ -11,6 +11,16 @@ antler_status ant_learning_engine(const antler_settings *settings, const ant_eng
     return ant_engine_choose(settings->device, ant_break_even_reached(settings), engine);
 }
 
+const char *ant_learning_gap_limit(const antler_settings *settings, const ant_lacks *lacks)
+{
+    _Static_assert(ANT_ENGINE_PATTERNS == 1024, "the words below");
+    if (lacks->missing == 0)
+        return NULL;
+    if (settings->model != ANTLER_MODEL_SHPLRNN)
+        return "of an LSSM or a Mamba-2";
+    return lacks->count > ANT_ENGINE_PATTERNS ? "in more than 1024 patterns" : NULL;
+}
+
 ant_engine_learning ant_learning_describe(const antler_settings *settings, const ant_model_layout *layout)
 {
     const ant_model_dims *d = &layout->dims;

@@ -14,6 +14,10 @@
 /* The engine for the settings; NULL: the CPU. */
 antler_status ant_learning_engine(const antler_settings *settings, const ant_engine **engine);
 
+/* Which missing values engines do not take, where these are of that kind: words for a sentence.  NULL: none.
+ */
+const char *ant_learning_gap_limit(const antler_settings *settings, const ant_lacks *lacks);
+
 /* The description of a training for learners, without replicas and data. */
 ant_engine_learning ant_learning_describe(const antler_settings *settings, const ant_model_layout *layout);
 

@@ -353,7 +353,7 @@ static antler_status create_learner(loop *l)
     work.s = d->s;
     work.row = d->row;
     work.start = d->start;
-    work.patterns = d->patterns;
+    work.lacks = d->lacks.count > 0 ? &d->lacks : NULL;
     work.eligible = d->eligible;
     work.eligible_count = d->eligible_count;
     double *alphas = NULL;
@@ -411,8 +411,8 @@ static antler_status begin(loop *l)
     char choice[sizeof l->run[0]->choice], remark[256];
     snprintf(choice, sizeof choice, "%.400s%s%.80s", l->ops->choice(l->learner), engine ? "; " : "",
              engine ? l->device : "");
-    ant_break_even_remark(l->context->settings, engine, l->context->dataset->missing > 0, remark,
-                          sizeof remark);
+    const char *gaps = ant_learning_gap_limit(l->context->settings, &l->context->dataset->lacks);
+    ant_break_even_remark(l->context->settings, engine, gaps, remark, sizeof remark);
     ant_forcing_remark(l->context->settings, remark + strlen(remark), sizeof remark - strlen(remark));
     for (size_t i = 0; i < l->count; i++) {
         ANT_TRY(ant_run_open(l->run[i], l->context));

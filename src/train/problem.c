@@ -13,7 +13,6 @@ struct antler_problem {
     void *self;
     ant_model_layout layout;
     size_t T, batch;
-    bool gaps; /* x has missing values */
 };
 
 ant_solve_options ant_settings_solver(const antler_settings *settings, int threads)
@@ -183,9 +182,6 @@ void antler_problem_set_data(antler_problem *problem, const double *x, const dou
 {
     if (problem == NULL || x == NULL || (inputs == NULL && problem->layout.dims.K > 0))
         return;
-    problem->gaps = false;
-    for (size_t i = 0; i < problem->batch * (problem->T + 1) * problem->layout.dims.N; i++)
-        problem->gaps = problem->gaps || isnan(x[i]);
     problem->ops->set_data(problem->self, x, inputs);
 }
 
@@ -193,8 +189,6 @@ static antler_status solve(antler_problem *problem, antler_solve_report *report,
                            ant_solve_agreement *agreement)
 {
     ant_solve_report r = {0};
-    ANT_CHECK(!problem->gaps || problem->ops != &ant_problem_ops_engine, ANTLER_ERROR_ARGUMENT,
-              "x has missing values (NaN), which the GPU does not take; set device: cpu");
     const double begin = ant_seconds();
     const antler_status status = problem->ops->solve(problem->self, &r, agreement);
     if (report != NULL && status >= 0)

@@ -13,6 +13,8 @@ typedef struct problem {
     double *parameters, *nothing; /* (total): nothing is zero */
     double *x, *s;                /* (batch, T+1, N), (batch, T, K) */
     double *states, *gradient;    /* (batch, T, M), (total) */
+    ant_lacks lacks;              /* missing values of x */
+    bool sent;                    /* the learner has x and s */
     bool fresh;                   /* states and gradient are those of the last solve */
     antler_status fault;          /* of a call without a status; returned by the next solve */
     double seconds;
@@ -31,6 +33,7 @@ static void release(void *opaque)
     free(p->s);
     free(p->states);
     free(p->gradient);
+    ant_lacks_free(&p->lacks);
     free(p);
 }
 
@@ -50,21 +53,28 @@ static antler_status take_memory(problem *p)
     return ANTLER_OK;
 }
 
-static antler_status create(const ant_problem_config *config, void **opaque)
+/* Its data come by set_windows. */
+static antler_status create_learner(problem *p, void **learner)
 {
     static const uint32_t name = 1;
+    ant_engine_learning work = ant_learning_describe(&p->config.settings, &p->config.layout);
+    work.replicas = 1;
+    work.runs = &name;
+    work.lacks = p->lacks.count > 0 ? &p->lacks : NULL;
+    return p->ops->create(&work, learner);
+}
+
+static antler_status create(const ant_problem_config *config, void **opaque)
+{
     problem *p = calloc(1, sizeof *p);
     if (p == NULL)
         return ant_fail_memory(sizeof *p, "a problem");
     p->config = *config;
     p->ops = config->engine->learner;
     p->config.settings.runs = 1;
-    ant_engine_learning work = ant_learning_describe(&p->config.settings, &p->config.layout);
-    work.replicas = 1;
-    work.runs = &name;
     antler_status status = take_memory(p);
     if (status == ANTLER_OK)
-        status = p->ops->create(&work, &p->learner);
+        status = create_learner(p, &p->learner);
     if (status != ANTLER_OK) {
         release(p);
         return status;
@@ -122,9 +132,48 @@ static void set_data(void *opaque, const double *x, const double *inputs)
     copy(p, x, p->config.batch * (p->config.T + 1) * d->N, p->x);
     if (d->K > 0)
         copy(p, inputs, p->config.batch * p->config.T * d->K, p->s);
-    p->fresh = false;
-    const antler_status status = p->ops->set_windows(p->learner, 0, p->x, p->s);
-    p->fault = p->fault == ANTLER_OK ? status : p->fault;
+    p->fresh = p->sent = false;
+}
+
+/* Values of x after the warm-up that are not missing. */
+static size_t count_observed(const problem *p)
+{
+    const size_t N = p->config.layout.dims.N, row = (p->config.T + 1) * N;
+    size_t count = 0;
+    for (size_t i = 0; i < p->config.batch * row; i++)
+        count += i % row / N > p->config.settings.warmup && !isnan(p->x[i]);
+    return count;
+}
+
+/* A learner is made for the patterns of missing values that x has. */
+static antler_status fit_learner(problem *p)
+{
+    const bool had = p->lacks.count > 0;
+    const size_t rows = p->config.batch * (p->config.T + 1), N = p->config.layout.dims.N;
+    ant_lacks_free(&p->lacks);
+    ANT_TRY(ant_lacks_find(p->x, rows, N, false, &p->lacks));
+    const char *limit = ant_learning_gap_limit(&p->config.settings, &p->lacks);
+    ANT_CHECK(limit == NULL, ANTLER_ERROR_ARGUMENT,
+              "x has missing values (NaN) %s, which the GPU does not take; set device: cpu", limit);
+    ANT_CHECK(count_observed(p) > 0, ANTLER_ERROR_ARGUMENT,
+              "no value of the batch is observed after the warm-up, so there is no loss; give other windows");
+    if (!had && p->lacks.count == 0)
+        return ANTLER_OK;
+    void *learner = NULL;
+    ANT_TRY(create_learner(p, &learner));
+    p->ops->free(p->learner);
+    p->learner = learner;
+    return p->ops->put(p->learner, 0, 0, p->parameters, p->nothing, p->nothing);
+}
+
+static antler_status send_data(problem *p)
+{
+    if (p->sent)
+        return ANTLER_OK;
+    ANT_TRY(fit_learner(p));
+    ANT_TRY(p->ops->set_windows(p->learner, 0, p->x, p->s));
+    p->sent = true;
+    return ANTLER_OK;
 }
 
 static antler_status fetch(problem *p)
@@ -140,6 +189,7 @@ static antler_status solve(void *opaque, ant_solve_report *report, ant_solve_agr
     problem *p = opaque;
     antler_solve_report found;
     ANT_TRY(p->fault);
+    ANT_TRY(send_data(p));
     p->fresh = false;
     ANT_TRY(p->ops->solve(p->learner, &found));
     p->seconds = found.seconds;
@@ -182,6 +232,7 @@ static antler_status adjoint(void *opaque, size_t sequence, double *v)
     ant_solve_plan_f64 *plan = NULL;
     ant_solve_options options = p->config.options;
     options.solver = ANT_SOLVER_REFERENCE;
+    options.patterns = p->lacks.count;
     ANT_TRY(ant_solve_plan_create_f64(d, T, p->config.batch, &options, &plan));
     const double *x[] = {p->x + sequence * (T + 1) * d->N}, *s[] = {p->s + sequence * T * d->K};
     const antler_status status =
@@ -259,6 +310,7 @@ static antler_status time_with(const problem *p, timing *t, size_t updates, doub
     work.s = t->s;
     work.row = t->row;
     work.start = t->start;
+    work.lacks = p->lacks.count > 0 ? &p->lacks : NULL;
     ANT_TRY(p->ops->create(&work, &t->learner));
     ANT_TRY(p->ops->put(t->learner, 0, 0, p->parameters, p->nothing, p->nothing));
     ANT_TRY(p->ops->run(t->learner, updates, &tally, &outcome)); /* records the graphs */

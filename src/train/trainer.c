@@ -64,23 +64,23 @@ static void remark_missing(antler_trainer *t, const ant_division *division)
     if (t->settings.missing == ANTLER_MISSING_INTERPOLATE)
         snprintf(t->start + used, room,
                  "%s%zu of %zu values are missing (%.2g %%): %zu interpolated, %zu masked", gap,
-                 division->missing, division->values, share, division->filled, t->dataset->missing);
+                 division->missing, division->values, share, division->filled, t->dataset->lacks.missing);
     else
         snprintf(t->start + used, room, "%s%zu of %zu values are missing (%.2g %%): %s", gap,
                  division->missing, division->values, share, how[t->settings.missing]);
 }
 
-/* Missing values are for the CPU. */
+/* The CPU takes what the engine does not. */
 static antler_status check_engine(antler_trainer *t)
 {
-    ANT_CHECK(
-        t->engine == NULL || t->dataset->missing == 0 || t->settings.device != ANTLER_DEVICE_CUDA,
-        ANTLER_ERROR_ARGUMENT,
-        "device: cuda does not take missing values, and %zu are missing; set device: cpu, or missing: split "
-        "or interpolate",
-        t->dataset->missing);
-    if (t->dataset->missing > 0)
-        t->engine = NULL;
+    const char *limit = ant_learning_gap_limit(&t->settings, &t->dataset->lacks);
+    if (t->engine == NULL || limit == NULL)
+        return ANTLER_OK;
+    ANT_CHECK(t->settings.device != ANTLER_DEVICE_CUDA, ANTLER_ERROR_ARGUMENT,
+              "device: cuda does not take missing values %s, and %zu are missing; set device: cpu, or "
+              "missing: split or interpolate",
+              limit, t->dataset->lacks.missing);
+    t->engine = NULL;
     return ANTLER_OK;
 }
 

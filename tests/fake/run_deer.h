@@ -10,8 +10,9 @@
 
 /* As the fake compiler writes them. */
 #define SHAPE "-DREAL_BITS=" TEXT(REAL_BITS) " -DM=" TEXT(M) " -DN=" TEXT(N) " -DL=" TEXT(L) " -DK=" TEXT(K)
-static const char options[] = SHAPE
-    " -DCLIPPED=" TEXT(CLIPPED) " -DDIAGONAL=" TEXT(DIAGONAL) " -DSHARED_LIMIT=" TEXT(SHARED_LIMIT) FORCED;
+static const char options[] =
+    SHAPE " -DCLIPPED=" TEXT(CLIPPED) " -DDIAGONAL=" TEXT(DIAGONAL) " -DSHARED_LIMIT=" TEXT(SHARED_LIMIT)
+        LACKING FORCED;
 
 #include "emulate_dynamic.h"
 

@@ -8,20 +8,9 @@
 #define strength_facts JOIN(strength_facts, VARIANT)
 
 /* As the fake compiler writes them. */
-static const char
-    options[] = "-DREAL_BITS=" TEXT(REAL_BITS) " -DM=" TEXT(M) " -DN=" TEXT(N) " -DL=" TEXT(L) " -DK=" TEXT(K) " -DCLIPPED=" TEXT(
-        CLIPPED) " -DRANK=" TEXT(RANK) " -DUPDATE_THREADS=" TEXT(UPDATE_THREADS) " -DMETHOD=" TEXT(METHOD) " "
-                                                                                                           "-"
-                                                                                                           "D"
-                                                                                                           "F"
-                                                                                                           "O"
-                                                                                                           "R"
-                                                                                                           "C"
-                                                                                                           "I"
-                                                                                                           "N"
-                                                                                                           "G"
-                                                                                                           "=" TEXT(
-                                                                                                               FORCING);
+#define SHAPE "-DREAL_BITS=" TEXT(REAL_BITS) " -DM=" TEXT(M) " -DN=" TEXT(N) " -DL=" TEXT(L) " -DK=" TEXT(K)
+#define PLAN  " -DRANK=" TEXT(RANK) " -DUPDATE_THREADS=" TEXT(UPDATE_THREADS) " -DMETHOD=" TEXT(METHOD)
+static const char options[] = SHAPE " -DCLIPPED=" TEXT(CLIPPED) PLAN LACKING " -DFORCING=" TEXT(FORCING);
 
 #include "emulate_dynamic.h"
 

@@ -10,7 +10,7 @@
 
 /* As the fake compiler writes them. */
 static const char options[] = "-DREAL_BITS=" TEXT(REAL_BITS) " -DM=" TEXT(M) " -DN=" TEXT(N) " -DL=" TEXT(
-    L) " -DK=" TEXT(K) " -DCLIPPED=" TEXT(CLIPPED) FORCED;
+    L) " -DK=" TEXT(K) " -DCLIPPED=" TEXT(CLIPPED) LACKING FORCED;
 
 #include "emulate_dynamic.h"
 

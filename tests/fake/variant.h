@@ -14,4 +14,11 @@
 #define FORCED ""
 #endif
 
+/* Before it, where values may be missing. */
+#ifdef PATTERNS
+#define LACKING " -DPATTERNS=" TEXT(PATTERNS)
+#else
+#define LACKING ""
+#endif
+
 #endif

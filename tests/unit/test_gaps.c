@@ -102,6 +102,42 @@ static void interpolates_short_gaps(void **state)
     antler_series_free(series);
 }
 
+/* ---- patterns ------------------------------------------------------------------------------------------ */
+
+/* Each once, in order of appearance, and found again by its bits; 70 variables take two words. */
+static void patterns_are_listed(void **state)
+{
+    (void)state;
+    enum { N = 70, ROWS = 300, PATTERNS = 90 };
+    float *x = calloc(ROWS * N, sizeof *x);
+    ant_lacks l;
+    assert_non_null(x);
+    for (size_t t = 0; t < ROWS; t++) /* pattern p = t % 91 lacks variables p - 1 and 69, pattern 0 nothing */
+        for (size_t n = 0; n < N && t % (PATTERNS + 1) > 0; n++)
+            if (n == (t % (PATTERNS + 1) - 1) % N || (n == N - 1 && t % (PATTERNS + 1) <= N))
+                x[t * N + n] = NAN;
+    size_t missing = 0;
+    for (size_t i = 0; i < ROWS * N; i++)
+        missing += isnan(x[i]) != 0;
+    CHECK_OK(ant_lacks_find(x, ROWS, N, true, &l));
+    assert_int_equal(l.missing, missing);
+    assert_int_equal(l.count, PATTERNS);
+    assert_int_equal(l.words, 2);
+    assert_true(l.slots > 2 * l.count);
+    for (size_t k = 0; k < l.count; k++) {
+        const uint64_t *bits = l.bits + 2 * k;
+        size_t slot = ant_lacks_slot(&l, bits);
+        while (l.table[slot] != k + 1) {
+            assert_int_not_equal(l.table[slot], 0);
+            slot = (slot + 1) & (l.slots - 1);
+        }
+        assert_true((bits[k % N / 64] >> k % N % 64 & 1) != 0);
+        assert_int_equal(bits[1] >> (N - 1 - 64) & 1, k < N);
+    }
+    ant_lacks_free(&l);
+    free(x);
+}
+
 /* ---- windows ------------------------------------------------------------------------------------------- */
 
 /* A start has a value in its first row and one after the warm-up, by trying all. */
@@ -133,8 +169,8 @@ static void windows_begin_where_values_are(void **state)
         for (size_t i = 0; i < ROWS * 2; i++)
             missing += isnan(x[i]) != 0;
         assert_int_equal(d->eligible_count, count);
-        assert_int_equal(d->missing, missing);
-        assert_int_equal(d->patterns, 3); /* one, the other, both */
+        assert_int_equal(d->lacks.missing, missing);
+        assert_int_equal(d->lacks.count, 3); /* one, the other, both */
         const ant_windows windows = ant_dataset_windows(d);
         size_t rows[200], seen = 0;
         ant_windows_draw(&windows, 1, 1, 1, 200, rows);
@@ -157,8 +193,8 @@ static void complete_data_have_all_starts(void **state)
     ant_dataset *d = NULL;
     CHECK_OK(ant_dataset_create(series, 10, true, ANTLER_PRECISION_FLOAT, &d));
     CHECK_OK(ant_dataset_find_gaps(d, ANTLER_PRECISION_FLOAT, 0));
-    assert_int_equal(d->missing, 0);
-    assert_int_equal(d->patterns, 0);
+    assert_int_equal(d->lacks.missing, 0);
+    assert_int_equal(d->lacks.count, 0);
     assert_null(d->eligible);
     ant_dataset_free(d);
     for (size_t t = 0; t < 50; t++) /* one value in 20 rows, at the end of every window that has it */
@@ -393,6 +429,7 @@ int main(void)
         cmocka_unit_test(inputs_are_complete),
         cmocka_unit_test(cuts_between_incomplete_rows),
         cmocka_unit_test(interpolates_short_gaps),
+        cmocka_unit_test(patterns_are_listed),
         cmocka_unit_test(windows_begin_where_values_are),
         cmocka_unit_test(complete_data_have_all_starts),
         cmocka_unit_test(own_predictions_stand_in),

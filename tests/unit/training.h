@@ -175,9 +175,8 @@ typedef struct comparison {
     double passes;      /* that the solver may take on average in a row of the log; 0: any number */
 } comparison;
 
-static inline void compare_with_cpu(comparison c)
+static inline void compare_on(comparison c, const antler_series *series)
 {
-    antler_series *series = make_series(c.rows, c.dim, c.inputs);
     double cpu[PARAMETERS_MAX] = {0}, gpu[PARAMETERS_MAX] = {0};
     seen on_cpu = {.rows = 0}, on_gpu = {.rows = 0};
     c.settings.device = ANTLER_DEVICE_CPU;
@@ -204,6 +203,12 @@ static inline void compare_with_cpu(comparison c)
         worst = fmax(worst, fmax(on_gpu.row[i].states_agree, on_gpu.row[i].gradient_agrees));
     assert_true(worst >= 0.0);
     CHECK_NEAR(worst, 0.0, c.agreement);
+}
+
+static inline void compare_with_cpu(comparison c)
+{
+    antler_series *series = make_series(c.rows, c.dim, c.inputs);
+    compare_on(c, series);
     antler_series_free(series);
 }
 

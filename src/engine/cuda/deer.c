@@ -2,6 +2,7 @@
 #include "engine/cuda/deer.h"
 
 #include "base/random.h"
+#include "engine/cuda/patterns_cuda.h"
 
 #include <stdio.h>
 
@@ -34,14 +35,16 @@ static const char *name_of(const ant_cuda_pass *pass)
 static antler_status compile(ant_cuda_pass *pass, ant_cuda_deer *d)
 {
     char shared_limit[32];
-    const char *const more[] = {is_diagonal(pass) ? "-DDIAGONAL=1" : "-DDIAGONAL=0", shared_limit};
+    const char *const more[] = {is_diagonal(pass) ? "-DDIAGONAL=1" : "-DDIAGONAL=0", shared_limit,
+                                ant_cuda_patterns_option(pass->work)};
     const size_t bytes = pass->real_bytes == sizeof(float) ? sizeof(deer_args_f32) : sizeof(deer_args_f64);
     struct deer_variant facts;
     ANT_CHECK(pass->work->M <= LATENT_MOST, ANTLER_ERROR_DEVICE,
               "%s on the GPU takes up to %d latent units, not %zu; use solver: shooting or device: cpu",
               name_of(pass), LATENT_MOST, pass->work->M);
     snprintf(shared_limit, sizeof shared_limit, "-DSHARED_LIMIT=%d", pass->device->shared_per_block);
-    ANT_TRY(ant_cuda_compile_shape(pass->device, "deer.cu", pass->work, more, 2, &d->program));
+    ANT_TRY(ant_cuda_compile_shape(pass->device, "deer.cu", pass->work, more, more[2] != NULL ? 3 : 2,
+                                   &d->program));
     ANT_TRY(ant_cuda_program_kernel(d->program, "deer", &d->kernel));
     ANT_TRY(ant_cuda_read_facts(pass->device, d->program, "deer_facts", &facts, sizeof facts));
     ANT_CHECK((size_t)facts.args_bytes == bytes, ANTLER_ERROR_INTERNAL,

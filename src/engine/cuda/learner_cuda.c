@@ -93,7 +93,7 @@ static void describe(learner *l)
         .T = (int)s->sequence_length,
         .batch = (int)s->batch_size,
         .replicas = (int)w->replicas,
-        .trajectories = (int)w->trajectories,
+        .trajectories = (int)l->store.ranges,
         .draws = w->x != NULL,
         .steps = 1,
         .flow = s->teacher == ANTLER_TEACHER_FLOW,

@@ -19,8 +19,12 @@ static antler_status check_args(const ant_cuda_solver *s, int bytes)
 static antler_status compile(ant_cuda_solver *s, const ant_engine_learning *work, size_t *shared)
 {
     char warps[32], newton[32], segmented[32], shared_limit[32];
-    const char *const more[] = {warps, newton, segmented, shared_limit, "-DGUESSED=1"};
-    const bool guessed = ant_cuda_deer_wanted(work->settings) && s->plan.segments > 1;
+    const char *more[6] = {warps, newton, segmented, shared_limit};
+    size_t count = 4;
+    if (ant_cuda_deer_wanted(work->settings) && s->plan.segments > 1)
+        more[count++] = "-DGUESSED=1";
+    if (work->lacks != NULL)
+        more[count++] = ant_cuda_patterns_option(work);
     struct solve_variant *facts = &s->facts;
     snprintf(warps, sizeof warps, "-DWARPS=%d", s->plan.warps);
     snprintf(newton, sizeof newton, "-DNEWTON=%d", s->plan.newton);
@@ -28,7 +32,7 @@ static antler_status compile(ant_cuda_solver *s, const ant_engine_learning *work
     snprintf(shared_limit, sizeof shared_limit, "-DSHARED_LIMIT=%d", s->device->shared_per_block);
     ant_cuda_program_free(s->program);
     s->program = NULL;
-    ANT_TRY(ant_cuda_compile_shape(s->device, "solve.cu", work, more, guessed ? 5 : 4, &s->program));
+    ANT_TRY(ant_cuda_compile_shape(s->device, "solve.cu", work, more, count, &s->program));
     ANT_TRY(ant_cuda_program_kernel(s->program, "solve", &s->kernel));
     ANT_TRY(ant_cuda_read_facts(s->device, s->program, "solve_facts", facts, sizeof *facts));
     *shared = (size_t)facts->shared_bytes;
@@ -70,7 +74,8 @@ static void *compile_sums_ahead(void *opaque)
     const ant_cuda_pass *pass = opaque;
     void *image = NULL;
     size_t size = 0;
-    (void)ant_cuda_image_shape(pass->device->sm, "sums.cu", pass->work, NULL, 0, &image, &size);
+    const char *const more[] = {ant_cuda_patterns_option(pass->work)};
+    (void)ant_cuda_image_shape(pass->device->sm, "sums.cu", pass->work, more, more[0] != NULL, &image, &size);
     free(image);
     return NULL;
 }
@@ -78,7 +83,8 @@ static void *compile_sums_ahead(void *opaque)
 static antler_status load_sums(ant_cuda_solver *s, const ant_engine_learning *work)
 {
     struct sum_variant facts;
-    ANT_TRY(ant_cuda_compile_shape(s->device, "sums.cu", work, NULL, 0, &s->summing));
+    const char *const more[] = {ant_cuda_patterns_option(work)};
+    ANT_TRY(ant_cuda_compile_shape(s->device, "sums.cu", work, more, more[0] != NULL, &s->summing));
     ANT_TRY(ant_cuda_program_kernel(s->summing, "sum_gradient", &s->sum));
     ANT_TRY(ant_cuda_read_facts(s->device, s->summing, "sum_facts", &facts, sizeof facts));
     ANT_CHECK(facts.shared_bytes <= s->device->shared_per_block, ANTLER_ERROR_DEVICE,
@@ -138,14 +144,17 @@ static antler_status allocate(ant_cuda_solver *s, ant_cuda_pass *pass)
                  steps = sequences * s->T;
     const size_t blocks = (size_t)s->plan.blocks, real = s->real_bytes;
     const size_t kept = s->facts.keeps_hidden ? steps * (size_t)s->facts.hidden * real : 0;
+    const size_t patterns = ant_cuda_patterns_count(pass->work);
+    const size_t weights = (size_t)s->facts.pack + patterns * s->patterns.size,
+                 words = steps * (size_t)s->facts.masks + (patterns > 0 ? moments : 0);
     const struct {
         ant_cuda_buffer *buffer;
         size_t bytes;
         const char *purpose;
     } wanted[] = {
-        {&s->packs, R * (size_t)s->facts.pack * real, "the weights"},
+        {&s->packs, R * weights * real, "the weights"},
         {&s->rows, moments * (size_t)s->facts.row * real, "the states of all steps"},
-        {&s->mask, steps * (size_t)s->facts.masks * sizeof(unsigned), "the active units of all steps"},
+        {&s->mask, words * sizeof(unsigned), "the active units of all steps"},
         {&s->phi, kept, "the hidden units of all steps"},
         {&s->delta, kept, "the hidden units of all steps"},
         {&s->records, R * 4 * blocks * (size_t)s->facts.record * real, "the borders of segments"},
@@ -187,6 +196,7 @@ static solve_args_f64 describe(ant_cuda_solver *s, const ant_cuda_pass *pass)
         .fallback = set->fallback ? s->plan.segments + 1
                                   : 0, /* from the teacher, exact after as many passes as segments */
         .interval = (int)set->forcing_interval,
+        .patterns = (int)ant_cuda_patterns_count(work),
         .alpha = set->gtf_alpha,
         .tolerance = set->tolerance > 0.0 ? set->tolerance
                      : single             ? 1e-6
@@ -246,7 +256,12 @@ static antler_status create(ant_cuda_pass *pass)
 {
     ant_cuda_solver *s = pass->own;
     ANT_TRY(choose_grids(s));
+    ANT_TRY(ant_cuda_patterns_create(pass, &s->patterns));
     ANT_TRY(allocate(s, pass));
+    const size_t steps = s->replicas * s->batch * s->T;
+    ant_cuda_patterns_point(pass, s->packs.address,
+                            s->mask.address + steps * (size_t)s->facts.masks * sizeof(unsigned),
+                            &s->patterns);
     const solve_args_f64 args = describe(s, pass);
     pass->solver = s->plan.solver;
     pass->choice = s->plan.choice;
@@ -269,6 +284,7 @@ static void destroy(ant_cuda_pass *pass)
     for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
         ant_cuda_free(pass->device, buffers[i]);
     ant_cuda_deer_clear(pass->device, &s->deer);
+    ant_cuda_patterns_clear(pass->device, &s->patterns);
     ant_cuda_program_free(s->program);
     ant_cuda_program_free(s->summing);
     free(s);
@@ -277,6 +293,7 @@ static void destroy(ant_cuda_pass *pass)
 static antler_status launch(ant_cuda_pass *pass)
 {
     ant_cuda_solver *s = pass->own;
+    ANT_TRY(ant_cuda_patterns_launch(pass->device, &s->patterns));
     if (s->deer.program != NULL)
         ANT_TRY(ant_cuda_deer_launch(pass->device, &s->deer));
     ANT_TRY(ant_cuda_launch(pass->device, &s->kernel, s->grid, ANT_CUDA_ARGS(&s->args)));

@@ -4,6 +4,7 @@
 #define ANT_ENGINE_CUDA_SOLVER_H
 
 #include "engine/cuda/deer.h"
+#include "engine/cuda/patterns_cuda.h"
 
 /* How the work is divided.  It depends on the settings and the GPU alone, never on how many runs there are.
  */
@@ -31,8 +32,9 @@ typedef struct ant_cuda_solver {
     struct solve_variant facts; /* of solve.cu */
     size_t T, batch, replicas, real_bytes;
     ant_cuda_buffer packs, rows, mask, phi, delta, records, starts, partial, squares, totals;
-    ant_cuda_deer deer; /* finds where segments start, with `deer` and `quasi-deer` */
-    bool staged;        /* records of borders fit into shared memory */
+    ant_cuda_deer deer;         /* finds where segments start, with `deer` and `quasi-deer` */
+    ant_cuda_patterns patterns; /* of missing values */
+    bool staged;                /* records of borders fit into shared memory */
     union {
         solve_args_f32 f32;
         solve_args_f64 f64;

@@ -50,22 +50,54 @@ antler_status ant_cuda_store_update(ant_cuda_store *store, const ant_engine_lear
     return take(store, w->replicas * scratch * sizeof(double), "the weights", &store->scratch);
 }
 
+/*
+ * Where windows begin: ranges of rows, each with its first row and the number of the window there; the
+ * last entry of `start` is the number of all.  Without missing values these are the trajectories.  With NULL
+ * for the arrays it only counts.
+ */
+static size_t list_ranges(const ant_engine_learning *w, uint64_t *row, uint64_t *start)
+{
+    size_t count = 0;
+    const size_t numbered = w->eligible == NULL ? w->trajectories : w->eligible_count;
+    for (size_t i = 0; i < numbered; i++) {
+        if (w->eligible != NULL && i > 0 && w->eligible[i] == w->eligible[i - 1] + 1)
+            continue;
+        if (row != NULL) {
+            row[count] = w->eligible == NULL ? w->row[i] : w->eligible[i];
+            start[count] = w->eligible == NULL ? w->start[i] : i;
+        }
+        count++;
+    }
+    if (row != NULL)
+        start[count] = w->eligible == NULL ? w->start[w->trajectories] : w->eligible_count;
+    return count;
+}
+
+static antler_status upload_ranges(ant_cuda_store *store, const ant_engine_learning *w)
+{
+    store->ranges = list_ranges(w, NULL, NULL);
+    const size_t bytes = (store->ranges + 1) * sizeof(uint64_t);
+    uint64_t *row = malloc(bytes), *start = malloc(bytes);
+    antler_status status = ANTLER_OK;
+    if (row == NULL || start == NULL) {
+        status = ant_fail_memory(2 * bytes, "the training data");
+    } else {
+        list_ranges(w, row, start);
+        status = upload(store, row, bytes - sizeof *row, "the training data", &store->row);
+    }
+    if (status == ANTLER_OK)
+        status = upload(store, start, bytes, "the training data", &store->start);
+    free(row);
+    free(start);
+    return status;
+}
+
 antler_status ant_cuda_store_data(ant_cuda_store *store, const ant_engine_learning *w)
 {
     const size_t real = store->real_bytes;
     if (w->x == NULL)
         return ANTLER_OK;
-    uint64_t *row = calloc(w->trajectories, sizeof *row);
-    if (row == NULL)
-        return ant_fail_memory(w->trajectories * sizeof *row, "the training data");
-    for (size_t i = 0; i < w->trajectories; i++)
-        row[i] = w->row[i];
-    antler_status status =
-        upload(store, row, w->trajectories * sizeof *row, "the training data", &store->row);
-    free(row);
-    if (status == ANTLER_OK)
-        status = upload(store, w->start, (w->trajectories + 1) * sizeof *w->start, "the training data",
-                        &store->start);
+    antler_status status = upload_ranges(store, w);
     if (status == ANTLER_OK)
         status = upload(store, w->x, w->rows * w->N * real, "the training data", &store->x);
     if (status == ANTLER_OK && w->K > 0)

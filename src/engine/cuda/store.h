@@ -26,8 +26,10 @@ typedef struct ant_cuda_store {
     ant_cuda_buffer runs;               /* (replicas) uint32_t: names of random streams */
     ant_cuda_buffer alphas; /* (updates) or (replicas) doubles: strengths that vary; empty: none */
     ant_cuda_buffer kept,
-        scratch; /* doubles for the kernels of update_kernels.cuh, as many as update_variant says */
-    ant_cuda_buffer x, s, row, start; /* the training data as in ant_engine_learning; empty: none */
+        scratch;          /* doubles for the kernels of update_kernels.cuh, as many as update_variant says */
+    ant_cuda_buffer x, s; /* the training data as in ant_engine_learning; empty: none */
+    ant_cuda_buffer row, start; /* (ranges), (ranges + 1) uint64_t: rows at which windows may begin */
+    size_t ranges;
 
     void *host; /* for conversions */
 } ant_cuda_store;

@@ -1,6 +1,8 @@
 /* strength_cuda.c - compiles kernels/strength.cu, divides its work, and launches it. */
 #include "engine/cuda/strength_cuda.h"
 
+#include "engine/cuda/patterns_cuda.h"
+
 #include <stdio.h>
 
 _Static_assert((int)ANTLER_ALPHA_CONSTANT == ALPHA_CONSTANT &&
@@ -27,11 +29,11 @@ static antler_status compile(ant_cuda_device *device, const ant_engine_learning 
                              struct strength_variant *facts)
 {
     char rank[32], threads[32], method[32];
-    const char *const more[] = {rank, threads, method};
+    const char *const more[] = {rank, threads, method, ant_cuda_patterns_option(work)};
     snprintf(rank, sizeof rank, "-DRANK=%zu", work->rank);
     snprintf(threads, sizeof threads, "-DUPDATE_THREADS=%d", THREADS);
     snprintf(method, sizeof method, "-DMETHOD=%d", (int)work->settings->gtf_alpha_method);
-    ANT_TRY(ant_cuda_compile_shape(device, "strength.cu", work, more, 3, &e->program));
+    ANT_TRY(ant_cuda_compile_shape(device, "strength.cu", work, more, more[3] != NULL ? 4 : 3, &e->program));
     ANT_TRY(ant_cuda_program_kernel(e->program, "estimate", &e->kernel));
     ANT_TRY(ant_cuda_read_facts(device, e->program, "strength_facts", facts, sizeof *facts));
     ANT_CHECK((size_t)facts->args_bytes == sizeof e->args, ANTLER_ERROR_INTERNAL,

@@ -93,10 +93,11 @@ enum { PURPOSE_NEWTON_START = 5, PURPOSE_WINDOWS = 6, PURPOSE_NOISE = 7 };
 /* ---- fixed numbers -------------------------------------------------------------------------------- */
 
 enum {
-    BARRIER_WORDS =
-        64, /* of a replica: the team's barrier, the gaps of border.cuh, one each for deer.cu, sums.cu */
-    COPY_EACH = 8,    /* values of a window that a thread copies at a time */
-    REDUCE_WARPS = 8, /* of a block of reduce_blocks, which has REDUCE_SIDE parameters */
+    BARRIER_WORDS = 64, /* of a replica: the team's barrier, the gaps of border.cuh, one each for patterns.cu,
+                           deer.cu, sums.cu */
+    LOST_WORD = BARRIER_WORDS - 3, /* patterns.cu: missing values after the warm-up */
+    COPY_EACH = 8,                 /* values of a window that a thread copies at a time */
+    REDUCE_WARPS = 8,              /* of a block of reduce_blocks, which has REDUCE_SIDE parameters */
     REDUCE_SIDE = 32,
     SCAN_SIDE = 32, /* the scan of mamba2.cu: state numbers of a block, and warps that share a sequence */
 };
@@ -150,6 +151,14 @@ struct strength_variant {
     int scratch;             /* doubles of one block in strength_args.scratch */
     int width;               /* doubles of one warp in strength_args.partial */
     int reads_rows;          /* 0: one block of a replica, whatever batch and T are */
+    int args_bytes;
+};
+
+struct pattern_variant {
+    int threads, shared_bytes;
+    int warps;   /* of a block, each with a pattern */
+    int size;    /* reals of the weights of one pattern */
+    int scratch; /* doubles of one block in pattern_args.scratch */
     int args_bytes;
 };
 
@@ -213,7 +222,8 @@ struct update_args {
     DEVICE_POINTER(const unsigned) runs; /* (replicas): names of their random streams */
     DEVICE_POINTER(const real) x, s;     /* (rows, N), (rows, K): all data */
     DEVICE_POINTER(const unsigned long long)
-    row, start;                              /* (trajectories), (trajectories + 1): train/dataset.h */
+    row, start; /* (trajectories), (trajectories + 1): train/dataset.h, or ranges of rows at which windows may
+                   begin */
     DEVICE_POINTER(real) window_x, window_s; /* (replicas, batch, T+1, N), (replicas, batch, T, K) */
     DEVICE_POINTER(const double) alphas;     /* (updates) or (replicas): in place of alpha where it varies */
 };
@@ -239,6 +249,23 @@ struct strength_args {
     arrived;                        /* (replicas, batch + 1): blocks of a sequence, sequences of a replica;
                                        zero between launches */
     DEVICE_POINTER(double) scratch; /* (blocks, SCRATCH) unless it is shared memory */
+};
+
+/* Of `find_patterns` (patterns.cu). */
+struct pattern_args {
+    int T, batch, replicas, warmup;
+    int patterns;   /* with that of complete rows, which is number 0 */
+    int slots;      /* of the hash table, a power of two */
+    int row_blocks; /* that read rows; the others have patterns */
+    int padding;
+    DEVICE_POINTER(real) pack;        /* solve_args.pack: reads the weights, writes those of patterns */
+    DEVICE_POINTER(const real) x;     /* (replicas, batch, T+1, N): NaN is missing */
+    DEVICE_POINTER(unsigned) of_row;  /* (replicas, batch, T+1): the pattern of each row, out */
+    DEVICE_POINTER(unsigned) arrived; /* (replicas, BARRIER_WORDS): LOST_WORD, zero at launch */
+    DEVICE_POINTER(const unsigned long long)
+    bits; /* (patterns - 1, WORDS): bit n is set where pattern 1, 2, ... lacks variable n */
+    DEVICE_POINTER(const unsigned) table; /* (slots): a pattern, or 0 for a free slot */
+    DEVICE_POINTER(double) scratch;       /* (blocks, SCRATCH) unless it is shared memory */
 };
 
 /* Of the kernels of lssm.cu. */
@@ -306,6 +333,10 @@ ABI_OFFSET(strength_args, decay, 40);
 ABI_OFFSET(strength_args, parameters, 48);
 ABI_OFFSET(strength_args, scratch, 128);
 ABI_ASSERT(sizeof(struct strength_args) == 136);
+ABI_OFFSET(pattern_args, padding, 28);
+ABI_OFFSET(pattern_args, pack, 32);
+ABI_OFFSET(pattern_args, scratch, 80);
+ABI_ASSERT(sizeof(struct pattern_args) == 88);
 ABI_OFFSET(lssm_args, free_diagonal, 28);
 ABI_OFFSET(lssm_args, weight, 32);
 ABI_OFFSET(lssm_args, parameters, 40);
@@ -321,5 +352,6 @@ ABI_ASSERT(sizeof(struct solve_variant) == 44 && sizeof(struct sum_variant) == 1
 ABI_ASSERT(sizeof(struct deer_variant) == 20 && sizeof(struct update_variant) == 20);
 ABI_ASSERT(sizeof(struct lssm_variant) == 48 && sizeof(struct mamba2_variant) == 40);
 ABI_ASSERT(sizeof(struct orbit_variant) == 12 && sizeof(struct strength_variant) == 24);
+ABI_ASSERT(sizeof(struct pattern_variant) == 24);
 
 #endif

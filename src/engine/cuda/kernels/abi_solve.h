@@ -24,15 +24,15 @@ struct ABI_REAL(solve_args) {
     int sum_blocks; /* of the team of sums.cu */
     int fallback;   /* passes after max_iterations in which a segment starts where the one before it ended */
     int interval;   /* of sparse forcing */
-    int padding;
+    int patterns;   /* of missing values, with that of complete rows; without PATTERNS not used */
     real alpha, tolerance;
-    real freeze;                        /* gap below which border matrices are not renewed */
-    double weight;                      /* 2 / (N (T - T_w) batch) */
-    DEVICE_POINTER(const real) pack;    /* (replicas, PACK) */
-    DEVICE_POINTER(const real) x;       /* (replicas, batch, T+1, N) */
-    DEVICE_POINTER(const real) s;       /* (replicas, batch, T, K) */
-    DEVICE_POINTER(real) rows;          /* (replicas, batch, T+1, ROW) */
-    DEVICE_POINTER(unsigned) masks;     /* (replicas, batch, T, MASKS) */
+    real freeze;   /* gap below which border matrices are not renewed */
+    double weight; /* 2 / (N (T - T_w) batch); with PATTERNS loss_weight() takes its place */
+    DEVICE_POINTER(const real) pack; /* (replicas, PACK), then (replicas, patterns, PATTERN_SIZE) */
+    DEVICE_POINTER(const real) x;    /* (replicas, batch, T+1, N) */
+    DEVICE_POINTER(const real) s;    /* (replicas, batch, T, K) */
+    DEVICE_POINTER(real) rows;       /* (replicas, batch, T+1, ROW) */
+    DEVICE_POINTER(unsigned) masks;  /* (replicas, batch, T, MASKS), then (replicas, batch, T+1) patterns */
     DEVICE_POINTER(real) hidden, delta; /* (replicas, batch, T, LP), when KEEP_HIDDEN: phi, and dloss/dphi */
     DEVICE_POINTER(real) records;       /* (replicas, 4 blocks, RECORD) */
     DEVICE_POINTER(unsigned long long) starts; /* (replicas, 2, blocks, M, WORDS), zero between launches */

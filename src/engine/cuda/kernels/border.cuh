@@ -57,8 +57,8 @@ struct border_gap {
 // comparisons follow each other without one; so all blocks have read the old value.
 enum { GAP_JUMP, GAP_SIZE, GAP_BEYOND, GAP_ENTRY, GAP_WORDS };
 #define GAP_RING 8
-static_assert(1 + GAP_WORDS * GAP_RING <= BARRIER_WORDS - 2,
-              "words for the gaps, and a word each for deer.cu and sums.cu");
+static_assert(1 + GAP_WORDS * GAP_RING <= LOST_WORD,
+              "words for the gaps, and a word each for patterns.cu, deer.cu and sums.cu");
 
 struct border_team {
     // (4 blocks, RECORD) of this replica: the blocks' maps, in two buffers that take turns; each block's

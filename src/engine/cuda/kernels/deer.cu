@@ -26,6 +26,8 @@
 // variant: -DREAL_BITS=32 -DM=10 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DDIAGONAL=1 -DSHARED_LIMIT=232448
 // variant: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DDIAGONAL=0 -DSHARED_LIMIT=232448 -DFORCING=1
 // variant: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DDIAGONAL=0 -DSHARED_LIMIT=232448 -DFORCING=2
+// variant: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DDIAGONAL=0 -DSHARED_LIMIT=232448 -DPATTERNS=1
+// variant: -DREAL_BITS=64 -DM=5 -DN=3 -DL=50 -DK=2 -DCLIPPED=1 -DDIAGONAL=1 -DSHARED_LIMIT=232448 -DPATTERNS=1
 #if !defined REAL_BITS || !defined M || !defined N || !defined L || !defined K || !defined CLIPPED ||        \
     !defined DIAGONAL || !defined SHARED_LIMIT
 #error "the host gives the macros named above"
@@ -97,6 +99,7 @@ INLINE deer_shared &deer_memory()
 INLINE warp_context make_deer_context(const solve_args &p, int replica)
 {
     warp_context ctx;
+    ctx.replica = replica;
     ctx.lane = thread_index() % 32;
     ctx.warp = warp_index();
     ctx.is_tangent = false;
@@ -107,6 +110,9 @@ INLINE warp_context make_deer_context(const solve_args &p, int replica)
     ctx.first_row = ROWS_PER_LANE > 1 ? ctx.lane : ctx.row[0] < 0 ? 0 : ctx.row[0];
 #if WEIGHTS_IN_REGISTERS
     ctx.kept = look_up_owner<true>(ctx.lane);
+#endif
+#if PATTERNS
+    ctx.patterns = first_pattern(p, replica);
 #endif
     return ctx;
 }
@@ -191,6 +197,29 @@ INLINE void guess(const deer_args &d, const warp_context &ctx, const segment &he
     }
 }
 
+#if PATTERNS
+// The guess of an incomplete row is the one before it, projected (spec 12).  Where incomplete rows follow a
+// row of its share, a warp takes all of them, up to the next complete row.
+INLINE void guess_gaps(const deer_args &d, const warp_context &ctx, const segment &here, size_t sequence)
+{
+    const solve_args &p = d.solve;
+    pass_weights weights;
+    for (int t = here.first + ctx.warp % SEGMENT_WARPS; t < here.last; t += SEGMENT_WARPS) {
+        if ((t > 0 && pattern_of(p, sequence, t) != 0) || pattern_of(p, sequence, t + 1) == 0)
+            continue;
+        real z[ROWS_PER_LANE], teacher[ROWS_PER_LANE];
+        load_rows(ctx, row_of(p, sequence, t) + AT_GUESS, z);
+        for (int s = t + 1; s <= p.T && pattern_of(p, sequence, s) != 0; s++) {
+            load_projection(weights, p, ctx, sequence, s);
+            load_rows(ctx, row_of(p, sequence, s) + AT_TEACHER, teacher);
+            force(ctx, weights, z, teacher, real(1));
+            store_rows(ctx, row_of(p, sequence, s) + AT_GUESS + ctx.first_row, z);
+            __syncwarp();
+        }
+    }
+}
+#endif
+
 // Replace what did not converge by the teacher, where solve.cu then starts.
 INLINE void reset_to_teacher(const solve_args &p, const warp_context &ctx, const segment &here,
                              size_t sequence)
@@ -224,6 +253,9 @@ INLINE void linearise(const solve_args &p, const warp_context &ctx, const segmen
         load_rows(ctx, row + AT_TEACHER, teacher);
         if (LOADS_EARLY)
             load_rows(ctx, row + ROW + AT_GUESS, next);
+#if PATTERNS
+        load_projection(weights, p, ctx, sequence, t);
+#endif
         force(ctx, weights, f, teacher, strength(p, ctx.pack, t));
         to_units(weights.to_units, broadcast(ctx, f, 0), preactivation);
         activate(b, preactivation, phi, masks);
@@ -314,13 +346,30 @@ INLINE real column_sum(real sum)
     return sum;
 }
 
-// x -> (I - a B+ B) x
-INLINE void force_column(const warp_context &ctx, column &x, int first, real a)
+// x -> (I - a B+ B) x, with the B+ of row t
+INLINE void force_column(const solve_args &p, const warp_context &ctx, size_t sequence, int t, column &x,
+                         int first, real a)
 {
     column y = x;
+#if PATTERNS
+    const real *pinv = pattern_weights(p, ctx.patterns, sequence, t) + PATTERN_P;
+#endif
 #pragma unroll 2
-    for (int n = 0; n < N; n++)
-        add<PACK_P>(ctx, y, first, n * MP, 4, -a * column_sum(dot<PACK_B>(ctx, x, first, n * MP, 4)));
+    for (int n = 0; n < N; n++) {
+        const real factor = -a * column_sum(dot<PACK_B>(ctx, x, first, n * MP, 4));
+#if PATTERNS
+#pragma unroll
+        for (int q = 0; q < COLUMN_QUADS; q++)
+            if (first + q < QUADS) {
+                const real4 w = load4_constant(pinv + n * MP + 4 * (first + q));
+#pragma unroll
+                for (int k = 0; k < 4; k++)
+                    y.a[q].a[k] += w.a[k] * factor;
+            }
+#else
+        add<PACK_P>(ctx, y, first, n * MP, 4, factor);
+#endif
+    }
     x = y;
 }
 
@@ -378,7 +427,7 @@ INLINE void compose(const solve_args &p, const warp_context &ctx, const segment 
             const real *residual = row_of(p, sequence, t + 1) + AT_RESIDUAL;
             const real a = strength(p, ctx.pack, t);
             if (a != 0)
-                force_column(ctx, x, first, a);
+                force_column(p, ctx, sequence, t, x, first, a);
             step_column(ctx, x, first, masks_of(p, sequence, t));
             if (c == M)
 #pragma unroll
@@ -395,8 +444,32 @@ INLINE void compose(const solve_args &p, const warp_context &ctx, const segment 
     }
 }
 #else
+#if PATTERNS
+// Entry m of the diagonal of J_t: of V (1 - a B_o+ B_o) one entry for every unit that is on.
+INLINE real diagonal_at(const solve_args &p, const warp_context &ctx, size_t sequence, int t, int m,
+                        const unsigned *masks, real a)
+{
+    const real *Q = pattern_weights(p, ctx.patterns, sequence, t) + PATTERN_Q; // symmetric
+    real sum = (1 + weight<PACK_A1>(ctx, m)) * (1 - a * __ldg(Q + m * MP + m));
+#pragma unroll 1
+    for (int word = 0; word < UNITS; word++) {
+        const slopes slope = slopes_of(masks, word);
+#pragma unroll 1
+        for (unsigned on = slope.above | slope.below; on != 0; on &= on - 1) {
+            const int bit = __ffs(on) - 1, unit = 4 * (32 * word + bit);
+            real projected = weight<PACK_V>(ctx, m / 4 * 4 * LS + unit + m % 4);
+#pragma unroll 2
+            for (int j = 0; j < M; j++)
+                projected -= a * weight<PACK_V>(ctx, j / 4 * 4 * LS + unit + j % 4) * __ldg(Q + m * MP + j);
+            sum += slope_of(slope, bit) * weight<PACK_W>(ctx, m / 4 * 4 * LS + unit + m % 4) * projected;
+        }
+    }
+    return sum;
+}
+#else
 // Entry m of the diagonal of J_t.
-INLINE real diagonal_at(const warp_context &ctx, int m, const unsigned *masks, real a)
+INLINE real diagonal_at(const solve_args &, const warp_context &ctx, size_t, int, int m,
+                        const unsigned *masks, real a)
 {
     real sum = (1 + weight<PACK_A1>(ctx, m)) * (1 - a * weight<PACK_Q>(ctx, m * MP + m));
 #pragma unroll 1
@@ -406,13 +479,14 @@ INLINE real diagonal_at(const warp_context &ctx, int m, const unsigned *masks, r
         for (unsigned on = slope.above | slope.below; on != 0; on &= on - 1) {
             const int bit = __ffs(on) - 1, first_row = 4 * (m / 4 * LS + 32 * word + bit) + m % 4;
             sum += slope_of(slope, bit) * weight<PACK_W>(ctx, first_row) *
-                   (a == 0 ? weight<PACK_V>(ctx, first_row)
+                   (a == 0   ? weight<PACK_V>(ctx, first_row)
                     : a == 1 ? weight<PACK_V1>(ctx, first_row)
                              : weight<PACK_VA>(ctx, first_row));
         }
     }
     return sum;
 }
+#endif
 
 INLINE void compose(const solve_args &p, const warp_context &ctx, const segment &here, size_t sequence,
                     real *map)
@@ -422,7 +496,8 @@ INLINE void compose(const solve_args &p, const warp_context &ctx, const segment 
         real product = 1, shift = 0;
 #pragma unroll 1
         for (int t = here.first; t < here.last; t++) {
-            const real j = diagonal_at(ctx, m, masks_of(p, sequence, t), strength(p, ctx.pack, t));
+            const real j =
+                diagonal_at(p, ctx, sequence, t, m, masks_of(p, sequence, t), strength(p, ctx.pack, t));
             product *= j;
             shift = j * shift + row_of(p, sequence, t + 1)[AT_RESIDUAL + m];
         }
@@ -600,21 +675,25 @@ INLINE void find_segment_starts(const deer_args &d, const deer_context &work, de
 // ---- all dz -----------------------------------------------------------------------------------------------
 
 // dz -> J_t dz + r_{t+1}, rows spread over the lanes of a warp.
-INLINE void step_change(const solve_args &p, const warp_context &ctx, const pass_weights &weights,
-                        real (&change)[ROWS_PER_LANE], const unsigned *masks, int t,
-                        const real (&residual)[ROWS_PER_LANE])
+INLINE void step_change(const solve_args &p, const warp_context &ctx, pass_weights &weights, size_t sequence,
+                        real (&change)[ROWS_PER_LANE], int t, const real (&residual)[ROWS_PER_LANE])
 {
+    const unsigned *masks = masks_of(p, sequence, t);
 #if DIAGONAL
 #pragma unroll
     for (int k = 0; k < ROWS_PER_LANE; k++)
         if (ctx.row[k] >= 0)
             change[k] =
-                diagonal_at(ctx, ctx.row[k], masks, strength(p, ctx.pack, t)) * change[k] + residual[k];
+                diagonal_at(p, ctx, sequence, t, ctx.row[k], masks, strength(p, ctx.pack, t)) * change[k] +
+                residual[k];
 #else
     real none[ROWS_PER_LANE], units[UNITS], sum[ROWS_PER_LANE];
 #pragma unroll
     for (int k = 0; k < ROWS_PER_LANE; k++)
         none[k] = 0;
+#if PATTERNS
+    load_projection(weights, p, ctx, sequence, t);
+#endif
     force(ctx, weights, change, none, strength(p, ctx.pack, t));
     to_units(weights.to_units, broadcast(ctx, change, 0), units);
 #pragma unroll
@@ -641,7 +720,7 @@ INLINE unsigned apply_changes(const solve_args &p, const warp_context &ctx, cons
         load_rows(ctx, row + AT_RESIDUAL, residual);
         if (LOADS_EARLY)
             load_rows(ctx, row + AT_GUESS, z);
-        step_change(p, ctx, weights, change, masks_of(p, sequence, t), t, residual);
+        step_change(p, ctx, weights, sequence, change, t, residual);
         if (!LOADS_EARLY)
             load_rows(ctx, row + AT_GUESS, z);
 #pragma unroll
@@ -736,6 +815,14 @@ INLINE void iterate(const deer_args &d, const deer_context &work, deer_shared &m
     for_segments(d, work, [&](int, const warp_context &ctx, const segment &here, size_t sequence) {
         guess(d, ctx, here, sequence);
     });
+#if PATTERNS
+    if (d.start == START_PINV) {
+        team_barrier(arrived, p.blocks, memory.phase);
+        for_segments(d, work, [&](int, const warp_context &ctx, const segment &here, size_t sequence) {
+            guess_gaps(d, ctx, here, sequence);
+        });
+    }
+#endif
     for (int i = thread_index(); i < 3 * p.batch && work.block == 0; i += THREADS)
         __stcg(changes_of(d, work, 0) + i, 0u);
     team_barrier(arrived, p.blocks, memory.phase);

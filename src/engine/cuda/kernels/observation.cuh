@@ -12,14 +12,21 @@ INLINE void find_teachers(const solve_args &p, const warp_context &ctx, const se
     const size_t base = sequence * (p.T + 1);
     for (int step = here.first + ctx.lane; step < here.last; step += 32) {
         const real *x = p.x + (base + step) * N;
+#if PATTERNS
+        const real *pinv = pattern_weights(p, ctx.patterns, sequence, step) + PATTERN_P;
+#endif
         real *to = p.rows + (base + step) * ROW + AT_TEACHER;
 #pragma unroll 4
         for (int q = 0; q < QUADS; q++) {
             real4 sum = {0, 0, 0, 0};
 #pragma unroll 8
             for (int n = 0; n < N; n++) {
+#if PATTERNS
+                const real4 P = load4_constant(pinv + n * MP + 4 * q);
+#else
                 const real4 P = four_weights_at<PACK_P>(ctx, n * MP + 4 * q);
-                const real observed = __ldg(x + n);
+#endif
+                const real observed = observed_or_zero(__ldg(x + n));
 #pragma unroll
                 for (int k = 0; k < 4; k++)
                     sum.a[k] += P.a[k] * observed;
@@ -53,19 +60,23 @@ INLINE double find_errors(const solve_args &p, const warp_context &ctx, const se
     const size_t base = sequence * (p.T + 1);
     constexpr int BATCH = N < 8 ? N : 8; // errors between two stores
     double squares = 0;
+    const double whole = loss_weight(p, ctx.replica);
     // z_0 = B+ x_0: the gradient of B+ needs x_0 in the place of e_0.
     if (here.first == 0)
 #pragma unroll 1
         for (int n = ctx.lane; n < N; n += 32)
-            p.rows[base * ROW + AT_E + n] = p.x[base * N + n];
+            p.rows[base * ROW + AT_E + n] = observed_or_zero(p.x[base * N + n]);
     for (int step = here.first + 1 + ctx.lane; step <= here.last; step += 32) {
         real *row = p.rows + (base + step) * ROW, error[BATCH];
-        const real weight = step > p.warmup ? real(p.weight) : real(0);
+        const real weight = step > p.warmup ? real(whole) : real(0);
         for (int first = 0; first < N; first += BATCH) {
 #pragma unroll
             for (int i = 0; i < BATCH; i++) {
                 const int n = first + i < N ? first + i : N - 1;
                 error[i] = __ldg(p.x + (base + step) * N + n) - predict(ctx, n, row + AT_Z);
+#if PATTERNS
+                error[i] = is_missing(p.x[(base + step) * N + n]) ? real(0) : error[i];
+#endif
             }
 #pragma unroll
             for (int i = 0; i < BATCH; i++)

@@ -11,6 +11,8 @@ struct pass_weights { // what a pass holds in registers
     real A1[ROWS_PER_LANE]; // A - 1
 #if ROWS_PER_LANE == 1
     real Q[MP]; // this lane's row of B+ B
+#elif PATTERNS
+    const real *P; // (N, MP): B_o+ transposed
 #endif
 };
 
@@ -29,6 +31,26 @@ INLINE void load_pass_weights(pass_weights &weights, const warp_context &ctx, bo
         weights.Q[j] = ctx.staged[PACK_Q + ctx.first_row * MP + j];
 #endif
 }
+
+#if PATTERNS
+// What `force` needs of row t.  It is loaded a step before its use.
+INLINE void load_projection(pass_weights &weights, const solve_args &p, const warp_context &ctx,
+                            size_t sequence, int t)
+{
+    const real *from = pattern_weights(p, ctx.patterns, sequence, t);
+#if ROWS_PER_LANE == 1
+#pragma unroll
+    for (int q = 0; q < QUADS; q++) {
+        const real4 four = load4_constant(from + PATTERN_Q + ctx.first_row * MP + 4 * q);
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            weights.Q[4 * q + k] = four.a[k];
+    }
+#else
+    weights.P = from + PATTERN_P;
+#endif
+}
+#endif
 
 // Write rows to a vector in shared memory that all lanes can read.
 INLINE const real *broadcast(const warp_context &ctx, const real (&rows)[ROWS_PER_LANE], int buffer)
@@ -95,7 +117,11 @@ INLINE void force(const warp_context &ctx, const pass_weights &weights, real (&r
 #pragma unroll
         for (int k = 0; k < ROWS_PER_LANE; k++)
             if (ctx.row[k] >= 0)
+#if PATTERNS
+                projected[k] -= __ldg(weights.P + n * MP + ctx.row[k]) * sum;
+#else
                 projected[k] -= weight<PACK_P>(ctx, n * MP + ctx.row[k]) * sum;
+#endif
     }
 #pragma unroll
     for (int k = 0; k < ROWS_PER_LANE; k++)
@@ -217,13 +243,20 @@ INLINE void store_units(const warp_context &ctx, real *to, const real (&units)[U
 }
 
 // Multiply by the diagonal of the Jacobian of a step, without the part of W D V.
-INLINE void multiply_diagonal(const warp_context &ctx, const pass_weights &weights, real a,
-                              real (&diagonal)[ROWS_PER_LANE])
+INLINE void multiply_diagonal(const solve_args &p, const warp_context &ctx, const pass_weights &weights,
+                              size_t sequence, int t, real a, real (&diagonal)[ROWS_PER_LANE])
 {
 #pragma unroll
     for (int k = 0; k < ROWS_PER_LANE; k++)
-        if (ctx.row[k] >= 0)
-            diagonal[k] *= (1 + weights.A1[k]) * (1 - a * weight<PACK_Q>(ctx, ctx.row[k] * MP + ctx.row[k]));
+        if (ctx.row[k] >= 0) {
+            const int at = ctx.row[k] * MP + ctx.row[k];
+#if PATTERNS
+            const real Q = __ldg(pattern_weights(p, ctx.patterns, sequence, t) + PATTERN_Q + at);
+#else
+            const real Q = weight<PACK_Q>(ctx, at);
+#endif
+            diagonal[k] *= (1 + weights.A1[k]) * (1 - a * Q);
+        }
 }
 
 // Multiply by the derivative of phi.
@@ -279,6 +312,9 @@ INLINE void run_forward(const solve_args &p, const warp_context &ctx, const segm
     if (here.first == 0)
         store_rows(ctx, lane_row + AT_Z, z);
     copy_rows(f, z);
+#if PATTERNS
+    load_projection(weights, p, ctx, sequence, here.first);
+#endif
     force(ctx, weights, f, teacher, strength.at(here.first));
     for (int t = here.first; t < here.last; t++, lane_row += ROW, masks_out += MASKS) {
         const real *vector = broadcast(ctx, f, 0);
@@ -286,6 +322,9 @@ INLINE void run_forward(const solve_args &p, const warp_context &ctx, const segm
         prefetch_rows(ctx, lane_row + (1 + PREFETCH) * ROW + AT_TEACHER, t + 1 + PREFETCH,
                       t + 1 + PREFETCH < here.last);
         find_drive(p, ctx, sequence, t, h, drive);
+#if PATTERNS
+        load_projection(weights, p, ctx, sequence, t + 1);
+#endif
         real preactivation[UNITS], phi[UNITS], sum[ROWS_PER_LANE];
         unsigned masks[MASKS];
         to_units(weights.to_units, vector, preactivation);
@@ -304,7 +343,7 @@ INLINE void run_forward(const solve_args &p, const warp_context &ctx, const segm
         store_units(ctx, p.hidden + (sequence * p.T + t) * LP, phi);
 #endif
 #if !NEWTON
-        multiply_diagonal(ctx, weights, strength.at(t), diagonal);
+        multiply_diagonal(p, ctx, weights, sequence, t, strength.at(t), diagonal);
 #endif
         wait_rows(ctx, t + 1, teacher); // at the segment's end it is undefined, and f is not used
         copy_rows(f, z);
@@ -340,6 +379,9 @@ INLINE void run_backward(const solve_args &p, const warp_context &ctx, const seg
             v[k] += next[k];
         const real *vector = broadcast(ctx, v, 0);
         store_rows(ctx, lane_row + AT_V, v);
+#if PATTERNS
+        load_projection(weights, p, ctx, sequence, t - 1);
+#endif
         real back[UNITS], sum[ROWS_PER_LANE];
         to_units(weights.to_units, vector, back);
         // Complete since wait_rows, visible since broadcast.

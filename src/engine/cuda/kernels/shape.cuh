@@ -3,7 +3,7 @@
 //
 // Macros from the host: M, N, L, K (spec 1), CLIPPED (0 or 1); FORCING, which strengths a_t there are after
 // the warm-up (spec 2, spec 10): FORCING_CONSTANT p.alpha, FORCING_VARIED one for each replica and update, in
-// its pack, FORCING_SPARSE 1 at multiples of p.interval, else 0.
+// its pack, FORCING_SPARSE 1 at multiples of p.interval, else 0; PATTERNS, 1: rows may lack values (spec 12).
 // alone: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0
 #ifndef ANT_SHAPE_CUH
 #define ANT_SHAPE_CUH
@@ -15,6 +15,9 @@
 #define FORCING_SPARSE   2
 #ifndef FORCING
 #define FORCING FORCING_CONSTANT
+#endif
+#ifndef PATTERNS
+#define PATTERNS 0
 #endif
 
 #define QUADS ((M + 3) / 4)
@@ -45,6 +48,12 @@
 #define PACK_C  (PACK_P + N * MP)   // (K, MP): C transposed
 #define PACK_1  (PACK_C + K * MP)   // the number one, the strength of forcing where it varies, then padding
 #define PACK    (PACK_1 + 4)        // reals of one replica; a multiple of 4
+
+// The weights of one pattern of missing values (spec 12), in reals: B_o are the rows of B that are observed.
+// patterns.cu makes them; they stand behind the packs of all replicas.
+#define PATTERN_Q    0        // (M, MP): B_o+ B_o
+#define PATTERN_P    (M * MP) // (N, MP): B_o+ transposed, zero where a variable is missing
+#define PATTERN_SIZE (PATTERN_P + N * MP)
 
 // The sums over time of one replica, in this order, hidden units padded to LP.  sums.cu writes them,
 // update.cu reads them.

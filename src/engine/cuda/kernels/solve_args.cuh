@@ -59,4 +59,54 @@ INLINE real strength(const solve_args &p, const real *pack, int t)
     return forcing_of(p, pack).at(t);
 }
 
+// ---- missing values (spec 12) -----------------------------------------------------------------------------
+
+#if PATTERNS
+// A row without any value has B_o+ = 0: it is forced with every strength, and nothing changes.
+
+// The weights of pattern 0, which is that of complete rows; those of the others follow.
+INLINE const real *first_pattern(const solve_args &p, int replica)
+{
+    return p.pack + (size_t)p.replicas * PACK + (size_t)replica * p.patterns * PATTERN_SIZE;
+}
+
+// The pattern of row t.  sequence: counted over all replicas
+INLINE unsigned pattern_of(const solve_args &p, size_t sequence, int t)
+{
+    const size_t steps = (size_t)p.replicas * p.batch * p.T;
+    return __ldg(p.masks + steps * MASKS + sequence * (p.T + 1) + t);
+}
+
+INLINE const real *pattern_weights(const solve_args &p, const real *first, size_t sequence, int t)
+{
+    return first + (size_t)pattern_of(p, sequence, t) * PATTERN_SIZE;
+}
+
+INLINE bool is_missing(real x)
+{
+    return x != x;
+}
+#endif
+
+// What is missing counts as 0.
+INLINE real observed_or_zero(real x)
+{
+#if PATTERNS
+    return is_missing(x) ? real(0) : x;
+#else
+    return x;
+#endif
+}
+
+// 2 / (observed values of the batch after the warm-up).
+INLINE double loss_weight(const solve_args &p, int replica)
+{
+#if PATTERNS
+    const double values = (double)N * (double)(p.T - p.warmup) * (double)p.batch;
+    return 2 / (values - (double)__ldg(p.arrived + (size_t)replica * BARRIER_WORDS + LOST_WORD));
+#else
+    return p.weight;
+#endif
+}
+
 #endif

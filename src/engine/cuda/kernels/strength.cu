@@ -7,6 +7,8 @@
 // leaves WIDTH sums.  The last block of a sequence adds them in fixed order and finds the norm of the
 // sequence; the last sequence of a replica makes the strength, and the weights that depend on it.
 //
+// An incomplete row has no teacher state and is left out (spec 12).
+//
 // Macros from the host: those of theta.cuh; METHOD (ALPHA_... of abi.h).
 //
 // variant: -DREAL_BITS=32 -DM=5 -DN=5 -DL=250 -DK=0 -DCLIPPED=1 -DRANK=0 -DUPDATE_THREADS=128 -DMETHOD=1 -DFORCING=1
@@ -17,6 +19,7 @@
 // variant: -DREAL_BITS=64 -DM=1 -DN=1 -DL=3 -DK=0 -DCLIPPED=0 -DRANK=1 -DUPDATE_THREADS=128 -DMETHOD=4 -DFORCING=1
 // variant: -DREAL_BITS=64 -DM=64 -DN=3 -DL=512 -DK=2 -DCLIPPED=0 -DRANK=0 -DUPDATE_THREADS=128 -DMETHOD=3 -DFORCING=1
 // variant: -DREAL_BITS=32 -DM=64 -DN=64 -DL=100 -DK=0 -DCLIPPED=0 -DRANK=0 -DUPDATE_THREADS=128 -DMETHOD=4 -DFORCING=1
+// variant: -DREAL_BITS=32 -DM=5 -DN=5 -DL=250 -DK=0 -DCLIPPED=1 -DRANK=0 -DUPDATE_THREADS=128 -DMETHOD=3 -DPATTERNS=1 -DFORCING=1
 // spills: estimate (around the calls of divisions and logarithms)
 #include "matrix_log.cuh"
 #include "project.cuh"
@@ -71,6 +74,29 @@ INLINE double larger(double a, double b)
 }
 
 // ---- the rows of a segment --------------------------------------------------------------------------------
+
+#if PATTERNS
+// x: (N)
+INLINE bool is_complete(const real *x)
+{
+    bool complete = true;
+    for (int n = 0; n < N; n++)
+        complete = complete && x[n] == x[n]; // not NaN
+    return complete;
+}
+
+// Complete ones of the rows 1 .. T of x (T+1, N), by one warp.
+INLINE int count_complete(const real *x, int T)
+{
+    int count = 0;
+    for (int t = 1 + threadIdx.x % 32; t <= T; t += 32)
+        count += is_complete(x + (size_t)t * N);
+#pragma unroll
+    for (int offset = 16; offset > 0; offset >>= 1)
+        count += __shfl_xor_sync(ALL_LANES, count, offset);
+    return count;
+}
+#endif
 
 // z = B+ x; padding is 0.
 INLINE void find_teacher(const double *pinv, const real *x, double *z)
@@ -192,16 +218,23 @@ INLINE void add_slopes(const real *pack, double *scratch)
 INLINE void add_segment(const model &own, const real *x, int first, int last, double *scratch)
 {
     double term = 0;
+    int begin = first; // the first row that counts
     for (int i = threadIdx.x % 32; i < WIDTH; i += 32)
         scratch[PLACE_SUMS + i] = 0;
     if constexpr (METHOD != ALPHA_ARITHMETIC_MEAN)
         begin_jacobian(own.A, scratch);
     for (int t = first; t < last; t++) {
+#if PATTERNS
+        if (!is_complete(x + (size_t)t * N)) {
+            begin += t == begin;
+            continue;
+        }
+#endif
         find_teacher(own.pinv, x + (size_t)t * N, scratch + PLACE_Z);
         if constexpr (METHOD == ALPHA_ARITHMETIC_MEAN) {
             add_slopes(own.pack, scratch);
         } else {
-            if (move_jacobian(own.pack, scratch) || t == first)
+            if (move_jacobian(own.pack, scratch) || t == begin)
                 term = find_term(scratch);
             add_term(term, scratch);
         }
@@ -238,7 +271,7 @@ INLINE void set_jacobian(const model &own, const double *slope, double *J)
     __syncwarp();
 }
 
-// From the sums over T rows, by one warp.
+// From the sums over T rows, by one warp.  (Where none counts, the norm is -1.)
 INLINE double sequence_norm(const model &own, int T, double *scratch)
 {
     double *sums = scratch + PLACE_SUMS;
@@ -272,7 +305,12 @@ INLINE bool add_part(const strength_args &p, const model &own, int replica, int 
         return false;
     if (warp == 0) {
         add_segments(partial, segments, mine + PLACE_SUMS);
+#if PATTERNS
+        const int rows = count_complete(p.x + window * (p.T + 1) * N, p.T);
+        const double norm = rows > 0 ? sequence_norm(own, rows, mine) : -1;
+#else
         const double norm = sequence_norm(own, p.T, mine);
+#endif
         if (lane == 0) {
             p.norms[window] = norm;
             arrived[sequence] = 0;
@@ -310,11 +348,11 @@ INLINE double upper_bound(const model &own, double *scratch)
 // Over the sequences; the same on all threads.
 INLINE double largest_norm(const strength_args &p, int replica)
 {
-    double norm = 0;
+    double norm = PATTERNS ? -1 : 0;
 #pragma unroll 4
     for (int i = 0; i < p.batch; i++)
         norm = larger(norm, __ldcg(p.norms + (size_t)replica * p.batch + i));
-    return norm;
+    return PATTERNS && norm < 0 ? 0 / 0.0 : norm; // NaN: no row counts
 }
 
 // The strength after an estimate: a larger one at once, a smaller one by the decay.

@@ -15,12 +15,25 @@
 // variant: -DREAL_BITS=64 -DM=16 -DN=16 -DL=128 -DK=0 -DCLIPPED=0
 // variant: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DFORCING=1
 // variant: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DFORCING=2
+// variant: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DPATTERNS=1
+// variant: -DREAL_BITS=64 -DM=16 -DN=16 -DL=128 -DK=0 -DCLIPPED=0 -DPATTERNS=1
 #if !defined REAL_BITS || !defined M || !defined N || !defined L || !defined K || !defined CLIPPED
 #error "the host gives the macros named above"
 #endif
 #include "solve_args.cuh"
 
-#define LATENT_ROW (ROW + 4 + (K + 3) / 4 * 4) // a row of p.rows, then a one and the inputs
+// A row of the tile: one of p.rows, a one, the inputs and, where values may be missing, the vectors of spec
+// 12 through which an incomplete row adds to dB.
+#define AT_ONE     ROW
+#define AT_GAP     (ROW + 4 + (K + 3) / 4 * 4)
+#define AT_p       AT_GAP
+#define AT_r       (AT_p + NP)
+#define AT_g       (AT_r + NP)
+#define AT_q       (AT_g + NP)
+#define AT_u       (AT_q + MP)
+#define AT_m       (AT_u + MP)
+#define AT_END     (AT_m + MP)
+#define LATENT_ROW (PATTERNS ? AT_END : AT_GAP)
 
 // As many threads as registers or shared memory allow; more than 512 lose more to synchronisation than they
 // gain.
@@ -62,8 +75,9 @@ static __device__ constexpr int latent_warps()
 #define LATENT_ENTRIES                                                                                       \
     ((SUMS - SUM_A + 31) / 32 < ENTRIES_MOST ? (SUMS - SUM_A + 31) / 32                                      \
                                              : ENTRIES_MOST) // of one lane at a time
-// There are several groups of entries: the first stores y in p.rows for the others.
-#define STORES_Y (SUMS - SUM_A > 32 * LATENT_ENTRIES)
+// There are several groups of entries: the first stores y in p.rows for the others.  Where values may be
+// missing, each finds y again, as it does the vectors from AT_GAP on.
+#define STORES_Y (!PATTERNS && SUMS - SUM_A > 32 * LATENT_ENTRIES)
 
 // An entry of the small sums is a product of two numbers of one step: their offsets in the tile.
 struct factors {
@@ -347,9 +361,9 @@ INLINE factors find_factors(int entry)
     if (entry < SUM_h)
         return {next + AT_V + entry - SUM_A, AT_FORCED + entry - SUM_A};
     if (entry < SUM_C)
-        return {next + AT_V + entry - SUM_h, ROW}; // a one
+        return {next + AT_V + entry - SUM_h, AT_ONE};
     if (entry < SUM_B)
-        return {next + AT_V + (entry - SUM_C) / inputs, ROW + 1 + (entry - SUM_C) % inputs};
+        return {next + AT_V + (entry - SUM_C) / inputs, AT_ONE + 1 + (entry - SUM_C) % inputs};
     if (entry < SUM_P)
         return {AT_Y + (entry - SUM_B) / M, AT_Z + (entry - SUM_B) % M};
     return {AT_W + (entry - SUM_P) / N, AT_E + (entry - SUM_P) % N};
@@ -364,16 +378,24 @@ INLINE void copy_rows(const solve_args &p, real *tile, size_t sequence, int t, i
     for (int i = lane; i < (count + 1) * (ROW / 4) - less / 4; i += 32)
         store4(tile + i / (ROW / 4) * LATENT_ROW + i % (ROW / 4) * 4, load4(from + 4 * i));
     for (int i = lane; i < count * K; i += 32)
-        tile[i / (K > 0 ? K : 1) * LATENT_ROW + ROW + 1 + i % (K > 0 ? K : 1)] =
+        tile[i / (K > 0 ? K : 1) * LATENT_ROW + AT_ONE + 1 + i % (K > 0 ? K : 1)] =
             p.s[(sequence * p.T + t) * K + i];
     if (lane < count)
-        tile[lane * LATENT_ROW + ROW] = 1;
+        tile[lane * LATENT_ROW + AT_ONE] = 1;
     __syncwarp();
 }
 
+#if PATTERNS
+// B_o+ transposed, of the variables that row t has.  (N, MP)
+INLINE const real *pinv_of(const solve_args &p, int replica, size_t sequence, int t)
+{
+    return pattern_weights(p, first_pattern(p, replica), sequence, t) + PATTERN_P;
+}
+#endif
+
 // y_t = dloss / de_t = a_t B+^T w_t + weight e_t, of the first `count` rows of the tile.
-INLINE void find_y(const solve_args &p, const real *pack, real *tile, size_t sequence, int t, int count,
-                   int lane)
+INLINE void find_y(const solve_args &p, const real *pack, real *tile, int replica, size_t sequence, int t,
+                   int count, int lane)
 {
     for (int i = lane; i < count * N; i += 32) {
         const int n = i % N, step = t + i / N;
@@ -382,7 +404,12 @@ INLINE void find_y(const solve_args &p, const real *pack, real *tile, size_t seq
         real4 sum = {0, 0, 0, 0};
 #pragma unroll 4
         for (int q = 0; q < QUADS; q++) {
-            const real4 P = load4_constant(pack + PACK_P + n * MP + 4 * q), w = load4(row + AT_W + 4 * q);
+#if PATTERNS
+            const real4 P = load4_constant(pinv_of(p, replica, sequence, step) + n * MP + 4 * q);
+#else
+            const real4 P = load4_constant(pack + PACK_P + n * MP + 4 * q);
+#endif
+            const real4 w = load4(row + AT_W + 4 * q);
 #pragma unroll
             for (int k = 0; k < 4; k++)
                 if (QUADS > 4 || 4 * q + k < M)
@@ -390,7 +417,7 @@ INLINE void find_y(const solve_args &p, const real *pack, real *tile, size_t seq
         }
         const real flowing =
             a != 0 ? a * ((sum.a[0] + sum.a[1]) + (sum.a[2] + sum.a[3])) : real(0); // at T there is no w
-        const real y = flowing + (step > p.warmup ? real(p.weight) : real(0)) * row[AT_E + n];
+        const real y = flowing + (step > p.warmup ? real(loss_weight(p, replica)) : real(0)) * row[AT_E + n];
         row[AT_Y + n] = y;
         if (STORES_Y)
             p.rows[(sequence * (p.T + 1) + step) * ROW + AT_Y + n] = y;
@@ -398,9 +425,76 @@ INLINE void find_y(const solve_args &p, const real *pack, real *tile, size_t seq
     __syncwarp();
 }
 
+#if PATTERNS
+// a_t of the gradient through B_o+; at t = 0 z_0 = B_o+ x_o.
+INLINE real strength_of_pinv(const solve_args &p, const real *pack, int t)
+{
+    return !p.flow ? real(0) : t == 0 ? real(1) : strength(p, pack, t);
+}
+
+// The vectors p, q, then r, g, u, m of spec 12 for the incomplete ones of the first `count` rows of the tile,
+// which have a bit each.
+INLINE void find_vectors(const solve_args &p, const real *pack, real *tile, int replica, size_t sequence,
+                         int t, int count, unsigned incomplete, int lane)
+{
+    for (int i = lane; i < count * (N + M); i += 32) {
+        const int step = t + i / (N + M), n = i % (N + M), m = n - N;
+        const real *P = pinv_of(p, replica, sequence, step), a = strength_of_pinv(p, pack, step);
+        real *row = tile + i / (N + M) * LATENT_ROW, sum = 0;
+        if ((incomplete >> i / (N + M) & 1) == 0)
+            continue;
+        if (n < N)
+            for (int k = 0; k < M; k++)
+                sum += P[n * MP + k] * row[AT_W + k];
+        else
+            for (int k = 0; k < N; k++)
+                sum += P[k * MP + m] * row[AT_E + k];
+        row[n < N ? AT_p + n : AT_q + m] = n < N ? a * sum : sum;
+    }
+    __syncwarp();
+    for (int i = lane; i < count * (N + M); i += 32) {
+        const int step = t + i / (N + M), n = i % (N + M), m = n - N;
+        const real *P = pinv_of(p, replica, sequence, step), *B = pack + PACK_B;
+        real *row = tile + i / (N + M) * LATENT_ROW, first = 0, second = 0;
+        if ((incomplete >> i / (N + M) & 1) == 0)
+            continue;
+        if (n < N) {
+            const bool missing = is_missing(p.x[(sequence * (p.T + 1) + step) * N + n]);
+            for (int k = 0; k < M; k++) {
+                first += B[n * MP + k] * row[AT_q + k];
+                second += P[n * MP + k] * row[AT_q + k];
+            }
+            row[AT_r + n] = missing ? real(0) : row[AT_E + n] - first;
+            row[AT_g + n] = second;
+        } else {
+            for (int k = 0; k < N; k++) {
+                first += P[k * MP + m] * row[AT_p + k];
+                second += B[k * MP + m] * row[AT_p + k];
+            }
+            row[AT_u + m] = first;
+            row[AT_m + m] = strength_of_pinv(p, pack, step) * row[AT_W + m] - second;
+        }
+    }
+    __syncwarp();
+}
+
+// What an incomplete row adds to this lane's entries of SUM_B, which is -dB, through B_o+.  first: its first
+// entry
+INLINE void add_incomplete(const real *row, int first, real (&sum)[LATENT_ENTRIES])
+{
+#pragma unroll
+    for (int k = 0; k < LATENT_ENTRIES; k++) {
+        const int entry = first + 32 * k, n = (entry - SUM_B) / M, m = (entry - SUM_B) % M;
+        if (entry >= SUM_B && entry < SUM_P)
+            sum[k] +=
+                row[AT_p + n] * row[AT_q + m] - row[AT_r + n] * row[AT_u + m] - row[AT_g + n] * row[AT_m + m];
+    }
+}
+#endif
+
 // One group of entries over this warp's rows of a segment, tile by tile through shared memory; lanes share
 // the entries.
-INLINE void add_rows(const solve_args &p, const real *pack, const segment &here, int first,
+INLINE void add_rows(const solve_args &p, const real *pack, int replica, const segment &here, int first,
                      real (&sum)[LATENT_ENTRIES])
 {
     sum_shared &memory = block_memory();
@@ -415,15 +509,31 @@ INLINE void add_rows(const solve_args &p, const real *pack, const segment &here,
         // Where y is stored, another warp may be writing that of the last row.
         const bool with_y = !STORES_Y || (first > SUM_A && t + count == p.T);
         copy_rows(p, tile, here.sequence, t, count, with_y ? 0 : ROW - AT_Y, lane);
-        if (first == SUM_A)
-            find_y(p, pack, tile, here.sequence, t, count + (t + count == p.T), lane);
+        if (PATTERNS || first == SUM_A)
+            find_y(p, pack, tile, replica, here.sequence, t, count + (t + count == p.T), lane);
+#if PATTERNS
+        const bool lacks = lane < count && pattern_of(p, here.sequence, t + lane) != 0;
+        const unsigned incomplete = p.flow ? __ballot_sync(ALL_LANES, lacks) : 0u;
+        if (incomplete != 0)
+            find_vectors(p, pack, tile, replica, here.sequence, t, count, incomplete, lane);
+#else
+        constexpr unsigned incomplete = 0;
+#endif
         for (int i = 0; i < count; i++) {
             const real *row = tile + i * LATENT_ROW, a = !p.flow      ? real(0)
                                                          : t + i == 0 ? real(1)
                                                                       : strength(p, pack, t + i);
+            const bool through = (incomplete >> i & 1) == 0; // B+, which has no part in an incomplete row
+#if PATTERNS
+            if (!through)
+                add_incomplete(row, first + lane, sum);
+#endif
 #pragma unroll
             for (int k = 0; k < LATENT_ENTRIES; k++)
-                sum[k] += (first + 32 * k + lane < SUM_P ? real(1) : a) * row[of[k].left] * row[of[k].right];
+                sum[k] += (first + 32 * k + lane < SUM_P ? real(1)
+                           : through                     ? a
+                                                         : real(0)) *
+                          row[of[k].left] * row[of[k].right];
         }
         if (t + count == p.T) // time T has an error, but no step
 #pragma unroll
@@ -450,7 +560,7 @@ INLINE void sum_latent(const solve_args &p, const real *pack, int replica, int b
         const bool takes_part = LATENT_WARPS == BLOCK_WARPS || warp < LATENT_WARPS;
         if (takes_part)
             for_segments(p, replica, block,
-                         [&](const segment &here) { add_rows(p, pack, here, first, sum); });
+                         [&](const segment &here) { add_rows(p, pack, replica, here, first, sum); });
         __syncthreads();
 #pragma unroll
         for (int k = 0; k < LATENT_ENTRIES; k++)
@@ -504,7 +614,7 @@ INLINE void find_loss(const solve_args &p, int replica)
         squares += p.squares[(size_t)replica * p.blocks + b];
     squares = warp_sum(squares);
     if (lane == 0)
-        p.facts[FACTS * replica + FACT_LOSS] = 0.5 * p.weight * squares;
+        p.facts[FACTS * replica + FACT_LOSS] = 0.5 * loss_weight(p, replica) * squares;
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1) sum_gradient(const __grid_constant__ solve_args p)

@@ -9,7 +9,7 @@
 #define MS (MP % 8 == 0 ? MP + 4 : MP)
 
 // Three implementations.  Each has struct tangent, tangent_begin, _fill, _switch, _advance, _end, and
-// tangent_save and _restore, which store J in START_J numbers.
+// tangent_save and _restore, which store J in START_J numbers; with PATTERNS also tangent_project.
 //
 // tangent_whole.cuh: all of J in the registers of every lane.
 #define WHOLE_J (M <= 16 && M * M * REGISTERS_PER_REAL <= 64)

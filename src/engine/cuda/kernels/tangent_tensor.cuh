@@ -131,10 +131,8 @@ INLINE void split(const real (&from)[COUNT], unsigned (&high)[COUNT], unsigned (
 }
 
 // X <- J X.
-INLINE void tangent_advance(tangent &t, bool active)
+INLINE void tangent_multiply(tangent &t, const real (&J)[EIGHTS][EIGHTS][2])
 {
-    if (!active) // the same on all lanes
-        return;
     unsigned high[EIGHTS][4], low[EIGHTS][4];
     real next[EIGHTS][4];
 #pragma unroll
@@ -149,7 +147,7 @@ INLINE void tangent_advance(tangent &t, bool active)
 #pragma unroll
         for (int k = 0; k < EIGHTS; k++) {
             unsigned above[2], below[2];
-            split(t.J[j][k], above, below);
+            split(J[j][k], above, below);
             multiply_tiles(next[j], low[k], above);
             multiply_tiles(next[j], high[k], below);
             multiply_tiles(next[j], high[k], above);
@@ -161,6 +159,31 @@ INLINE void tangent_advance(tangent &t, bool active)
         for (int i = 0; i < 4; i++)
             t.X[j][i] = next[j][i];
 }
+
+INLINE void tangent_advance(tangent &t, bool active)
+{
+    if (active) // the same on all lanes
+        tangent_multiply(t, t.J);
+}
+
+#if PATTERNS
+// X <- (I - a Q) X.  Q: (M, MP) in global memory
+INLINE void tangent_project(tangent &t, const real *Q, real a, bool active)
+{
+    if (!active) // the same on all lanes
+        return;
+    const int lane = t.at.lane;
+    real projection[EIGHTS][EIGHTS][2];
+#pragma unroll
+    for (int i = 0; i < 2 * EIGHTS * EIGHTS; i++) {
+        const int row = 8 * (i / 2 / EIGHTS) + lane / 4, column = 8 * (i / 2 % EIGHTS) + lane % 4 * 2 + i % 2;
+        const real identity = row == column ? 1 : 0;
+        projection[i / 2 / EIGHTS][i / 2 % EIGHTS][i % 2] =
+            row < M && column < M ? identity - a * __ldg(Q + row * MP + column) : real(0);
+    }
+    tangent_multiply(t, projection);
+}
+#endif
 
 INLINE void tangent_end(const tangent &t, real *X)
 {

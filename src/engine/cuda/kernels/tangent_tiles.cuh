@@ -170,17 +170,40 @@ INLINE void tangent_restore(tangent &t, const real *J, int group_lane)
     }
 }
 
-// X <- J X.
-INLINE void tangent_advance(tangent &t, bool active)
+// X <- matrix X.
+INLINE void tangent_multiply(tangent &t, const tile &matrix, bool active)
 {
     if (active)
-        store_tile(t.J, t.jacobian, t.at);
+        store_tile(t.J, matrix, t.at);
     __syncwarp(); // J and the last X are complete
     const tile next = multiply(t.J, t.X, t.at);
     __syncwarp(); // all lanes have read them
     if (active)
         store_tile(t.X, next, t.at);
 }
+
+// X <- J X.
+INLINE void tangent_advance(tangent &t, bool active)
+{
+    tangent_multiply(t, t.jacobian, active);
+}
+
+#if PATTERNS
+// X <- (I - a Q) X.  Q: (M, MP) in global memory
+INLINE void tangent_project(tangent &t, const real *Q, real a, bool active)
+{
+    tile projection;
+#pragma unroll
+    for (int r = 0; r < TILE_ROWS; r++) {
+        const int wanted = t.at.row + r * TILE_STRIDE, i = M % TILE_ROWS == 0 || wanted < M ? wanted : 0;
+        const real4 four = load4_constant(Q + i * MP + 4 * t.at.quad);
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            projection.a[r][k] = (i == 4 * t.at.quad + k ? real(1) : real(0)) - a * four.a[k];
+    }
+    tangent_multiply(t, projection, active);
+}
+#endif
 
 INLINE void tangent_end(const tangent &, real *) {} // X is already in place
 

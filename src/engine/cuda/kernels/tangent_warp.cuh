@@ -110,7 +110,7 @@ INLINE void carry_tangents(const solve_args &p, const warp_context &ctx, const b
     tangent_start &start = memory.start[wanted < WARPS ? warp : WARPS];
     const int group_lane = ctx.lane % TANGENT_LANES;
     if (passes % START_PASSES != 0)
-        tangent_restore_start(derivative, start, group_lane, strength.at(here.first));
+        tangent_restore_start(derivative, start, group_lane, PATTERNS ? real(0) : strength.at(here.first));
     __syncwarp();
 #endif
     for (unsigned i = 0; i < longest;) {
@@ -121,9 +121,14 @@ INLINE void carry_tangents(const solve_args &p, const warp_context &ctx, const b
         for (unsigned j = 0; j < ready && i < longest; j++, i++) {
             const bool active = i < steps;
             read_masks(words, j, ctx.lane, masks);
+#if PATTERNS // every row has a projection of its own, so it is not a part of J
+            const int t = here.first + (int)(active ? i : 0);
+            tangent_project(derivative, pattern_weights(p, ctx.patterns, find_sequence(p, work, here), t),
+                            strength.at(t), active);
+#endif
             if (LARGE_TILES || active)
-                tangent_update(derivative, ctx.staged, ctx.lane, masks, strength.at(here.first + (int)i),
-                               active);
+                tangent_update(derivative, ctx.staged, ctx.lane, masks,
+                               PATTERNS ? real(0) : strength.at(here.first + (int)i), active);
 #if SAVES_START
             if (active && i == 0)
                 tangent_save_start(derivative, start, group_lane);

@@ -87,6 +87,30 @@ INLINE void tangent_advance(tangent &t, bool active)
         t.column[i] = active ? next[i] : t.column[i];
 }
 
+#if PATTERNS
+// X <- (I - a Q) X.  Q: (M, MP) in global memory
+INLINE void tangent_project(tangent &t, const real *Q, real a, bool active)
+{
+    real next[M];
+#pragma unroll
+    for (int i = 0; i < M; i++) {
+        real sum = 0;
+#pragma unroll
+        for (int q = 0; q < QUADS; q++) {
+            const real4 four = load4_constant(Q + i * MP + 4 * q);
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                if (4 * q + k < M)
+                    sum += four.a[k] * t.column[4 * q + k < M ? 4 * q + k : 0];
+        }
+        next[i] = t.column[i] - a * sum;
+    }
+#pragma unroll
+    for (int i = 0; i < M; i++)
+        t.column[i] = active ? next[i] : t.column[i];
+}
+#endif
+
 INLINE void tangent_end(const tangent &t, real *X)
 {
     const int column = t.lane % TANGENT_LANES;

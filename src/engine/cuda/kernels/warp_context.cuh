@@ -149,6 +149,7 @@ INLINE const real *staged_weights(const real *pack)
 }
 
 struct warp_context { // the role, rows and memory of one warp
+    int replica;
     int lane,
         warp; // warp: which segment of the block it runs, or the first of those whose tangents it carries
     bool is_tangent; // this is a tangent warp: it carries X and owns no rows
@@ -158,6 +159,9 @@ struct warp_context { // the role, rows and memory of one warp
     const real *pack;   // in global memory
     const real *staged; // its first STAGE_COUNT numbers in shared memory, where they fit; else `pack`
     warp_shared *memory;
+#if PATTERNS
+    const real *patterns; // first_pattern()
+#endif
 };
 
 // Weights from offset PACK_... = FIRST on: from shared memory where they are staged, else through the
@@ -185,6 +189,7 @@ INLINE warp_context make_warp_context(const solve_args &p, const block_context &
 {
     const int warp = warp_index();
     warp_context ctx;
+    ctx.replica = work.replica;
     ctx.lane = thread_index() % 32;
     ctx.is_tangent = warp >= WARPS;
     ctx.warp = ctx.is_tangent ? (warp - WARPS) * TANGENT_SEGMENTS : warp;
@@ -195,6 +200,9 @@ INLINE warp_context make_warp_context(const solve_args &p, const block_context &
     ctx.first_row = ROWS_PER_LANE > 1 ? ctx.lane : ctx.row[0] < 0 ? 0 : ctx.row[0];
 #if WEIGHTS_IN_REGISTERS
     ctx.kept = look_up_owner<true>(ctx.lane);
+#endif
+#if PATTERNS
+    ctx.patterns = first_pattern(p, work.replica);
 #endif
     return ctx;
 }
