@@ -43,6 +43,7 @@ typedef struct piece_buffers {
     vector *gaps;                  /* (N, mv): dB of incomplete rows (piece_gaps.h) */
     vector *run_states, *run_pulls, *run_errors; /* (M, mv), (N, mv), (M, nv): of rows with one pattern */
     vector *gap_left, *gap_right; /* (GAP_ROWS, nv), (GAP_ROWS, mv): outer products to be added to it */
+    vector *tangents;             /* (M, mv): vectors of piece_tangent.h, for M <= TANGENTS */
     size_t sums_begin, sums_end;  /* in reals from the start of the scratch */
 } piece_buffers;
 
@@ -66,6 +67,7 @@ static size_t buffers_place(const piece_weights *w, real *scratch, piece_buffers
                 {&t->run_errors, M * w->nv},
                 {&t->gap_left, GAP_ROWS * w->nv},
                 {&t->gap_right, GAP_ROWS * mv},
+                {&t->tangents, M * mv},
                 {&t->sums, w->units * M * mv},
                 {&t->all, M * mv},
                 {&t->loss, w->N * mv},
@@ -73,7 +75,7 @@ static size_t buffers_place(const piece_weights *w, real *scratch, piece_buffers
                 {&t->pinv, w->N * mv},
                 {&t->inputs, w->K * mv},
                 {&t->gaps, w->N * mv}};
-    const size_t first_sum = 14;
+    const size_t first_sum = 15;
     size_t used = 0;
     for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
         if (i == first_sum)
@@ -109,15 +111,18 @@ static void piece_open(const ant_model_dims *d, real *scratch)
     memset(scratch + t.sums_begin, 0, (t.sums_end - t.sums_begin) * sizeof *scratch);
 }
 
-/* Add the sums of another slot; whole vectors, as all buffers are. */
-static void piece_join(const ant_model_dims *d, real *scratch, const real *from)
+/* Add one of `parts` parts of the sums of another slot; whole vectors, as all buffers are. */
+static void piece_join(const ant_model_dims *d, real *scratch, const real *from, size_t part, size_t parts)
 {
     piece_weights w;
     piece_buffers t;
     piece_place(d, NULL, &w);
     buffers_place(&w, NULL, &t);
-    for (size_t i = t.sums_begin; i < t.sums_end; i += LANES)
+    const size_t count = (t.sums_end - t.sums_begin) / LANES;
+    for (size_t k = count * part / parts; k < count * (part + 1) / parts; k++) {
+        const size_t i = t.sums_begin + k * LANES;
         *(vector *)(scratch + i) += *(const vector *)(from + i);
+    }
 }
 
 /* A row of M reals as vectors; beyond M it reads what follows in memory. */
@@ -756,6 +761,8 @@ static bool seen_is_zero(const solve_call *p, const piece_weights *w, const grou
     return forced && first > 0 && end <= p->warmup;
 }
 
+#include "solve/piece_tangent.h"
+
 /* The two halves of a tile; the group passes v and a w from one to the other. */
 static ALWAYS_INLINE void adjoint_for(const size_t M, const size_t words, const solve_call *p,
                                       const real *packed, group *g, size_t first, size_t end, real *scratch,
@@ -847,6 +854,19 @@ static pass_result piece_backward(const solve_call *p, const real *packed, group
     }
 }
 
+static bool piece_derive(const solve_call *p, const real *packed, group *g, real *scratch)
+{
+    switch (p->layout->dims.M) {
+#define CASE(m)                                                                                              \
+    case m:                                                                                                  \
+        return derive_for(m, p, packed, g, scratch);
+        PIECE_SIZES(CASE)
+#undef CASE
+    default:
+        return derive_for(p->layout->dims.M, p, packed, g, scratch);
+    }
+}
+
 static void piece_adjoint(const solve_call *p, const real *packed, group *g, size_t first, size_t end,
                           real *scratch, pass_result *result)
 {
@@ -912,6 +932,8 @@ const ANT_FN(ant_kernels) ANT_LEVEL(ant_piece) = {
     .enter = piece_enter,
     .leave = piece_leave,
     .forward = piece_forward,
+    .derived_most = TANGENTS,
+    .derive = piece_derive,
     .open = piece_open,
     .backward = piece_backward,
     .tile_steps = TILE,
