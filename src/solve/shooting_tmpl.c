@@ -409,7 +409,9 @@ static void backward_slot(void *cookie, size_t slot, size_t worker)
     double *sums = sh->sums + slot * ANT_FN(ant_sums_count)(sh->layout);
     real *scratch = scratch_of(sh, k->join == NULL ? worker : slot);
     size_t steps = 0;
-    if (k->open != NULL && a->loss) /* the first pass */
+    if (a->loss) /* the first pass */
+        memset(sums, 0, ANT_FN(ant_sums_count)(sh->layout) * sizeof *sums);
+    if (k->open != NULL && a->loss)
         k->open(&sh->layout->dims, scratch);
     for (size_t g = first; g < end && g < sh->groups; g++) {
         if (!sh->dirty[g])
@@ -550,9 +552,9 @@ void ANT_FN(ant_shooting_gradient)(shooting *sh, const solve_call *p, const real
 {
     enum { SHORT = 32 }; /* with fewer than T / SHORT repeated steps, segments are cheaper than one adjoint */
     const size_t count = ANT_FN(ant_sums_count)(sh->layout);
-    memset(sh->sums, 0, sh->slots * count * sizeof *sh->sums);
     memset(sums, 0, count * sizeof *sums);
     if (sh->paired && sh->two.again > sh->T / SHORT) {
+        memset(sh->sums, 0, sh->slots * count * sizeof *sh->sums);
         ANT_FN(ant_two_threads_gradient)(sh, p);
         sh->dirty[0] = true;
         add_first_states(sh, p, x, sums);

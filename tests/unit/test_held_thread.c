@@ -25,17 +25,19 @@ void __wrap_ant_counter_set(ant_counter *counter, size_t value)
     }
 }
 
-/* Unforced units that hardly couple to the rest and never forget: the first thread follows the second to T.
- */
-static problem never_forgets(size_t T)
+/* Unforced units that hardly couple to the rest and remember for 150 steps: the first thread follows the
+ * second through several blocks until they merge. */
+static problem forgets_late(size_t T)
 {
     const ant_model_dims d = {.M = 5, .N = 3, .L = 24};
     problem p = random_problem(d, T, 1, 0, 0.2, 21);
     for (size_t m = d.N; m < d.M; m++) {
-        p.parameters[p.layout.Abar + m] = atanh(1.0 - 1e-7);
-        p.parameters[p.layout.h + m] *= 1e-7;
+        p.parameters[p.layout.Abar + m] = atanh(1.0 - 1.0 / 150.0);
+        p.parameters[p.layout.h + m] /= 150.0;
         for (size_t l = 0; l < d.L; l++)
-            p.parameters[p.layout.W + m * d.L + l] *= 1e-8;
+            p.parameters[p.layout.W + m * d.L + l] *= 0.1 / 150.0;
+        for (size_t n = 0; n < d.N; n++)
+            p.parameters[p.layout.B + n * d.M + m] = 0.0;
     }
     return p;
 }
@@ -43,7 +45,7 @@ static problem never_forgets(size_t T)
 static void test_held_thread(void **state)
 {
     (void)state;
-    problem p = never_forgets(6000);
+    problem p = forgets_late(8000);
     ant_solve_options o;
     ant_solve_options_default(&o);
     o.solver = ANT_SOLVER_SHOOTING;
@@ -53,7 +55,7 @@ static void test_held_thread(void **state)
         o.threads = 1;
         answer a = solve(&p, &o, bits, false);
         assert_int_equal(a.report.segments, 2);
-        assert_true(a.report.repeated_steps > p.T / 3);
+        assert_in_range(a.report.repeated_steps, 600, p.T / 2);
         holding = true;
         for (int turn = 0; turn < 5; turn++) {
             o.threads = 2;
