@@ -93,16 +93,16 @@ done <<<"$shapes" | awk '{
 }'
 
 echo
-echo "Ten models, two threads beside one: "
+echo "Ten models, two threads beside one:"
 while read -r name system noise alpha warmup settings; do
     [ -n "$name" ] || continue
     # shellcheck disable=SC2086 # a list of settings
     make_model "$name" "$system" "$noise" "$alpha" "$warmup" $settings
-    for command in "$antler" ${old:+"$old"}; do
+    for which in new ${old:+before}; do
+        command=$antler
+        [ "$which" = new ] || command=$old
         one=$(measure "$command" "$name" "$alpha" "$warmup" 1 --seconds "$seconds" --no-check | number seconds_median)
         two=$(measure "$command" "$name" "$alpha" "$warmup" 2 --seconds "$seconds" --no-check | number seconds_median)
-        which=new
-        [ "$command" = "$antler" ] || which=before
         echo "$which $system $one $two"
     done
 done <<<"$ten" | awk '{
