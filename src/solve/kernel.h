@@ -37,6 +37,7 @@ typedef struct ANT_FN(ant_group) {
     real *inject;      /* (M, lanes): dloss/dz at the segment's end from what follows it */
     real *inject_last; /* (M, lanes): the same for segments that are one step shorter */
     real *border;      /* (M, lanes): out, dloss/dz at the segment's start */
+    real *map;         /* (M, M): D = dz_end / dz_start of `derive` */
 } ANT_FN(ant_group);
 
 typedef ANT_FN(ant_group) group; /* its short name in templates */
@@ -75,11 +76,18 @@ typedef struct ANT_FN(ant_kernels) {
      */
     pass_result (*forward)(const solve_call *p, const real *packed, group *group, double merge, bool trial,
                            real *scratch);
+    /*
+     * D of the stored pass, in the coordinates of the rows, to group->map; false: it is 0 to rounding, or not
+     * finite.  For M of at most `derived_most`; NULL: not offered.
+     */
+    size_t derived_most;
+    bool (*derive)(const solve_call *p, const real *packed, group *group, real *scratch);
     /* Before the first and after the last backward pass of a slot, with its own scratch; NULL: nothing. */
     void (*open)(const ant_model_dims *dims, real *scratch);
     void (*close)(const solve_call *p, const real *packed, real *scratch, double *sums);
-    /* Add the sums of a slot in `from` to those in `scratch`, both since `open`; NULL where that is. */
-    void (*join)(const ant_model_dims *dims, real *scratch, const real *from);
+    /* Add part `part` of `parts` of the sums of a slot in `from` to those in `scratch`, both since `open`;
+     * NULL where that is. */
+    void (*join)(const ant_model_dims *dims, real *scratch, const real *from, size_t part, size_t parts);
     /*
      * Run the adjoint from the end and add the parameter gradients to sums (ant_sums_count).  The loss
      * enters through `weight` when `loss` is set, what follows the segment through `inject`.  Without

@@ -40,6 +40,7 @@ typedef struct piece_buffers {
     vector *gaps;                  /* (N, mv): dB of incomplete rows (piece_gaps.h) */
     vector *run_states, *run_pulls, *run_errors; /* (M, mv), (N, mv), (M, nv): of rows with one pattern */
     vector *gap_left, *gap_right; /* (GAP_ROWS, nv), (GAP_ROWS, mv): outer products to be added to it */
+    vector *tangents;             /* (M, mv): vectors of piece_tangent.h, for M <= TANGENTS */
     size_t sums_begin, sums_end;  /* in reals from the start of the scratch */
 } piece_buffers;
 
@@ -63,6 +64,7 @@ static size_t buffers_place(const piece_weights *w, real *scratch, piece_buffers
                 {&t->run_errors, M * w->nv},
                 {&t->gap_left, GAP_ROWS * w->nv},
                 {&t->gap_right, GAP_ROWS * mv},
+                {&t->tangents, M * mv},
                 {&t->sums, w->units * M * mv},
                 {&t->all, M * mv},
                 {&t->loss, w->N * mv},
@@ -70,7 +72,7 @@ static size_t buffers_place(const piece_weights *w, real *scratch, piece_buffers
                 {&t->pinv, w->N * mv},
                 {&t->inputs, w->K * mv},
                 {&t->gaps, w->N * mv}};
-    const size_t first_sum = 14;
+    const size_t first_sum = 15;
     size_t used = 0;
     for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
         if (i == first_sum)
@@ -106,15 +108,18 @@ static void piece_open(const ant_model_dims *d, real *scratch)
     memset(scratch + t.sums_begin, 0, (t.sums_end - t.sums_begin) * sizeof *scratch);
 }
 
-/* Add the sums of another slot; whole vectors, as all buffers are. */
-static void piece_join(const ant_model_dims *d, real *scratch, const real *from)
+/* Add one of `parts` parts of the sums of another slot; whole vectors, as all buffers are. */
+static void piece_join(const ant_model_dims *d, real *scratch, const real *from, size_t part, size_t parts)
 {
     piece_weights w;
     piece_buffers t;
     piece_place(d, NULL, &w);
     buffers_place(&w, NULL, &t);
-    for (size_t i = t.sums_begin; i < t.sums_end; i += LANES)
+    const size_t count = (t.sums_end - t.sums_begin) / LANES;
+    for (size_t k = count * part / parts; k < count * (part + 1) / parts; k++) {
+        const size_t i = t.sums_begin + k * LANES;
         *(vector *)(scratch + i) += *(const vector *)(from + i);
+    }
 }
 
 /* A row of M reals as vectors; beyond M it reads what follows in memory. */
@@ -228,6 +233,29 @@ static ALWAYS_INLINE void store_row(const size_t M, const vector *row, real *to)
 
 #include "solve/piece_backward.h"
 
+#include "solve/piece_tangent.h"
+
+#define CASE(m)                                                                                              \
+    static NEVER_INLINE bool derive_##m(const solve_call *p, const real *packed, group *g, real *scratch)    \
+    {                                                                                                        \
+        return derive_for(m, p, packed, g, scratch);                                                         \
+    }
+COMMON_SIZES(CASE)
+#undef CASE
+
+static bool piece_derive(const solve_call *p, const real *packed, group *g, real *scratch)
+{
+    switch (p->layout->dims.M) {
+#define CASE(m)                                                                                              \
+    case m:                                                                                                  \
+        return derive_##m(p, packed, g, scratch);
+        COMMON_SIZES(CASE)
+#undef CASE
+    default:
+        return derive_for(p->layout->dims.M, p, packed, g, scratch);
+    }
+}
+
 /* The rows with a weight are the last ones, so this is one sum without weights. */
 static double piece_square(const solve_call *p, const group *g)
 {
@@ -259,6 +287,8 @@ const ANT_FN(ant_kernels) ANT_LEVEL(ant_piece) = {
     .enter = piece_enter,
     .leave = piece_leave,
     .forward = piece_forward,
+    .derived_most = TANGENTS,
+    .derive = piece_derive,
     .open = piece_open,
     .backward = piece_backward,
     .tile_steps = TILE,

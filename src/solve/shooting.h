@@ -18,6 +18,14 @@ typedef struct ANT_FN(ant_two_threads) {
     size_t again;             /* steps that the first thread ran again in the last call */
 } ANT_FN(ant_two_threads);
 
+/* What the joins of segments by Newton's method need (joins_tmpl.c). */
+typedef struct ANT_FN(ant_joins) {
+    bool *mapped;           /* (total): the group's map is D, else D is 0 */
+    double *seen, *assumed; /* (total, M): gradients at the starts of segments: found, and injected before */
+    double *moved;          /* (2, M) */
+    real *turned;           /* (2, M) */
+} ANT_FN(ant_joins);
+
 typedef struct ANT_FN(ant_shooting) {
     const ANT_FN(ant_kernels) * kernels;
     const ant_model_layout *layout;
@@ -33,12 +41,15 @@ typedef struct ANT_FN(ant_shooting) {
     ANT_FN(ant_group) * group;
     pass_result *result; /* (groups): of the last iteration */
     bool *dirty;         /* (groups) */
+    double *square;      /* (groups): sums of e^2 */
     real *packed;
     real *scratch; /* (min(threads, groups), scratch_count); at least (slots, ...) for kernels with `join` */
     size_t scratch_count;
     double *sums; /* (slots, ant_sums_count) */
     bool paired;  /* two threads share the one sequence of the batch; else `two` is empty */
     ANT_FN(ant_two_threads) two;
+    bool joined; /* borders by Newton's method; else `joins` is empty */
+    ANT_FN(ant_joins) joins;
 } ANT_FN(ant_shooting);
 
 typedef ANT_FN(ant_shooting) shooting; /* its short name in templates */
@@ -55,7 +66,7 @@ bool ANT_FN(ant_shooting_forward)(shooting *sh, const solve_call *p, const real 
                                   ant_solve_report *report);
 
 /* Sum of e^2 over t > T_w and the batch. */
-double ANT_FN(ant_shooting_square)(const shooting *sh, const solve_call *p);
+double ANT_FN(ant_shooting_square)(shooting *sh, const solve_call *p);
 
 /* The adjoint and parameter gradients: overwrites sums (ant_sums_count). */
 void ANT_FN(ant_shooting_gradient)(shooting *sh, const solve_call *p, const real *const *x, double *sums,
@@ -67,6 +78,23 @@ void ANT_FN(ant_two_threads_carve)(shooting *sh, ant_arena *arena);
 bool ANT_FN(ant_two_threads_forward)(shooting *sh, const solve_call *p, const real *x, const real *s,
                                      double tolerance, bool trial, ant_solve_report *report);
 void ANT_FN(ant_two_threads_gradient)(shooting *sh, const solve_call *p);
+
+/* Borders by Newton's method (joins_tmpl.c): whether these segments can have them, their memory. */
+bool ANT_FN(ant_joins_fit)(const shooting *sh);
+void ANT_FN(ant_joins_carve)(shooting *sh, ant_arena *arena);
+
+/* After a pass over group g: its derivative, where it is needed. */
+void ANT_FN(ant_joins_derive)(shooting *sh, const solve_call *p, size_t g, int passes, real *scratch);
+
+/* New starts of all segments; marks and counts those that have to run.  jump: the largest gap that stays */
+size_t ANT_FN(ant_joins_states)(shooting *sh, double size, double tolerance, double *jump);
+
+/* Before the first backward pass, and after each: gradients at the ends; false: nothing is left. */
+void ANT_FN(ant_joins_open)(shooting *sh);
+bool ANT_FN(ant_joins_gradients)(shooting *sh, double size);
+
+/* The largest gap that may stay at a border between states of this size. */
+double ANT_FN(ant_join_tolerance)(double size, double tolerance);
 
 /* The memory of one group of segments of `length` steps; x and s of the caller where there is one lane. */
 ANT_FN(ant_group) ANT_FN(ant_group_carve)(const shooting *sh, ant_arena *arena, size_t length);

@@ -16,12 +16,15 @@
 #include <stdatomic.h>
 #include <string.h>
 
+enum { JOIN_PARTS = 16 }; /* into which the sums of a slot are divided when threads add them up */
+
 /* One pass over groups or slots, which threads share. */
 typedef struct pass {
     shooting *sh;
     const solve_call *p;
     const real *const *x, *const *s;
     double merge, floor;
+    int passes; /* forward, before this one */
     bool trial, loss;
     atomic_bool refused;
 } pass;
@@ -84,7 +87,8 @@ group ANT_FN(ant_group_carve)(const shooting *sh, ant_arena *arena, size_t lengt
                    .weight = ant_arena_take(arena, timed, sizeof(real)),
                    .inject = ant_arena_take(arena, d->M * lanes, sizeof(real)),
                    .inject_last = ant_arena_take(arena, d->M * lanes, sizeof(real)),
-                   .border = ant_arena_take(arena, d->M * lanes, sizeof(real))};
+                   .border = ant_arena_take(arena, d->M * lanes, sizeof(real)),
+                   .map = ant_arena_take(arena, sh->joined ? d->M * d->M : 0, sizeof(real))};
 }
 
 /* A group where two threads share a sequence: its part of the memory of the whole, for the backward pass. */
@@ -128,17 +132,21 @@ void ANT_FN(ant_shooting_carve)(shooting *sh, ant_arena *arena)
     sh->in_slot = groups_in_slot(sh->groups, segment_begin(sh, 1), sh->scratch_count * sizeof *sh->scratch);
     sh->slots = (sh->groups + sh->in_slot - 1) / sh->in_slot;
     sh->paired = ANT_FN(ant_two_threads_fit)(sh);
+    sh->joined = ANT_FN(ant_joins_fit)(sh);
     const size_t workers = sh->groups < (size_t)sh->threads ? sh->groups : (size_t)sh->threads;
     const size_t kept = sh->kernels->join == NULL ? 1 : sh->slots; /* from pass to pass */
     const size_t scratches = workers > kept ? workers : kept;
     sh->group = ant_arena_take(arena, sh->groups, sizeof *sh->group);
     sh->result = ant_arena_take(arena, sh->groups, sizeof *sh->result);
     sh->dirty = ant_arena_take(arena, sh->groups, sizeof *sh->dirty);
+    sh->square = ant_arena_take(arena, sh->groups, sizeof *sh->square);
     sh->packed = ant_arena_take(arena, sh->kernels->packed_count(d), sizeof *sh->packed);
     sh->scratch = ant_arena_take(arena, scratches * sh->scratch_count, sizeof *sh->scratch);
     sh->sums = ant_arena_take(arena, sh->slots * ANT_FN(ant_sums_count)(sh->layout), sizeof *sh->sums);
     if (sh->paired)
         ANT_FN(ant_two_threads_carve)(sh, arena);
+    if (sh->joined)
+        ANT_FN(ant_joins_carve)(sh, arena);
     for (size_t g = 0; g < sh->groups; g++) {
         const group own = ANT_FN(ant_group_carve)(sh, arena, sh->paired ? 0 : segment_begin(sh, 1));
         if (sh->group != NULL)
@@ -281,12 +289,14 @@ static void forward_group(void *cookie, size_t g, size_t worker)
         sh->kernels->forward(a->p, sh->packed, &sh->group[g], a->merge, a->trial, scratch_of(sh, worker));
     if (sh->result[g].refused)
         atomic_store(&a->refused, true);
+    else if (sh->joined && !sh->result[g].merged) /* what has merged keeps the map of the rest */
+        ANT_FN(ant_joins_derive)(sh, a->p, g, a->passes, scratch_of(sh, worker));
 }
 
 /* Forward pass of the marked groups; false when a kernel refused. */
-static bool run_forward(shooting *sh, const solve_call *p, double merge, bool trial)
+static bool run_forward(shooting *sh, const solve_call *p, double merge, int passes, bool trial)
 {
-    pass a = {.sh = sh, .p = p, .merge = merge, .trial = trial};
+    pass a = {.sh = sh, .p = p, .merge = merge, .passes = passes, .trial = trial};
     ant_team_run(sh->team, sh->groups, forward_group, &a);
     return !atomic_load(&a.refused);
 }
@@ -347,31 +357,43 @@ bool ANT_FN(ant_shooting_forward)(shooting *sh, const solve_call *p, const real 
     if (sh->paired)
         return ANT_FN(ant_two_threads_forward)(sh, p, x[0], s == NULL ? NULL : s[0], options->tolerance,
                                                trial, report);
-    if (!run_forward(sh, p, -1.0, trial))
+    if (!run_forward(sh, p, -1.0, 0, trial))
         return false;
     if (sh->segments == 1)
         return true;
-    const double merge = ANT_FN(ant_merge_tolerance)(largest_size(sh), options->tolerance);
-    while (pass_on_states(sh) > 0) {
+    const double size = largest_size(sh), merge = ANT_FN(ant_merge_tolerance)(size, options->tolerance);
+    const double gap = ANT_FN(ant_join_tolerance)(size, options->tolerance);
+    double jump = 0.0;
+    while ((sh->joined ? ANT_FN(ant_joins_states)(sh, size, gap, &jump) : pass_on_states(sh)) > 0) {
         if (report->iterations == options->max_iterations && report->outcome == ANTLER_OK) {
             report->outcome = ANTLER_NOT_CONVERGED;
             if (!options->fallback)
                 return true;
             report->fallbacks = sh->batch; /* the remaining iterations give the sequential solution */
         }
-        if (!run_forward(sh, p, merge, trial))
+        if (!run_forward(sh, p, merge, report->iterations + 1, trial))
             return false;
         if (!note_iteration(sh, report) && trial && sh->kernels->lanes > 1)
             return false;
     }
+    report->last_change = fmax(report->last_change, jump);
     return true;
 }
 
-double ANT_FN(ant_shooting_square)(const shooting *sh, const solve_call *p)
+static void square_group(void *cookie, size_t g, size_t worker)
 {
+    const pass *a = cookie;
+    (void)worker;
+    a->sh->square[g] = a->sh->kernels->square(a->p, &a->sh->group[g]);
+}
+
+double ANT_FN(ant_shooting_square)(shooting *sh, const solve_call *p)
+{
+    pass a = {.sh = sh, .p = p};
     double sum = 0.0;
+    ant_team_run(sh->team, sh->groups, square_group, &a);
     for (size_t g = 0; g < sh->groups; g++)
-        sum += sh->kernels->square(p, &sh->group[g]);
+        sum += sh->square[g];
     return sum;
 }
 
@@ -387,7 +409,9 @@ static void backward_slot(void *cookie, size_t slot, size_t worker)
     double *sums = sh->sums + slot * ANT_FN(ant_sums_count)(sh->layout);
     real *scratch = scratch_of(sh, k->join == NULL ? worker : slot);
     size_t steps = 0;
-    if (k->open != NULL && a->loss) /* the first pass */
+    if (a->loss) /* the first pass */
+        memset(sums, 0, ANT_FN(ant_sums_count)(sh->layout) * sizeof *sums);
+    if (k->open != NULL && a->loss)
         k->open(&sh->layout->dims, scratch);
     for (size_t g = first; g < end && g < sh->groups; g++) {
         if (!sh->dirty[g])
@@ -486,9 +510,13 @@ static void gradient_by_segments(shooting *sh, const solve_call *p, const real *
         sh->dirty[g] = true;
     run_backward(sh, p, true, 0.0);
     const double size = largest_size(sh);
-    for (;;) {
+    if (sh->joined)
+        ANT_FN(ant_joins_open)(sh);
+    for (size_t passes = 0;; passes++) {
         add_first_states(sh, p, x, sums);
-        if (sh->segments == 1 || pass_on_gradients(sh) == 0)
+        if (sh->segments == 1 || passes == sh->segments)
+            break;
+        if (sh->joined ? !ANT_FN(ant_joins_gradients)(sh, size) : pass_on_gradients(sh) == 0)
             break;
         run_backward(sh, p, false, (double)REAL_EPSILON * size);
         size_t longest = 0;
@@ -498,12 +526,23 @@ static void gradient_by_segments(shooting *sh, const solve_call *p, const real *
     }
 }
 
+/* One part of what kernels have summed in the scratch of slots, to the first: slot after slot. */
+static void join_part(void *cookie, size_t part, size_t worker)
+{
+    const pass *a = cookie;
+    const shooting *sh = a->sh;
+    (void)worker;
+    for (size_t slot = 1; slot < sh->slots; slot++)
+        sh->kernels->join(&sh->layout->dims, sh->scratch, scratch_of(sh, slot), part, JOIN_PARTS);
+}
+
 /* What kernels have summed in the scratch of slots, to the sums of the first. */
 static void close_slots(shooting *sh, const solve_call *p)
 {
     const ANT_FN(ant_kernels) *k = sh->kernels;
-    for (size_t slot = 1; slot < sh->slots && k->join != NULL; slot++)
-        k->join(&sh->layout->dims, sh->scratch, scratch_of(sh, slot));
+    pass a = {.sh = sh, .p = p};
+    if (k->join != NULL && sh->slots > 1)
+        ant_team_run(sh->team, JOIN_PARTS, join_part, &a);
     if (k->close != NULL)
         k->close(p, sh->packed, sh->scratch, sh->sums);
 }
@@ -513,9 +552,9 @@ void ANT_FN(ant_shooting_gradient)(shooting *sh, const solve_call *p, const real
 {
     enum { SHORT = 32 }; /* with fewer than T / SHORT repeated steps, segments are cheaper than one adjoint */
     const size_t count = ANT_FN(ant_sums_count)(sh->layout);
-    memset(sh->sums, 0, sh->slots * count * sizeof *sh->sums);
     memset(sums, 0, count * sizeof *sums);
     if (sh->paired && sh->two.again > sh->T / SHORT) {
+        memset(sh->sums, 0, sh->slots * count * sizeof *sh->sums);
         ANT_FN(ant_two_threads_gradient)(sh, p);
         sh->dirty[0] = true;
         add_first_states(sh, p, x, sums);
