@@ -44,8 +44,8 @@ cmake --build --preset asan -j"${JOBS:-$(nproc)}" --target "${names[@]/#/fuzz_}"
 
 # grow NAME: add the found inputs that reach code which the corpus does not, as few as libFuzzer can
 grow() {
-    mkdir -p "$results/found/$1"
-    build/asan/tests/fuzz_"$1" -set_cover_merge=1 -use_counters=0 tests/fuzz/corpus/"$1" "$results/found/$1" > "build/fuzz/$1.merge" 2>&1 ||
+    mkdir -p "$results/found/$1" build/fuzz/scratch
+    TMPDIR=build/fuzz/scratch build/asan/tests/fuzz_"$1" -set_cover_merge=1 -use_counters=0 tests/fuzz/corpus/"$1" "$results/found/$1" > "build/fuzz/$1.merge" 2>&1 ||
         echo "fuzz_$1: the corpus could not be merged, see build/fuzz/$1.merge"
 }
 
@@ -61,5 +61,6 @@ if [ $recorded = yes ]; then
 fi
 if [ $grow = yes ]; then
     for name in "${names[@]}"; do grow "$name"; done
+    rm -rf build/fuzz/scratch
 fi
 exit $failed

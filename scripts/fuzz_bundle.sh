@@ -5,6 +5,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$1
 stage=$(realpath "$build")/fuzz-bundle
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
 cmake --preset asan > /dev/null
 names=()
 for source in tests/fuzz/fuzz_*.c; do names+=("$(basename "$source" .c)"); done
@@ -19,7 +21,7 @@ git rev-parse --short=10 HEAD > "$stage/revision"
 strip --strip-debug "$stage"/bin/*
 scripts/gather.sh "$stage/bin" "$stage/lib"
 for name in "${names[@]}"; do # it must run alone, from any folder
-    (cd / && env -i "$stage/bin/$name" -runs=0 "$stage/corpus/${name#fuzz_}") > "$build/fuzz-bundle.log" 2>&1 ||
+    (cd / && env -i TMPDIR="$work" "$stage/bin/$name" -runs=0 "$stage/corpus/${name#fuzz_}") > "$build/fuzz-bundle.log" 2>&1 ||
         { cat "$build/fuzz-bundle.log"; exit 1; }
 done
 tar -C "$build" -czf "$stage.tar.gz" fuzz-bundle

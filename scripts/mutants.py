@@ -476,7 +476,8 @@ def arguments() -> argparse.Namespace:
 def main() -> int:
     chosen = arguments()
     if chosen.share:
-        return tell(read_results())
+        kind = "hand-" if chosen.hand_made else f"{chosen.seed}-"
+        return tell([row for row in read_results() if row["slot"].startswith(kind)])
     begin = time.monotonic()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     copy_tree()

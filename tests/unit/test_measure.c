@@ -184,7 +184,9 @@ static void test_units_of_a_fixed_variance(void **state)
         antler_measure_opts o = small_opts(ANTLER_DSTSP_GMM_FIXED);
         o.variance = 0.1;
         o.unit = k == 1 ? unit : none;
-        dstsp[k] = measure(series[0], series[1], &o).dstsp;
+        antler_measure_result result = measure(series[0], series[1], &o);
+        dstsp[k] = result.dstsp;
+        antler_measure_result_clear(&result);
         antler_series_free(series[0]);
         antler_series_free(series[1]);
     }
