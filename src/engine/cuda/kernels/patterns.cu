@@ -9,6 +9,7 @@
 // variant: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DPATTERNS=1
 // variant: -DREAL_BITS=32 -DM=10 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DPATTERNS=1
 // variant: -DREAL_BITS=64 -DM=64 -DN=70 -DL=100 -DK=0 -DCLIPPED=0 -DPATTERNS=1
+// spills: find_patterns (around the calls of divisions and square roots)
 #include "abi.h"
 #include "pattern_pinv.cuh"
 

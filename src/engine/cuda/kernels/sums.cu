@@ -51,6 +51,9 @@
 
 #define SCRATCH_ROWS 8 // quantities that go through shared memory at a time
 
+// Steps of which the loads overlap; in double, what patterns need leaves registers for two.
+#define STEPS_AT_ONCE (PATTERNS && REAL_BITS == 64 ? 2 : 4)
+
 #define TILE   32 // steps that a slice of threads takes through shared memory at a time
 #define SLICES (THREADS / LP > 0 ? THREADS / LP : 1)
 
@@ -294,7 +297,7 @@ INLINE void add_segment(const solve_args &p, const segment &here, const unit_col
         const hidden_tile &tile = tile_at(step);
         const int steps = steps_from(step);
         for (int t = 0; t < steps; t += 4)
-#pragma unroll
+#pragma unroll(STEPS_AT_ONCE)
             for (int k = 0; k < 4; k++)
                 add_step(sums, weights, tile.z[t + k], tile.v[t + k], tile.masks[t + k] + unit / 32,
                          unit % 32);
@@ -437,6 +440,7 @@ INLINE real strength_of_pinv(const solve_args &p, const real *pack, int t)
 INLINE void find_vectors(const solve_args &p, const real *pack, real *tile, int replica, size_t sequence,
                          int t, int count, unsigned incomplete, int lane)
 {
+#pragma unroll 1
     for (int i = lane; i < count * (N + M); i += 32) {
         const int step = t + i / (N + M), n = i % (N + M), m = n - N;
         const real *P = pinv_of(p, replica, sequence, step), a = strength_of_pinv(p, pack, step);
@@ -444,14 +448,17 @@ INLINE void find_vectors(const solve_args &p, const real *pack, real *tile, int 
         if ((incomplete >> i / (N + M) & 1) == 0)
             continue;
         if (n < N)
+#pragma unroll 4
             for (int k = 0; k < M; k++)
                 sum += P[n * MP + k] * row[AT_W + k];
         else
+#pragma unroll 4
             for (int k = 0; k < N; k++)
                 sum += P[k * MP + m] * row[AT_E + k];
         row[n < N ? AT_p + n : AT_q + m] = n < N ? a * sum : sum;
     }
     __syncwarp();
+#pragma unroll 1
     for (int i = lane; i < count * (N + M); i += 32) {
         const int step = t + i / (N + M), n = i % (N + M), m = n - N;
         const real *P = pinv_of(p, replica, sequence, step), *B = pack + PACK_B;
@@ -460,6 +467,7 @@ INLINE void find_vectors(const solve_args &p, const real *pack, real *tile, int 
             continue;
         if (n < N) {
             const bool missing = is_missing(p.x[(sequence * (p.T + 1) + step) * N + n]);
+#pragma unroll 4
             for (int k = 0; k < M; k++) {
                 first += B[n * MP + k] * row[AT_q + k];
                 second += P[n * MP + k] * row[AT_q + k];
@@ -467,6 +475,7 @@ INLINE void find_vectors(const solve_args &p, const real *pack, real *tile, int 
             row[AT_r + n] = missing ? real(0) : row[AT_E + n] - first;
             row[AT_g + n] = second;
         } else {
+#pragma unroll 4
             for (int k = 0; k < N; k++) {
                 first += P[k * MP + m] * row[AT_p + k];
                 second += B[k * MP + m] * row[AT_p + k];
