@@ -51,8 +51,8 @@ for data in walk noise; do
     run "$ANTLER" evaluate Results/e/$data/001 --data $data.csv "${quick[@]}"
 done
 expect_kind Results/e/walk/001/metrics.json too_short
-field Results/e/walk/001/metrics.json verdict text >text
-grep -qE "autocorrelation times of x\.|the mean of x differs" text || die "the variable is not named: $(cat text)"
+field Results/e/walk/001/metrics.json verdict text >sentence
+grep -qE "autocorrelation times of x\.|the mean of x differs" sentence || die "the variable is not named: $(cat sentence)"
 expect_kind Results/e/noise/001/metrics.json collapsed
 
 # The same model in wrong units leaves the range of the data: diverged in every table, exit code 1.
