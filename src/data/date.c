@@ -149,12 +149,12 @@ size_t ant_date_write(double microseconds, const ant_date_style *style, char out
 {
     const double local = rint(microseconds) + style->zone_minutes * minute;
     const double days = floor(local / day);
-    const long of_day = (long)((local - days * day) / 1.0 / second);
+    if (!(fabs(days) < 3e6)) /* beyond the year 9999, or no time at all */
+        return (size_t)snprintf(out, ANT_DATE_ROOM, "%.17g", microseconds);
+    const long of_day = (long)((local - days * day) / second);
     const long rest = (long)(local - days * day - (double)of_day * second);
     long year;
     int month, of_month, used;
-    if (!(fabs(days) < 3e6)) /* beyond the year 9999 */
-        return (size_t)snprintf(out, ANT_DATE_ROOM, "%.17g", microseconds);
     civil_from_days((long)days, &year, &month, &of_month);
     if (style->month && of_month == 1 && of_day == 0 && rest == 0)
         return (size_t)snprintf(out, ANT_DATE_ROOM, "%04ld-%02d", year, month);

@@ -74,6 +74,20 @@ static void test_calendar(void **state)
     }
 }
 
+/* What is no date of four digits is written as its number. */
+static void test_beyond_calendar(void **state)
+{
+    (void)state;
+    static const double moments[] = {3e6 * 86400e6, -3e6 * 86400e6, 1e300, -HUGE_VAL, NAN};
+    const ant_date_style plain = {0};
+    for (size_t i = 0; i < sizeof moments / sizeof *moments; i++) {
+        char text[ANT_DATE_ROOM], want[ANT_DATE_ROOM];
+        snprintf(want, sizeof want, "%.17g", moments[i]);
+        assert_int_equal(ant_date_write(moments[i], &plain, text), strlen(want));
+        assert_string_equal(text, want);
+    }
+}
+
 static void test_names(void **state)
 {
     (void)state;
@@ -359,11 +373,17 @@ static void test_few_rows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_dates),    cmocka_unit_test(test_calendar),
-        cmocka_unit_test(test_names),    cmocka_unit_test(test_stamps),
-        cmocka_unit_test(test_resample), cmocka_unit_test(test_gaps),
-        cmocka_unit_test(test_months),   cmocka_unit_test(test_months_refused),
-        cmocka_unit_test(test_subjects), cmocka_unit_test(test_few_rows),
+        cmocka_unit_test(test_dates),
+        cmocka_unit_test(test_calendar),
+        cmocka_unit_test(test_beyond_calendar),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_stamps),
+        cmocka_unit_test(test_resample),
+        cmocka_unit_test(test_gaps),
+        cmocka_unit_test(test_months),
+        cmocka_unit_test(test_months_refused),
+        cmocka_unit_test(test_subjects),
+        cmocka_unit_test(test_few_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
