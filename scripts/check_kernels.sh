@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# check_kernels.sh BUILD [NAME.cu...] - compile every GPU kernel for every architecture, without a GPU.
+# check_kernels.sh BUILD [--sample K | --write] [NAME.cu...] - compile every GPU kernel for every architecture, without a
+# GPU, and compare with tests/kernels.csv (tests/kernels.c has the options).
 # NVRTC is the machine's own or, where it has none, comes from PyPI into BUILD/nvrtc.  Skipped, by name, when neither is there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$1
 shift
 code=0
-said=$("$build/tests/kernels" "$@") || code=$?
+said=$("$build/tests/kernels" --record tests/kernels.csv "$@") || code=$?
 [ "$code" = 77 ] || { echo "$said"; exit "$code"; }
 
 scripts/setup.sh kernels
@@ -20,4 +21,4 @@ if [ -z "$(find_nvrtc)" ]; then
         exit 0
     fi
 fi
-ANTLER_NVRTC=$(find_nvrtc) "$build/tests/kernels" "$@"
+ANTLER_NVRTC=$(find_nvrtc) "$build/tests/kernels" --record tests/kernels.csv "$@"

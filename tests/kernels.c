@@ -1,7 +1,7 @@
 /*
  * kernels.c - compile every GPU kernel for several architectures, without a GPU.
  *
- *     build/tests/kernels [NAME.cu...]
+ *     build/tests/kernels [--record FILE [--sample K | --write]] [NAME.cu...]
  *
  * Each source is compiled once per architecture and per line `// variant: -DM=4 -DN=3` that it holds.  Prints
  * registers, shared memory and spills of every kernel, one line each, and fails when a source does not
@@ -9,13 +9,20 @@
  * Without names, each header is also compiled alone, once, with the macros of its line `// alone: -DM=4
  * -DN=3`, so that it includes what it uses; `// alone: never (why)` leaves out one that needs the including
  * source. Exit code 77: there is no NVRTC on this machine.
+ *
+ * --record: compare with what FILE has for the same text, macros, architecture and compiler
+ * (kernel_record.h), and fail where it has something else.  --sample K: compile what FILE does not have, and
+ * of what it has one in K, another one every day; the lines of the rest are those of FILE.  --write: FILE
+ * gets what was compiled.
  */
 #include "engine/cuda/nvrtc.h"
 #include "engine/cuda/sources.h"
+#include "kernel_record.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { MAX_OPTIONS = 64, MAX_JOBS = 4096, SKIPPED = 77 };
 
@@ -27,8 +34,10 @@ typedef struct job {
     char text[128]; /* the source; "": the one with that name */
     char variant[512];
     int sm;
-    bool failed;
+    bool failed, recorded; /* recorded: not compiled, the rows are those of the record */
+    char key[ANT_HASH_TEXT];
     char *log, *message;
+    kernel_rows rows;
 } job;
 
 static job jobs[MAX_JOBS];
@@ -45,7 +54,8 @@ static size_t split(char *line, const char **options)
     return count;
 }
 
-static void compile(job *one)
+/* The key of a job, or what the compiler makes of it. */
+static void compile(job *one, const ant_nvrtc_facts *facts, bool key_alone)
 {
     ant_sources sources;
     ant_nvrtc_image image = {0};
@@ -57,7 +67,9 @@ static void compile(job *one)
     if (ant_sources_get(one->text[0] == '\0' ? one->name : ANY_SOURCE, &sources) == ANTLER_OK) {
         if (one->text[0] != '\0')
             sources.source.text = one->text;
-        one->failed = ant_nvrtc_compile(&sources.source, one->sm, options, count, &image) != ANTLER_OK;
+        ant_hash_print(ant_nvrtc_key(&sources.source, one->sm, options, count, facts), one->key);
+        one->failed =
+            !key_alone && ant_nvrtc_compile(&sources.source, one->sm, options, count, &image) != ANTLER_OK;
         ant_sources_clear(&sources);
     }
     if (one->failed)
@@ -147,6 +159,17 @@ static int number_before(const char *line, const char *unit)
     return at == NULL ? 0 : atoi(at);
 }
 
+static kernel_row row_of(const job *one, const char *kernel)
+{
+    kernel_row row = {.sm = one->sm};
+    const char *macros = one->variant + strspn(one->variant, " ");
+    snprintf(row.key, sizeof row.key, "%s", one->key);
+    snprintf(row.source, sizeof row.source, "%s", one->name);
+    snprintf(row.variant, sizeof row.variant, "%s", macros[0] == '\0' ? "-" : macros);
+    snprintf(row.kernel, sizeof row.kernel, "%s", kernel);
+    return row;
+}
+
 /*
  * ptxas says per kernel:
  *     Compiling entry function 'scale' for 'sm_90'
@@ -155,7 +178,7 @@ static int number_before(const char *line, const char *unit)
  *     Used 12 registers, used 1 barriers, 1024 bytes smem, 400 bytes cmem[0]
  * and after it, per function that it calls, the second and third line.  Returns what spills without leave.
  */
-static int report(job *one)
+static int read_log(job *one)
 {
     int offences = 0, spilled = 0, frame = 0;
     char kernel[128] = "?", function[128] = "?", *rest = NULL;
@@ -176,59 +199,190 @@ static int report(job *one)
         }
         if (strstr(line, "Used ") == NULL)
             continue;
-        const bool offence = spilled > 0 && !may_spill(one->name, kernel);
-        printf("%-20s sm_%-4d %-24s %4d registers %7d B shared %5d B stack %5d B spilled %s%s\n", one->name,
-               one->sm, kernel, number_before(line, "registers"), number_before(line, "bytes smem"), frame,
-               spilled, one->variant, offence ? "  SPILLS" : "");
-        offences += offence;
+        kernel_row row = row_of(one, kernel);
+        row.registers = number_before(line, "registers");
+        row.shared = number_before(line, "bytes smem");
+        row.stack = frame;
+        row.spilled = spilled;
+        kernel_rows_add(&one->rows, &row);
         spilled = frame = 0;
+    }
+    if (one->rows.count == 0) {
+        const kernel_row row = row_of(one, "-");
+        kernel_rows_add(&one->rows, &row);
     }
     return offences;
 }
 
-static bool wanted(const char *name, int argc, char **argv)
+/* The lines of a job; returns how many kernels spill without leave. */
+static int print_rows(const job *one)
 {
-    bool want = argc <= 1;
-    for (int i = 1; i < argc; i++)
-        want = want || strcmp(argv[i], name) == 0;
+    int offences = 0;
+    for (size_t i = 0; i < one->rows.count; i++) {
+        const kernel_row *row = &one->rows.row[i];
+        const bool offence = row->spilled > 0 && !may_spill(row->source, row->kernel);
+        if (strcmp(row->kernel, "-") != 0)
+            printf("%-20s sm_%-4d %-24s %4d registers %7d B shared %5d B stack %5d B spilled  %s%s\n",
+                   row->source, row->sm, row->kernel, row->registers, row->shared, row->stack, row->spilled,
+                   row->variant, offence ? "  SPILLS" : "");
+        offences += offence;
+    }
+    return offences;
+}
+
+/* Whether the rows of a job are those that the record has, or it has none. */
+static bool agrees(const job *one, const kernel_rows *record)
+{
+    size_t count = 0;
+    const kernel_row *row = kernel_rows_find(record, one->key, &count);
+    bool same = row == NULL || count == one->rows.count;
+    for (size_t i = 0; row != NULL && same && i < count; i++)
+        same = memcmp(&row[i], &one->rows.row[i], sizeof row[i]) == 0;
+    if (!same)
+        printf("FAILED %s sm_%d%s: the record says otherwise\n", one->name, one->sm, one->variant);
+    return same;
+}
+
+/* Take the rows of the record, unless it is the turn of this job today. */
+static void take_recorded(job *one, const kernel_rows *record, int sample)
+{
+    size_t count = 0;
+    const kernel_row *row = kernel_rows_find(record, one->key, &count);
+    unsigned turn = 0;
+    sscanf(one->key + ANT_HASH_TEXT - 8, "%x", &turn);
+    if (row == NULL || ((size_t)turn + (size_t)(time(NULL) / 86400)) % (size_t)sample == 0)
+        return;
+    for (size_t i = 0; i < count; i++)
+        kernel_rows_add(&one->rows, &row[i]);
+    one->recorded = true;
+}
+
+typedef struct request {
+    const char *record;
+    int sample; /* 0: compile everything */
+    bool write;
+    char **names; /* (count) */
+    int count;
+} request;
+
+static bool read_request(int argc, char **argv, request *asked)
+{
+    int i = 1;
+    *asked = (request){0};
+    for (; i < argc && strncmp(argv[i], "--", 2) == 0; i++) {
+        if (strcmp(argv[i], "--record") == 0 && i + 1 < argc)
+            asked->record = argv[++i];
+        else if (strcmp(argv[i], "--sample") == 0 && i + 1 < argc)
+            asked->sample = atoi(argv[++i]);
+        else if (strcmp(argv[i], "--write") == 0)
+            asked->write = true;
+        else
+            return false;
+    }
+    asked->names = argv + i;
+    asked->count = argc - i;
+    return asked->sample >= 0 && !(asked->write && (asked->sample > 0 || asked->count > 0)) &&
+           (asked->record != NULL || (asked->sample == 0 && !asked->write));
+}
+
+static bool wanted(const char *name, const request *asked)
+{
+    bool want = asked->count == 0;
+    for (int i = 0; i < asked->count; i++)
+        want = want || strcmp(asked->names[i], name) == 0;
     return want && ends_with(name, ".cu");
+}
+
+/* All jobs that are wanted; returns how many sources or headers do not say how they compile. */
+static size_t list_jobs(const request *asked, size_t *count, size_t *headers)
+{
+    size_t silent = 0;
+    for (const ant_embedded_source *s = ant_embedded_sources; s->name != NULL; s++) {
+        if (!wanted(s->name, asked))
+            continue;
+        const size_t added = add_jobs(s, *count);
+        if (added == 0)
+            printf("%s: names no variant; add a line '// variant: -D...'\n", s->name);
+        silent += added == 0;
+        *count += added;
+    }
+    const size_t sources = *count;
+    if (asked->count == 0)
+        silent += add_headers(count);
+    *headers = *count - sources;
+    return silent;
+}
+
+static void compile_jobs(const request *asked, const kernel_rows *record, const ant_nvrtc_facts *facts,
+                         size_t count)
+{
+#pragma omp parallel for schedule(dynamic)
+    for (size_t i = 0; i < count; i++) {
+        compile(&jobs[i], facts, true);
+        if (asked->sample > 0)
+            take_recorded(&jobs[i], record, asked->sample);
+        if (!jobs[i].recorded)
+            compile(&jobs[i], facts, false);
+    }
+}
+
+/* What was found, printed and compared.  Returns the number of faults. */
+static size_t report(const kernel_rows *record, size_t count, size_t headers, kernel_rows *all)
+{
+    size_t failed = 0, spilling = 0, recorded = 0, fresh = 0, rows = 0;
+    for (size_t i = 0; i < count; i++) {
+        job *one = &jobs[i];
+        if (one->failed) {
+            printf("FAILED %s sm_%d%s: %s\n%s\n", one->name, one->sm, one->variant, one->message,
+                   one->log == NULL ? "" : one->log);
+        } else {
+            spilling += one->recorded ? 0 : (size_t)read_log(one);
+            spilling += (size_t)print_rows(one);
+            one->failed = !agrees(one, record);
+            fresh += kernel_rows_find(record, one->key, &rows) == NULL;
+        }
+        failed += one->failed;
+        recorded += one->recorded;
+        for (size_t k = 0; k < one->rows.count; k++)
+            kernel_rows_add(all, &one->rows.row[k]);
+        free(one->log);
+        free(one->message);
+        free(one->rows.row);
+    }
+    printf("%zu compilations, %zu of them headers alone, %zu failed, %zu kernels spill registers; %zu taken "
+           "from the "
+           "record, %zu not in it\n",
+           count, headers, failed, spilling, recorded, fresh);
+    return failed + spilling;
 }
 
 int main(int argc, char **argv)
 {
+    request asked;
     ant_nvrtc_facts facts;
+    kernel_rows record = {0}, all = {0};
+    size_t count = 0, headers = 0;
+    if (!read_request(argc, argv, &asked)) {
+        fprintf(stderr, "use: kernels [--record FILE [--sample K | --write]] [NAME.cu...]\n");
+        return 2;
+    }
     if (ant_nvrtc_open(&facts) != ANTLER_OK) {
         printf("skipped: %s\n", antler_message());
         return SKIPPED;
     }
     printf("NVRTC %d.%d, %s\n", facts.major, facts.minor, facts.path);
-    size_t count = 0, failed = 0, spilling = 0;
-    for (const ant_embedded_source *s = ant_embedded_sources; s->name != NULL; s++) {
-        if (!wanted(s->name, argc, argv))
-            continue;
-        const size_t added = add_jobs(s, count);
-        if (added == 0)
-            printf("%s: names no variant; add a line '// variant: -D...'\n", s->name);
-        failed += added == 0;
-        count += added;
+    if (asked.record != NULL && !asked.write && !kernel_rows_read(asked.record, &record)) {
+        printf("%s: is no record of kernels; write it again with --write\n", asked.record);
+        return 2;
     }
-    const size_t sources = count;
-    if (argc <= 1)
-        failed += add_headers(&count);
-#pragma omp parallel for schedule(dynamic)
-    for (size_t i = 0; i < count; i++)
-        compile(&jobs[i]);
-    for (size_t i = 0; i < count; i++) {
-        if (jobs[i].failed)
-            printf("FAILED %s sm_%d%s: %s\n%s\n", jobs[i].name, jobs[i].sm, jobs[i].variant, jobs[i].message,
-                   jobs[i].log == NULL ? "" : jobs[i].log);
-        else
-            spilling += (size_t)report(&jobs[i]);
-        failed += jobs[i].failed;
-        free(jobs[i].log);
-        free(jobs[i].message);
+    size_t faults = list_jobs(&asked, &count, &headers);
+    compile_jobs(&asked, &record, &facts, count);
+    faults += report(&record, count, headers, &all);
+    if (faults == 0 && asked.write && !kernel_rows_write(asked.record, &all)) {
+        printf("%s: cannot be written\n", asked.record);
+        return 3;
     }
-    printf("%zu compilations, %zu of them headers alone, %zu failed, %zu kernels spill registers\n", count,
-           count - sources, failed, spilling);
-    return failed + spilling == 0 && count > 0 ? 0 : 1;
+    free(record.row);
+    free(all.row);
+    return faults == 0 && count > 0 ? 0 : 1;
 }

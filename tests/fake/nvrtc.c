@@ -1,7 +1,8 @@
 /*
  * nvrtc.c - a compiler that compiles nothing: the "machine code" names the options, a source with the option
  * -DBROKEN does not compile, and sm_99 is not known to it.  FAKE_NVRTC_COUNT names a file that gets one byte
- * per compilation, so that a test can tell a cached image from a compiled one.
+ * per compilation, so that a test can tell a cached image from a compiled one.  With FAKE_NVRTC_REGISTERS the
+ * log says that every source has one kernel with so many registers.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +35,7 @@ int nvrtcVersion(int *major, int *minor)
 
 int nvrtcGetNumSupportedArchs(int *count)
 {
-    *count = 2;
+    *count = 3;
     return 0;
 }
 
@@ -42,6 +43,7 @@ int nvrtcGetSupportedArchs(int *archs)
 {
     archs[0] = 80;
     archs[1] = 90;
+    archs[2] = 120;
     return 0;
 }
 
@@ -68,6 +70,10 @@ int nvrtcDestroyProgram(program **old)
 
 int nvrtcCompileProgram(program *p, int count, const char *const *options)
 {
+    const char *registers = getenv("FAKE_NVRTC_REGISTERS");
+    if (registers != NULL)
+        snprintf(p->log, sizeof p->log,
+                 "Compiling entry function 'one' for 'sm'\nUsed %s registers, 16 bytes smem\n", registers);
     const char *counter = getenv("FAKE_NVRTC_COUNT");
     FILE *file = counter == NULL ? NULL : fopen(counter, "ab");
     if (file != NULL) {

@@ -27,6 +27,8 @@ typedef int nvrtc_result; /* 0 is success */
     X(log_size, nvrtcGetProgramLogSize, (nvrtc_program program, size_t * bytes))                             \
     X(log, nvrtcGetProgramLog, (nvrtc_program program, char *text))
 
+static const char STANDARD[] = "--std=c++17";
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
 #define FIELD(field, symbol, parameters) nvrtc_result(*field) parameters;
@@ -193,7 +195,7 @@ static antler_status compile(nvrtc_program program, const ant_nvrtc_source *sour
     if (all == NULL)
         return ant_fail_memory(option_count * sizeof *all, "compiler options");
     all[0] = arch;
-    all[1] = "--std=c++17";
+    all[1] = STANDARD;
     memcpy(all + OWN, options, option_count * sizeof *all);
     const nvrtc_result result = table.compile(program, (int)(OWN + option_count), all);
     free(all);
@@ -208,6 +210,21 @@ static antler_status compile(nvrtc_program program, const ant_nvrtc_source *sour
                         source->name, sm, opened.major, opened.minor, result, length, line);
     }
     return fetch_image(program, image);
+}
+
+ant_hash ant_nvrtc_key(const ant_nvrtc_source *source, int sm, const char *const *options,
+                       size_t option_count, const ant_nvrtc_facts *facts)
+{
+    const int numbers[] = {sm, facts->major, facts->minor};
+    ant_hash hash = ant_hash_add_text(ant_hash_begin(), antler_version());
+    hash = ant_hash_add(hash, numbers, sizeof numbers);
+    hash = ant_hash_add_text(ant_hash_add_text(hash, source->name), source->text);
+    for (size_t i = 0; i < source->header_count; i++)
+        hash = ant_hash_add_text(ant_hash_add_text(hash, source->header_names[i]), source->header_texts[i]);
+    hash = ant_hash_add_text(hash, STANDARD);
+    for (size_t i = 0; i < option_count; i++)
+        hash = ant_hash_add_text(hash, options[i]);
+    return hash;
 }
 
 antler_status ant_nvrtc_compile(const ant_nvrtc_source *source, int sm, const char *const *options,

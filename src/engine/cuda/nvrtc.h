@@ -10,6 +10,7 @@
 #ifndef ANT_ENGINE_CUDA_NVRTC_H
 #define ANT_ENGINE_CUDA_NVRTC_H
 
+#include "base/hash.h"
 #include "base/status.h"
 
 typedef struct ant_nvrtc_facts {
@@ -29,6 +30,11 @@ typedef struct ant_nvrtc_source {
     const char *const *header_names, *const *header_texts; /* (header_count) */
     size_t header_count;
 } ant_nvrtc_source;
+
+/* All that the machine code depends on: source, headers, architecture, options, versions of Antler and NVRTC.
+ */
+ant_hash ant_nvrtc_key(const ant_nvrtc_source *source, int sm, const char *const *options,
+                       size_t option_count, const ant_nvrtc_facts *facts);
 
 /* Machine code and the compiler's log; the caller frees both with free(). */
 typedef struct ant_nvrtc_image {

@@ -15,21 +15,6 @@ struct ant_cuda_program {
     char source[64];
 };
 
-/* All that the machine code depends on. */
-static ant_hash make_key(const ant_nvrtc_source *source, int sm, const char *const *options, size_t count,
-                         const ant_nvrtc_facts *facts)
-{
-    const int numbers[] = {sm, facts->major, facts->minor};
-    ant_hash hash = ant_hash_add_text(ant_hash_begin(), antler_version());
-    hash = ant_hash_add(hash, numbers, sizeof numbers);
-    hash = ant_hash_add_text(ant_hash_add_text(hash, source->name), source->text);
-    for (size_t i = 0; i < source->header_count; i++)
-        hash = ant_hash_add_text(ant_hash_add_text(hash, source->header_names[i]), source->header_texts[i]);
-    for (size_t i = 0; i < count; i++)
-        hash = ant_hash_add_text(hash, options[i]);
-    return hash;
-}
-
 antler_status ant_cuda_compile(const char *source, int sm, const char *const *options, size_t count,
                                void **image, size_t *size, bool *cached)
 {
@@ -37,7 +22,7 @@ antler_status ant_cuda_compile(const char *source, int sm, const char *const *op
     ant_sources sources;
     ANT_TRY(ant_nvrtc_open(&facts));
     ANT_TRY(ant_sources_get(source, &sources));
-    const ant_hash key = make_key(&sources.source, sm, options, count, &facts);
+    const ant_hash key = ant_nvrtc_key(&sources.source, sm, options, count, &facts);
     antler_status status = ANTLER_OK;
     const bool found = ant_cache_load(key, image, size);
     if (!found) {
