@@ -158,8 +158,8 @@ static void other_first_guesses(void **state)
 static void gives_up_like_the_cpu(void **state)
 {
     (void)state;
-    static const size_t cases[] = {4, 7, 9, 12};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    static const size_t cases[] = {4, 9, 7, 12}; /* for races the first two, which have both forms of a model */
+    for (size_t i = 0; i < (FOR_RACES ? 2 : sizeof cases / sizeof cases[0]); i++) {
         shape c = shapes[cases[i]];
         c.T = 29; /* exact steps take a pass for every segment */
         c.warmup = 5;

@@ -81,8 +81,10 @@ static void compare(const fixture *f, double tolerance)
 {
     double got[REPLICAS], again[REPLICAS], want = 0.0;
     CHECK_OK(estimate_on_device(&f->settings, &f->layout, REPLICAS, f->parameters, f->x, f->s, got));
-    CHECK_OK(estimate_on_device(&f->settings, &f->layout, REPLICAS, f->parameters, f->x, f->s, again));
-    assert_memory_equal(got, again, sizeof got);
+    if (!FOR_RACES) { /* the same launches have the same races */
+        CHECK_OK(estimate_on_device(&f->settings, &f->layout, REPLICAS, f->parameters, f->x, f->s, again));
+        assert_memory_equal(got, again, sizeof got);
+    }
     for (size_t i = 0; i < REPLICAS; i++) {
         CHECK_OK(estimate_on_cpu(&f->settings, &f->layout, f->parameters + i * f->layout.total,
                                  f->x + i * f->values, &want));

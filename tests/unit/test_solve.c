@@ -2,7 +2,7 @@
 #include "solve_support.h"
 #include "unit/check.h"
 
-enum { SHAPES = FOR_RACES ? 500 : 1000 };
+enum { SHAPES = SANITIZED ? 400 : 1000 };
 
 static size_t draw(ant_stream *stream, size_t low, size_t high)
 {

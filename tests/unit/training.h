@@ -79,8 +79,8 @@ static inline antler_settings large_settings(void)
 }
 
 /* Updates that two devices are compared by.  With a sanitizer two: each launches the same kernels, the second
-   on what the first has left. */
-enum { PARAMETERS_MAX = 4096, ROWS = 64, COMPARED = SANITIZED ? 2 : 4 };
+   on what the first has left.  For races one: launches follow each other. */
+enum { PARAMETERS_MAX = 4096, ROWS = 64, COMPARED = FOR_RACES ? 1 : SANITIZED ? 2 : 4 };
 
 typedef struct seen {
     antler_train_row row[ROWS];
@@ -186,7 +186,7 @@ static inline void compare_on(comparison c, const antler_series *series)
     }
     CHECK_OK(train(&c.settings, series, c.run, &on_cpu, cpu));
     c.settings.device = ANTLER_DEVICE_CUDA;
-    c.settings.check_interval = SANITIZED ? 2 : 3;
+    c.settings.check_interval = SANITIZED ? COMPARED : 3;
     CHECK_OK(train(&c.settings, series, c.run, &on_gpu, gpu));
     if (strstr(on_gpu.text, c.choice) == NULL)
         fail_msg("'%s' does not contain '%s'", on_gpu.text, c.choice);
