@@ -64,10 +64,11 @@ expect_ok "$ANTLER" fit rows300.npy --minutes 0.001 --device cpu --quiet
 contains "$out" "the last 36 % of the rows were held back"
 expect_fault 2 "validation" "$ANTLER" fit lorenz.npy --validation 1.5
 expect_ok "$ANTLER" simulate lorenz63 --length 20 --dt 0.05 --out rows20.npy
-small_plan two/rows300
-expect_ok "$ANTLER" fit rows300.npy rows20.npy --minutes 0.001 --device cpu --results two
-contains "$err" "antler: note: 1 of 2 trajectories does not contribute, because a window takes"
-contains "$err" "rows20.npy trajectory 2 (13 rows)"
+if [ -z "${SANITIZE:-}" ]; then # cli/test_tables has the names of short trajectories, too
+    expect_ok "$ANTLER" fit rows300.npy rows20.npy --minutes 0.001 --device cpu --results two
+    contains "$err" "antler: note: 1 of 2 trajectories does not contribute, because a window takes"
+    contains "$err" "rows20.npy trajectory 2 (13 rows)"
+fi
 expect_fault 2 "needs" "$ANTLER" fit
 
 # tune: around given settings, the first trial is those.
