@@ -10,14 +10,15 @@ fail() { echo "rule broken: $*" >&2; failures=$((failures + 1)); }
 allowed() {
     case $1 in
         base) echo "" ;;
+        comm) echo "base" ;;
         engine) echo "base engine/cuda" ;;
         engine/cuda) echo "base engine engine/cuda/kernels" ;;
         engine/cuda/kernels) echo "" ;;
         data) echo "base" ;;
         data/systems) echo "base data" ;;
         model) echo "base data engine" ;;
-        solve) echo "base model" ;;
-        train) echo "base data model solve measure engine" ;;
+        solve) echo "base comm model" ;;
+        train) echo "base comm data model solve measure engine" ;;
         measure) echo "base data model engine" ;;
         fit) echo "base data measure" ;;
         cli) echo "" ;;
@@ -57,7 +58,7 @@ while read -r file; do
     if grep -qE '#include [<"](cuda|nvrtc)|\bcu[A-Z][A-Za-z]+\(|\bnvrtc[A-Z]|"lib(cuda|nvrtc)' "$file" && [[ $room != engine/cuda* ]]; then
         fail "$file names CUDA"
     fi
-    if grep -qE '#include [<"]mpi\.h' "$file" && [ "$room" != comm ]; then fail "$file names MPI"; fi
+    if grep -qE '#include [<"]mpi\.h|\bMPI_[A-Z]|"libmpi' "$file" && [ "$room" != comm ]; then fail "$file names MPI"; fi
 done <<<"$sources"
 
 # Kernels include what their reading guide lists.

@@ -1490,6 +1490,30 @@ ANTLER_API antler_status antler_claim_check(antler_claim *claim);
 ANTLER_API void antler_claim_release(antler_claim *claim);
 
 /*
+ * Ranks: processes that a launcher of MPI has started together, such as mpiexec or srun.  A program that
+ * joins them shares its trainings: from then on antler_train, antler_train_series and both kinds of
+ * antler_train_resume are calls that all ranks make in the same order, with the same arguments, from the
+ * thread that joined.  MPI is opened at run time, by `join` alone, and by it only below a launcher.
+ */
+
+/*
+ * Whether a launcher has started this process with others; false also where ANTLER_MPI is "none".  place:
+ * NULL, or the number of this process among those on its machine, from 0.
+ */
+ANTLER_API bool antler_ranks_launched(size_t *place);
+
+/* Join.  rank: from 0; ranks: how many.  Without a launcher: rank 0 of 1.  ERROR_IO: MPI cannot be opened. */
+ANTLER_API antler_status antler_ranks_join(size_t *rank, size_t *ranks);
+
+/* False after a failure that this rank may have alone: the others wait for it, and antler_ranks_end_all ends
+ * them. */
+ANTLER_API bool antler_ranks_agree(void);
+
+/* End MPI on all ranks, which wait for each other; or end all processes at once, with this exit code. */
+ANTLER_API void antler_ranks_leave(void);
+ANTLER_API void antler_ranks_end_all(int code);
+
+/*
  * Whether one of the runs 1 to `runs` in a folder has begun and can resume.  A process that was killed early
  * can leave the folder without any.
  */

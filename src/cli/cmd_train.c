@@ -4,6 +4,7 @@
 #include "cli/foreign.h"
 #include "cli/next.h"
 #include "cli/progress.h"
+#include "cli/ranks.h"
 #include "cli/train_verdict.h"
 #include "cli/training.h"
 
@@ -191,16 +192,35 @@ static int check_resume(const settings *s, const antler_settings *given)
     return CLI_DONE;
 }
 
+/* What `--resume` needs to continue: the folder of the run, or the one above all. */
+static void name_folder(const settings *s, const antler_settings *given, char *folder, size_t bytes)
+{
+    if (s->resume != NULL)
+        snprintf(folder, bytes, "%s", s->resume);
+    else if (s->run > 0 || given->runs == 1)
+        snprintf(folder, bytes, "%s/%s/%s/%03zu", given->results, given->experiment, given->name,
+                 s->run > 0 ? s->run : (size_t)1);
+    else
+        snprintf(folder, bytes, "%s/%s/%s", given->results, given->experiment, given->name);
+}
+
 static int train(const settings *s, const antler_settings *given)
 {
     cli_training training;
     antler_train_result result = {.finished = 0};
+    char folder[4096];
+    name_folder(s, given, folder, sizeof folder);
+    const int joined = cli_ranks_join(folder);
+    if (joined != CLI_DONE)
+        return joined;
     cli_training_begin(&training, s->quiet, "");
     const antler_train_events events = cli_training_events(&training);
     const antler_status status = s->resume != NULL
                                      ? antler_train_resume(s->resume, given, &events, &result)
                                      : antler_train(given, s->run, s->overwrite, &events, &result);
     cli_training_end(&training);
+    if (!cli_ranks_leave(status))
+        return CLI_DONE;
     const int code = cli_training_conclude(&training, status, &result);
     if (status != ANTLER_OK && status != ANTLER_DIVERGED)
         return code;
@@ -210,7 +230,7 @@ static int train(const settings *s, const antler_settings *given)
     return status == ANTLER_OK ? judged : code;
 }
 
-static int run(const cli_command *self, int argc, char **argv)
+static int train_or_check(const cli_command *self, int argc, char **argv)
 {
     settings s = {.resume = NULL};
     antler_settings given;
@@ -247,6 +267,12 @@ static int run(const cli_command *self, int argc, char **argv)
     return train(&s, count > 0 ? &given : NULL);
 }
 
+static int run(const cli_command *self, int argc, char **argv)
+{
+    cli_ranks_open();
+    return cli_ranks_end(train_or_check(self, argc, argv));
+}
+
 const cli_command cli_train = {
     .name = "train",
     .summary = "train models on time series, with checkpoints and exact resume",
@@ -265,11 +291,15 @@ const cli_command cli_train = {
         "With validation, each run ends with a verdict on its held-back rows, also in verdict.json.\n\n"
         "A run that diverges stops with the reason and keeps its last good model; the others continue, and "
         "the "
-        "exit code is 1.\n\n'antler train --settings' explains every setting.",
+        "exit code is 1.\n\nStarted by mpiexec or srun, the processes share the training: its runs, or the "
+        "windows "
+        "and the time of each run. The models are those of one process.\n\n"
+        "'antler train --settings' explains every setting.",
     .examples = "  $ antler train weather.csv --set runs=3 --set latent_dim=8\n"
                 "  $ antler train examples/lorenz63.yaml --set runs=10\n"
                 "  $ antler train run.yaml --set gtf_alpha=0.2 --set name=alpha-0.2\n"
-                "  $ antler train --resume Results/lorenz63/full/001\n",
+                "  $ antler train --resume Results/lorenz63/full/001\n"
+                "  $ mpiexec -n 4 antler train run.yaml\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .maximum = CLI_LIST_MAX,

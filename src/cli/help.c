@@ -157,6 +157,8 @@ static void man_overview(FILE *out)
     fputs(".SH ENVIRONMENT\n.TP\nANTLER_CPU\n", out);
     roff(out, "base, avx2 or avx512: the highest instruction set to use, for tests and bug reports.");
     fputs(".TP\nOMP_NUM_THREADS\nThreads to use where \\-\\-threads is not given.\n", out);
+    fputs(".TP\nANTLER_MPI\n", out);
+    roff(out, "Below mpiexec or srun: the MPI library to open; none: each process trains alone.");
     man_exit_codes(out);
 }
 

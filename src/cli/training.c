@@ -1,6 +1,7 @@
 /* training.c - reports of a training on the terminal, and the exit code of its result. */
 #include "cli/training.h"
 #include "cli/progress.h"
+#include "cli/ranks.h"
 #include "cli/show.h"
 
 #include <math.h>
@@ -57,6 +58,7 @@ static void on_begin(void *cookie, const antler_train_note *note)
     state->runs = note->runs;
     state->begun++;
     state->updates = note->updates;
+    cli_ranks_begun();
     state->left += (double)(note->updates - note->update);
     if (state->quiet)
         return;

@@ -23,10 +23,11 @@ typedef struct ant_engine_learning {
     bool clipped;
     const antler_settings *settings; /* valid as long as the learner; its `runs` fixes the division of work */
     size_t replicas;
-    const uint32_t *runs; /* (replicas): numbers of the runs, which select their random streams */
-    int threads;          /* CPU threads of one run; engines ignore it */
-    double limit;         /* a parameter beyond this has diverged */
-    const double *alphas; /* (updates): strengths of forcing by schedule, read by `create`; NULL: none */
+    const uint32_t *runs;  /* (replicas): numbers of the runs, which select their random streams */
+    int threads;           /* CPU threads of one run; engines ignore it */
+    struct ant_comm *comm; /* ranks that share each update on the CPU; NULL: none */
+    double limit;          /* a parameter beyond this has diverged */
+    const double *alphas;  /* (updates): strengths of forcing by schedule, read by `create`; NULL: none */
     /* The data as in train/dataset.h, in the precision of the settings; x = NULL: windows come by
      * set_windows. */
     size_t rows, trajectories;

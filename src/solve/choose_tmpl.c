@@ -79,7 +79,8 @@ static ANT_FN(ant_shooting) shooting_for(const cell_plan *plan, const kernels *k
                                   .gaps = plan->options.patterns > 0,
                                   .segments = segments,
                                   .threads = shared ? plan->options.threads : 1,
-                                  .team = shared ? plan->team : NULL};
+                                  .team = shared ? plan->team : NULL,
+                                  .ranks = {.comm = plan->options.comm}};
 }
 
 /* Segments for threads; and a trial that cuts each of them further, into one per lane. */

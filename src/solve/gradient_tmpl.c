@@ -205,6 +205,7 @@ antler_status ANT_FN(ant_cell_plan_gradient)(void *opaque, const real *parameter
     report->loss = square / loss_values(plan);
     if (sums != NULL)
         ANT_FN(ant_sums_finish)(&call, sums, gradient);
+    ANT_TRY(ant_comm_check(plan->options.comm));
     return judge(plan, gradient, report);
 }
 

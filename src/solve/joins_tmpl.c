@@ -108,7 +108,8 @@ size_t ANT_FN(ant_joins_states)(shooting *sh, double size, double tolerance, dou
             apply_map(M, from->map, FAR * size, moved, moved + M);
         else
             memset(moved, 0, M * sizeof *moved);
-        sh->dirty[id] = move_start(M, from->z + from->length * M, tolerance, moved, sh->group[id].z, jump);
+        const real *end = ANT_FN(ant_group_last)(sh, id - 1, from->length);
+        sh->dirty[id] = move_start(M, end, tolerance, moved, sh->group[id].z, jump);
         dirty += sh->dirty[id];
     }
     return dirty;

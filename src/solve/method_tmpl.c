@@ -8,6 +8,7 @@
 #include "solve/linear.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 typedef ANT_FN(ant_solve_plan) solve_plan;
 
@@ -29,6 +30,8 @@ struct ANT_FN(ant_solve_plan) {
     ant_arena arena;
     real *own_states;   /* (T, M), for checks */
     real *own_gradient; /* (total), for checks */
+    ant_comm *comm;     /* of the options */
+    double *differ;     /* (ranks): how far the states of each are from the reference */
 };
 
 static antler_status check_options(const ant_model_dims *d, const ant_solve_options *o, size_t T,
@@ -54,6 +57,7 @@ static void carve(solve_plan *plan, ant_arena *arena)
 {
     plan->own_states = ant_arena_take(arena, plan->T * plan->layout.dims.M, sizeof(real));
     plan->own_gradient = ant_arena_take(arena, plan->layout.total, sizeof(real));
+    plan->differ = ant_arena_take(arena, ant_comm_size(plan->comm), sizeof *plan->differ);
 }
 
 static antler_status create(const ANT_FN(ant_method) * method, const void *model,
@@ -64,7 +68,7 @@ static antler_status create(const ANT_FN(ant_method) * method, const void *model
     solve_plan *plan = calloc(1, sizeof *plan);
     if (plan == NULL)
         return ant_fail_memory(sizeof *plan, "a solver plan");
-    *plan = (solve_plan){.method = method, .layout = *layout, .T = T, .batch = batch};
+    *plan = (solve_plan){.method = method, .layout = *layout, .T = T, .batch = batch, .comm = options->comm};
     ant_solve_options resolved = *options;
     resolved.threads = ant_threads_resolve(options->threads);
     if (resolved.segments == 0)
@@ -157,9 +161,21 @@ static void compare_states(void *cookie, size_t sequence, const real *z)
 {
     comparison *c = cookie;
     const solve_plan *plan = c->plan;
+    if (plan->comm != NULL) /* rows of other ranks stay; these compare them */
+        memcpy(plan->own_states, z, plan->T * plan->layout.dims.M * sizeof *z);
     ANT_FN(ant_solve_states)(plan, sequence, plan->own_states);
     for (size_t k = 0; k < plan->T * plan->layout.dims.M; k++)
         ant_difference_add(&c->states, (double)plan->own_states[k], (double)z[k]);
+}
+
+/* The largest difference of the states on any rank. */
+static antler_status largest_difference(const solve_plan *plan, double *states)
+{
+    plan->differ[ant_comm_rank(plan->comm)] = *states;
+    ANT_TRY(ant_comm_share_one(plan->comm, plan->differ, sizeof *plan->differ));
+    for (size_t r = 0; r < ant_comm_size(plan->comm); r++)
+        *states = plan->differ[r] <= *states ? *states : plan->differ[r]; /* NaN stays */
+    return ANTLER_OK;
 }
 
 antler_status ANT_FN(ant_solve_check)(solve_plan *plan, const real *parameters, const real *const *x,
@@ -177,5 +193,5 @@ antler_status ANT_FN(ant_solve_check)(solve_plan *plan, const real *parameters, 
     *agreement = (ant_solve_agreement){.states = ant_difference_relative(&c.states),
                                        .gradient = ant_difference_relative(&slopes),
                                        .loss = fabs(report->loss - loss) / (loss > 0.0 ? loss : 1.0)};
-    return ANTLER_OK;
+    return largest_difference(plan, &agreement->states);
 }

@@ -6,6 +6,7 @@
 #define ANT_SOLVE_SHOOTING_H
 
 #include "base/team.h"
+#include "comm/comm.h"
 #include "solve/kernel.h"
 
 /* What two threads on one sequence need (two_threads_tmpl.c). */
@@ -25,6 +26,20 @@ typedef struct ANT_FN(ant_joins) {
     double *moved;          /* (2, M) */
     real *turned;           /* (2, M) */
 } ANT_FN(ant_joins);
+
+/*
+ * What ranks need that share the slots of a call (ranks_tmpl.c).  Each computes the groups of its slots.  Of
+ * the others it has the starts, borders, maps and results, which the ranks exchange after each pass, and then
+ * every rank joins all segments by itself, with the same numbers.
+ */
+typedef struct ANT_FN(ant_shooting_ranks) {
+    ant_comm *comm;           /* NULL: this rank computes all groups */
+    size_t first, end;        /* groups that this rank computes */
+    size_t first_slot, slots; /* and its slots */
+    size_t *slot, *group;     /* (size + 1): the first ones of each rank, and their number */
+    real *ends;               /* (groups, M, lanes): last states of the groups of other ranks */
+    unsigned char *mail;      /* (groups, bytes of one): what is exchanged */
+} ANT_FN(ant_shooting_ranks);
 
 typedef struct ANT_FN(ant_shooting) {
     const ANT_FN(ant_kernels) * kernels;
@@ -50,11 +65,13 @@ typedef struct ANT_FN(ant_shooting) {
     ANT_FN(ant_two_threads) two;
     bool joined; /* borders by Newton's method; else `joins` is empty */
     ANT_FN(ant_joins) joins;
+    ANT_FN(ant_shooting_ranks) ranks;
 } ANT_FN(ant_shooting);
 
 typedef ANT_FN(ant_shooting) shooting; /* its short name in templates */
 
-/* kernels, layout, T, batch, warmup, gaps, segments, threads and team are set by the caller before. */
+/* kernels, layout, T, batch, warmup, gaps, segments, threads, team and ranks.comm are set by the caller
+ * before. */
 void ANT_FN(ant_shooting_carve)(shooting *sh, ant_arena *arena);
 
 /*
@@ -102,7 +119,30 @@ ANT_FN(ant_group) ANT_FN(ant_group_carve)(const shooting *sh, ant_arena *arena, 
 /* The largest gap at which states of this size merge: well below the tolerance, not below rounding. */
 double ANT_FN(ant_merge_tolerance)(double size, double tolerance);
 
-/* z_1 .. z_T of one sequence. */
+/* z_1 .. z_T of one sequence; rows of segments that other ranks have stay as they are. */
 void ANT_FN(ant_shooting_states)(const shooting *sh, size_t sequence, real *z);
+
+/* Ranks (ranks_tmpl.c): which slots this one has, and memory. */
+void ANT_FN(ant_ranks_divide)(shooting *sh);
+void ANT_FN(ant_ranks_carve)(shooting *sh, ant_arena *arena);
+
+/* After a pass: what joining needs of all groups.  After the last one: the sums of all slots. */
+void ANT_FN(ant_ranks_share_forward)(shooting *sh);
+void ANT_FN(ant_ranks_share_backward)(shooting *sh);
+void ANT_FN(ant_ranks_share_squares)(shooting *sh);
+void ANT_FN(ant_ranks_share_sums)(shooting *sh);
+
+/* Whether this rank computes group g. */
+static inline bool ANT_FN(ant_group_is_own)(const shooting *sh, size_t g)
+{
+    return g >= sh->ranks.first && g < sh->ranks.end;
+}
+
+/* The state of group g after `steps` steps, its last one: (M, lanes). */
+static inline const real *ANT_FN(ant_group_last)(const shooting *sh, size_t g, size_t steps)
+{
+    const size_t values = sh->layout->dims.M * sh->kernels->lanes;
+    return ANT_FN(ant_group_is_own)(sh, g) ? sh->group[g].z + steps * values : sh->ranks.ends + g * values;
+}
 
 #endif

@@ -46,6 +46,7 @@ typedef struct lane {
     size_t sequence, segment;
     size_t begin, end; /* its steps: begin .. end-1 of the sequence */
     bool idle;         /* a lane without segment copies segment 0 with weight 0 */
+    bool own;          /* this rank computes it */
 } lane;
 
 static lane lane_at(const shooting *sh, size_t g, size_t index)
@@ -58,7 +59,8 @@ static lane lane_at(const shooting *sh, size_t g, size_t index)
                   .segment = segment,
                   .begin = segment_begin(sh, segment),
                   .end = segment_begin(sh, segment + 1),
-                  .idle = own >= sh->total};
+                  .idle = own >= sh->total,
+                  .own = ANT_FN(ant_group_is_own)(sh, g)};
 }
 
 static lane lane_of(const shooting *sh, size_t id)
@@ -122,6 +124,21 @@ static size_t groups_in_slot(size_t groups, size_t length, size_t bytes)
     return count;
 }
 
+/* Groups of other ranks have a start and a row beside it. */
+static void carve_groups(shooting *sh, ant_arena *arena)
+{
+    const size_t length = segment_begin(sh, 1);
+    const bool counting = sh->group == NULL;
+    for (size_t g = 0; g < sh->groups; g++) {
+        const bool far = !ANT_FN(ant_group_is_own)(sh, g);
+        group own = ANT_FN(ant_group_carve)(sh, arena, sh->paired ? 0 : far ? 1 : length);
+        if (counting)
+            continue;
+        own.length = sh->paired ? 0 : length;
+        sh->group[g] = sh->paired ? part_of(sh, segment_begin(sh, g), own) : own;
+    }
+}
+
 void ANT_FN(ant_shooting_carve)(shooting *sh, ant_arena *arena)
 {
     const ant_model_dims *d = &sh->layout->dims;
@@ -133,6 +150,7 @@ void ANT_FN(ant_shooting_carve)(shooting *sh, ant_arena *arena)
     sh->slots = (sh->groups + sh->in_slot - 1) / sh->in_slot;
     sh->paired = ANT_FN(ant_two_threads_fit)(sh);
     sh->joined = ANT_FN(ant_joins_fit)(sh);
+    ANT_FN(ant_ranks_divide)(sh);
     const size_t workers = sh->groups < (size_t)sh->threads ? sh->groups : (size_t)sh->threads;
     const size_t kept = sh->kernels->join == NULL ? 1 : sh->slots; /* from pass to pass */
     const size_t scratches = workers > kept ? workers : kept;
@@ -147,11 +165,9 @@ void ANT_FN(ant_shooting_carve)(shooting *sh, ant_arena *arena)
         ANT_FN(ant_two_threads_carve)(sh, arena);
     if (sh->joined)
         ANT_FN(ant_joins_carve)(sh, arena);
-    for (size_t g = 0; g < sh->groups; g++) {
-        const group own = ANT_FN(ant_group_carve)(sh, arena, sh->paired ? 0 : segment_begin(sh, 1));
-        if (sh->group != NULL)
-            sh->group[g] = sh->paired ? part_of(sh, segment_begin(sh, g), own) : own;
-    }
+    if (sh->ranks.comm != NULL)
+        ANT_FN(ant_ranks_carve)(sh, arena);
+    carve_groups(sh, arena);
 }
 
 /* Strengths, weights and the first guess of the start of one lane. */
@@ -160,7 +176,7 @@ static void lane_start(const shooting *sh, const solve_call *p, const real *x, c
     const ant_model_dims *d = &sh->layout->dims;
     const size_t lanes = sh->kernels->lanes;
     group *g = a->group;
-    for (size_t i = 0; i <= g->length && !sh->kernels->knows_time; i++) {
+    for (size_t i = 0; i <= g->length && !sh->kernels->knows_time && a->own; i++) {
         const size_t t = a->begin + i;
         const bool counts = i > 0 && t <= a->end && t > sh->warmup && !a->idle;
         g->weight[i * lanes + a->index] = counts ? p->weight : 0;
@@ -239,13 +255,13 @@ static void load_group(shooting *sh, const solve_call *p, const real *const *x, 
     for (size_t i = 0; i < sh->kernels->lanes; i++) {
         const lane a = lane_at(sh, g, i);
         const real *inputs = s == NULL ? NULL : s[a.sequence];
-        if (sh->kernels->lanes > 1)
+        if (sh->kernels->lanes > 1 && a.own)
             lane_load(sh, x[a.sequence], inputs, &a);
-        else
+        else if (sh->kernels->lanes == 1)
             line_load(sh, x[a.sequence], inputs, &a);
         lane_start(sh, p, x[a.sequence], &a);
     }
-    if (sh->gaps)
+    if (sh->gaps && ANT_FN(ant_group_is_own)(sh, g))
         load_patterns(sh, p, g);
     if (sh->kernels->enter != NULL) { /* in place: through a row that is not in use yet */
         real *z = sh->group[g].z, *other = z + sh->layout->dims.M;
@@ -266,7 +282,7 @@ static size_t pass_on_states(shooting *sh)
         if (to.segment == 0)
             continue;
         const lane from = lane_of(sh, id - 1);
-        const real *last = from.group->z + (from.end - from.begin) * M * lanes + from.index;
+        const real *last = ANT_FN(ant_group_last)(sh, (id - 1) / lanes, from.end - from.begin) + from.index;
         real *first = to.group->z + to.index;
         for (size_t m = 0; m < M; m++) {
             if (memcmp(&first[m * lanes], &last[m * lanes], sizeof *first) != 0)
@@ -279,10 +295,11 @@ static size_t pass_on_states(shooting *sh)
     return dirty;
 }
 
-static void forward_group(void *cookie, size_t g, size_t worker)
+static void forward_group(void *cookie, size_t part, size_t worker)
 {
     pass *a = cookie;
     shooting *sh = a->sh;
+    const size_t g = sh->ranks.first + part;
     if (!sh->dirty[g] || atomic_load(&a->refused)) /* then no result of this pass is used */
         return;
     sh->result[g] =
@@ -293,12 +310,18 @@ static void forward_group(void *cookie, size_t g, size_t worker)
         ANT_FN(ant_joins_derive)(sh, a->p, g, a->passes, scratch_of(sh, worker));
 }
 
-/* Forward pass of the marked groups; false when a kernel refused. */
+/* Forward pass of the marked groups; false when a kernel refused, on any rank. */
 static bool run_forward(shooting *sh, const solve_call *p, double merge, int passes, bool trial)
 {
     pass a = {.sh = sh, .p = p, .merge = merge, .passes = passes, .trial = trial};
-    ant_team_run(sh->team, sh->groups, forward_group, &a);
-    return !atomic_load(&a.refused);
+    ant_team_run(sh->team, sh->ranks.end - sh->ranks.first, forward_group, &a);
+    bool refused = atomic_load(&a.refused);
+    if (sh->ranks.comm == NULL)
+        return !refused;
+    ANT_FN(ant_ranks_share_forward)(sh);
+    for (size_t g = 0; g < sh->groups; g++)
+        refused = refused || (sh->dirty[g] && sh->result[g].refused);
+    return !refused && ant_comm_check(sh->ranks.comm) == ANTLER_OK;
 }
 
 static void load_part(void *cookie, size_t g, size_t worker)
@@ -380,9 +403,10 @@ bool ANT_FN(ant_shooting_forward)(shooting *sh, const solve_call *p, const real 
     return true;
 }
 
-static void square_group(void *cookie, size_t g, size_t worker)
+static void square_group(void *cookie, size_t part, size_t worker)
 {
     const pass *a = cookie;
+    const size_t g = a->sh->ranks.first + part;
     (void)worker;
     a->sh->square[g] = a->sh->kernels->square(a->p, &a->sh->group[g]);
 }
@@ -391,7 +415,8 @@ double ANT_FN(ant_shooting_square)(shooting *sh, const solve_call *p)
 {
     pass a = {.sh = sh, .p = p};
     double sum = 0.0;
-    ant_team_run(sh->team, sh->groups, square_group, &a);
+    ant_team_run(sh->team, sh->ranks.end - sh->ranks.first, square_group, &a);
+    ANT_FN(ant_ranks_share_squares)(sh);
     for (size_t g = 0; g < sh->groups; g++)
         sum += sh->square[g];
     return sum;
@@ -399,11 +424,12 @@ double ANT_FN(ant_shooting_square)(shooting *sh, const solve_call *p)
 
 /* Backward pass of the marked groups of one slot; after MANY steps the sums of a kernel are added in double.
  */
-static void backward_slot(void *cookie, size_t slot, size_t worker)
+static void backward_slot(void *cookie, size_t part, size_t worker)
 {
     enum { MANY = 65536 }; /* steps */
     const pass *a = cookie;
     shooting *sh = a->sh;
+    const size_t slot = sh->ranks.first_slot + part;
     const ANT_FN(ant_kernels) *k = sh->kernels;
     const size_t first = slot * sh->in_slot, end = first + sh->in_slot;
     double *sums = sh->sums + slot * ANT_FN(ant_sums_count)(sh->layout);
@@ -430,7 +456,8 @@ static void backward_slot(void *cookie, size_t slot, size_t worker)
 static void run_backward(shooting *sh, const solve_call *p, bool loss, double floor)
 {
     pass a = {.sh = sh, .p = p, .loss = loss, .floor = floor};
-    ant_team_run(sh->team, sh->slots, backward_slot, &a);
+    ant_team_run(sh->team, sh->ranks.slots, backward_slot, &a);
+    ANT_FN(ant_ranks_share_backward)(sh);
 }
 
 /* Clear what is injected at the ends of all segments. */
@@ -560,6 +587,7 @@ void ANT_FN(ant_shooting_gradient)(shooting *sh, const solve_call *p, const real
         add_first_states(sh, p, x, sums);
     } else {
         gradient_by_segments(sh, p, x, sums, report);
+        ANT_FN(ant_ranks_share_sums)(sh);
         close_slots(sh, p);
     }
     for (size_t slot = 0; slot < sh->slots; slot++) {
@@ -573,7 +601,7 @@ void ANT_FN(ant_shooting_states)(const shooting *sh, size_t sequence, real *z)
     const size_t M = sh->layout->dims.M, lanes = sh->kernels->lanes;
     for (size_t segment = 0; segment < sh->segments; segment++) {
         const lane a = lane_of(sh, sequence * sh->segments + segment);
-        for (size_t t = a.begin + 1; t <= a.end; t++) {
+        for (size_t t = a.begin + 1; t <= a.end && a.own; t++) {
             const real *row = a.group->z + (t - a.begin) * M * lanes + a.index;
             if (sh->kernels->leave != NULL)
                 sh->kernels->leave(&sh->layout->dims, sh->packed, row, z + (t - 1) * M);

@@ -20,11 +20,13 @@
  * With `patterns` in the options, NaN in x marks missing values (spec 12).
  *
  * The same inputs, options and instruction set give the same bits, whatever was computed before, and on any
- * number of threads.  Only `segments` = 0 makes threads a part of the options: it is resolved from them.
+ * number of threads and ranks.  Only `segments` = 0 makes threads a part of the options: it is resolved from
+ * them.
  */
 #ifndef ANT_SOLVE_SOLVE_H
 #define ANT_SOLVE_SOLVE_H
 
+#include "comm/comm.h"
 #include "model/model.h"
 
 typedef enum ant_solver {
@@ -68,6 +70,8 @@ typedef struct ant_solve_options {
     size_t patterns;     /* 0: x is complete.  Else NaN in x is a missing value (spec 12), in at most so many
                             patterns; SIZE_MAX: unknown.  Default 0 */
     int threads;         /* 0: as many as OpenMP offers.  Default 0 */
+    ant_comm *comm;      /* ranks that share the slots of `sequential` and `shooting`; NULL (default): this
+                            process is alone.  All make the same calls with the same values */
     uint64_t seed;       /* of the start `normal`.  Default 1 */
 } ant_solve_options;
 

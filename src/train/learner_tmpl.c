@@ -79,6 +79,7 @@ static antler_status build(learner *l)
     const antler_settings *s = l->work.settings;
     const ant_model_dims dims = ant_settings_dims(s, l->work.N, l->work.K);
     ant_solve_options options = ant_settings_solver(s, l->work.threads);
+    options.comm = l->work.comm;
     options.patterns = l->work.lacks == NULL ? 0 : l->work.lacks->count;
     ant_arena counting;
     ANT_TRY(ant_model_layout_make(&dims, &l->layout));

@@ -18,6 +18,12 @@
 /* Seconds of updates in one call of an asynchronous learner, so that a stop takes effect soon. */
 #define CALL_SECONDS 0.25
 
+/* What each rank reports after an update.  The numbers are equal on all, or a machine computes otherwise. */
+typedef struct report {
+    double loss, gradient_norm;
+    int stop, save; /* requested on this rank */
+} report;
+
 /* The active runs, and the learner that moves them. */
 typedef struct loop {
     const ant_run_context *context;
@@ -36,6 +42,7 @@ typedef struct loop {
     ant_strength *strength; /* NULL: it is not estimated here */
     double update_seconds;  /* of the last call */
     int saves;              /* what the caller's `save` said last */
+    report *reports;        /* (ranks) */
 } loop;
 
 /* ---- how many updates -------------------------------------------------------------------------------- */
@@ -86,6 +93,8 @@ static size_t plan_updates(const loop *l)
 static void end(loop *l, size_t i, antler_status status)
 {
     l->active[i] = false;
+    if (status < 0)
+        ant_comm_break(l->context->comm, status);
     ant_run_close(l->run[i], l->context, status);
     l->context->end(l->context->reporter, l->run[i]);
 }
@@ -241,18 +250,46 @@ static antler_status settle(loop *l, size_t i)
     return ANTLER_OK;
 }
 
-/* Checkpoints of all active runs, between those that the settings ask for. */
-static void save_when_wanted(loop *l)
+/* What is requested on any rank, after an update.  A failure goes to all active runs. */
+static void find_requests(loop *l, bool *stop, bool *save)
 {
-    const int saves = l->context->save(l->context->reporter);
-    for (size_t i = 0; i < l->count && saves != l->saves; i++) {
+    const ant_run_context *c = l->context;
+    const int saves = c->save(c->reporter);
+    const ant_tally *tally = &l->tallies[0];
+    report *own = &l->reports[ant_comm_rank(c->comm)];
+    memset(own, 0, sizeof *own);
+    *own = (report){.loss = tally->loss,
+                    .gradient_norm = tally->gradient_norm,
+                    .stop = c->stop(c->reporter),
+                    .save = saves != l->saves};
+    *stop = *save = false;
+    l->saves = saves;
+    antler_status status = ant_comm_share_one(c->comm, l->reports, sizeof *l->reports);
+    for (size_t r = 0; r < ant_comm_size(c->comm) && status == ANTLER_OK; r++) {
+        const report *other = &l->reports[r];
+        *stop = *stop || other->stop;
+        *save = *save || other->save;
+        if (memcmp(&other->loss, &own->loss, sizeof own->loss) != 0 ||
+            memcmp(&other->gradient_norm, &own->gradient_norm, sizeof own->gradient_norm) != 0)
+            status = ant_fail(ANTLER_ERROR_INTERNAL,
+                              "ranks %zu and %zu have other numbers after the same update, so their machines "
+                              "compute differently; set ANTLER_CPU to the lowest instruction set of all",
+                              r, ant_comm_rank(c->comm));
+    }
+    if (status != ANTLER_OK)
+        end_all(l, status);
+}
+
+/* Checkpoints of all active runs, between those that the settings ask for. */
+static void save_all(loop *l)
+{
+    for (size_t i = 0; i < l->count; i++) {
         antler_status status = l->active[i] ? fetch(l, i) : ANTLER_OK;
         if (l->active[i] && status == ANTLER_OK)
             status = ant_run_save(l->run[i], l->context);
         if (status != ANTLER_OK)
             conclude(l, i, status);
     }
-    l->saves = saves;
 }
 
 static bool any_active(const loop *l)
@@ -290,10 +327,12 @@ static void train(loop *l)
             if (status != ANTLER_OK || l->run[i]->update == s->updates)
                 conclude(l, i, status);
         }
-        save_when_wanted(l);
-        if (!any_active(l) || !l->context->stop(l->context->reporter))
-            continue;
-        for (size_t i = 0; i < l->count; i++) {
+        bool stop = false, save = false;
+        if (any_active(l))
+            find_requests(l, &stop, &save);
+        if (save)
+            save_all(l);
+        for (size_t i = 0; i < l->count && stop; i++) {
             if (l->active[i])
                 conclude(l, i, ant_run_cancelled(l->run[i], l->context));
         }
@@ -347,6 +386,7 @@ static antler_status create_learner(loop *l)
     work.replicas = l->count;
     work.runs = l->numbers;
     work.threads = c->threads;
+    work.comm = c->comm;
     work.rows = d->rows;
     work.trajectories = d->count;
     work.x = d->x;
@@ -414,6 +454,9 @@ static antler_status begin(loop *l)
     const char *gaps = ant_learning_gap_limit(l->context->settings, &l->context->dataset->lacks);
     ant_break_even_remark(l->context->settings, engine, gaps, remark, sizeof remark);
     ant_forcing_remark(l->context->settings, remark + strlen(remark), sizeof remark - strlen(remark));
+    if (l->context->comm != NULL)
+        snprintf(remark + strlen(remark), sizeof remark - strlen(remark), "; shared by %zu ranks",
+                 ant_comm_size(l->context->comm));
     for (size_t i = 0; i < l->count; i++) {
         ANT_TRY(ant_run_open(l->run[i], l->context));
         note_choice(l->run[i], choice);
@@ -432,6 +475,7 @@ static void open_runs(loop *l, ant_run *runs, size_t count)
             continue;
         if (status == ANTLER_OK)
             status = ant_run_open(run, l->context);
+        status = ant_run_share(run, l->context, status);
         const bool done = run->begun && run->update == l->context->settings->updates;
         if (status == ANTLER_OK && done)
             status = ant_run_save(run, l->context);
@@ -464,6 +508,7 @@ static void carve(loop *l, size_t count, ant_arena *arena)
     l->outcomes = ant_arena_take(arena, count, sizeof *l->outcomes);
     l->checks = ant_arena_take(arena, count, sizeof *l->checks);
     l->due = ant_arena_take(arena, count, sizeof *l->due);
+    l->reports = ant_arena_take(arena, ant_comm_size(l->context->comm), sizeof *l->reports);
 }
 
 static antler_status take_memory(loop *l, size_t count)
@@ -481,13 +526,13 @@ bool ant_loop_train(const ant_learner_ops *ops, const char *device, ant_run *run
                     const ant_run_context *context)
 {
     loop l = {.context = context, .ops = ops, .device = device, .saves = context->save(context->reporter)};
-    const antler_status memory = take_memory(&l, count);
+    const antler_status memory = ant_comm_agree(context->comm, take_memory(&l, count));
     if (memory != ANTLER_OK) {
         fail_runs(&l, runs, count, memory);
         return true;
     }
     open_runs(&l, runs, count);
-    const antler_status status = l.count == 0 ? ANTLER_OK : begin(&l);
+    const antler_status status = l.count == 0 ? ANTLER_OK : ant_comm_agree(context->comm, begin(&l));
     const bool to_cpu = status == ANTLER_ERROR_DEVICE && context->settings->device == ANTLER_DEVICE_AUTO;
     if (status == ANTLER_OK)
         train(&l);

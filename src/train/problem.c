@@ -48,6 +48,25 @@ void ant_settings_resolve_segments(antler_settings *settings)
                                (int)ant_settings_inner_threads(settings));
 }
 
+bool ant_settings_can_share(const antler_settings *settings)
+{
+    return settings->model == ANTLER_MODEL_SHPLRNN && settings->device != ANTLER_DEVICE_CUDA &&
+           (settings->solver == ANTLER_SOLVER_AUTO || settings->solver == ANTLER_SOLVER_SEQUENTIAL ||
+            settings->solver == ANTLER_SOLVER_SHOOTING);
+}
+
+void ant_settings_resolve_ranks(antler_settings *settings, size_t threads, bool together)
+{
+    enum { PAIR = 2, LEAST = 4 }; /* segments: a pair is for two threads of one process */
+    const size_t inner = together ? threads : settings->runs < threads ? threads / settings->runs : 1;
+    if (settings->segments != 0 || settings->model != ANTLER_MODEL_SHPLRNN)
+        return;
+    settings->segments = ant_solve_segments((ant_solver)settings->solver, settings->sequence_length,
+                                            settings->batch_size, (int)inner);
+    if (together && settings->segments == PAIR && settings->sequence_length >= LEAST * ANT_SHORTEST_SEGMENT)
+        settings->segments = LEAST;
+}
+
 _Static_assert((int)ANTLER_MODEL_SHPLRNN == (int)ANT_MODEL_SHPLRNN &&
                    (int)ANTLER_MODEL_MAMBA2 == (int)ANT_MODEL_MAMBA2,
                "kinds of models");

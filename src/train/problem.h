@@ -47,6 +47,12 @@ size_t ant_settings_inner_threads(const antler_settings *settings);
 /* Choose the segments where they are not given, for the threads inside a run; linear models have none. */
 void ant_settings_resolve_segments(antler_settings *settings);
 
+/* Whether ranks can share the windows and segments of one run; else they can share runs alone. */
+bool ant_settings_can_share(const antler_settings *settings);
+
+/* The same for ranks with so many threads in all; together: they share each run, one run after the other. */
+void ant_settings_resolve_ranks(antler_settings *settings, size_t threads, bool together);
+
 /* The options of the solver from the settings, for `threads` threads. */
 ant_solve_options ant_settings_solver(const antler_settings *settings, int threads);
 

@@ -35,6 +35,23 @@ void ant_run_destroy(ant_run *run)
     *run = (ant_run){0};
 }
 
+antler_status ant_run_share(ant_run *run, const ant_run_context *context, antler_status status)
+{
+    const size_t bytes = context->layout->total * sizeof(double);
+    ant_run copy = *run;
+    if (context->comm == NULL)
+        return status;
+    ANT_TRY(ant_comm_agree(context->comm, status));
+    ANT_TRY(ant_comm_broadcast(context->comm, &copy, sizeof copy));
+    copy.state = run->state; /* each rank has memory of its own */
+    copy.best.parameters = run->best.parameters;
+    *run = copy;
+    ANT_TRY(ant_comm_broadcast(context->comm, run->state.parameters, bytes));
+    ANT_TRY(ant_comm_broadcast(context->comm, run->state.m, bytes));
+    ANT_TRY(ant_comm_broadcast(context->comm, run->state.v, bytes));
+    return ant_comm_broadcast(context->comm, run->best.parameters, bytes);
+}
+
 static antler_train_row make_row(const ant_run *run, const antler_settings *s, bool forced,
                                  const char *solver)
 {

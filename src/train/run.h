@@ -7,6 +7,7 @@
 #ifndef ANT_TRAIN_RUN_H
 #define ANT_TRAIN_RUN_H
 
+#include "comm/comm.h"
 #include "measure/validation.h"
 #include "train/dataset.h"
 #include "train/learning.h"
@@ -62,6 +63,7 @@ typedef struct ant_run_context {
     const ant_model_layout *layout;
     size_t runs;                /* of this call */
     int threads;                /* CPU threads of one run */
+    ant_comm *comm;             /* ranks that share each run; NULL: none.  Hooks: of rank 0 alone */
     const ant_run_hooks *hooks; /* NULL: in memory only */
     void *reporter;
     /* Serialised reports to the caller; `stop` and `save` may be called at any time. */
@@ -76,6 +78,9 @@ typedef struct ant_run_context {
 
 antler_status ant_run_create(ant_run *run, size_t number, size_t total);
 void ant_run_destroy(ant_run *run);
+
+/* The run as rank 0 has opened it, on all ranks.  status: of opening it here */
+antler_status ant_run_share(ant_run *run, const ant_run_context *context, antler_status status);
 
 /* In this order: claim, open, prepare and open again, begin; log and save when due; conclude, close. */
 antler_status ant_run_claim(ant_run *run, const ant_run_context *context);

@@ -1,5 +1,6 @@
 /* train.c - training on disk: new runs, and runs that resume. */
 #include "base/sized.h"
+#include "comm/comm.h"
 #include "train/folder.h"
 #include "train/problem.h"
 #include "train/settings.h"
@@ -25,7 +26,15 @@ typedef struct job {
     bool prepared;          /* all runs have folders */
     ant_folder *folders;    /* (runs of the trainer); locks are held to the end of the call */
     ant_notes notes;        /* on the data; reported once nothing can be refused any more */
+    ant_comm *comm;         /* the ranks of this call; NULL: none */
+    bool together; /* they share each run, and rank 0 has the folders; else each has runs of its own */
 } job;
+
+/* Whether this rank reads and writes the folders of first .. last. */
+static bool has_folders(const job *s)
+{
+    return !s->together || ant_comm_rank(s->comm) == 0;
+}
 
 static ant_folder *folder_of(void *cookie, const ant_run *run)
 {
@@ -183,16 +192,75 @@ static antler_status collect_notes(job *s, const antler_settings *settings, cons
     return ANTLER_OK;
 }
 
+/* Which runs are this rank's, and settings that follow from the number of ranks. */
+static void divide(job *s, antler_settings *settings)
+{
+    const size_t rank = ant_comm_rank(s->comm), ranks = ant_comm_size(s->comm), runs = s->last - s->first + 1;
+    if (s->comm == NULL)
+        return;
+    s->together = runs < ranks && ant_settings_can_share(settings);
+    if (s->together && settings->device == ANTLER_DEVICE_AUTO)
+        settings->device = ANTLER_DEVICE_CPU;
+    ant_settings_resolve_ranks(
+        settings, settings->threads > 0 ? ranks * settings->threads : ant_comm_all_threads(s->comm),
+        s->together);
+    if (settings->threads == 0)
+        settings->threads = ant_comm_threads(s->comm);
+    if (s->together)
+        return;
+    const size_t first = s->first;
+    s->first = first + ant_comm_begin(runs, rank, ranks);
+    s->last = first + ant_comm_begin(runs, rank + 1, ranks) - 1;
+}
+
+/* The same data and settings on all ranks that share a run: each has read them by itself. */
+static antler_status compare_data(const job *s)
+{
+    const size_t ranks = ant_comm_size(s->comm);
+    char(*hashes)[ANT_HASH_TEXT] = calloc(ranks, sizeof *hashes);
+    char *yaml = NULL;
+    antler_status status = hashes == NULL ? ant_fail_memory(ranks * sizeof *hashes, "the ranks") : ANTLER_OK;
+    if (status == ANTLER_OK)
+        status = ant_settings_yaml(&s->trainer->settings, false, &yaml);
+    if (status == ANTLER_OK) {
+        const ant_hash hash = ant_hash_add_text(ant_hash_begin(), yaml);
+        ant_hash_print(ant_hash_add_text(hash, s->trainer->dataset->hash), hashes[ant_comm_rank(s->comm)]);
+    }
+    status = ant_comm_agree(s->comm, status);
+    if (status == ANTLER_OK)
+        status = ant_comm_share_one(s->comm, hashes, sizeof *hashes);
+    for (size_t r = 0; r < ranks && status == ANTLER_OK; r++) {
+        if (strcmp(hashes[r], hashes[0]) != 0)
+            status =
+                ant_fail(ANTLER_ERROR_DATA,
+                         "rank %zu has other data or settings than rank 0; all ranks need the same files", r);
+    }
+    free(hashes);
+    free(yaml);
+    return status;
+}
+
 /* Load and check everything that can be wrong before anything is written. */
-static antler_status load_and_check(job *s, const antler_settings *settings, const antler_series *given)
+static antler_status load_and_check(job *s, const antler_settings *own, const antler_series *given)
 {
     antler_series *loaded = NULL;
+    antler_settings divided = *own;
+    const antler_settings *settings = &divided;
+    divide(s, &divided);
     ANT_TRY(antler_settings_check(settings, NULL));
     if (given == NULL)
         ANT_TRY(antler_settings_series(settings, &loaded));
     antler_status status = antler_trainer_create(settings, given == NULL ? loaded : given, &s->trainer);
     if (status == ANTLER_OK)
         status = collect_notes(s, settings, given == NULL ? loaded : given);
+    if (status == ANTLER_OK && s->first > s->last && !s->together)
+        status = ant_notes_add(&s->notes, "this rank has no run: there are more ranks than runs, and %s",
+                               settings->device == ANTLER_DEVICE_CUDA ? "a GPU trains whole runs"
+                                                                      : "this solver is not shared by ranks");
+    if (status == ANTLER_OK) {
+        s->trainer->ranks = ant_comm_size(s->comm);
+        s->trainer->comm = s->together ? s->comm : NULL;
+    }
     antler_series_free(loaded);
     if (status != ANTLER_OK)
         return status;
@@ -203,6 +271,49 @@ static antler_status load_and_check(job *s, const antler_settings *settings, con
         return ant_fail_memory(settings->runs * sizeof *s->folders, "the folders of runs");
     }
     return ANTLER_OK;
+}
+
+/* What a rank has to say at the end. */
+typedef struct outcome {
+    antler_status status;
+    size_t finished, stopped, diverged, failed;
+    char message[512];
+} outcome;
+
+/* Failures come first, then stops, then runs that diverged. */
+static int weight_of(antler_status status)
+{
+    return status < 0 ? 3 : status == ANTLER_CANCELLED ? 2 : status != ANTLER_OK ? 1 : 0;
+}
+
+/* The counts and the outcome of all ranks where each has runs of its own. */
+static antler_status collect(const job *s, antler_status own, antler_train_result *counts)
+{
+    const size_t ranks = ant_comm_size(s->comm);
+    if (s->comm == NULL || s->together)
+        return own;
+    outcome *all = calloc(ranks, sizeof *all), *mine = all == NULL ? NULL : &all[ant_comm_rank(s->comm)];
+    if (all == NULL) {
+        ant_comm_break(s->comm, ant_fail_memory(ranks * sizeof *all, "the outcome of all ranks"));
+        return ant_comm_check(s->comm);
+    }
+    *mine = (outcome){own, counts->finished, counts->stopped, counts->diverged, counts->failed, ""};
+    if (own != ANTLER_OK)
+        snprintf(mine->message, sizeof mine->message, "%s", antler_message());
+    antler_status status = ant_comm_share_one(s->comm, all, sizeof *all);
+    const outcome *worst = &all[0];
+    counts->finished = counts->stopped = counts->diverged = counts->failed = 0;
+    for (size_t r = 0; r < ranks; r++) {
+        worst = weight_of(all[r].status) > weight_of(worst->status) ? &all[r] : worst;
+        counts->finished += all[r].finished;
+        counts->stopped += all[r].stopped;
+        counts->diverged += all[r].diverged;
+        counts->failed += all[r].failed;
+    }
+    if (status == ANTLER_OK && worst->status != ANTLER_OK)
+        status = ant_fail(worst->status, "%s", worst->message);
+    free(all);
+    return status;
 }
 
 static antler_status work(job *s, const antler_train_events *events, antler_train_result *result)
@@ -220,7 +331,11 @@ static antler_status work(job *s, const antler_train_events *events, antler_trai
     snprintf(counts.folder, sizeof counts.folder, "%.1399s", s->base);
     for (size_t i = 0; i < s->notes.count && events != NULL && events->note != NULL; i++)
         events->note(events->cookie, s->notes.texts[i]);
-    const antler_status status = ant_trainer_train(s->trainer, s->first, s->last, &hooks, events, &counts);
+    antler_status status = ANTLER_OK;
+    if (s->first <= s->last)
+        status =
+            ant_trainer_train(s->trainer, s->first, s->last, has_folders(s) ? &hooks : NULL, events, &counts);
+    status = collect(s, status, &counts);
     if (result != NULL)
         *result = counts;
     return status;
@@ -235,6 +350,20 @@ static void finish(job *s)
     free(s->folders);
     ant_notes_clear(&s->notes);
     antler_trainer_free(s->trainer);
+}
+
+/* The loading of all ranks has this status, and where they share runs, they have loaded the same. */
+static antler_status agree_on_data(const job *s, antler_status status)
+{
+    status = ant_comm_agree(s->comm, status);
+    return status == ANTLER_OK && s->together ? compare_data(s) : status;
+}
+
+/* Whether all ranks can go on; else *status is the failure of one. */
+static bool agree(const job *s, antler_status *status)
+{
+    *status = ant_comm_agree(s->comm, *status);
+    return *status == ANTLER_OK;
 }
 
 static antler_status name_base(const antler_settings *s, char base[ANT_PATH_MAX])
@@ -257,16 +386,17 @@ antler_status(antler_train_series)(const antler_settings *settings, const antler
     job s = {.only = settings->runs == 1 ? 1 : run,
              .first = run == 0 ? 1 : run,
              .last = run == 0 ? settings->runs : run,
-             .overwrite = overwrite};
+             .overwrite = overwrite,
+             .comm = ant_comm_world()};
     ANT_CHECK(run <= settings->runs, ANTLER_ERROR_ARGUMENT,
               "there is no run %zu; the settings have runs: %zu", run, settings->runs);
     ANT_TRY(name_base(settings, s.base));
-    antler_status status = load_and_check(&s, settings, series);
-    if (status == ANTLER_OK)
+    antler_status status = agree_on_data(&s, load_and_check(&s, settings, series));
+    if (status == ANTLER_OK && has_folders(&s))
         status = check_folders(&s);
-    if (status == ANTLER_OK)
+    if (status == ANTLER_OK && has_folders(&s))
         status = lock_folders(&s, false);
-    if (status == ANTLER_OK)
+    if (agree(&s, &status))
         status = work(&s, events, result);
     finish(&s);
     return status;
@@ -413,11 +543,11 @@ antler_status(antler_train_resume_series)(const char *folder, const antler_setti
                antler_train_resume_series(folder, settings, series, events, &whole), (void)0);
     ANT_OPTIONS(antler_settings, settings);
     ANT_OPTIONS_PART(antler_train_events, events);
-    job s = {.resume = true};
-    antler_status status = begin_resume(&s, folder, settings, series);
-    if (status == ANTLER_OK)
+    job s = {.resume = true, .comm = ant_comm_world()};
+    antler_status status = agree_on_data(&s, begin_resume(&s, folder, settings, series));
+    if (status == ANTLER_OK && has_folders(&s))
         status = lock_folders(&s, false);
-    if (status == ANTLER_OK)
+    if (agree(&s, &status))
         status = work(&s, events, result);
     finish(&s);
     return status;

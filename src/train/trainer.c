@@ -221,7 +221,8 @@ static void *work(void *argument)
     for (size_t number = atomic_fetch_add(&p->next, 1); number <= p->last;
          number = atomic_fetch_add(&p->next, 1)) {
         ant_run *run = &p->trainer->runs[number - 1];
-        if (number > p->first && stop_requested(p)) { /* the first one makes the folders of all */
+        if (number > p->first && /* the first one makes the folders of all */
+            ant_comm_any(p->context.comm, stop_requested(p))) {
             run->status = ANTLER_CANCELLED;
             snprintf(run->message, sizeof run->message, "stopped before it began");
             continue;
@@ -280,27 +281,38 @@ static antler_status conclude(const antler_trainer *trainer, size_t first, size_
                                     first_failure->message);
 }
 
+/* Threads inside a run.  A process by itself has those that follow from the settings. */
+static size_t threads_inside(const antler_trainer *trainer, size_t runs)
+{
+    const antler_settings *s = &trainer->settings;
+    if (trainer->ranks <= 1)
+        return ant_settings_inner_threads(s);
+    return trainer->comm != NULL || runs == 0 ? s->threads : runs < s->threads ? s->threads / runs : 1;
+}
+
 antler_status ant_trainer_train(antler_trainer *trainer, size_t first, size_t last,
                                 const ant_run_hooks *hooks, const antler_train_events *events,
                                 antler_train_result *result)
 {
     const antler_settings *s = &trainer->settings;
-    const size_t at_once = s->runs < s->threads ? s->runs : s->threads;
+    const size_t at_once = trainer->comm != NULL ? 1 : s->runs < s->threads ? s->runs : s->threads;
     pool p = {.trainer = trainer, .events = events, .first = first, .last = last};
-    p.context = (ant_run_context){.settings = s,
-                                  .start = trainer->start,
-                                  .dataset = trainer->dataset,
-                                  .layout = &trainer->layout,
-                                  .runs = last - first + 1,
-                                  .threads = (int)ant_settings_inner_threads(s),
-                                  .hooks = hooks,
-                                  .reporter = &p,
-                                  .begin = report_begin,
-                                  .report = report_row,
-                                  .end = report_end,
-                                  .stop = stop_requested,
-                                  .save = save_requests,
-                                  .validate = trainer->held_back == NULL ? NULL : validate};
+    p.context = (ant_run_context){
+        .settings = s,
+        .start = trainer->start,
+        .dataset = trainer->dataset,
+        .layout = &trainer->layout,
+        .runs = last - first + 1,
+        .threads = (int)threads_inside(trainer, last - first + 1),
+        .comm = trainer->comm,
+        .hooks = hooks,
+        .reporter = &p,
+        .begin = report_begin,
+        .report = report_row,
+        .end = report_end,
+        .stop = stop_requested,
+        .save = save_requests,
+        .validate = trainer->held_back == NULL || ant_comm_rank(trainer->comm) > 0 ? NULL : validate};
     atomic_init(&p.next, first);
     atomic_init(&p.stopping, false);
     ANT_CHECK(pthread_mutex_init(&p.reporting, NULL) == 0, ANTLER_ERROR_MEMORY, "a lock could not be made");

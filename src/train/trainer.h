@@ -13,6 +13,8 @@ struct antler_trainer {
     ant_model_layout layout;
     const ant_engine *engine; /* NULL: the CPU */
     ant_run *runs;            /* (settings.runs) */
+    size_t ranks;             /* that share the runs of a call; 0 and 1: none */
+    ant_comm *comm;           /* they share each run; NULL: each rank has runs of its own */
     char start[256];          /* how the initial values were chosen; "": they were given */
 };
 

@@ -1,7 +1,7 @@
 /* driver.c - opens libcuda.so.1 and fills the table of its functions; messages for its results. */
 #include "engine/cuda/driver.h"
 
-#include "engine/cuda/library.h"
+#include "base/library.h"
 
 #include <pthread.h>
 #include <string.h>

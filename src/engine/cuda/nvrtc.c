@@ -1,7 +1,7 @@
 /* nvrtc.c - finds and opens NVRTC, and compiles with it. */
 #include "engine/cuda/nvrtc.h"
 
-#include "engine/cuda/library.h"
+#include "base/library.h"
 
 #include <glob.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* library.c - dlopen by several names, and symbols as function pointers. */
-#include "engine/cuda/library.h"
+#include "base/library.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* library.h - open a shared library by any of several names. */
-#ifndef ANT_ENGINE_CUDA_LIBRARY_H
-#define ANT_ENGINE_CUDA_LIBRARY_H
+#ifndef ANT_BASE_LIBRARY_H
+#define ANT_BASE_LIBRARY_H
 
 #include <stdbool.h>
 #include <stddef.h>
