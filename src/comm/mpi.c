@@ -4,6 +4,7 @@
 #include "base/library.h"
 #include "comm/launcher.h"
 
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,8 @@ typedef struct calls {
     void (*close)(void);
     void (*end_all)(int code);
 } calls;
+
+enum { STATUS_BYTES = 128 }; /* more than an MPI_Status of any ABI */
 
 #define MPI_HANDLE     void *
 #define MPI_FORM(name) pointers_##name

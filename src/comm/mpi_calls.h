@@ -10,8 +10,9 @@ typedef struct MPI_FORM(library) {
     int (*comm_rank)(MPI_HANDLE comm, int *rank);
     int (*comm_size)(MPI_HANDLE comm, int *size);
     int (*allgatherv)(const void *own, int own_count, MPI_HANDLE own_type, void *all, const int *counts,
-                      const int *first, MPI_HANDLE type, MPI_HANDLE comm);
-    int (*bcast)(void *bytes, int count, MPI_HANDLE type, int root, MPI_HANDLE comm);
+                      const int *first, MPI_HANDLE type, MPI_HANDLE comm, MPI_HANDLE *request);
+    int (*bcast)(void *bytes, int count, MPI_HANDLE type, int root, MPI_HANDLE comm, MPI_HANDLE *request);
+    int (*test)(MPI_HANDLE *request, int *done, void *status);
     int (*finalize)(void);
     int (*abort_all)(MPI_HANDLE comm, int code);
     MPI_HANDLE world;
@@ -33,8 +34,9 @@ static const char *MPI_FORM(find)(void *library)
     FIND(set_errhandler, "MPI_Comm_set_errhandler")
     FIND(comm_rank, "MPI_Comm_rank")
     FIND(comm_size, "MPI_Comm_size")
-    FIND(allgatherv, "MPI_Allgatherv")
-    FIND(bcast, "MPI_Bcast")
+    FIND(allgatherv, "MPI_Iallgatherv")
+    FIND(bcast, "MPI_Ibcast")
+    FIND(test, "MPI_Test")
     FIND(finalize, "MPI_Finalize")
     FIND(abort_all, "MPI_Abort")
 #undef FIND
@@ -52,16 +54,33 @@ static int MPI_FORM(begin)(int *rank, int *size)
     return code == 0 ? m->comm_size(m->world, size) : code;
 }
 
+/* MPI's own waiting keeps the core, which the rank that is waited for may need. */
+static int MPI_FORM(wait)(int code, MPI_HANDLE request)
+{
+    _Alignas(16) char status[STATUS_BYTES];
+    int done = 0;
+    while (code == 0 && !done) {
+        code = MPI_FORM(own).test(&request, &done, status);
+        if (code == 0 && !done)
+            sched_yield();
+    }
+    return code;
+}
+
 static int MPI_FORM(gather)(void *array, const int *count, const int *first)
 {
     const MPI_FORM(library) *m = &MPI_FORM(own);
-    return m->allgatherv(m->in_place, 0, m->byte, array, count, first, m->byte, m->world);
+    MPI_HANDLE request;
+    const int code = m->allgatherv(m->in_place, 0, m->byte, array, count, first, m->byte, m->world, &request);
+    return MPI_FORM(wait)(code, request);
 }
 
 static int MPI_FORM(broadcast)(void *bytes, int count)
 {
     const MPI_FORM(library) *m = &MPI_FORM(own);
-    return m->bcast(bytes, count, m->byte, 0, m->world);
+    MPI_HANDLE request;
+    const int code = m->bcast(bytes, count, m->byte, 0, m->world, &request);
+    return MPI_FORM(wait)(code, request);
 }
 
 static void MPI_FORM(close)(void)

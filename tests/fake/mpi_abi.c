@@ -38,9 +38,10 @@ int MPI_Init_thread(int *argc, char ***argv, int required, int *provided);
 int MPI_Comm_set_errhandler(void *comm, void *handler);
 int MPI_Comm_rank(void *comm, int *rank);
 int MPI_Comm_size(void *comm, int *size);
-int MPI_Allgatherv(const void *own, int own_count, void *own_type, void *all, const int *counts,
-                   const int *first, void *type, void *comm);
-int MPI_Bcast(void *bytes, int count, void *type, int root, void *comm);
+int MPI_Iallgatherv(const void *own, int own_count, void *own_type, void *all, const int *counts,
+                    const int *first, void *type, void *comm, void **request);
+int MPI_Ibcast(void *bytes, int count, void *type, int root, void *comm, void **request);
+int MPI_Test(void **request, int *done, void *status);
 int MPI_Finalize(void);
 int MPI_Abort(void *comm, int code);
 
@@ -81,21 +82,39 @@ int MPI_Comm_size(void *comm, int *size)
     return call(turn(comm), size);
 }
 
-int MPI_Allgatherv(const void *own, int own_count, void *own_type, void *all, const int *counts,
-                   const int *first, void *type, void *comm)
+/* Requests are numbers there, and so here, in the place of a pointer. */
+int MPI_Iallgatherv(const void *own, int own_count, void *own_type, void *all, const int *counts,
+                    const int *first, void *type, void *comm, void **request)
 {
-    int (*call)(const void *, int, int, void *, const int *, const int *, int, int);
-    find("MPI_Allgatherv", &call);
+    int (*call)(const void *, int, int, void *, const int *, const int *, int, int, int *);
+    int number = 0;
+    find("MPI_Iallgatherv", &call);
     if ((uintptr_t)own != 1) /* MPI_IN_PLACE of the standard */
         abort();
-    return call((void *)(intptr_t)-1, own_count, turn(own_type), all, counts, first, turn(type), turn(comm));
+    const int code = call((void *)(intptr_t)-1, own_count, turn(own_type), all, counts, first, turn(type),
+                          turn(comm), &number);
+    *request = (void *)(intptr_t)number;
+    return code;
 }
 
-int MPI_Bcast(void *bytes, int count, void *type, int root, void *comm)
+int MPI_Ibcast(void *bytes, int count, void *type, int root, void *comm, void **request)
 {
-    int (*call)(void *, int, int, int, int);
-    find("MPI_Bcast", &call);
-    return call(bytes, count, turn(type), root, turn(comm));
+    int (*call)(void *, int, int, int, int, int *);
+    int number = 0;
+    find("MPI_Ibcast", &call);
+    const int code = call(bytes, count, turn(type), root, turn(comm), &number);
+    *request = (void *)(intptr_t)number;
+    return code;
+}
+
+int MPI_Test(void **request, int *done, void *status)
+{
+    int (*call)(int *, int *, void *);
+    int number = (int)(intptr_t)*request;
+    find("MPI_Test", &call);
+    const int code = call(&number, done, status);
+    *request = (void *)(intptr_t)number;
+    return code;
 }
 
 int MPI_Finalize(void)
