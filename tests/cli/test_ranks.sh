@@ -116,10 +116,10 @@ expect_ok mpiexec.mpich -n 2 "$ANTLER" train other.yaml --set name=whole --set r
 for number in 001 002; do same_run Results/e/whole/$number Results/e/resumed/$number; done
 
 # ---- Stops and kills of a training that would take long.
-expect_ok "$ANTLER" train run.yaml --set name=end --set updates=160 --quiet
+expect_ok "$ANTLER" train run.yaml --set name=end --set updates=600 --set checkpoint_interval=40 --quiet
 begin() { # NAME
     rm -rf "Results/e/$1"
-    mpiexec.mpich -n 3 "$ANTLER" train run.yaml --set name="$1" --set updates=160 >.out 2>.err &
+    mpiexec.mpich -n 3 "$ANTLER" train run.yaml --set name="$1" --set updates=600 --set checkpoint_interval=40 >.out 2>.err &
     job=$!
     for ((i = 0; i < 3000; i++)); do
         [ -z "$(ls "Results/e/$1/001/checkpoints" 2>/dev/null)" ] || return 0
@@ -141,7 +141,7 @@ begin stop
 kill -TERM "$job"
 wait "$job"
 code=$? out=$(<.out) err=$(<.err) checks=$((checks + 1))
-if [ ! -e Results/e/stop/001/model.npz ] || [[ $out != *"160 updates done"* ]]; then
+if [ ! -e Results/e/stop/001/model.npz ] || [[ $out != *"600 updates done"* ]]; then
     [ "$code" = 0 ] || die "a stop ended with $code: $err"
     contains "$out" "antler train --resume Results/e/stop/001"
     expect_ok mpiexec.mpich -n 2 "$ANTLER" train --resume Results/e/stop/001 --quiet
