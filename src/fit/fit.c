@@ -12,6 +12,7 @@
 
 #include "base/machine.h"
 #include "base/path.h"
+#include "data/missing.h"
 #include "data/series.h"
 #include "measure/late.h"
 
@@ -433,6 +434,31 @@ static double choose_share(const antler_series *series, double share)
     return (double)(needed + 1) / (double)longest;
 }
 
+/* Faults of the data are named with their file and column, before a part of the rows is measured. */
+static antler_status check_series(const antler_series *series, double share)
+{
+    const size_t dim = antler_series_dim(series), needed = ant_validation_rows_needed(dim);
+    ANT_TRY(ant_series_check_gaps(series, 2, true));
+    const size_t longest = antler_series_length(series, ant_series_longest(series));
+    ANT_CHECK(
+        ant_series_last_rows(longest, share) >= needed, ANTLER_ERROR_DATA,
+        "%s: %zu rows are too few for a fit of %zu variable%s: %zu held-back rows judge it, and as many "
+        "train it; give %zu rows or more",
+        antler_series_origin(series, 0)[0] == '\0' ? "the series" : antler_series_origin(series, 0), longest,
+        dim, dim == 1 ? "" : "s", needed, 2 * needed);
+    return ANTLER_OK;
+}
+
+/* A column may be constant in one of the two parts alone. */
+static antler_status check_parts(const antler_series *others, const antler_series *held_back)
+{
+    antler_status status = ant_series_check_gaps(others, 1, true);
+    if (status != ANTLER_OK)
+        return ant_fail_within(status, "the rows before those held back");
+    status = ant_series_check_gaps(held_back, 1, true);
+    return status == ANTLER_OK ? status : ant_fail_within(status, "the held-back rows");
+}
+
 static antler_status fit_series(const antler_series *series, const antler_fit_opts *opts,
                                 const antler_fit_events *events, antler_fit_result *result)
 {
@@ -441,6 +467,7 @@ static antler_status fit_series(const antler_series *series, const antler_fit_op
               "validation: a share between 0 and 1, not %g", opts->validation);
     ANT_CHECK(opts->base == NULL || opts->base->validation_data[0] == '\0', ANTLER_ERROR_ARGUMENT,
               "validation_data is set, but a fit judges on a share of the data; leave it out");
+    ANT_TRY(check_series(series, choose_share(series, opts->validation)));
     fit *f = calloc(1, sizeof *f);
     if (f == NULL)
         return ant_fail_memory(sizeof *f, "a fit");
@@ -451,6 +478,8 @@ static antler_status fit_series(const antler_series *series, const antler_fit_op
         f->train = events->train;
     f->train.note = NULL;
     antler_status status = ant_series_split(series, f->validation, &others, &held_back);
+    if (status == ANTLER_OK)
+        status = check_parts(others, held_back);
     if (status == ANTLER_OK)
         status = ant_series_split(series, 0.5, &halves[0], &halves[1]);
     f->context = (ant_fit_context){.series = series,

@@ -58,6 +58,14 @@ head -c 3000 lorenz.npy >cut.npy
 expect_fault 2 "cut.npy" "$ANTLER" fit cut.npy
 expect_ok "$ANTLER" simulate lorenz63 --length 60 --out short.npy
 expect_fault 2 "held-back" "$ANTLER" fit short.npy --device cpu
+expect_fault 2 "short.npy: 60 rows are too few for a fit of 3 variables" "$ANTLER" fit short.npy --device cpu
+expect_ok "$ANTLER" simulate lorenz63 --length 600 --dt 0.05 --out table.csv
+awk -v OFS=, '{print $0, NR == 1 ? "status" : 7}' table.csv >constant.csv
+expect_fault 2 "constant.csv: column 4 (status) is constant (7)" "$ANTLER" fit constant.csv --device cpu --quiet
+awk -F, -v OFS=, 'NR > 400 {$2 = 5} {print}' table.csv >dead.csv
+expect_fault 2 "the held-back rows: dead.csv: column 2 (y) is constant (5)" "$ANTLER" fit dead.csv --device cpu --quiet
+tail -n +2 table.csv | tr '\n' ',' | sed 's/,$/\n/' >side.csv
+expect_fault 2 "so it looks transposed" "$ANTLER" fit side.csv --device cpu --quiet
 expect_ok "$ANTLER" simulate lorenz63 --length 300 --dt 0.05 --out rows300.npy # more of short data is held back
 small_plan Results/rows300
 expect_ok "$ANTLER" fit rows300.npy --minutes 0.001 --device cpu --quiet
