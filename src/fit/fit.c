@@ -342,6 +342,26 @@ static antler_status choose_winner(fit *f, ant_trial **winner)
     return ANTLER_OK;
 }
 
+/* A model that is not good after short trainings needs longer ones before it needs other settings. */
+static void advise_time(const fit *f, antler_verdict *verdict)
+{
+    antler_settings standard;
+    size_t longest = 0;
+    antler_settings_default(&standard);
+    for (size_t i = 0; i < f->count; i++) {
+        const size_t updates = f->trials[i].candidate.settings.updates;
+        longest = updates > longest ? updates : longest;
+    }
+    if (verdict->kind == ANTLER_VERDICT_GOOD || verdict->kind == ANTLER_VERDICT_TOO_SHORT ||
+        longest >= standard.updates / 4)
+        return;
+    snprintf(
+        verdict->advice, sizeof verdict->advice,
+        "Give the fit more minutes: its longest training had %zu updates, and a training alone has %zu by "
+        "default.",
+        longest, standard.updates);
+}
+
 static antler_status judge_winner(const fit *f, const ant_trial *best, antler_verdict *verdict)
 {
     antler_model *model = NULL;
@@ -350,8 +370,10 @@ static antler_status judge_winner(const fit *f, const ant_trial *best, antler_ve
     const antler_status status =
         antler_verdict_on(model, f->context.held_back, NULL, (int)f->base.threads, &floors, verdict);
     antler_model_free(model);
-    if (status == ANTLER_OK)
+    if (status == ANTLER_OK) {
         ant_verdict_on_whole(&best->runs[best->best - 1].whole, &f->context.whole_floor, verdict);
+        advise_time(f, verdict);
+    }
     return status;
 }
 

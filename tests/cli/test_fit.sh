@@ -17,9 +17,20 @@ small_plan() {
 small_plan whole/lorenz 2
 expect_ok "${fit[@]}" --results whole
 for word in "1500 rows, 3 variables" "Rung 1 of 3" "Rung 3 of 3" "leads" "D_stsp" "settings.yaml"; do contains "$out" "$word"; done
-for file in model.npz settings.yaml trials.csv plan.csv; do [ -s "whole/lorenz/$file" ] || die "$file is missing"; done
+verdict=$(sed -nE 's/^Verdict: ([a-z_]+)\..*/\1/p' <<<"$out")
+case $verdict in
+    good | too_short) ;;
+    *) contains "$out" "Give the fit more minutes: its longest training had" ;;
+esac
+for file in model.npz settings.yaml trials.csv plan.csv verdict.json; do [ -s "whole/lorenz/$file" ] || die "$file is missing"; done
 expect_ok "$ANTLER" evaluate whole/lorenz/model.npz --data lorenz.npy --samples 1000 --no-lyapunov --no-files
 expect_ok "$ANTLER" train whole/lorenz/settings.yaml --check
+
+# The model of a fit can be evaluated and shown as that of a run: metrics.json goes beside it, and the report finds both.
+contains "$(<whole/lorenz/verdict.json)" "\"kind\": \"$verdict\""
+expect_ok "$ANTLER" evaluate whole/lorenz/model.npz --data lorenz.npy --samples 1000 --no-lyapunov --quiet
+contains "$(<whole/lorenz/metrics.json)" '"run": "whole/lorenz/model.npz"'
+contains "$out" "D_stsp"
 
 # What compares bits of a second fit is for the builds without a sanitizer.
 if [ -z "${SANITIZE:-}" ]; then
