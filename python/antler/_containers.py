@@ -195,7 +195,7 @@ def _are_dates(values: np.ndarray) -> bool:
 
 def _frame(frame: Any, what: str, reading: Reading) -> Table:
     frame, grid = _time_of_frame(frame, what, reading)
-    if any(dtype == object for dtype in frame.dtypes):
+    if any(getattr(dtype, "kind", "") == "O" for dtype in frame.dtypes):
         frame = frame.infer_objects()  # a column may be of dtype object and hold numbers alone
     for name, dtype in frame.dtypes.items():
         if getattr(dtype, "kind", "O") not in "fiub":

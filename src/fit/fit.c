@@ -355,11 +355,15 @@ static void advise_time(const fit *f, antler_verdict *verdict)
     if (verdict->kind == ANTLER_VERDICT_GOOD || verdict->kind == ANTLER_VERDICT_TOO_SHORT ||
         longest >= standard.updates / 4)
         return;
-    snprintf(
-        verdict->advice, sizeof verdict->advice,
-        "Give the fit more minutes: its longest training had %zu updates, and a training alone has %zu by "
-        "default.",
-        longest, standard.updates);
+    char other[sizeof verdict->advice];
+    snprintf(other, sizeof other, "%s", verdict->advice);
+    const int used =
+        snprintf(verdict->advice, sizeof verdict->advice,
+                 "Give the fit more minutes: its longest training had %zu updates, and a training "
+                 "alone has %zu by default. ",
+                 longest, standard.updates);
+    if (strlen(other) < sizeof verdict->advice - (size_t)used)
+        memcpy(verdict->advice + used, other, strlen(other) + 1);
 }
 
 static antler_status judge_winner(const fit *f, const ant_trial *best, antler_verdict *verdict)
@@ -372,6 +376,7 @@ static antler_status judge_winner(const fit *f, const ant_trial *best, antler_ve
     antler_model_free(model);
     if (status == ANTLER_OK) {
         ant_verdict_on_whole(&best->runs[best->best - 1].whole, &f->context.whole_floor, verdict);
+        ant_verdict_on_slow(antler_series_total_length(f->context.held_back), f->look.slow, verdict);
         advise_time(f, verdict);
     }
     return status;

@@ -149,7 +149,8 @@ def test_the_model_of_a_fit_is_shown_with_its_verdict(tmp_path, small):
     run = antler.load_runs(model)[0]
     assert np.array_equal(run.model.W, run.best.W) and run.metrics is None
     assert run.verdict["kind"] in done.stdout
-    assert command("evaluate", str(model), "--data", "x.npy", "--no-lyapunov", "--samples", "100", **where).returncode == 0
+    done = command("evaluate", str(model), "--data", "x.npy", "--no-lyapunov", "--samples", "100", **where)
+    assert done.returncode == 0, done.stderr
     page_path = report.write(model)
     assert page_path == model.parent / "report.html" and page_path.is_file()
     run = antler.load_runs(model)[0]
