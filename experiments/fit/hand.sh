@@ -15,7 +15,8 @@ mkdir -p "$folder"
 cd "$folder"
 # shellcheck source-path=SCRIPTDIR source=data.sh
 . "$here/data.sh"
-[ -e hand.csv ] || echo "system,settings,run,seconds,dstsp,hellinger,prediction_error,verdict" >hand.csv
+measures=dstsp,hellinger,prediction_error,verdict,dstsp_floor,hellinger_floor,figure
+[ -e hand.csv ] || echo "system,settings,run,seconds,$measures" >hand.csv
 
 # one NUMBER SYSTEM SETTING...: a training of ten runs, and one line for each
 one() {

@@ -12,6 +12,8 @@ for number, run in enumerate(found.get("runs", [found]), 1):
     summary = run.get("summary", {})
     dstsp = summary.get("dstsp_embedded", summary.get("dstsp"))
     measures = [dstsp, summary.get("hellinger"), summary.get("prediction_error")]
-    measures.append(run.get("verdict", {}).get("kind", ""))
+    verdict, floors = run.get("verdict", {}), run.get("floors", {})
+    measures += [verdict.get("kind", ""), floors.get("dstsp_embedded", floors.get("dstsp")), floors.get("hellinger")]
+    measures.append(verdict.get("figure", ""))
     given = [str(number) if column == "RUN" else column for column in columns]
     print(",".join([*given, *(str(value) for value in measures)]))

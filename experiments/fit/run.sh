@@ -3,8 +3,9 @@
 #
 #   SEEDS=3 MINUTES=2 THREADS=2 JOBS=8 DEVICE=cpu experiments/fit/run.sh Results/fit lorenz63 ecg
 #
-# SYSTEM is one of the nine, or any system of `antler simulate`.  Data are simulated into FOLDER/data; ecg needs
-# ECG=FOLDER_WITH_ecg_5d_train.npy_AND_ecg_5d_test.npy.  Every fit leaves one line in FOLDER/fits.csv: what is there
+# SYSTEM is one of the nine, any system of `antler simulate`, or a function of series.py.  Data are made in FOLDER/data;
+# ecg needs ECG=FOLDER_WITH_ecg_5d_train.npy_AND_ecg_5d_test.npy.  ROWS is the length of simulated data, SAMPLES that of
+# D_stsp on test orbits (50,000).  Every fit leaves one line in FOLDER/fits.csv: what is there
 # already is not made again, so an interrupted call can be repeated.
 # FIRST is the first seed (1); STOP, in seconds, the time after which no fit is begun.
 set -euo pipefail
@@ -19,7 +20,8 @@ mkdir -p "$folder/fits"
 cd "$folder"
 # shellcheck source-path=SCRIPTDIR source=data.sh
 . "$here/data.sh"
-[ -e fits.csv ] || echo "system,seed,device,minutes,seconds,fit_verdict,dstsp,hellinger,prediction_error,verdict" >fits.csv
+measures=dstsp,hellinger,prediction_error,verdict,dstsp_floor,hellinger_floor,figure
+[ -e fits.csv ] || echo "system,seed,device,minutes,seconds,fit_verdict,$measures" >fits.csv
 
 # one SYSTEM SEED: a fit, its evaluation on the test data, a line of fits.csv
 one() {

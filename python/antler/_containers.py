@@ -28,6 +28,7 @@ class Shell(NamedTuple):
 
     kind: str = "numpy"  #: one of CONTAINERS, or "dataset": xarray's
     dims: Tuple[str, str] = ("time", "variable")  #: of xarray
+    labels: Optional[Tuple[Any, ...]] = None  #: of the columns of pandas, where they are not text: numbers, tuples
 
 
 class Table(NamedTuple):
@@ -92,6 +93,11 @@ def numbers(values: Any, what: str) -> np.ndarray:
         array = _from_objects(array, what)
     if array.dtype.kind == "c":
         raise DataError(f"{what} is complex: Complex data not supported; give real and imaginary parts as variables")
+    if array.dtype.names is not None:
+        remedy = f"numpy.lib.recfunctions.structured_to_unstructured({what})"
+        raise DataError(f"{what} has the fields {', '.join(array.dtype.names)} (structured); give {remedy}")
+    if array.dtype.kind in "Mm":
+        raise DataError(f"{what} is of dtype {array.dtype}: times are no variables; give them as time=")
     if array.dtype.kind not in "fiub":
         raise DataError(f"{what} is of dtype {array.dtype}, which is no number; convert it with .astype(float)")
     if array.dtype.kind == "f" and array.dtype.itemsize not in (4, 8):
@@ -125,8 +131,24 @@ def iso_stamps(values: Any) -> Optional[np.ndarray]:
     return np.array([text.rstrip("Z") for text in texts], dtype="datetime64[ns]")
 
 
+def _dates_of_digits(values: np.ndarray) -> Optional[np.ndarray]:
+    """Whole numbers such as 20240331 as dates, where all of them are such, from 1800 to 2199; None otherwise."""
+    if values.dtype.kind not in "iu" or len(values) == 0 or values.min() < 18000101 or values.max() > 21991231:
+        return None
+    years, months, days = values // 10000, values // 100 % 100, values % 100
+    if months.min() < 1 or months.max() > 12 or days.min() < 1 or days.max() > 31:
+        return None
+    firsts = (years.astype(np.int64) - 1970).astype("datetime64[Y]").astype("datetime64[M]") + (months - 1).astype(int)
+    dates = firsts.astype("datetime64[D]") + (days - 1).astype(int)
+    whole = np.array_equal(dates.astype("datetime64[M]"), firsts)  # no 31st of a month of 30 days
+    return dates.astype("datetime64[ns]") if whole else None
+
+
 def _stamps_of(values: np.ndarray) -> Optional[np.ndarray]:
     """Stamps from a column: numbers, dates, time spans, ISO text; None for anything else."""
+    dates = _dates_of_digits(values)
+    if dates is not None:
+        return dates
     if values.dtype.kind in "fiuMm":
         return values
     if values.dtype.kind == "O" and len(values) and all(hasattr(value, "isoformat") for value in values):
@@ -173,15 +195,20 @@ def _are_dates(values: np.ndarray) -> bool:
 
 def _frame(frame: Any, what: str, reading: Reading) -> Table:
     frame, grid = _time_of_frame(frame, what, reading)
+    if any(getattr(dtype, "kind", "") == "O" for dtype in frame.dtypes):
+        frame = frame.infer_objects()  # a column may be of dtype object and hold numbers alone
     for name, dtype in frame.dtypes.items():
         if getattr(dtype, "kind", "O") not in "fiub":
-            raise DataError(f"column '{name}' of {what} is of dtype {dtype}, which is no number; drop or convert it")
+            text = getattr(dtype, "kind", "O") == "O" and str(dtype) != "category"
+            remedy = "drop it, or convert it with pandas.to_numeric" if text else "drop or convert it"
+            raise DataError(f"column '{name}' of {what} is of dtype {dtype}, which is no number; {remedy}")
     if any(not isinstance(dtype, np.dtype) for dtype in frame.dtypes):
         values = frame.to_numpy(dtype=float, na_value=np.nan)
     else:
         values = frame.to_numpy()
     names = tuple(str(name) for name in frame.columns)
-    return Table(grid.spread(numbers(values, what)), names, grid.axis, Shell("pandas"))
+    labels = None if names == tuple(frame.columns) else tuple(frame.columns)
+    return Table(grid.spread(numbers(values, what)), names, grid.axis, Shell("pandas", labels=labels))
 
 
 def _time_of_frame(frame: Any, what: str, reading: Reading) -> Tuple[Any, _time.Grid]:
@@ -457,13 +484,16 @@ def _pandas_index(axis: Axis, first: int, count: int) -> Any:
     return pandas.Index(stamps, name=axis.name)
 
 
-def _to_pandas(values: np.ndarray, names: Sequence[str], axis: Axis, first: int) -> Any:
+def _to_pandas(values: np.ndarray, names: Sequence[str], axis: Axis, first: int, shell: Shell = PLAIN) -> Any:
     import pandas
 
     index = _pandas_index(axis, first, len(values))
+    given = shell.labels if shell.labels is not None and [str(label) for label in shell.labels] == list(names) else None
+    several = given is not None and all(isinstance(label, tuple) for label in given)
+    columns = pandas.MultiIndex.from_tuples(given) if several else list(names if given is None else given)
     if not axis.column:
-        return pandas.DataFrame(values, columns=list(names), index=index)
-    frame = pandas.DataFrame(values, columns=list(names))
+        return pandas.DataFrame(values, columns=columns, index=index)
+    frame = pandas.DataFrame(values, columns=columns)
     frame.insert(0, axis.name, index)
     return frame
 
@@ -506,7 +536,7 @@ def like(values: np.ndarray, shell: Shell, names: Sequence[str], axis: Optional[
     """Values (T, N) in a container: row 0 is row ``first`` of the axis."""
     axis = _time.counted(0, len(values)) if axis is None else axis
     if shell.kind == "pandas":
-        return _to_pandas(values, names, axis, first)
+        return _to_pandas(values, names, axis, first, shell)
     if shell.kind == "polars":
         return _to_polars(values, names, axis, first)
     if shell.kind in ("xarray", "dataset"):

@@ -68,6 +68,9 @@ def _of_one(data: Any, what: str, reading: Reading) -> List[Table]:
 
 def tables(data: Any, what: str = "X", reading: Reading = AUTO) -> List[Table]:
     """All trajectories of what a user gave."""
+    if data is None or (hasattr(data, "__next__") and not hasattr(data, "__array__")):
+        shown = "None" if data is None else f"an iterator ({type(data).__name__}), which can be read only once"
+        raise DataError(f"{what} is {shown}; give a table of numbers, a list of tables, or the name of a file")
     parts = _parts(data, what)
     if parts is None:
         found = [(what, table) for table in _of_one(data, what, reading)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Mapping, Optional, Union
@@ -54,6 +54,8 @@ class Run:
 
     path: Path  #: the folder
     settings: Dict[str, Any] = field(repr=False)  #: all settings, from config.yaml
+    #: another model than the latest of the folder: best.npz, or the model of a fit, beside which its verdict lies
+    file: Optional[Path] = field(default=None, repr=False)
 
     @property
     def name(self) -> str:
@@ -89,8 +91,8 @@ class Run:
 
     @cached_property
     def model(self) -> Model:
-        """The latest model; ``NotFoundError`` before the first checkpoint."""
-        return Model.load(self.path)
+        """The latest model, or that of ``file``; ``NotFoundError`` before the first checkpoint."""
+        return Model.load(self.path if self.file is None else self.file)
 
     @cached_property
     def best(self) -> Optional[Model]:
@@ -108,9 +110,9 @@ class Run:
             measures = dict(zip(("dstsp", "hellinger", "prediction_error"), map(float, found["validation"])))
             return {"update": int(found["update"]), "score": float(found["score"]), **measures}
 
-    def _json(self, name: str) -> Optional[Dict[str, Any]]:
-        path = self._file(name)
-        if path is None:
+    def _json(self, name: str, folder: Optional[Path] = None) -> Optional[Dict[str, Any]]:
+        path = self._file(name) if folder is None else folder / name
+        if path is None or not path.exists():
             return None
         try:
             with open(path, encoding="utf-8") as file:
@@ -121,11 +123,19 @@ class Run:
     @cached_property
     def metrics(self) -> Optional[Dict[str, Any]]:
         """``metrics.json`` of ``antler evaluate``; None when the run was not evaluated."""
+        if self.file is not None:  # that of the run is about its latest model
+            return self._json("metrics.json", self.file.parent) if self._of_fit else None
         return self._json("metrics.json")
+
+    @property
+    def _of_fit(self) -> bool:
+        return self.file is not None and self.file.parent.resolve() != self.path.resolve()
 
     @cached_property
     def verdict(self) -> Optional[Dict[str, Any]]:
         """The verdict of ``antler evaluate``, else that of training on its held-back rows; None without either."""
+        if self._of_fit and self.file is not None:  # a fit judges by more than an evaluation does
+            return self._json("verdict.json", self.file.parent) or (self.metrics or {}).get("verdict")
         return (self.metrics or {}).get("verdict") or self._json("verdict.json")
 
     @property
@@ -164,9 +174,27 @@ def load_run(path: Path_) -> Run:
     return Run(folder, Settings.load(folder / "config.yaml").as_dict())
 
 
+def _same_model(one: Path, other: Path) -> bool:
+    """Whether two files hold the same parameters."""
+    with np.load(one) as a, np.load(other) as b:
+        return all(name in b and np.array_equal(a[name], b[name]) for name in a.files)
+
+
+def _run_of_model(file: Path) -> Run:
+    """The run that a model file is of: that of its folder or, for the model of a fit, the one that won."""
+    if (file.parent / "config.yaml").is_file():
+        return replace(load_run(file.parent), file=None if file.name == "model.npz" else file)
+    for best in sorted(file.parent.glob("try-*/*/best.npz")):
+        if _same_model(file, best):
+            return replace(load_run(best.parent), file=file)
+    raise NotFoundError(f"{file}: its run is not beside it; give a folder such as Results/experiment/run/001")
+
+
 def load_runs(path: Path_) -> List[Run]:
-    """Load all runs in or below a folder, in the order of their paths."""
+    """Load all runs in or below a folder, in the order of their paths; of a model file the run that it is of."""
     folder = Path(path)
+    if folder.is_file() and folder.suffix == ".npz":
+        return [_run_of_model(folder)]
     found = sorted(config.parent for config in folder.rglob("config.yaml"))
     if not found:
         raise NotFoundError(f"{folder}: holds no run, nor does any folder below it")

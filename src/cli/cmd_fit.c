@@ -1,11 +1,14 @@
 /* cmd_fit.c - `antler fit` and `antler tune`: from a table to a model, and around given settings. */
+#include "cli/answer.h"
 #include "cli/command.h"
 #include "cli/data_options.h"
+#include "cli/evaluation.h"
 #include "cli/foreign.h"
 #include "cli/next.h"
 #include "cli/progress.h"
 #include "cli/show.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -249,7 +252,21 @@ static void print_next(const antler_fit_result *result, const antler_settings *b
     antler_settings made = *base;
     snprintf(model, sizeof model, "%s/model.npz", result->folder);
     made.validation = result->validation;
-    cli_next_print(&(cli_next){model, result->run_folder, model, result->folder}, &made);
+    cli_next_print(&(cli_next){model, model, model, result->folder}, &made);
+}
+
+/* verdict.json beside the model, for the report; an older evaluation there is not of this model. */
+static int write_verdict(const antler_fit_result *result)
+{
+    char path[1500];
+    snprintf(path, sizeof path, "%s/metrics.json", result->folder);
+    if (unlink(path) != 0 && errno != ENOENT)
+        return cli_file_error(path, "removed");
+    snprintf(path, sizeof path, "%s/verdict.json", result->folder);
+    json_t *json = cli_verdict_json(&result->verdict);
+    const int code = cli_json_write(path, json);
+    json_decref(json);
+    return code;
 }
 
 static int fit(const settings *s, const char *command, const char *file, antler_settings *base,
@@ -281,10 +298,11 @@ static int fit(const settings *s, const char *command, const char *file, antler_
     clear_line(&r);
     if (status == ANTLER_OK || (status == ANTLER_CANCELLED && result.trials > 0)) {
         print_result(&result, series);
-        const antler_status tested = print_test(base, &result);
-        if (tested != ANTLER_OK) {
+        const int written = write_verdict(&result);
+        const antler_status tested = written == CLI_DONE ? print_test(base, &result) : ANTLER_OK;
+        if (written != CLI_DONE || tested != ANTLER_OK) {
             antler_series_free(series);
-            return cli_fail(tested);
+            return written != CLI_DONE ? written : cli_fail(tested);
         }
     }
     antler_series_free(series);

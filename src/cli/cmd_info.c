@@ -59,17 +59,29 @@ static void print_arrays(const antler_file_info *info)
     }
 }
 
+/* Digits that show how a variable changes: more than four where it varies little around a large mean. */
+static int digits_of(const antler_variable_stats *stats)
+{
+    enum { FEWEST = 4, MOST = 15 };
+    const double ratio = fabs(stats->mean) / stats->sd;
+    if (!(ratio > 100.0))
+        return FEWEST;
+    return isinf(ratio) ? FEWEST : (int)fmin(MOST, FEWEST + floor(log10(ratio)));
+}
+
 static antler_status print_variables(const antler_series *series)
 {
-    const size_t dim = antler_series_dim(series), inputs = antler_series_input_dim(series);
+    enum { MOST = 256 };
+    const size_t dim = antler_series_dim(series), all = dim + antler_series_input_dim(series);
     printf("\n%-16s %11s %11s %11s %11s\n", "variable", "mean", "sd", "min", "max");
-    for (size_t i = 0; i < dim + inputs; i++) {
+    for (size_t i = 0; i < all && i < MOST; i++) {
         antler_variable_stats stats;
         const antler_status status = antler_series_stats(series, i, &stats);
         if (status != ANTLER_OK)
             return status;
-        printf("%-16s %11.4g %11.4g %11.4g %11.4g%s", antler_series_name(series, i), stats.mean, stats.sd,
-               stats.min, stats.max, i >= dim ? "  input" : "");
+        const int digits = digits_of(&stats);
+        printf("%-16s %11.*g %11.4g %11.*g %11.*g%s", antler_series_name(series, i), digits, stats.mean,
+               stats.sd, digits, stats.min, digits, stats.max, i >= dim ? "  input" : "");
         if (stats.nan > 0)
             printf("  %zu missing", stats.nan);
         if (stats.inf > 0)
@@ -78,6 +90,8 @@ static antler_status print_variables(const antler_series *series)
             printf(", first in row %zu", stats.bad_row + 1);
         putchar('\n');
     }
+    if (all > MOST)
+        printf("... and %zu more\n", all - MOST);
     return ANTLER_OK;
 }
 

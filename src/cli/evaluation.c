@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { METRICS_PATH = 4096 };
 
@@ -163,14 +164,29 @@ static bool metrics_path(const char *folder, char path[METRICS_PATH])
     return snprintf(path, METRICS_PATH, "%s/metrics.json", folder) < METRICS_PATH;
 }
 
+/* Whether `file` is the model.npz of a fit: trials.csv is beside it.  folder: (METRICS_PATH) receives its
+ * folder. */
+static bool is_of_fit(const char *file, char *folder)
+{
+    char table[METRICS_PATH];
+    const char *slash = strrchr(file, '/');
+    const int length = slash == NULL ? 1 : (int)(slash - file);
+    if (strcmp(slash == NULL ? file : slash + 1, "model.npz") != 0 || length >= METRICS_PATH)
+        return false;
+    snprintf(folder, METRICS_PATH, "%.*s", length, slash == NULL ? "." : file);
+    return snprintf(table, sizeof table, "%.*s/trials.csv", length, folder) < METRICS_PATH &&
+           access(table, F_OK) == 0;
+}
+
 int cli_evaluation_write(const cli_evaluation *e, const json_t *json)
 {
-    char path[METRICS_PATH];
+    char path[METRICS_PATH], fit[METRICS_PATH];
     bool is_folder = false;
     const int found = cli_run_is_folder(e->run, &is_folder);
-    if (found != CLI_DONE || !is_folder)
+    const bool of_fit = found == CLI_DONE && !is_folder && is_of_fit(e->run, fit);
+    if (found != CLI_DONE || (!is_folder && !of_fit))
         return found;
-    if (!metrics_path(e->run, path))
+    if (!metrics_path(of_fit ? fit : e->run, path))
         return cli_usage_error("%s: the name is too long", e->run);
     if (json == NULL && !cli_json_failed()) { /* no reason to stop */
         fprintf(stderr, "antler: %s is not written: a name is not UTF-8\n", path);

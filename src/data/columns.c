@@ -286,6 +286,8 @@ static antler_status choose(const antler_load_opts *opts, file_columns *file, li
         *subject = l->extra.columns[l->extra.count - 1];
     }
     ANT_TRY(choose_time(opts, file, &l->extra, time, claim));
+    if (*claim == ANT_TIME_DATES && *time == file->of->dates && file->of->clock < own_variables)
+        file->taken[file->of->clock] = 1;
     if (opts->columns == NULL)
         take_rest(file, 0, own_variables, &l->variables);
     if (opts->inputs == NULL)

@@ -17,8 +17,9 @@ typedef struct ant_file_columns {
     size_t count;
     size_t own_inputs; /* the last ones, which the file declares as inputs */
     size_t dates;      /* the first one that holds dates, or ANT_NO_COLUMN */
-    bool own_time;     /* the file declares its first column as the time axis */
-    bool untimed;      /* none can be the time axis, unless --time names it */
+    size_t clock;  /* where there are dates: one of times of day, which belong to them; or ANT_NO_COLUMN */
+    bool own_time; /* the file declares its first column as the time axis */
+    bool untimed;  /* none can be the time axis, unless --time names it */
 } ant_file_columns;
 
 typedef struct ant_choice {

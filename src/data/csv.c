@@ -13,6 +13,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define SKIP ANT_NO_COLUMN
 
@@ -33,6 +34,8 @@ typedef struct reader {
     size_t dates;         /* the field that holds dates; SKIP: none */
     size_t stamps;        /* the field that is read for its times alone and may be no number; SKIP: none */
     size_t subject;       /* the field of subjects; SKIP: none */
+    size_t clock;         /* the field of times of day beside the dates; SKIP: none */
+    bool digits;          /* dates are digits alone: 20240331 */
     ant_date_style style; /* of the first date */
     char time_unit[ANT_UNIT_ROOM]; /* from a line of units */
     ant_subjects subjects;
@@ -62,12 +65,33 @@ static antler_status fail_date(size_t column, ant_field field, uint64_t number)
 {
     char shown[ANT_EXCERPT_ROOM];
     ant_excerpt(field.text, (size_t)(field.end - field.text), shown);
-    const char *what = ant_date_is_clock(field.text, field.end)       ? "a time without its date"
+    const bool clock = ant_date_is_clock(field.text, field.end);
+    const char *what = clock                                          ? "a time without its date"
                        : ant_date_is_ambiguous(field.text, field.end) ? "a date that can be read in two ways"
                                                                       : "not a date";
     return ant_fail(ANTLER_ERROR_FORMAT,
-                    "line %llu, column %zu ('%s') is %s; write dates as 2024-03-31 or 2024-03-31 14:30:05",
-                    (unsigned long long)number, column + 1, shown, what);
+                    "line %llu, column %zu ('%s') is %s; write dates as 2024-03-31 or 2024-03-31 14:30:05%s",
+                    (unsigned long long)number, column + 1, shown, what,
+                    clock ? ", and elapsed time as a number" : "");
+}
+
+/* What may be wrong with a field that is a word. */
+static const char *remedy_of(ant_field field)
+{
+    static const char *const truths[] = {"true", "false", "yes", "no", "on", "off"};
+    const size_t length = (size_t)(field.end - field.text);
+    double ignored;
+    const char *stop;
+    for (size_t i = 0; i < sizeof truths / sizeof *truths; i++)
+        if (strlen(truths[i]) == length && strncasecmp(truths[i], field.text, length) == 0)
+            return "write 1 and 0 for such words, or leave the column out with --columns";
+    const bool price = length > 1 && field.text[0] == '$';
+    if (ant_number_read(field.text + price, field.end, &ignored, &stop) == ANT_NUMBER_READ &&
+        (price || *stop == ' ' || *stop == '%' || (unsigned char)*stop >= 0x80)) /* 3 %, 3 km, 3°C */
+        return "write the number without a unit or sign, or leave the column out with --columns";
+    return "correct it, leave the column out with --columns, or name it with --subject if it tells "
+           "trajectories "
+           "apart";
 }
 
 static antler_status fail_field(const reader *r, size_t column, ant_field field, ant_field_kind kind,
@@ -95,23 +119,26 @@ static antler_status fail_field(const reader *r, size_t column, ant_field field,
             line, column + 1, shown, r->commas ? "point" : "comma", r->commas ? "comma" : "point");
     if (ant_date_is_clock(field.text, field.end) || ant_date_is_ambiguous(field.text, field.end))
         return fail_date(column, field, number);
-    if (memchr(field.text, '\r', length) != NULL)
-        return ant_fail(ANTLER_ERROR_FORMAT,
-                        "has a carriage return within line %llu; convert its line ends to LF or CR LF", line);
-    return ant_fail(
-        ANTLER_ERROR_FORMAT,
-        "not a number in line %llu, column %zu ('%s'); correct it, leave the column out with --columns, "
-        "or name it with --subject if it tells trajectories apart",
-        line, column + 1, shown);
+    return ant_fail(ANTLER_ERROR_FORMAT, "not a number in line %llu, column %zu ('%s'); %s", line, column + 1,
+                    shown, remedy_of(field));
+}
+
+/* Line ends of old Macs make one line of all. */
+static antler_status fail_carriage_return(uint64_t number)
+{
+    return ant_fail(ANTLER_ERROR_FORMAT,
+                    "has a carriage return within line %llu; convert its line ends to LF or CR LF",
+                    (unsigned long long)number);
 }
 
 static antler_status fail_ragged(const reader *r, size_t fields, uint64_t number)
 {
-    const bool first = r->rows == 0 && r->header_fields != 0;
+    const bool first = r->rows == 0 && r->header_fields != 0, early = r->rows < ANT_CSV_HEAD;
     return ant_fail(ANTLER_ERROR_FORMAT,
-                    "line %llu has %zu field%s, but %s %zu; give every line the same number of fields",
+                    "line %llu has %zu field%s, but %s %zu; give every line the same number of fields%s",
                     (unsigned long long)number, fields, fields == 1 ? "" : "s",
-                    first ? "the header has" : "the lines before have", r->fields);
+                    first ? "the header has" : "the lines before have", r->fields,
+                    early ? ", and begin lines of text above the table with #" : "");
 }
 
 static antler_status reserve_row(reader *r)
@@ -173,7 +200,8 @@ static antler_status read_field(reader *r, size_t k, ant_field field, double *va
     }
     if (k == r->dates) {
         ant_date_style style;
-        if (!ant_date_read(field.text, field.end, value, &style))
+        if (!(r->digits ? ant_date_read_digits(field.text, field.end, value, &style)
+                        : ant_date_read(field.text, field.end, value, &style)))
             return fail_date(k, field, number);
         if (style.zone_minutes != r->style.zone_minutes || style.zone != r->style.zone)
             r->style.zone_minutes = 0; /* summer and winter: written as UTC */
@@ -187,17 +215,31 @@ static antler_status read_field(reader *r, size_t k, ant_field field, double *va
     return fail_field(r, k, field, kind, number);
 }
 
+static antler_status fail_clock(size_t column, ant_field field, uint64_t number)
+{
+    char shown[ANT_EXCERPT_ROOM];
+    ant_excerpt(field.text, (size_t)(field.end - field.text), shown);
+    return ant_fail(
+        ANTLER_ERROR_FORMAT,
+        "line %llu, column %zu ('%s') is no time of day, as the lines before have there; write it "
+        "as 14:30 or 14:30:05",
+        (unsigned long long)number, column + 1, shown);
+}
+
 /* One line becomes one row. */
 static antler_status read_row(reader *r, const char *line, const char *end, uint64_t number)
 {
     ANT_TRY(reserve_row(r));
     double *row = r->values == NULL ? NULL : r->values + r->rows * r->width;
+    double of_day = 0.0;
     size_t k = 0;
     for (const char *p = line; p != NULL; k++) {
         const size_t slot = k < r->fields ? r->slots[k] : SKIP;
         ant_field field;
         if (slot == SKIP) {
             p = ant_field_split(p, end, r->delimiter, &field);
+            if (k == r->clock && k < r->fields && !ant_date_read_clock(field.text, field.end, &of_day))
+                return fail_clock(k, field, number);
             continue;
         }
         const char *start = ant_field_skip_blanks(p, end, r->delimiter), *stop, *next;
@@ -211,11 +253,15 @@ static antler_status read_row(reader *r, const char *line, const char *end, uint
         const antler_status status = read_field(r, k, field, &row[slot], number);
         if (status != ANTLER_OK) {
             const size_t fields = ant_field_count(line, end, r->delimiter);
-            return fields != r->fields ? fail_ragged(r, fields, number) : status;
+            return fields != r->fields                                ? fail_ragged(r, fields, number)
+                   : memchr(line, '\r', (size_t)(end - line)) != NULL ? fail_carriage_return(number)
+                                                                      : status;
         }
     }
     if (k != r->fields)
         return fail_ragged(r, k, number);
+    if (r->clock != SKIP && row != NULL && r->dates != SKIP)
+        row[r->slots[r->dates]] += of_day;
     r->rows++;
     return ANTLER_OK;
 }
@@ -243,10 +289,11 @@ static antler_status read_header(reader *r)
         r->labels.names[k] = ant_field_copy(field);
         if (r->labels.names[k] == NULL)
             return ant_fail_memory((size_t)(field.end - field.text), "the names");
-        ANT_CHECK(
-            ant_series_name_is_fit(r->labels.names[k]), ANTLER_ERROR_FORMAT,
-            "the name of column %zu in line %llu is not UTF-8 text or holds control characters; rename it",
-            k + 1, (unsigned long long)number);
+        ANT_CHECK(ant_series_name_is_fit(r->labels.names[k]), ANTLER_ERROR_FORMAT,
+                  "the name of column %zu in line %llu is not UTF-8 text or holds control characters; rename "
+                  "it, or "
+                  "save the table as UTF-8",
+                  k + 1, (unsigned long long)number);
     }
     return ANTLER_OK;
 }
@@ -288,11 +335,49 @@ static antler_status take_facts(reader *r)
     return take_scaling(r, variables);
 }
 
+/* The first field of dates: by their looks or, where they are digits alone, by the name above them. */
+static size_t find_dates(const reader *r, const ant_csv_line *data)
+{
+    const size_t found = ant_csv_find_date(data, r->delimiter);
+    char unit[ANT_UNIT_ROOM];
+    ant_field field;
+    if (found != SKIP || r->labels.names == NULL)
+        return found;
+    const char *p = data->text;
+    for (size_t k = 0; p != NULL && k < r->fields; k++) {
+        double ignored;
+        ant_date_style style;
+        p = ant_field_split(p, data->end, r->delimiter, &field);
+        if (r->labels.names[k] != NULL && ant_time_name(r->labels.names[k], unit) == ANT_TIME_STRONG &&
+            ant_date_read_digits(field.text, field.end, &ignored, &style))
+            return k;
+    }
+    return SKIP;
+}
+
+/* The first field of times of day, where the dates beside it have none. */
+static size_t find_clock(const reader *r, const ant_csv_line *data, size_t dates)
+{
+    ant_field field;
+    double ignored;
+    size_t found = SKIP, k = 0;
+    for (const char *p = data->text; p != NULL && dates != SKIP; k++) {
+        ant_date_style style = {0};
+        p = ant_field_split(p, data->end, r->delimiter, &field);
+        if (k == dates && (!(ant_date_read(field.text, field.end, &ignored, &style) ||
+                             ant_date_read_digits(field.text, field.end, &ignored, &style)) ||
+                           style.clock || style.month))
+            return SKIP;
+        if (found == SKIP && ant_date_read_clock(field.text, field.end, &ignored))
+            found = k;
+    }
+    return found;
+}
+
 /* What is read in a way of its own: dates, subjects, and a column for its times alone. */
-static void assign_roles(reader *r, const ant_csv_line *data)
+static void assign_roles(reader *r, const ant_csv_line *data, size_t dates)
 {
     ant_choice *choice = &r->choice;
-    const size_t dates = ant_csv_find_date(data, r->delimiter);
     const size_t time = choice->time == ANT_NO_COLUMN ? SKIP : choice->columns[choice->time];
     if (choice->subject != ANT_NO_COLUMN)
         r->subject = choice->columns[choice->subject];
@@ -303,9 +388,14 @@ static void assign_roles(reader *r, const ant_csv_line *data)
     for (size_t k = 0; p != NULL && k <= time; k++)
         p = ant_field_split(p, data->end, r->delimiter, &field);
     double ignored;
-    if (time == dates || (choice->claim == ANT_TIME_GIVEN && ant_csv_is_date(field))) {
+    r->digits =
+        choice->claim >= ANT_TIME_DATES && ant_date_read_digits(field.text, field.end, &ignored, &r->style);
+    if (time == dates || r->digits || (choice->claim == ANT_TIME_GIVEN && ant_csv_is_date(field))) {
         r->dates = time;
-        ant_date_read(field.text, field.end, &ignored, &r->style);
+        if (!r->digits)
+            ant_date_read(field.text, field.end, &ignored, &r->style);
+        if (r->clock != SKIP)
+            r->style.clock = r->style.blank = true;
     } else if (choice->time >= choice->dim + choice->input_dim && choice->claim <= ANT_TIME_STRONG) {
         r->stamps = time;
     }
@@ -326,16 +416,21 @@ static antler_status assign_slots(reader *r, const ant_csv_line *data, ant_label
         chosen->dt = r->labels.dt;
         return ANTLER_OK;
     }
+    const size_t dates = find_dates(r, data);
+    r->clock = r->opts->time == NULL ? find_clock(r, data, dates) : SKIP;
     const ant_file_columns file = {.names = r->labels.names,
                                    .count = r->fields,
                                    .own_inputs = r->labels.own_inputs,
-                                   .dates = ant_csv_find_date(data, r->delimiter),
+                                   .dates = dates,
+                                   .clock = r->clock,
                                    .own_time = r->comments.time};
     ANT_TRY(ant_choice_make(r->opts, &file, &r->choice));
     r->width = r->choice.width;
     for (size_t i = 0; i < r->width; i++)
         r->slots[r->choice.columns[i]] = i;
-    assign_roles(r, data);
+    assign_roles(r, data, dates);
+    if (r->dates == SKIP)
+        r->clock = SKIP;
     return ant_labels_choose(&r->labels, &r->choice, chosen);
 }
 
@@ -375,13 +470,21 @@ static void read_units(reader *r)
     ant_time_unit(field.text, (size_t)(field.end - field.text), r->time_unit);
 }
 
+/* A name such as |v| has a bar, too; then the line below has none. */
+static char find_delimiter(const ant_csv_line *head)
+{
+    const char found = ant_field_delimiter(head[0].text, head[0].end);
+    return found == '|' && head[1].text != NULL && ant_field_delimiter(head[1].text, head[1].end) != '|'
+               ? ' '
+               : found;
+}
+
 /* The first lines of content decide on delimiter, header and units; what is left of them are rows. */
 static antler_status begin(reader *r, ant_labels *chosen)
 {
     ANT_TRY(read_head(r));
     const ant_csv_line *first = &r->head[0];
-    r->delimiter =
-        r->opts->delimiter != '\0' ? r->opts->delimiter : ant_field_delimiter(first->text, first->end);
+    r->delimiter = r->opts->delimiter != '\0' ? r->opts->delimiter : find_delimiter(r->head);
     r->fields = ant_field_count(first->text, first->end, r->delimiter);
     const bool decided = r->opts->header != ANTLER_HEADER_AUTO || r->comments.header;
     const bool header =
@@ -425,7 +528,7 @@ static antler_status check_delimiter(const antler_load_opts *opts)
 
 static antler_status start(reader *r, ant_source *source)
 {
-    r->dates = r->stamps = r->subject = SKIP;
+    r->dates = r->stamps = r->subject = r->clock = SKIP;
     r->choice = (ant_choice){.time = ANT_NO_COLUMN, .subject = ANT_NO_COLUMN};
     return ant_lines_open(&r->lines, source);
 }
@@ -468,6 +571,40 @@ static void drop_empty_end(ant_table *table)
     ant_table_drop(table, last);
 }
 
+/* The column of a name in any case, or SKIP. */
+static size_t find_named(const reader *r, const char *name)
+{
+    for (size_t k = 0; k < r->fields; k++)
+        if (r->labels.names[k] != NULL && strcasecmp(r->labels.names[k], name) == 0)
+            return k;
+    return SKIP;
+}
+
+/* Columns of one name, and dates that are spread over columns. */
+static antler_status note_names(const reader *r, ant_table *table)
+{
+    enum { MOST = 512 };
+    char *const *names = r->labels.names;
+    for (size_t k = 1; names != NULL && k < r->fields && k < MOST; k++)
+        for (size_t before = 0; before < k; before++) {
+            if (names[k] == NULL || names[before] == NULL || strcmp(names[k], names[before]) != 0)
+                continue;
+            ANT_TRY(ant_notes_add(
+                &table->notes, "%s: columns %zu and %zu are both called '%s'; --columns takes their numbers",
+                table->part.origin, before + 1, k + 1, names[k]));
+            k = MOST; /* one note is enough */
+            break;
+        }
+    if (names == NULL || r->dates != SKIP || find_named(r, "year") == SKIP ||
+        (find_named(r, "month") == SKIP && find_named(r, "doy") == SKIP))
+        return ANTLER_OK;
+    return ant_notes_add(
+        &table->notes,
+        "%s: its columns of years, months and days are variables; make one column of dates such "
+        "as 2024-03-31 of them, or leave them out with --columns",
+        table->part.origin);
+}
+
 /* What the reader found besides the values. */
 static antler_status give_roles(reader *r, ant_table *table)
 {
@@ -487,8 +624,10 @@ static antler_status give_roles(reader *r, ant_table *table)
     table->subject_count = r->subjects.count;
     r->subjects.names = NULL;
     r->subjects.count = 0;
-    if (r->opts->columns == NULL)
+    if (r->opts->columns == NULL) {
         drop_empty_end(table);
+        ANT_TRY(note_names(r, table));
+    }
     if (r->commas)
         return ant_notes_add(
             &table->notes, "%s: numbers have decimal commas%s", table->part.origin,

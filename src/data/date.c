@@ -1,8 +1,11 @@
 /* date.c - dates between text and microseconds since 1970, in the proleptic Gregorian calendar. */
 #include "data/date.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
+#include <strings.h>
 
 static const double second = 1e6, minute = 60e6, hour = 3600e6, day = 86400e6;
 
@@ -61,12 +64,57 @@ static bool is_day(int year, int month, int of_month)
     return month >= 1 && month <= 12 && of_month >= 1 && of_month <= month_length(year, month);
 }
 
-/* 2024-03-31, 2024/03/31, 2024-03 or 31.03.2024 */
+/* One or two digits at *p. */
+static bool read_short(const char **p, const char *end, int *value)
+{
+    const char *start = *p;
+    *value = 0;
+    while (*p < end && *p < start + 2 && **p >= '0' && **p <= '9')
+        *value = 10 * *value + (*(*p)++ - '0');
+    return *p > start;
+}
+
+/* An English month, whole or by its first three letters. */
+static bool read_month_name(const char **p, const char *end, int *month)
+{
+    static const char *const names[] = {"january",   "february", "march",    "april",
+                                        "may",       "june",     "july",     "august",
+                                        "september", "october",  "november", "december"};
+    size_t length = 0;
+    while (*p + length < end && isalpha((unsigned char)(*p)[length]))
+        length++;
+    for (int i = 0; i < 12; i++)
+        if ((length == 3 || length == strlen(names[i])) && strncasecmp(*p, names[i], length) == 0) {
+            *month = i + 1;
+            *p += length;
+            return true;
+        }
+    return false;
+}
+
+/* 31-Mar-2024, 31 March 2024 or Mar 31, 2024: no two countries read these differently. */
+static bool read_named_day(const char **p, const char *end, int *year, int *month, int *of_month)
+{
+    const char *start = *p;
+    if (read_short(p, end, of_month) && *p < end && strchr("- /.", **p) != NULL) {
+        const char mark = *(*p)++;
+        return read_month_name(p, end, month) && skip(p, end, mark) && read_digits(p, end, 4, year);
+    }
+    *p = start;
+    if (!read_month_name(p, end, month) || !skip(p, end, ' ') || !read_short(p, end, of_month))
+        return false;
+    skip(p, end, ',');
+    return skip(p, end, ' ') && read_digits(p, end, 4, year);
+}
+
+/* 2024-03-31, 2024/03/31, 2024-03, 31.03.2024, or with the name of the month */
 static bool read_day(const char **p, const char *end, double *microseconds, bool *month_only)
 {
     int year = 0, month = 0, of_month = 1;
-    const char *start = *p;
-    if (read_digits(p, end, 2, &of_month) && skip(p, end, '.')) {
+    const char *start = *p, *named = *p;
+    if (read_named_day(&named, end, &year, &month, &of_month)) {
+        *p = named;
+    } else if (read_digits(p, end, 2, &of_month) && skip(p, end, '.')) {
         if (!read_digits(p, end, 2, &month) || !skip(p, end, '.') || !read_digits(p, end, 4, &year))
             return false;
     } else {
@@ -233,16 +281,6 @@ double ant_date_add_months(double start, const ant_date_style *style, int month_
 
 /* ---- other forms ------------------------------------------------------------------------------------- */
 
-/* One or two digits at *p. */
-static bool read_short(const char **p, const char *end, int *value)
-{
-    const char *start = *p;
-    *value = 0;
-    while (*p < end && *p < start + 2 && **p >= '0' && **p <= '9')
-        *value = 10 * *value + (*(*p)++ - '0');
-    return *p > start;
-}
-
 bool ant_date_is_ambiguous(const char *text, const char *end)
 {
     const char *p = text;
@@ -255,9 +293,40 @@ bool ant_date_is_ambiguous(const char *text, const char *end)
     return first <= 31 && second_part <= 31;
 }
 
+bool ant_date_read_clock(const char *text, const char *end, double *microseconds)
+{
+    const char *p = text;
+    return read_clock(&p, end, microseconds) && p == end;
+}
+
 bool ant_date_is_clock(const char *text, const char *end)
 {
     const char *p = text;
-    double ignored;
-    return read_clock(&p, end, &ignored) && p == end;
+    size_t parts = 1, digits = 0;
+    for (; p < end; p++) {
+        parts += *p == ':';
+        digits += *p >= '0' && *p <= '9';
+        if (!(*p >= '0' && *p <= '9') && *p != ':' && !(*p == '.' && parts > 1))
+            return false;
+    }
+    return parts >= 2 && parts <= 4 && digits >= 3;
+}
+
+bool ant_date_read_digits(const char *text, const char *end, double *microseconds, ant_date_style *style)
+{
+    const char *p = text;
+    const size_t length = (size_t)(end - text);
+    int year = 0, month = 0, of_month = 0, hours = 0, minutes = 0, seconds = 0;
+    *style = (ant_date_style){.clock = length > 8, .blank = true};
+    if ((length != 8 && length != 12 && length != 14) || !read_digits(&p, end, 4, &year) ||
+        !read_digits(&p, end, 2, &month) || !read_digits(&p, end, 2, &of_month))
+        return false;
+    if (length > 8 && (!read_digits(&p, end, 2, &hours) || !read_digits(&p, end, 2, &minutes)))
+        return false;
+    if (length > 12 && !read_digits(&p, end, 2, &seconds))
+        return false;
+    *microseconds = (double)days_from_civil(year, month, of_month) * day + hours * hour + minutes * minute +
+                    seconds * second;
+    return year >= 1800 && year < 2200 && is_day(year, month, of_month) && hours < 24 && minutes < 60 &&
+           seconds < 60;
 }

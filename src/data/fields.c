@@ -21,18 +21,36 @@ static const char *find_unquoted(const char *line, const char *end, char wanted)
 
 char ant_field_delimiter(const char *line, const char *end)
 {
-    static const char candidates[] = {';', '\t', ','};
+    static const char candidates[] = {';', '\t', ',', '|'};
     for (size_t i = 0; i < sizeof candidates; i++)
         if (find_unquoted(line, end, candidates[i]) != end)
             return candidates[i];
     return ' ';
 }
 
+/* What spreadsheets write where a formula has no value. */
+static const char *const errors[] = {"#N/A", "#DIV/0!", "#VALUE!", "#REF!", "#NUM!", "#NAME?", "#NULL!"};
+
+/* Whether such an error stands at p, alone in its field. */
+static bool is_error(const char *p, const char *end)
+{
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
+        const char *after = p + strlen(errors[i]);
+        if (after <= end && memcmp(p, errors[i], strlen(errors[i])) == 0 &&
+            (after == end || strchr(",;|\t \"", *after) != NULL))
+            return true;
+    }
+    return false;
+}
+
 const char *ant_field_without_comment(const char *line, const char *end)
 {
     if (memchr(line, '#', (size_t)(end - line)) == NULL)
         return end;
-    return find_unquoted(line, end, '#');
+    const char *p = find_unquoted(line, end, '#');
+    while (p < end && is_error(p, end))
+        p = find_unquoted(p + 1, end, '#');
+    return p;
 }
 
 const char *ant_field_skip_blanks(const char *p, const char *end, char delimiter)
@@ -102,7 +120,7 @@ static bool is_missing(ant_field field)
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strlen(words[i]) == length && strncasecmp(field.text, words[i], length) == 0)
             return true;
-    return false;
+    return length > 0 && *field.text == '#' && is_error(field.text, field.end);
 }
 
 /* 1,5 or -1,5e3: a number once its only comma is a point. */
@@ -126,11 +144,35 @@ static size_t count_digits(const char *p, const char *end)
     return (size_t)(p - start);
 }
 
+/* A field in which the blanks that do not break lines, U+00A0, U+2009 and U+202F in UTF-8, are plain ones.
+ * Returns its length, 0 where it is too long.  copy: (room) */
+static size_t with_plain_blanks(ant_field field, char *copy, size_t room)
+{
+    static const char *const blanks[] = {"\xc2\xa0", "\xe2\x80\x89", "\xe2\x80\xaf"};
+    size_t length = 0;
+    for (const char *p = field.text; p < field.end; length++) {
+        size_t bytes = 0;
+        for (size_t i = 0; i < sizeof blanks / sizeof *blanks && bytes == 0; i++)
+            if (strlen(blanks[i]) <= (size_t)(field.end - p) && memcmp(p, blanks[i], strlen(blanks[i])) == 0)
+                bytes = strlen(blanks[i]);
+        if (length == room)
+            return 0;
+        copy[length] = bytes > 0 ? ' ' : *p;
+        p += bytes > 0 ? bytes : 1;
+    }
+    return length;
+}
+
 /* Digits in groups of three behind a first of one to three: at least two groups, or one and then a decimal
  * part. */
 static bool is_thousands(ant_field field)
 {
-    const char *p = field.text + (field.text < field.end && (*field.text == '-' || *field.text == '+'));
+    char copy[64];
+    const size_t length = with_plain_blanks(field, copy, sizeof copy);
+    if (length == 0)
+        return false;
+    field = (ant_field){.text = copy, .end = copy + length};
+    const char *p = field.text + (*field.text == '-' || *field.text == '+');
     const size_t first = count_digits(p, field.end);
     p += first;
     if (first < 1 || first > 3 || p == field.end || strchr(",.' ", *p) == NULL)

@@ -10,10 +10,10 @@ typedef struct ant_field {
     bool quoted;
 } ant_field;
 
-/* ';', tab or ',' when the line has one outside quotes, in this order; else ' ' for white space. */
+/* ';', tab, ',' or '|' when the line has one outside quotes, in this order; else ' ' for white space. */
 char ant_field_delimiter(const char *line, const char *end);
 
-/* The end of the line without a comment that begins with # outside quotes. */
+/* The end of the line without a comment that begins with # outside quotes; #N/A and its like are none. */
 const char *ant_field_without_comment(const char *line, const char *end);
 
 /* Past the blanks at p; a tab is not a blank where it is the delimiter. */
@@ -30,7 +30,7 @@ size_t ant_field_count(const char *line, const char *end, char delimiter);
 typedef enum ant_field_kind {
     ANT_FIELD_NUMBER,        /* also nan and inf */
     ANT_FIELD_TOO_LARGE,     /* 1e400 */
-    ANT_FIELD_MISSING,       /* empty, NA, null, ... */
+    ANT_FIELD_MISSING,       /* empty, NA, null, #N/A, ... */
     ANT_FIELD_DECIMAL_COMMA, /* 1,5 */
     ANT_FIELD_THOUSANDS,     /* 1.234,5 or 1,234,567 or 1'234 */
     ANT_FIELD_WORD,

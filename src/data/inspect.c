@@ -40,6 +40,7 @@ static antler_status inspect_text(ant_source *source, antler_file_info *info)
     const char *name = facts.delimiter == ','    ? "comma-separated text"
                        : facts.delimiter == ';'  ? "semicolon-separated text"
                        : facts.delimiter == '\t' ? "tab-separated text"
+                       : facts.delimiter == '|'  ? "bar-separated text"
                                                  : "space-separated text";
     snprintf(info->format, sizeof info->format, "%s", name);
     info->arrays[0] = (antler_array_info){.dtype = "float64",

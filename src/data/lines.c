@@ -7,14 +7,26 @@
 enum { FIRST_CAPACITY = 1 << 18 };
 static const size_t longest_line = (size_t)1 << 30;
 
+/* By its mark or, without one, by the zero in every second byte of plain letters. */
+static bool is_utf16(const unsigned char *start, size_t count)
+{
+    if (count >= 2 && (memcmp(start, "\xff\xfe", 2) == 0 || memcmp(start, "\xfe\xff", 2) == 0))
+        return true;
+    bool even = count >= 8, odd = count >= 8;
+    for (size_t i = 0; i < 8 && i < count; i++) {
+        even = even && (start[i] == 0) == (i % 2 == 0);
+        odd = odd && (start[i] == 0) == (i % 2 == 1);
+    }
+    return even || odd;
+}
+
 antler_status ant_lines_open(ant_lines *lines, ant_source *source)
 {
     const unsigned char *start = NULL;
     size_t count = 0, skipped = 0;
     *lines = (ant_lines){.source = source};
     ANT_TRY(ant_source_peek(source, &start, &count));
-    ANT_CHECK(count < 2 || (memcmp(start, "\xff\xfe", 2) != 0 && memcmp(start, "\xfe\xff", 2) != 0),
-              ANTLER_ERROR_FORMAT, "is UTF-16 text; save it as UTF-8 or plain text");
+    ANT_CHECK(!is_utf16(start, count), ANTLER_ERROR_FORMAT, "is UTF-16 text; save it as UTF-8 or plain text");
     const bool marked = count >= 3 && memcmp(start, "\xef\xbb\xbf", 3) == 0;
     lines->buffer = malloc(FIRST_CAPACITY);
     if (lines->buffer == NULL)

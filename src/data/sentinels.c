@@ -233,7 +233,7 @@ static antler_status note_numbers(const antler_series *series, const suspect sus
 {
     for (size_t i = 0; i < USUAL; i++) {
         const suspect *s = &suspects[i];
-        char others[48] = "";
+        char others[64] = "";
         if (s->count < 2)
             continue;
         if (s->variables > 1)
@@ -252,7 +252,7 @@ static antler_status note_numbers(const antler_series *series, const suspect sus
 static antler_status note_run(const antler_series *series, size_t variable, const looks *l, ant_notes *notes)
 {
     const double elsewhere = (double)(l->values - l->long_values);
-    if (l->long_values == 0 || l->run == l->values || (double)l->repeats > 0.1 * elsewhere)
+    if (l->long_values == 0 || elsewhere < 0.1 * (double)l->values || (double)l->repeats > 0.1 * elsewhere)
         return ANTLER_OK;
     return ant_notes_add(notes,
                          "%s is %g in %zu rows on end, from row %zu of %s on, and changes nearly everywhere "
@@ -268,14 +268,80 @@ static antler_status note_change(const antler_series *series, size_t variable, c
     static const double fewest = 100.0, most = 30.0;
     const double first = sqrt(l->halves[0].squares / l->halves[0].count);
     const double second = sqrt(l->halves[1].squares / l->halves[1].count);
-    if (l->halves[0].count < fewest || l->halves[1].count < fewest || first == 0.0 || second == 0.0 ||
-        fmax(first / second, second / first) < most)
+    const double ratio = fmax(first / second, second / first);
+    if (l->halves[0].count < fewest || l->halves[1].count < fewest || !isfinite(ratio) || ratio < most)
         return ANTLER_OK;
     return ant_notes_add(
         notes,
         "the standard deviation of %s is %.3g in the first half of the rows and %.3g in the "
         "second; if its units or its sensor changed, give one part, or bring both to one unit",
         series->names[variable], first, second);
+}
+
+/* The distance of the means of the halves, in the larger standard deviation within them; 0: too few rows. */
+static double shift_of(const looks *l)
+{
+    static const double fewest = 100.0;
+    const struct spread *a = &l->halves[0], *b = &l->halves[1];
+    const double spread = sqrt(fmax(a->squares / a->count, b->squares / b->count));
+    const double shift = fabs(a->mean - b->mean) / spread;
+    return a->count < fewest || b->count < fewest || !isfinite(shift) ? 0.0 : shift;
+}
+
+/* Variables whose mean is another one in the second half: the farthest is named.  A line has 3.5, stationary
+ * data of many oscillations less than 0.5. */
+static antler_status note_shift(const antler_series *series, const looks *all, ant_notes *notes)
+{
+    static const double most = 1.5;
+    size_t farthest = 0, shifted = 0;
+    char others[64] = "";
+    for (size_t v = 0; v < series->dim; v++) {
+        shifted += shift_of(&all[v]) > most;
+        farthest = shift_of(&all[v]) > shift_of(&all[farthest]) ? v : farthest;
+    }
+    if (shifted == 0)
+        return ANTLER_OK;
+    if (shifted > 1)
+        snprintf(others, sizeof others, " (and %zu more variable%s likewise)", shifted - 1,
+                 shifted == 2 ? "" : "s");
+    return ant_notes_add(
+        notes,
+        "the mean of %s is %.4g in the first half of the rows and %.4g in the second%s; if it drifts, remove "
+        "the trend or take differences; if its units or its sensor changed, bring both parts to one unit",
+        series->names[farthest], all[farthest].halves[0].mean, all[farthest].halves[1].mean, others);
+}
+
+/* Constant variables, which a training refuses; the first is named. */
+static antler_status note_constant(const antler_series *series, const looks *all, ant_notes *notes)
+{
+    size_t first = 0, constant = 0;
+    char others[64] = "";
+    for (size_t v = 0; v < series->dim; v++) {
+        if (all[v].values < 2 || all[v].least != all[v].most)
+            continue;
+        first = constant++ == 0 ? v : first;
+    }
+    if (constant == 0)
+        return ANTLER_OK;
+    if (constant > 1)
+        snprintf(others, sizeof others, ", and %zu more variable%s constant", constant - 1,
+                 constant == 2 ? " is" : "s are");
+    return ant_notes_add(
+        notes, "%s is %g in all rows%s; it carries no dynamics, so choose the others with --columns",
+        series->names[first], all[first].least, others);
+}
+
+static antler_status note_direction(const antler_series *series, ant_notes *notes)
+{
+    const size_t rows =
+        antler_series_count(series) == 0 ? 0 : antler_series_length(series, ant_series_longest(series));
+    return rows == 0 || series->dim <= rows
+               ? ANTLER_OK
+               : ant_notes_add(
+                     notes,
+                     "%zu columns but only %zu row%s, so it looks transposed; if time runs along the "
+                     "rows, use --transpose",
+                     series->dim, rows, rows == 1 ? "" : "s");
 }
 
 /* How many values of each variable are missing; of many variables, the first ones and the sum. */
@@ -309,7 +375,13 @@ antler_status ant_sentinels_notes(const antler_series *series, ant_notes *notes)
         all[v] = look_at(series, v);
         suspect_numbers(v, &all[v], suspects);
     }
-    status = note_numbers(series, suspects, notes);
+    status = note_direction(series, notes);
+    if (status == ANTLER_OK)
+        status = note_numbers(series, suspects, notes);
+    if (status == ANTLER_OK)
+        status = note_constant(series, all, notes);
+    if (status == ANTLER_OK)
+        status = note_shift(series, all, notes);
     for (size_t v = 0; v < series->dim && status == ANTLER_OK; v++) {
         status = note_run(series, v, &all[v], notes);
         if (status == ANTLER_OK)

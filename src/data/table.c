@@ -139,6 +139,7 @@ static antler_status point(ant_table *table, const ant_array *x, const ant_array
                                    .count = xl->columns + il->columns,
                                    .own_inputs = inputs->values == NULL ? labels->own_inputs : il->columns,
                                    .dates = ANT_NO_COLUMN,
+                                   .clock = ANT_NO_COLUMN,
                                    .untimed = xl->count > 1};
     ANT_TRY(ant_choice_make(opts, &file, &choice));
     antler_status status = take_roles(table, &choice, labels->names);

@@ -12,6 +12,7 @@
 
 #include "base/machine.h"
 #include "base/path.h"
+#include "data/missing.h"
 #include "data/series.h"
 #include "measure/late.h"
 
@@ -341,6 +342,30 @@ static antler_status choose_winner(fit *f, ant_trial **winner)
     return ANTLER_OK;
 }
 
+/* A model that is not good after short trainings needs longer ones before it needs other settings. */
+static void advise_time(const fit *f, antler_verdict *verdict)
+{
+    antler_settings standard;
+    size_t longest = 0;
+    antler_settings_default(&standard);
+    for (size_t i = 0; i < f->count; i++) {
+        const size_t updates = f->trials[i].candidate.settings.updates;
+        longest = updates > longest ? updates : longest;
+    }
+    if (verdict->kind == ANTLER_VERDICT_GOOD || verdict->kind == ANTLER_VERDICT_TOO_SHORT ||
+        longest >= standard.updates / 4)
+        return;
+    char other[sizeof verdict->advice];
+    snprintf(other, sizeof other, "%s", verdict->advice);
+    const int used =
+        snprintf(verdict->advice, sizeof verdict->advice,
+                 "Give the fit more minutes: its longest training had %zu updates, and a training "
+                 "alone has %zu by default. ",
+                 longest, standard.updates);
+    if (strlen(other) < sizeof verdict->advice - (size_t)used)
+        memcpy(verdict->advice + used, other, strlen(other) + 1);
+}
+
 static antler_status judge_winner(const fit *f, const ant_trial *best, antler_verdict *verdict)
 {
     antler_model *model = NULL;
@@ -349,8 +374,11 @@ static antler_status judge_winner(const fit *f, const ant_trial *best, antler_ve
     const antler_status status =
         antler_verdict_on(model, f->context.held_back, NULL, (int)f->base.threads, &floors, verdict);
     antler_model_free(model);
-    if (status == ANTLER_OK)
+    if (status == ANTLER_OK) {
         ant_verdict_on_whole(&best->runs[best->best - 1].whole, &f->context.whole_floor, verdict);
+        ant_verdict_on_slow(antler_series_total_length(f->context.held_back), f->look.slow, verdict);
+        advise_time(f, verdict);
+    }
     return status;
 }
 
@@ -433,6 +461,31 @@ static double choose_share(const antler_series *series, double share)
     return (double)(needed + 1) / (double)longest;
 }
 
+/* Faults of the data are named with their file and column, before a part of the rows is measured. */
+static antler_status check_series(const antler_series *series, double share)
+{
+    const size_t dim = antler_series_dim(series), needed = ant_validation_rows_needed(dim);
+    ANT_TRY(ant_series_check_gaps(series, 2, true));
+    const size_t longest = antler_series_length(series, ant_series_longest(series));
+    ANT_CHECK(
+        ant_series_last_rows(longest, share) >= needed, ANTLER_ERROR_DATA,
+        "%s: %zu rows are too few for a fit of %zu variable%s: %zu held-back rows judge it, and as many "
+        "train it; give %zu rows or more",
+        antler_series_origin(series, 0)[0] == '\0' ? "the series" : antler_series_origin(series, 0), longest,
+        dim, dim == 1 ? "" : "s", needed, 2 * needed);
+    return ANTLER_OK;
+}
+
+/* A column may be constant in one of the two parts alone. */
+static antler_status check_parts(const antler_series *others, const antler_series *held_back)
+{
+    antler_status status = ant_series_check_gaps(others, 1, true);
+    if (status != ANTLER_OK)
+        return ant_fail_within(status, "the rows before those held back");
+    status = ant_series_check_gaps(held_back, 1, true);
+    return status == ANTLER_OK ? status : ant_fail_within(status, "the held-back rows");
+}
+
 static antler_status fit_series(const antler_series *series, const antler_fit_opts *opts,
                                 const antler_fit_events *events, antler_fit_result *result)
 {
@@ -441,6 +494,7 @@ static antler_status fit_series(const antler_series *series, const antler_fit_op
               "validation: a share between 0 and 1, not %g", opts->validation);
     ANT_CHECK(opts->base == NULL || opts->base->validation_data[0] == '\0', ANTLER_ERROR_ARGUMENT,
               "validation_data is set, but a fit judges on a share of the data; leave it out");
+    ANT_TRY(check_series(series, choose_share(series, opts->validation)));
     fit *f = calloc(1, sizeof *f);
     if (f == NULL)
         return ant_fail_memory(sizeof *f, "a fit");
@@ -451,6 +505,8 @@ static antler_status fit_series(const antler_series *series, const antler_fit_op
         f->train = events->train;
     f->train.note = NULL;
     antler_status status = ant_series_split(series, f->validation, &others, &held_back);
+    if (status == ANTLER_OK)
+        status = check_parts(others, held_back);
     if (status == ANTLER_OK)
         status = ant_series_split(series, 0.5, &halves[0], &halves[1]);
     f->context = (ant_fit_context){.series = series,

@@ -1,4 +1,5 @@
-/* fit_files.h - what a fit leaves in its folder: plan.csv, trials.csv, settings.yaml, model.npz. */
+/* fit_files.h - what a fit leaves in its folder: plan.csv, trials.csv, settings.yaml, model.npz.  The command
+ * adds verdict.json. */
 #ifndef ANT_FIT_FIT_FILES_H
 #define ANT_FIT_FIT_FILES_H
 

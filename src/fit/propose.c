@@ -3,18 +3,19 @@
  *
  * The rows follow what was best among 351 random settings, four runs each, on nine systems with held-back
  * data (Lorenz-63 with and without noise and from x alone, Roessler, forced Lorenz-96, a bursting neuron, an
- * ECG, and 64 noisy channels).  docs/notebook/fit.md has the study.
+ * ECG, and 64 noisy channels).  docs/notebook/fit.md has the study.  The first rows, for maps, were found
+ * with the Henon and the logistic map.
  */
 #include "fit/propose.h"
 
 #include <math.h>
 #include <stdio.h>
 
-/* WHOLE, of windows alone: as long as the memory of the data asks for. */
-typedef enum size_choice { SMALL, MEDIUM, LARGE, WHOLE } size_choice;
+/* WHOLE, of windows alone: as long as the memory of the data asks for; TINY: a few steps. */
+typedef enum size_choice { SMALL, MEDIUM, LARGE, WHOLE, TINY } size_choice;
 
-/* For which data: memory is long where it outlives the windows that are usual. */
-typedef enum memory_choice { ANY_MEMORY, SHORT_MEMORY, LONG_MEMORY } memory_choice;
+/* For which data: memory is long where it outlives the windows that are usual; maps forget at once. */
+typedef enum memory_choice { ANY_MEMORY, SHORT_MEMORY, LONG_MEMORY, NO_MEMORY } memory_choice;
 
 typedef struct proposal {
     double kappa; /* of the start `memory`; 0: the start `standard` */
@@ -28,6 +29,12 @@ typedef struct proposal {
 
 /* In the order in which they are tried: a small budget takes the first ones. */
 static const proposal table[] = {
+    {0.0, false, 0.3, 5e-3, 0.0, TINY, SMALL, LARGE, NO_MEMORY, false,
+     "data that forget at once, as maps do: windows of a few steps"},
+    {0.0, false, 0.8, 5e-3, 0.0, SMALL, SMALL, LARGE, NO_MEMORY, false,
+     "data that forget at once: very strong forcing"},
+    {0.0, false, 0.3, 5e-3, 0.0, TINY, MEDIUM, LARGE, NO_MEMORY, false,
+     "data that forget at once: windows of a few steps, more units"},
     {0.9, false, 0.15, 2e-3, 0.0, MEDIUM, SMALL, SMALL, SHORT_MEMORY, false,
      "short memory at the start, moderate forcing"},
     {0.9995, true, 0.02, 2e-3, 0.0, MEDIUM, LARGE, LARGE, LONG_MEMORY, false,
@@ -64,7 +71,8 @@ enum {
     TABLE_ROWS = sizeof table / sizeof table[0],
     STEPS_OF_UPDATE = 3200,
     BATCH_MOST = 64,
-    MEMORIES = 4 /* of the data in the longest window */
+    MEMORIES = 4, /* of the data in the longest window */
+    TINY_WINDOW = 10
 };
 
 static const size_t WINDOWS[] = {50, 150, 400}; /* steps */
@@ -81,8 +89,16 @@ static bool is_long(const antler_look *look)
     return memory_of(look) > (double)WINDOWS[LARGE];
 }
 
+/* Whether the rows are uncorrelated after a step or two: those of a map, or noise. */
+static bool is_forgetful(const antler_look *look)
+{
+    return look->decay <= 2.0 && !is_long(look);
+}
+
 static bool suits(const antler_look *look, const proposal *p)
 {
+    if (p->memory == NO_MEMORY)
+        return is_forgetful(look);
     return p->memory == ANY_MEMORY || (p->memory == LONG_MEMORY) == is_long(look);
 }
 
@@ -127,6 +143,8 @@ static size_t choose_units(const antler_look *look, size_choice choice)
 static size_t choose_window(const antler_look *look, size_choice choice)
 {
     const size_t most = look->usual > 16 ? look->usual / 4 : 4;
+    if (choice == TINY)
+        return limit(TINY_WINDOW, 2, most);
     return limit(choice == WHOLE ? MEMORIES * (size_t)memory_of(look) : WINDOWS[choice], 2, most);
 }
 

@@ -28,6 +28,12 @@ enum {
 };
 
 /*
+ * Replaces a verdict on held-back rows where these are fewer than 20 of the times over which the amplitude of
+ * all rows changes: so few rows do not show the change themselves.  slow: in rows, 0 where nothing is slow
+ */
+void ant_verdict_on_slow(size_t rows, double slow, antler_verdict *verdict);
+
+/*
  * Replaces a verdict of good or close that the measures on all rows contradict, by the limits of D_stsp and
  * D_H.  NaN in either is unknown.
  */

@@ -452,3 +452,21 @@ void ant_verdict_on_whole(const ant_validation_measures *whole, const ant_valida
         *verdict = v;
     }
 }
+
+void ant_verdict_on_slow(size_t rows, double slow, antler_verdict *verdict)
+{
+    const bool judged =
+        verdict->kind != ANTLER_VERDICT_LEFT_RANGE && verdict->kind != ANTLER_VERDICT_DIVERGED;
+    if (!judged || verdict->kind == ANTLER_VERDICT_TOO_SHORT || !((double)rows < least_times * slow))
+        return;
+    antler_verdict v =
+        decide(ANTLER_VERDICT_TOO_SHORT, "correlation_times", (double)rows / slow, least_times);
+    snprintf(
+        v.text, sizeof v.text,
+        "The held-back rows cannot judge a model: over all rows the amplitude changes over %.0f rows, of "
+        "which these %zu rows have %.2g.%s",
+        slow, rows, v.value,
+        verdict->kind == ANTLER_VERDICT_COLLAPSED ? " The free run has also lost its variance." : "");
+    snprintf(v.advice, sizeof v.advice, "%s", "Give more rows, or hold back a larger share of them.");
+    *verdict = v;
+}

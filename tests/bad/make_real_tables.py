@@ -121,6 +121,43 @@ def month(i):
     return "%d-%02d-01" % (2000 + i // 12, i % 12 + 1)
 
 
+def stranger_cases():
+    """What a first walk with files of others met."""
+    case("digits.csv", "date,a\n" + rows(400, lambda i: day(i).replace("-", ""), a), "400 rows in all, N = 1, dt 1 d", "2020-01-01 to 2021-02-03")
+    case("digits_minutes.csv", "timestamp,a\n" + rows(50, lambda i: clock(600 * i).translate({45: None, 58: None, 32: None})[:12], a),
+         "dt 10 min", "2020-01-01 00:00:00 to 2020-01-01 08:10:00")
+    case("digits_no_date.csv", "flow,a\n" + rows(30, lambda i: "%d" % (20200101 + 7 * (i % 3)), a), "N = 2\n")
+    case("digits_wrong.csv", "date,a\n20200131,1\n20200132,2\n20200133,3\n", "line 3, column 1 ('20200132') is not a date", code=2)
+    case("named_months.csv", "date,a\n" + rows(60, lambda i: "%02d-%s-2020" % (i % 31 + 1, "Jan" if i < 31 else "Mar"), a).replace("-Mar-", "-mar-"),
+         "2020-01-01 to 2020-03-29", "1 gap in time")
+    case("long_months.csv", "date;a\n" + rows(31, lambda i: "March %d, 2024 12:00" % (i + 1), a, separator=";"), "dt 1 d", "2024-03-01 12:00:00")
+    case("date_and_clock.csv", "Time,a,Date\n" + rows(90, lambda i: clock(1200 * i)[11:], a, lambda i: clock(1200 * i)[:10]),
+         "N = 1, dt 20 min", "2020-01-01 00:00:00 to 2020-01-02 05:40:00")
+    case("clock_wrong.csv", "date,clock,a\n2020-01-01,10:00,1\n2020-01-01,noon,2\n", "line 3, column 2 ('noon') is no time of day", code=2)
+    case("durations.csv", "time,a\n" + rows(30, lambda i: "%d:%02d:00" % (i // 60, i % 60), a), "and elapsed time as a number", code=2)
+    case("spreadsheet_errors.csv", "a,b\n1,#N/A\n#DIV/0!,2\n3,4 # a comment\n", "1 of 3 values of a are missing",
+         "1 of 3 values of b are missing")
+    case("bars.csv", "a|b\n" + rows(30, a, b, separator="|"), "bar-separated text", "N = 2\n")
+    case("bar_in_name.txt", "|v| t2\n" + rows(30, a, b, separator=" "), "space-separated text", "N = 2\n")
+    case("truths.csv", "a,on\n1.5,True\n2.5,False\n", "('True'); write 1 and 0 for such words", code=2)
+    case("percent.csv", "a,b\n1.5,3 %\n2.5,4 %\n", "('3 %'); write the number without a unit or sign", code=2)
+    case("price.csv", "a,b\n1.5,$3\n2.5,$4\n", "('$3'); write the number without a unit or sign", code=2)
+    case("narrow_blanks.csv", "a;b\n1\u202f234,5;2\n1\u202f235,5;3\n", "has thousands marks", code=2)
+    case("old_mac.csv", "a,b\r1,2\r3,4\r", "convert its line ends to LF or CR LF", code=2)
+    case("utf16_no_mark.csv", "a,b\n1,2\n3,4\n".encode("utf-16-le"), "is UTF-16 text", code=2)
+    case("text_above.csv", "Station: Kiel\nSensor: 17\nInterval: 0.02 s\na,b\n1,2\n", "begin lines of text above the table with #", code=2)
+    case("twins.csv", "a,a,b\n" + rows(30, a, b, a), "columns 1 and 2 are both called 'a'; --columns takes their numbers")
+    case("calendar_columns.csv", "year,month,a\n" + rows(240, lambda i: "%d" % (2000 + i // 12), lambda i: "%d" % (i % 12 + 1), a),
+         "make one column of dates such as 2024-03-31 of them")
+    case("constant.csv", "a,b,c\n" + rows(30, a, lambda i: "7", lambda i: "8"), "b is 7 in all rows, and 1 more variable is constant")
+    case("drift.csv", "a,b\n" + rows(400, lambda i: a(i) + 0.1 * i, b), "the mean of a is", "remove the trend or take differences")
+    case("new_units.csv", "a,b\n" + rows(400, lambda i: a(i) * (1.8 if i > 200 else 1) + (32 if i > 200 else 0), b), "bring both parts to one unit")
+    case("on_its_side.csv", "\n".join(",".join("%.3f" % a(i + k) for i in range(300)) for k in range(3)) + "\n", "so it looks transposed",
+         "... and 44 more")
+    case("offset.csv", "a,b\n" + rows(60, lambda i: "%.6f" % (1e9 + a(i)), b), " 1000000005.", "N = 2\n")
+    case("infinite.csv", "a,b\n" + rows(300, lambda i: "inf" if i == 7 else a(i), b), "1 infinite, first in row 8")
+
+
 def date_cases():
     case("days.csv", "date,a\n" + rows(90, day, a), "dt 1 d", "column 'date', 2020-01-01 to 2020-03-30")
     case("days_no_header.csv", rows(90, day, a), "dt 1 d", "N = 1")
@@ -211,6 +248,7 @@ def dialect_cases():
 
 FOLDER.mkdir(parents=True, exist_ok=True)
 time_cases()
+stranger_cases()
 date_cases()
 missing_cases()
 subject_cases()

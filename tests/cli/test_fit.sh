@@ -17,9 +17,20 @@ small_plan() {
 small_plan whole/lorenz 2
 expect_ok "${fit[@]}" --results whole
 for word in "1500 rows, 3 variables" "Rung 1 of 3" "Rung 3 of 3" "leads" "D_stsp" "settings.yaml"; do contains "$out" "$word"; done
-for file in model.npz settings.yaml trials.csv plan.csv; do [ -s "whole/lorenz/$file" ] || die "$file is missing"; done
+verdict=$(sed -nE 's/^Verdict: ([a-z_]+)\..*/\1/p' <<<"$out")
+case $verdict in
+    good | too_short) ;;
+    *) contains "$out" "Give the fit more minutes: its longest training had" ;;
+esac
+for file in model.npz settings.yaml trials.csv plan.csv verdict.json; do [ -s "whole/lorenz/$file" ] || die "$file is missing"; done
 expect_ok "$ANTLER" evaluate whole/lorenz/model.npz --data lorenz.npy --samples 1000 --no-lyapunov --no-files
 expect_ok "$ANTLER" train whole/lorenz/settings.yaml --check
+
+# The model of a fit can be evaluated and shown as that of a run: metrics.json goes beside it, and the report finds both.
+contains "$(<whole/lorenz/verdict.json)" "\"kind\": \"$verdict\""
+expect_ok "$ANTLER" evaluate whole/lorenz/model.npz --data lorenz.npy --samples 1000 --no-lyapunov --quiet
+contains "$(<whole/lorenz/metrics.json)" '"run": "whole/lorenz/model.npz"'
+contains "$out" "D_stsp"
 
 # What compares bits of a second fit is for the builds without a sanitizer.
 if [ -z "${SANITIZE:-}" ]; then
@@ -58,6 +69,14 @@ head -c 3000 lorenz.npy >cut.npy
 expect_fault 2 "cut.npy" "$ANTLER" fit cut.npy
 expect_ok "$ANTLER" simulate lorenz63 --length 60 --out short.npy
 expect_fault 2 "held-back" "$ANTLER" fit short.npy --device cpu
+expect_fault 2 "short.npy: 60 rows are too few for a fit of 3 variables" "$ANTLER" fit short.npy --device cpu
+expect_ok "$ANTLER" simulate lorenz63 --length 600 --dt 0.05 --out table.csv
+awk -v OFS=, '{print $0, NR == 1 ? "status" : 7}' table.csv >constant.csv
+expect_fault 2 "constant.csv: column 4 (status) is constant (7)" "$ANTLER" fit constant.csv --device cpu --quiet
+awk -F, -v OFS=, 'NR > 400 {$2 = 5} {print}' table.csv >dead.csv
+expect_fault 2 "the held-back rows: dead.csv: column 2 (y) is constant (5)" "$ANTLER" fit dead.csv --device cpu --quiet
+tail -n +2 table.csv | tr '\n' ',' | sed 's/,$/\n/' >side.csv
+expect_fault 2 "so it looks transposed" "$ANTLER" fit side.csv --device cpu --quiet
 expect_ok "$ANTLER" simulate lorenz63 --length 300 --dt 0.05 --out rows300.npy # more of short data is held back
 small_plan Results/rows300
 expect_ok "$ANTLER" fit rows300.npy --minutes 0.001 --device cpu --quiet

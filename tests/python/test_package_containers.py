@@ -28,6 +28,9 @@ class TestPandas:
         np.testing.assert_array_equal(orbit.to_numpy(), fit(small, lorenz).generate(20))
         with pytest.raises(exceptions.DataError, match="feature names should match"):
             model.generate(5, context=frame[["heat", "speed", "flow"]])
+        for columns in ([0, 1, 2], self.pandas.MultiIndex.from_tuples([("u", 1), ("u", 2), ("v", 1)])):
+            frame.columns = columns  # labels that are not text come back as they were
+            assert list(fit(small, frame).generate(3).columns) == list(frame.columns)
 
     def test_a_frame_is_not_copied(self, lorenz):
         frame = self.pandas.DataFrame(np.asfortranarray(lorenz))
@@ -52,6 +55,9 @@ class TestPandas:
             fit({**small, "missing": "refuse"}, holes)
         nullable = frame[list("abc")].astype("Float64")
         np.testing.assert_array_equal(Series.of(nullable).read()[0], lorenz)
+        np.testing.assert_array_equal(Series.of(frame[list("abc")].astype(object)).read()[0], lorenz)
+        with pytest.raises(exceptions.DataError, match="'a' of X .* or convert it with pandas.to_numeric"):
+            fit(small, frame[list("abc")].astype(str))
 
 
 class TestXarray:

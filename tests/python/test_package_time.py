@@ -58,6 +58,12 @@ class TestArrays:
         assert model.model_.dt == pytest.approx(10.0) and model.time_.unit == "min"
         np.testing.assert_array_equal(model.generate(2).time, stamps[-1] + np.array([1, 2]) * np.timedelta64(10, "m"))
         zone = datetime.timezone(datetime.timedelta(hours=2))
+        days = np.datetime_as_string(stamps[0].astype("M8[D]") + np.arange(ROWS))
+        digits = np.char.replace(days, "-", "").astype(int)
+        (table,) = tables(rows_of_waves(), "X", Reading(digits))  # 20210301 is a day, and no number
+        assert table.dt == 1.0 and table.time.unit == "d" and table.values.shape == (ROWS, 2)
+        with pytest.raises(exceptions.DataError, match="row 2 .20210230. is earlier"):  # 20210230 is no day
+            tables(rows_of_waves(), "X", Reading(np.where(digits == 20210302, 20210230, digits)))
         clock = [datetime.datetime(2021, 3, 1, tzinfo=zone) + datetime.timedelta(minutes=i) for i in range(ROWS)]
         (table,) = tables(rows_of_waves(), "X", Reading(np.array(clock)))
         assert table.dt == 1.0 and str(table.time.start) == "2021-02-28T22:00:00.000000000"

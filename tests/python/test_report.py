@@ -137,6 +137,31 @@ def test_a_diverged_run_is_counted_and_drawn_as_far_as_it_went(folder, tmp_path)
     assert "2 runs, 1 diverged" in page
 
 
+def test_the_model_of_a_fit_is_shown_with_its_verdict(tmp_path, small):
+    np.save(tmp_path / "x.npy", antler.simulate("lorenz63", 600, dt=0.05))
+    where = {"cwd": tmp_path}
+    (tmp_path / "Results/x").mkdir(parents=True)
+    (tmp_path / "Results/x/plan.csv").write_text("trials,runs,updates\n1,1,20\n1,1,20\n1,1,20\n")
+    done = command("fit", "x.npy", "--minutes", "0.0005", "--device", "cpu", "--threads", "1", **where)
+    assert done.returncode == 0, done.stderr
+    assert "antler report Results/x/model.npz" in done.stdout or "antler report" not in done.stdout
+    model = tmp_path / "Results/x/model.npz"
+    run = antler.load_runs(model)[0]
+    assert np.array_equal(run.model.W, run.best.W) and run.metrics is None
+    assert run.verdict["kind"] in done.stdout
+    done = command("evaluate", str(model), "--data", "x.npy", "--no-lyapunov", "--samples", "100", **where)
+    assert done.returncode == 0, done.stderr
+    page_path = report.write(model)
+    assert page_path == model.parent / "report.html" and page_path.is_file()
+    run = antler.load_runs(model)[0]
+    assert run.metrics["run"].endswith("model.npz") and "D<sub>stsp" in page_path.read_text()
+    best = antler.load_runs(run.path / "best.npz")[0]
+    assert best.metrics is None and np.array_equal(best.model.W, run.model.W)
+    shutil.copy(model, tmp_path / "alone.npz")
+    with pytest.raises(antler.exceptions.NotFoundError, match="its run is not beside it"):
+        antler.load_runs(tmp_path / "alone.npz")
+
+
 def test_without_data_there_is_a_sentence(folder, tmp_path):
     shutil.copytree(folder / "Results/e/a0.1/001", tmp_path / "001")
     config = (tmp_path / "001/config.yaml").read_text()

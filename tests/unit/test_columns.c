@@ -16,8 +16,12 @@ static antler_status make(const char *columns, const char *inputs, size_t own_in
     antler_load_opts_default(&opts);
     opts.columns = columns;
     opts.inputs = inputs;
-    const ant_file_columns file = {
-        .names = names, .count = COUNT, .own_inputs = own_inputs, .dates = ANT_NO_COLUMN, .untimed = true};
+    const ant_file_columns file = {.names = names,
+                                   .count = COUNT,
+                                   .own_inputs = own_inputs,
+                                   .dates = ANT_NO_COLUMN,
+                                   .clock = ANT_NO_COLUMN,
+                                   .untimed = true};
     return ant_choice_make(&opts, &file, choice);
 }
 
@@ -73,7 +77,7 @@ static void test_faults(void **state)
     antler_load_opts opts;
     antler_load_opts_default(&opts);
     opts.columns = "x";
-    const ant_file_columns two = {.names = twins, .count = 2},
+    const ant_file_columns two = {.names = twins, .count = 2, .clock = ANT_NO_COLUMN},
                            many = {.count = (size_t)ANT_SERIES_MAX_DIM + 1};
     CHECK_FAILS(ant_choice_make(&opts, &two, &choice), ANTLER_ERROR_ARGUMENT, "both called 'x'");
     CHECK_FAILS(ant_choice_make(&opts, &many, &choice), ANTLER_ERROR_DATA, "use --transpose");
@@ -86,7 +90,8 @@ static void test_quotes(void **state)
     (void)state;
     static char comma[] = "a,b", quote[] = "say \"c\"", plain[] = "d";
     char *const odd[] = {comma, quote, plain};
-    const ant_file_columns file = {.names = odd, .count = 3, .dates = ANT_NO_COLUMN, .untimed = true};
+    const ant_file_columns file = {
+        .names = odd, .count = 3, .dates = ANT_NO_COLUMN, .clock = ANT_NO_COLUMN, .untimed = true};
     static const struct {
         const char *columns;
         size_t dim, first;
@@ -127,7 +132,8 @@ static void test_time(void **state)
         antler_load_opts_default(&opts);
         opts.time = cases[i].time;
         opts.columns = cases[i].columns;
-        const ant_file_columns file = {.names = own, .count = 4, .dates = cases[i].dates};
+        const ant_file_columns file = {
+            .names = own, .count = 4, .dates = cases[i].dates, .clock = ANT_NO_COLUMN};
         CHECK_OK(ant_choice_make(&opts, &file, &choice));
         assert_int_equal(choice.time, cases[i].place);
         assert_int_equal(choice.dim, cases[i].dim);

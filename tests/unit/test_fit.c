@@ -161,6 +161,16 @@ static void every_candidate_is_allowed(void **state)
         }
     }
     assert_true(doubled > 10 && halved > 10); /* the hidden units go both ways */
+    antler_look map = {
+        .trajectories = 1, .dim = 1, .rows = 10000, .usual = 10000, .decay = 1.0, .dimension = 1};
+    const size_t for_maps = ant_propose_count(&map);
+    for (size_t k = 0; k < 3; k++) { /* maps forget at once: few steps or very strong forcing come first */
+        const ant_candidate c = ant_propose(&map, &base, k);
+        assert_true(c.settings.sequence_length == 10 || c.settings.gtf_alpha == 0.8);
+    }
+    map.decay = 10.0;
+    assert_int_equal(ant_propose_count(&map) + 3, for_maps);
+    assert_int_equal(ant_propose(&map, &base, 0).settings.sequence_length, 150);
 }
 
 static double cost(const ant_fit_plan *plan, size_t rung, double seconds, size_t parallel)

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+static void check_digits(void);
+
 /* Texts that are dates, and the seconds since 1970 that `date -u +%s` gives for them. */
 static void test_dates(void **state)
 {
@@ -29,6 +31,10 @@ static void test_dates(void **state)
                 {"2024/02/29", 1709164800},
                 {"29.02.2024 12:00", 1709208000},
                 {"2024-03", 1709251200},
+                {"29-Feb-2024", 1709164800},
+                {"29 february 2024 12:00", 1709208000},
+                {"Feb 29, 2024", 1709164800},
+                {"feb 29 2024 12:00:01", 1709208001},
                 {"1969-12-31T23:59:59", -1},
                 {"1900-01-01", -2208988800},
                 {"1600-02-29", -11670998400}};
@@ -41,14 +47,43 @@ static void test_dates(void **state)
             fail_msg("'%s' was read as %.17g microseconds", good[i].text, microseconds);
     }
     static const char *const bad[] = {
-        "",           "2024",        "2024-13-01",          "2024-02-30",  "2023-02-29", "2024-2-1",
-        "02/03/2024", "2024-02-29T", "2024-02-29T25:00",    "2024-02-29x", "24-02-29",   "2024-02-29T12:00+",
-        "12:00",      "20240229",    "2024-02-29T12:00:61", "1.5"};
+        "",           "2024",        "2024-13-01",          "2024-02-30",  "2023-02-29",  "2024-2-1",
+        "02/03/2024", "2024-02-29T", "2024-02-29T25:00",    "2024-02-29x", "24-02-29",    "2024-02-29T12:00+",
+        "12:00",      "20240229",    "2024-02-29T12:00:61", "1.5",         "30-Feb-2024", "29-Febr-2024",
+        "may 2024",   "29-Feb-24",   "Feb 29,2024",         "Feb 2024, 29"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         double ignored;
         ant_date_style style;
         if (ant_date_read(bad[i], bad[i] + strlen(bad[i]), &ignored, &style))
             fail_msg("'%s' was read as a date", bad[i]);
+    }
+    check_digits();
+}
+
+/* Dates of digits alone, in columns that are known to hold times. */
+static void check_digits(void)
+{
+    static const struct {
+        const char *text;
+        double seconds; /* NaN: no date */
+    } cases[] = {{"20240229", 1709164800},
+                 {"202402291200", 1709208000},
+                 {"20240229120001", 1709208001},
+                 {"20230229", NAN},
+                 {"20241301", NAN},
+                 {"202402292400", NAN},
+                 {"17991231", NAN},
+                 {"2024022", NAN},
+                 {"2024022912", NAN},
+                 {"20240229.0", NAN},
+                 {"-2024022", NAN}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double microseconds = 0.0;
+        ant_date_style style;
+        const char *end = cases[i].text + strlen(cases[i].text);
+        if (ant_date_read_digits(cases[i].text, end, &microseconds, &style) == isnan(cases[i].seconds) ||
+            (!isnan(cases[i].seconds) && microseconds != 1e6 * cases[i].seconds))
+            fail_msg("'%s' gave %.17g", cases[i].text, microseconds);
     }
 }
 

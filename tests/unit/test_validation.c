@@ -201,6 +201,18 @@ static void test_all_rows(void **state)
     antler_verdict short_data = {.kind = ANTLER_VERDICT_TOO_SHORT};
     ant_verdict_on_whole(&whole, &floor, &short_data);
     assert_int_equal(short_data.kind, ANTLER_VERDICT_TOO_SHORT);
+    /* 10,000 held-back rows of two Lorenz systems, one ten times as slow, whose 50,000 rows have slow = 3800
+     */
+    verdict = (antler_verdict){.kind = ANTLER_VERDICT_CLOSE, .figure = "dstsp"};
+    ant_verdict_on_slow(10000, 0.0, &verdict);
+    ant_verdict_on_slow(10000, 500.0, &verdict);
+    assert_int_equal(verdict.kind, ANTLER_VERDICT_CLOSE);
+    ant_verdict_on_slow(10000, 3800.0, &verdict);
+    assert_int_equal(verdict.kind, ANTLER_VERDICT_TOO_SHORT);
+    assert_non_null(strstr(verdict.text, "changes over 3800 rows, of which these 10000 rows have 2.6."));
+    antler_verdict left = {.kind = ANTLER_VERDICT_LEFT_RANGE};
+    ant_verdict_on_slow(10000, 3800.0, &left);
+    assert_int_equal(left.kind, ANTLER_VERDICT_LEFT_RANGE);
     antler_model_free(model);
     antler_series_free(held_back);
     antler_series_free(others);

@@ -25,16 +25,18 @@ __all__ = ["main", "write"]
 
 
 def write(source: Any, out: Any = None, *, data: Any = None, title: Optional[str] = None) -> Path:
-    """Write the report on a run, or on all runs below a folder, and return its path.
+    """Write the report on a run, on all runs below a folder, or on a model file, and return its path.
 
     `data` is the true orbit to compare with; by default the data that a run was evaluated on, or else those
     that its settings name. The page appears under its name only when it is complete.
     """
     runs = payload.in_order(load_runs(source))
-    target = Path(out) if out is not None else Path(source) / "report.html"
+    folder = Path(source).parent if Path(source).is_file() else Path(source)
+    target = Path(out) if out is not None else folder / "report.html"
     script = library.read()
     content = payload.build(runs, data)
-    name = title or "/".join(Path(source).resolve().parts[-3 if len(runs) == 1 else -2 :])
+    plain = len(runs) > 1 or folder.resolve() != runs[0].path.resolve()
+    name = title or "/".join(folder.resolve().parts[-2 if plain else -3 :])
     # In the folder of a run, which may come from somebody else, a link is replaced; a name that is given is followed.
     place = _lib.path_bytes(target) if out is None else _lib.followed(target)
     _lib.call("write_file", place, page.render(name, runs, content, script).encode("utf-8"))
@@ -48,7 +50,7 @@ def _parser() -> argparse.ArgumentParser:
         "It needs no network: settings, provenance and measures, the attractor to turn, series to zoom, spectra, "
         "training curves, and how well the parallel solver agrees with the sequential one.",
     )
-    parser.add_argument("source", metavar="RUN|SWEEP", help="a run folder, or a folder of runs")
+    parser.add_argument("source", metavar="RUN|SWEEP", help="a run folder, a folder of runs, or a model.npz")
     parser.add_argument("--out", metavar="FILE", help="the page to write; default: report.html in that folder")
     parser.add_argument(
         "--data",

@@ -128,8 +128,8 @@ def _verdict_section(kind: str, text: str, hint: str) -> str:
 
 def _evaluate_command(run: Run) -> str:
     return (
-        f"<code>antler evaluate {escape(quote(str(run.path)))} --data FILE</code> measures it; "
-        "then write the report again."
+        f"<code>antler evaluate {escape(quote(str(run.file or run.path)))}{'' if run.file else ' --data FILE'}</code> "
+        "measures it; then write the report again."
     )
 
 
