@@ -93,8 +93,6 @@ static size_t plan_updates(const loop *l)
 static void end(loop *l, size_t i, antler_status status)
 {
     l->active[i] = false;
-    if (status < 0)
-        ant_comm_break(l->context->comm, status);
     ant_run_close(l->run[i], l->context, status);
     l->context->end(l->context->reporter, l->run[i]);
 }
@@ -124,6 +122,14 @@ static void conclude(loop *l, size_t i, antler_status status)
         status = fetched == ANTLER_OK ? status : fetched;
     }
     end(l, i, ant_run_conclude(l->run[i], l->context, status));
+}
+
+/* A failure between two exchanges, which other ranks do not have: this one does not come to the next. */
+static antler_status keep_failure(const loop *l, antler_status status)
+{
+    if (status < 0)
+        ant_comm_break(l->context->comm, status);
+    return status;
 }
 
 /* ---- updates ----------------------------------------------------------------------------------------- */
@@ -266,15 +272,15 @@ static void find_requests(loop *l, bool *stop, bool *save)
     l->saves = saves;
     antler_status status = ant_comm_share_one(c->comm, l->reports, sizeof *l->reports);
     for (size_t r = 0; r < ant_comm_size(c->comm) && status == ANTLER_OK; r++) {
-        const report *other = &l->reports[r];
+        const report *other = &l->reports[r], *first = &l->reports[0];
         *stop = *stop || other->stop;
         *save = *save || other->save;
-        if (memcmp(&other->loss, &own->loss, sizeof own->loss) != 0 ||
-            memcmp(&other->gradient_norm, &own->gradient_norm, sizeof own->gradient_norm) != 0)
+        if (memcmp(&other->loss, &first->loss, sizeof first->loss) != 0 ||
+            memcmp(&other->gradient_norm, &first->gradient_norm, sizeof first->gradient_norm) != 0)
             status = ant_fail(ANTLER_ERROR_INTERNAL,
-                              "ranks %zu and %zu have other numbers after the same update, so their machines "
+                              "ranks 0 and %zu have other numbers after the same update, so their machines "
                               "compute differently; set ANTLER_CPU to the lowest instruction set of all",
-                              r, ant_comm_rank(c->comm));
+                              r);
     }
     if (status != ANTLER_OK)
         end_all(l, status);
@@ -286,7 +292,7 @@ static void save_all(loop *l)
     for (size_t i = 0; i < l->count; i++) {
         antler_status status = l->active[i] ? fetch(l, i) : ANTLER_OK;
         if (l->active[i] && status == ANTLER_OK)
-            status = ant_run_save(l->run[i], l->context);
+            status = keep_failure(l, ant_run_save(l->run[i], l->context));
         if (status != ANTLER_OK)
             conclude(l, i, status);
     }
@@ -315,7 +321,7 @@ static void train(loop *l)
         }
         if (made == ANTLER_OK)
             made = validate(l);
-        if (made != ANTLER_OK) {
+        if (keep_failure(l, made) != ANTLER_OK) {
             end_all(l, made);
             return;
         }
@@ -323,7 +329,7 @@ static void train(loop *l)
         for (size_t i = 0; i < l->count; i++) {
             if (!l->active[i])
                 continue;
-            const antler_status status = settle(l, i);
+            const antler_status status = keep_failure(l, settle(l, i));
             if (status != ANTLER_OK || l->run[i]->update == s->updates)
                 conclude(l, i, status);
         }

@@ -148,6 +148,19 @@ if [ ! -e Results/e/stop/001/model.npz ] || [[ $out != *"600 updates done"* ]]; 
 fi
 same_run Results/e/end/001 Results/e/stop/001
 
+# Rank 0 alone cannot write: one sentence, its exit code, and the command that continues.
+begin broken
+mv Results/e/broken/001/checkpoints aside && : >Results/e/broken/001/checkpoints
+wait "$job"
+code=$? err=$(<.err) checks=$((checks + 1))
+[ "$code" = 2 ] || [ "$code" = 3 ] || die "without a folder for checkpoints it ended with $code: $err"
+[ "$(grep -c '^antler: ' <<<"$err")" = 1 ] || die "not one sentence: $err"
+contains "$err" "Results/e/broken/001/checkpoints"
+contains "$err" "antler train --resume Results/e/broken/001"
+rm Results/e/broken/001/checkpoints && mv aside Results/e/broken/001/checkpoints
+expect_ok "$ANTLER" train --resume Results/e/broken/001 --quiet
+same_run Results/e/end/001 Results/e/broken/001
+
 for rank in 2 $(all 0); do
     begin "kill$rank"
     victims=$(process_of "$rank" "kill$rank")
