@@ -35,6 +35,15 @@ class Fit(NamedTuple):
     trials: List[Dict[str, Any]]  #: every run that was judged, with its settings and measures
     folder: Optional[str]  #: where all of it is; None when ``results`` was not given
 
+    def __repr__(self) -> str:
+        """The verdict and the model; the settings and all trials are in the fields."""
+        lines = [f"<antler.Fit {self.verdict['kind']}: {self.verdict['text']}", f"  {self.verdict['advice']}"]
+        for name, value in self.measures.items():
+            floor = f", floor {self.floors[name]:.3g}" if name in self.floors else ""
+            lines.append(f"  {name} {value:.3g}{floor}")
+        lines.append(f"  {self.model!r}, the best of {len(self.trials)} runs; folder {self.folder}>")
+        return "\n".join(lines)
+
     def _repr_html_(self) -> str:
         rows = [("verdict", self.verdict["kind"]), ("found", self.verdict["text"]), ("advice", self.verdict["advice"])]
         for name, value in self.measures.items():

@@ -32,6 +32,7 @@ def test_fit(orbit, tmp_path):
     assert found.settings["latent_dim"] == found.model.latent_dim
     assert found.settings["validation"] == 0.2
     assert found.model.generate(50, orbit).shape == (50, 3)
+    assert repr(found).startswith(f"<antler.Fit {found.verdict['kind']}: ") and len(repr(found)) < 1500
 
 
 def test_fit_leaves_nothing_behind_without_results(orbit, tmp_path, monkeypatch):
@@ -55,5 +56,8 @@ def test_reconstructor_chooses_by_itself(orbit):
 def test_faults(orbit):
     with pytest.raises(antler.AntlerError, match="held-back"):
         antler.fit(orbit[:60], **TINY)
+    for nothing in (None, (row for row in orbit)):
+        with pytest.raises(antler.exceptions.DataError, match="X is .*give a table of numbers"):
+            antler.fit(nothing, **TINY)
     with pytest.raises(antler.AntlerError, match="validation"):
         antler.fit(orbit, validation=2.0, **TINY)

@@ -281,6 +281,8 @@ class Pictures(unittest.TestCase):
         np.testing.assert_allclose(median[:, 1], found.median[:, 1])
         edges = axes[1].collections[0].get_paths()[0].vertices[:, 1]
         self.assertAlmostEqual(edges.max(), max(found.upper[:, 1].max(), found.lower[:, 1].max()))
+        self.assertIsNotNone(axes[0].get_legend())
+        self.assertIsNone(plot.forecast(found)[0].get_legend())  # no true curve to name
 
     def test_a_run_stands_for_its_free_run(self):
         ax = plot.attractor(self.pair[0], antler.load_run(self.one), variables=["x", "y"], rows=400)

@@ -182,7 +182,8 @@ def forecast(found: Any, past: Any = None, rows: int = 200, variables: Optional[
             ax.set_ylabel(found.names[column])
             ax.margins(x=0.0)
         axes[-1, 0].set_xlabel("time" if median.dt else "row")
-        style.orbit_legend(axes[0, 0], loc="lower right", bbox_to_anchor=(1.0, 1.0), ncol=2, borderaxespad=0.2)
+        if past is not None:
+            style.orbit_legend(axes[0, 0], loc="lower right", bbox_to_anchor=(1.0, 1.0), ncol=2, borderaxespad=0.2)
         axes[0, 0].figure.align_ylabels(axes[:, 0])
     return axes[:, 0]
 
