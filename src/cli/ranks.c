@@ -81,7 +81,7 @@ static void rest(void)
 
 static void fall_silent(void)
 {
-    const int nothing = open("/dev/null", O_WRONLY);
+    const int nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
     fflush(NULL);
     for (int i = 0; i < 2 && nothing >= 0; i++) {
         outputs[i] = dup(STDOUT_FILENO + i);
@@ -125,8 +125,11 @@ int cli_ranks_join(const char *folder)
     const antler_status status = antler_ranks_join(&rank, &ranks);
     if (status != ANTLER_OK || rank > 0)
         send_witness(ENDED);
-    if (status != ANTLER_OK)
-        return cli_fail(status);
+    if (status != ANTLER_OK) {
+        const int code = cli_fail(status);
+        antler_ranks_leave();
+        return code;
+    }
     if (rank > 0 && speaks)
         fall_silent();
     if (rank == 0 && !speaks)

@@ -190,7 +190,7 @@ static antler_status compare_places(ant_comm *comm)
 {
     place *places = calloc(comm->size, sizeof *places), *own = places == NULL ? NULL : &places[comm->rank];
     if (places == NULL)
-        return ant_fail_memory(comm->size * sizeof *places, "the ranks");
+        return keep(comm, ant_fail_memory(comm->size * sizeof *places, "the ranks"));
     ant_hash_print(ant_hash_add_text(ant_hash_begin(), antler_build_info()), own->build);
     if (gethostname(own->host, sizeof own->host - 1) != 0)
         own->host[0] = '\0';
@@ -252,9 +252,7 @@ static void release(void)
 
 void ant_comm_leave(void)
 {
-    if (!joined)
-        return;
-    ant_mpi_close();
+    ant_mpi_close(); /* also of a library that was opened for nothing */
     release();
 }
 

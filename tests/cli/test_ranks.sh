@@ -72,6 +72,23 @@ contains "$err" "libm.so.6 has no MPI_Init_thread"
 # ANTLER_MPI=none: a process by itself.
 run env ANTLER_MPI=none mpiexec.mpich -n 1 "$ANTLER" train run.yaml --set updates=2 --set name=none --quiet
 [ "$code" = 0 ] || die "alone it ended with $code: $err"
+# Another launcher's library, and another instruction set on one rank.
+if [ ${#launchers[@]} -gt 1 ]; then
+    run env ANTLER_MPI=libmpich.so.12 mpiexec.openmpi -n 2 "$ANTLER" train run.yaml --set name=no
+    [ "$code" = 3 ] || die "with the library of another launcher it ended with $code: $err"
+    contains "$err" "it belongs to another launcher"
+fi
+if [[ $("$ANTLER" --version) != *"base instructions"* ]]; then
+    run mpiexec.mpich -n 1 env ANTLER_CPU=base "$ANTLER" train run.yaml --set name=no : \
+        -n 2 "$ANTLER" train run.yaml --set name=no
+    [ "$code" = 2 ] || die "with two instruction sets it ended with $code: $err"
+    [ "$(grep -c '^antler: ' <<<"$err")" = 1 ] || die "not one sentence: $err"
+    contains "$err" "rank 1 on $(hostname) and rank 0"
+fi
+run mpiexec.mpich -n 1 "$ANTLER" train run.yaml --set name=no : \
+    -n 1 "$ANTLER" train run.yaml --set name=no --set gtf_alpha=0.2
+[ "$code" = 2 ] || die "with two settings it ended with $code: $err"
+contains "$err" "rank 1 has other data or settings than rank 0"
 # Mistakes are reported once.
 run mpiexec.mpich -n 3 "$ANTLER" train run.yaml --set nothing=1
 [ "$(grep -c '^antler: ' <<<"$err")" = 1 ] || die "not one sentence: $err"
