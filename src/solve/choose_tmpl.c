@@ -77,6 +77,7 @@ static ANT_FN(ant_shooting) shooting_for(const cell_plan *plan, const kernels *k
                                   .batch = plan->batch,
                                   .warmup = plan->options.warmup,
                                   .gaps = plan->options.patterns > 0,
+                                  .pulls = plan->reduced && plan->options.teacher == ANT_TEACHER_FLOW,
                                   .segments = segments,
                                   .threads = shared ? plan->options.threads : 1,
                                   .team = shared ? plan->team : NULL,

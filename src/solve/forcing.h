@@ -11,11 +11,20 @@
 
 typedef struct ANT_FN(ant_forcing) {
     size_t M, N;
-    const real *B; /* (N, M), borrowed from the parameters */
-    real *pinv;    /* (M, N): B+ */
+    const real *B;       /* (N, M), borrowed from the parameters */
+    const double *exact; /* the same in double where B is a factor of a larger one (reduce.h); else NULL */
+    size_t variables;    /* of that larger one */
+    real *pinv;          /* (M, N): B+ */
     double *pinv64, *b64, *u, *sigma, *vt, *work;
     double *terms; /* scratch of ant_forcing_pinv_gradient */
 } ANT_FN(ant_forcing);
+
+/* Whether there are many more variables than latent units; then products are taken in the order that suits.
+ */
+static inline bool ANT_FN(ant_forcing_many)(size_t M, size_t N)
+{
+    return N >= 64 && N >= 2 * M;
+}
 
 /* out = a b for strided operands: a is (rows, inner), b is (inner, cols).  Strides allow transposes. */
 static inline void ant_multiply(size_t rows, size_t inner, size_t cols, const double *a, size_t a_row,
@@ -40,7 +49,8 @@ antler_status ANT_FN(ant_forcing_set)(ANT_FN(ant_forcing) * forcing, const real 
  * Add to dB the gradient through the pseudo-inverse, given G = dloss/dB+ (M, N):
  *     dB += -B+^T G B+^T + (I - B B+) G^T B+ B+^T + B+^T B+ G^T (I - B+ B)
  * the transpose of the differential of B+ at full rank (Golub and Pereyra 1973).  The second term
- * vanishes for M >= N, the third for M <= N.  dB: (N, M).
+ * vanishes for M >= N, the third for M <= N.  That of a factor of a larger B has the terms of that.  dB: (N,
+ * M).
  */
 void ANT_FN(ant_forcing_pinv_gradient)(const ANT_FN(ant_forcing) * forcing, const double *G, double *dB);
 

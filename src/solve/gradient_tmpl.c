@@ -42,7 +42,7 @@ antler_status ANT_FN(ant_plan_call)(cell_plan *plan, const real *parameters, con
 /* How many values the loss is the mean of. */
 static double loss_values(const cell_plan *plan)
 {
-    return plan->options.patterns > 0
+    return plan->options.patterns > 0 && !plan->narrowed
                ? (double)plan->patterns.values
                : (double)plan->layout.dims.N * (double)(plan->T - plan->options.warmup) * (double)plan->batch;
 }
@@ -165,6 +165,28 @@ static double solve_by_kernels(cell_plan *plan, const solve_call *p, const real 
     return square;
 }
 
+/* Many variables: solve with as many as there are latent units (reduce.h).  Returns the sum of squares. */
+static antler_status solve_reduced(cell_plan *plan, const real *parameters, const real *const *x,
+                                   const real *const *s, double alpha, real *gradient,
+                                   ant_solve_report *report, double *square)
+{
+    cell_plan *narrow = plan->narrow;
+    ANT_FN(ant_reduction) *r = &plan->reduction;
+    double *sums = gradient == NULL ? NULL : narrow->sums;
+    solve_call call;
+    ANT_TRY(ANT_FN(ant_reduction_begin)(r, plan->team, parameters, x));
+    ANT_TRY(ANT_FN(ant_plan_call)(narrow, r->parameters, r->window, alpha, &call));
+    call.weight = (real)(2.0 / loss_values(plan));
+    *square = solve_by_kernels(narrow, &call, r->window, s, sums, report);
+    if (gradient == NULL) {
+        *square += ANT_FN(ant_reduction_square)(r, plan->team, x);
+        return ANTLER_OK;
+    }
+    ANT_FN(ant_sums_finish)(&call, sums, r->gradient);
+    *square += ANT_FN(ant_reduction_gradient)(r, plan->team, &call, narrow->solved, x, gradient);
+    return ANTLER_OK;
+}
+
 /* The status of the call; loss and gradient are known. */
 static antler_status judge(const cell_plan *plan, const real *gradient, const ant_solve_report *report)
 {
@@ -180,6 +202,31 @@ static antler_status judge(const cell_plan *plan, const real *gradient, const an
     return ANTLER_OK;
 }
 
+/* Whether this call is one of many variables and complete data. */
+static bool narrows(const cell_plan *plan, const real *const *x)
+{
+    bool complete = plan->narrow != NULL;
+    for (size_t i = 0; i < plan->batch && complete && plan->options.patterns > 0; i++)
+        complete = !ANT_FN(ant_any_missing)((plan->T + 1) * plan->layout.dims.N, x[i]);
+    return complete;
+}
+
+/* The call of a plan with many variables. */
+static antler_status gradient_reduced(cell_plan *plan, const real *parameters, const real *const *x,
+                                      const real *const *s, double alpha, real *gradient,
+                                      ant_solve_report *report)
+{
+    double square = NAN;
+    if (gradient != NULL)
+        ant_team_begin_call(plan->team);
+    const antler_status status = solve_reduced(plan, parameters, x, s, alpha, gradient, report, &square);
+    if (gradient != NULL)
+        ant_team_end_call(plan->team);
+    ANT_TRY(status);
+    report->loss = square / loss_values(plan);
+    return judge(plan, gradient, report);
+}
+
 antler_status ANT_FN(ant_cell_plan_gradient)(void *opaque, const real *parameters, const real *const *x,
                                              const real *const *s, double alpha, real *gradient,
                                              ant_solve_report *report)
@@ -187,6 +234,9 @@ antler_status ANT_FN(ant_cell_plan_gradient)(void *opaque, const real *parameter
     cell_plan *plan = opaque;
     *report =
         (ant_solve_report){.loss = NAN, .solver = plan->options.solver, .kernels = "plain", .segments = 1};
+    plan->narrowed = narrows(plan, x);
+    if (plan->narrowed)
+        return gradient_reduced(plan, parameters, x, s, alpha, gradient, report);
     solve_call call;
     ANT_TRY(ANT_FN(ant_plan_call)(plan, parameters, x, alpha, &call));
     double *sums = gradient == NULL ? NULL : plan->sums;
@@ -250,7 +300,7 @@ antler_status ANT_FN(ant_cell_plan_adjoint)(void *opaque, const real *parameters
 
 void ANT_FN(ant_cell_plan_states)(const void *opaque, size_t sequence, real *z)
 {
-    const cell_plan *plan = opaque;
+    const cell_plan *own = opaque, *plan = own->narrowed ? own->narrow : own;
     const size_t M = plan->layout.dims.M;
     if (ANT_FN(ant_plan_uses_kernels)(plan))
         ANT_FN(ant_shooting_states)(plan->solved, sequence, z);

@@ -34,6 +34,7 @@ typedef struct ANT_FN(ant_group) {
     real *weight;      /* (length+1, lanes): c_t; 0 at index 0, whose time belongs to the segment before */
     uint64_t *masks;   /* (length, mask_words): which hidden units are on, for kernels that store it */
     real *v, *w;       /* (length, M): v after each step and a w before it, between `adjoint` and `gather` */
+    real *pulled;      /* (length, M, lanes): sums of a w over all backward passes; NULL: not wanted */
     real *inject;      /* (M, lanes): dloss/dz at the segment's end from what follows it */
     real *inject_last; /* (M, lanes): the same for segments that are one step shorter */
     real *border;      /* (M, lanes): out, dloss/dz at the segment's start */

@@ -396,6 +396,8 @@ static void tile_sum(const solve_call *p, const group *g, const lane_tile *tile,
     add_outer(count, tile->y, d->N, z, d->M, sums + layout->B);
     if (p->teacher == ANT_TEACHER_FLOW)
         add_outer(count, tile->pulled, d->M, error, d->N, sums + layout->total);
+    for (size_t i = 0; i < count * d->M && g->pulled != NULL; i++)
+        ((vector *)g->pulled)[first * d->M + i] += tile->pulled[i];
 }
 
 /*

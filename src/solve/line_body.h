@@ -320,6 +320,10 @@ static void NAME(tile_sum)(const solve_call *p, const NAME(weights) * w, const g
     NAME(outer)(count, (const real *)t->tile_y, N, ns, g->z + first * M, M, w->mv, t->B);
     if (p->teacher == ANT_TEACHER_FLOW)
         NAME(outer)(count, g->error + first * N, N, N, (const real *)t->tile_pulled, ms, w->mv, t->G);
+    for (size_t k = 0; k < count && g->pulled != NULL; k++) {
+        for (size_t m = 0; m < M; m++)
+            g->pulled[(first + k) * M + m] += ((const real *)t->tile_pulled)[k * ms + m];
+    }
 }
 
 /* t->w = J_F(z~)^T v for one step; stores v, u and the rank's factors in row k of the tile. */

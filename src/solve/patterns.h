@@ -75,6 +75,9 @@ static inline bool ANT_FN(ant_pattern_lacks)(const ANT_FN(ant_patterns) * patter
     return (bits[variable / 64] >> variable % 64 & 1) != 0;
 }
 
+/* Whether a value is missing.  x: (count) */
+bool ANT_FN(ant_any_missing)(size_t count, const real *x);
+
 /* Reals of scratch of ant_pattern_add. */
 static inline size_t ANT_FN(ant_pattern_terms)(size_t M, size_t N)
 {

@@ -272,8 +272,8 @@ static antler_status find_pattern(patterns_t *q, const ANT_FN(ant_forcing) * f, 
     return ANTLER_OK;
 }
 
-/* x: (count).  Without a branch, so that the compiler makes vectors of it. */
-static bool any_missing(size_t count, const real *x)
+/* Without a branch, so that the compiler makes vectors of it. */
+bool ANT_FN(ant_any_missing)(size_t count, const real *x)
 {
     int lost = 0;
     for (size_t i = 0; i < count; i++)
@@ -312,7 +312,7 @@ antler_status ANT_FN(ant_patterns_find)(patterns_t *q, const ANT_FN(ant_forcing)
         q->values += (q->rows - 1 - warmup) * q->N;
         for (size_t t = 0; t < q->rows; t += BLOCK) {
             const size_t end = t + BLOCK < q->rows ? t + BLOCK : q->rows;
-            if (any_missing((end - t) * q->N, x[i] + t * q->N))
+            if (ANT_FN(ant_any_missing)((end - t) * q->N, x[i] + t * q->N))
                 ANT_TRY(find_rows(q, f, x[i], t, end, warmup, i));
         }
     }

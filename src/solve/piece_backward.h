@@ -57,6 +57,10 @@ static void tile_sums(const solve_call *p, const piece_weights *w, const piece_b
             count = 0;
         outer(M < N ? M : N, count, pulled, stride, g->z + first * M, M, mv, t->forcing);
         outer(N, count, g->error + first * N, N, pulled, stride, mv, t->pinv);
+        for (size_t k = 0; k < count && g->pulled != NULL; k++) {
+            for (size_t m = 0; m < M; m++)
+                g->pulled[(first + k) * M + m] += pulled[k * stride + m];
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 
 #include "solve/method.h"
 #include "solve/newton.h"
+#include "solve/reduce.h"
 #include "solve/shooting.h"
 
 typedef struct ANT_FN(ant_cell_plan) {
@@ -14,6 +15,11 @@ typedef struct ANT_FN(ant_cell_plan) {
     char choice[256];
     ant_arena arena;
     ant_team *team; /* the threads of this plan; NULL: one */
+
+    struct ANT_FN(ant_cell_plan) * narrow; /* solves complete data in place of this one, with M variables */
+    ANT_FN(ant_reduction) reduction;       /* to these; both are empty where variables are few */
+    bool reduced;                          /* this is such a plan, and the team is another's */
+    bool narrowed;                         /* it holds the states of the last call */
 
     ANT_FN(ant_forcing) forcing;
     ANT_FN(ant_patterns) patterns; /* of missing values; empty without options.patterns */

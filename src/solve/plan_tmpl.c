@@ -2,6 +2,7 @@
 #include "solve/plan.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 typedef ANT_FN(ant_cell_plan) cell_plan;
 
@@ -37,6 +38,10 @@ static void carve(cell_plan *plan, ant_arena *arena)
     plan->one.adjoint = ant_arena_take(arena, rows * d->M, sizeof(real));
     plan->one.scratch =
         ant_arena_take(arena, ANT_FN(ant_reference_scratch)(plan->cell, layout), sizeof(real));
+    if (plan->narrow != NULL)
+        ANT_FN(ant_reduction_carve)(&plan->reduction, arena);
+    if (plan->narrow != NULL && plan->options.patterns == 0)
+        return;
     if (ANT_FN(ant_plan_uses_kernels)(plan)) {
         ANT_FN(ant_shooting_carve)(&plan->shooting, arena);
         if (plan->trial.kernels != NULL)
@@ -53,9 +58,95 @@ static void release(void *opaque)
     cell_plan *plan = opaque;
     if (plan == NULL)
         return;
-    ant_team_free(plan->team);
+    release(plan->narrow);
+    if (!plan->reduced)
+        ant_team_free(plan->team);
     ant_arena_destroy(&plan->arena);
     free(plan);
+}
+
+static antler_status make(const cell_plan *wanted, cell_plan **result);
+
+/* A narrow plan that solves complete data in place of this one (reduce.h). */
+static antler_status reduce(cell_plan *plan)
+{
+    cell_plan inner = *plan;
+    ant_model_dims dims = plan->layout.dims;
+    dims.N = dims.M;
+    inner.reduced = true;
+    inner.options.patterns = 0;
+    inner.options.comm = NULL; /* the reduction takes the rows of all segments */
+    ANT_TRY(ant_model_layout_make(&dims, &inner.layout));
+    ANT_TRY(make(&inner, &plan->narrow));
+    if (plan->options.patterns == 0) {
+        plan->options.solver = plan->narrow->options.solver;
+        memcpy(plan->choice, plan->narrow->choice, sizeof plan->choice);
+    }
+    plan->reduction = (ANT_FN(ant_reduction)){
+        .kernels = ANT_FN(ant_reduce_kernels_of)(ant_cpu_level_best()),
+        .layout = plan->layout,
+        .narrow = inner.layout,
+        .rows = plan->T + 1,
+        .batch = plan->batch,
+        .warmup = plan->options.warmup,
+        .workers = (size_t)plan->options.threads,
+    };
+    return ANTLER_OK;
+}
+
+/* Solver, kernels and threads; for complete data a narrow plan has them. */
+static antler_status choose(cell_plan *plan)
+{
+    if (!plan->reduced)
+        plan->team = ant_team_create(plan->options.threads);
+    if (!plan->reduced && plan->cell->kernels != NULL &&
+        ANT_FN(ant_reduction_fits)(&plan->layout, &plan->options))
+        ANT_TRY(reduce(plan));
+    if (plan->narrow != NULL && plan->options.patterns == 0)
+        return ANTLER_OK;
+    ANT_FN(ant_plan_choose)(plan);
+    plan->solved = &plan->shooting;
+    ANT_FN(ant_newton) *newton = &plan->newton;
+    newton->team = plan->team;
+    newton->segments = plan->options.segments;
+    newton->slots = ANT_FN(ant_newton_slots)(plan->T);
+    newton->diagonal = plan->options.solver == ANT_SOLVER_QUASI_DEER;
+    newton->adjoint_diagonal = newton->diagonal && plan->options.adjoint == ANT_ADJOINT_DIAGONAL;
+    return ANTLER_OK;
+}
+
+static antler_status allocate(cell_plan *plan)
+{
+    ant_arena counter;
+    ant_arena_count(&counter);
+    carve(plan, &counter);
+    if (counter.overflow)
+        return ant_fail_memory(SIZE_MAX, "a solver plan of this size");
+    ANT_TRY(ant_arena_create(&plan->arena, counter.used));
+    carve(plan, &plan->arena);
+    return ANTLER_OK;
+}
+
+/* A plan with the cell, layout, sizes and options of `wanted`. */
+static antler_status make(const cell_plan *wanted, cell_plan **result)
+{
+    cell_plan *plan = calloc(1, sizeof *plan);
+    if (plan == NULL)
+        return ant_fail_memory(sizeof *plan, "a solver plan");
+    *plan = *wanted;
+    antler_status status = choose(plan);
+    if (status == ANTLER_OK)
+        status = allocate(plan);
+    if (status != ANTLER_OK) {
+        release(plan);
+        return status;
+    }
+    if (plan->narrow != NULL) {
+        plan->narrow->forcing.exact = plan->reduction.r64;
+        plan->narrow->forcing.variables = plan->layout.dims.N;
+    }
+    *result = plan;
+    return ANTLER_OK;
 }
 
 static antler_status create(const void *model, const ant_model_layout *layout, size_t T, size_t batch,
@@ -67,39 +158,11 @@ static antler_status create(const void *model, const ant_model_layout *layout, s
               cell->name);
     ANT_CHECK(options->solver != ANT_SOLVER_SHOOTING || cell->kernels != NULL, ANTLER_ERROR_ARGUMENT,
               "solver: shooting is not offered for a %s; take auto", cell->name);
-    cell_plan *plan = calloc(1, sizeof *plan);
-    if (plan == NULL)
-        return ant_fail_memory(sizeof *plan, "a solver plan");
-    plan->cell = cell;
-    plan->layout = *layout;
-    plan->options = *options;
-    plan->T = T;
-    plan->batch = batch;
-    if (plan->options.tolerance == 0.0)
-        plan->options.tolerance = sizeof(real) == sizeof(float) ? 1e-4 : 1e-10;
-    plan->team = ant_team_create(plan->options.threads);
-    ANT_FN(ant_plan_choose)(plan);
-    plan->solved = &plan->shooting;
-    ANT_FN(ant_newton) *newton = &plan->newton;
-    newton->team = plan->team;
-    newton->segments = plan->options.segments;
-    newton->slots = ANT_FN(ant_newton_slots)(T);
-    newton->diagonal = plan->options.solver == ANT_SOLVER_QUASI_DEER;
-    newton->adjoint_diagonal = newton->diagonal && plan->options.adjoint == ANT_ADJOINT_DIAGONAL;
-
-    ant_arena counter;
-    ant_arena_count(&counter);
-    carve(plan, &counter);
-    antler_status status = ANTLER_OK;
-    if (counter.overflow)
-        status = ant_fail_memory(SIZE_MAX, "a solver plan of this size");
-    else
-        status = ant_arena_create(&plan->arena, counter.used);
-    if (status != ANTLER_OK) {
-        release(plan);
-        return status;
-    }
-    carve(plan, &plan->arena);
+    cell_plan wanted = {.cell = cell, .layout = *layout, .options = *options, .T = T, .batch = batch};
+    if (options->tolerance == 0.0)
+        wanted.options.tolerance = sizeof(real) == sizeof(float) ? 1e-4 : 1e-10;
+    cell_plan *plan = NULL;
+    ANT_TRY(make(&wanted, &plan));
     *result = plan;
     return ANTLER_OK;
 }
@@ -116,7 +179,8 @@ static const char *choice(const void *plan)
 
 static size_t bytes(const void *plan)
 {
-    return sizeof(cell_plan) + ((const cell_plan *)plan)->arena.capacity;
+    const cell_plan *own = plan;
+    return sizeof *own + own->arena.capacity + (own->narrow == NULL ? 0 : bytes(own->narrow));
 }
 
 const ANT_FN(ant_method) ANT_FN(ant_method_cell) = {

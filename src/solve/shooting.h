@@ -46,6 +46,7 @@ typedef struct ANT_FN(ant_shooting) {
     const ant_model_layout *layout;
     size_t T, batch, warmup;
     bool gaps;       /* rows may lack variables (patterns.h) */
+    bool pulls;      /* backward, rows of a w are kept (reduce.h) */
     size_t segments; /* per sequence, <= T */
     size_t total;    /* batch * segments; number i is segment i % segments of sequence i / segments */
     size_t groups;   /* of kernels->lanes segments */
@@ -57,6 +58,8 @@ typedef struct ANT_FN(ant_shooting) {
     pass_result *result; /* (groups): of the last iteration */
     bool *dirty;         /* (groups) */
     double *square;      /* (groups): sums of e^2 */
+    real *first;         /* (batch, M): w_0, where rows of a w are kept */
+    real *turned;        /* (2, M): of ant_shooting_turn */
     real *packed;
     real *scratch; /* (min(threads, groups), scratch_count); at least (slots, ...) for kernels with `join` */
     size_t scratch_count;
@@ -70,7 +73,7 @@ typedef struct ANT_FN(ant_shooting) {
 
 typedef ANT_FN(ant_shooting) shooting; /* its short name in templates */
 
-/* kernels, layout, T, batch, warmup, gaps, segments, threads, team and ranks.comm are set by the caller
+/* kernels, layout, T, batch, warmup, gaps, pulls, segments, threads, team and ranks.comm are set by the caller
  * before. */
 void ANT_FN(ant_shooting_carve)(shooting *sh, ant_arena *arena);
 
@@ -144,5 +147,14 @@ static inline const real *ANT_FN(ant_group_last)(const shooting *sh, size_t g, s
     const size_t values = sh->layout->dims.M * sh->kernels->lanes;
     return ANT_FN(ant_group_is_own)(sh, g) ? sh->group[g].z + steps * values : sh->ranks.ends + g * values;
 }
+
+/*
+ * Of one sequence in the coordinates of the kernels: z_1 .. z_T, and unless NULL a_t w_t of the last gradient
+ * for t = 0 .. T-1, where these are kept.  z, pulled: (T, M)
+ */
+void ANT_FN(ant_shooting_rows)(const shooting *sh, size_t sequence, real *z, real *pulled);
+
+/* The matrix that turns these coordinates into those of the model.  turn: (M, M), row-major */
+void ANT_FN(ant_shooting_turn)(const shooting *sh, real *turn);
 
 #endif

@@ -87,6 +87,7 @@ group ANT_FN(ant_group_carve)(const shooting *sh, ant_arena *arena, size_t lengt
                    .masks = ant_arena_take(arena, words * length, sizeof(uint64_t)),
                    .strength = ant_arena_take(arena, timed, sizeof(real)),
                    .weight = ant_arena_take(arena, timed, sizeof(real)),
+                   .pulled = sh->pulls ? ant_arena_take(arena, length * d->M * lanes, sizeof(real)) : NULL,
                    .inject = ant_arena_take(arena, d->M * lanes, sizeof(real)),
                    .inject_last = ant_arena_take(arena, d->M * lanes, sizeof(real)),
                    .border = ant_arena_take(arena, d->M * lanes, sizeof(real)),
@@ -102,6 +103,7 @@ static group part_of(const shooting *sh, size_t begin, group own)
     own.forced = whole->forced + begin * d->M;
     own.error = whole->error + begin * d->N;
     own.masks = whole->masks + begin * sh->kernels->mask_words(d);
+    own.pulled = sh->pulls ? whole->pulled + begin * d->M : NULL;
     if (begin == 0)
         own.border = whole->border;
     return own;
@@ -158,6 +160,8 @@ void ANT_FN(ant_shooting_carve)(shooting *sh, ant_arena *arena)
     sh->result = ant_arena_take(arena, sh->groups, sizeof *sh->result);
     sh->dirty = ant_arena_take(arena, sh->groups, sizeof *sh->dirty);
     sh->square = ant_arena_take(arena, sh->groups, sizeof *sh->square);
+    sh->first = ant_arena_take(arena, sh->pulls ? sh->batch * d->M : 0, sizeof *sh->first);
+    sh->turned = ant_arena_take(arena, 2 * d->M, sizeof *sh->turned);
     sh->packed = ant_arena_take(arena, sh->kernels->packed_count(d), sizeof *sh->packed);
     sh->scratch = ant_arena_take(arena, scratches * sh->scratch_count, sizeof *sh->scratch);
     sh->sums = ant_arena_take(arena, sh->slots * ANT_FN(ant_sums_count)(sh->layout), sizeof *sh->sums);
@@ -521,9 +525,11 @@ static void add_first_states(const shooting *sh, const solve_call *p, const real
             continue;
         }
         for (size_t m = 0; m < M; m++) {
+            const real border = a.group->border[m * lanes + a.index];
             for (size_t n = 0; n < N; n++)
-                sums[sh->layout->total + m * N + n] +=
-                    (double)a.group->border[m * lanes + a.index] * (double)x[a.sequence][n];
+                sums[sh->layout->total + m * N + n] += (double)border * (double)x[a.sequence][n];
+            if (sh->pulls)
+                sh->first[a.sequence * M + m] += border;
         }
     }
 }
@@ -574,12 +580,23 @@ static void close_slots(shooting *sh, const solve_call *p)
         k->close(p, sh->packed, sh->scratch, sh->sums);
 }
 
+/* Clear the rows of a w. */
+static void clear_pulled(const shooting *sh)
+{
+    const size_t row = sh->layout->dims.M * sh->kernels->lanes;
+    memset(sh->first, 0, sh->batch * sh->layout->dims.M * sizeof *sh->first);
+    for (size_t g = 0; g < sh->groups; g++)
+        memset(sh->group[g].pulled, 0, sh->group[g].length * row * sizeof *sh->group[g].pulled);
+}
+
 void ANT_FN(ant_shooting_gradient)(shooting *sh, const solve_call *p, const real *const *x, double *sums,
                                    ant_solve_report *report)
 {
     enum { SHORT = 32 }; /* with fewer than T / SHORT repeated steps, segments are cheaper than one adjoint */
     const size_t count = ANT_FN(ant_sums_count)(sh->layout);
     memset(sums, 0, count * sizeof *sums);
+    if (sh->pulls)
+        clear_pulled(sh);
     if (sh->paired && sh->two.again > sh->T / SHORT) {
         memset(sh->sums, 0, sh->slots * count * sizeof *sh->sums);
         ANT_FN(ant_two_threads_gradient)(sh, p);
@@ -608,5 +625,40 @@ void ANT_FN(ant_shooting_states)(const shooting *sh, size_t sequence, real *z)
             for (size_t m = 0; m < M && sh->kernels->leave == NULL; m++)
                 z[(t - 1) * M + m] = row[m * lanes];
         }
+    }
+}
+
+/* One row of M reals out of its lane. */
+static void take_row(size_t M, size_t lanes, const real *row, real *out)
+{
+    for (size_t m = 0; m < M; m++)
+        out[m] = row[m * lanes];
+}
+
+void ANT_FN(ant_shooting_rows)(const shooting *sh, size_t sequence, real *z, real *pulled)
+{
+    const size_t M = sh->layout->dims.M, lanes = sh->kernels->lanes;
+    for (size_t segment = 0; segment < sh->segments; segment++) {
+        const lane a = lane_of(sh, sequence * sh->segments + segment);
+        for (size_t t = a.begin; t < a.end; t++) {
+            const size_t row = (t - a.begin) * M * lanes + a.index;
+            take_row(M, lanes, a.group->z + row + M * lanes, z + t * M);
+            if (pulled != NULL)
+                take_row(M, lanes, a.group->pulled + row, pulled + t * M);
+        }
+    }
+}
+
+void ANT_FN(ant_shooting_turn)(const shooting *sh, real *turn)
+{
+    const size_t M = sh->layout->dims.M;
+    for (size_t k = 0; k < M; k++) {
+        real *unit = sh->turned, *column = unit + M;
+        for (size_t m = 0; m < M; m++)
+            unit[m] = column[m] = m == k;
+        if (sh->kernels->leave != NULL)
+            sh->kernels->leave(&sh->layout->dims, sh->packed, unit, column);
+        for (size_t m = 0; m < M; m++)
+            turn[m * M + k] = column[m];
     }
 }

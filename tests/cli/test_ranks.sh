@@ -110,6 +110,9 @@ same_for runs 3 $(all 8) -- --set runs=5 --set updates=12 --set batch_size=4 --s
 same_for two 3 -- --set runs=2 --set updates=6
 same_for held 3 -- --set validation=0.2 --set sequence_length=1600 --set segments=6
 grep -q '^segments: 8$' Results/e/long-3/001/config.yaml || die "the segments are not in config.yaml"
+"$ANTLER" convert train.npy train.csv --quiet || die "convert"
+awk -F, 'NR > 1 { for (i = 0; i < 70; i++) printf "%s%.9g", i ? "," : "", $(1 + i % 3) * (1 + i % 7) + 0.1 * $(1 + i % 2); print "" }' train.csv >many.csv
+same_for many 3 -- --set data=many.csv --set updates=4 --set sequence_length=600 --set segments=3
 grep -v '^segments:' run.yaml >linear.yaml
 expect_ok "$ANTLER" train linear.yaml --set model=lssm --set sequence_length=100 --set name=linear --quiet
 expect_ok mpiexec.mpich -n 3 "$ANTLER" train linear.yaml --set model=lssm --set sequence_length=100 --set name=linear-3 --quiet

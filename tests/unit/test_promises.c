@@ -75,7 +75,7 @@ static promise *find_promise(const char *kind, const char *solver)
 /* ---- problems ------------------------------------------------------------------------------------------ */
 
 /* Sizes that are awkward: one step, a step more or less than the tiles of 16 and 64 have, one unit, fewer
-   units than variables, and inputs.  Segments are for solvers that cut time. */
+   units than variables, inputs, and many variables.  Segments are for solvers that cut time. */
 typedef struct shape {
     size_t M, L, N, K, T, batch, warmup, segments;
     bool gaps; /* values are missing */
@@ -88,6 +88,7 @@ static const shape shapes[] = {
     {4, 17, 3, 2, 65, 3, 20, 3, false},  {3, 8, 3, 1, 33, 9, 1, 1, false},
     {10, 20, 6, 0, 40, 1, 5, 2, false},  {6, 33, 2, 0, 128, 2, 64, 4, false},
     {5, 40, 3, 0, 100, 21, 0, 1, false}, {4, 12, 3, 1, 50, 35, 9, 1, true},
+    {3, 20, 65, 1, 40, 3, 5, 2, false},  {6, 30, 150, 0, 65, 17, 0, 1, false},
 };
 
 /* Long enough for segments in SIMD lanes, for two threads on one sequence, and for several on piece kernels.
