@@ -73,8 +73,8 @@ typedef struct ANT_FN(ant_shooting) {
 
 typedef ANT_FN(ant_shooting) shooting; /* its short name in templates */
 
-/* kernels, layout, T, batch, warmup, gaps, pulls, segments, threads, team and ranks.comm are set by the caller
- * before. */
+/* kernels, layout, T, batch, warmup, gaps, pulls, segments, threads, team and ranks.comm are set by the
+ * caller before. */
 void ANT_FN(ant_shooting_carve)(shooting *sh, ant_arena *arena);
 
 /*
