@@ -136,10 +136,10 @@ expect_ok mpiexec.mpich -n 2 "$ANTLER" train other.yaml --set name=whole --set r
 for number in 001 002; do same_run Results/e/whole/$number Results/e/resumed/$number; done
 
 # ---- Stops and kills of a training that would take long.
-expect_ok "$ANTLER" train run.yaml --set name=end --set updates=600 --set checkpoint_interval=40 --quiet
+expect_ok "$ANTLER" train run.yaml --set name=end --set updates=1000 --set checkpoint_interval=40 --quiet
 begin() { # NAME
     rm -rf "Results/e/$1"
-    mpiexec.mpich -n 3 "$ANTLER" train run.yaml --set name="$1" --set updates=600 --set checkpoint_interval=40 >.out 2>.err &
+    mpiexec.mpich -n 3 "$ANTLER" train run.yaml --set name="$1" --set updates=1000 --set checkpoint_interval=40 >.out 2>.err &
     job=$!
     for ((i = 0; i < 3000; i++)); do
         [ -z "$(ls "Results/e/$1/001/checkpoints" 2>/dev/null)" ] || return 0
@@ -148,20 +148,19 @@ begin() { # NAME
     die "the training of $1 does not begin: $(<.err)"
 }
 process_of() { # RANK NAME: the process of the training NAME that has this rank; its witness has no standard output
-    local file
-    for file in /proc/[0-9]*/environ; do
-        if { tr "\0" "\n" <"$file" | grep -qx "PMI_RANK=$1"; } 2>/dev/null &&
-            tr '\0' ' ' <"${file%environ}cmdline" 2>/dev/null | grep -q "^$ANTLER train run.yaml --set name=$2 "; then
-            file=${file%/environ}
-            [ ! -e "$file/fd/1" ] || echo "${file#/proc/}"
-        fi
-    done
+    local folder words
+    for folder in /proc/[0-9]*; do
+        mapfile -d '' -t words <"$folder/cmdline" || continue
+        [[ "${words[*]}" == "$ANTLER train run.yaml --set name=$2 "* ]] || continue
+        mapfile -d '' -t words <"$folder/environ" || continue
+        [[ " ${words[*]} " == *" PMI_RANK=$1 "* && -e $folder/fd/1 ]] && echo "${folder#/proc/}"
+    done 2>/dev/null
 }
 begin stop
 kill -TERM "$job"
 wait "$job"
 code=$? out=$(<.out) err=$(<.err) checks=$((checks + 1))
-if [ ! -e Results/e/stop/001/model.npz ] || [[ $out != *"600 updates done"* ]]; then
+if [ ! -e Results/e/stop/001/model.npz ] || [[ $out != *"1000 updates done"* ]]; then
     [ "$code" = 0 ] || die "a stop ended with $code: $err"
     contains "$out" "antler train --resume Results/e/stop/001"
     expect_ok mpiexec.mpich -n 2 "$ANTLER" train --resume Results/e/stop/001 --quiet
