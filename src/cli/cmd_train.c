@@ -290,10 +290,9 @@ const cli_command cli_train = {
         "bytes as one that was never stopped.\n\n"
         "With validation, each run ends with a verdict on its held-back rows, also in verdict.json.\n\n"
         "A run that diverges stops with the reason and keeps its last good model; the others continue, and "
-        "the "
-        "exit code is 1.\n\nStarted by mpiexec or srun, the processes share the training: its runs, or the "
-        "windows "
-        "and the time of each run. The models are those of one process.\n\n"
+        "the exit code is 1.\n\n"
+        "Started by mpiexec or srun, the processes share the training: its runs, or the windows and the time "
+        "of each run. The models are those of one process.\n\n"
         "'antler train --settings' explains every setting.",
     .examples = "  $ antler train weather.csv --set runs=3 --set latent_dim=8\n"
                 "  $ antler train examples/lorenz63.yaml --set runs=10\n"

@@ -1,8 +1,8 @@
 /* csv.c - reading a table of text: comments, header, then row after row of numbers. */
 #include "data/csv.h"
 #include "data/csv_comments.h"
+#include "data/csv_faults.h"
 #include "data/csv_head.h"
-#include "data/excerpt.h"
 #include "data/fields.h"
 #include "data/lines.h"
 #include "data/number.h"
@@ -61,84 +61,11 @@ static antler_status next_content(reader *r, const char **line, const char **end
     }
 }
 
-static antler_status fail_date(size_t column, ant_field field, uint64_t number)
-{
-    char shown[ANT_EXCERPT_ROOM];
-    ant_excerpt(field.text, (size_t)(field.end - field.text), shown);
-    const bool clock = ant_date_is_clock(field.text, field.end);
-    const char *what = clock                                          ? "a time without its date"
-                       : ant_date_is_ambiguous(field.text, field.end) ? "a date that can be read in two ways"
-                                                                      : "not a date";
-    return ant_fail(ANTLER_ERROR_FORMAT,
-                    "line %llu, column %zu ('%s') is %s; write dates as 2024-03-31 or 2024-03-31 14:30:05%s",
-                    (unsigned long long)number, column + 1, shown, what,
-                    clock ? ", and elapsed time as a number" : "");
-}
-
-/* What may be wrong with a field that is a word. */
-static const char *remedy_of(ant_field field)
-{
-    static const char *const truths[] = {"true", "false", "yes", "no", "on", "off"};
-    const size_t length = (size_t)(field.end - field.text);
-    double ignored;
-    const char *stop;
-    for (size_t i = 0; i < sizeof truths / sizeof *truths; i++)
-        if (strlen(truths[i]) == length && strncasecmp(truths[i], field.text, length) == 0)
-            return "write 1 and 0 for such words, or leave the column out with --columns";
-    const bool price = length > 1 && field.text[0] == '$';
-    if (ant_number_read(field.text + price, field.end, &ignored, &stop) == ANT_NUMBER_READ &&
-        (price || *stop == ' ' || *stop == '%' || (unsigned char)*stop >= 0x80)) /* 3 %, 3 km, 3°C */
-        return "write the number without a unit or sign, or leave the column out with --columns";
-    return "correct it, leave the column out with --columns, or name it with --subject if it tells "
-           "trajectories "
-           "apart";
-}
-
-static antler_status fail_field(const reader *r, size_t column, ant_field field, ant_field_kind kind,
-                                uint64_t number)
-{
-    char shown[ANT_EXCERPT_ROOM];
-    const unsigned long long line = number;
-    const size_t length = (size_t)(field.end - field.text);
-    ant_excerpt(field.text, length, shown);
-    if (kind == ANT_FIELD_TOO_LARGE)
-        return ant_fail(ANTLER_ERROR_FORMAT,
-                        "the number in line %llu, column %zu ('%s') is too large for double precision; "
-                        "rescale it",
-                        line, column + 1, shown);
-    if (kind == ANT_FIELD_THOUSANDS)
-        return ant_fail(
-            ANTLER_ERROR_FORMAT,
-            "the number in line %llu, column %zu ('%s') has thousands marks; write it without them", line,
-            column + 1, shown);
-    if (kind == ANT_FIELD_DECIMAL_COMMA || kind == ANT_FIELD_NUMBER)
-        return ant_fail(
-            ANTLER_ERROR_FORMAT,
-            "the number in line %llu, column %zu ('%s') has a decimal %s, and others have a decimal %s; "
-            "write all numbers in one way",
-            line, column + 1, shown, r->commas ? "point" : "comma", r->commas ? "comma" : "point");
-    if (ant_date_is_clock(field.text, field.end) || ant_date_is_ambiguous(field.text, field.end))
-        return fail_date(column, field, number);
-    return ant_fail(ANTLER_ERROR_FORMAT, "not a number in line %llu, column %zu ('%s'); %s", line, column + 1,
-                    shown, remedy_of(field));
-}
-
-/* Line ends of old Macs make one line of all. */
-static antler_status fail_carriage_return(uint64_t number)
-{
-    return ant_fail(ANTLER_ERROR_FORMAT,
-                    "has a carriage return within line %llu; convert its line ends to LF or CR LF",
-                    (unsigned long long)number);
-}
-
+/* A line of `fields` fields. */
 static antler_status fail_ragged(const reader *r, size_t fields, uint64_t number)
 {
-    const bool first = r->rows == 0 && r->header_fields != 0, early = r->rows < ANT_CSV_HEAD;
-    return ant_fail(ANTLER_ERROR_FORMAT,
-                    "line %llu has %zu field%s, but %s %zu; give every line the same number of fields%s",
-                    (unsigned long long)number, fields, fields == 1 ? "" : "s",
-                    first ? "the header has" : "the lines before have", r->fields,
-                    early ? ", and begin lines of text above the table with #" : "");
+    const char *others = r->rows == 0 && r->header_fields != 0 ? "the header has" : "the lines before have";
+    return ant_csv_fail_ragged(fields, others, r->fields, r->rows < ANT_CSV_HEAD, number);
 }
 
 static antler_status reserve_row(reader *r)
@@ -171,7 +98,7 @@ static antler_status read_comma(reader *r, size_t k, ant_field field, uint64_t n
 {
     const bool mixed = !r->commas && has_fractions(r);
     if ((r->delimiter == ',' && !field.quoted) || mixed)
-        return fail_field(r, k, field, ANT_FIELD_DECIMAL_COMMA, number);
+        return ant_csv_fail_field(r->commas, k, field, ANT_FIELD_DECIMAL_COMMA, number);
     r->commas = true;
     r->commas_are_sure = r->commas_are_sure || !ant_field_comma_is_ambiguous(field);
     return ANTLER_OK;
@@ -202,7 +129,7 @@ static antler_status read_field(reader *r, size_t k, ant_field field, double *va
         ant_date_style style;
         if (!(r->digits ? ant_date_read_digits(field.text, field.end, value, &style)
                         : ant_date_read(field.text, field.end, value, &style)))
-            return fail_date(k, field, number);
+            return ant_csv_fail_date(k, field, number);
         if (style.zone_minutes != r->style.zone_minutes || style.zone != r->style.zone)
             r->style.zone_minutes = 0; /* summer and winter: written as UTC */
         r->style.clock = r->style.clock || style.clock;
@@ -212,18 +139,7 @@ static antler_status read_field(reader *r, size_t k, ant_field field, double *va
         return read_comma(r, k, field, number);
     if (kind == ANT_FIELD_NUMBER && !(r->commas && memchr(field.text, '.', length) != NULL))
         return ANTLER_OK;
-    return fail_field(r, k, field, kind, number);
-}
-
-static antler_status fail_clock(size_t column, ant_field field, uint64_t number)
-{
-    char shown[ANT_EXCERPT_ROOM];
-    ant_excerpt(field.text, (size_t)(field.end - field.text), shown);
-    return ant_fail(
-        ANTLER_ERROR_FORMAT,
-        "line %llu, column %zu ('%s') is no time of day, as the lines before have there; write it "
-        "as 14:30 or 14:30:05",
-        (unsigned long long)number, column + 1, shown);
+    return ant_csv_fail_field(r->commas, k, field, kind, number);
 }
 
 /* One line becomes one row. */
@@ -239,7 +155,7 @@ static antler_status read_row(reader *r, const char *line, const char *end, uint
         if (slot == SKIP) {
             p = ant_field_split(p, end, r->delimiter, &field);
             if (k == r->clock && k < r->fields && !ant_date_read_clock(field.text, field.end, &of_day))
-                return fail_clock(k, field, number);
+                return ant_csv_fail_clock(k, field, number);
             continue;
         }
         const char *start = ant_field_skip_blanks(p, end, r->delimiter), *stop, *next;
@@ -254,7 +170,7 @@ static antler_status read_row(reader *r, const char *line, const char *end, uint
         if (status != ANTLER_OK) {
             const size_t fields = ant_field_count(line, end, r->delimiter);
             return fields != r->fields                                ? fail_ragged(r, fields, number)
-                   : memchr(line, '\r', (size_t)(end - line)) != NULL ? fail_carriage_return(number)
+                   : memchr(line, '\r', (size_t)(end - line)) != NULL ? ant_csv_fail_carriage_return(number)
                                                                       : status;
         }
     }
@@ -291,8 +207,7 @@ static antler_status read_header(reader *r)
             return ant_fail_memory((size_t)(field.end - field.text), "the names");
         ANT_CHECK(ant_series_name_is_fit(r->labels.names[k]), ANTLER_ERROR_FORMAT,
                   "the name of column %zu in line %llu is not UTF-8 text or holds control characters; rename "
-                  "it, or "
-                  "save the table as UTF-8",
+                  "it, or save the table as UTF-8",
                   k + 1, (unsigned long long)number);
     }
     return ANTLER_OK;
