@@ -8,6 +8,7 @@
  */
 #include "base/machine.h"
 #include "base/random.h"
+#include "need.h"
 #include "solve/solve.h"
 #include "train/optimiser.h"
 
@@ -29,24 +30,6 @@ typedef struct times {
     const char *kernels;
     size_t calls;
 } times;
-
-static void must(antler_status status)
-{
-    if (status != ANTLER_OK) {
-        fprintf(stderr, "%s\n", antler_message());
-        exit(1);
-    }
-}
-
-static void *need(size_t count, size_t size)
-{
-    void *memory = calloc(count, size);
-    if (memory == NULL) {
-        fprintf(stderr, "out of memory\n");
-        exit(3);
-    }
-    return memory;
-}
 
 /* x: (rows, N) */
 static void make_data(const shape *k, double *x, size_t rows)

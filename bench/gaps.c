@@ -8,6 +8,7 @@
  */
 #include "base/machine.h"
 #include "base/random.h"
+#include "need.h"
 #include "solve/solve.h"
 
 #include <math.h>
@@ -22,24 +23,6 @@ typedef struct shape {
     size_t M, N, L, T, batch;
     ant_teacher teacher;
 } shape;
-
-static void must(antler_status status)
-{
-    if (status != ANTLER_OK) {
-        fprintf(stderr, "%s\n", antler_message());
-        exit(1);
-    }
-}
-
-static void *need(size_t count, size_t size)
-{
-    void *memory = calloc(count, size);
-    if (memory == NULL) {
-        fprintf(stderr, "out of memory\n");
-        exit(3);
-    }
-    return memory;
-}
 
 /* Loses `share` of x: single values, bursts of 20 whole rows, or the first variable in bursts of 100 rows. */
 static void lose(double *x, size_t rows, size_t N, lost how, double share)

@@ -10,6 +10,7 @@
 
 #include "base/machine.h"
 #include "base/random.h"
+#include "need.h"
 #include "solve/forcing.h"
 #include "solve/solve.h"
 
@@ -25,24 +26,6 @@ typedef struct setup {
     int threads;
     float *theta, *x; /* (total), (rows, N) */
 } setup;
-
-static void *need(size_t count, size_t size)
-{
-    void *memory = calloc(count, size);
-    if (memory == NULL) {
-        fprintf(stderr, "out of memory\n");
-        exit(3);
-    }
-    return memory;
-}
-
-static void must(antler_status status)
-{
-    if (status != ANTLER_OK) {
-        fprintf(stderr, "%s\n", antler_message());
-        exit(1);
-    }
-}
 
 static void derivative(size_t N, double t, const double *x, double *out)
 {

@@ -3,6 +3,7 @@
 #include "comm/comm.h"
 #include "train/folder.h"
 #include "train/problem.h"
+#include "train/ranks_of_training.h"
 #include "train/settings.h"
 
 #include "base/machine.h"
@@ -213,33 +214,6 @@ static void divide(job *s, antler_settings *settings)
     s->last = first + ant_comm_begin(runs, rank + 1, ranks) - 1;
 }
 
-/* The same data and settings on all ranks that share a run: each has read them by itself. */
-static antler_status compare_data(const job *s)
-{
-    const size_t ranks = ant_comm_size(s->comm);
-    char(*hashes)[ANT_HASH_TEXT] = calloc(ranks, sizeof *hashes);
-    char *yaml = NULL;
-    antler_status status = hashes == NULL ? ant_fail_memory(ranks * sizeof *hashes, "the ranks") : ANTLER_OK;
-    if (status == ANTLER_OK)
-        status = ant_settings_yaml(&s->trainer->settings, false, &yaml);
-    if (status == ANTLER_OK) {
-        const ant_hash hash = ant_hash_add_text(ant_hash_begin(), yaml);
-        ant_hash_print(ant_hash_add_text(hash, s->trainer->dataset->hash), hashes[ant_comm_rank(s->comm)]);
-    }
-    status = ant_comm_agree(s->comm, status);
-    if (status == ANTLER_OK)
-        status = ant_comm_share_one(s->comm, hashes, sizeof *hashes);
-    for (size_t r = 0; r < ranks && status == ANTLER_OK; r++) {
-        if (strcmp(hashes[r], hashes[0]) != 0)
-            status =
-                ant_fail(ANTLER_ERROR_DATA,
-                         "rank %zu has other data or settings than rank 0; all ranks need the same files", r);
-    }
-    free(hashes);
-    free(yaml);
-    return status;
-}
-
 /* Load and check everything that can be wrong before anything is written. */
 static antler_status load_and_check(job *s, const antler_settings *own, const antler_series *given)
 {
@@ -273,49 +247,6 @@ static antler_status load_and_check(job *s, const antler_settings *own, const an
     return ANTLER_OK;
 }
 
-/* What a rank has to say at the end. */
-typedef struct outcome {
-    antler_status status;
-    size_t finished, stopped, diverged, failed;
-    char message[512];
-} outcome;
-
-/* Failures come first, then stops, then runs that diverged. */
-static int weight_of(antler_status status)
-{
-    return status < 0 ? 3 : status == ANTLER_CANCELLED ? 2 : status != ANTLER_OK ? 1 : 0;
-}
-
-/* The counts and the outcome of all ranks where each has runs of its own. */
-static antler_status collect(const job *s, antler_status own, antler_train_result *counts)
-{
-    const size_t ranks = ant_comm_size(s->comm);
-    if (s->comm == NULL || s->together)
-        return own;
-    outcome *all = calloc(ranks, sizeof *all), *mine = all == NULL ? NULL : &all[ant_comm_rank(s->comm)];
-    if (all == NULL) {
-        ant_comm_break(s->comm, ant_fail_memory(ranks * sizeof *all, "the outcome of all ranks"));
-        return ant_comm_check(s->comm);
-    }
-    *mine = (outcome){own, counts->finished, counts->stopped, counts->diverged, counts->failed, ""};
-    if (own != ANTLER_OK)
-        snprintf(mine->message, sizeof mine->message, "%s", antler_message());
-    antler_status status = ant_comm_share_one(s->comm, all, sizeof *all);
-    const outcome *worst = &all[0];
-    counts->finished = counts->stopped = counts->diverged = counts->failed = 0;
-    for (size_t r = 0; r < ranks; r++) {
-        worst = weight_of(all[r].status) > weight_of(worst->status) ? &all[r] : worst;
-        counts->finished += all[r].finished;
-        counts->stopped += all[r].stopped;
-        counts->diverged += all[r].diverged;
-        counts->failed += all[r].failed;
-    }
-    if (status == ANTLER_OK && worst->status != ANTLER_OK)
-        status = ant_fail(worst->status, "%s", worst->message);
-    free(all);
-    return status;
-}
-
 static antler_status work(job *s, const antler_train_events *events, antler_train_result *result)
 {
     const ant_run_hooks hooks = {.cookie = s,
@@ -335,7 +266,8 @@ static antler_status work(job *s, const antler_train_events *events, antler_trai
     if (s->first <= s->last)
         status =
             ant_trainer_train(s->trainer, s->first, s->last, has_folders(s) ? &hooks : NULL, events, &counts);
-    status = collect(s, status, &counts);
+    if (!s->together) /* else all have the same outcome */
+        status = ant_ranks_collect(s->comm, status, &counts);
     if (result != NULL)
         *result = counts;
     return status;
@@ -356,7 +288,7 @@ static void finish(job *s)
 static antler_status agree_on_data(const job *s, antler_status status)
 {
     status = ant_comm_agree(s->comm, status);
-    return status == ANTLER_OK && s->together ? compare_data(s) : status;
+    return status == ANTLER_OK && s->together ? ant_ranks_compare(s->comm, s->trainer) : status;
 }
 
 /* Whether all ranks can go on; else *status is the failure of one. */
