@@ -476,10 +476,11 @@ static antler_status mark_default(ant_npz *npz, bool *marked, size_t *count)
     }
     if (*count <= 1 || alike)
         return ANTLER_OK;
-    char keys[400];
+    char keys[400], shown[ANT_EXCERPT_ROOM];
+    const char *key = ant_npz_key(npz, first);
     list_keys(npz, marked, keys, sizeof keys);
     return ant_fail(ANTLER_ERROR_DATA, "holds the arrays %s; choose those to take with --key, as in --key %s",
-                    keys, ant_npz_key(npz, first));
+                    keys, ant_excerpt(key, strlen(key), shown));
 }
 
 static antler_status mark_wanted(ant_npz *npz, const facts *f, const char *keys, bool *marked, size_t *count)

@@ -182,6 +182,7 @@ static void test_refusals(void **state)
     REFUSE(ANTLER_ERROR_DATA,
            "holds the arrays train, test; choose those to take with --key, as in --key train",
            table("train.npy", 3, 2), table("test.npy", 3, 2));
+    REFUSE(ANTLER_ERROR_DATA, "as in --key a?b", table("a\nb.npy", 3, 2), table("test.npy", 3, 2));
     REFUSE(ANTLER_ERROR_FORMAT, "array time: must have one time for each of the 3 rows", table("x.npy", 3, 2),
            list("time.npy", 2));
     REFUSE(ANTLER_ERROR_FORMAT, "array x_001: the array is a single number", table("x_000.npy", 3, 2),
