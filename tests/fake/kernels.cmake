@@ -53,6 +53,7 @@ sizes(tensor REAL_BITS=32 M=11 N=2 L=40 K=1 CLIPPED=1) # X by tensor cores; inpu
 sizes(large  REAL_BITS=64 M=21 N=9 L=70 K=0 CLIPPED=0) # large tiles of J, hidden units that are kept for the sums,
                                                        # small sums in groups
 sizes(wide   REAL_BITS=64 M=33 N=2 L=8  K=0 CLIPPED=0) # more latent units than a warp has lanes
+sizes(shared REAL_BITS=64 M=5 N=3 L=70 K=0 CLIPPED=1)  # hidden units of three warps, which share them
 
 kernel(deer plain     plain  DIAGONAL=0)
 kernel(deer single    single DIAGONAL=0)
@@ -63,11 +64,18 @@ kernel(deer wide      wide   DIAGONAL=0) # columns that several lanes share, seg
 kernel(deer diagonal  plain  DIAGONAL=1)
 kernel(deer scattered tiles  DIAGONAL=1)
 
-# whole sequences
-kernel(solve plain     plain  WARPS=8 NEWTON=0 SEGMENTED=0)
-kernel(solve one       one    WARPS=4 NEWTON=0 SEGMENTED=0)
-kernel(solve square    square WARPS=8 NEWTON=0 SEGMENTED=0)
-kernel(solve rich      rich   WARPS=4 NEWTON=0 SEGMENTED=0)
+# whole sequences, a warp for each
+kernel(solve wide      wide   WARPS=8 NEWTON=0 SEGMENTED=0)
+# a block for each, or for a few
+kernel(sequences plain  plain  WARPS=1 SEQUENCES=1)
+kernel(sequences single single WARPS=1 SEQUENCES=1)
+kernel(sequences one    one    WARPS=1 SEQUENCES=1)
+kernel(sequences square square WARPS=1 SEQUENCES=1)
+kernel(sequences rich   rich   WARPS=1 SEQUENCES=1)
+kernel(sequences tiles  tiles  WARPS=2 SEQUENCES=1)
+kernel(sequences shared shared WARPS=4 SEQUENCES=1) # one of them without units
+kernel(sequences tensor tensor WARPS=1 SEQUENCES=2) # a lane per row
+kernel(sequences large  large  WARPS=4 SEQUENCES=2)
 # in segments
 kernel(solve shooting  plain  WARPS=8 NEWTON=1 SEGMENTED=1)
 kernel(solve single    single WARPS=8 NEWTON=1 SEGMENTED=1)
@@ -97,6 +105,7 @@ kernel(sums tiles  tiles  THREADS_MOST=32 ENTRIES_MOST=1) # as if there were few
 kernel(sums tensor tensor LATENT_BYTES=1300) # as if rows were so long that two warps had room for theirs
 kernel(sums large  large)                    # more small sums than a warp has at a time
 kernel(sums wide   wide)
+kernel(sums shared shared)
 
 kernel(update plain  plain  RANK=0)
 kernel(update single single RANK=0)
@@ -108,6 +117,7 @@ kernel(update tiles  tiles  RANK=0 UPDATE_THREADS=704 PREFETCH_LIMIT=0 SIDE_WARP
 kernel(update tensor tensor RANK=0 UPDATE_THREADS=768)
 kernel(update large  large  RANK=0 UPDATE_THREADS=768)
 kernel(update wide   wide   RANK=0 UPDATE_THREADS=736)
+kernel(update shared shared RANK=0 UPDATE_THREADS=768)
 
 # Rows may lack values: patterns.cu, and with it the kernels of a pass.  update.cu is that of complete data.
 function(lacking kernel variant sizes)
@@ -120,9 +130,9 @@ foreach(sizes plain single one rich tensor wide)
 endforeach()
 lacking(patterns tiles    tiles SHARED_MOST=0) # as if shared memory were too small for it
 lacking(sums     tiles    tiles THREADS_MOST=32 ENTRIES_MOST=1)
-lacking(solve    plain    plain  WARPS=8 NEWTON=0 SEGMENTED=0)
-lacking(solve    one      one    WARPS=4 NEWTON=0 SEGMENTED=0)
-lacking(solve    rich     rich   WARPS=4 NEWTON=0 SEGMENTED=0)
+lacking(sequences plain   plain  WARPS=1 SEQUENCES=1)
+lacking(sequences one     one    WARPS=1 SEQUENCES=1)
+lacking(sequences rich    rich   WARPS=1 SEQUENCES=1)
 lacking(solve    shooting plain  WARPS=8 NEWTON=1 SEGMENTED=1)
 lacking(solve    single   single WARPS=8 NEWTON=1 SEGMENTED=1)
 lacking(solve    tiles    tiles  WARPS=8 NEWTON=1 SEGMENTED=1 HASTY=1)
@@ -133,7 +143,7 @@ lacking(deer     plain    plain  DIAGONAL=0)
 lacking(deer     diagonal plain  DIAGONAL=1)
 lacking(deer     wide     wide   DIAGONAL=0)
 lacking(solve    guessed_wide wide WARPS=8 NEWTON=0 SEGMENTED=1 GUESSED=1)
-lacking(solve varied plain WARPS=8 NEWTON=0 SEGMENTED=0 FORCING=1) # with estimates of the strength, below
+lacking(sequences varied plain WARPS=1 SEQUENCES=1 FORCING=1) # with estimates of the strength, below
 lacking(solve sparse_cut plain WARPS=8 NEWTON=1 SEGMENTED=1 FORCING=2)
 foreach(forcing 1 2)
   lacking(sums     forcing_${forcing} plain FORCING=${forcing})
@@ -141,10 +151,10 @@ foreach(forcing 1 2)
 endforeach()
 foreach(bits 32 64) # the golden vectors masked_narrow
   sizes(narrow_${bits} REAL_BITS=${bits} M=2 N=4 L=10 K=0 CLIPPED=0)
-  kernel(solve narrow_${bits} narrow_${bits} WARPS=4 NEWTON=0 SEGMENTED=0)
+  kernel(sequences narrow_${bits} narrow_${bits} WARPS=1 SEQUENCES=1)
   kernel(sums narrow_${bits} narrow_${bits})
   kernel(update narrow_${bits} narrow_${bits} RANK=0)
-  lacking(solve narrow_${bits} narrow_${bits} WARPS=4 NEWTON=0 SEGMENTED=0)
+  lacking(sequences narrow_${bits} narrow_${bits} WARPS=1 SEQUENCES=1)
   lacking(sums narrow_${bits} narrow_${bits})
   lacking(patterns narrow_${bits} narrow_${bits})
 endforeach()
@@ -152,7 +162,7 @@ endforeach()
 # The strength of forcing varies (1), or forcing is sparse (2).
 foreach(forcing 1 2)
   kernel(deer   forcing_${forcing}         plain DIAGONAL=0 FORCING=${forcing})
-  kernel(solve  forcing_${forcing}         plain WARPS=8 NEWTON=0 SEGMENTED=0 FORCING=${forcing})
+  kernel(sequences forcing_${forcing}      plain WARPS=1 SEQUENCES=1 FORCING=${forcing})
   kernel(solve  forcing_${forcing}_cut     plain WARPS=8 NEWTON=1 SEGMENTED=1 FORCING=${forcing})
   kernel(solve  forcing_${forcing}_guessed plain WARPS=8 NEWTON=1 SEGMENTED=1 GUESSED=1 FORCING=${forcing})
   kernel(sums   forcing_${forcing}         plain FORCING=${forcing})
@@ -162,23 +172,25 @@ endforeach()
 # The strength of forcing is estimated: strength.cu, and with it the kernels of an update.
 sizes(alpha         REAL_BITS=64 M=5 N=3 L=16 K=0 CLIPPED=0) # the golden vectors alpha
 sizes(alpha_clipped REAL_BITS=64 M=4 N=4 L=20 K=0 CLIPPED=1) # the golden vectors alpha_clipped
-function(estimated sizes warps update) # estimated(SIZES WARPS_OF_SOLVE UPDATE_THREADS RANK METHOD...)
-  kernel(solve  estimated_${sizes} ${sizes} WARPS=${warps} NEWTON=0 SEGMENTED=0 FORCING=1)
+function(estimated sizes update) # estimated(SIZES UPDATE_THREADS RANK METHOD...)
   kernel(sums   estimated_${sizes} ${sizes} FORCING=1)
-  kernel(update estimated_${sizes} ${sizes} RANK=${ARGV3} UPDATE_THREADS=${update} FORCING=1)
+  kernel(update estimated_${sizes} ${sizes} RANK=${ARGV2} UPDATE_THREADS=${update} FORCING=1)
   list(REMOVE_AT ARGN 0)
   foreach(method IN LISTS ARGN)
-    kernel(strength ${sizes}_${method} ${sizes} RANK=${ARGV3} METHOD=${method})
+    kernel(strength ${sizes}_${method} ${sizes} RANK=${ARGV2} METHOD=${method})
   endforeach()
   set(emulated ${emulated} PARENT_SCOPE)
 endfunction()
-estimated(alpha         4 288 0 1 2 3 4 5)
-estimated(alpha_clipped 4 288 0 1 2 3 4 5)
-kernel(solve estimated_alpha_two alpha WARPS=8 NEWTON=0 SEGMENTED=0 FORCING=1) # two replicas
-estimated(rich          8 256 2 1 3 4 5)
-estimated(one           8 256 0 2 4)
-estimated(single        8 256 0 3)
-estimated(wide          8 736 0)
+estimated(alpha         288 0 1 2 3 4 5)
+estimated(alpha_clipped 288 0 1 2 3 4 5)
+estimated(rich          256 2 1 3 4 5)
+estimated(one           256 0 2 4)
+estimated(single        256 0 3)
+estimated(wide          736 0)
+foreach(sizes alpha alpha_clipped rich one single)
+  kernel(sequences estimated_${sizes} ${sizes} WARPS=1 SEQUENCES=1 FORCING=1)
+endforeach()
+kernel(solve estimated_wide wide WARPS=8 NEWTON=0 SEGMENTED=0 FORCING=1)
 foreach(method 1 2 3 4 5)
   kernel(strength plain_${method} plain RANK=0 METHOD=${method})
   lacking(strength plain_${method} plain RANK=0 METHOD=${method})

@@ -109,6 +109,46 @@ static void same_as_cpu_with_square_readout(void **state)
                                   .choice = "sequential on the GPU"});
 }
 
+/* Whole sequences (sequences.cu): warps that share the hidden units, one of them without any; a lane per row;
+   several sequences of a block, the last block with fewer; hidden units that are kept; and a warp per
+   sequence (solve.cu). */
+static void same_as_cpu_with_shared_units(void **state)
+{
+    (void)state;
+    const struct {
+        size_t M, N, L, inputs, runs, batch;
+        bool clipped;
+        antler_precision precision;
+        const char *choice;
+    } cases[] = {
+        {5, 3, 70, 0, 2, 3, true, ANTLER_PRECISION_DOUBLE, "a block per sequence"},
+        {7, 2, 40, 1, 2, 3, true, ANTLER_PRECISION_DOUBLE, "a block per sequence"},
+        {11, 2, 40, 1, 3, 7, true, ANTLER_PRECISION_FLOAT, "a block for a few sequences"},
+        {21, 9, 70, 0, 1, 5, false, ANTLER_PRECISION_DOUBLE, "a block for a few sequences"},
+        {33, 2, 8, 0, 2, 3, false, ANTLER_PRECISION_DOUBLE, "a warp per sequence"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const bool single = cases[i].precision == ANTLER_PRECISION_FLOAT;
+        antler_settings s = plain_settings();
+        s.latent_dim = cases[i].M;
+        s.hidden_dim = cases[i].L;
+        s.runs = cases[i].runs;
+        s.batch_size = cases[i].batch;
+        s.clipped = cases[i].clipped;
+        s.precision = cases[i].precision;
+        if (single)
+            s.start_lr = 1e-3;
+        compare_with_cpu((comparison){.settings = s,
+                                      .rows = 90,
+                                      .dim = cases[i].N,
+                                      .inputs = cases[i].inputs,
+                                      .run = cases[i].runs,
+                                      .tolerance = single ? 1e-3 : 1e-8,
+                                      .agreement = single ? 1e-5 : 1e-11,
+                                      .choice = cases[i].choice});
+    }
+}
+
 static void same_as_cpu_in_segments(void **state)
 {
     (void)state;
@@ -462,6 +502,7 @@ int main(void)
         cmocka_unit_test(same_as_cpu_with_the_regularisers_of_the_field),
         cmocka_unit_test(same_as_cpu_with_a_free_diagonal),
         cmocka_unit_test(same_as_cpu_with_square_readout),
+        cmocka_unit_test(same_as_cpu_with_shared_units),
         cmocka_unit_test(same_as_cpu_in_segments),
         cmocka_unit_test(same_as_cpu_in_segments_of_a_larger_model),
         cmocka_unit_test(same_as_cpu_in_float),

@@ -18,9 +18,13 @@ static antler_status check_args(const ant_cuda_solver *s, int bytes)
 /* Compile the plan's variant and read its facts; *shared: bytes of a block. */
 static antler_status compile(ant_cuda_solver *s, const ant_engine_learning *work, size_t *shared)
 {
-    char warps[32], newton[32], segmented[32], shared_limit[32];
+    char warps[32], newton[32], segmented[32], shared_limit[32], sequences[32];
     const char *more[6] = {warps, newton, segmented, shared_limit};
     size_t count = 4;
+    if (s->plan.sequences > 0) {
+        more[1] = sequences;
+        count = 2;
+    }
     if (ant_cuda_deer_wanted(work->settings) && s->plan.segments > 1)
         more[count++] = "-DGUESSED=1";
     if (work->lacks != NULL)
@@ -30,9 +34,11 @@ static antler_status compile(ant_cuda_solver *s, const ant_engine_learning *work
     snprintf(newton, sizeof newton, "-DNEWTON=%d", s->plan.newton);
     snprintf(segmented, sizeof segmented, "-DSEGMENTED=%d", s->plan.segments > 1);
     snprintf(shared_limit, sizeof shared_limit, "-DSHARED_LIMIT=%d", s->device->shared_per_block);
+    snprintf(sequences, sizeof sequences, "-DSEQUENCES=%d", s->plan.sequences);
     ant_cuda_program_free(s->program);
     s->program = NULL;
-    ANT_TRY(ant_cuda_compile_shape(s->device, "solve.cu", work, more, count, &s->program));
+    const char *source = s->plan.sequences > 0 ? "sequences.cu" : "solve.cu";
+    ANT_TRY(ant_cuda_compile_shape(s->device, source, work, more, count, &s->program));
     ANT_TRY(ant_cuda_program_kernel(s->program, "solve", &s->kernel));
     ANT_TRY(ant_cuda_read_facts(s->device, s->program, "solve_facts", facts, sizeof *facts));
     *shared = (size_t)facts->shared_bytes;
@@ -126,14 +132,21 @@ static antler_status choose_grids(ant_cuda_solver *s)
 {
     int most = 0;
     ANT_TRY(count_resident(s, &s->kernel, (unsigned)s->facts.threads, s->grid.shared, &most));
-    if (s->plan.segments == 1 && s->plan.blocks > most)
-        s->plan.blocks = most;
-    ANT_CHECK(s->plan.blocks <= most, ANTLER_ERROR_DEVICE, "the GPU %s has room for %d blocks, not for %d",
-              s->device->name, most, s->plan.blocks);
-    s->grid = team_grid(s, s->plan.blocks, most, (unsigned)s->facts.threads, s->grid.shared);
+    if (s->plan.sequences > 0) {
+        const size_t shared = s->grid.shared;
+        s->grid =
+            ant_cuda_grid_1d((unsigned)(s->replicas * (size_t)s->plan.blocks), (unsigned)s->facts.threads);
+        s->grid.shared = shared;
+    } else {
+        if (s->plan.segments == 1 && s->plan.blocks > most)
+            s->plan.blocks = most;
+        ANT_CHECK(s->plan.blocks <= most, ANTLER_ERROR_DEVICE,
+                  "the GPU %s has room for %d blocks, not for %d", s->device->name, most, s->plan.blocks);
+        s->grid = team_grid(s, s->plan.blocks, most, (unsigned)s->facts.threads, s->grid.shared);
+    }
     const unsigned threads = s->sum_grid.block[0];
     ANT_TRY(count_resident(s, &s->sum, threads, s->sum_grid.shared, &most));
-    s->sum_blocks = s->plan.blocks < most ? s->plan.blocks : most;
+    s->sum_blocks = s->plan.sum_blocks < most ? s->plan.sum_blocks : most;
     s->sum_grid = team_grid(s, s->sum_blocks, most, threads, s->sum_grid.shared);
     return ANTLER_OK;
 }

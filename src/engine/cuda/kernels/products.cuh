@@ -106,7 +106,7 @@ template <int STAGE, int COUNT, int ODD> INLINE void exchange_rows(real (&row)[M
     }
 }
 
-#if WEIGHTS_IN_REGISTERS
+#if M <= 32
 // Which lane owns which row at the end, and where: kept is the index in odd[].
 struct row_owners {
     signed char row[32], kept[32]; // row: -1: none
