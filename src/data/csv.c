@@ -3,6 +3,7 @@
 #include "data/csv_comments.h"
 #include "data/csv_faults.h"
 #include "data/csv_head.h"
+#include "data/encoding.h"
 #include "data/fields.h"
 #include "data/lines.h"
 #include "data/number.h"
@@ -40,6 +41,7 @@ typedef struct reader {
     char time_unit[ANT_UNIT_ROOM]; /* from a line of units */
     ant_subjects subjects;
     bool commas;          /* numbers have decimal commas */
+    bool not_utf8;        /* names or subjects were not, and have been decoded */
     bool commas_are_sure; /* one of them cannot be a thousands mark */
 } reader;
 
@@ -182,6 +184,20 @@ static antler_status read_row(reader *r, const char *line, const char *end, uint
     return ANTLER_OK;
 }
 
+/* A text that is not UTF-8 is taken as Windows-1252, in which older programs write. */
+static antler_status settle_encoding(reader *r, char **text)
+{
+    if (*text == NULL || ant_text_is_utf8(*text))
+        return ANTLER_OK;
+    char *decoded = ant_text_from_windows(*text);
+    if (decoded == NULL)
+        return ant_fail_memory(3 * strlen(*text), "the names");
+    free(*text);
+    *text = decoded;
+    r->not_utf8 = true;
+    return ANTLER_OK;
+}
+
 static antler_status read_header(reader *r)
 {
     const char *line = r->head[0].text, *end = r->head[0].end;
@@ -205,10 +221,12 @@ static antler_status read_header(reader *r)
         r->labels.names[k] = ant_field_copy(field);
         if (r->labels.names[k] == NULL)
             return ant_fail_memory((size_t)(field.end - field.text), "the names");
-        ANT_CHECK(ant_series_name_is_fit(r->labels.names[k]), ANTLER_ERROR_FORMAT,
-                  "the name of column %zu in line %llu is not UTF-8 text or holds control characters; rename "
-                  "it, or save the table as UTF-8",
-                  k + 1, (unsigned long long)number);
+        ANT_TRY(settle_encoding(r, &r->labels.names[k]));
+        ANT_CHECK(
+            ant_series_name_is_fit(r->labels.names[k]), ANTLER_ERROR_FORMAT,
+            "the name of column %zu in line %llu holds control characters; rename it, or save the table "
+            "as UTF-8",
+            k + 1, (unsigned long long)number);
     }
     return ANTLER_OK;
 }
@@ -535,6 +553,8 @@ static antler_status give_roles(reader *r, ant_table *table)
         memcpy(table->time_unit, r->time_unit, sizeof table->time_unit);
     table->dates = r->dates != SKIP;
     table->style = r->style;
+    for (size_t i = 0; i < r->subjects.count; i++)
+        ANT_TRY(settle_encoding(r, &r->subjects.names[i]));
     table->subjects = r->subjects.names;
     table->subject_count = r->subjects.count;
     r->subjects.names = NULL;
@@ -543,6 +563,10 @@ static antler_status give_roles(reader *r, ant_table *table)
         drop_empty_end(table);
         ANT_TRY(note_names(r, table));
     }
+    if (r->not_utf8)
+        ANT_TRY(ant_notes_add(&table->notes,
+                              "%s: its text is not UTF-8 and is read as Windows-1252 (Latin-1)",
+                              table->part.origin));
     if (r->commas)
         return ant_notes_add(
             &table->notes, "%s: numbers have decimal commas%s", table->part.origin,

@@ -7,32 +7,19 @@
 enum { FIRST_CAPACITY = 1 << 18 };
 static const size_t longest_line = (size_t)1 << 30;
 
-/* By its mark or, without one, by the zero in every second byte of plain letters. */
-static bool is_utf16(const unsigned char *start, size_t count)
-{
-    if (count >= 2 && (memcmp(start, "\xff\xfe", 2) == 0 || memcmp(start, "\xfe\xff", 2) == 0))
-        return true;
-    bool even = count >= 8, odd = count >= 8;
-    for (size_t i = 0; i < 8 && i < count; i++) {
-        even = even && (start[i] == 0) == (i % 2 == 0);
-        odd = odd && (start[i] == 0) == (i % 2 == 1);
-    }
-    return even || odd;
-}
-
 antler_status ant_lines_open(ant_lines *lines, ant_source *source)
 {
     const unsigned char *start = NULL;
     size_t count = 0, skipped = 0;
     *lines = (ant_lines){.source = source};
     ANT_TRY(ant_source_peek(source, &start, &count));
-    ANT_CHECK(!is_utf16(start, count), ANTLER_ERROR_FORMAT, "is UTF-16 text; save it as UTF-8 or plain text");
-    const bool marked = count >= 3 && memcmp(start, "\xef\xbb\xbf", 3) == 0;
+    const size_t wide_mark = ant_utf16_find(start, count, &lines->wide);
+    const size_t mark = count >= 3 && memcmp(start, "\xef\xbb\xbf", 3) == 0 ? 3 : wide_mark;
     lines->buffer = malloc(FIRST_CAPACITY);
     if (lines->buffer == NULL)
         return ant_fail_memory(FIRST_CAPACITY, "a line of text");
     lines->capacity = FIRST_CAPACITY;
-    return marked ? ant_source_read(source, lines->buffer, 3, &skipped) : ANTLER_OK;
+    return ant_source_read(source, lines->buffer, mark, &skipped);
 }
 
 /* Make room for more text behind the part that was not yet returned. */
@@ -54,14 +41,31 @@ static antler_status make_room(ant_lines *lines)
     return ANTLER_OK;
 }
 
+/* Read UTF-8 behind the text that is there, into `room` bytes.  UTF-16 is read into the end of them and
+ * decoded to their start. */
+static antler_status read_text(ant_lines *lines, size_t room, size_t *got)
+{
+    size_t bytes = 0;
+    char *to = lines->buffer + lines->end;
+    const size_t wanted = lines->wide.found ? 2 * (room / ANT_UTF16_MOST - 1) : room;
+    unsigned char *from = (unsigned char *)to + (room - wanted);
+    ANT_TRY(ant_source_read(lines->source, from, wanted, &bytes));
+    lines->ended = bytes < wanted;
+    *got = bytes;
+    if (!lines->wide.found)
+        return ANTLER_OK;
+    ANT_CHECK(bytes % 2 == 0, ANTLER_ERROR_FORMAT,
+              "is UTF-16 text that ends within a character; copy it again, or save it as UTF-8");
+    *got = ant_utf16_decode(&lines->wide, from, bytes / 2, lines->ended, to);
+    return ANTLER_OK;
+}
+
 /* Read on.  One byte stays free for the end mark of the last line. */
 static antler_status refill(ant_lines *lines)
 {
     size_t got = 0;
     ANT_TRY(make_room(lines));
-    const size_t room = lines->capacity - 1 - lines->end;
-    ANT_TRY(ant_source_read(lines->source, lines->buffer + lines->end, room, &got));
-    lines->ended = got < room;
+    ANT_TRY(read_text(lines, lines->capacity - 1 - lines->end, &got));
     const char *fresh = lines->buffer + lines->end;
     const char *nul = memchr(fresh, '\0', got);
     if (nul != NULL) {

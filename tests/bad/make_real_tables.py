@@ -144,7 +144,14 @@ def stranger_cases():
     case("price.csv", "a,b\n1.5,$3\n2.5,$4\n", "('$3'); write the number without a unit or sign", code=2)
     case("narrow_blanks.csv", "a;b\n1\u202f234,5;2\n1\u202f235,5;3\n", "has thousands marks", code=2)
     case("old_mac.csv", "a,b\r1,2\r3,4\r", "convert its line ends to LF or CR LF", code=2)
-    case("utf16_no_mark.csv", "a,b\n1,2\n3,4\n".encode("utf-16-le"), "is UTF-16 text", code=2)
+    wide = "time\tTemp\u00e9rature (\u00b0C)\t\U0001d465\r\n" + rows(20000, lambda i: "%d" % i, a, b, separator="\t")
+    for name, data in (("unicode_text.txt", wide.encode("utf-16")), ("utf16_big.txt", b"\xfe\xff" + wide.encode("utf-16-be")),
+                       ("utf16_no_mark.txt", wide.encode("utf-16-le"))):
+        case(name, data, "tab-separated text", "20000 rows in all, N = 2, dt 1", "Temp\u00e9rature (\u00b0C)", "\U0001d465 ")
+    case("latin.csv", ("Datum;Temp\u00e9rature;\u00b5V\n" + rows(30, day, a, b, separator=";")).encode("latin-1"), "N = 2, dt 1 d",
+         "Temp\u00e9rature", "\u00b5V", "its text is not UTF-8 and is read as Windows-1252 (Latin-1)")
+    case("latin_subjects.csv", ("id,v\n" + rows(30, lambda i: ("Zo\u00eb", "\u20ac")[i // 15], a)).encode("cp1252"), "2 trajectories",
+         ":Zo\u00eb, 15 rows", ":\u20ac, 15 rows", "is read as Windows-1252", options="--subject id")
     case("text_above.csv", "Station: Kiel\nSensor: 17\nInterval: 0.02 s\na,b\n1,2\n", "begin lines of text above the table with #", code=2)
     case("twins.csv", "a,a,b\n" + rows(30, a, b, a), "columns 1 and 2 are both called 'a'; --columns takes their numbers")
     case("calendar_columns.csv", "year,month,a\n" + rows(240, lambda i: "%d" % (2000 + i // 12), lambda i: "%d" % (i % 12 + 1), a),

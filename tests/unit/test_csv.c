@@ -1,4 +1,5 @@
 /* test_csv.c - tables of text from memory: what is read, and the place named in each refusal. */
+#include "data/encoding.h"
 #include "data/load.h"
 
 #include "unit/check.h"
@@ -283,13 +284,37 @@ static void test_many_lines(void **state)
     free(text);
 }
 
+/* UTF-16 that is decoded in two parts, cut anywhere, gives the same as UTF-8; half pairs become U+FFFD. */
+static void test_utf16(void **state)
+{
+    (void)state;
+    static const char want[] = "a\xc3\xa9\xf0\x9d\x91\xa5\xef\xbf\xbd"
+                               "b\xef\xbf\xbd\xf0\x9d\x91\xa5\xef\xbf\xbd";
+    static const unsigned units[] = {'a', 0xe9, 0xd835, 0xdc65, 0xd835, 'b', 0xdc65, 0xd835, 0xdc65, 0xd835};
+    enum { UNITS = sizeof units / sizeof *units };
+    for (int big = 0; big < 2; big++)
+        for (size_t cut = 0; cut <= UNITS; cut++) {
+            unsigned char text[2 * UNITS];
+            char out[ANT_UTF16_MOST * (UNITS + 2)];
+            ant_utf16 decoder = {.big = big != 0};
+            for (size_t i = 0; i < UNITS; i++) {
+                text[2 * i + (size_t)big] = (unsigned char)(units[i] & 0xff);
+                text[2 * i + 1 - (size_t)big] = (unsigned char)(units[i] >> 8);
+            }
+            size_t done = ant_utf16_decode(&decoder, text, cut, false, out);
+            done += ant_utf16_decode(&decoder, text + 2 * cut, UNITS - cut, true, out + done);
+            assert_int_equal(done, sizeof want - 1);
+            assert_memory_equal(out, want, done);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_forms),        cmocka_unit_test(test_names),
         cmocka_unit_test(test_refusals),     cmocka_unit_test(test_options),
         cmocka_unit_test(test_own_comments), cmocka_unit_test(test_long),
-        cmocka_unit_test(test_many_lines),
+        cmocka_unit_test(test_many_lines),   cmocka_unit_test(test_utf16),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
