@@ -3,6 +3,7 @@
 #include "data/csv_comments.h"
 #include "data/csv_faults.h"
 #include "data/csv_head.h"
+#include "data/date_order.h"
 #include "data/encoding.h"
 #include "data/fields.h"
 #include "data/lines.h"
@@ -38,6 +39,7 @@ typedef struct reader {
     size_t clock;         /* the field of times of day beside the dates; SKIP: none */
     bool digits;          /* dates are digits alone: 20240331 */
     ant_date_style style; /* of the first date */
+    ant_date_column date_column;
     char time_unit[ANT_UNIT_ROOM]; /* from a line of units */
     ant_subjects subjects;
     bool commas;          /* numbers have decimal commas */
@@ -132,6 +134,7 @@ static antler_status read_field(reader *r, size_t k, ant_field field, double *va
         if (!(r->digits ? ant_date_read_digits(field.text, field.end, value, &style)
                         : ant_date_read(field.text, field.end, value, &style)))
             return ant_csv_fail_date(k, field, number);
+        ANT_TRY(ant_date_column_take(&r->date_column, r->rows, k, field, number, &style, value));
         if (style.zone_minutes != r->style.zone_minutes || style.zone != r->style.zone)
             r->style.zone_minutes = 0; /* summer and winter: written as UTC */
         r->style.clock = r->style.clock || style.clock;
@@ -446,9 +449,12 @@ static antler_status read_all(reader *r, ant_labels *chosen)
     for (;;) {
         ANT_TRY(next_content(r, &line, &end));
         if (line == NULL)
-            return ANTLER_OK;
+            break;
         ANT_TRY(read_row(r, line, end, r->lines.number));
     }
+    return r->dates == SKIP || r->values == NULL
+               ? ANTLER_OK
+               : ant_date_column_settle(&r->date_column, r->dates, r->values + r->slots[r->dates], r->width);
 }
 
 static antler_status check_delimiter(const antler_load_opts *opts)
@@ -473,6 +479,7 @@ static void finish(reader *r)
     ant_labels_clear(&r->labels);
     ant_choice_clear(&r->choice);
     ant_subjects_clear(&r->subjects);
+    ant_date_column_clear(&r->date_column);
     for (size_t i = 0; i < ANT_CSV_HEAD; i++)
         free(r->head[i].text);
     free(r->slots);
@@ -538,6 +545,18 @@ static antler_status note_names(const reader *r, ant_table *table)
         table->part.origin);
 }
 
+/* Which of day and month comes first, where countries differ. */
+static antler_status note_order(const reader *r, ant_table *table)
+{
+    const ant_date_column *dates = &r->date_column;
+    const bool by_custom = dates->dots && dates->order != ANT_DATE_MONTH_FIRST;
+    if (dates->order == ANT_DATE_PLAIN || by_custom)
+        return ANTLER_OK;
+    return ant_notes_add(&table->notes, "%s: dates have the %s first, as line %llu shows ('%s')",
+                         table->part.origin, dates->order == ANT_DATE_DAY_FIRST ? "day" : "month",
+                         (unsigned long long)dates->line, dates->shown);
+}
+
 /* What the reader found besides the values. */
 static antler_status give_roles(reader *r, ant_table *table)
 {
@@ -563,6 +582,7 @@ static antler_status give_roles(reader *r, ant_table *table)
         drop_empty_end(table);
         ANT_TRY(note_names(r, table));
     }
+    ANT_TRY(note_order(r, table));
     if (r->not_utf8)
         ANT_TRY(ant_notes_add(&table->notes,
                               "%s: its text is not UTF-8 and is read as Windows-1252 (Latin-1)",

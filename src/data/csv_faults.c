@@ -13,9 +13,9 @@ antler_status ant_csv_fail_date(size_t column, ant_field field, uint64_t number)
     char shown[ANT_EXCERPT_ROOM];
     ant_excerpt(field.text, (size_t)(field.end - field.text), shown);
     const bool clock = ant_date_is_clock(field.text, field.end);
-    const char *what = clock                                          ? "a time without its date"
-                       : ant_date_is_ambiguous(field.text, field.end) ? "a date that can be read in two ways"
-                                                                      : "not a date";
+    const char *what = clock                                      ? "a time without its date"
+                       : ant_date_is_short(field.text, field.end) ? "a date whose year has two digits"
+                                                                  : "not a date";
     return ant_fail(ANTLER_ERROR_FORMAT,
                     "line %llu, column %zu ('%s') is %s; write dates as 2024-03-31 or 2024-03-31 14:30:05%s",
                     (unsigned long long)number, column + 1, shown, what,
@@ -63,7 +63,7 @@ antler_status ant_csv_fail_field(bool commas, size_t column, ant_field field, an
             "the number in line %llu, column %zu ('%s') has a decimal %s, and others have a decimal %s; "
             "write all numbers in one way",
             line, column + 1, shown, commas ? "point" : "comma", commas ? "comma" : "point");
-    if (ant_date_is_clock(field.text, field.end) || ant_date_is_ambiguous(field.text, field.end))
+    if (ant_date_is_clock(field.text, field.end) || ant_date_is_short(field.text, field.end))
         return ant_csv_fail_date(column, field, number);
     return ant_fail(ANTLER_ERROR_FORMAT, "not a number in line %llu, column %zu ('%s'); %s", line, column + 1,
                     shown, remedy_of(field));

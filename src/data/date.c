@@ -107,38 +107,73 @@ static bool read_named_day(const char **p, const char *end, int *year, int *mont
     return skip(p, end, ' ') && read_digits(p, end, 4, year);
 }
 
-/* 2024-03-31, 2024/03/31, 2024-03, 31.03.2024, or with the name of the month */
-static bool read_day(const char **p, const char *end, double *microseconds, bool *month_only)
+/* 31.03.2024, 31/3/2024 or 03-31-2024, with the order that its parts leave open. */
+static bool read_numeric_day(const char **p, const char *end, int *year, int *month, int *of_month,
+                             ant_date_style *style)
 {
-    int year = 0, month = 0, of_month = 1;
-    const char *start = *p, *named = *p;
-    if (read_named_day(&named, end, &year, &month, &of_month)) {
+    int first = 0, next = 0;
+    if (!read_short(p, end, &first) || *p == end || strchr("./-", **p) == NULL)
+        return false;
+    const char mark = *(*p)++;
+    if (!read_short(p, end, &next) || !skip(p, end, mark) || !read_digits(p, end, 4, year))
+        return false;
+    const bool month_first = first <= 12 && next > 12;
+    *of_month = month_first ? next : first;
+    *month = month_first ? first : next;
+    style->dots = mark == '.';
+    style->order = month_first ? ANT_DATE_MONTH_FIRST : first > 12 ? ANT_DATE_DAY_FIRST : ANT_DATE_EITHER;
+    if (style->order == ANT_DATE_EITHER)
+        style->exchange =
+            (double)(days_from_civil(*year, first, next) - days_from_civil(*year, next, first)) * day;
+    return true;
+}
+
+/* 2024-03-31, 2024/3/31 or 2024-03 */
+static bool read_year_first(const char **p, const char *end, int *year, int *month, int *of_month,
+                            ant_date_style *style)
+{
+    if (!read_digits(p, end, 4, year) || *p == end || (**p != '-' && **p != '/'))
+        return false;
+    const char mark = *(*p)++, *digits = *p;
+    if (!read_short(p, end, month))
+        return false;
+    style->month = !skip(p, end, mark);
+    *of_month = 1;
+    return style->month ? mark == '-' && *p == end && *p == digits + 2 : read_short(p, end, of_month);
+}
+
+static bool read_day(const char **p, const char *end, double *microseconds, ant_date_style *style)
+{
+    int year = 0, month = 0, of_month = 0;
+    const char *named = *p, *numeric = *p;
+    if (read_named_day(&named, end, &year, &month, &of_month))
         *p = named;
-    } else if (read_digits(p, end, 2, &of_month) && skip(p, end, '.')) {
-        if (!read_digits(p, end, 2, &month) || !skip(p, end, '.') || !read_digits(p, end, 4, &year))
-            return false;
-    } else {
-        *p = start;
-        of_month = 1;
-        if (!read_digits(p, end, 4, &year) || *p == end || (**p != '-' && **p != '/'))
-            return false;
-        const char mark = *(*p)++;
-        if (!read_digits(p, end, 2, &month))
-            return false;
-        const bool whole = skip(p, end, mark);
-        if (whole ? !read_digits(p, end, 2, &of_month) : (mark == '/' || *p != end))
-            return false;
-        *month_only = !whole;
-    }
+    else if (read_numeric_day(&numeric, end, &year, &month, &of_month, style))
+        *p = numeric;
+    else if (!read_year_first(p, end, &year, &month, &of_month, style))
+        return false;
     *microseconds = (double)days_from_civil(year, month, of_month) * day;
     return is_day(year, month, of_month);
 }
 
-/* 14:30, 14:30:05 or 14:30:05.25; 24:00 is the end of the day. */
+/* AM or PM behind a time of day; hours: 1 to 12. */
+static bool read_half(const char **p, const char *end, int *hours)
+{
+    const char *at = *p + (*p < end && **p == ' ');
+    const bool pm = end - at >= 2 && strncasecmp(at, "pm", 2) == 0;
+    if (!pm && !(end - at >= 2 && strncasecmp(at, "am", 2) == 0))
+        return true;
+    *p = at + 2;
+    const bool fits = *hours >= 1 && *hours <= 12;
+    *hours = *hours % 12 + (pm ? 12 : 0);
+    return fits;
+}
+
+/* 14:30, 9:05, 14:30:05, 14:30:05.25 or 2:30 PM; 24:00 is the end of the day. */
 static bool read_clock(const char **p, const char *end, double *microseconds)
 {
     int hours = 0, minutes = 0, seconds = 0;
-    if (!read_digits(p, end, 2, &hours) || !skip(p, end, ':') || !read_digits(p, end, 2, &minutes))
+    if (!read_short(p, end, &hours) || !skip(p, end, ':') || !read_digits(p, end, 2, &minutes))
         return false;
     double fraction = 0.0;
     if (skip(p, end, ':')) {
@@ -150,6 +185,8 @@ static bool read_clock(const char **p, const char *end, double *microseconds)
                 fraction += (unit /= 10.0) * (**p - '0');
         }
     }
+    if (!read_half(p, end, &hours))
+        return false;
     *microseconds = hours * hour + minutes * minute + seconds * second + rint(fraction);
     return hours <= 24 && minutes < 60 && seconds <= 60 && *microseconds <= day;
 }
@@ -177,7 +214,7 @@ bool ant_date_read(const char *text, const char *end, double *microseconds, ant_
     const char *p = text;
     double of_day = 0.0;
     *style = (ant_date_style){.clock = false};
-    if (!read_day(&p, end, microseconds, &style->month))
+    if (!read_day(&p, end, microseconds, style))
         return false;
     if (p < end && (*p == 'T' || *p == 't' || *p == ' ')) {
         style->blank = *p++ == ' ';
@@ -281,16 +318,15 @@ double ant_date_add_months(double start, const ant_date_style *style, int month_
 
 /* ---- other forms ------------------------------------------------------------------------------------- */
 
-bool ant_date_is_ambiguous(const char *text, const char *end)
+bool ant_date_is_short(const char *text, const char *end)
 {
     const char *p = text;
-    int first = 0, second_part = 0, year = 0;
-    if (!read_short(&p, end, &first) || p == end || (*p != '/' && *p != '-' && *p != '.'))
+    int part = 0;
+    if (!read_short(&p, end, &part) || part > 31 || p == end || strchr("./-", *p) == NULL)
         return false;
     const char mark = *p++;
-    if (!read_short(&p, end, &second_part) || !skip(&p, end, mark) || !read_digits(&p, end, 2, &year))
-        return false;
-    return first <= 31 && second_part <= 31;
+    return read_short(&p, end, &part) && part <= 31 && skip(&p, end, mark) &&
+           read_digits(&p, end, 2, &part) && (p == end || *p == ' ');
 }
 
 bool ant_date_read_clock(const char *text, const char *end, double *microseconds)

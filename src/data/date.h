@@ -1,17 +1,30 @@
 /*
  * date.h - dates in text: ISO 8601 and its usual relatives, as microseconds since 1970-01-01 UTC.
  *
- * Read are 2024-03, 2024-03-31, 2024/03/31, 31.03.2024, 31-Mar-2024 and Mar 31, 2024, alone or followed by T
- * or a blank and 14:30, 14:30:05 or 14:30:05.250, and then by Z, +02:00, +0200 or +02.  Without a zone the
- * time is taken as UTC. Forms that two countries read differently, such as 03/04/2024, are not dates here.
+ * Read are 2024-03, 2024-03-31, 2024/3/31, 31-Mar-2024, Mar 31, 2024, and 31.03.2024, 31/03/2024 or
+ * 03/31/2024, also with dots or dashes; alone or followed by T or a blank and 14:30, 14:30:05, 14:30:05.250
+ * or 2:30 PM, and then by Z, +02:00, +0200 or +02.  Without a zone the time is taken as UTC.  Countries
+ * differ in what 03/04/2024 means, so each date says whether its day comes first; a column decides
+ * (date_order.h).
  */
 #ifndef ANT_DATA_DATE_H
 #define ANT_DATA_DATE_H
 
 #include "base/status.h"
 
+/* What a date with its year at the end and its month as a number has in front. */
+typedef enum ant_date_order {
+    ANT_DATE_PLAIN, /* another form, which is read in one way */
+    ANT_DATE_DAY_FIRST,
+    ANT_DATE_MONTH_FIRST,
+    ANT_DATE_EITHER, /* 03/04/2024: read with the day first */
+} ant_date_order;
+
 /* How a date was written, so that another can be written alike. */
 typedef struct ant_date_style {
+    ant_date_order order;
+    bool dots;        /* 31.03.2024, where the day is first by custom */
+    double exchange;  /* what makes of EITHER the date with the month first, in microseconds */
     bool month;       /* without the day of the month, which is the first */
     bool clock;       /* with a time of day */
     bool blank;       /* a blank before it, not T */
@@ -30,7 +43,7 @@ bool ant_date_read(const char *text, const char *end, double *microseconds, ant_
  */
 bool ant_date_read_digits(const char *text, const char *end, double *microseconds, ant_date_style *style);
 
-/* A time of day, 14:30 or 14:30:05.25, in microseconds. */
+/* A time of day, 14:30, 14:30:05.25 or 2:30 PM, in microseconds. */
 bool ant_date_read_clock(const char *text, const char *end, double *microseconds);
 
 /* Write a date; a time of day that `style` lacks is added where it is not midnight.  Returns the length. */
@@ -47,9 +60,9 @@ bool ant_date_months(const double *stamps, size_t rows, const ant_date_style *st
 /* The date so many months after `start` on this day of the month, at the same time of day. */
 double ant_date_add_months(double start, const ant_date_style *style, int month_day, double months);
 
-/* Whether the text has the form of a date that is not read, such as 03/04/2024; of a clock time or a
- * duration, such as 14:30 or 1:05:30. */
-bool ant_date_is_ambiguous(const char *text, const char *end);
+/* Whether the text has the form of a date whose year has two digits, 3/4/24; of a clock time or a duration,
+ * such as 14:30 or 1:05:30. */
+bool ant_date_is_short(const char *text, const char *end);
 bool ant_date_is_clock(const char *text, const char *end);
 
 #endif

@@ -328,7 +328,7 @@ def text_cases():
         "mixed_points.csv": ("1.5;2.5\n3,5;4,5\n6,5;1,5\n", "line 2, column 1 ('3,5') has a decimal comma, and others have a decimal point"),
         "thousands.csv": ("x;y\n1.234,5;2\n3;4\n", "line 2, column 1 ('1.234,5') has thousands marks; write it without them"),
         "thousands_quoted.csv": (body + '"1,234,567",2,3\n', "line 5, column 1 ('1,234,567') has thousands marks"),
-        "american_dates.csv": ("x,y\n03/04/2024,2\n03/05/2024,4\n", "('03/04/2024') is a date that can be read in two ways"),
+        "dates_of_either_order.csv": ("x,y\n03/04/2024,2\n03/05/2024,4\n", "no row shows whether the day or the month is first"),
         "time_doubled.csv": ("time,y\n0,2\n1,4\n1,3\n2,1\n", "column 'time' is the time axis, but row 3 has the same time as the row before (1)"),
         "time_backwards.csv": ("time,y\n0,2\n1,4\n2,3\n1.5,1\n", "row 4 (1.5) is earlier than the row before (2)"),
         "time_reversed.csv": ("time,y\n3,2\n2,4\n1,3\n0,1\n", "runs backwards from row 1 on (3, then 2); reverse the rows"),

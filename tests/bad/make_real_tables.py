@@ -188,7 +188,25 @@ def date_cases():
     case("german.csv", "Datum;Wert\n" + rows(60, lambda i: "%s.%s.2020 06:00" % (day(i)[8:], day(i)[5:7]),
                                              lambda i: ("%.2f" % a(i)).replace(".", ","), separator=";"),
          "dt 1 d", "numbers have decimal commas")
-    case("american.csv", "date,a\n" + rows(60, lambda i: "%s/%s/2020" % (day(i)[5:7], day(i)[8:]), a), "can be read in two ways", code=2)
+    def us(i):
+        return "%s/%s/%s" % (day(i)[5:7], day(i)[8:], day(i)[:4])
+
+    def european(i):
+        return "%s/%s/%s" % (day(i)[8:], day(i)[5:7], day(i)[:4])
+
+    case("month_first.csv", "date,a\n" + rows(60, us, a), "dt 1 d", "2020-01-01 to 2020-02-29", "dates have the month first, as line 14 shows ('01/13/2020')")
+    case("day_first.csv", "date,a\n" + rows(60, european, a), "dt 1 d", "2020-01-01 to 2020-02-29", "dates have the day first, as line 14 shows ('13/01/2020')")
+    case("month_first_dots.csv", "date,a\n" + rows(60, lambda i: us(i).replace("/", "."), a), "2020-01-01 to 2020-02-29", "dates have the month first")
+    case("day_first_dashes.csv", "date,a\n" + rows(300, lambda i: european(i // 24).replace("/", "-") + " %d:00" % (i % 24), a),
+         "dt 1 h", "2020-01-01 00:00:00 to 2020-01-13 11:00:00")
+    case("twelve_hours.csv", "date,a\n" + rows(300, lambda i: us(i // 24) + " %d:00:00 %s" % ((i + 11) % 12 + 1, "PM" if i % 24 > 11 else "AM"), a),
+         "dt 1 h", "2020-01-01 00:00:00 to 2020-01-13 11:00:00")
+    case("dots_of_january.csv", "date,a\n" + rows(12, lambda i: european(i).replace("/", "."), a), "2020-01-01 to 2020-01-12")
+    case("either_order.csv", "date,a\n" + rows(12, us, a), "column 1 has dates such as '01/01/2020' (line 2), and no row shows whether the day or",
+         "write dates as 2024-03-31", code=2)
+    case("both_orders.csv", "date,a\n01/13/2024,1\n02/13/2024,2\n13/03/2024,1\n",
+         "line 4, column 1 ('13/03/2024') has the day first, but line 2 ('01/13/2024') the month", code=2)
+    case("short_years.csv", "date,a\n" + rows(60, lambda i: us(i)[:6] + "20", a), "('01/01/20') is a date whose year has two digits", code=2)
     case("clock_only.csv", "time,a\n" + rows(60, lambda i: clock(i)[11:], a), "is a time without its date", code=2)
 
 

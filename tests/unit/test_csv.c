@@ -128,7 +128,7 @@ static void test_refusals(void **state)
         {"1,2\n3,\"1,234.5\"\n", "('1,234.5') has thousands marks"},
         {"1,2\n3,1'234\n", "('1'234') has thousands marks"},
         {"x,y\n03/04/2024,2\n04/04/2024,4\n",
-         "line 2, column 1 ('03/04/2024') is a date that can be read in two ways"},
+         "column 1 has dates such as '03/04/2024' (line 2), and no row shows whether the day or the month"},
         {"x,y\n12:30,2\n12:31,4\n", "line 2, column 1 ('12:30') is a time without its date"},
         {"date,y\n2020-01-01,2\nnow,4\n", "line 3, column 1 ('now') is not a date"},
         {"1,2\n3,1e400\n", "('1e400') is too large"},

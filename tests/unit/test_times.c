@@ -1,5 +1,6 @@
 /* test_times.c - dates, names of time, stamps, and values at even times. */
 #include "data/date.h"
+#include "data/date_order.h"
 #include "data/load.h"
 #include "data/resample.h"
 #include "data/stamps.h"
@@ -12,6 +13,7 @@
 #include <time.h>
 
 static void check_digits(void);
+static void check_orders(void);
 
 /* Texts that are dates, and the seconds since 1970 that `date -u +%s` gives for them. */
 static void test_dates(void **state)
@@ -31,6 +33,10 @@ static void test_dates(void **state)
                 {"2024/02/29", 1709164800},
                 {"29.02.2024 12:00", 1709208000},
                 {"2024-03", 1709251200},
+                {"2024/2/29", 1709164800},
+                {"29/2/2024 9:05", 1709197500},
+                {"02-29-2024 12:00:01 am", 1709164801},
+                {"2.29.2024 1:30PM", 1709213400},
                 {"29-Feb-2024", 1709164800},
                 {"29 february 2024 12:00", 1709208000},
                 {"Feb 29, 2024", 1709164800},
@@ -46,11 +52,34 @@ static void test_dates(void **state)
         if (microseconds != 1e6 * good[i].seconds) /* whole microseconds are exact */
             fail_msg("'%s' was read as %.17g microseconds", good[i].text, microseconds);
     }
-    static const char *const bad[] = {
-        "",           "2024",        "2024-13-01",          "2024-02-30",  "2023-02-29",  "2024-2-1",
-        "02/03/2024", "2024-02-29T", "2024-02-29T25:00",    "2024-02-29x", "24-02-29",    "2024-02-29T12:00+",
-        "12:00",      "20240229",    "2024-02-29T12:00:61", "1.5",         "30-Feb-2024", "29-Febr-2024",
-        "may 2024",   "29-Feb-24",   "Feb 29,2024",         "Feb 2024, 29"};
+    static const char *const bad[] = {"",
+                                      "2024",
+                                      "2024-13-01",
+                                      "2024-02-30",
+                                      "2023-02-29",
+                                      "2024-2",
+                                      "02/03/24",
+                                      "13/13/2024",
+                                      "30.02.2024",
+                                      "02/29/2023",
+                                      "1/2-2024",
+                                      "2024-02-29 13:00 PM",
+                                      "2024-02-29 0:30 AM",
+                                      "2024-02-29T",
+                                      "2024-02-29T25:00",
+                                      "2024-02-29x",
+                                      "24-02-29",
+                                      "2024-02-29T12:00+",
+                                      "12:00",
+                                      "20240229",
+                                      "2024-02-29T12:00:61",
+                                      "1.5",
+                                      "30-Feb-2024",
+                                      "29-Febr-2024",
+                                      "may 2024",
+                                      "29-Feb-24",
+                                      "Feb 29,2024",
+                                      "Feb 2024, 29"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         double ignored;
         ant_date_style style;
@@ -58,9 +87,42 @@ static void test_dates(void **state)
             fail_msg("'%s' was read as a date", bad[i]);
     }
     check_digits();
+    check_orders();
 }
 
 /* Dates of digits alone, in columns that are known to hold times. */
+/* Columns of daily dates written in either order come out as they are, once a day above 12 shows the order.
+ */
+static void check_orders(void)
+{
+    enum { ROWS = 60 };
+    static const char marks[] = "/-.";
+    for (int start = 0; start < 400; start += 7)
+        for (int month_first = 0; month_first < 2; month_first++) {
+            const char mark = marks[start % 3];
+            double stamps[ROWS], want[ROWS];
+            ant_date_column column = {0};
+            for (int i = 0; i < ROWS; i++) {
+                const time_t then = (time_t)86400 * (start + 2 * i) + 3600 * 23;
+                struct tm parts;
+                char text[64];
+                ant_date_style style;
+                gmtime_r(&then, &parts);
+                const int date[] = {parts.tm_mday, parts.tm_mon + 1};
+                const int length = snprintf(text, sizeof text, "%d%c%02d%c%d 11:00 PM", date[month_first],
+                                            mark, date[1 - month_first], mark, 1900 + parts.tm_year);
+                const ant_field field = {.text = text, .end = text + length};
+                assert_true(ant_date_read(text, field.end, &stamps[i], &style));
+                CHECK_OK(ant_date_column_take(&column, (size_t)i, 0, field, 1, &style, &stamps[i]));
+                want[i] = 1e6 * (double)then;
+            }
+            CHECK_OK(ant_date_column_settle(&column, 0, stamps, 1));
+            assert_int_equal(column.order, month_first ? ANT_DATE_MONTH_FIRST : ANT_DATE_DAY_FIRST);
+            assert_memory_equal(stamps, want, sizeof want);
+            ant_date_column_clear(&column);
+        }
+}
+
 static void check_digits(void)
 {
     static const struct {
