@@ -53,7 +53,9 @@ sizes(tensor REAL_BITS=32 M=11 N=2 L=40 K=1 CLIPPED=1) # X by tensor cores; inpu
 sizes(large  REAL_BITS=64 M=21 N=9 L=70 K=0 CLIPPED=0) # large tiles of J, hidden units that are kept for the sums,
                                                        # small sums in groups
 sizes(wide   REAL_BITS=64 M=33 N=2 L=8  K=0 CLIPPED=0) # more latent units than a warp has lanes
-sizes(shared REAL_BITS=64 M=5 N=3 L=70 K=0 CLIPPED=1)  # hidden units of three warps, which share them
+sizes(shared REAL_BITS=64 M=5 N=3 L=150 K=0 CLIPPED=1) # hidden units that two warps share
+sizes(many   REAL_BITS=64 M=5 N=35 L=40 K=0 CLIPPED=0) # many variables, which threads share
+sizes(many_large REAL_BITS=32 M=18 N=70 L=40 K=0 CLIPPED=0) # the same with hidden units that are kept
 
 kernel(deer plain     plain  DIAGONAL=0)
 kernel(deer single    single DIAGONAL=0)
@@ -66,16 +68,18 @@ kernel(deer scattered tiles  DIAGONAL=1)
 
 # whole sequences, a warp for each
 kernel(solve wide      wide   WARPS=8 NEWTON=0 SEGMENTED=0)
-# a block for each, or for a few
-kernel(sequences plain  plain  WARPS=1 SEQUENCES=1)
-kernel(sequences single single WARPS=1 SEQUENCES=1)
-kernel(sequences one    one    WARPS=1 SEQUENCES=1)
-kernel(sequences square square WARPS=1 SEQUENCES=1)
-kernel(sequences rich   rich   WARPS=1 SEQUENCES=1)
-kernel(sequences tiles  tiles  WARPS=2 SEQUENCES=1)
-kernel(sequences shared shared WARPS=4 SEQUENCES=1) # one of them without units
-kernel(sequences tensor tensor WARPS=1 SEQUENCES=2) # a lane per row
-kernel(sequences large  large  WARPS=4 SEQUENCES=2)
+# a block for each
+kernel(sequences plain  plain  WARPS=1)
+kernel(sequences single single WARPS=1)
+kernel(sequences one    one    WARPS=1)
+kernel(sequences square square WARPS=1)
+kernel(sequences rich   rich   WARPS=1)
+kernel(sequences tiles  tiles  WARPS=1)
+kernel(sequences shared shared WARPS=2) # one of them has fewer units
+kernel(sequences tensor tensor WARPS=1) # the state in shared memory
+kernel(sequences large  large  WARPS=4)
+kernel(sequences many   many   WARPS=1)
+kernel(sequences many_large many_large WARPS=1)
 # in segments
 kernel(solve shooting  plain  WARPS=8 NEWTON=1 SEGMENTED=1)
 kernel(solve single    single WARPS=8 NEWTON=1 SEGMENTED=1)
@@ -106,6 +110,8 @@ kernel(sums tensor tensor LATENT_BYTES=1300) # as if rows were so long that two 
 kernel(sums large  large)                    # more small sums than a warp has at a time
 kernel(sums wide   wide)
 kernel(sums shared shared)
+kernel(sums many   many)
+kernel(sums many_large many_large)
 
 kernel(update plain  plain  RANK=0)
 kernel(update single single RANK=0)
@@ -118,6 +124,8 @@ kernel(update tensor tensor RANK=0 UPDATE_THREADS=768)
 kernel(update large  large  RANK=0 UPDATE_THREADS=768)
 kernel(update wide   wide   RANK=0 UPDATE_THREADS=736)
 kernel(update shared shared RANK=0 UPDATE_THREADS=768)
+kernel(update many   many   RANK=0 UPDATE_THREADS=704)
+kernel(update many_large many_large RANK=0 UPDATE_THREADS=768)
 
 # Rows may lack values: patterns.cu, and with it the kernels of a pass.  update.cu is that of complete data.
 function(lacking kernel variant sizes)
@@ -130,9 +138,9 @@ foreach(sizes plain single one rich tensor wide)
 endforeach()
 lacking(patterns tiles    tiles SHARED_MOST=0) # as if shared memory were too small for it
 lacking(sums     tiles    tiles THREADS_MOST=32 ENTRIES_MOST=1)
-lacking(sequences plain   plain  WARPS=1 SEQUENCES=1)
-lacking(sequences one     one    WARPS=1 SEQUENCES=1)
-lacking(sequences rich    rich   WARPS=1 SEQUENCES=1)
+lacking(solve    plain    plain  WARPS=8 NEWTON=0 SEGMENTED=0)
+lacking(solve    one      one    WARPS=4 NEWTON=0 SEGMENTED=0)
+lacking(solve    rich     rich   WARPS=4 NEWTON=0 SEGMENTED=0)
 lacking(solve    shooting plain  WARPS=8 NEWTON=1 SEGMENTED=1)
 lacking(solve    single   single WARPS=8 NEWTON=1 SEGMENTED=1)
 lacking(solve    tiles    tiles  WARPS=8 NEWTON=1 SEGMENTED=1 HASTY=1)
@@ -143,7 +151,7 @@ lacking(deer     plain    plain  DIAGONAL=0)
 lacking(deer     diagonal plain  DIAGONAL=1)
 lacking(deer     wide     wide   DIAGONAL=0)
 lacking(solve    guessed_wide wide WARPS=8 NEWTON=0 SEGMENTED=1 GUESSED=1)
-lacking(sequences varied plain WARPS=1 SEQUENCES=1 FORCING=1) # with estimates of the strength, below
+lacking(solve varied plain WARPS=8 NEWTON=0 SEGMENTED=0 FORCING=1) # with estimates of the strength, below
 lacking(solve sparse_cut plain WARPS=8 NEWTON=1 SEGMENTED=1 FORCING=2)
 foreach(forcing 1 2)
   lacking(sums     forcing_${forcing} plain FORCING=${forcing})
@@ -151,18 +159,19 @@ foreach(forcing 1 2)
 endforeach()
 foreach(bits 32 64) # the golden vectors masked_narrow
   sizes(narrow_${bits} REAL_BITS=${bits} M=2 N=4 L=10 K=0 CLIPPED=0)
-  kernel(sequences narrow_${bits} narrow_${bits} WARPS=1 SEQUENCES=1)
+  kernel(sequences narrow_${bits} narrow_${bits} WARPS=1)
   kernel(sums narrow_${bits} narrow_${bits})
   kernel(update narrow_${bits} narrow_${bits} RANK=0)
-  lacking(sequences narrow_${bits} narrow_${bits} WARPS=1 SEQUENCES=1)
+  lacking(solve narrow_${bits} narrow_${bits} WARPS=4 NEWTON=0 SEGMENTED=0)
   lacking(sums narrow_${bits} narrow_${bits})
   lacking(patterns narrow_${bits} narrow_${bits})
 endforeach()
 
 # The strength of forcing varies (1), or forcing is sparse (2).
+kernel(sequences forcing_1 plain WARPS=1 FORCING=1)
+kernel(solve     forcing_2 plain WARPS=8 NEWTON=0 SEGMENTED=0 FORCING=2)
 foreach(forcing 1 2)
   kernel(deer   forcing_${forcing}         plain DIAGONAL=0 FORCING=${forcing})
-  kernel(sequences forcing_${forcing}      plain WARPS=1 SEQUENCES=1 FORCING=${forcing})
   kernel(solve  forcing_${forcing}_cut     plain WARPS=8 NEWTON=1 SEGMENTED=1 FORCING=${forcing})
   kernel(solve  forcing_${forcing}_guessed plain WARPS=8 NEWTON=1 SEGMENTED=1 GUESSED=1 FORCING=${forcing})
   kernel(sums   forcing_${forcing}         plain FORCING=${forcing})
@@ -188,7 +197,7 @@ estimated(one           256 0 2 4)
 estimated(single        256 0 3)
 estimated(wide          736 0)
 foreach(sizes alpha alpha_clipped rich one single)
-  kernel(sequences estimated_${sizes} ${sizes} WARPS=1 SEQUENCES=1 FORCING=1)
+  kernel(sequences estimated_${sizes} ${sizes} WARPS=1 FORCING=1)
 endforeach()
 kernel(solve estimated_wide wide WARPS=8 NEWTON=0 SEGMENTED=0 FORCING=1)
 foreach(method 1 2 3 4 5)

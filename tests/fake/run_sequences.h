@@ -1,4 +1,4 @@
-/* run_sequences.h - sequences.cu for the sizes, WARPS, SEQUENCES and the VARIANT (a name) that the including file
+/* run_sequences.h - sequences.cu for the sizes, WARPS and the VARIANT (a name) that the including file
  * defines. */
 #include "variant.h"
 
@@ -8,8 +8,7 @@
 
 /* As the fake compiler writes them. */
 #define SHAPE "-DREAL_BITS=" TEXT(REAL_BITS) " -DM=" TEXT(M) " -DN=" TEXT(N) " -DL=" TEXT(L) " -DK=" TEXT(K)
-#define PLAN  " -DWARPS=" TEXT(WARPS) " -DSEQUENCES=" TEXT(SEQUENCES)
-static const char options[] = SHAPE " -DCLIPPED=" TEXT(CLIPPED) PLAN LACKING FORCED;
+static const char options[] = SHAPE " -DCLIPPED=" TEXT(CLIPPED) " -DWARPS=" TEXT(WARPS) FORCED;
 
 #include "emulate_dynamic.h"
 

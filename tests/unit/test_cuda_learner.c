@@ -109,9 +109,8 @@ static void same_as_cpu_with_square_readout(void **state)
                                   .choice = "sequential on the GPU"});
 }
 
-/* Whole sequences (sequences.cu): warps that share the hidden units, one of them without any; a lane per row;
-   several sequences of a block, the last block with fewer; hidden units that are kept; and a warp per
-   sequence (solve.cu). */
+/* Whole sequences (sequences.cu): warps that share the hidden units; the state in shared memory; hidden units
+   that are kept; many variables, which threads share; and a warp per sequence (solve.cu). */
 static void same_as_cpu_with_shared_units(void **state)
 {
     (void)state;
@@ -121,10 +120,12 @@ static void same_as_cpu_with_shared_units(void **state)
         antler_precision precision;
         const char *choice;
     } cases[] = {
-        {5, 3, 70, 0, 2, 3, true, ANTLER_PRECISION_DOUBLE, "a block per sequence"},
+        {5, 3, 150, 0, 2, 3, true, ANTLER_PRECISION_DOUBLE, "a block per sequence"},
         {7, 2, 40, 1, 2, 3, true, ANTLER_PRECISION_DOUBLE, "a block per sequence"},
-        {11, 2, 40, 1, 3, 7, true, ANTLER_PRECISION_FLOAT, "a block for a few sequences"},
-        {21, 9, 70, 0, 1, 5, false, ANTLER_PRECISION_DOUBLE, "a block for a few sequences"},
+        {11, 2, 40, 1, 3, 7, true, ANTLER_PRECISION_FLOAT, "a block per sequence"},
+        {21, 9, 70, 0, 1, 5, false, ANTLER_PRECISION_DOUBLE, "a block per sequence"},
+        {5, 35, 40, 0, 2, 3, false, ANTLER_PRECISION_DOUBLE, "a block per sequence"},
+        {18, 70, 40, 0, 2, 3, false, ANTLER_PRECISION_FLOAT, "a block per sequence"},
         {33, 2, 8, 0, 2, 3, false, ANTLER_PRECISION_DOUBLE, "a warp per sequence"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

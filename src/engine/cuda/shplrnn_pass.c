@@ -18,13 +18,9 @@ static antler_status check_args(const ant_cuda_solver *s, int bytes)
 /* Compile the plan's variant and read its facts; *shared: bytes of a block. */
 static antler_status compile(ant_cuda_solver *s, const ant_engine_learning *work, size_t *shared)
 {
-    char warps[32], newton[32], segmented[32], shared_limit[32], sequences[32];
+    char warps[32], newton[32], segmented[32], shared_limit[32];
     const char *more[6] = {warps, newton, segmented, shared_limit};
-    size_t count = 4;
-    if (s->plan.sequences > 0) {
-        more[1] = sequences;
-        count = 2;
-    }
+    size_t count = s->plan.shares ? 1 : 4;
     if (ant_cuda_deer_wanted(work->settings) && s->plan.segments > 1)
         more[count++] = "-DGUESSED=1";
     if (work->lacks != NULL)
@@ -34,10 +30,9 @@ static antler_status compile(ant_cuda_solver *s, const ant_engine_learning *work
     snprintf(newton, sizeof newton, "-DNEWTON=%d", s->plan.newton);
     snprintf(segmented, sizeof segmented, "-DSEGMENTED=%d", s->plan.segments > 1);
     snprintf(shared_limit, sizeof shared_limit, "-DSHARED_LIMIT=%d", s->device->shared_per_block);
-    snprintf(sequences, sizeof sequences, "-DSEQUENCES=%d", s->plan.sequences);
     ant_cuda_program_free(s->program);
     s->program = NULL;
-    const char *source = s->plan.sequences > 0 ? "sequences.cu" : "solve.cu";
+    const char *source = s->plan.shares ? "sequences.cu" : "solve.cu";
     ANT_TRY(ant_cuda_compile_shape(s->device, source, work, more, count, &s->program));
     ANT_TRY(ant_cuda_program_kernel(s->program, "solve", &s->kernel));
     ANT_TRY(ant_cuda_read_facts(s->device, s->program, "solve_facts", facts, sizeof *facts));
@@ -132,7 +127,7 @@ static antler_status choose_grids(ant_cuda_solver *s)
 {
     int most = 0;
     ANT_TRY(count_resident(s, &s->kernel, (unsigned)s->facts.threads, s->grid.shared, &most));
-    if (s->plan.sequences > 0) {
+    if (s->plan.shares) {
         const size_t shared = s->grid.shared;
         s->grid =
             ant_cuda_grid_1d((unsigned)(s->replicas * (size_t)s->plan.blocks), (unsigned)s->facts.threads);

@@ -9,13 +9,13 @@
 /* How the work is divided.  It depends on the settings and the GPU alone, never on how many runs there are.
  */
 typedef struct ant_cuda_plan {
-    int warps;     /* step warps of a block, each with a segment at a time; tangent warps come in addition; of
-                      sequences.cu: all warps of a block */
-    int newton;    /* 1: borders are joined with full matrices, 0: with their diagonals */
-    int blocks;    /* of one run */
-    int group;     /* blocks of a group of the team (kernels/border.cuh) */
-    int segments;  /* of a sequence; 1: sequential */
-    int sequences; /* of a block of sequences.cu; 0: solve.cu */
+    int warps;    /* step warps of a block, each with a segment at a time; tangent warps come in addition; of
+                     sequences.cu: all warps of a block */
+    int newton;   /* 1: borders are joined with full matrices, 0: with their diagonals */
+    int blocks;   /* of one run */
+    int group;    /* blocks of a group of the team (kernels/border.cuh) */
+    int segments; /* of a sequence; 1: sequential */
+    bool shares;  /* the warps of a block share a sequence: sequences.cu in the place of solve.cu */
     int sum_blocks; /* of one run in sums.cu */
     const char *solver;
     char choice[320];

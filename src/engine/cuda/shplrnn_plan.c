@@ -8,14 +8,10 @@ enum {
     MANY = 132,          /* sequences from which there is enough work without segments */
     SHORT_CHAIN = 16,    /* blocks up to which groups, which cost a barrier, do not pay */
     NEWTON_LARGEST = 32, /* latent units up to which border matrices are full */
-    ROWS_MOST = 32,      /* latent units up to which the warps of a block can share sequences */
-    FEW_ROWS = 8,        /* latent units up to which every thread has the whole state (REPLICATED) */
-    SEQUENCES_MOST = 4,  /* of a block */
-    WARPS_MOST = 16,     /* of a block of sequences.cu */
+    ROWS_MOST = 32,      /* latent units up to which the warps of a block can share a sequence */
+    WARPS_MOST = 8,      /* of a block of sequences.cu */
     WEIGHTS_MOST = 128,  /* registers of a thread for weights */
-    OTHER_REGISTERS = 60,
-    REGISTERS = 65536,  /* of a multiprocessor */
-    STEPS_OF_SUMS = 32, /* steps below which another block of sums.cu does not pay */
+    STEPS_OF_SUMS = 32,  /* steps below which another block of sums.cu does not pay */
 };
 
 static int least(size_t a, size_t b)
@@ -32,42 +28,22 @@ static void choose_warp_per_sequence(const ant_engine_learning *work, int multip
     plan->blocks = least((batch + (size_t)plan->warps - 1) / (size_t)plan->warps, (size_t)multiprocessors);
 }
 
-/* Registers for the weights of `held` hidden units of a thread of sequences.cu. */
-static size_t weights_of(const ant_engine_learning *work, size_t held)
+/* Registers for the weights of a thread of sequences.cu where `warps` share the hidden units. */
+static size_t weights_of(const ant_engine_learning *work, size_t warps)
 {
-    return 2 * work->M * held * (work->settings->precision == ANTLER_PRECISION_FLOAT ? 1 : 2);
+    const size_t groups = (work->L + 31) / 32, held = (groups + warps - 1) / warps;
+    return 3 * work->M * held * (work->settings->precision == ANTLER_PRECISION_FLOAT ? 1 : 2);
 }
 
-/* Hidden units of a thread. */
-static size_t held_by(const ant_engine_learning *work, size_t warps)
-{
-    const size_t groups = (work->L + 31) / 32;
-    return (groups + warps - 1) / warps;
-}
-
-/* The warps of a block of sequences.cu: as few as have room for their weights in registers.  With few rows a
-   step takes little beside its barrier, so that more warps pay.  0: there are too many weights. */
+/* The warps of a block of sequences.cu: as few as have room for their weights in registers; 0: there are too
+   many weights, or the projection changes from step to step. */
 static int choose_sharing_warps(const ant_engine_learning *work)
 {
-    const size_t room = work->M <= FEW_ROWS ? WEIGHTS_MOST / 4 : WEIGHTS_MOST;
+    const bool varies = work->lacks != NULL || work->settings->forcing_interval > 0;
     size_t warps = 1;
-    while (warps < WARPS_MOST && held_by(work, warps) > 1 && weights_of(work, held_by(work, warps)) > room)
+    while (warps < WARPS_MOST && weights_of(work, warps) > WEIGHTS_MOST)
         warps *= 2;
-    const bool fits = work->M <= ROWS_MOST && weights_of(work, held_by(work, warps)) <= WEIGHTS_MOST;
-    return fits ? (int)warps : 0;
-}
-
-/* Sequences of a block: as few as let all blocks be resident at the same time. */
-static int choose_sequences(const ant_engine_learning *work, int multiprocessors, int warps)
-{
-    const antler_settings *s = work->settings;
-    const size_t registers = OTHER_REGISTERS + weights_of(work, held_by(work, (size_t)warps));
-    const size_t resident = REGISTERS / (registers * 32 * (size_t)warps);
-    if (work->M <= FEW_ROWS || work->lacks != NULL)
-        return 1;
-    const size_t places = (size_t)multiprocessors * (resident > 0 ? resident : 1);
-    const size_t wanted = (s->runs * s->batch_size + places - 1) / places;
-    return least(wanted, SEQUENCES_MOST < s->batch_size ? SEQUENCES_MOST : s->batch_size);
+    return !varies && work->M <= ROWS_MOST && weights_of(work, warps) <= WEIGHTS_MOST ? (int)warps : 0;
 }
 
 static void choose_sequential(const ant_engine_learning *work, int multiprocessors, int most_warps,
@@ -79,12 +55,10 @@ static void choose_sequential(const ant_engine_learning *work, int multiprocesso
     plan->segments = 1;
     plan->solver = "sequential";
     plan->warps = choose_sharing_warps(work);
-    if (plan->warps > 0) {
-        plan->sequences = choose_sequences(work, multiprocessors, plan->warps);
-        plan->blocks = (int)((s->batch_size + (size_t)plan->sequences - 1) / (size_t)plan->sequences);
-    } else {
+    plan->shares = plan->warps > 0;
+    plan->blocks = (int)s->batch_size;
+    if (!plan->shares)
         choose_warp_per_sequence(work, multiprocessors, most_warps, plan);
-    }
     plan->sum_blocks = least(own > 0 ? own : 1, (steps + STEPS_OF_SUMS - 1) / STEPS_OF_SUMS);
 }
 
@@ -125,9 +99,7 @@ void ant_cuda_plan_choose(const ant_engine_learning *work, int multiprocessors, 
     if (plan->segments == 1) {
         snprintf(plan->choice, sizeof plan->choice,
                  "sequential on the GPU, %s, because %s; %d block%s of %d warp%s per run",
-                 plan->sequences == 0   ? "a warp per sequence"
-                 : plan->sequences == 1 ? "a block per sequence"
-                                        : "a block for a few sequences",
+                 plan->shares ? "a block per sequence" : "a warp per sequence",
                  s->solver == ANTLER_SOLVER_SEQUENTIAL ? "the settings say so"
                  : s->sequence_length < LONG           ? "sequences are short"
                                                        : "there are many sequences",

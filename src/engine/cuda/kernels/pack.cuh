@@ -18,24 +18,32 @@ INLINE real weight_W(const real *theta, int m, int l)
 #endif
 }
 
+// V at (l, m) and W at (m, l); zero in the padding.
+INLINE real2 weights_at(const real *theta, int m, int l)
+{
+    if (m >= M || l >= L)
+        return {real(0), real(0)};
+    return {theta[THETA_V + l * M + m], weight_W(theta, m, l)};
+}
+
 // The weights that do not depend on B+, by all threads but the side warp.
 INLINE void pack_plain(const update_args &p, const real *theta, double alpha, real *pack, double *A)
 {
     constexpr int step = UPDATE_THREADS - 32 * SIDE_WARP;
-#pragma unroll 1
-    for (int i = threadIdx.x; i < MP * LS; i += step) {
-        const int m = i / (4 * LS) * 4 + i % 4, l = i / 4 % LS;
-        const bool real_one = m < M && l < L;
-        pack[PACK_V + i] = real_one ? theta[THETA_V + l * M + m] : real(0);
-        pack[PACK_W + i] = real_one ? weight_W(theta, m, l) : real(0);
-    }
-#pragma unroll 1
-    for (int i = threadIdx.x; i < MP * LP; i += step) {
-        const int l = i / (4 * MP) * 4 + i % 4, m = i / 4 % MP;
-        const bool real_one = m < M && l < L;
-        pack[PACK_VR + i] = real_one ? theta[THETA_V + l * M + m] : real(0);
-        pack[PACK_WR + i] = real_one ? weight_W(theta, m, l) : real(0);
-    }
+    for_entries(
+        share{(int)threadIdx.x, MP * LS, step},
+        [&](int i) { return weights_at(theta, i / (4 * LS) * 4 + i % 4, i / 4 % LS); },
+        [&](int i, const real2 &both) {
+            pack[PACK_V + i] = both.a[0];
+            pack[PACK_W + i] = both.a[1];
+        });
+    for_entries(
+        share{(int)threadIdx.x, MP * LP, step},
+        [&](int i) { return weights_at(theta, i / 4 % MP, i / (4 * MP) * 4 + i % 4); },
+        [&](int i, const real2 &both) {
+            pack[PACK_VR + i] = both.a[0];
+            pack[PACK_WR + i] = both.a[1];
+        });
 #pragma unroll 1
     for (int l = threadIdx.x; l < LP; l += step)
         pack[PACK_b + l] = l < L ? theta[THETA_b + l] : real(0);
@@ -55,7 +63,7 @@ INLINE void pack_plain(const update_args &p, const real *theta, double alpha, re
                                                                                      : real(0);
 }
 
-// B, B+, B+ B, and product = V B+ (L, N).
+// B, B+, B+ B, and the product for pack_projected.
 INLINE void pack_pinv(const real *theta, const double *pinv, double *product, real *pack)
 {
     make_product(theta, pinv, product);

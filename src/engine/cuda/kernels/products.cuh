@@ -86,23 +86,28 @@ template <int STAGE, int COUNT> INLINE int row_at(int lane, int i)
     }
 }
 
-// row[]: the rows that this lane keeps; odd[]: those left over.
-template <int STAGE, int COUNT, int ODD> INLINE void exchange_rows(real (&row)[M], real (&odd)[6])
+// row[]: the rows that this lane keeps; odd[]: those left over.  SORTED: rows stand in the order of row_at;
+// otherwise in their own, and each lane selects the half that it sends.
+template <bool SORTED, int STAGE, int COUNT, int ODD>
+INLINE void exchange_rows(real (&row)[M], real (&odd)[6])
 {
     if constexpr (STAGE == 5) {
         if constexpr (COUNT == 1)
             odd[ODD] = row[0];
     } else {
         constexpr int half = COUNT / 2, offset = 16 >> STAGE, after = ODD + COUNT % 2;
+        const bool upper = !SORTED && (thread_index() & offset) != 0;
 #pragma unroll
-        for (int i = 0; i < half; i++)
-            row[i] += __shfl_xor_sync(ALL_LANES, row[half + i], offset);
+        for (int i = 0; i < half; i++) {
+            const real sent = upper ? row[i] : row[half + i];
+            row[i] = (upper ? row[half + i] : row[i]) + __shfl_xor_sync(ALL_LANES, sent, offset);
+        }
         if constexpr (COUNT % 2 == 1)
             odd[ODD] = row[COUNT - 1];
 #pragma unroll
         for (int j = 0; j < after; j++)
             odd[j] += __shfl_xor_sync(ALL_LANES, odd[j], offset);
-        exchange_rows<STAGE + 1, half, after>(row, odd);
+        exchange_rows<SORTED, STAGE + 1, half, after>(row, odd);
     }
 }
 
@@ -110,6 +115,7 @@ template <int STAGE, int COUNT, int ODD> INLINE void exchange_rows(real (&row)[M
 // Which lane owns which row at the end, and where: kept is the index in odd[].
 struct row_owners {
     signed char row[32], kept[32]; // row: -1: none
+    signed char lane[32];          // of each row
 };
 
 static __device__ constexpr row_owners find_owners()
@@ -132,6 +138,7 @@ static __device__ constexpr row_owners find_owners()
                 lane++;
             owners.row[lane] = (signed char)row;
             owners.kept[lane] = (signed char)odd[k];
+            owners.lane[row] = (signed char)lane;
         }
     return owners;
 }
@@ -166,6 +173,19 @@ static __device__ constexpr bool every_row_has_one_owner()
     return true;
 }
 static_assert(every_row_has_one_owner(), "sums over lanes would lose a row");
+
+// Sums over all lanes: this lane's row of them.  kept: row_owners
+template <bool SORTED> INLINE real sum_over_lanes(real (&row)[M], int kept)
+{
+    constexpr int most = (M & 1) + (M >> 1 & 1) + (M >> 2 & 1) + (M >> 3 & 1) + (M >> 4 & 1) + (M >> 5 & 1);
+    real odd[6];
+    exchange_rows<SORTED, 0, M, 0>(row, odd);
+    real sum = odd[0];
+#pragma unroll
+    for (int j = 1; j < most; j++)
+        sum = kept == j ? odd[j] : sum;
+    return sum;
+}
 #endif
 
 // from: a matrix over (latent, hidden), towards units; rows: towards rows.
@@ -229,7 +249,7 @@ INLINE void to_units(const unit_weights &weights, const real *vector, real (&out
 // This lane's row of (matrix times units).  kept: row_owners.
 INLINE real to_row(const row_weights &weights, const real (&units)[UNITS], int kept)
 {
-    real row[M], odd[6];
+    real row[M];
 #pragma unroll
     for (int i = 0; i < M; i++) {
         row[i] = weights.w[0][i] * units[0];
@@ -237,13 +257,7 @@ INLINE real to_row(const row_weights &weights, const real (&units)[UNITS], int k
         for (int u = 1; u < UNITS; u++)
             row[i] += weights.w[u][i] * units[u];
     }
-    exchange_rows<0, M, 0>(row, odd);
-    constexpr int most = (M & 1) + (M >> 1 & 1) + (M >> 2 & 1) + (M >> 3 & 1) + (M >> 4 & 1) + (M >> 5 & 1);
-    real sum = odd[0];
-#pragma unroll
-    for (int j = 1; j < most; j++)
-        sum = kept == j ? odd[j] : sum;
-    return sum;
+    return sum_over_lanes<true>(row, kept);
 }
 #else
 // sum[k] = row of (matrix times units), valid on the lanes that own rows.  units: (COVERED_UNITS) in shared

@@ -10,6 +10,9 @@
 // recomputed.
 #define KEEP_HIDDEN (M > 16)
 
+// With many variables, threads share them; otherwise a thread or a warp takes all of a time.
+#define MANY_VARIABLES (N >= 32 && M <= 32 && !PATTERNS)
+
 // The row of time t in p.rows.
 #define AT_Z      0  // z_t
 #define AT_FORCED MP // z~_t

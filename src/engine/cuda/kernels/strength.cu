@@ -44,7 +44,8 @@ constexpr int PLACE_SUMS = PLACE_TERM + (METHOD == ALPHA_EXPLOG ? 2 * M * M : 0)
 constexpr int PLACE_WORK = (PLACE_SUMS + WIDTH + 1) / 2 * 2;
 constexpr int WARP_SCRATCH = (PLACE_WORK + WORK + 1) / 2 * 2;
 
-#define BLOCK_SCRATCH (WARPS * WARP_SCRATCH > L * N ? WARPS * WARP_SCRATCH : (L * N + 1) / 2 * 2)
+#define BLOCK_SCRATCH                                                                                        \
+    (WARPS * WARP_SCRATCH > SCRATCH_PRODUCT ? WARPS * WARP_SCRATCH : (SCRATCH_PRODUCT + 1) / 2 * 2)
 #ifndef SHARED_MOST
 #define SHARED_MOST 12000 // doubles of scratch that are in shared memory, which every GPU has
 #endif

@@ -13,6 +13,8 @@
 // variant: -DREAL_BITS=32 -DM=128 -DN=3 -DL=50 -DK=0 -DCLIPPED=0
 // variant: -DREAL_BITS=64 -DM=5 -DN=3 -DL=50 -DK=2 -DCLIPPED=1
 // variant: -DREAL_BITS=64 -DM=16 -DN=16 -DL=128 -DK=0 -DCLIPPED=0
+// variant: -DREAL_BITS=32 -DM=16 -DN=64 -DL=512 -DK=0 -DCLIPPED=0
+// variant: -DREAL_BITS=64 -DM=20 -DN=128 -DL=200 -DK=0 -DCLIPPED=0
 // variant: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DFORCING=1
 // variant: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DFORCING=2
 // variant: -DREAL_BITS=32 -DM=4 -DN=3 -DL=50 -DK=0 -DCLIPPED=0 -DPATTERNS=1
@@ -22,10 +24,11 @@
 #endif
 #include "solve_args.cuh"
 
-// A row of the tile: one of p.rows, a one, the inputs and, where values may be missing, the vectors of spec
-// 12 through which an incomplete row adds to dB.
-#define AT_ONE     ROW
-#define AT_GAP     (ROW + 4 + (K + 3) / 4 * 4)
+// A row of the tile: one of p.rows (with many variables without e and y), a one, the inputs and, where values
+// may be missing, the vectors of spec 12 through which an incomplete row adds to dB.
+#define TILE_ROW   (MANY_VARIABLES ? AT_E : ROW)
+#define AT_ONE     TILE_ROW
+#define AT_GAP     (TILE_ROW + 4 + (K + 3) / 4 * 4)
 #define AT_p       AT_GAP
 #define AT_r       (AT_p + NP)
 #define AT_g       (AT_r + NP)
@@ -41,7 +44,7 @@
 #define THREADS_MOST 512
 #endif
 #if KEEP_HIDDEN
-#define THREADS_FIT (2 * 16 * LATENT_ROW * (REAL_BITS / 8) <= 64 * 1024 ? 512 : 256)
+#define THREADS_FIT (!MANY_VARIABLES && 2 * 16 * LATENT_ROW * (REAL_BITS / 8) <= 64 * 1024 ? 512 : 256)
 #else
 #define REGISTERS_NEEDED ((6 * M + 40 + 6 * CLIPPED) * REGISTERS_PER_REAL) // registers
 #define THREADS_FIT      (REGISTERS_NEEDED <= 128 ? 512 : REGISTERS_NEEDED <= 168 ? 384 : 256)
@@ -75,12 +78,13 @@ static __device__ constexpr int latent_warps()
 #ifndef ENTRIES_MOST
 #define ENTRIES_MOST 8
 #endif
+#define LATENT_LAST (MANY_VARIABLES ? SUM_B : SUMS) // entries that go through a tile end here
 #define LATENT_ENTRIES                                                                                       \
-    ((SUMS - SUM_A + 31) / 32 < ENTRIES_MOST ? (SUMS - SUM_A + 31) / 32                                      \
-                                             : ENTRIES_MOST) // of one lane at a time
+    ((LATENT_LAST - SUM_A + 31) / 32 < ENTRIES_MOST ? (LATENT_LAST - SUM_A + 31) / 32                        \
+                                                    : ENTRIES_MOST) // of one lane at a time
 // There are several groups of entries: the first stores y in p.rows for the others.  Where values may be
 // missing, each finds y again, as it does the vectors from AT_GAP on.
-#define STORES_Y (!PATTERNS && SUMS - SUM_A > 32 * LATENT_ENTRIES)
+#define STORES_Y (!PATTERNS && LATENT_LAST - SUM_A > 32 * LATENT_ENTRIES)
 
 // An entry of the small sums is a product of two numbers of one step: their offsets in the tile.
 struct factors {
@@ -133,6 +137,35 @@ template <class action> INLINE void for_segments(const solve_args &p, int replic
         act(segment{(size_t)replica * p.batch + sequence, (int)first, (int)(first + count)});
         from += count;
     }
+}
+
+// Add what COUNT slices of threads have in row[], for `width` members each, `used` of which exist:
+// store(k, member, sum of row[k]).
+template <int COUNT, int ROWS, class storing>
+INLINE void add_slices(const real (&row)[ROWS], int member, int slice, int width, int used, storing store)
+{
+    sum_shared &memory = block_memory();
+#pragma unroll
+    for (int from = 0; from < ROWS; from += SCRATCH_ROWS) {
+        __syncthreads();
+#pragma unroll
+        for (int k = 0; k < SCRATCH_ROWS; k++)
+            if (from + k < ROWS && slice < COUNT)
+                memory.scratch[k][slice * width + member] = row[from + k < ROWS ? from + k : 0];
+        __syncthreads();
+#pragma unroll 1
+        for (int i = thread_index(); i < SCRATCH_ROWS * used; i += THREADS) {
+            const int k = i / used, at = i % used;
+            if (from + k < ROWS) {
+                real sum = 0;
+#pragma unroll 4
+                for (int s = 0; s < COUNT; s++)
+                    sum += memory.scratch[k][s * width + at];
+                store(from + k, at, sum);
+            }
+        }
+    }
+    __syncthreads();
 }
 
 // ---- sums of the hidden units -----------------------------------------------------------------------------
@@ -306,34 +339,6 @@ INLINE void add_segment(const solve_args &p, const segment &here, const unit_col
     copy_wait<0>();
 }
 
-// Add the sums of SLICES threads for each of `width` units, `used` of which exist, and store them in the
-// block's partial sums.
-INLINE void add_slices(const unit_sums &sums, int member, int slice, int width, int used, real *to)
-{
-    constexpr int rows = 2 * M + 1;
-    sum_shared &memory = block_memory();
-#pragma unroll
-    for (int from = 0; from < rows; from += SCRATCH_ROWS) {
-        __syncthreads();
-#pragma unroll
-        for (int k = 0; k < SCRATCH_ROWS; k++)
-            if (from + k < rows && slice < SLICES)
-                memory.scratch[k][slice * width + member] = sums.row[from + k < rows ? from + k : 0];
-        __syncthreads();
-#pragma unroll 1
-        for (int i = thread_index(); i < SCRATCH_ROWS * used; i += THREADS) {
-            const int k = i / used, at = i % used;
-            if (from + k < rows) {
-                real sum = 0;
-#pragma unroll 4
-                for (int s = 0; s < SLICES; s++)
-                    sum += memory.scratch[k][s * width + at];
-                to[(size_t)(from + k) * LP + at] = sum;
-            }
-        }
-    }
-}
-
 // One thread has one hidden unit, and slices of threads share the steps.
 INLINE void sum_hidden(const solve_args &p, const real *pack, int replica, int block, real *partial)
 {
@@ -350,8 +355,8 @@ INLINE void sum_hidden(const solve_args &p, const real *pack, int replica, int b
         for_segments(p, replica, block, [&](const segment &here) {
             add_segment(p, here, weights, unit, slice, member, width, sums);
         });
-        add_slices(sums, member, slice, width, used, partial + first);
-        __syncthreads();
+        add_slices<SLICES>(sums.row, member, slice, width, used,
+                           [&](int k, int at, real sum) { partial[(size_t)k * LP + first + at] = sum; });
     }
 }
 #endif
@@ -375,11 +380,12 @@ INLINE factors find_factors(int entry)
 // Copy rows t .. t+count of one sequence to the warp's tile, the last one without its last `less` numbers.
 INLINE void copy_rows(const solve_args &p, real *tile, size_t sequence, int t, int count, int less, int lane)
 {
+    constexpr int fours = TILE_ROW / 4;
     const real *from = p.rows + (sequence * (p.T + 1) + t) * ROW;
     __syncwarp();
 #pragma unroll 4
-    for (int i = lane; i < (count + 1) * (ROW / 4) - less / 4; i += 32)
-        store4(tile + i / (ROW / 4) * LATENT_ROW + i % (ROW / 4) * 4, load4(from + 4 * i));
+    for (int i = lane; i < (count + 1) * fours - less / 4; i += 32)
+        store4(tile + i / fours * LATENT_ROW + i % fours * 4, load4(from + i / fours * ROW + i % fours * 4));
     for (int i = lane; i < count * K; i += 32)
         tile[i / (K > 0 ? K : 1) * LATENT_ROW + AT_ONE + 1 + i % (K > 0 ? K : 1)] =
             p.s[(sequence * p.T + t) * K + i];
@@ -517,8 +523,8 @@ INLINE void add_rows(const solve_args &p, const real *pack, int replica, const s
         const int count = here.last - t < LATENT_TILE ? here.last - t : LATENT_TILE;
         // Where y is stored, another warp may be writing that of the last row.
         const bool with_y = !STORES_Y || (first > SUM_A && t + count == p.T);
-        copy_rows(p, tile, here.sequence, t, count, with_y ? 0 : ROW - AT_Y, lane);
-        if (PATTERNS || first == SUM_A)
+        copy_rows(p, tile, here.sequence, t, count, with_y ? 0 : TILE_ROW - AT_Y, lane);
+        if (PATTERNS || (first == SUM_A && !MANY_VARIABLES))
             find_y(p, pack, tile, replica, here.sequence, t, count + (t + count == p.T), lane);
 #if PATTERNS
         const bool lacks = lane < count && pattern_of(p, here.sequence, t + lane) != 0;
@@ -544,7 +550,7 @@ INLINE void add_rows(const solve_args &p, const real *pack, int replica, const s
                                                          : real(0)) *
                           row[of[k].left] * row[of[k].right];
         }
-        if (t + count == p.T) // time T has an error, but no step
+        if (t + count == p.T && !MANY_VARIABLES) // time T has an error, but no step
 #pragma unroll
             for (int k = 0; k < LATENT_ENTRIES; k++) {
                 const int entry = first + 32 * k + lane;
@@ -558,13 +564,13 @@ INLINE void sum_latent(const solve_args &p, const real *pack, int replica, int b
 {
     sum_shared &memory = block_memory();
     const int lane = thread_index() % 32, warp = warp_index();
-    for (int first = SUM_A; first < SUMS; first += 32 * LATENT_ENTRIES) {
+    for (int first = SUM_A; first < LATENT_LAST; first += 32 * LATENT_ENTRIES) {
         real sum[LATENT_ENTRIES];
 #pragma unroll
         for (int k = 0; k < LATENT_ENTRIES; k++)
             sum[k] = 0;
         for (int i = thread_index(); i < 32 * LATENT_ENTRIES; i += THREADS)
-            memory.of[i] = find_factors(first + i < SUMS ? first + i : SUM_A);
+            memory.of[i] = find_factors(first + i < LATENT_LAST ? first + i : SUM_A);
         __syncthreads();
         const bool takes_part = LATENT_WARPS == BLOCK_WARPS || warp < LATENT_WARPS;
         if (takes_part)
@@ -576,7 +582,7 @@ INLINE void sum_latent(const solve_args &p, const real *pack, int replica, int b
             if (takes_part)
                 memory.latent[warp][32 * k + lane] = sum[k];
         __syncthreads();
-        for (int i = thread_index(); i < 32 * LATENT_ENTRIES && first + i < SUMS; i += THREADS) {
+        for (int i = thread_index(); i < 32 * LATENT_ENTRIES && first + i < LATENT_LAST; i += THREADS) {
             real total = 0;
 #pragma unroll 4
             for (int w = 0; w < LATENT_WARPS; w++)
@@ -586,6 +592,80 @@ INLINE void sum_latent(const solve_args &p, const real *pack, int replica, int b
         __syncthreads();
     }
 }
+
+#if MANY_VARIABLES
+// ---- the sums of B and B+: a thread has a variable, and slices of threads share the steps -----------------
+
+struct variable_sums { // of dB (N, M), then of dB+ (M, N)
+    real row[2 * M];
+};
+
+// What a time adds, with y of `find_y`.  a: its strength of forcing; through: of the gradient through B+.
+// P: the variable's column of B+
+INLINE void add_time(const real *row, int n, const real *P, real a, real weight, real through,
+                     variable_sums &sums)
+{
+    real4 product = {0, 0, 0, 0};
+    const real error = row[AT_E + n];
+#pragma unroll
+    for (int q = 0; q < QUADS; q++) {
+        const real4 w = load4(row + AT_W + 4 * q), column = load4_constant(P + 4 * q);
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            if (4 * q + k < M)
+                product.a[k] += column.a[k] * w.a[k];
+    }
+    const real flowing =
+        a != 0 ? a * ((product.a[0] + product.a[1]) + (product.a[2] + product.a[3])) : real(0);
+    const real y = flowing + weight * error, back = through * error;
+#pragma unroll
+    for (int q = 0; q < QUADS; q++) {
+        const real4 z = load4(row + AT_Z + 4 * q), w = load4(row + AT_W + 4 * q);
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            if (4 * q + k < M) {
+                sums.row[4 * q + k < M ? 4 * q + k : 0] += y * z.a[k];
+                if (through != 0) // at T, w is undefined
+                    sums.row[4 * q + k < M ? M + 4 * q + k : 0] += back * w.a[k];
+            }
+    }
+}
+
+// Times of a segment and, at the end of a sequence, T, which has an error but no step: w is undefined there.
+INLINE void add_times(const solve_args &p, const real *pack, const segment &here, int n, int slice,
+                      int slices, variable_sums &sums)
+{
+    const int last = here.last + (here.last == p.T);
+    const real *rows = p.rows + here.sequence * (p.T + 1) * ROW, *P = pack + PACK_P + n * MP;
+    const real weight = real(p.weight);
+#pragma unroll(M > 16 ? 1 : 2)
+    for (int t = here.first + slice; t < last; t += slices) {
+        const real a = !p.flow || t == p.T ? real(0) : t == 0 ? real(1) : strength(p, pack, t);
+        add_time(rows + (size_t)t * ROW, n, P, t > 0 ? a : real(0), t > p.warmup ? weight : real(0), a, sums);
+    }
+}
+
+INLINE void sum_variables(const solve_args &p, const real *pack, int replica, int block, real *partial)
+{
+    constexpr int width = (N + 31) / 32 * 32 < THREADS ? (N + 31) / 32 * 32 : THREADS,
+                  slices = THREADS / width;
+    const int slice = thread_index() / width, member = thread_index() % width;
+    for (int first = 0; first < N; first += width) {
+        const int n = first + member < N ? first + member : N - 1,
+                  used = N - first < width ? N - first : width;
+        variable_sums sums;
+#pragma unroll
+        for (int k = 0; k < 2 * M; k++)
+            sums.row[k] = 0;
+        if (slice < slices)
+            for_segments(p, replica, block,
+                         [&](const segment &here) { add_times(p, pack, here, n, slice, slices, sums); });
+        add_slices<slices>(sums.row, member, slice, width, used, [&](int k, int at, real sum) {
+            partial[k < M ? SUM_B + (first + at) * M + k : SUM_P + (k - M) * N + first + at] = sum;
+        });
+    }
+}
+#endif
 
 // ---- all blocks -------------------------------------------------------------------------------------------
 
@@ -639,6 +719,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) sum_gradient(const __gr
         sum_hidden(p, pack, replica, block, partial);
         __syncthreads();
         sum_latent(p, pack, replica, block, partial);
+#if MANY_VARIABLES
+        sum_variables(p, pack, replica, block, partial);
+#endif
         team_barrier(p.arrived + (size_t)replica * BARRIER_WORDS + BARRIER_WORDS - 2, (unsigned)p.sum_blocks,
                      block_memory().phase); // this word is not used by border.cuh
         sum_blocks(p, replica, block);

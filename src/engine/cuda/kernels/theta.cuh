@@ -29,7 +29,9 @@
 // Scratch, in doubles.
 #define SCRATCH_PINV     (2 * N * M + 2 * SMALL * SMALL + SMALL) // pinv.cuh
 #define SCRATCH_GRADIENT (N * M + 3 * SMALL * SMALL)             // flow_back
-#define SCRATCH_PRODUCT  (L * N)                                 // V B+
+#define PRODUCT_ROWS     (N > M ? M : L)                         // project.cuh: B+ B or V B+
+#define PRODUCT_COLUMNS  (N > M ? M : N)
+#define SCRATCH_PRODUCT  (PRODUCT_ROWS * PRODUCT_COLUMNS)
 #define SCRATCH_LARGER   (SCRATCH_PINV > SCRATCH_GRADIENT ? SCRATCH_PINV : SCRATCH_GRADIENT)
 #define SCRATCH                                                                                              \
     (N * M + (SCRATCH_LARGER > SCRATCH_PRODUCT ? SCRATCH_LARGER : SCRATCH_PRODUCT)) // B+ comes first

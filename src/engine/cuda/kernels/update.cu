@@ -204,15 +204,25 @@ INLINE void find_late_gradient(const update_args &p, const model_gradient &g)
         flow_back(g.theta, g.kept + KEPT_PINV, g.sums + SUM_P, g.through);
 }
 
+// The sum that belongs to parameter i, without branches, so that loads for several parameters overlap.  C
+// follows h in both orders.
+INLINE int sum_of(int i)
+{
+    const int w = i - THETA_W, v = i - THETA_V;
+    return i < THETA_W   ? SUM_A + i
+           : i < THETA_V ? SUM_W + w / L * LP + w % L
+           : i < THETA_b ? SUM_V + v % M * LP + v / M
+           : i < THETA_h ? SUM_b + i - THETA_b
+           : i < THETA_B ? SUM_h + i - THETA_h
+                         : SUM_B + i - THETA_B;
+}
+
 // dloss / d parameter i.
 INLINE double gradient_at(const update_args &p, const model_gradient &g, int i)
 {
     const double *sums = g.sums;
-    if (i < THETA_W) {
-        return sums[SUM_A + i] * decay_slope(p.free_diagonal, g.kept[KEPT_A + i]);
-    }
 #if RANK > 0
-    if (i < THETA_V) {
+    if (i >= THETA_W && i < THETA_V) {
         const int at = i < THETA_WR ? i - THETA_W : i - THETA_WR;
         double sum = 0;
         if (i < THETA_WR)
@@ -223,17 +233,13 @@ INLINE double gradient_at(const update_args &p, const model_gradient &g, int i)
                 sum += sums[SUM_W + m * LP + at % L] * (double)g.theta[THETA_W + m * RANK + at / L];
         return sum;
     }
-#else
-    if (i < THETA_V)
-        return sums[SUM_W + (i - THETA_W) / L * LP + (i - THETA_W) % L];
 #endif
-    if (i < THETA_b)
-        return sums[SUM_V + (i - THETA_V) % M * LP + (i - THETA_V) / M];
-    if (i < THETA_h)
-        return sums[SUM_b + i - THETA_b];
-    if (i < THETA_B)
-        return sums[SUM_h + i - THETA_h]; // and C, which follows in both orders
-    return (p.flow ? g.through[i - THETA_B] : 0) - sums[SUM_B + i - THETA_B];
+    const double sum = sums[sum_of(i)];
+    if (i < THETA_W)
+        return sum * decay_slope(p.free_diagonal, g.kept[KEPT_A + i]);
+    if (i >= THETA_B)
+        return (p.flow ? g.through[i - THETA_B] : 0) - sum;
+    return sum;
 }
 
 #include "update_kernels.cuh"

@@ -142,6 +142,32 @@ template <int COUNT> INLINE double dot(const double *a, int a_step, const double
     return even + odd;
 }
 
+// ---- entries that a thread takes one after the other ------------------------------------------------------
+
+// Where nothing is prefetched, a thread loads what several entries need before it uses the first.
+#define ENTRIES_AT_ONCE (PREFETCHED ? 1 : 4)
+
+struct share { // of entries: first, first + step, ... below last
+    int first, last, step;
+};
+
+// use(i, load(i)) for each entry; `load` only reads.
+template <class loading, class using_them>
+INLINE void for_entries(const share &own, loading load, using_them use)
+{
+#pragma unroll 1
+    for (int i = own.first; i < own.last; i += ENTRIES_AT_ONCE * own.step) {
+        decltype(load(0)) value[ENTRIES_AT_ONCE];
+#pragma unroll
+        for (int k = 0; k < ENTRIES_AT_ONCE; k++)
+            value[k] = load(i + k * own.step < own.last ? i + k * own.step : i);
+#pragma unroll
+        for (int k = 0; k < ENTRIES_AT_ONCE; k++)
+            if (i + k * own.step < own.last)
+                use(i + k * own.step, value[k]);
+    }
+}
+
 // ---- the diagonal A from its parameter x (model/decay.h) --------------------------------------------------
 
 INLINE double decay_of(bool is_free, double x)

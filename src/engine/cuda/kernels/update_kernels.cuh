@@ -90,10 +90,6 @@ INLINE bool finite_64(double a)
     return a - a == 0;
 }
 
-struct share { // of the parameters: first, first + step, ... below last
-    int first, last, step;
-};
-
 INLINE share own_share()
 {
     const int thread = threadIdx.x;
@@ -111,17 +107,16 @@ INLINE void find_gradient(const update_args &p, size_t base, const model_gradien
     terms sum = {0, 0};
     if (in_side_warp())
         find_late_gradient(p, g);
-    const share own = own_share();
-#pragma unroll 1
-    for (int i = own.first; i < own.last; i += own.step) {
-        const real raw = (real)gradient_at(p, g, i);
-        const real all = (real)((double)raw + penalty_at(p, g, i, sum));
-        p.raw[base + i] = raw;
-        p.gradient[base + i] = all;
-        gradient[i] = all;
-        squares += (double)all * (double)all;
-        unusable += is_finite(raw) ? 0 : 1;
-    }
+    for_entries(
+        own_share(), [&](int i) { return (real)gradient_at(p, g, i); },
+        [&](int i, real raw) {
+            const real all = (real)((double)raw + penalty_at(p, g, i, sum));
+            p.raw[base + i] = raw;
+            p.gradient[base + i] = all;
+            gradient[i] = all;
+            squares += (double)all * (double)all;
+            unusable += is_finite(raw) ? 0 : 1;
+        });
     penalise_more(p, g, sum);
     const double value[4] = {squares, sum.mar, sum.readout, unusable};
     store_warp_sums(memory, value);
@@ -151,6 +146,11 @@ INLINE update_result check_gradient(const update_args &p, double loss, double si
     return {loss, sum[1], sum[2], singular, norm};
 }
 
+struct parameter_state { // of one parameter, before a step
+    double gradient, m, v;
+    real value;
+};
+
 // Step the parameters; memory.worst becomes the first one beyond the limit, if any.
 INLINE void step_parameters(const update_args &p, size_t base, real *theta, update_shared &memory)
 {
@@ -160,23 +160,25 @@ INLINE void step_parameters(const update_args &p, size_t base, real *theta, upda
     const double first = memory.step[STEP_FIRST], second = memory.step[STEP_SECOND],
                  shorten = memory.step[STEP_SHORTEN];
     const bool adaptive = memory.step[STEP_ADAPTIVE] != 0;
-    const share own = own_share();
-#pragma unroll 1
-    for (int i = own.first; i < own.last; i += own.step) {
-        const real before = theta[i];
-        const double g = shorten * (double)gradient[i];
-        const double m = p.beta1 * m_before[i] + (1 - p.beta1) * g;
-        const double v = p.beta2 * v_before[i] + (1 - p.beta2) * g * g;
-        const double scale = adaptive ? sqrt(v * second) + p.epsilon : 1;
-        const real after = (real)((double)before - first * m / scale);
-        p.good[base + i] = before;
-        p.m[base + i] = m;
-        p.v[base + i] = v;
-        p.parameters[base + i] = after;
-        theta[i] = after;
-        if (!(fabs((double)after) <= p.limit))
-            atomicMin(&memory.worst, i);
-    }
+    for_entries(
+        own_share(),
+        [&](int i) {
+            return parameter_state{(double)gradient[i], m_before[i], v_before[i], theta[i]};
+        },
+        [&](int i, const parameter_state &before) {
+            const double g = shorten * before.gradient;
+            const double m = p.beta1 * before.m + (1 - p.beta1) * g;
+            const double v = p.beta2 * before.v + (1 - p.beta2) * g * g;
+            const double scale = adaptive ? sqrt(v * second) + p.epsilon : 1;
+            const real after = (real)((double)before.value - first * m / scale);
+            p.good[base + i] = before.value;
+            p.m[base + i] = m;
+            p.v[base + i] = v;
+            p.parameters[base + i] = after;
+            theta[i] = after;
+            if (!(fabs((double)after) <= p.limit))
+                atomicMin(&memory.worst, i);
+        });
 }
 
 // Outcome, counters and sums of one update, by one thread.
