@@ -142,7 +142,8 @@ void cli_load_notes(const antler_series *series)
 
 void cli_load_suspicions(const antler_series *series)
 {
-    static const char *const marks[] = {"; if it means", "; if the sensor", "; if its units"};
+    static const char *const marks[] = {"; if it means", "; if the sensor", "; if its units",
+                                        "; if they are faults"};
     for (size_t i = 0; i < antler_series_note_count(series); i++)
         for (size_t k = 0; k < sizeof marks / sizeof marks[0]; k++)
             if (strstr(antler_series_note(series, i), marks[k]) != NULL)

@@ -1,5 +1,6 @@
 /* sentinels.c - missing values: by name, and by their looks. */
 #include "data/sentinels.h"
+#include "data/extremes.h"
 #include "data/number.h"
 
 #include <math.h>
@@ -363,6 +364,18 @@ static antler_status note_missing(const antler_series *series, const looks *all,
     return ANTLER_OK;
 }
 
+/* Spikes and saturation, besides the numbers that have a note of their own. */
+static antler_status note_extremes(const antler_series *series, const suspect suspects[USUAL],
+                                   ant_notes *notes)
+{
+    double noted[USUAL];
+    size_t count = 0;
+    for (size_t i = 0; i < USUAL; i++)
+        if (suspects[i].count >= 2)
+            noted[count++] = usual[i];
+    return ant_extremes_notes(series, noted, count, notes);
+}
+
 /* What may be a fault of the data comes first: of many notes, commands show the first ones. */
 antler_status ant_sentinels_notes(const antler_series *series, ant_notes *notes)
 {
@@ -380,6 +393,8 @@ antler_status ant_sentinels_notes(const antler_series *series, ant_notes *notes)
         status = note_numbers(series, suspects, notes);
     if (status == ANTLER_OK)
         status = note_constant(series, all, notes);
+    if (status == ANTLER_OK)
+        status = note_extremes(series, suspects, notes);
     if (status == ANTLER_OK)
         status = note_shift(series, all, notes);
     for (size_t v = 0; v < series->dim && status == ANTLER_OK; v++) {

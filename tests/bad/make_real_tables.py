@@ -230,6 +230,31 @@ def missing_cases():
     case("trailing_delimiter.csv", "a,b,\n" + rows(50, a, b).replace("\n", ",\n"), "50 rows in all, N = 2\n")
 
 
+def sensor_cases():
+    """Spikes and saturation are noted; resting levels, whole numbers and zeros are not."""
+    def noted(name, column, *texts):
+        case(name, "a,b\n" + rows(2000, a, column), *texts)
+
+    def heart(i):
+        return 10 * math.exp(-(((i % 47) - 20) / 2.5) ** 2) + 0.1 * math.sin(0.77 * i)
+
+    noted("spikes.csv", lambda i: 40.0 if i in (700, 1500, 1999) else heart(i), "b has 3 spikes, single values far from all others, the first 40 in row 701 of")
+    noted("one_spike.csv", lambda i: -9999.0 if i == 0 else b(i), "b has 1 spike, single values far from all others, the first -9999 in row 1 of")
+    noted("saturation.csv", lambda i: min(b(i), 6.25), "b is exactly 6.25, its largest value, in", "rows, first in row", "give --missing 6.25")
+    noted("floor.csv", lambda i: max(b(i), 3.5), "b is exactly 3.5, its smallest value, in")
+    for name, column in (("heart", heart), ("plain", b), ("whole", lambda i: "%d" % (i * i % 101)), ("rain", lambda i: max(0.0, b(i) - 6)),
+                         ("binary", lambda i: "%d" % (i % 311 == 0)), ("coarse", lambda i: "%.1f" % b(i)), ("rest", lambda i: "%.1f" % max(3.0, 5 * heart(i))),
+                         ("period", lambda i: "%.6f" % math.sin(math.pi * i / 50)), ("logistic", lambda i: LOGISTIC[i])):
+        noted("sound_%s.csv" % name, column, "2000 rows in all, N = 2\n\nvariable")
+    case("saturated_channels.csv", ",".join("c%d" % k for k in range(6)) + "\n" + rows(2000, *[lambda i, k=k: min(x(i, 0.3 * k), 6.5) for k in range(6)]),
+         "c3 is exactly 6.5, its largest value", "6 variables have such values at an end of their range in all")
+
+
+LOGISTIC = [0.3]
+while len(LOGISTIC) < 2000:
+    LOGISTIC.append(3.99 * LOGISTIC[-1] * (1 - LOGISTIC[-1]))
+
+
 def subject_cases():
     def of(k):
         return lambda i: "s%d" % k
@@ -276,6 +301,7 @@ time_cases()
 stranger_cases()
 date_cases()
 missing_cases()
+sensor_cases()
 subject_cases()
 archive_cases()
 dialect_cases()
