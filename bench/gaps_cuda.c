@@ -72,6 +72,14 @@ static antler_problem *make_problem(const antler_settings *s, size_t N, size_t k
     return problem;
 }
 
+static const char *name_of(const antler_settings *s)
+{
+    return s->model == ANTLER_MODEL_LSSM       ? "lssm"
+           : s->model == ANTLER_MODEL_MAMBA2   ? "mamba2"
+           : s->teacher == ANTLER_TEACHER_FLOW ? "flow"
+                                               : "stop";
+}
+
 static void print_row(const antler_settings *s, size_t N, size_t updates)
 {
     antler_problem *problem[KINDS];
@@ -88,7 +96,7 @@ static void print_row(const antler_settings *s, size_t N, size_t updates)
         }
     }
     printf("| %zu, %zu, %zu | %zu, %zu | %s | %.1f us |", s->latent_dim, N, s->hidden_dim, s->sequence_length,
-           s->batch_size, s->teacher == ANTLER_TEACHER_FLOW ? "flow" : "stop", 1e6 * best[0]);
+           s->batch_size, name_of(s), 1e6 * best[0]);
     for (size_t k = 1; k < KINDS; k++)
         printf(" %.3f |", best[k] / best[0]);
     printf("\n");
@@ -101,25 +109,31 @@ int main(int argc, char **argv)
 {
     static const struct {
         size_t M, N, L, T, batch;
-    } shapes[] = {{3, 3, 50, 200, 16}, {5, 3, 50, 200, 16},    {10, 6, 128, 200, 16}, {20, 10, 100, 200, 16},
-                  {4, 3, 50, 4096, 1}, {10, 6, 128, 32768, 1}, {16, 3, 50, 32768, 1}};
+        antler_model_kind_id model;
+    } shapes[] = {{5, 3, 50, 200, 16, ANTLER_MODEL_LSSM},       {10, 6, 128, 200, 16, ANTLER_MODEL_LSSM},
+                  {10, 6, 128, 32768, 1, ANTLER_MODEL_LSSM},    {3, 3, 50, 200, 16, ANTLER_MODEL_SHPLRNN},
+                  {5, 3, 50, 200, 16, ANTLER_MODEL_SHPLRNN},    {10, 6, 128, 200, 16, ANTLER_MODEL_SHPLRNN},
+                  {20, 10, 100, 200, 16, ANTLER_MODEL_SHPLRNN}, {4, 3, 50, 4096, 1, ANTLER_MODEL_SHPLRNN},
+                  {10, 6, 128, 32768, 1, ANTLER_MODEL_SHPLRNN}, {16, 3, 50, 32768, 1, ANTLER_MODEL_SHPLRNN}};
     const size_t updates = argc > 1 ? strtoul(argv[1], NULL, 10) : 400;
-    printf("| M, N, L | T, B | teacher | an update, complete |");
+    printf("| M, N, L | T, B | teacher or kind | an update, complete |");
     for (size_t k = 1; k < KINDS; k++)
         printf(" %s |", kinds[k].name);
     printf("\n| --- | --- | --- | --- | --- | --- | --- | --- |\n");
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
-        for (int teacher = 0; teacher < 2; teacher++) {
+        const int teachers = shapes[i].model == ANTLER_MODEL_SHPLRNN ? 2 : 1;
+        for (int teacher = 0; teacher < teachers; teacher++) {
             antler_settings s;
             antler_settings_default(&s);
             s.device = ANTLER_DEVICE_CUDA;
             s.precision =
                 argc > 2 && strcmp(argv[2], "double") == 0 ? ANTLER_PRECISION_DOUBLE : ANTLER_PRECISION_FLOAT;
+            s.model = shapes[i].model;
             s.latent_dim = shapes[i].M;
             s.hidden_dim = shapes[i].L;
             s.sequence_length = shapes[i].T;
             s.batch_size = shapes[i].batch;
-            s.gtf_alpha = 0.15;
+            s.gtf_alpha = shapes[i].model == ANTLER_MODEL_SHPLRNN ? 0.15 : s.gtf_alpha;
             s.teacher = teacher == 0 ? ANTLER_TEACHER_FLOW : ANTLER_TEACHER_STOP;
             print_row(&s, shapes[i].N, updates);
         }

@@ -220,6 +220,11 @@ kernel(lssm inputs_64 - REAL_BITS=64 M=5 N=2 L=9  K=3)
 kernel(lssm plain     - REAL_BITS=64 M=3 N=2 L=8  K=0)
 # fewer latent units than variables, hidden units in more than one word; as if shared memory had no room for the step
 kernel(lssm wide      - REAL_BITS=32 M=2 N=3 L=37 K=1 UPDATE_THREADS=320 PREFETCH_LIMIT=0)
+# the same where values are missing; more hidden units than threads, with tiles of 37 steps
+kernel(lssm lacking      - REAL_BITS=64 M=3 N=2 L=8   K=0 GAPS=1)
+kernel(lssm lacking_wide - REAL_BITS=32 M=2 N=3 L=37  K=1 UPDATE_THREADS=320 PREFETCH_LIMIT=0 GAPS=1)
+kernel(lssm lacking_many - REAL_BITS=64 M=4 N=3 L=140 K=2 UPDATE_THREADS=768 TILE_BYTES=6000 GAPS=1)
+kernel(lssm many         - REAL_BITS=64 M=4 N=3 L=140 K=2 UPDATE_THREADS=768 TILE_BYTES=6000) # before there are data
 
 # ---- Mamba-2: mamba2.cu ----------------------------------------------------------------------------------------------
 kernel(mamba2 7k_float     - REAL_BITS=32 M=16 N=6 L=128 K=0 COLUMNS=64 UPDATE_THREADS=768) # 7,038 parameters

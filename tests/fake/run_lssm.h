@@ -4,6 +4,7 @@
 #ifndef UPDATE_THREADS
 #define UPDATE_THREADS 256
 #endif
+#define fill_gaps         JOIN(fill_gaps, VARIANT)
 #define forward_segments  JOIN(forward_segments, VARIANT)
 #define readout_segments  JOIN(readout_segments, VARIANT)
 #define backward_segments JOIN(backward_segments, VARIANT)
@@ -15,9 +16,15 @@
 #define update_args       JOIN(update_args, VARIANT)
 #define update_facts      JOIN(update_facts, VARIANT)
 
+#ifdef GAPS
+#define LACKS " -DGAPS=" TEXT(GAPS)
+#else
+#define LACKS ""
+#endif
+
 /* As the fake compiler writes them. */
 static const char options[] = "-DREAL_BITS=" TEXT(REAL_BITS) " -DM=" TEXT(M) " -DN=" TEXT(N) " -DL=" TEXT(
-    L) " -DK=" TEXT(K) " -DCLIPPED=0 -DUPDATE_THREADS=" TEXT(UPDATE_THREADS);
+    L) " -DK=" TEXT(K) " -DCLIPPED=0 -DUPDATE_THREADS=" TEXT(UPDATE_THREADS) LACKS;
 
 #include "emulate_dynamic.h"
 
@@ -26,6 +33,9 @@ namespace
 #include "../../src/engine/cuda/kernels/lssm.cu"
 }
 
+#if GAPS
+EMULATE("lssm.cu", options, fill_gaps, "fill_gaps")
+#endif
 EMULATE("lssm.cu", options, forward_segments, "forward_segments")
 EMULATE("lssm.cu", options, readout_segments, "readout_segments")
 EMULATE("lssm.cu", options, backward_segments, "backward_segments")

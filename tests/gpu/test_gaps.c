@@ -35,6 +35,7 @@ typedef struct shape {
     bool clipped;
     size_t T, batch, warmup;
     antler_solver solver;
+    antler_model_kind_id model;
 } shape;
 
 static antler_settings settings_for(const shape *c, antler_precision precision)
@@ -43,6 +44,7 @@ static antler_settings settings_for(const shape *c, antler_precision precision)
     antler_settings_default(&s);
     s.device = ANTLER_DEVICE_CUDA;
     s.precision = precision;
+    s.model = c->model;
     s.latent_dim = c->M;
     s.hidden_dim = c->L;
     s.rank = c->rank;
@@ -51,7 +53,8 @@ static antler_settings settings_for(const shape *c, antler_precision precision)
     s.batch_size = c->batch;
     s.warmup = c->warmup;
     s.solver = c->solver;
-    s.gtf_alpha = 0.3;
+    if (c->model == ANTLER_MODEL_SHPLRNN)
+        s.gtf_alpha = 0.3;
     if (c->solver == ANTLER_SOLVER_QUASI_DEER && precision == ANTLER_PRECISION_FLOAT)
         s.tolerance = 1e-6; /* its own default leaves more than the comparison allows */
     s.threads = 4;
@@ -66,7 +69,7 @@ static void draw_parameters(const shape *c, bool deficient, double *theta, size_
     ant_stream_normals(&stream, theta, total);
     for (size_t i = 0; i < total - c->N * c->M; i++)
         theta[i] *= 0.4 / sqrt((double)(c->rank > 0 ? c->rank : c->L > c->M ? c->L : c->M));
-    for (size_t n = 0; n < c->N && n < c->M; n++)
+    for (size_t n = 0; n < c->N && n < c->M && c->model == ANTLER_MODEL_SHPLRNN; n++)
         B[n * c->M + n] += 4.0;
     for (size_t m = 0; m < c->M && deficient; m++)
         B[c->M + m] = B[m];
@@ -92,7 +95,10 @@ static void check(const shape *c, const antler_settings *s, lost kind, bool defi
     x[(c->T + 1) * c->N - 1] = 0.3; /* the loss has a value */
     for (size_t i = 0; i < (c->T + 1) * c->N && c->batch > 2; i++)
         x[(c->T + 1) * c->N + i] = NAN; /* a window without any */
-    antler_problem_set_parameters(problem, theta);
+    if (c->model == ANTLER_MODEL_MAMBA2)
+        antler_problem_initialise(problem);
+    else
+        antler_problem_set_parameters(problem, theta);
     antler_problem_set_data(problem, x, inputs);
     const antler_status status = antler_problem_check(problem, &report, &states, &gradient);
     EXPECT(status == ANTLER_OK && states <= tolerance && gradient <= tolerance,
@@ -109,22 +115,22 @@ static void check(const shape *c, const antler_settings *s, lost kind, bool defi
 }
 
 static const shape shapes[] = {
-    {1, 1, 3, 0, 0, false, 1, 1, 0, ANTLER_SOLVER_AUTO},
-    {1, 1, 3, 0, 0, false, 64, 3, 0, ANTLER_SOLVER_SHOOTING},
-    {3, 3, 20, 2, 0, false, 31, 3, 0, ANTLER_SOLVER_AUTO},
-    {3, 3, 20, 2, 0, false, 33, 3, 5, ANTLER_SOLVER_SHOOTING},
-    {4, 3, 50, 0, 0, false, 1025, 1, 512, ANTLER_SOLVER_AUTO},
-    {5, 3, 50, 0, 0, false, 200, 17, 0, ANTLER_SOLVER_AUTO},
-    {3, 7, 30, 0, 0, false, 61, 3, 0, ANTLER_SOLVER_SHOOTING},
-    {5, 3, 33, 2, 2, true, 77, 3, 10, ANTLER_SOLVER_SHOOTING},
-    {10, 6, 128, 0, 0, false, 500, 1, 250, ANTLER_SOLVER_SHOOTING},
-    {16, 3, 50, 0, 0, false, 301, 1, 0, ANTLER_SOLVER_SHOOTING},
-    {24, 6, 64, 0, 0, false, 150, 1, 0, ANTLER_SOLVER_SHOOTING},
-    {33, 4, 40, 0, 0, false, 120, 1, 0, ANTLER_SOLVER_SHOOTING},
-    {40, 9, 50, 0, 0, false, 64, 3, 0, ANTLER_SOLVER_AUTO},
-    {4, 3, 50, 0, 0, false, 400, 2, 50, ANTLER_SOLVER_DEER},
-    {33, 4, 40, 0, 0, false, 90, 1, 0, ANTLER_SOLVER_DEER},
-    {5, 3, 33, 1, 0, true, 60, 2, 0, ANTLER_SOLVER_QUASI_DEER},
+    {1, 1, 3, 0, 0, false, 1, 1, 0, ANTLER_SOLVER_AUTO, ANTLER_MODEL_SHPLRNN},
+    {1, 1, 3, 0, 0, false, 64, 3, 0, ANTLER_SOLVER_SHOOTING, ANTLER_MODEL_SHPLRNN},
+    {3, 3, 20, 2, 0, false, 31, 3, 0, ANTLER_SOLVER_AUTO, ANTLER_MODEL_SHPLRNN},
+    {3, 3, 20, 2, 0, false, 33, 3, 5, ANTLER_SOLVER_SHOOTING, ANTLER_MODEL_SHPLRNN},
+    {4, 3, 50, 0, 0, false, 1025, 1, 512, ANTLER_SOLVER_AUTO, ANTLER_MODEL_SHPLRNN},
+    {5, 3, 50, 0, 0, false, 200, 17, 0, ANTLER_SOLVER_AUTO, ANTLER_MODEL_SHPLRNN},
+    {3, 7, 30, 0, 0, false, 61, 3, 0, ANTLER_SOLVER_SHOOTING, ANTLER_MODEL_SHPLRNN},
+    {5, 3, 33, 2, 2, true, 77, 3, 10, ANTLER_SOLVER_SHOOTING, ANTLER_MODEL_SHPLRNN},
+    {10, 6, 128, 0, 0, false, 500, 1, 250, ANTLER_SOLVER_SHOOTING, ANTLER_MODEL_SHPLRNN},
+    {16, 3, 50, 0, 0, false, 301, 1, 0, ANTLER_SOLVER_SHOOTING, ANTLER_MODEL_SHPLRNN},
+    {24, 6, 64, 0, 0, false, 150, 1, 0, ANTLER_SOLVER_SHOOTING, ANTLER_MODEL_SHPLRNN},
+    {33, 4, 40, 0, 0, false, 120, 1, 0, ANTLER_SOLVER_SHOOTING, ANTLER_MODEL_SHPLRNN},
+    {40, 9, 50, 0, 0, false, 64, 3, 0, ANTLER_SOLVER_AUTO, ANTLER_MODEL_SHPLRNN},
+    {4, 3, 50, 0, 0, false, 400, 2, 50, ANTLER_SOLVER_DEER, ANTLER_MODEL_SHPLRNN},
+    {33, 4, 40, 0, 0, false, 90, 1, 0, ANTLER_SOLVER_DEER, ANTLER_MODEL_SHPLRNN},
+    {5, 3, 33, 1, 0, true, 60, 2, 0, ANTLER_SOLVER_QUASI_DEER, ANTLER_MODEL_SHPLRNN},
 };
 enum { SHAPES = sizeof shapes / sizeof shapes[0] };
 
@@ -152,12 +158,44 @@ static void shapes_in_float(void)
     check_shapes(ANTLER_PRECISION_FLOAT);
 }
 
+/* LSSM and Mamba-2, which take in their own predictions. */
+static const shape kinds[] = {
+    {1, 1, 3, 0, 0, false, 1, 1, 0, ANTLER_SOLVER_AUTO, ANTLER_MODEL_LSSM},
+    {5, 3, 50, 2, 0, false, 33, 3, 5, ANTLER_SOLVER_AUTO, ANTLER_MODEL_LSSM},
+    {10, 6, 128, 0, 0, false, 257, 5, 64, ANTLER_SOLVER_AUTO, ANTLER_MODEL_LSSM},
+    {10, 6, 128, 0, 0, false, 3000, 1, 500, ANTLER_SOLVER_AUTO, ANTLER_MODEL_LSSM},
+    {64, 20, 300, 1, 0, false, 90, 3, 0, ANTLER_SOLVER_AUTO, ANTLER_MODEL_LSSM},
+};
+enum { KINDS = sizeof kinds / sizeof kinds[0] };
+
+static void check_kinds(antler_precision precision)
+{
+    for (size_t i = 0; i < KINDS; i++) {
+        const antler_settings s = settings_for(&kinds[i], precision);
+        for (int kind = 0; kind < LOST_KINDS; kind++) {
+            const bool small = kinds[i].T * kinds[i].batch < 150 && kind == (int)(i % LOST_KINDS);
+            if (small || !gpu_sanitized())
+                check(&kinds[i], &s, (lost)kind, false);
+        }
+    }
+}
+
+static void kinds_in_double(void)
+{
+    check_kinds(ANTLER_PRECISION_DOUBLE);
+}
+
+static void kinds_in_float(void)
+{
+    check_kinds(ANTLER_PRECISION_FLOAT);
+}
+
 static void rules_of_forcing(void)
 {
     static const shape some[] = {
-        {4, 3, 50, 0, 0, false, 300, 1, 40, ANTLER_SOLVER_SHOOTING},
-        {5, 3, 50, 0, 0, false, 20, 5, 0, ANTLER_SOLVER_AUTO},
-        {4, 3, 50, 0, 0, false, 200, 1, 50, ANTLER_SOLVER_DEER},
+        {4, 3, 50, 0, 0, false, 300, 1, 40, ANTLER_SOLVER_SHOOTING, ANTLER_MODEL_SHPLRNN},
+        {5, 3, 50, 0, 0, false, 20, 5, 0, ANTLER_SOLVER_AUTO, ANTLER_MODEL_SHPLRNN},
+        {4, 3, 50, 0, 0, false, 200, 1, 50, ANTLER_SOLVER_DEER, ANTLER_MODEL_SHPLRNN},
     };
     for (size_t i = 0; i < 2 * sizeof some / sizeof some[0]; i++) {
         antler_settings s = settings_for(&some[i / 2], ANTLER_PRECISION_DOUBLE);
@@ -173,9 +211,9 @@ static void rules_of_forcing(void)
 /* B without full rank: B_o of some patterns has none, either. */
 static void deficient_readout(void)
 {
-    static const shape some[] = {{4, 3, 12, 0, 0, false, 40, 2, 0, ANTLER_SOLVER_AUTO},
-                                 {3, 3, 12, 0, 0, false, 40, 2, 0, ANTLER_SOLVER_AUTO},
-                                 {2, 5, 12, 0, 0, false, 40, 2, 0, ANTLER_SOLVER_AUTO}};
+    static const shape some[] = {{4, 3, 12, 0, 0, false, 40, 2, 0, ANTLER_SOLVER_AUTO, ANTLER_MODEL_SHPLRNN},
+                                 {3, 3, 12, 0, 0, false, 40, 2, 0, ANTLER_SOLVER_AUTO, ANTLER_MODEL_SHPLRNN},
+                                 {2, 5, 12, 0, 0, false, 40, 2, 0, ANTLER_SOLVER_AUTO, ANTLER_MODEL_SHPLRNN}};
     for (size_t i = 0; i < 3; i++) {
         const antler_settings s = settings_for(&some[i], ANTLER_PRECISION_DOUBLE);
         check(&some[i], &s, LOST_VALUES, true);
@@ -224,21 +262,24 @@ static int ask(void *cookie)
     return w->stop_at > 0 && ++w->asked == w->stop_at;
 }
 
-static antler_settings training(antler_precision precision, antler_solver solver)
+static antler_settings training(antler_precision precision, antler_solver solver, antler_model_kind_id model)
 {
-    const shape small = {4, 3, 20, 0, 0, false, gpu_size(60, 24), 5, 4, solver};
+    const shape small = {4, 3, 20, 0, 0, false, gpu_size(60, 24), 5, 4, solver, model};
     antler_settings s = settings_for(&small, precision);
     s.updates = gpu_size(50, 6);
     s.runs = gpu_size(3, 2);
     s.log_interval = gpu_size(7, 2);
     s.check_interval = gpu_size(25, 3);
     s.noise = 0.02;
-    s.kappa = 0.9;
+    if (model != ANTLER_MODEL_MAMBA2)
+        s.kappa = 0.9;
     s.validation = 0.0;
     return s;
 }
 
-/* Train to the end, over a stop where there is one.  B: of run `run`, (3, 4) */
+enum { LAST = 60 }; /* numbers of the last parameter, at most */
+
+/* Train to the end, over a stop where there is one.  B: the last parameter of run `run`, (LAST) */
 static void train(const antler_settings *s, const antler_series *series, size_t run, seen *w, double *B)
 {
     antler_trainer *trainer = NULL;
@@ -258,13 +299,14 @@ static void train(const antler_settings *s, const antler_series *series, size_t 
     antler_trainer_free(trainer);
 }
 
-static void compare_training(antler_precision precision, antler_solver solver, lost kind)
+static void compare_training(antler_precision precision, antler_solver solver, antler_model_kind_id model,
+                             lost kind)
 {
     const double tolerance = precision == ANTLER_PRECISION_DOUBLE ? 1e-6 : 2e-3;
     antler_series *series = make_series(kind);
-    antler_settings s = training(precision, solver);
+    antler_settings s = training(precision, solver, model);
     seen gpu_rows = {.rows = 0}, cpu_rows = {.rows = 0};
-    double here[12] = {0}, there[12] = {0};
+    double here[LAST] = {0}, there[LAST] = {0};
     train(&s, series, 1, &gpu_rows, here);
     s.device = ANTLER_DEVICE_CPU;
     train(&s, series, 1, &cpu_rows, there);
@@ -280,31 +322,37 @@ static void compare_training(antler_precision precision, antler_solver solver, l
                 EXPECT_NEAR(g->loss, c->loss, tolerance * c->loss);
         }
     }
-    for (size_t i = 0; i < 12; i++)
+    for (size_t i = 0; i < LAST; i++)
         EXPECT_NEAR(here[i], there[i], tolerance);
     antler_series_free(series);
 }
 
 static void trains_in_double(void)
 {
-    compare_training(ANTLER_PRECISION_DOUBLE, ANTLER_SOLVER_AUTO, LOST_VALUES);
-    compare_training(ANTLER_PRECISION_DOUBLE, ANTLER_SOLVER_SHOOTING, LOST_ROWS);
-    compare_training(ANTLER_PRECISION_DOUBLE, ANTLER_SOLVER_DEER, LOST_VARIABLE);
+    compare_training(ANTLER_PRECISION_DOUBLE, ANTLER_SOLVER_AUTO, ANTLER_MODEL_SHPLRNN, LOST_VALUES);
+    compare_training(ANTLER_PRECISION_DOUBLE, ANTLER_SOLVER_SHOOTING, ANTLER_MODEL_SHPLRNN, LOST_ROWS);
+    compare_training(ANTLER_PRECISION_DOUBLE, ANTLER_SOLVER_DEER, ANTLER_MODEL_SHPLRNN, LOST_VARIABLE);
 }
 
 static void trains_in_float(void)
 {
-    compare_training(ANTLER_PRECISION_FLOAT, ANTLER_SOLVER_AUTO, LOST_ROWS);
-    compare_training(ANTLER_PRECISION_FLOAT, ANTLER_SOLVER_SHOOTING, LOST_VALUES);
+    compare_training(ANTLER_PRECISION_FLOAT, ANTLER_SOLVER_AUTO, ANTLER_MODEL_SHPLRNN, LOST_ROWS);
+    compare_training(ANTLER_PRECISION_FLOAT, ANTLER_SOLVER_SHOOTING, ANTLER_MODEL_SHPLRNN, LOST_VALUES);
+}
+
+static void kinds_train(void)
+{
+    compare_training(ANTLER_PRECISION_DOUBLE, ANTLER_SOLVER_AUTO, ANTLER_MODEL_LSSM, LOST_VALUES);
+    compare_training(ANTLER_PRECISION_FLOAT, ANTLER_SOLVER_AUTO, ANTLER_MODEL_LSSM, LOST_ROWS);
 }
 
 /* Twice, and over a stop. */
-static void same_bytes(void)
+static void check_bytes(antler_model_kind_id model)
 {
     antler_series *series = make_series(LOST_VALUES);
-    antler_settings s = training(ANTLER_PRECISION_FLOAT, ANTLER_SOLVER_AUTO);
+    antler_settings s = training(ANTLER_PRECISION_FLOAT, ANTLER_SOLVER_AUTO, model);
     seen first = {.rows = 0}, second = {.rows = 0}, stopped = {.stop_at = 2};
-    double once[12] = {0}, again[12] = {0}, over[12] = {0};
+    double once[LAST] = {0}, again[LAST] = {0}, over[LAST] = {0};
     train(&s, series, 2, &first, once);
     train(&s, series, 2, &second, again);
     train(&s, series, 2, &stopped, over);
@@ -313,11 +361,18 @@ static void same_bytes(void)
     antler_series_free(series);
 }
 
+static void same_bytes(void)
+{
+    check_bytes(ANTLER_MODEL_SHPLRNN);
+    check_bytes(ANTLER_MODEL_LSSM);
+}
+
 int main(int argc, char **argv)
 {
     const gpu_test tests[] = {
         GPU_TEST(shapes_in_double),  GPU_TEST(shapes_in_float),  GPU_TEST(rules_of_forcing),
         GPU_TEST(deficient_readout), GPU_TEST(trains_in_double), GPU_TEST(trains_in_float),
+        GPU_TEST(kinds_in_double),   GPU_TEST(kinds_in_float),   GPU_TEST(kinds_train),
         GPU_TEST(same_bytes),
     };
     return gpu_main(tests, sizeof tests / sizeof tests[0], argc, argv);

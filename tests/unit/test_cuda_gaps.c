@@ -361,6 +361,104 @@ static void data_may_change(void **state)
     free(x);
 }
 
+/* ---- kinds that take in their own predictions -------------------------------------------------------------
+ */
+
+/* `lssm lacking` of tests/fake/kernels.cmake; many: `lssm lacking_many`. */
+static antler_settings lssm_settings(bool many, size_t T, size_t batch, size_t warmup)
+{
+    antler_settings s = plain_settings();
+    s.model = ANTLER_MODEL_LSSM;
+    s.runs = 1;
+    s.latent_dim = many ? 4 : 3;
+    s.hidden_dim = many ? 140 : 8;
+    s.sequence_length = T;
+    s.batch_size = batch;
+    s.warmup = warmup;
+    return s;
+}
+
+static void lssm_trains_as_on_the_cpu(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < LOST_KINDS; kind++) {
+        antler_settings s = lssm_settings(false, 40, 3, kind == LOST_VALUES ? 7 : 0);
+        s.runs = 2;
+        s.updates = COMPARED;
+        s.log_interval = 1;
+        s.MAR_lambda = 0.3;
+        s.regularised_units = 2;
+        compare_gaps(s, (lost)kind, 2, 0, 1e-10, 1e-12, "predictions of missing values come first", 0.0);
+    }
+    antler_settings s = lssm_settings(false, 70, 2, 10); /* lacking_wide */
+    s.latent_dim = 2;
+    s.hidden_dim = 37;
+    s.precision = ANTLER_PRECISION_FLOAT;
+    s.updates = COMPARED;
+    s.log_interval = 1;
+    compare_gaps(s, LOST_VALUES, 3, 1, 2e-5, 2e-5, "predictions of missing values come first", 0.0);
+}
+
+/* Compare a problem with plain loops.  s: inputs or NULL */
+static void check_linear(antler_settings s, size_t N, size_t K, const double *x, double tolerance)
+{
+    antler_problem *p = NULL;
+    antler_solve_report report, on_cpu;
+    double states = 1.0, gradient = 1.0;
+    double *inputs = calloc(s.batch_size * s.sequence_length * K + 1, sizeof *inputs);
+    assert_non_null(inputs);
+    for (size_t i = 0; i < s.batch_size * s.sequence_length * K; i++)
+        inputs[i] = cos(0.7 * (double)i);
+    for (int device = 0; device < 2; device++) {
+        s.device = device == 0 ? ANTLER_DEVICE_CPU : ANTLER_DEVICE_CUDA;
+        CHECK_OK(antler_problem_create(&s, N, K, &p));
+        const size_t total = antler_problem_parameter_total(p);
+        double *parameters = calloc(total, sizeof *parameters);
+        assert_non_null(parameters);
+        for (size_t i = 0; i < total; i++)
+            parameters[i] = 0.4 * sin(1.3 * (double)i);
+        antler_problem_set_parameters(p, parameters);
+        antler_problem_set_data(p, x, K == 0 ? NULL : inputs);
+        CHECK_OK(device == 0 ? antler_problem_solve(p, &on_cpu)
+                             : antler_problem_check(p, &report, &states, &gradient));
+        antler_problem_free(p);
+        free(parameters);
+    }
+    CHECK_NEAR(states, 0.0, tolerance);
+    CHECK_NEAR(gradient, 0.0, tolerance);
+    CHECK_NEAR(report.loss, on_cpu.loss, tolerance * on_cpu.loss);
+    free(inputs);
+}
+
+/* One step, around a tile, a window without a value, a dead variable, and single rows at every place. */
+static void check_awkward(antler_settings s, size_t N, size_t K, double tolerance)
+{
+    const size_t T = s.sequence_length, row = (T + 1) * N, batch = s.batch_size;
+    double *x = make_windows(&s, N);
+    lose(LOST_VALUES, batch * (T + 1), N, x);
+    x[row - 1] = 0.4; /* the loss has a value */
+    for (size_t k = 0; k < row && batch > 1; k++)
+        x[(batch - 1) * row + k] = NAN;
+    for (size_t t = 0; t <= T && batch > 2; t++) {
+        x[row + t * N] = NAN; /* a dead variable, and the first row */
+        for (size_t n = 0; n < N; n++)
+            x[2 * row + t * N + n] = t % 7 == 3 || t == 0 || t == T ? (double)NAN : sin((double)(t + n));
+    }
+    check_linear(s, N, K, x, tolerance);
+    free(x);
+}
+
+static void lssm_awkward_windows(void **state)
+{
+    static const shape shapes[] = {{1, 1, 0},  {1, 4, 0},   {2, 4, 1}, {36, 4, 0},
+                                   {37, 4, 9}, {38, 4, 37}, {75, 4, 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+        check_awkward(lssm_settings(false, shapes[i].T, shapes[i].batch, shapes[i].warmup), 2, 0, 1e-12);
+        check_awkward(lssm_settings(true, shapes[i].T, shapes[i].batch, shapes[i].warmup), 3, 2, 1e-11);
+    }
+}
+
 /* ---- what the GPU does not take ---------------------------------------------------------------------------
  */
 
@@ -371,9 +469,11 @@ static void refusals(void **state)
     antler_series *series = make_gaps(LOST_VARIABLE, 90, 2, 0);
     antler_trainer *trainer = NULL;
     s.device = ANTLER_DEVICE_CUDA;
-    s.model = ANTLER_MODEL_LSSM;
+    s.model = ANTLER_MODEL_MAMBA2;
+    s.kappa = 0.9995;
+    s.latent_dim = 4;
     CHECK_FAILS(antler_trainer_create(&s, series, &trainer), ANTLER_ERROR_ARGUMENT,
-                "device: cuda does not take missing values of an LSSM or a Mamba-2, and 63 are missing; set "
+                "device: cuda does not take missing values of a Mamba-2, and 63 are missing; set "
                 "device: cpu, or missing: split or interpolate");
     assert_null(trainer);
     antler_series_free(series);
@@ -411,10 +511,12 @@ static void auto_takes_the_cpu(void **state)
     s.batch_size = 2048; /* worth a GPU */
     s.updates = 2;
     s.device = ANTLER_DEVICE_AUTO;
-    s.model = ANTLER_MODEL_LSSM;
+    s.model = ANTLER_MODEL_MAMBA2;
+    s.kappa = 0.9995;
+    s.latent_dim = 4;
     CHECK_OK(train(&s, series, 1, &w, chosen));
     assert_null(strstr(w.text, "Imaginary GPU"));
-    assert_non_null(strstr(w.text, "but does not take missing values of an LSSM or a Mamba-2"));
+    assert_non_null(strstr(w.text, "but does not take missing values of a Mamba-2"));
     s.device = ANTLER_DEVICE_CPU;
     CHECK_OK(train(&s, series, 1, &on_cpu, cpu));
     assert_memory_equal(chosen, cpu, sizeof cpu);
@@ -433,6 +535,8 @@ int main(void)
         cmocka_unit_test(same_guess),
         cmocka_unit_test(singular_readout),
         cmocka_unit_test(data_may_change),
+        cmocka_unit_test(lssm_trains_as_on_the_cpu),
+        cmocka_unit_test(lssm_awkward_windows),
         cmocka_unit_test(refusals),
         cmocka_unit_test(too_many_patterns),
         cmocka_unit_test(auto_takes_the_cpu),

@@ -16,20 +16,26 @@ typedef struct lssm {
     ant_cuda_kernel kernel[LSSM_KERNELS];
     ant_cuda_grid grid[LSSM_KERNELS];
     struct lssm_variant facts;
-    ant_cuda_buffer weights, states, adjoint, errors, ends, adjoint_ends, partial, squares;
+    ant_cuda_buffer weights, states, adjoint, errors, ends, adjoint_ends, partial, squares, filled;
+    bool gaps; /* x may lack values: LSSM_FILL comes first */
     struct lssm_args args;
     char choice[320];
 } lssm;
 
+static int first_kernel(const lssm *l)
+{
+    return l->gaps ? LSSM_FILL : LSSM_FORWARD;
+}
+
 static antler_status compile(lssm *l, const ant_cuda_pass *pass)
 {
-    static const char *const names[LSSM_KERNELS] = {"forward_segments", "readout_segments",
+    static const char *const names[LSSM_KERNELS] = {"fill_gaps", "forward_segments", "readout_segments",
                                                     "backward_segments", "reduce_blocks"};
     char threads[32];
-    const char *const more[] = {threads};
+    const char *const more[] = {threads, "-DGAPS=1"};
     snprintf(threads, sizeof threads, "-DUPDATE_THREADS=%u", ant_cuda_update_threads(pass->work));
-    ANT_TRY(ant_cuda_compile_shape(pass->device, "lssm.cu", pass->work, more, 1, &l->program));
-    for (int i = 0; i < LSSM_KERNELS; i++)
+    ANT_TRY(ant_cuda_compile_shape(pass->device, "lssm.cu", pass->work, more, l->gaps ? 2 : 1, &l->program));
+    for (int i = first_kernel(l); i < LSSM_KERNELS; i++)
         ANT_TRY(ant_cuda_program_kernel(l->program, names[i], &l->kernel[i]));
     ANT_TRY(ant_cuda_read_facts(pass->device, l->program, "lssm_facts", &l->facts, sizeof l->facts));
     ANT_CHECK((size_t)l->facts.args_bytes == sizeof l->args, ANTLER_ERROR_INTERNAL,
@@ -57,11 +63,12 @@ static void divide(lssm *l, const ant_cuda_pass *pass)
     l->args.segment_steps = (int)segment_steps;
     l->args.segments = (int)segments;
     l->args.workers = (int)(items < most ? items : most);
-    snprintf(l->choice, sizeof l->choice,
-             "scan on the GPU: the lssm is linear in its state; %zu segment%s of %zu steps per sequence, %d "
-             "block%s per run",
-             segments, segments == 1 ? "" : "s", segment_steps, l->args.workers,
-             l->args.workers == 1 ? "" : "s");
+    snprintf(
+        l->choice, sizeof l->choice,
+        "scan on the GPU: the lssm is linear in its state%s; %zu segment%s of %zu steps per sequence, %d "
+        "block%s per run",
+        ant_cuda_gaps_remark(pass->work), segments, segments == 1 ? "" : "s", segment_steps, l->args.workers,
+        l->args.workers == 1 ? "" : "s");
 }
 
 static antler_status allocate(lssm *l, ant_cuda_pass *pass)
@@ -85,6 +92,7 @@ static antler_status allocate(lssm *l, ant_cuda_pass *pass)
         {&l->adjoint_ends, records * real, "the ends of segments"},
         {&l->partial, workers * work->total * real, "sums over time"},
         {&l->squares, workers * sizeof(double), "sums of squares"},
+        {&l->filled, l->gaps ? sequences * (T + 1) * work->N * real : 0, "predictions of missing values"},
     };
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
         ANT_TRY(ant_cuda_pass_take(pass, wanted[i].bytes, wanted[i].purpose, wanted[i].buffer));
@@ -115,14 +123,17 @@ static void describe(lssm *l, const ant_cuda_pass *pass)
     p->squares = l->squares.address;
     p->raw = pass->buffers.raw;
     p->facts = pass->buffers.facts;
+    p->filled = l->filled.address;
+    p->arrived = pass->buffers.arrived;
 }
 
 static antler_status set_grids(lssm *l, const ant_cuda_pass *pass)
 {
     const size_t R = pass->work->replicas, workers = R * (size_t)l->args.workers;
-    const size_t blocks[LSSM_KERNELS] = {workers, workers, workers * (size_t)l->facts.roles,
+    const size_t blocks[LSSM_KERNELS] = {R * pass->work->settings->batch_size, workers, workers,
+                                         workers * (size_t)l->facts.roles,
                                          R * divided(pass->work->total, REDUCE_SIDE)};
-    for (int i = 0; i < LSSM_KERNELS; i++) {
+    for (int i = first_kernel(l); i < LSSM_KERNELS; i++) {
         const int threads = i == LSSM_REDUCE ? l->facts.reduce_threads : l->facts.threads;
         l->grid[i] = ant_cuda_grid_1d((unsigned)blocks[i], (unsigned)threads);
         l->grid[i].shared = (size_t)l->facts.shared_bytes[i];
@@ -139,6 +150,8 @@ static antler_status create(ant_cuda_pass *pass)
     lssm *l = pass->own = calloc(1, sizeof *l);
     if (l == NULL)
         return ant_fail_memory(sizeof *l, "a solver");
+    l->gaps = pass->work->lacks != NULL;
+    ANT_TRY(ant_cuda_check_gaps(pass->work));
     ANT_TRY(compile(l, pass));
     divide(l, pass);
     ANT_TRY(allocate(l, pass));
@@ -157,8 +170,8 @@ static void destroy(ant_cuda_pass *pass)
     lssm *l = pass->own;
     if (l == NULL)
         return;
-    ant_cuda_buffer *const buffers[] = {&l->weights, &l->states,       &l->adjoint, &l->errors,
-                                        &l->ends,    &l->adjoint_ends, &l->partial, &l->squares};
+    ant_cuda_buffer *const buffers[] = {&l->weights,      &l->states,  &l->adjoint, &l->errors, &l->ends,
+                                        &l->adjoint_ends, &l->partial, &l->squares, &l->filled};
     for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
         ant_cuda_free(pass->device, buffers[i]);
     ant_cuda_program_free(l->program);
@@ -168,7 +181,7 @@ static void destroy(ant_cuda_pass *pass)
 static antler_status launch(ant_cuda_pass *pass)
 {
     lssm *l = pass->own;
-    for (int i = 0; i < LSSM_KERNELS; i++)
+    for (int i = first_kernel(l); i < LSSM_KERNELS; i++)
         ANT_TRY(ant_cuda_launch(pass->device, &l->kernel[i], l->grid[i], ANT_CUDA_ARGS(&l->args)));
     return ANTLER_OK;
 }

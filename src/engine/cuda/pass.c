@@ -24,6 +24,22 @@ antler_status ant_cuda_pass_take(ant_cuda_pass *pass, size_t bytes, const char *
     return ant_cuda_fill_async(pass->device, buffer->address, 0, bytes);
 }
 
+antler_status ant_cuda_check_gaps(const ant_engine_learning *work)
+{
+    const antler_settings *s = work->settings;
+    ANT_CHECK(work->lacks == NULL || s->batch_size * (s->sequence_length + 1) <= UINT32_MAX / work->N,
+              ANTLER_ERROR_ARGUMENT,
+              "sequence_length %zu with batch_size %zu is too long for the GPU where values are missing; use "
+              "device: cpu",
+              s->sequence_length, s->batch_size);
+    return ANTLER_OK;
+}
+
+const char *ant_cuda_gaps_remark(const ant_engine_learning *work)
+{
+    return work->lacks == NULL ? "" : ", and predictions of missing values come first, in plain steps";
+}
+
 unsigned ant_cuda_update_threads(const ant_engine_learning *work)
 {
     enum { LEAST = 256, MOST = 768, ROLES = 64 }; /* for the side warp and the control warp */

@@ -61,10 +61,15 @@ extern const ant_cuda_kind ant_cuda_kind_shplrnn, ant_cuda_kind_lssm, ant_cuda_k
 antler_status ant_cuda_pass_take(ant_cuda_pass *pass, size_t bytes, const char *purpose,
                                  ant_cuda_buffer *buffer);
 
-/* Threads of a block of the kernels of update_kernels.cuh: the macro UPDATE_THREADS. */
+/* Missing values (spec 12): whether they can be counted, and words for `choice` of the kinds that take in
+ * their own predictions. */
+antler_status ant_cuda_check_gaps(const ant_engine_learning *work);
+const char *ant_cuda_gaps_remark(const ant_engine_learning *work);
+
 /* Whether the strength of forcing is another one from update to update. */
 bool ant_cuda_alpha_varies(const antler_settings *settings);
 
+/* Threads of a block of the kernels of update_kernels.cuh: the macro UPDATE_THREADS. */
 unsigned ant_cuda_update_threads(const ant_engine_learning *work);
 
 /* What a compiled variant says about itself: the variable `name` of the program, a struct of kernels/abi.h.

@@ -15,15 +15,10 @@ size_t ant_cuda_patterns_count(const ant_engine_learning *work)
 
 static antler_status check(const ant_engine_learning *work)
 {
-    const antler_settings *s = work->settings;
     ANT_CHECK(work->lacks->count <= ANT_ENGINE_PATTERNS, ANTLER_ERROR_ARGUMENT,
               "the GPU takes up to %d patterns of missing values, and there are %zu; use device: cpu",
               ANT_ENGINE_PATTERNS, work->lacks->count);
-    ANT_CHECK(s->batch_size * (s->sequence_length + 1) <= UINT32_MAX / work->N, ANTLER_ERROR_ARGUMENT,
-              "sequence_length %zu with batch_size %zu is too long for the GPU where values are missing; use "
-              "device: cpu",
-              s->sequence_length, s->batch_size);
-    return ANTLER_OK;
+    return ant_cuda_check_gaps(work);
 }
 
 static antler_status compile(ant_cuda_pass *pass, ant_cuda_patterns *q, struct pattern_variant *facts)

@@ -95,7 +95,7 @@ enum { PURPOSE_NEWTON_START = 5, PURPOSE_WINDOWS = 6, PURPOSE_NOISE = 7 };
 enum {
     BARRIER_WORDS = 64, /* of a replica: the team's barrier, the gaps of border.cuh, one each for patterns.cu,
                            deer.cu, sums.cu */
-    LOST_WORD = BARRIER_WORDS - 3, /* patterns.cu: missing values after the warm-up */
+    LOST_WORD = BARRIER_WORDS - 3, /* missing values after the warm-up */
     COPY_EACH = 8,                 /* values of a window that a thread copies at a time */
     REDUCE_WARPS = 8,              /* of a block of reduce_blocks, which has REDUCE_SIDE parameters */
     REDUCE_SIDE = 32,
@@ -162,7 +162,7 @@ struct pattern_variant {
     int args_bytes;
 };
 
-enum { LSSM_FORWARD, LSSM_READOUT, LSSM_BACKWARD, LSSM_REDUCE, LSSM_KERNELS };
+enum { LSSM_FILL, LSSM_FORWARD, LSSM_READOUT, LSSM_BACKWARD, LSSM_REDUCE, LSSM_KERNELS };
 
 struct lssm_variant {
     int threads, tile;    /* of a block, but for reduce_blocks; steps of a tile */
@@ -284,6 +284,8 @@ struct lssm_args {
     DEVICE_POINTER(double) squares;                 /* (replicas, workers) */
     DEVICE_POINTER(real) raw;                       /* (replicas, TOTAL) */
     DEVICE_POINTER(double) facts;                   /* (replicas, FACTS) */
+    DEVICE_POINTER(real) filled;                    /* (replicas, batch, T+1, N): x without gaps */
+    DEVICE_POINTER(unsigned) arrived;               /* (replicas, BARRIER_WORDS): LOST_WORD, zero at launch */
 };
 
 /* Of the kernels of mamba2.cu. */
@@ -341,7 +343,8 @@ ABI_OFFSET(lssm_args, free_diagonal, 28);
 ABI_OFFSET(lssm_args, weight, 32);
 ABI_OFFSET(lssm_args, parameters, 40);
 ABI_OFFSET(lssm_args, facts, 136);
-ABI_ASSERT(sizeof(struct lssm_args) == 144);
+ABI_OFFSET(lssm_args, filled, 144);
+ABI_ASSERT(sizeof(struct lssm_args) == 160);
 ABI_OFFSET(mamba2_args, blocks, 20);
 ABI_OFFSET(mamba2_args, weight, 24);
 ABI_OFFSET(mamba2_args, x, 32);
@@ -350,7 +353,7 @@ ABI_ASSERT(sizeof(struct mamba2_args) == 128);
 ABI_ASSERT(sizeof(struct orbit_progress) == 16);
 ABI_ASSERT(sizeof(struct solve_variant) == 44 && sizeof(struct sum_variant) == 12);
 ABI_ASSERT(sizeof(struct deer_variant) == 20 && sizeof(struct update_variant) == 20);
-ABI_ASSERT(sizeof(struct lssm_variant) == 48 && sizeof(struct mamba2_variant) == 40);
+ABI_ASSERT(sizeof(struct lssm_variant) == 52 && sizeof(struct mamba2_variant) == 40);
 ABI_ASSERT(sizeof(struct orbit_variant) == 12 && sizeof(struct strength_variant) == 24);
 ABI_ASSERT(sizeof(struct pattern_variant) == 24);
 

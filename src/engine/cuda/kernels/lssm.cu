@@ -11,19 +11,29 @@
 // recurrences are linear with a diagonal: every segment runs from 0, and the state that enters it is combined
 // from the ends of the others.  Four kernels follow each other, so that blocks never wait for other blocks:
 //
-//     forward_segments    states from 0, and their ends
-//     readout_segments    states; one thread per step: prediction, error, V^T d; adjoint from 0, and its ends
-//     backward_segments   sums over time: one block those of A, U, h, C with the adjoint, others the rest
-//     reduce_blocks       sums over all blocks: the gradient
+//     fill_gaps           with GAPS only: the model's own predictions for missing values of x, and their
+//     errors forward_segments    states from 0, and their ends readout_segments    states; one thread per
+//     step: prediction, error, V^T d; adjoint from 0, and its ends backward_segments   sums over time: one
+//     block those of A, U, h, C with the adjoint, others the rest reduce_blocks       sums over all blocks:
+//     the gradient
 //
 // The leak 1 - A is stored instead of A: A z is z - (1 - A) z, which loses no digits where A is near 1.
 //
-// Macros from the host: REAL_BITS, M, N, L, K; UPDATE_THREADS (update_args.cuh).
+// GAPS 1: x may lack values (spec 12).  A prediction takes the place of what is missing, so a block goes
+// through a whole sequence, in plain steps at incomplete rows.  After that x is complete, and the error of a
+// prediction that the next step takes in is U^T v; the other kernels are those of complete data.  Errors have
+// no weight: reduce_blocks multiplies by it, when all missing values have been counted.
+//
+// Macros from the host: REAL_BITS, M, N, L, K; UPDATE_THREADS (update_args.cuh); GAPS.
 // variant: -DREAL_BITS=32 -DM=10 -DN=6 -DL=128 -DK=0 -DUPDATE_THREADS=256
 // variant: -DREAL_BITS=64 -DM=10 -DN=6 -DL=128 -DK=0 -DUPDATE_THREADS=256
 // variant: -DREAL_BITS=32 -DM=5 -DN=3 -DL=50 -DK=2 -DUPDATE_THREADS=256
 // variant: -DREAL_BITS=32 -DM=64 -DN=20 -DL=300 -DK=1 -DUPDATE_THREADS=512
-// spills: readout_segments backward_segments forward_segments (where a step or a unit has more numbers than there are registers) prepare update (as update.cu)
+// variant: -DREAL_BITS=32 -DM=10 -DN=6 -DL=128 -DK=0 -DUPDATE_THREADS=256 -DGAPS=1
+// variant: -DREAL_BITS=64 -DM=10 -DN=6 -DL=128 -DK=0 -DUPDATE_THREADS=256 -DGAPS=1
+// variant: -DREAL_BITS=32 -DM=5 -DN=3 -DL=50 -DK=2 -DUPDATE_THREADS=256 -DGAPS=1
+// variant: -DREAL_BITS=32 -DM=64 -DN=20 -DL=300 -DK=1 -DUPDATE_THREADS=512 -DGAPS=1
+// spills: readout_segments backward_segments forward_segments fill_gaps (where a step or a unit has more numbers than there are registers) prepare update (as update.cu)
 #if !defined REAL_BITS || !defined M || !defined N || !defined L || !defined K
 #error "the host gives the macros named above"
 #endif
@@ -54,8 +64,15 @@ struct forward_shared {
     scan_shared scan;
 };
 
-// tile[t] <- U x_t + C s_{t+1} + h.
-INLINE void drive(forward_shared &memory, const real *theta, int count)
+// What the model takes in: (replicas, batch, T+1, N).
+INLINE const real *taken_in(const lssm_args &p)
+{
+    return GAPS ? p.filled : p.x;
+}
+
+// z[t] <- U x_t + C s_{t+1} + h, without what is missing.
+template <class input_shared>
+INLINE void drive(const input_shared &memory, real (*z)[ZS], const real *theta, int count)
 {
     const int each = (count + TILE_PARTS - 1) / TILE_PARTS;
     FOR_EACH_TASK(m, sub)
@@ -71,10 +88,10 @@ INLINE void drive(forward_shared &memory, const real *theta, int count)
             real sum = h;
 #pragma unroll
             for (int n = 0; n < N; n++)
-                sum += U[n] * memory.x[t * N + n];
+                sum += U[n] * or_zero(memory.x[t * N + n]);
             for (int k = 0; k < K; k++)
                 sum += theta[THETA_C + m * K + k] * memory.s[t * K + k];
-            memory.z[t][m] = sum;
+            z[t][m] = sum;
         }
     }
     __syncthreads();
@@ -93,10 +110,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, 3) forward_segments(const 
         for (int t = here.first; t < here.last; t += TILE) {
             const int count = here.last - t < TILE ? here.last - t : TILE;
             __syncthreads();
-            copy_list(memory.x, p.x + (here.sequence * (p.T + 1) + t) * N, count * N);
+            copy_list(memory.x, taken_in(p) + (here.sequence * (p.T + 1) + t) * N, count * N);
             copy_list(memory.s, p.s + (here.sequence * p.T + t) * K, count * K);
             __syncthreads();
-            drive(memory, theta, count);
+            drive(memory, memory.z, theta, count);
             scan<false>(memory.scan, memory.z, count);
             store_rows(p.states + (here.sequence * (p.T + 1) + t + 1) * MP, memory.z, count);
         }
@@ -214,12 +231,27 @@ INLINE void backpropagate(const readout_shared &memory, const real *units, step_
     }
 }
 
+// Whether the value of variable n is missing in the row that step t predicts.
+INLINE bool misses(const lssm_args &p, const segment &here, int t, int n)
+{
+    return GAPS && is_missing(p.x[(here.sequence * (p.T + 1) + t + 1) * N + n]);
+}
+
+INLINE bool misses_any(const lssm_args &p, const segment &here, int t)
+{
+    bool any = false;
+    for (int n = 0; GAPS && n < N; n++)
+        any = any || misses(p, here, t, n);
+    return any;
+}
+
 // From the states of a tile that starts with step t to errors and V^T d in memory.v.  Warm-up steps do not
-// count.
+// count.  FILLED: p.errors has the errors of predictions for missing values; else these count as 0.
+template <bool FILLED>
 INLINE double readout_tile(const lssm_args &p, readout_shared &memory, const real *units, const segment &here,
                            int t, int count)
 {
-    const real weight = (real)p.weight;
+    const real weight = GAPS ? real(1) : (real)p.weight;
     double squares = 0;
     step_state step;
     bool counts[STEPS], any = false;
@@ -227,7 +259,7 @@ INLINE double readout_tile(const lssm_args &p, readout_shared &memory, const rea
     for (int k = 0; k < STEPS; k++) {
         const int at = threadIdx.x + k * THREADS;
         counts[k] = at < count && t + at >= p.warmup;
-        any = any || counts[k];
+        any = any || counts[k] || (GAPS && at < count && misses_any(p, here, t + at));
 #pragma unroll
         for (int q = 0; q < QUADS; q++)
             *reinterpret_cast<real4 *>(step.z[k] + 4 * q) =
@@ -235,17 +267,21 @@ INLINE double readout_tile(const lssm_args &p, readout_shared &memory, const rea
         const real *x = p.x + (here.sequence * (p.T + 1) + t + at + 1) * N;
 #pragma unroll
         for (int n = 0; n < N; n++)
-            step.e[k][n] = counts[k] ? -x[n] : real(0);
+            step.e[k][n] = counts[k] ? -or_zero(x[n]) : real(0);
     }
     if (any)
         predict(memory, units, step);
 #pragma unroll
     for (int k = 0; k < STEPS; k++) {
+        const int at = threadIdx.x + k * THREADS;
 #pragma unroll
         for (int n = 0; n < N; n++) {
-            const double error = counts[k] ? (double)step.e[k][n] : 0;
+            const bool missing = GAPS && at < count && misses(p, here, t + at, n);
+            const double error = counts[k] && !missing ? (double)step.e[k][n] : 0;
             squares += error * error;
-            step.e[k][n] = counts[k] ? weight * step.e[k][n] : real(0);
+            step.e[k][n] = counts[k] && !missing ? weight * step.e[k][n]
+                           : missing && FILLED   ? p.errors[(here.sequence * p.T + t + at) * NP + n]
+                                                 : real(0);
         }
     }
     if (any)
@@ -261,7 +297,7 @@ INLINE double readout_tile(const lssm_args &p, readout_shared &memory, const rea
                        any ? *reinterpret_cast<real4 *>(step.z[k] + 4 * q) : real4{0, 0, 0, 0});
 #pragma unroll
         for (int n = 0; n < N; n++)
-            if (counts[k])
+            if (FILLED && (GAPS ? at < count : counts[k]))
                 e[n] = step.e[k][n];
     }
     __syncthreads();
@@ -289,7 +325,7 @@ INLINE double readout_segment(const lssm_args &p, readout_shared &memory, const 
             add_entering<false>(memory.scan, memory.entering, memory.z, count, t - here.first);
             store_rows(rows, memory.z, count);
         }
-        squares += readout_tile(p, memory, units, here, t, count);
+        squares += readout_tile<true>(p, memory, units, here, t, count);
         scan<true>(memory.scan, memory.v, count);
         store_rows(p.adjoint + (here.sequence * p.T + t) * MP, memory.v, count);
     }
@@ -326,6 +362,238 @@ extern "C" __global__ void __launch_bounds__(THREADS, 3) readout_segments(const 
         p.squares[(size_t)replica * p.workers + worker] = squares;
     }
 }
+
+// ---- fill_gaps --------------------------------------------------------------------------------------------
+
+#if GAPS
+#define GAP_WARPS (THREADS / 32)
+#define PARTS     (M > N ? M : N)
+
+struct gap_shared {
+    readout_shared tile;               // its carry: the state, or the adjoint, that enters the next row
+    real x[TILE * N], s[TILE * K + 1]; // NaN is missing
+    real U[M * N];
+    real parts[GAP_WARPS][PARTS];     // of sums over the hidden units
+    unsigned lacks[(TILE + 31) / 32]; // a bit for each row of the tile, from the side where it begins
+    sequence_gaps found;
+};
+#define FILL_BYTES ((int)sizeof(gap_shared))
+
+// Row i of a tile of `count` rows; REVERSE: from its end.
+template <bool REVERSE> INLINE int row_at(int i, int count)
+{
+    return REVERSE ? count - 1 - i : i;
+}
+
+// Set memory.lacks from memory.x.  Row `never` counts as complete.
+template <bool REVERSE> INLINE void find_lacking(gap_shared &memory, int count, int never)
+{
+    for (int i = threadIdx.x; i < (TILE + 31) / 32 * 32; i += THREADS) {
+        bool any = false;
+        for (int n = 0; n < N && i < count; n++)
+            any = any || is_missing(memory.x[row_at<REVERSE>(i, count) * N + n]);
+        const unsigned bits = __ballot_sync(ALL_LANES, any && i != never);
+        if (threadIdx.x % 32 == 0)
+            memory.lacks[i / 32] = bits;
+    }
+}
+
+// The first row from `i` on that lacks values, or `count`.
+INLINE int next_lacking(const gap_shared &memory, int i, int count)
+{
+    for (; i < count; i = (i / 32 + 1) * 32) {
+        const unsigned bits = memory.lacks[i / 32] >> i % 32;
+        if (bits != 0)
+            return i + __ffs(bits) - 1;
+    }
+    return count;
+}
+
+// The recurrence over rows first .. last-1 of a tile, in place.  A latent unit always has the same thread.
+template <bool REVERSE>
+INLINE void walk(scan_shared &memory, real (*tile)[ZS], int count, int first, int last)
+{
+    for (int m = threadIdx.x; m < M; m += THREADS) {
+        const real leak = memory.leak[m];
+        real z = memory.carry[m];
+#pragma unroll 4
+        for (int i = first; i < last; i++) {
+            real &at = tile[row_at<REVERSE>(i, count)][m];
+            at = z = decayed(z, leak, at);
+        }
+        memory.carry[m] = z;
+    }
+}
+
+// parts <- what each warp adds to COUNT sums.
+template <int COUNT> INLINE void store_parts(gap_shared &memory, const real (&part)[COUNT])
+{
+#pragma unroll
+    for (int i = 0; i < COUNT; i++) {
+        const real sum = lane_sum(part[i]);
+        if (threadIdx.x % 32 == 0)
+            memory.parts[threadIdx.x / 32][i] = sum;
+    }
+}
+
+INLINE real sum_parts(const gap_shared &memory, int i)
+{
+    real sum = memory.parts[0][i];
+#pragma unroll
+    for (int warp = 1; warp < GAP_WARPS; warp++)
+        sum += memory.parts[warp][i];
+    return sum;
+}
+
+// Parts of the prediction B phi(V z + b) from the state that enters.
+INLINE void predict_row(gap_shared &memory, const real *units)
+{
+    real xhat[N];
+#pragma unroll
+    for (int n = 0; n < N; n++)
+        xhat[n] = 0;
+    for (int l = threadIdx.x; l < L; l += THREADS) {
+        const unit_weights unit = take_unit(units, l);
+        const real sum = preactivation(unit, memory.tile.scan.carry), phi = sum > 0 ? sum : real(0);
+#pragma unroll
+        for (int n = 0; n < N; n++)
+            xhat[n] += unit.w[M + 1 + n] * phi;
+    }
+    store_parts(memory, xhat);
+}
+
+// The prediction takes the place of what row `at` lacks, in its drive and in `filled`.  filled: (N)
+INLINE void take_in(gap_shared &memory, int at, real *filled)
+{
+    for (int m = threadIdx.x; m < M; m += THREADS) {
+        real sum = memory.tile.z[at][m];
+#pragma unroll 2
+        for (int n = 0; n < N; n++)
+            if (is_missing(memory.x[at * N + n]))
+                sum += memory.U[m * N + n] * sum_parts(memory, n);
+        memory.tile.z[at][m] = sum;
+    }
+    for (int n = threadIdx.x; n < N; n += THREADS)
+        if (is_missing(memory.x[at * N + n]))
+            filled[n] = sum_parts(memory, n);
+}
+
+// All states of a sequence, and what it lacks.  Rows without gaps are scanned by the threads of the latent
+// units alone.
+INLINE void fill_forward(const lssm_args &p, gap_shared &memory, const real *units, const real *theta,
+                         size_t sequence)
+{
+    clear_carry(memory.tile.scan);
+    for (int t = 0; t < p.T; t += TILE) {
+        const int count = p.T - t < TILE ? p.T - t : TILE;
+        __syncthreads();
+        copy_list(memory.x, p.x + (sequence * (p.T + 1) + t) * N, count * N);
+        copy_list(memory.s, p.s + (sequence * p.T + t) * K, count * K);
+        __syncthreads();
+        find_lacking<false>(memory, count, t == 0 ? 0 : -1);
+        drive(memory, memory.tile.z, theta, count);
+        int first = 0, row = next_lacking(memory, 0, count);
+        for (; row < count; first = row, row = next_lacking(memory, row + 1, count)) {
+            walk<false>(memory.tile.scan, memory.tile.z, count, first, row);
+            __syncthreads();
+            predict_row(memory, units);
+            __syncthreads();
+            take_in(memory, row, p.filled + (sequence * (p.T + 1) + t + row) * N);
+        }
+        walk<false>(memory.tile.scan, memory.tile.z, count, first, count);
+        __syncthreads();
+        store_rows(p.states + (sequence * (p.T + 1) + t + 1) * MP, memory.tile.z, count);
+    }
+}
+
+// The adjoint v that enters is that of the step which takes in the prediction for row `at`: its errors are
+// U^T v.  Parts of what they add to the adjoint.  e: (N)
+INLINE void back_row(gap_shared &memory, const real *units, int at, real *e)
+{
+    real errors[N], part[M];
+#pragma unroll
+    for (int n = 0; n < N; n++) {
+        errors[n] = 0;
+        if (!is_missing(memory.x[at * N + n]))
+            continue;
+        for (int m = 0; m < M; m++)
+            errors[n] += memory.U[m * N + n] * memory.tile.scan.carry[m];
+        if (threadIdx.x == n % THREADS)
+            e[n] = errors[n];
+    }
+#pragma unroll
+    for (int m = 0; m < M; m++)
+        part[m] = 0;
+    for (int l = threadIdx.x; l < L; l += THREADS) {
+        const unit_weights unit = take_unit(units, l);
+        real back = 0;
+#pragma unroll
+        for (int n = 0; n < N; n++)
+            back += unit.w[M + 1 + n] * errors[n];
+        back = memory.tile.active[l / 32][at] >> l % 32 & 1 ? back : real(0);
+#pragma unroll
+        for (int m = 0; m < M; m++)
+            part[m] += unit.w[m] * back;
+    }
+    store_parts(memory, part);
+}
+
+// The errors of all predictions that the sequence takes in.  The last row is not taken in: its adjoint is 0.
+INLINE void fill_backward(const lssm_args &p, gap_shared &memory, const real *units, const segment &here)
+{
+    clear_carry(memory.tile.scan);
+    for (int tile = (p.T - 1) / TILE; tile >= 0; tile--) {
+        const int t = tile * TILE, count = p.T - t < TILE ? p.T - t : TILE;
+        if (t + count < memory.found.first) // rows t + 1 .. t + count
+            break;
+        __syncthreads();
+        load_rows(memory.tile.z, p.states + (here.sequence * (p.T + 1) + t + 1) * MP, count);
+        copy_list(memory.x, p.x + (here.sequence * (p.T + 1) + t + 1) * N, count * N);
+        __syncthreads();
+        find_lacking<true>(memory, count, -1);
+        readout_tile<false>(p, memory.tile, units, here, t, count);
+        int first = 0, row = next_lacking(memory, 0, count);
+        for (; row < count; first = row, row = next_lacking(memory, row + 1, count)) {
+            const int at = row_at<true>(row, count);
+            walk<true>(memory.tile.scan, memory.tile.v, count, first, row);
+            __syncthreads();
+            back_row(memory, units, at, p.errors + (here.sequence * p.T + t + at) * NP);
+            __syncthreads();
+            for (int m = threadIdx.x; m < M; m += THREADS)
+                memory.tile.v[at][m] += sum_parts(memory, m);
+        }
+        walk<true>(memory.tile.scan, memory.tile.v, count, first, count);
+    }
+}
+
+// A block has a sequence.
+extern "C" __global__ void __launch_bounds__(THREADS, 2) fill_gaps(const __grid_constant__ lssm_args p)
+{
+    DYNAMIC_BYTES;
+    gap_shared &memory = *reinterpret_cast<gap_shared *>(bytes);
+    const int replica = blockIdx.x / p.batch;
+    const real *theta = p.parameters + (size_t)replica * TOTAL, *units = p.weights + (size_t)replica * PACK;
+    const segment here = {blockIdx.x, 0, 0, p.T};
+    const size_t begin = here.sequence * (p.T + 1) * N;
+    copy_observed<N, THREADS>(p.x + begin, p.T + 1, p.warmup, p.filled + begin, memory.found);
+    if (memory.found.first > p.T) // the same in all threads
+        return;
+    if (threadIdx.x == 0 && memory.found.lost > 0)
+        atomicAdd(p.arrived + (size_t)replica * BARRIER_WORDS + LOST_WORD, memory.found.lost);
+#if STAGED
+    for (int i = 4 * threadIdx.x; i < L * UNIT; i += 4 * THREADS)
+        store4(memory.tile.units + i, load4(units + i));
+    units = memory.tile.units;
+#endif
+    copy_list(memory.U, theta + THETA_U, M * N);
+    load_leak(p, memory.tile.scan, replica);
+    fill_forward(p, memory, units, theta, here.sequence);
+    __syncthreads();
+    fill_backward(p, memory, units, here);
+}
+#else
+#define FILL_BYTES 0
+#endif
 
 // ---- backward_segments ------------------------------------------------------------------------------------
 
@@ -404,7 +672,7 @@ INLINE void sum_latent(const lssm_args &p, latent_shared &memory, int replica, i
             __syncthreads();
             load_rows(memory.z, p.states + (here.sequence * (p.T + 1) + t) * MP, count);
             load_rows(memory.v, p.adjoint + (here.sequence * p.T + t) * MP, count);
-            copy_list(memory.x, p.x + (here.sequence * (p.T + 1) + t) * N, count * N);
+            copy_list(memory.x, taken_in(p) + (here.sequence * (p.T + 1) + t) * N, count * N);
             copy_list(memory.s, p.s + (here.sequence * p.T + t) * K, count * K);
             __syncthreads();
             add_entering<true>(memory.scan, memory.scan.carry, memory.v, count, here.last - t - count);
@@ -501,7 +769,7 @@ INLINE void sum_hidden(const lssm_args &p, backward_shared &memory, int replica,
     }
     for (int item = worker; item < p.batch * p.segments; item += p.workers) {
         const segment here = find_segment(p, replica, item);
-        for (int t = here.first < p.warmup ? p.warmup : here.first; t < here.last; t += TILE) {
+        for (int t = GAPS || here.first >= p.warmup ? here.first : p.warmup; t < here.last; t += TILE) {
             const int count = here.last - t < TILE ? here.last - t : TILE;
             __syncthreads();
             load_rows(memory.hidden.z, p.states + (here.sequence * (p.T + 1) + t + 1) * MP, count);
@@ -532,6 +800,17 @@ extern "C" __global__ void __launch_bounds__(THREADS, 3)
 
 // ---- reduce_blocks ----------------------------------------------------------------------------------------
 
+// Of an error: the loss is the mean of the squares of all values that are observed after the warm-up.
+INLINE double find_weight(const lssm_args &p, int replica)
+{
+#if GAPS
+    const double all = (double)N * p.batch * (p.T - p.warmup);
+    return 2.0 / (all - (double)p.arrived[(size_t)replica * BARRIER_WORDS + LOST_WORD]);
+#else
+    return p.weight;
+#endif
+}
+
 // One block has 32 parameters of a replica.
 extern "C" __global__ void __launch_bounds__(32 * REDUCE_WARPS)
     reduce_blocks(const __grid_constant__ lssm_args p)
@@ -543,6 +822,9 @@ extern "C" __global__ void __launch_bounds__(32 * REDUCE_WARPS)
     const size_t base = (size_t)replica * TOTAL;
     double sum = sum_column<REDUCE_WARPS>(p.partial + base * p.workers, p.workers, TOTAL, i, scratch);
     if (warp == 0 && i < TOTAL) {
+#if GAPS
+        sum *= find_weight(p, replica);
+#endif
         if (i < M) // the sums are with respect to A
             sum *= decay_slope(p.free_diagonal,
                                decay_of(p.free_diagonal, (double)p.parameters[base + THETA_ABAR + i]));
@@ -551,7 +833,7 @@ extern "C" __global__ void __launch_bounds__(32 * REDUCE_WARPS)
     if (block == 0 && warp == 1) {
         const double squares = sum_list(p.squares + (size_t)replica * p.workers, p.workers);
         if (threadIdx.x % 32 == 0)
-            p.facts[(size_t)replica * FACTS + FACT_LOSS] = 0.5 * p.weight * squares;
+            p.facts[(size_t)replica * FACTS + FACT_LOSS] = 0.5 * find_weight(p, replica) * squares;
     }
 }
 
@@ -640,6 +922,6 @@ extern "C" __device__ const lssm_variant lssm_facts = {
     NP,
     UNIT_BLOCKS + 1,
     32 * REDUCE_WARPS,
-    {(int)sizeof(forward_shared), (int)sizeof(readout_shared), (int)sizeof(backward_shared),
+    {FILL_BYTES, (int)sizeof(forward_shared), (int)sizeof(readout_shared), (int)sizeof(backward_shared),
      (int)sizeof(double[REDUCE_WARPS][32])},
     (int)sizeof(lssm_args)};

@@ -19,6 +19,7 @@
 #define PREFETCHED_OWN 1
 #define SIDE_WARP      0
 #include "abi.h"
+#include "gaps.cuh"
 #include "reduce.cuh"
 #include "update_args.cuh"
 
@@ -34,7 +35,9 @@
 #define WORDS      ((L + 31) / 32)
 
 // A tile: the steps that a block takes at a time, within TILE_BYTES of shared memory.
+#ifndef TILE_BYTES
 #define TILE_BYTES (40 * 1024)
+#endif
 #define STEP_BYTES ((2 * ZS + NP + N + K) * (REAL_BITS / 8) + 4 * WORDS)
 #define TILE_FIT   (TILE_BYTES / STEP_BYTES)
 #define TILE       (TILE_FIT >= STEPS * THREADS ? STEPS * THREADS : TILE_FIT >= 8 ? TILE_FIT : 8)
