@@ -94,6 +94,21 @@ class Run:
         """The latest model, or that of ``file``; ``NotFoundError`` before the first checkpoint."""
         return Model.load(self.path if self.file is None else self.file)
 
+    @property
+    def model_file(self) -> Path:
+        """The file of ``model``."""
+        return self.path / "model.npz" if self.file is None else self.file
+
+    @cached_property
+    def model_update(self) -> int:
+        """The update after which ``model`` was kept; 0 when it is not known."""
+        for file in (self.model_file, self.path / "best.npz" if self._of_fit else None):
+            if file is not None and file.exists():
+                with np.load(file) as found:
+                    if "update" in found:
+                        return int(found["update"])
+        return int(self.log["update"][-1]) if self.file is None and len(self.log["update"]) else 0
+
     @cached_property
     def best(self) -> Optional[Model]:
         """The best model by validation, ``best.npz``; None where there was no validation."""

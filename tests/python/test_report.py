@@ -106,6 +106,18 @@ def test_validations_are_curves(tmp_path, folder, small):
         np.testing.assert_allclose(one["log"][name]["value"], run.log[name][[2, 4]], rtol=1e-4)
 
 
+def test_the_verdict_names_its_model(tmp_path, folder, small):
+    held = {**small, "updates": 60, "clipped": True, "validation": 0.2, "validation_interval": 20, "seed": 4}
+    (run,) = antler.train(held, np.load(folder / "train.npy"), results=str(tmp_path), verbose=False)
+    best = antler.load_runs(run.path / "best.npz")[0]
+    assert run.model_update == 60 and best.model_update == run.validation["update"]
+    for one in (run, best):
+        page = report.write(one.model_file, tmp_path / "page.html").read_text(encoding="utf-8")
+        at = "" if one.model_update == 60 else f", of which the model has {one.model_update}"
+        sizes = f"shplrnn (clipped): M = {small['latent_dim']}, L = {small['hidden_dim']}, N = 3"
+        assert f"Model <code>{one.model_file}</code>, {sizes}, updates 60 of 60{at}, seed 4, run 1." in page
+
+
 def test_the_page_asks_the_network_for_nothing(folder):
     page = report.write(folder / "Results/e/a0.5/001").read_text(encoding="utf-8")
     bare = re.sub(r'<script type="[^"]*" id="[^"]*">[^<]*</script>', "", page)
@@ -152,6 +164,10 @@ def test_the_model_of_a_fit_is_shown_with_its_verdict(tmp_path, small):
     done = command("evaluate", str(model), "--data", "x.npy", "--no-lyapunov", "--samples", "100", **where)
     assert done.returncode == 0, done.stderr
     page_path = report.write(model)
+    kept = run.best and run.validation["update"]
+    at = "" if kept == 20 else f", of which the model has {kept}"
+    assert run.model_update == kept and f"Model <code>{model}</code>" in page_path.read_text()
+    assert f"updates 20 of 20{at}, seed" in page_path.read_text()
     assert page_path == model.parent / "report.html" and page_path.is_file()
     run = antler.load_runs(model)[0]
     assert run.metrics["run"].endswith("model.npz") and "D<sub>stsp" in page_path.read_text()

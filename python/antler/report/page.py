@@ -17,6 +17,7 @@ from .. import build_info
 from .._measure_table import table as measure_table
 from .._settings import table as settings_table
 from ..curves import median_and_mad
+from ..model import Model
 from ..runs import Run
 from ..tables import BOOKKEEPING, has_diverged, measures, varying
 
@@ -76,18 +77,40 @@ def settings(run: Run) -> str:
     )
 
 
+def _model(model: Model) -> str:
+    """Kind and sizes of a model."""
+    kind = model.kind + (" (clipped)" if model.clipped else "") + (f" of rank {model.rank}" if model.rank else "")
+    sizes = f"M = {model.latent_dim}, L = {model.hidden_dim}, N = {model.dim}"
+    return escape(f"{kind}: {sizes}" + (f", {model.input_dim} inputs" if model.input_dim else ""))
+
+
+def _updates(run: Run) -> str:
+    """After how many updates the model was kept, and how many there were to be."""
+    update = run.log["update"]
+    done, kept, planned = int(update[-1]) if len(update) else 0, run.model_update, run.settings["updates"]
+    at = f", of which the model has {number(kept)}" if kept and kept != done else ""
+    return f"{number(done)} of {number(planned)}{at}"
+
+
+def about(run: Run) -> str:
+    """Which model a verdict is about."""
+    if not run.has_model:
+        return ""
+    name = f"<code>{escape(str(run.model_file))}</code>, {_model(run.model)}"
+    chance = f"seed {run.settings['seed']}" + (f", run {run.number}" if run.number else "")
+    return f'<p class="hint">Model {name}, updates {_updates(run)}, {chance}.</p>'
+
+
 def provenance(run: Run) -> List[Tuple[str, str]]:
     """Where a run comes from; pairs of HTML."""
     model = run.model if run.has_model else None
     made = [("run", escape(run.name)), ("trained by", escape(model.provenance) if model else "there is no model yet")]
     if model is not None:
-        made.append(("model", f"{escape(model.kind)}: M = {model.latent_dim}, L = {model.hidden_dim}, N = {model.dim}"))
+        made += [("model", _model(model)), ("model file", escape(str(run.model_file)))]
     made.append(("training data", _value(run.settings.get("data"))))
     if run.metrics and run.metrics.get("data"):
         made.append(("evaluated on", escape(str(run.metrics["data"]))))
-    update = run.log["update"]
-    done = int(update[-1]) if len(update) else 0
-    made.append(("updates", f"{number(done)} of {number(run.settings['updates'])}"))
+    made.append(("updates", _updates(run)))
     if len(run.log["seconds"]):
         made.append(("time of training", f"{run.log['seconds'][-1]:.4g} s"))
     made.append(("seed, precision", f"{run.settings['seed']}, {escape(str(run.settings['precision']))}"))
@@ -119,11 +142,11 @@ def _verdict_kind(run: Run) -> str:
     return str((run.verdict or {}).get("kind", ""))
 
 
-def _verdict_section(kind: str, text: str, hint: str) -> str:
+def _verdict_section(run: Run, kind: str, text: str, hint: str) -> str:
     """`text` and `hint` are HTML."""
     colour = "good" if kind == "good" else "bad" if kind in ("far", "collapsed", "left_range", "diverged") else ""
     shown = f'<p><b class="{colour}">{escape(kind.replace("_", " "))}</b> {text}</p>'
-    return f'<section class="verdict {colour}">{shown}<p class="hint">{hint}</p></section>'
+    return f'<section class="verdict {colour}">{shown}<p class="hint">{hint}</p>{about(run)}</section>'
 
 
 def _evaluate_command(run: Run) -> str:
@@ -137,17 +160,17 @@ def verdict(run: Run) -> str:
     """What the evaluation concluded, or training on its held-back rows, or why there is no verdict."""
     found = run.verdict
     if run.diverged is not None:
-        return _verdict_section("diverged", f"The training diverged: {escape(run.diverged)}.", "")
+        return _verdict_section(run, "diverged", f"The training diverged: {escape(run.diverged)}.", "")
     if found:
         advice = escape(found["advice"])
         if run.metrics is None:
             advice += f" This verdict is on the held-back rows of training. {_evaluate_command(run)}"
-        return _verdict_section(_verdict_kind(run), escape(found["text"]), advice)
+        return _verdict_section(run, _verdict_kind(run), escape(found["text"]), advice)
     if run.metrics is not None:
-        return _verdict_section("no verdict", "This run was evaluated without a verdict.", "")
+        return _verdict_section(run, "no verdict", "This run was evaluated without a verdict.", "")
     if not run.has_model:
-        return _verdict_section("no verdict", "There is no model yet.", "")
-    return _verdict_section("no verdict", "This run has not been evaluated.", _evaluate_command(run))
+        return _verdict_section(run, "no verdict", "There is no model yet.", "")
+    return _verdict_section(run, "no verdict", "This run has not been evaluated.", _evaluate_command(run))
 
 
 def _floor(run: Run, name: str) -> str:
