@@ -164,10 +164,10 @@ def test_the_model_of_a_fit_is_shown_with_its_verdict(tmp_path, small):
     done = command("evaluate", str(model), "--data", "x.npy", "--no-lyapunov", "--samples", "100", **where)
     assert done.returncode == 0, done.stderr
     page_path = report.write(model)
-    kept = run.best and run.validation["update"]
-    at = "" if kept == 20 else f", of which the model has {kept}"
-    assert run.model_update == kept and f"Model <code>{model}</code>" in page_path.read_text()
-    assert f"updates 20 of 20{at}, seed" in page_path.read_text()
+    kept, planned = run.validation["update"], run.settings["updates"]
+    at = "" if kept == planned else f", of which the model has {kept}"
+    assert run.model_update == kept and f"Model <code>{model}</code>" in page_path.read_text(encoding="utf-8")
+    assert f"updates {planned} of {planned}{at}, seed" in page_path.read_text(encoding="utf-8")
     assert page_path == model.parent / "report.html" and page_path.is_file()
     run = antler.load_runs(model)[0]
     assert run.metrics["run"].endswith("model.npz") and "D<sub>stsp" in page_path.read_text()
