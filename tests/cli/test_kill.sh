@@ -23,14 +23,15 @@ without_times() { cut -d, -f1-11,13- "$1"; }
 # kill_often MODEL UPDATES KILLS
 kill_often() {
     local settings=(run.yaml --set model="$1" --set updates="$2") whole=Results/e/whole-$1/001 cut=Results/e/cut-$1/001
-    local killed=0 finished=0 ended job
+    local killed=0 finished=0 ended job before=${EPOCHREALTIME/./} took
     expect_ok "$ANTLER" train "${settings[@]}" --set name="whole-$1" --quiet
+    took=$(((${EPOCHREALTIME/./} - before) / 1000)) # ms: most kills are to hit it at work
     local begin=(train "${settings[@]}" --set name="cut-$1" --overwrite --quiet)
     local command=("${begin[@]}")
     while [ "$killed" -lt "$3" ]; do
         "$ANTLER" "${command[@]}" 2>.err &
         job=$!
-        sleep "0.$(printf %03d $((RANDOM % 300 + 5)))"
+        sleep "$(printf %.3f "$((RANDOM % (took + took / 5) + 3))e-3")"
         kill -9 "$job" 2>/dev/null && killed=$((killed + 1))
         wait "$job" 2>/dev/null
         ended=$?

@@ -193,9 +193,11 @@ class TestTimesOfFiles:
         assert [t.time.dt for t in formats.read(tmp_path / "two.npz")] == [1.0, 1.0]
 
 
-def test_short_trajectories_are_named():
+def test_short_trajectories_are_named(tmp_path):
     x = antler.simulate("lorenz63", 400, standardise=True)
     with pytest.warns(antler.UnusedWarning, match=r"1 of 2 trajectories does not contribute.*trajectory 2 \(9 rows\)"):
         antler.Reconstructor(**_TINY).fit([x, x[:9]])
     with pytest.warns(antler.UnusedWarning, match="trajectory 2"):
-        antler.fit([x, x[:20]], minutes=0.001, device="cpu", verbose=False)
+        (tmp_path / "short").mkdir()
+        (tmp_path / "short" / "plan.csv").write_text("trials,runs,updates\n1,1,20\n1,1,20\n1,1,20\n")
+        antler.fit([x, x[:20]], results=tmp_path, name="short", minutes=0.001, device="cpu", verbose=False)

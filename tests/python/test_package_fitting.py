@@ -6,6 +6,7 @@ import pytest
 import antler
 
 TINY = dict(minutes=0.001, device="cpu", threads=2, verbose=False)
+SMALL = {"latent_dim": 4, "hidden_dim": 20, "sequence_length": 40}
 
 
 @pytest.fixture(scope="module")
@@ -23,6 +24,8 @@ def test_look(orbit):
 
 
 def test_fit(orbit, tmp_path):
+    (tmp_path / "tiny").mkdir()
+    (tmp_path / "tiny" / "plan.csv").write_text("trials,runs,updates\n4,2,20\n1,2,40\n1,2,80\n")
     found = antler.fit(orbit, results=tmp_path, name="tiny", **TINY)
     assert found.model.dim == 3
     assert set(found.measures) == {"score", "dstsp", "hellinger", "prediction_error"}
@@ -37,12 +40,12 @@ def test_fit(orbit, tmp_path):
 
 def test_fit_leaves_nothing_behind_without_results(orbit, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert antler.fit(orbit, **TINY).folder is None
+    assert antler.fit(orbit, around=SMALL, **TINY).folder is None
     assert list(tmp_path.iterdir()) == []
 
 
 def test_fit_around_settings(orbit):
-    found = antler.fit(orbit, around={"latent_dim": 4, "hidden_dim": 20, "sequence_length": 40}, **TINY)
+    found = antler.fit(orbit, around=SMALL, **TINY)
     first = [row for row in found.trials if row["rung"] == 1 and row["trial"] == 1]
     assert {(row["latent_dim"], row["hidden_dim"]) for row in first} == {(4, 20)}
 

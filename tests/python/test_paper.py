@@ -105,7 +105,7 @@ def context(folder, minutes=10.0):
 
 def test_a_stopped_training_continues_to_the_same_bytes(tmp_path):
     settings = {"latent_dim": 3, "hidden_dim": 8, "sequence_length": 20, "batch_size": 2, "kappa": 0.9, "threads": 1,
-                "start_lr": 1e-3, "updates": 20_000, "checkpoint_interval": 500}  # fmt: skip
+                "start_lr": 1e-3, "updates": 100_000, "checkpoint_interval": 2500}  # fmt: skip
     piece = pieces.Piece("2", "stopped", settings, lambda c, p: [])
     whole, c = context(tmp_path / "whole"), context(tmp_path / "stopped")
     data = {"data": training.training_orbit(whole, "lorenz63")}

@@ -238,13 +238,9 @@ class Stage:
 
     def _make_planned(self, folder: Path) -> None:
         """A fit with few updates: how many it takes otherwise depends on the speed of the machine."""
-        with self.copy("data") as copy:
-            self.must(copy.path, FIT)
-            plan = (copy.path / "Results/long/plan.csv").read_text().splitlines()
-        rows = [plan[0]] + [row.rsplit(",", 1)[0] + ",4" for row in plan[1:]]
         shutil.copytree(self.start("data"), folder)
         (folder / "Results/long").mkdir(parents=True)
-        (folder / "Results/long/plan.csv").write_text("\n".join(rows) + "\n")
+        (folder / "Results/long/plan.csv").write_text("trials,runs,updates\n4,2,4\n1,2,4\n1,2,4\n")
 
 
 class Copy:
