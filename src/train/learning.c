@@ -14,11 +14,8 @@ antler_status ant_learning_engine(const antler_settings *settings, const ant_eng
 const char *ant_learning_gap_limit(const antler_settings *settings, const ant_lacks *lacks)
 {
     _Static_assert(ANT_ENGINE_PATTERNS == 1024, "the words below");
-    if (settings->model == ANTLER_MODEL_MAMBA2 && lacks->missing > 0)
-        return "of a Mamba-2";
-    if (settings->model != ANTLER_MODEL_SHPLRNN) /* patterns matter to the forcing alone */
-        return NULL;
-    return lacks->count > ANT_ENGINE_PATTERNS ? "in more than 1024 patterns" : NULL;
+    const bool forced = settings->model == ANTLER_MODEL_SHPLRNN; /* patterns matter to the forcing alone */
+    return forced && lacks->count > ANT_ENGINE_PATTERNS ? "in more than 1024 patterns" : NULL;
 }
 
 ant_engine_learning ant_learning_describe(const antler_settings *settings, const ant_model_layout *layout)

@@ -233,6 +233,9 @@ kernel(mamba2 17k_float    - REAL_BITS=32 M=32 N=6 L=128 K=0 COLUMNS=64 UPDATE_T
 kernel(mamba2 17k_double   - REAL_BITS=64 M=32 N=6 L=128 K=0 COLUMNS=32 UPDATE_THREADS=768)
 kernel(mamba2 odd_float    - REAL_BITS=32 M=12 N=3 L=37  K=2 COLUMNS=64 UPDATE_THREADS=768) # odd sizes, inputs
 kernel(mamba2 small_double - REAL_BITS=64 M=4  N=1 L=5   K=1 COLUMNS=32 UPDATE_THREADS=640) # narrow, inputs
+kernel(mamba2 lacking_odd    - REAL_BITS=32 M=12 N=3 L=37  K=2 COLUMNS=64 UPDATE_THREADS=768 GAPS=1) # values are missing
+kernel(mamba2 lacking_small  - REAL_BITS=64 M=4  N=1 L=5   K=1 COLUMNS=32 UPDATE_THREADS=640 GAPS=1)
+kernel(mamba2 lacking_double - REAL_BITS=64 M=16 N=6 L=128 K=0 COLUMNS=32 UPDATE_THREADS=768 GAPS=1)
 
 # ---- free runs and their tangent vectors: orbit.cu and, with MAMBA2, mamba2_orbit.cu -----------------------------------
 sizes(orbit_small       M=3  N=2 L=8   K=1 CLIPPED=1 DRIVEN=0 PARTS=8) # inputs

@@ -8,6 +8,7 @@
 #define NAME_OF(a, b)     JOIN_NAMES(a, b)
 #define TEXT_OF(...)      #__VA_ARGS__
 #define VALUE_OF(macro)   TEXT_OF(macro)
+#define fill_gaps         NAME_OF(fill_gaps, VARIANT)
 #define forward_segments  NAME_OF(forward_segments, VARIANT)
 #define scan              NAME_OF(scan, VARIANT)
 #define readout_segments  NAME_OF(readout_segments, VARIANT)
@@ -26,11 +27,19 @@ namespace
 #include "../../src/engine/cuda/kernels/mamba2.cu"
 }
 
+#if GAPS
+#define LACKS " -DGAPS=1"
+#else
+#define LACKS ""
+#endif
 #define OPTIONS                                                                                              \
     "-DREAL_BITS=" VALUE_OF(REAL_BITS) " -DM=" VALUE_OF(M) " -DN=" VALUE_OF(N) " -DL=" VALUE_OF(             \
         L) " -DK=" VALUE_OF(K) " -DCLIPPED=0 -DCOLUMNS=" VALUE_OF(COLUMNS) " -DSHARED_LIMIT=232448 "         \
                                                                            "-DUPDATE_THREADS=" VALUE_OF(     \
-                                                                               UPDATE_THREADS)
+                                                                               UPDATE_THREADS) LACKS
+#if GAPS
+EMULATE("mamba2.cu", OPTIONS, fill_gaps, "fill_gaps")
+#endif
 EMULATE("mamba2.cu", OPTIONS, forward_segments, "forward_segments")
 EMULATE("mamba2.cu", OPTIONS, scan, "scan")
 EMULATE("mamba2.cu", OPTIONS, readout_segments, "readout_segments")

@@ -165,6 +165,12 @@ static const shape kinds[] = {
     {10, 6, 128, 0, 0, false, 257, 5, 64, ANTLER_SOLVER_AUTO, ANTLER_MODEL_LSSM},
     {10, 6, 128, 0, 0, false, 3000, 1, 500, ANTLER_SOLVER_AUTO, ANTLER_MODEL_LSSM},
     {64, 20, 300, 1, 0, false, 90, 3, 0, ANTLER_SOLVER_AUTO, ANTLER_MODEL_LSSM},
+    {4, 1, 5, 1, 0, false, 1, 1, 0, ANTLER_SOLVER_AUTO, ANTLER_MODEL_MAMBA2},
+    {12, 3, 37, 2, 0, false, 33, 3, 5, ANTLER_SOLVER_AUTO, ANTLER_MODEL_MAMBA2},
+    {16, 6, 128, 0, 0, false, 61, 4, 60, ANTLER_SOLVER_AUTO, ANTLER_MODEL_MAMBA2},
+    {16, 6, 128, 0, 0, false, 1000, 1, 200, ANTLER_SOLVER_AUTO, ANTLER_MODEL_MAMBA2},
+    {32, 6, 128, 0, 0, false, 70, 2, 0, ANTLER_SOLVER_AUTO, ANTLER_MODEL_MAMBA2},
+    {64, 3, 50, 0, 0, false, 40, 1, 0, ANTLER_SOLVER_AUTO, ANTLER_MODEL_MAMBA2},
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
@@ -344,6 +350,7 @@ static void kinds_train(void)
 {
     compare_training(ANTLER_PRECISION_DOUBLE, ANTLER_SOLVER_AUTO, ANTLER_MODEL_LSSM, LOST_VALUES);
     compare_training(ANTLER_PRECISION_FLOAT, ANTLER_SOLVER_AUTO, ANTLER_MODEL_LSSM, LOST_ROWS);
+    compare_training(ANTLER_PRECISION_DOUBLE, ANTLER_SOLVER_AUTO, ANTLER_MODEL_MAMBA2, LOST_VALUES);
 }
 
 /* Twice, and over a stop. */
@@ -365,6 +372,7 @@ static void same_bytes(void)
 {
     check_bytes(ANTLER_MODEL_SHPLRNN);
     check_bytes(ANTLER_MODEL_LSSM);
+    check_bytes(ANTLER_MODEL_MAMBA2);
 }
 
 int main(int argc, char **argv)

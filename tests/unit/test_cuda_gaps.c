@@ -459,34 +459,56 @@ static void lssm_awkward_windows(void **state)
     }
 }
 
-/* ---- what the GPU does not take ---------------------------------------------------------------------------
- */
-
-static void refusals(void **state)
+/* `mamba2 lacking_small` of tests/fake/kernels.cmake: M 4, N 1, L 5, K 1. */
+static antler_settings mamba2_settings(size_t T, size_t batch, size_t warmup)
 {
-    (void)state;
-    antler_settings s = plain_settings();
-    antler_series *series = make_gaps(LOST_VARIABLE, 90, 2, 0);
-    antler_trainer *trainer = NULL;
-    s.device = ANTLER_DEVICE_CUDA;
+    antler_settings s = lssm_settings(false, T, batch, warmup);
     s.model = ANTLER_MODEL_MAMBA2;
     s.kappa = 0.9995;
     s.latent_dim = 4;
-    CHECK_FAILS(antler_trainer_create(&s, series, &trainer), ANTLER_ERROR_ARGUMENT,
-                "device: cuda does not take missing values of a Mamba-2, and 63 are missing; set "
-                "device: cpu, or missing: split or interpolate");
-    assert_null(trainer);
-    antler_series_free(series);
+    s.hidden_dim = 5;
+    return s;
 }
 
-/* More patterns than the GPU takes: the first 11 variables count in binary. */
-static void too_many_patterns(void **state)
+static void mamba2_trains_as_on_the_cpu(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < LOST_KINDS; kind++) {
+        antler_settings s = mamba2_settings(35, 2, kind == LOST_VALUES ? 7 : 0);
+        s.runs = 2;
+        s.updates = COMPARED;
+        s.log_interval = 1;
+        compare_gaps(s, (lost)kind, 1, 1, 1e-9, 1e-10, "predictions of missing values come first", 0.0);
+    }
+    antler_settings s = mamba2_settings(70, 1, 10); /* lacking_odd */
+    s.latent_dim = 12;
+    s.hidden_dim = 37;
+    s.precision = ANTLER_PRECISION_FLOAT;
+    s.updates = COMPARED;
+    s.log_interval = 1;
+    compare_gaps(s, LOST_VALUES, 3, 2, 1e-4, 1e-4, "predictions of missing values come first", 0.0);
+}
+
+static void mamba2_awkward_windows(void **state)
+{
+    static const shape shapes[] = {{1, 1, 0}, {2, 3, 1}, {27, 3, 0}, {29, 3, 28}, {33, 3, 5}};
+    (void)state;
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
+        check_awkward(mamba2_settings(shapes[i].T, shapes[i].batch, shapes[i].warmup), 1, 1, 1e-10);
+    antler_settings s = mamba2_settings(31, 3, 4); /* lacking_double */
+    s.latent_dim = 16;
+    s.hidden_dim = 128;
+    check_awkward(s, 6, 0, 1e-10);
+}
+
+/* ---- what the GPU does not take ---------------------------------------------------------------------------
+ */
+
+/* More patterns than the GPU takes of a shPLRNN: the first 11 variables count in binary. */
+static antler_series *make_many_patterns(void)
 {
     enum { WIDTH = 12, COUNT = 1100 };
-    (void)state;
-    antler_settings s = plain_settings();
     antler_series *series = NULL;
-    antler_trainer *trainer = NULL;
     double *x = calloc(COUNT * WIDTH, sizeof *x);
     assert_non_null(x);
     for (size_t t = 0; t < COUNT; t++)
@@ -494,29 +516,39 @@ static void too_many_patterns(void **state)
             x[t * WIDTH + n] = n < 11 && t >> n & 1 ? (double)NAN : sin(0.1 * (double)(t + n));
     CHECK_OK(antler_series_create(WIDTH, 0, &series));
     CHECK_OK(antler_series_append(series, COUNT, x, NULL));
+    free(x);
+    return series;
+}
+
+static void too_many_patterns(void **state)
+{
+    (void)state;
+    antler_settings s = plain_settings();
+    antler_series *series = make_many_patterns();
+    antler_trainer *trainer = NULL;
     s.device = ANTLER_DEVICE_CUDA;
     CHECK_FAILS(antler_trainer_create(&s, series, &trainer), ANTLER_ERROR_ARGUMENT,
                 "device: cuda does not take missing values in more than 1024 patterns");
+    assert_null(trainer);
+    s.model = ANTLER_MODEL_LSSM; /* only the forcing has patterns */
+    CHECK_OK(antler_trainer_create(&s, series, &trainer));
+    antler_trainer_free(trainer);
     antler_series_free(series);
-    free(x);
 }
 
 static void auto_takes_the_cpu(void **state)
 {
     (void)state;
     antler_settings s = plain_settings();
-    antler_series *series = make_gaps(LOST_VARIABLE, 90, 2, 0);
+    antler_series *series = make_many_patterns();
     double cpu[PARAMETERS_MAX] = {0}, chosen[PARAMETERS_MAX] = {0};
     seen on_cpu = {.rows = 0}, w = {.rows = 0};
     s.batch_size = 2048; /* worth a GPU */
     s.updates = 2;
     s.device = ANTLER_DEVICE_AUTO;
-    s.model = ANTLER_MODEL_MAMBA2;
-    s.kappa = 0.9995;
-    s.latent_dim = 4;
     CHECK_OK(train(&s, series, 1, &w, chosen));
     assert_null(strstr(w.text, "Imaginary GPU"));
-    assert_non_null(strstr(w.text, "but does not take missing values of a Mamba-2"));
+    assert_non_null(strstr(w.text, "but does not take missing values in more than 1024 patterns"));
     s.device = ANTLER_DEVICE_CPU;
     CHECK_OK(train(&s, series, 1, &on_cpu, cpu));
     assert_memory_equal(chosen, cpu, sizeof cpu);
@@ -537,7 +569,8 @@ int main(void)
         cmocka_unit_test(data_may_change),
         cmocka_unit_test(lssm_trains_as_on_the_cpu),
         cmocka_unit_test(lssm_awkward_windows),
-        cmocka_unit_test(refusals),
+        cmocka_unit_test(mamba2_trains_as_on_the_cpu),
+        cmocka_unit_test(mamba2_awkward_windows),
         cmocka_unit_test(too_many_patterns),
         cmocka_unit_test(auto_takes_the_cpu),
     };

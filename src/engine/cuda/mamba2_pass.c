@@ -14,23 +14,26 @@ typedef struct mamba2 {
     ant_cuda_program *program;
     struct mamba2_variant facts;
     unsigned columns; /* steps that a block has in shared memory, with the halo */
-    launch_plan forward, scan, readout, backward, reduce;
+    launch_plan fill, forward, scan, readout, backward, reduce;
+    bool gaps; /* x may lack values: `fill` comes first */
     ant_cuda_buffer weights, states, adjoints, decays, slopes, v, partial, squares;
+    ant_cuda_buffer filled, errors, tape, path; /* of `fill` */
     struct mamba2_args args;
-    char choice[160];
+    char choice[240];
 } mamba2;
 
 static antler_status compile(ant_cuda_pass *pass, mamba2 *m, unsigned columns)
 {
     char column_option[32], limit[32], threads[32];
-    const char *const more[] = {column_option, limit, threads};
+    const char *const more[] = {column_option, limit, threads, "-DGAPS=1"};
     snprintf(column_option, sizeof column_option, "-DCOLUMNS=%u", columns);
     snprintf(limit, sizeof limit, "-DSHARED_LIMIT=%d", pass->device->shared_per_block);
     snprintf(threads, sizeof threads, "-DUPDATE_THREADS=%u", ant_cuda_update_threads(pass->work));
     ant_cuda_program_free(m->program);
     m->program = NULL;
     m->columns = columns;
-    ANT_TRY(ant_cuda_compile_shape(pass->device, "mamba2.cu", pass->work, more, 3, &m->program));
+    ANT_TRY(
+        ant_cuda_compile_shape(pass->device, "mamba2.cu", pass->work, more, m->gaps ? 4 : 3, &m->program));
     ANT_TRY(ant_cuda_read_facts(pass->device, m->program, "mamba2_facts", &m->facts, sizeof m->facts));
     ANT_CHECK((size_t)m->facts.args_bytes == sizeof m->args, ANTLER_ERROR_INTERNAL,
               "mamba2_args has %d bytes in the kernels and %zu here", m->facts.args_bytes, sizeof m->args);
@@ -40,8 +43,8 @@ static antler_status compile(ant_cuda_pass *pass, mamba2 *m, unsigned columns)
 static bool fits(const ant_cuda_pass *pass, const mamba2 *m)
 {
     const int limit = pass->device->shared_per_block;
-    return m->facts.forward_bytes <= limit && m->facts.readout_bytes <= limit &&
-           m->facts.backward_bytes <= limit;
+    return m->facts.fill_bytes <= limit && m->facts.forward_bytes <= limit &&
+           m->facts.readout_bytes <= limit && m->facts.backward_bytes <= limit;
 }
 
 /* The widest blocks for which there is enough shared memory.  In double, arithmetic dominates, and more
@@ -81,11 +84,24 @@ static antler_status plan_segments(const ant_cuda_pass *pass, const mamba2 *m, c
     return ANTLER_OK;
 }
 
+/* A block for each sequence. */
+static antler_status plan_fill(const ant_cuda_pass *pass, mamba2 *m)
+{
+    if (!m->gaps)
+        return ANTLER_OK;
+    ANT_TRY(ant_cuda_program_kernel(m->program, "fill_gaps", &m->fill.kernel));
+    m->fill.grid = ant_cuda_grid_1d((unsigned)pass->work->settings->batch_size, 4 * m->columns);
+    m->fill.grid.grid[1] = (unsigned)pass->work->replicas;
+    m->fill.grid.shared = (size_t)m->facts.fill_bytes;
+    return ant_cuda_kernel_allow_shared(pass->device, &m->fill.kernel, m->fill.grid.shared);
+}
+
 static antler_status plan(ant_cuda_pass *pass, mamba2 *m)
 {
     const ant_engine_learning *w = pass->work;
     const size_t T = w->settings->sequence_length, batch = w->settings->batch_size;
     const size_t steps = (size_t)m->facts.steps, segments = (T + steps - 1) / steps;
+    ANT_TRY(plan_fill(pass, m));
     ANT_TRY(
         plan_segments(pass, m, "forward_segments", m->facts.forward_bytes, batch * segments, &m->forward));
     ANT_TRY(
@@ -116,11 +132,24 @@ static antler_status plan(ant_cuda_pass *pass, mamba2 *m)
     };
     snprintf(
         m->choice, sizeof m->choice,
-        "scan on the GPU: the mamba2 is linear in its state; %zu segment%s of %zu steps per sequence, %u "
+        "scan on the GPU: the mamba2 is linear in its state%s; %zu segment%s of %zu steps per sequence, %u "
         "block%s per run",
-        segments, segments == 1 ? "" : "s", steps, m->readout.grid.grid[0],
+        ant_cuda_gaps_remark(w), segments, segments == 1 ? "" : "s", steps, m->readout.grid.grid[0],
         m->readout.grid.grid[0] == 1 ? "" : "s");
     return ANTLER_OK;
+}
+
+static antler_status allocate_fill(ant_cuda_pass *pass, mamba2 *m)
+{
+    const ant_engine_learning *w = pass->work;
+    const size_t T = w->settings->sequence_length, sequences = w->replicas * w->settings->batch_size,
+                 steps = sequences * T * pass->real_bytes, rows = sequences * (T + 1) * pass->real_bytes;
+    if (!m->gaps)
+        return ANTLER_OK;
+    ANT_TRY(ant_cuda_pass_take(pass, rows * w->N, "predictions of missing values", &m->filled));
+    ANT_TRY(ant_cuda_pass_take(pass, steps * w->N, "the errors of missing values", &m->errors));
+    ANT_TRY(ant_cuda_pass_take(pass, steps * (size_t)m->facts.tape, "plain steps", &m->tape));
+    return ant_cuda_pass_take(pass, rows * (size_t)m->facts.states, "the states of plain steps", &m->path);
 }
 
 static antler_status allocate(ant_cuda_pass *pass, mamba2 *m)
@@ -129,6 +158,7 @@ static antler_status allocate(ant_cuda_pass *pass, mamba2 *m)
     const size_t R = w->replicas, real = pass->real_bytes, T = w->settings->sequence_length;
     const size_t sequences = R * w->settings->batch_size, segments = sequences * (size_t)m->args.segments;
     const size_t states = (size_t)m->facts.states, blocks = R * (size_t)m->args.blocks;
+    ANT_TRY(allocate_fill(pass, m));
     ANT_TRY(ant_cuda_pass_take(pass, R * (size_t)m->facts.pack * real, "the weights", &m->weights));
     ANT_TRY(ant_cuda_pass_take(pass, segments * states * real, "the states between segments", &m->states));
     ANT_TRY(ant_cuda_pass_take(pass, segments * states * real, "the states between segments", &m->adjoints));
@@ -156,6 +186,11 @@ static void describe(ant_cuda_pass *pass, mamba2 *m)
     p->squares = m->squares.address;
     p->raw = pass->buffers.raw;
     p->facts = pass->buffers.facts;
+    p->filled = m->filled.address;
+    p->errors = m->errors.address;
+    p->tape = m->tape.address;
+    p->path = m->path.address;
+    p->arrived = pass->buffers.arrived;
     pass->solver = "scan";
     pass->choice = m->choice;
     pass->update = m->program;
@@ -176,6 +211,8 @@ static antler_status create(ant_cuda_pass *pass)
     mamba2 *m = pass->own = calloc(1, sizeof *m);
     if (m == NULL)
         return ant_fail_memory(sizeof *m, "a solver");
+    m->gaps = pass->work->lacks != NULL;
+    ANT_TRY(ant_cuda_check_gaps(pass->work));
     ANT_TRY(choose_columns(pass, m));
     ANT_TRY(plan(pass, m));
     ANT_TRY(allocate(pass, m));
@@ -189,7 +226,8 @@ static void destroy(ant_cuda_pass *pass)
     if (m == NULL)
         return;
     ant_cuda_buffer *const buffers[] = {&m->weights, &m->states, &m->adjoints, &m->decays,
-                                        &m->slopes,  &m->v,      &m->partial,  &m->squares};
+                                        &m->slopes,  &m->v,      &m->partial,  &m->squares,
+                                        &m->filled,  &m->errors, &m->tape,     &m->path};
     for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
         ant_cuda_free(pass->device, buffers[i]);
     ant_cuda_program_free(m->program);
@@ -209,6 +247,8 @@ static antler_status start_scan(ant_cuda_pass *pass, mamba2 *m, int back)
 static antler_status launch(ant_cuda_pass *pass)
 {
     mamba2 *m = pass->own;
+    if (m->gaps)
+        ANT_TRY(start(pass, m, &m->fill));
     ANT_TRY(start(pass, m, &m->forward));
     ANT_TRY(start_scan(pass, m, 0));
     ANT_TRY(start(pass, m, &m->readout));

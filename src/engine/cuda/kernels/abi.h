@@ -178,6 +178,8 @@ struct mamba2_variant {
     int pack;           /* reals of the weights of one replica */
     int states, slopes; /* numbers of a state; rows of mamba2_args.slopes */
     int steps;          /* of a segment */
+    int fill_bytes;     /* of shared memory, and with gaps: */
+    int tape;           /* numbers that a plain step stores */
     int forward_bytes, scan_bytes, readout_bytes, backward_bytes, reduce_bytes; /* of shared memory */
     int args_bytes;
 };
@@ -304,10 +306,15 @@ struct mamba2_args {
     DEVICE_POINTER(real) decays; /* (replicas, batch, segments, HEADS) */
     DEVICE_POINTER(real) slopes; /* (replicas, batch, segments, SLOPES, COLUMNS) */
     DEVICE_POINTER(real) v;      /* (replicas, batch, T+1, M): row t + 1 belongs to step t */
-    DEVICE_POINTER(real) partial;   /* (replicas, blocks, TOTAL): gradients */
-    DEVICE_POINTER(double) squares; /* (replicas, blocks) */
-    DEVICE_POINTER(real) raw;       /* (replicas, TOTAL): the gradient */
-    DEVICE_POINTER(double) facts;   /* (replicas, FACTS) */
+    DEVICE_POINTER(real) partial;     /* (replicas, blocks, TOTAL): gradients */
+    DEVICE_POINTER(double) squares;   /* (replicas, blocks) */
+    DEVICE_POINTER(real) raw;         /* (replicas, TOTAL): the gradient */
+    DEVICE_POINTER(double) facts;     /* (replicas, FACTS) */
+    DEVICE_POINTER(real) filled;      /* (replicas, batch, T+1, N): x without gaps */
+    DEVICE_POINTER(real) errors;      /* (replicas, batch, T, N): of missing values */
+    DEVICE_POINTER(real) tape;        /* (replicas, batch, T, TAPE) */
+    DEVICE_POINTER(real) path;        /* (replicas, batch, T+1, STATES): the states of all steps */
+    DEVICE_POINTER(unsigned) arrived; /* (replicas, BARRIER_WORDS): LOST_WORD, zero at launch */
 };
 
 /* How far the kernel `tangents` (orbit.cuh) is, kept between launches. */
@@ -349,11 +356,12 @@ ABI_OFFSET(mamba2_args, blocks, 20);
 ABI_OFFSET(mamba2_args, weight, 24);
 ABI_OFFSET(mamba2_args, x, 32);
 ABI_OFFSET(mamba2_args, facts, 120);
-ABI_ASSERT(sizeof(struct mamba2_args) == 128);
+ABI_OFFSET(mamba2_args, arrived, 160);
+ABI_ASSERT(sizeof(struct mamba2_args) == 168);
 ABI_ASSERT(sizeof(struct orbit_progress) == 16);
 ABI_ASSERT(sizeof(struct solve_variant) == 44 && sizeof(struct sum_variant) == 12);
 ABI_ASSERT(sizeof(struct deer_variant) == 20 && sizeof(struct update_variant) == 20);
-ABI_ASSERT(sizeof(struct lssm_variant) == 52 && sizeof(struct mamba2_variant) == 40);
+ABI_ASSERT(sizeof(struct lssm_variant) == 52 && sizeof(struct mamba2_variant) == 48);
 ABI_ASSERT(sizeof(struct orbit_variant) == 12 && sizeof(struct strength_variant) == 24);
 ABI_ASSERT(sizeof(struct pattern_variant) == 24);
 

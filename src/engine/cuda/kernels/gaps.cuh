@@ -28,6 +28,12 @@ INLINE real lane_sum(real a)
     return a;
 }
 
+// 2 / values: of an error, where the loss is the mean of the squares of all but the lost ones.
+INLINE double weight_of_observed(double values, unsigned lost)
+{
+    return 2.0 / (values - (double)lost);
+}
+
 struct sequence_gaps {
     int first;     // row that lacks values, row 0 left out; the number of rows: none does
     unsigned lost; // values that are missing after the warm-up

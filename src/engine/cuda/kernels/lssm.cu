@@ -804,8 +804,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 3)
 INLINE double find_weight(const lssm_args &p, int replica)
 {
 #if GAPS
-    const double all = (double)N * p.batch * (p.T - p.warmup);
-    return 2.0 / (all - (double)p.arrived[(size_t)replica * BARRIER_WORDS + LOST_WORD]);
+    return weight_of_observed((double)N * p.batch * (p.T - p.warmup),
+                              p.arrived[(size_t)replica * BARRIER_WORDS + LOST_WORD]);
 #else
     return p.weight;
 #endif

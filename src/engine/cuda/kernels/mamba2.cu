@@ -1,6 +1,7 @@
 // mamba2.cu - loss and gradient of a Mamba-2 (spec 1) in segments of time.  model/mamba2.h has the model,
 // mamba2_shape.cuh the division of work, mamba2_recurrence.cuh the recurrence.  Launches, in this order:
 //
+//     fill_gaps           with GAPS only: predictions for missing values of x, and their errors
 //     forward_segments    what each segment adds to the state that enters it
 //     scan                the states that enter
 //     readout_segments    outputs, loss, and back to the recurrence; what each segment adds to the adjoint
@@ -14,19 +15,65 @@
 // itself, in its halo: gradients are linear, so the parts add up.  Sums have a fixed order, and replicas are
 // independent.
 //
+// GAPS 1: x may lack values (spec 12).  A prediction takes the place of what is missing, so plain steps
+// (mamba2_steps.cuh) come first.  After that x is complete, the errors of missing values are known, and the
+// other kernels are those of complete data.  Errors have no weight: reduce_blocks multiplies by it, when all
+// missing values have been counted.
+//
 // variant: -DREAL_BITS=32 -DM=16 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DCOLUMNS=64 -DSHARED_LIMIT=232448 -DUPDATE_THREADS=512
 // variant: -DREAL_BITS=32 -DM=32 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DCOLUMNS=64 -DSHARED_LIMIT=232448 -DUPDATE_THREADS=512
 // variant: -DREAL_BITS=64 -DM=16 -DN=6 -DL=128 -DK=2 -DCLIPPED=0 -DCOLUMNS=32 -DSHARED_LIMIT=232448 -DUPDATE_THREADS=512
 // variant: -DREAL_BITS=64 -DM=32 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DCOLUMNS=32 -DSHARED_LIMIT=101376 -DUPDATE_THREADS=512
 // variant: -DREAL_BITS=32 -DM=4 -DN=1 -DL=5 -DK=1 -DCLIPPED=0 -DCOLUMNS=64 -DSHARED_LIMIT=101376 -DUPDATE_THREADS=512
+// variant: -DREAL_BITS=32 -DM=16 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DCOLUMNS=64 -DSHARED_LIMIT=232448 -DUPDATE_THREADS=512 -DGAPS=1
+// variant: -DREAL_BITS=32 -DM=32 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DCOLUMNS=64 -DSHARED_LIMIT=232448 -DUPDATE_THREADS=512 -DGAPS=1
+// variant: -DREAL_BITS=64 -DM=16 -DN=6 -DL=128 -DK=2 -DCLIPPED=0 -DCOLUMNS=32 -DSHARED_LIMIT=232448 -DUPDATE_THREADS=512 -DGAPS=1
+// variant: -DREAL_BITS=64 -DM=32 -DN=6 -DL=128 -DK=0 -DCLIPPED=0 -DCOLUMNS=32 -DSHARED_LIMIT=101376 -DUPDATE_THREADS=512 -DGAPS=1
 // spills: readout_segments backward_segments (addresses, outside of the innermost loops) prepare update (as update.cu)
 #include "mamba2_recurrence.cuh"
+#include "mamba2_steps.cuh"
 #include "reduce.cuh"
 
 // A block has every gridDim.x-th segment of its replica, so that segments of the warm-up, which cost less,
 // are spread evenly.
 #define LARGER(a, b)  ((a) > (b) ? (a) : (b))
 #define BLOCKS_PER_SM (REAL_BITS == 32 && M <= 16 ? 2 : 1) // blocks of a multiprocessor
+
+// ---- fill_gaps --------------------------------------------------------------------------------------------
+
+#if GAPS
+#define FILL_STAGED (sizeof(step_shared) + PACK * sizeof(real) <= SHARED_LIMIT)
+#define FILL_BYTES  (sizeof(step_shared) + (FILL_STAGED ? PACK * sizeof(real) : 0))
+
+// A block has a sequence.
+extern "C" __global__ void __launch_bounds__(THREADS, 1) fill_gaps(const __grid_constant__ mamba2_args p)
+{
+    DYNAMIC_BYTES;
+    step_shared &m = *reinterpret_cast<step_shared *>(bytes);
+    const size_t replica = blockIdx.y, sequence = replica * p.batch + blockIdx.x,
+                 begin = sequence * (p.T + 1) * N;
+    const sequence_arrays a = {p.x + begin,
+                               p.s + sequence * p.T * K,
+                               p.filled + begin,
+                               p.errors + sequence * p.T * N,
+                               p.tape + sequence * p.T * TAPE,
+                               p.path + sequence * (p.T + 1) * STATES};
+    copy_observed<N, THREADS>(a.x, p.T + 1, p.warmup, a.filled, m.found);
+    if (m.found.first > p.T) // the same in all threads
+        return;
+    if (threadIdx.x == 0 && m.found.lost > 0)
+        atomicAdd(p.arrived + replica * BARRIER_WORDS + LOST_WORD, m.found.lost);
+    const real *w =
+        stage_weights<FILL_STAGED>(p.weights + replica * PACK, reinterpret_cast<real *>(&m + 1), PACK);
+    begin_steps(m, w);
+    run_steps(p, m, w, a);
+    run_steps_back(p, m, w, a);
+}
+#define GAPS_TAPE TAPE
+#else
+#define FILL_BYTES 0
+#define GAPS_TAPE  0
+#endif
 
 // ---- forward_segments -------------------------------------------------------------------------------------
 
@@ -210,15 +257,17 @@ INLINE double find_error(const mamba2_args &p, const thread_context &at, const r
     const int t = at.first + at.column;
     const bool counts = owns(p, at, at.column) && t + 1 > p.warmup;
     const real *target = p.x + (long long)((at.sequence * (p.T + 1) + t + 1) * N);
+    const real weight = GAPS ? real(1) : (real)p.weight;
     double square = 0;
     for (int n = at.part; n < N; n += 4) {
         real xhat = w[PACK_out_b + n];
 #pragma unroll 8
         for (int d = 0; d < M; d++)
             xhat += w[PACK_out_W + n * M + d] * m.r[d][at.column];
-        const real gap = counts ? xhat - target[n] : real(0);
+        const bool missing = GAPS && owns(p, at, at.column) && is_missing(target[n]);
+        const real gap = counts && !missing ? xhat - target[n] : real(0);
         square += (double)gap * (double)gap;
-        m.x[n][at.column] = (real)p.weight * gap;
+        m.x[n][at.column] = missing ? p.errors[(at.sequence * p.T + t) * N + n] : weight * gap;
     }
     __syncwarp();
 #pragma unroll
@@ -386,7 +435,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
         find_y(p, at, f, m);
         find_v(p, at, w, m);
         __syncthreads();
-        if (at.first + COLUMNS > p.warmup) {
+        if (GAPS || at.first + COLUMNS > p.warmup) {
             find_r(at, w, m);
             __syncwarp();
             square += find_error(p, at, w, m);
@@ -684,6 +733,17 @@ struct reduce_shared {
     double parts[REDUCE_WARPS][32];
 };
 
+// Of an error: the loss is the mean of the squares of all values that are observed after the warm-up.
+INLINE double find_weight(const mamba2_args &p, size_t replica)
+{
+#if GAPS
+    return weight_of_observed((double)N * p.batch * (p.T - p.warmup),
+                              p.arrived[replica * BARRIER_WORDS + LOST_WORD]);
+#else
+    return p.weight;
+#endif
+}
+
 // The gradient and the loss, from the sums of all blocks.
 extern "C" __global__ void __launch_bounds__(32 * REDUCE_WARPS)
     reduce_blocks(const __grid_constant__ mamba2_args p)
@@ -695,12 +755,12 @@ extern "C" __global__ void __launch_bounds__(32 * REDUCE_WARPS)
     const double sum =
         sum_column<REDUCE_WARPS>(p.partial + replica * p.blocks * TOTAL, p.blocks, TOTAL, i, m.parts);
     if (threadIdx.x < 32 && i < TOTAL)
-        p.raw[replica * TOTAL + i] = (real)sum;
+        p.raw[replica * TOTAL + i] = (real)(GAPS ? find_weight(p, replica) * sum : sum);
     if (blockIdx.x > 0 || threadIdx.x / 32 != 1)
         return;
     const double square = sum_list(p.squares + replica * p.blocks, p.blocks);
     if (threadIdx.x == 32)
-        p.facts[replica * FACTS + FACT_LOSS] = 0.5 * p.weight * square;
+        p.facts[replica * FACTS + FACT_LOSS] = 0.5 * find_weight(p, replica) * square;
 }
 
 // ---- for update_kernels.cuh -------------------------------------------------------------------------------
@@ -797,6 +857,8 @@ extern "C" __device__ const mamba2_variant mamba2_facts = {PACK,
                                                            STATES,
                                                            SLOPES,
                                                            STEPS,
+                                                           (int)FILL_BYTES,
+                                                           GAPS_TAPE,
                                                            (int)FORWARD_BYTES,
                                                            (int)sizeof(scan_shared),
                                                            (int)READOUT_BYTES,

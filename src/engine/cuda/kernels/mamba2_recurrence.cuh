@@ -33,7 +33,7 @@ struct features {
 // x, s: zero outside the sequence.  Ends with a barrier.
 INLINE void load_window(const mamba2_args &p, const thread_context &at, const features &f)
 {
-    const real *x = p.x + at.sequence * (p.T + 1) * N;
+    const real *x = (GAPS ? p.filled : p.x) + at.sequence * (p.T + 1) * N;
     for (int i = threadIdx.x; i < COLUMNS * N; i += THREADS) {
         const int t = at.first + i / N;
         f.x[i % N][i / N] = t >= 0 && t < p.T ? x[(size_t)t * N + i % N] : real(0);

@@ -3,7 +3,7 @@
 //
 // Macros from the host: REAL_BITS; M (the width D), N, L, K (spec 1); COLUMNS (64 or 32: steps that a block
 // has in shared memory, with the halo); SHARED_LIMIT (bytes of shared memory that a block may use);
-// UPDATE_THREADS (update_args.cuh).
+// UPDATE_THREADS (update_args.cuh); GAPS (gaps.cuh).
 //
 // Time is cut into segments of STEPS steps.  In shared memory a segment is a set of rows of COLUMNS columns:
 // a row per feature, a column per step, and before them HALO steps of the segment before, which the
@@ -20,6 +20,7 @@
 #endif
 #include "abi.h"
 #include "common.cuh"
+#include "gaps.cuh"
 #include "mamba2_sizes.cuh"
 
 #define HALO         4
