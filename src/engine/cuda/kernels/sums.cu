@@ -183,6 +183,7 @@ INLINE void sum_hidden(const solve_args &p, const real *, int replica, int block
             dW[k] = dV[k] = 0;
         for_segments(p, replica, block, [&](const segment &here) {
             const size_t base = here.sequence * (p.T + 1);
+#pragma unroll((THREADS <= 256 ? 4 : 2) / REGISTERS_PER_REAL) // as many loads as there are registers for
             for (int t = here.first; t < here.last; t++) {
                 const size_t step = here.sequence * p.T + t;
                 const real phi = p.hidden[step * LP + unit], back = p.delta[step * LP + unit];
@@ -669,8 +670,21 @@ INLINE void sum_variables(const solve_args &p, const real *pack, int replica, in
 
 // ---- all blocks -------------------------------------------------------------------------------------------
 
-// Add the partial sums of all blocks, in double and in fixed order.
-INLINE void sum_blocks(const solve_args &p, int replica, int block)
+// Add the partial sums of a few blocks, in double and in fixed order: a thread has an entry.
+INLINE void sum_few_blocks(const solve_args &p, int replica, int block)
+{
+    const real *partial = p.partial + (size_t)replica * p.sum_blocks * SUMS;
+    for (int entry = block * THREADS + thread_index(); entry < SUMS; entry += p.sum_blocks * THREADS) {
+        double sum = 0;
+#pragma unroll 8
+        for (int b = 0; b < p.sum_blocks; b++)
+            sum += (double)__ldcg(partial + (size_t)b * SUMS + entry);
+        p.sums[(size_t)replica * SUMS + entry] = sum;
+    }
+}
+
+// The same of many: warps share the blocks, and a lane has an entry.
+INLINE void sum_many_blocks(const solve_args &p, int replica, int block)
 {
     double *scratch = block_memory().totals;
     const int lane = thread_index() % 32, warp = warp_index();
@@ -724,7 +738,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) sum_gradient(const __gr
 #endif
         team_barrier(p.arrived + (size_t)replica * BARRIER_WORDS + BARRIER_WORDS - 2, (unsigned)p.sum_blocks,
                      block_memory().phase); // this word is not used by border.cuh
-        sum_blocks(p, replica, block);
+        if (p.sum_blocks <= BLOCK_WARPS)
+            sum_few_blocks(p, replica, block);
+        else
+            sum_many_blocks(p, replica, block);
         __syncthreads();
     }
 }
