@@ -164,23 +164,27 @@ static void rules_of_forcing(void **state)
 }
 
 /* Stopped after every call of the learner: the same bytes. */
-static void same_bytes_after_stops(void **state)
+static void check_bytes(antler_settings s, size_t dim, size_t inputs)
 {
-    (void)state;
-    antler_settings s = plain_settings();
-    antler_series *series = make_gaps(LOST_VALUES, 90, 2, 0);
+    antler_series *series = make_gaps(LOST_VALUES, 90, dim, inputs);
     double once[PARAMETERS_MAX] = {0}, again[PARAMETERS_MAX] = {0};
     seen first = {.rows = 0}, second = {.stop_after = 1};
     s.device = ANTLER_DEVICE_CUDA;
     s.log_interval = 1;
     s.noise = 0.05;
-    CHECK_OK(train(&s, series, 2, &first, once));
-    CHECK_OK(train(&s, series, 2, &second, again));
+    CHECK_OK(train(&s, series, s.runs, &first, once));
+    CHECK_OK(train(&s, series, s.runs, &second, again));
     assert_memory_equal(once, again, sizeof once);
     assert_int_equal(first.rows, second.rows);
     for (size_t i = 0; i < first.rows; i++)
         assert_true(first.row[i].loss == second.row[i].loss);
     antler_series_free(series);
+}
+
+static void same_bytes_after_stops(void **state)
+{
+    (void)state;
+    check_bytes(plain_settings(), 2, 0);
 }
 
 /* ---- problems --------------------------------------------------------------------------------------------
@@ -328,37 +332,46 @@ static void singular_readout(void **state)
 }
 
 /* A problem takes data with gaps, complete data, and gaps again, and says where there is no loss. */
-static void data_may_change(void **state)
+static void check_changes(antler_settings s, size_t N, size_t K)
 {
-    (void)state;
-    antler_settings s = plain_settings();
     antler_problem *p = NULL;
     antler_solve_report complete, report, again;
     s.runs = 1;
-    s.batch_size = 5;
     s.device = ANTLER_DEVICE_CUDA;
-    double *x = make_windows(&s, 2);
-    CHECK_OK(antler_problem_create(&s, 2, 0, &p));
+    const size_t values = s.batch_size * (s.sequence_length + 1) * N;
+    double *x = make_windows(&s, N),
+           *inputs = calloc(s.batch_size * s.sequence_length * K + 1, sizeof *inputs);
+    assert_non_null(inputs);
+    CHECK_OK(antler_problem_create(&s, N, K, &p));
     antler_problem_initialise(p);
-    antler_problem_set_data(p, x, NULL);
+    antler_problem_set_data(p, x, inputs);
     CHECK_OK(antler_problem_solve(p, &complete));
     const double kept = x[5];
     x[5] = NAN;
-    antler_problem_set_data(p, x, NULL);
+    antler_problem_set_data(p, x, inputs);
     CHECK_OK(antler_problem_solve(p, &report));
     assert_true(isfinite(report.loss) && report.loss != complete.loss);
     x[5] = kept;
-    antler_problem_set_data(p, x, NULL);
+    antler_problem_set_data(p, x, inputs);
     CHECK_OK(antler_problem_solve(p, &again));
     assert_true(again.loss == complete.loss);
-    for (size_t i = 0; i < s.batch_size * (s.sequence_length + 1) * 2; i++)
+    for (size_t i = 0; i < values; i++)
         x[i] = NAN;
-    antler_problem_set_data(p, x, NULL);
+    antler_problem_set_data(p, x, inputs);
     CHECK_FAILS(
         antler_problem_solve(p, &report), ANTLER_ERROR_ARGUMENT,
         "no value of the batch is observed after the warm-up, so there is no loss; give other windows");
     antler_problem_free(p);
     free(x);
+    free(inputs);
+}
+
+static void data_may_change(void **state)
+{
+    (void)state;
+    antler_settings s = plain_settings();
+    s.batch_size = 5;
+    check_changes(s, 2, 0);
 }
 
 /* ---- kinds that take in their own predictions -------------------------------------------------------------
@@ -501,6 +514,20 @@ static void mamba2_awkward_windows(void **state)
     check_awkward(s, 6, 0, 1e-10);
 }
 
+static void kinds_stop_and_change(void **state)
+{
+    (void)state;
+    antler_settings s = lssm_settings(false, 20, 3, 4);
+    s.updates = 4;
+    s.runs = 2;
+    check_bytes(s, 2, 0);
+    check_changes(s, 2, 0);
+    s = mamba2_settings(20, 2, 4);
+    s.updates = 4;
+    check_bytes(s, 1, 1);
+    check_changes(s, 1, 1);
+}
+
 /* ---- what the GPU does not take ---------------------------------------------------------------------------
  */
 
@@ -571,6 +598,7 @@ int main(void)
         cmocka_unit_test(lssm_awkward_windows),
         cmocka_unit_test(mamba2_trains_as_on_the_cpu),
         cmocka_unit_test(mamba2_awkward_windows),
+        cmocka_unit_test(kinds_stop_and_change),
         cmocka_unit_test(too_many_patterns),
         cmocka_unit_test(auto_takes_the_cpu),
     };

@@ -28,6 +28,53 @@ INLINE real lane_sum(real a)
     return a;
 }
 
+INLINE constexpr int power_of_two_from(int count) // 32 at most
+{
+    int width = 1;
+    while (width < count && width < 32)
+        width *= 2;
+    return width;
+}
+
+// Two lanes `offset` apart add their values: the lower one keeps the first WIDTH / 2 sums, the upper one the
+// others; and so on.  Then lane l has sum l / (32 / WIDTH).
+template <int WIDTH, int ALL> INLINE real halve_sums(real (&value)[ALL], int lane)
+{
+    if constexpr (WIDTH == 1) {
+        real sum = value[0];
+#pragma unroll
+        for (int offset = 16 / ALL; offset > 0; offset >>= 1)
+            sum += __shfl_xor_sync(ALL_LANES, sum, offset);
+        return sum;
+    } else {
+        constexpr int offset = 16 * WIDTH / ALL;
+        const bool upper = (lane & offset) != 0;
+#pragma unroll
+        for (int i = 0; i < WIDTH / 2; i++) {
+            const real low = value[i], high = value[i + WIDTH / 2];
+            value[i] = (upper ? high : low) + __shfl_xor_sync(ALL_LANES, upper ? low : high, offset);
+        }
+        return halve_sums<WIDTH / 2>(value, lane);
+    }
+}
+
+// to[i] <- the sum of part[i] over the warp.
+template <int COUNT> INLINE void store_lane_sums(const real (&part)[COUNT], real *to)
+{
+    constexpr int width = power_of_two_from(COUNT);
+    const int lane = threadIdx.x % 32, own = lane / (32 / width);
+#pragma unroll
+    for (int base = 0; base < COUNT; base += width) {
+        real value[width];
+#pragma unroll
+        for (int i = 0; i < width; i++)
+            value[i] = base + i < COUNT ? part[base + i < COUNT ? base + i : 0] : real(0);
+        const real sum = halve_sums<width>(value, lane);
+        if (lane % (32 / width) == 0 && base + own < COUNT)
+            to[base + own] = sum;
+    }
+}
+
 // 2 / values: of an error, where the loss is the mean of the squares of all but the lost ones.
 INLINE double weight_of_observed(double values, unsigned lost)
 {

@@ -425,17 +425,6 @@ INLINE void walk(scan_shared &memory, real (*tile)[ZS], int count, int first, in
     }
 }
 
-// parts <- what each warp adds to COUNT sums.
-template <int COUNT> INLINE void store_parts(gap_shared &memory, const real (&part)[COUNT])
-{
-#pragma unroll
-    for (int i = 0; i < COUNT; i++) {
-        const real sum = lane_sum(part[i]);
-        if (threadIdx.x % 32 == 0)
-            memory.parts[threadIdx.x / 32][i] = sum;
-    }
-}
-
 INLINE real sum_parts(const gap_shared &memory, int i)
 {
     real sum = memory.parts[0][i];
@@ -459,7 +448,7 @@ INLINE void predict_row(gap_shared &memory, const real *units)
         for (int n = 0; n < N; n++)
             xhat[n] += unit.w[M + 1 + n] * phi;
     }
-    store_parts(memory, xhat);
+    store_lane_sums(xhat, memory.parts[threadIdx.x / 32]);
 }
 
 // The prediction takes the place of what row `at` lacks, in its drive and in `filled`.  filled: (N)
@@ -535,7 +524,7 @@ INLINE void back_row(gap_shared &memory, const real *units, int at, real *e)
         for (int m = 0; m < M; m++)
             part[m] += unit.w[m] * back;
     }
-    store_parts(memory, part);
+    store_lane_sums(part, memory.parts[threadIdx.x / 32]);
 }
 
 // The errors of all predictions that the sequence takes in.  The last row is not taken in: its adjoint is 0.

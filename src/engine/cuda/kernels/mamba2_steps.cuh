@@ -256,12 +256,7 @@ INLINE void predict_step(step_shared &m, const real *w, const real *row)
         for (int n = 0; n < N; n++)
             xhat[n] += m.readout[n * L + l] * phi;
     }
-#pragma unroll
-    for (int n = 0; n < N; n++) {
-        const real sum = lane_sum(xhat[n]);
-        if (threadIdx.x % 32 == 0)
-            m.xhat[threadIdx.x / 32][n] = sum;
-    }
+    store_lane_sums(xhat, m.xhat[threadIdx.x / 32]);
 }
 
 // All steps of a sequence: what it takes in, the tapes and the states.
