@@ -1,7 +1,7 @@
 /*
  * channels.c - what many observed variables cost: CPU time of gradient calls and of whole updates.
  *
- *     channels [seconds per row] [float|double] [threads] [flow|stop] [M] [missing, in per cent]
+ *     channels [seconds per row] [float|double] [threads] [flow|stop] [M] [missing, in per cent] [N]
  *
  * L 100, T 100, batch 16.  The data are sums of four oscillations with noise.  `update` has the optimiser as
  * well.
@@ -117,11 +117,14 @@ int main(int argc, char **argv)
     const bool flow = argc <= 4 || strcmp(argv[4], "flow") == 0;
     const size_t only = argc > 5 ? strtoul(argv[5], NULL, 10) : 0;
     const double missing = argc > 6 ? 0.01 * atof(argv[6]) : 0.0;
+    const size_t only_N = argc > 7 ? strtoul(argv[7], NULL, 10) : 0;
     const size_t latents[] = {10, 20, 50}, channels[] = {8, 16, 32, 64, 128, 256, 500, 1000, 2000, 4000};
     printf("  M    N  solve, ms  update, ms  (%s, %d thread%s, %s, CPU time)\n", single ? "float" : "double",
            threads, threads > 1 ? "s" : "", flow ? "flow" : "stop");
     for (size_t i = 0; i < sizeof latents / sizeof *latents; i++) {
         for (size_t j = 0; j < sizeof channels / sizeof *channels && (only == 0 || only == latents[i]); j++) {
+            if (only_N != 0 && only_N != channels[j])
+                continue;
             const shape k = {.M = latents[i],
                              .N = channels[j],
                              .L = 100,

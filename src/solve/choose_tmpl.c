@@ -146,7 +146,8 @@ static void choose_pieces(cell_plan *plan)
     }
     const ANT_FN(ant_shooting) *now = plan->trial.kernels != NULL ? &plan->trial : &plan->shooting;
     const double merging = now == &plan->trial ? 1.3 : 1.0; /* segments in lanes repeat many steps */
-    const double gaps = o->patterns > 0 && now->kernels->lanes > 1 ? 1.4 : 1.0; /* lanes differ in theirs */
+    const bool differ = o->patterns > 0 && !plan->reduced;  /* of a reduced row, all is missing or nothing */
+    const double gaps = differ && now->kernels->lanes > 1 ? 1.4 : 1.0; /* lanes differ in theirs */
     if (pieces_fit(plan, piece) &&
         call_cost(plan, piece, segments) < merging * gaps * call_cost(plan, now->kernels, now->segments))
         plan->trial = pieces;

@@ -42,9 +42,9 @@ antler_status ANT_FN(ant_plan_call)(cell_plan *plan, const real *parameters, con
 /* How many values the loss is the mean of. */
 static double loss_values(const cell_plan *plan)
 {
-    return plan->options.patterns > 0 && !plan->narrowed
-               ? (double)plan->patterns.values
-               : (double)plan->layout.dims.N * (double)(plan->T - plan->options.warmup) * (double)plan->batch;
+    if (plan->options.patterns > 0)
+        return (double)(plan->narrowed ? plan->reduction.gaps.values : plan->patterns.values);
+    return (double)plan->layout.dims.N * (double)(plan->T - plan->options.warmup) * (double)plan->batch;
 }
 
 /* to = from + B_o+ (x_o - B_o from): the state nearest to `from` that agrees with an incomplete row. */
@@ -143,8 +143,8 @@ static double solve_by_sequence(cell_plan *plan, const solve_call *p, const real
 }
 
 /* Exact steps by the fast kernels: the trial if its segments merge, else the plan's own choice. */
-static double solve_by_kernels(cell_plan *plan, const solve_call *p, const real *const *x,
-                               const real *const *s, double *sums, ant_solve_report *report)
+static ANT_FN(ant_shooting) * solve_forward(cell_plan *plan, const solve_call *p, const real *const *x,
+                                            const real *const *s, ant_solve_report *report)
 {
     ANT_FN(ant_shooting) *used = &plan->shooting, *trial = &plan->trial;
     if (trial->kernels != NULL) {
@@ -159,13 +159,29 @@ static double solve_by_kernels(cell_plan *plan, const solve_call *p, const real 
     plan->solved = used;
     report->kernels = used->kernels->name;
     report->segments = used->segments;
+    return used;
+}
+
+static double solve_by_kernels(cell_plan *plan, const solve_call *p, const real *const *x,
+                               const real *const *s, double *sums, ant_solve_report *report)
+{
+    ANT_FN(ant_shooting) *used = solve_forward(plan, p, x, s, report);
     const double square = ANT_FN(ant_shooting_square)(used, p);
     if (sums != NULL)
         ANT_FN(ant_shooting_gradient)(used, p, x, sums, report);
     return square;
 }
 
-/* Many variables: solve with as many as there are latent units (reduce.h).  Returns the sum of squares. */
+/* Whether the smallest singular value of R is far from those that count as zero: then B_o+ = R+ U_o+. */
+static bool has_full_rank(const ANT_FN(ant_forcing) * f)
+{
+    return f->sigma[f->M - 1] > 1e-8 * f->sigma[0];
+}
+
+/*
+ * Many variables: solve with as many as there are latent units (reduce.h).  Gives the sum of squares.
+ * plan->narrowed becomes false where missing values take the rank of B: nothing is solved then.
+ */
 static antler_status solve_reduced(cell_plan *plan, const real *parameters, const real *const *x,
                                    const real *const *s, double alpha, real *gradient,
                                    ant_solve_report *report, double *square)
@@ -175,15 +191,24 @@ static antler_status solve_reduced(cell_plan *plan, const real *parameters, cons
     double *sums = gradient == NULL ? NULL : narrow->sums;
     solve_call call;
     ANT_TRY(ANT_FN(ant_reduction_begin)(r, plan->team, parameters, x));
+    plan->narrowed = !r->gaps.any || r->gaps.full_rank;
+    if (!plan->narrowed)
+        return ANTLER_OK;
     ANT_TRY(ANT_FN(ant_plan_call)(narrow, r->parameters, r->window, alpha, &call));
+    plan->narrowed = !r->gaps.any || has_full_rank(call.forcing);
+    if (!plan->narrowed)
+        return ANTLER_OK;
     call.weight = (real)(2.0 / loss_values(plan));
-    *square = solve_by_kernels(narrow, &call, r->window, s, sums, report);
+    ANT_FN(ant_shooting) *used = solve_forward(narrow, &call, r->window, s, report);
+    *square = r->gaps.any ? ANT_FN(ant_reduction_stretch)(r, plan->team, used)
+                          : ANT_FN(ant_shooting_square)(used, &call);
     if (gradient == NULL) {
         *square += ANT_FN(ant_reduction_square)(r, plan->team, x);
         return ANTLER_OK;
     }
+    ANT_FN(ant_shooting_gradient)(used, &call, r->window, sums, report);
     ANT_FN(ant_sums_finish)(&call, sums, r->gradient);
-    *square += ANT_FN(ant_reduction_gradient)(r, plan->team, &call, narrow->solved, x, gradient);
+    *square += ANT_FN(ant_reduction_gradient)(r, plan->team, &call, used, x, gradient);
     return ANTLER_OK;
 }
 
@@ -202,16 +227,7 @@ static antler_status judge(const cell_plan *plan, const real *gradient, const an
     return ANTLER_OK;
 }
 
-/* Whether this call is one of many variables and complete data. */
-static bool narrows(const cell_plan *plan, const real *const *x)
-{
-    bool complete = plan->narrow != NULL;
-    for (size_t i = 0; i < plan->batch && complete && plan->options.patterns > 0; i++)
-        complete = !ANT_FN(ant_any_missing)((plan->T + 1) * plan->layout.dims.N, x[i]);
-    return complete;
-}
-
-/* The call of a plan with many variables. */
+/* The call of a plan with many variables; plan->narrowed is false where it is still to be solved. */
 static antler_status gradient_reduced(cell_plan *plan, const real *parameters, const real *const *x,
                                       const real *const *s, double alpha, real *gradient,
                                       ant_solve_report *report)
@@ -223,6 +239,8 @@ static antler_status gradient_reduced(cell_plan *plan, const real *parameters, c
     if (gradient != NULL)
         ant_team_end_call(plan->team);
     ANT_TRY(status);
+    if (!plan->narrowed)
+        return ANTLER_OK;
     report->loss = square / loss_values(plan);
     return judge(plan, gradient, report);
 }
@@ -234,9 +252,12 @@ antler_status ANT_FN(ant_cell_plan_gradient)(void *opaque, const real *parameter
     cell_plan *plan = opaque;
     *report =
         (ant_solve_report){.loss = NAN, .solver = plan->options.solver, .kernels = "plain", .segments = 1};
-    plan->narrowed = narrows(plan, x);
-    if (plan->narrowed)
-        return gradient_reduced(plan, parameters, x, s, alpha, gradient, report);
+    plan->narrowed = plan->narrow != NULL;
+    if (plan->narrowed) {
+        const antler_status status = gradient_reduced(plan, parameters, x, s, alpha, gradient, report);
+        if (plan->narrowed)
+            return status;
+    }
     solve_call call;
     ANT_TRY(ANT_FN(ant_plan_call)(plan, parameters, x, alpha, &call));
     double *sums = gradient == NULL ? NULL : plan->sums;

@@ -16,7 +16,7 @@ typedef struct ANT_FN(ant_cell_plan) {
     ant_arena arena;
     ant_team *team; /* the threads of this plan; NULL: one */
 
-    struct ANT_FN(ant_cell_plan) * narrow; /* solves complete data in place of this one, with M variables */
+    struct ANT_FN(ant_cell_plan) * narrow; /* solves in place of this one, with M variables */
     ANT_FN(ant_reduction) reduction;       /* to these; both are empty where variables are few */
     bool reduced;                          /* this is such a plan, and the team is another's */
     bool narrowed;                         /* it holds the states of the last call */

@@ -67,15 +67,15 @@ static void release(void *opaque)
 
 static antler_status make(const cell_plan *wanted, cell_plan **result);
 
-/* A narrow plan that solves complete data in place of this one (reduce.h). */
+/* A narrow plan that solves in place of this one (reduce.h). */
 static antler_status reduce(cell_plan *plan)
 {
     cell_plan inner = *plan;
     ant_model_dims dims = plan->layout.dims;
     dims.N = dims.M;
     inner.reduced = true;
-    inner.options.patterns = 0;
-    inner.options.comm = NULL; /* the reduction takes the rows of all segments */
+    inner.options.patterns = plan->options.patterns > 0; /* of empty rows */
+    inner.options.comm = NULL;                           /* the reduction takes the rows of all segments */
     ANT_TRY(ant_model_layout_make(&dims, &inner.layout));
     ANT_TRY(make(&inner, &plan->narrow));
     if (plan->options.patterns == 0) {
@@ -91,6 +91,8 @@ static antler_status reduce(cell_plan *plan)
         .warmup = plan->options.warmup,
         .workers = (size_t)plan->options.threads,
     };
+    if (plan->options.patterns > 0)
+        plan->reduction.gaps.kernels = ANT_FN(ant_reduce_gap_kernels_of)(ant_cpu_level_best());
     return ANTLER_OK;
 }
 

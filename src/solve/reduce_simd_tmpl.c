@@ -155,7 +155,10 @@ static void outer(size_t M, size_t rows, size_t width, const real *left, size_t 
             outer_tile(1, COLS, rows, width, left + m, left_stride, right + n, stride, sums + m * width + n);
     }
     for (; n < width; n += LANES) {
-        for (size_t m = 0; m < M; m++)
+        size_t m = 0;
+        for (; m + ROWS <= M; m += ROWS)
+            outer_tile(ROWS, 1, rows, width, left + m, left_stride, right + n, stride, sums + m * width + n);
+        for (; m < M; m++)
             outer_tile(1, 1, rows, width, left + m, left_stride, right + n, stride, sums + m * width + n);
     }
 }

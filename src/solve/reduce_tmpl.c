@@ -1,13 +1,13 @@
 /* reduce_tmpl.c - many observed variables reduced to as many as there are latent units (reduce.h). */
-#include "solve/reduce.h"
+#include "solve/reduce_gaps.h"
 
 #include "model/thin_qr.h"
 
 #include <string.h>
 
 enum {
-    ROWS = 64,                 /* rows of x that one part projects */
-    BLOCK = 256,               /* variables of a part of the rests; a multiple of all lanes */
+    ROWS = 64,                 /* rows of x that one part projects; a multiple of all lanes */
+    BLOCK = ANT_REDUCE_BLOCK,  /* variables of a part of the rests */
     TILE = 128 / sizeof(real), /* rows whose rests stay in the cache */
     FLUSH = 256,               /* rows after which the sums of a block go over to double */
 };
@@ -20,7 +20,8 @@ typedef struct pass {
     reduction *r;
     const shooting *solved;
     const real *const *x;
-    real *gradient; /* NULL: the squares alone */
+    real *gradient;  /* NULL: the squares alone */
+    const double *P; /* R+ */
     bool flow;
 } pass;
 
@@ -66,6 +67,8 @@ void ANT_FN(ant_reduction_carve)(reduction *r, ant_arena *arena)
     r->scratch = ant_arena_take(arena, r->workers * scratch_count(r), sizeof *r->scratch);
     r->sums = ant_arena_take(arena, r->workers * M * BLOCK, sizeof *r->sums);
     r->square = ant_arena_take(arena, blocks_of(r), sizeof *r->square);
+    if (r->gaps.kernels != NULL)
+        ANT_FN(ant_reduce_gaps_carve)(r, arena);
 }
 
 /* The team, or NULL where the work is too little to be shared. */
@@ -82,9 +85,11 @@ static void project_part(void *cookie, size_t part, size_t worker)
     const size_t M = r->layout.dims.M, N = r->layout.dims.N, parts = (r->rows + ROWS - 1) / ROWS;
     const size_t sequence = part / parts, first = part % parts * ROWS;
     const size_t count = r->rows - first < ROWS ? r->rows - first : ROWS;
-    (void)worker;
-    r->kernels->project(M, N, count, a->x[sequence] + first * N, r->u, r->stride,
-                        r->x + (sequence * r->rows + first) * M);
+    const real *x = a->x[sequence] + first * N;
+    if (r->gaps.kernels != NULL)
+        ANT_FN(ant_reduce_gaps_project)(r, sequence, first, count, x, worker);
+    else
+        r->kernels->project(M, N, count, x, r->u, r->stride, r->x + (sequence * r->rows + first) * M);
 }
 
 antler_status ANT_FN(ant_reduction_begin)(reduction *r, ant_team *team, const real *parameters,
@@ -104,8 +109,12 @@ antler_status ANT_FN(ant_reduction_begin)(reduction *r, ant_team *team, const re
         r->parameters[r->narrow.B + i] = (real)r->r64[i];
     for (size_t i = 0; i < r->batch; i++)
         r->window[i] = r->x + i * r->rows * M;
+    if (r->gaps.kernels != NULL)
+        ANT_FN(ant_reduce_gaps_begin)(r);
     pass a = {.r = r, .x = x};
     ant_team_run(team_for(r, team), r->batch * ((r->rows + ROWS - 1) / ROWS), project_part, &a);
+    if (r->gaps.kernels != NULL)
+        ANT_FN(ant_reduce_gaps_count)(r);
     return ANTLER_OK;
 }
 
@@ -127,6 +136,8 @@ static void weigh_matrices(const reduction *r, const solve_call *p, const shooti
             r->of_pulled[k * r->wide + m] = (real)-sum;
         }
     }
+    if (r->gaps.any)
+        ANT_FN(ant_reduce_gaps_weigh_matrices)(r, P);
 }
 
 /* q_t of one sequence. */
@@ -137,7 +148,10 @@ static void weigh_part(void *cookie, size_t sequence, size_t worker)
     const size_t M = r->layout.dims.M, wide = r->wide, seen = r->warmup + 1;
     real *q = r->q + sequence * r->rows * wide, *z = r->z + sequence * r->rows * M;
     real *pulled = a->flow ? r->pulled + sequence * r->rows * M : NULL;
-    (void)worker;
+    if (r->gaps.any) {
+        ANT_FN(ant_reduce_gaps_weigh)(r, a->solved, a->P, a->flow, sequence, worker);
+        return;
+    }
     memset(q, 0, r->rows * wide * sizeof *q);
     ANT_FN(ant_shooting_rows)(a->solved, sequence, z + M, pulled);
     r->kernels->rest(M, wide, r->rows - seen, wide, q + seen * wide, z + seen * M, r->of_z, wide,
@@ -185,6 +199,8 @@ static void rest_part(void *cookie, size_t block, size_t worker)
             rows = r->rows - t < TILE ? r->rows - t : TILE;
             k->rest(M, N, rows, count, a->x[i] + t * N + first, r->window[i] + t * M, u, r->stride, rests,
                     width);
+            if (r->gaps.any)
+                r->gaps.kernels->blank(rows * width, rests);
             const size_t unseen = t > r->warmup ? 0 : r->warmup + 1 - t;
             if (unseen < rows)
                 square += k->square((rows - unseen) * width, rests + unseen * width);
@@ -203,6 +219,8 @@ static void rest_part(void *cookie, size_t block, size_t worker)
         for (size_t m = 0; m < M; m++)
             a->gradient[r->layout.B + (first + n) * M + m] = (real)total[m * width + n];
     }
+    if (r->gaps.any && a->gradient != NULL)
+        ANT_FN(ant_reduce_gaps_fill)(r, a->flow, first, count, worker, a->gradient + r->layout.B + first * M);
 }
 
 /* All rests; the sum of their squares. */
@@ -224,10 +242,16 @@ double ANT_FN(ant_reduction_square)(reduction *r, ant_team *team, const real *co
 double ANT_FN(ant_reduction_gradient)(reduction *r, ant_team *team, const solve_call *narrow,
                                       const shooting *solved, const real *const *x, real *gradient)
 {
-    pass a = {
-        .r = r, .solved = solved, .x = x, .gradient = gradient, .flow = narrow->teacher == ANT_TEACHER_FLOW};
+    pass a = {.r = r,
+              .solved = solved,
+              .x = x,
+              .gradient = gradient,
+              .P = narrow->forcing->pinv64,
+              .flow = narrow->teacher == ANT_TEACHER_FLOW};
     weigh_matrices(r, narrow, solved);
     ant_team_run(team_for(r, team), r->batch, weigh_part, &a);
+    if (r->gaps.any)
+        ANT_FN(ant_reduce_gaps_finish)(r);
     memcpy(gradient, r->gradient, r->layout.B * sizeof *gradient);
     return run_rests(&a, team);
 }

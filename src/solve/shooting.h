@@ -154,6 +154,11 @@ static inline const real *ANT_FN(ant_group_last)(const shooting *sh, size_t g, s
  */
 void ANT_FN(ant_shooting_rows)(const shooting *sh, size_t sequence, real *z, real *pulled);
 
+/* Errors e_t of one sequence for t = 1 .. T, of the last forward pass; and others for the next backward
+ * passes. errors: (T+1, N), of which row 0 is left out */
+void ANT_FN(ant_shooting_errors)(const shooting *sh, size_t sequence, real *errors);
+void ANT_FN(ant_shooting_set_errors)(shooting *sh, size_t sequence, const real *errors);
+
 /* The matrix that turns these coordinates into those of the model.  turn: (M, M), row-major */
 void ANT_FN(ant_shooting_turn)(const shooting *sh, real *turn);
 

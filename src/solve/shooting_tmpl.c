@@ -649,6 +649,29 @@ void ANT_FN(ant_shooting_rows)(const shooting *sh, size_t sequence, real *z, rea
     }
 }
 
+void ANT_FN(ant_shooting_errors)(const shooting *sh, size_t sequence, real *errors)
+{
+    const size_t N = sh->layout->dims.N, lanes = sh->kernels->lanes;
+    for (size_t segment = 0; segment < sh->segments; segment++) {
+        const lane a = lane_of(sh, sequence * sh->segments + segment);
+        for (size_t t = a.begin + 1; t <= a.end; t++)
+            take_row(N, lanes, a.group->error + (t - a.begin) * N * lanes + a.index, errors + t * N);
+    }
+}
+
+void ANT_FN(ant_shooting_set_errors)(shooting *sh, size_t sequence, const real *errors)
+{
+    const size_t N = sh->layout->dims.N, lanes = sh->kernels->lanes;
+    for (size_t segment = 0; segment < sh->segments; segment++) {
+        const lane a = lane_of(sh, sequence * sh->segments + segment);
+        for (size_t t = a.begin + 1; t <= a.end; t++) {
+            real *row = a.group->error + (t - a.begin) * N * lanes + a.index;
+            for (size_t n = 0; n < N; n++)
+                row[n * lanes] = errors[t * N + n];
+        }
+    }
+}
+
 void ANT_FN(ant_shooting_turn)(const shooting *sh, real *turn)
 {
     const size_t M = sh->layout->dims.M;

@@ -98,9 +98,8 @@ static void test_shapes(void **state)
 }
 
 /* Columns of B that depend on each other, or are 0: B+ has the rank of the reference. */
-static void test_rank(void **state)
+static void check_rank(bool missing)
 {
-    (void)state;
     for (size_t i = 0; i < 6; i++) {
         const ant_model_dims d = {.M = 5, .N = 70, .L = 9};
         problem p = random_problem(d, 20, 2, 3, 0.4, i);
@@ -112,6 +111,9 @@ static void test_rank(void **state)
                 row[m] = 0.0;
         }
         ant_solve_options o = options_for(&p, 9 * (i % 2));
+        for (size_t k = 0; k < 40 && missing; k++)
+            p.x[(k * 61 + i) % (p.batch * (p.T + 1) * d.N)] = NAN;
+        o.patterns = missing ? SIZE_MAX : 0;
         o.solver = ANT_SOLVER_SEQUENTIAL;
         o.pieces = (ant_pieces)(i % 3);
         answer want = expect(&p, &o);
@@ -122,12 +124,19 @@ static void test_rank(void **state)
     }
 }
 
+static void test_rank(void **state)
+{
+    (void)state;
+    check_rank(false);
+    check_rank(true);
+}
+
 /* The bytes do not depend on the number of threads, nor on what was computed before. */
 static void test_same_bits(void **state)
 {
     (void)state;
     const size_t sizes[][4] = {{20, 300, 40, 9}, {5, 64, 3000, 1}, {10, 600, 100, 17}};
-    for (size_t i = 0; i < 12; i++) {
+    for (size_t i = 0; i < 24; i++) {
         const size_t *k = sizes[i / 2 % 3];
         const ant_model_dims d = {.M = k[0], .N = k[1], .L = 30};
         problem p = random_problem(d, k[2], k[3], 5, 0.3, 3);
@@ -136,11 +145,16 @@ static void test_same_bits(void **state)
         o.teacher = i % 2 ? ANT_TEACHER_STOP : ANT_TEACHER_FLOW;
         o.segments = 2;
         o.threads = 3;
-        const int bits = i < 6 ? 32 : 64;
+        for (size_t n = 0; n < p.batch * (p.T + 1) * d.N && i >= 12; n += 50 + n % 97)
+            p.x[n] = NAN;
+        o.patterns = i >= 12 ? SIZE_MAX : 0;
+        const int bits = i % 12 < 6 ? 32 : 64;
         answer a = solve(&p, &o, bits, true);
         assert_int_equal(a.status, ANTLER_OK);
         assert_true(a.agreement.gradient <= (bits == 64 ? 1e-9 : 1e-3));
         for (o.threads = 1; o.threads <= 2; o.threads++) {
+            o.patterns =
+                i >= 12 || o.threads == 2 ? SIZE_MAX : 0; /* without gaps the bytes of complete data */
             answer b = solve(&p, &o, bits, false);
             assert_memory_equal(a.gradient, b.gradient, p.layout.total * sizeof *a.gradient);
             assert_memory_equal(a.states, b.states, p.batch * p.T * d.M * sizeof *a.states);
@@ -168,6 +182,61 @@ static void test_missing(void **state)
         answer want = expect(&p, &o);
         check_near(&p, &o, &want, 64, 2000 + i);
         check_near(&p, &o, &want, 32, 2000 + i);
+        answer_free(&want);
+        problem_free(&p);
+    }
+}
+
+typedef enum loss_of { FEW, MANY, CHANNELS, ROWS, ONE_ROW, NEARLY_ALL, KINDS } loss_of;
+
+/* Loses values of one sequence: single ones, some variables of the later half, whole rows, or nearly all of
+   some rows, which then have fewer than M variables or about as many.  x: (rows, N) */
+static void lose(ant_stream *stream, loss_of kind, size_t rows, size_t N, size_t M, double *x)
+{
+    const double shares[KINDS] = {0.01, 0.3, 0.2, 0.3, 0.1, 0.0};
+    const size_t one = ant_stream_below(stream, rows);
+    for (size_t t = 0; t < rows; t++) {
+        const bool row = ant_stream_uniform(stream) < shares[kind];
+        const bool bare = kind == NEARLY_ALL && t % 3 == 1;
+        for (size_t n = 0; n < N; n++) {
+            const bool single = ant_stream_uniform(stream) < shares[kind];
+            const bool gone = kind == ROWS       ? row
+                              : kind == CHANNELS ? n % 5 == 1 && 2 * t >= rows
+                              : kind == ONE_ROW  ? t == one && single
+                              : bare             ? n + 1 >= M + t / 3 % 3
+                                                 : single;
+            x[t * N + n] = gone ? (double)NAN : x[t * N + n];
+        }
+    }
+}
+
+/* A value after the warm-up is observed. */
+static void keep_one(problem *p)
+{
+    const size_t last = (p->batch * (p->T + 1) - 1) * p->layout.dims.N;
+    p->x[last] = isnan(p->x[last]) ? 0.25 : p->x[last];
+}
+
+static void test_masks(void **state)
+{
+    (void)state;
+    ant_stream stream = ant_stream_open(17, 0, 0, ANT_PURPOSE_INITIAL_STATE);
+    for (size_t i = 0; i < SHAPES; i++) {
+        problem p = random_shape(&stream, i);
+        const size_t row = (p.T + 1) * p.layout.dims.N;
+        for (size_t k = 0; k < p.batch; k++) /* some sequences stay complete */
+            if (k % 4 != 3)
+                lose(&stream, (loss_of)((i + k) % KINDS), p.T + 1, p.layout.dims.N, p.layout.dims.M,
+                     p.x + k * row);
+        keep_one(&p);
+        ant_solve_options o = options_for(&p, i);
+        o.solver = i % 16 == 15 ? ANT_SOLVER_DEER : o.solver;
+        o.patterns = SIZE_MAX;
+        answer want = expect(&p, &o);
+        assert_int_equal(setenv("ANTLER_CPU", levels[i % 3], 1), 0);
+        check_near(&p, &o, &want, 64, 4000 + i);
+        check_near(&p, &o, &want, 32, 4000 + i);
+        unsetenv("ANTLER_CPU");
         answer_free(&want);
         problem_free(&p);
     }
@@ -259,8 +328,9 @@ static void test_factors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shapes),  cmocka_unit_test(test_rank),       cmocka_unit_test(test_same_bits),
-        cmocka_unit_test(test_missing), cmocka_unit_test(test_not_finite), cmocka_unit_test(test_factors),
+        cmocka_unit_test(test_shapes),  cmocka_unit_test(test_rank),  cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_missing), cmocka_unit_test(test_masks), cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_factors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
