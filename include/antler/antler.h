@@ -911,7 +911,9 @@ ANTLER_API antler_status antler_forecast(const antler_model *model, const antler
     X(COLLAPSED, "collapsed", "the free run ends near a point: its variance is lost")                        \
     X(LEFT_RANGE, "left_range", "the free run leaves the data's range")                                      \
     X(DIVERGED, "diverged", "the free run leaves all bounds")                                                \
-    X(TOO_SHORT, "too_short", "the data are too short, or change too much, to judge a model by them")
+    X(TOO_SHORT, "too_short", "the data are too short, or change too much, to judge a model by them")        \
+    X(NOISE, "noise",                                                                                        \
+      "the rows of the data do not depend on the rows before them: there is nothing to predict")
 
 typedef enum antler_verdict_kind {
 #define ANTLER_VERDICT_ENUM(name, word, meaning) ANTLER_VERDICT_##name,
@@ -927,7 +929,7 @@ typedef struct antler_verdict {
     antler_verdict_kind kind;
     const char *figure; /* what decided: the name of a measure of the table, or "skill", "spread", "reach",
                            "dstsp_late", "dstsp_whole", "hellinger_whole", "loss_fall", "travel",
-                           "correlation_times", "shift"; "" for none */
+                           "correlation_times", "shift", "white"; "" for none */
     double value;       /* of that figure */
     double floor;       /* of that figure where it is a measure; NaN: none */
     double limit;       /* it was compared with this */
@@ -951,7 +953,9 @@ typedef struct antler_floors {
     double shift;       /* difference of the means of first and second halves, in standard deviations, of
                            the variable where it is largest */
     size_t shifted;     /* that variable */
-    uint64_t room[ANTLER_ROOM];
+    size_t white; /* 1: the rows before a row say nothing about it, as far as is seen; 0: they do, or that
+                     is not known */
+    uint64_t room[ANTLER_ROOM - 1];
 } antler_floors;
 
 /* A training so far, as in the columns of log.csv. */
@@ -1749,8 +1753,9 @@ typedef struct antler_look {
     size_t delay;     /* rows between two values of a delay vector: half of `decay` */
     double error;     /* of the nearest neighbour's future, `delay` rows ahead; NaN: too few rows */
     double error_delays; /* the same with neighbours of delay vectors of three rows */
-    bool hidden; /* delays help much: one row does not determine the next, so there are hidden variables */
-    uint64_t room[ANTLER_ROOM];
+    bool hidden;  /* delays help much: one row does not determine the next, so there are hidden variables */
+    size_t white; /* as in antler_floors: 1: there is nothing to predict */
+    uint64_t room[ANTLER_ROOM - 1];
 } antler_look;
 
 ANTLER_API antler_status antler_look_at(const antler_series *series, antler_look *look, size_t struct_size);

@@ -85,7 +85,8 @@ class Measuring:
 class Verdict:
     """What an evaluation concludes; docs/evaluation.md lists the kinds."""
 
-    kind: str  #: "good", "close", "far", "undertrained", "collapsed", "left_range", "diverged", "too_short", "none"
+    #: "good", "close", "far", "undertrained", "collapsed", "left_range", "diverged", "too_short", "noise", "none"
+    kind: str
     figure: str  #: what decided: the name of a measure or of another figure
     value: float  #: of that figure
     floor: float  #: of a measure: the same between parts of the data; NaN for other figures

@@ -358,7 +358,8 @@ class Floors(Sized):
         ("slowest", c.c_size_t),
         ("shift", c.c_double),
         ("shifted", c.c_size_t),
-        ("room", c.c_uint64 * ROOM),
+        ("white", c.c_size_t),
+        ("room", c.c_uint64 * (ROOM - 1)),
     ]
 
 
@@ -677,7 +678,8 @@ class Look(Sized):
         ("error", c.c_double),
         ("error_delays", c.c_double),
         ("hidden", c.c_bool),
-        ("room", c.c_uint64 * ROOM),
+        ("white", c.c_size_t),
+        ("room", c.c_uint64 * (ROOM - 1)),
     ]
 
 

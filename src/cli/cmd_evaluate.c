@@ -314,7 +314,8 @@ const cli_command cli_evaluate = {
         "the first run. A run that diverged counts as infinite in the median and is never dropped; mean and "
         "standard error are over the others.\n\nBeside the measures are their floors, the same measures "
         "between parts of the data, and a verdict: "
-        "good, close, far, undertrained, collapsed, left_range, diverged or too_short. A free run that "
+        "good, close, far, undertrained, collapsed, left_range, diverged, too_short or noise. A free run "
+        "that "
         "leaves the "
         "data's range by --range-factor counts as diverged.\n\nThe exit code is 1 when every run diverged.",
     .examples = "  $ antler evaluate Results/lorenz63/fo/001 --data test.npy\n"

@@ -105,7 +105,9 @@ static void on_look(void *cookie, const antler_look *look)
                look->slow);
     printf("\n  noise at most %.2g of a standard deviation; %zu principal component%s of weight\n",
            look->noise, look->dimension, look->dimension == 1 ? "" : "s");
-    if (look->hidden)
+    if (look->white != 0)
+        printf("  no row depends on the rows before it, as in white noise: there is nothing to predict\n");
+    else if (look->hidden)
         printf("  delays improve neighbour forecasts from %.2g to %.2g: hidden variables, so more units than "
                "variables\n",
                look->error, look->error_delays);

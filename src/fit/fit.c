@@ -352,8 +352,9 @@ static void advise_time(const fit *f, antler_verdict *verdict)
         const size_t updates = f->trials[i].candidate.settings.updates;
         longest = updates > longest ? updates : longest;
     }
-    if (verdict->kind == ANTLER_VERDICT_GOOD || verdict->kind == ANTLER_VERDICT_TOO_SHORT ||
-        longest >= standard.updates / 4)
+    const bool of_the_data =
+        verdict->kind == ANTLER_VERDICT_TOO_SHORT || verdict->kind == ANTLER_VERDICT_NOISE;
+    if (verdict->kind == ANTLER_VERDICT_GOOD || of_the_data || longest >= standard.updates / 4)
         return;
     char other[sizeof verdict->advice];
     snprintf(other, sizeof other, "%s", verdict->advice);

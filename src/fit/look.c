@@ -4,6 +4,7 @@
 #include "base/sized.h"
 #include "data/missing.h"
 #include "measure/slow.h"
+#include "measure/white.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -62,6 +63,10 @@ static antler_status look_closely(const ant_excerpt *e, antler_look *look)
     ANT_TRY(ant_slow_scale(e->x, e->rows, e->dim, 10 * (size_t)look->decay, &look->slow));
     ANT_TRY(ant_noise_level(e, &look->noise));
     ANT_TRY(ant_effective_dimension(e, &look->dimension));
+    bool white = false;
+    if (look->decay <= 1.0 && look->input_dim == 0)
+        ANT_TRY(ant_rows_are_white(e->x, e->rows, e->dim, &white));
+    look->white = white;
     return find_hidden(e, look);
 }
 

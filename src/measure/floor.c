@@ -7,6 +7,7 @@
 #include "measure/compare.h"
 #include "measure/forecast.h"
 #include "measure/slow.h"
+#include "measure/white.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -224,13 +225,12 @@ static antler_status measure_scales(const antler_series *truth, const double *x,
     return ANTLER_OK;
 }
 
-/* Slow changes of the amplitude of the longest trajectory count as a time scale, too.  x: (all rows, N), of
- * which that trajectory is standardised here */
-static antler_status measure_amplitude(const antler_series *truth, double *x, antler_floors *floors)
+/* The longest trajectory, each variable with mean 0 and variance 1.  x: (all rows, N); returns (its rows, N)
+ */
+static antler_status standardise_longest(const antler_series *truth, double *x, double **out)
 {
     const size_t N = antler_series_dim(truth), longest = ant_series_longest(truth),
                  rows = antler_series_length(truth, longest);
-    double slow = 0.0;
     for (size_t i = 0; i < longest; i++)
         x += antler_series_length(truth, i) * N;
     for (size_t j = 0; j < N; j++) {
@@ -239,11 +239,34 @@ static antler_status measure_amplitude(const antler_series *truth, double *x, an
         for (size_t t = 0; t < rows; t++)
             x[t * N + j] = stats.sd > 0.0 ? (x[t * N + j] - stats.mean) / stats.sd : 0.0;
     }
+    *out = x;
+    return ANTLER_OK;
+}
+
+/* Slow changes of the amplitude count as a time scale, too.  x: (rows, N) of the longest trajectory */
+static antler_status measure_amplitude(const double *x, size_t rows, size_t N, antler_floors *floors)
+{
+    double slow = 0.0;
     ANT_TRY(ant_slow_scale(x, rows, N, 10 * (size_t)floors->correlation, &slow));
     if (slow > floors->correlation) {
         floors->correlation = slow;
         floors->slowest = N;
     }
+    return ANTLER_OK;
+}
+
+/* What the longest trajectory shows besides.  x: (all rows, N), of which that trajectory is standardised here
+ */
+static antler_status measure_longest(const antler_series *truth, double *x, antler_floors *floors)
+{
+    const size_t N = antler_series_dim(truth), rows = antler_series_length(truth, ant_series_longest(truth));
+    bool white = false;
+    ANT_TRY(standardise_longest(truth, x, &x));
+    if (floors->correlation >= 1.0)
+        ANT_TRY(measure_amplitude(x, rows, N, floors));
+    if (floors->correlation <= 1.0 && antler_series_input_dim(truth) == 0)
+        ANT_TRY(ant_rows_are_white(x, rows, N, &white));
+    floors->white = white;
     return ANTLER_OK;
 }
 
@@ -262,8 +285,8 @@ static antler_status find_scales(const antler_series *truth, antler_floors *floo
     }
     if (status == ANTLER_OK)
         status = measure_scales(truth, x, floors);
-    if (status == ANTLER_OK && floors->correlation >= 1.0)
-        status = measure_amplitude(truth, x, floors);
+    if (status == ANTLER_OK)
+        status = measure_longest(truth, x, floors);
     free(x);
     return status;
 }

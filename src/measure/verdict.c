@@ -1,10 +1,11 @@
 /*
- * verdict.c - what a result says about a model: one of nine kinds, the figure that decided, a sentence,
+ * verdict.c - what a result says about a model: one of ten kinds, the figure that decided, a sentence,
  * advice (spec 8).
  *
  * Checks come in this order, and the first that applies decides: diverged, left the range, data too short,
  * undertrained (not close, and the loss still falls), collapsed; then good, close or far, by the worst of
- * D_stsp, D_stsp^DE, D_H and the skill of forecasts.
+ * D_stsp, D_stsp^DE, D_H and the skill of forecasts.  Where rows do not depend on those before them,
+ * undertrained, collapsed and far are noise.
  */
 #include "measure/verdict.h"
 #include "base/sized.h"
@@ -203,7 +204,8 @@ static antler_verdict check_data(const antler_evaluate_result *r)
     return decide(ANTLER_VERDICT_NONE, "", NAN, NAN);
 }
 
-static antler_verdict choose(const evidence *e)
+/* What the model is, whether or not there is anything to predict. */
+static antler_verdict choose_kind(const evidence *e)
 {
     const antler_evaluate_result *r = e->result;
     if (r->left_range)
@@ -221,6 +223,15 @@ static antler_verdict choose(const evidence *e)
     if (r->spread < least_spread)
         return decide(ANTLER_VERDICT_COLLAPSED, "spread", r->spread, least_spread);
     return all;
+}
+
+/* Of white noise no model can be good, whatever it does within the range of the data. */
+static antler_verdict choose(const evidence *e)
+{
+    const antler_verdict v = choose_kind(e);
+    const bool poor = v.kind == ANTLER_VERDICT_FAR || v.kind == ANTLER_VERDICT_COLLAPSED ||
+                      v.kind == ANTLER_VERDICT_UNDERTRAINED;
+    return poor && e->result->floors.white != 0 ? decide(ANTLER_VERDICT_NOISE, "white", 1.0, NAN) : v;
 }
 
 static const char *label_of(const char *figure)
@@ -343,8 +354,18 @@ static void describe(const evidence *e, antler_verdict *v)
     case ANTLER_VERDICT_TOO_SHORT:
         describe_data(v, e, text, bytes);
         break;
+    case ANTLER_VERDICT_NOISE:
+        snprintf(
+            text, bytes,
+            "There is nothing to predict: no row depends on the rows before it, neither by correlations nor "
+            "by its nearest neighbours.");
+        break;
     }
 }
+
+static const char NOTHING_TO_LEARN[] = "The data look like white noise. If they are not, rows are too far "
+                                       "apart, or variables are missing that the "
+                                       "next row depends on.";
 
 /* What to do next.  `falling`: the training had not come to an end. */
 static const char *advise(const antler_verdict *v, const antler_evaluate_result *r, bool falling)
@@ -370,11 +391,14 @@ static const char *advise(const antler_verdict *v, const antler_evaluate_result 
                    ? "The data may be noise around a constant, which has no dynamics to learn; otherwise "
                      "lower gtf_alpha and train on longer sequences."
                    : "Lower gtf_alpha or train on longer sequences, so that training sees the free run.";
+    case ANTLER_VERDICT_NOISE:
+        return NOTHING_TO_LEARN;
     case ANTLER_VERDICT_LEFT_RANGE:
     case ANTLER_VERDICT_DIVERGED:
-        return falling ? "Train longer: the loss still falls; clipped: true bounds the free run."
-                       : "Set clipped: true, which bounds the free run, raise gtf_alpha, or add noise in "
-                         "training.";
+        return r->floors.white != 0 ? NOTHING_TO_LEARN
+               : falling            ? "Train longer: the loss still falls; clipped: true bounds the free run."
+                         : "Set clipped: true, which bounds the free run, raise gtf_alpha, or add noise in "
+                           "training.";
     case ANTLER_VERDICT_TOO_SHORT:
         return strcmp(v->figure, "shift") == 0
                    ? "Give more rows; if the data drift, remove the trend or take differences."

@@ -53,7 +53,7 @@ done
 expect_kind Results/e/walk/001/metrics.json too_short
 field Results/e/walk/001/metrics.json verdict text >sentence
 grep -qE "autocorrelation times of x\.|the mean of x differs" sentence || die "the variable is not named: $(cat sentence)"
-expect_kind Results/e/noise/001/metrics.json collapsed
+expect_kind Results/e/noise/001/metrics.json noise
 
 # The same model in wrong units leaves the range of the data: diverged in every table, exit code 1.
 awk 'BEGIN { for (i = 0; i < 3000; i++) print 1e-3 * sin(0.05 * i) "," 1e-3 * cos(0.05 * i) "," 1e-3 * sin(0.07 * i) }' >small.csv

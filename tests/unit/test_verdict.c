@@ -1,4 +1,5 @@
 /* test_verdict.c - floors, naive forecasts, the range of the data, and a case for every verdict. */
+#include "measure/white.h"
 #include "model_support.h"
 #include "unit/simulated.h"
 
@@ -172,19 +173,67 @@ static void test_undertrained(void **state)
     assert_int_equal(r.verdict.kind, ANTLER_VERDICT_GOOD);
 }
 
-/* Nothing can be learnt from noise: a constant is collapsed, and an orbit that looks like it predicts
- * nothing. */
+/* Nothing can be learnt from noise: a constant and an orbit that looks like it are told apart by no verdict.
+ */
 static void test_white_noise(void **state)
 {
     (void)state;
     const antler_evaluate_opts opts = options();
     antler_evaluate_result r = evaluated(tent(0.0, 0.0), noise(3000, 0.0, 1.0, false), &opts, ANTLER_OK);
-    check_verdict(&r, ANTLER_VERDICT_COLLAPSED, "spread", "ends near a point", "noise around a constant");
+    check_verdict(&r, ANTLER_VERDICT_NOISE, "white", "nothing to predict", "white noise");
     r = evaluated(tent(1.0, -1.99), noise(3000, 0.0, 1.0, false), &opts, ANTLER_OK);
-    check_verdict(&r, ANTLER_VERDICT_FAR, "skill", "no better than the mean", "predicted at all");
+    check_verdict(&r, ANTLER_VERDICT_NOISE, "white", "nothing to predict", "white noise");
     r = evaluated(tent(5.0, 0.0), noise(3000, 5.0, 0.01, false), &opts,
                   ANTLER_OK); /* a constant with noise */
+    check_verdict(&r, ANTLER_VERDICT_NOISE, "white", "nothing to predict", "white noise");
+    r = evaluated(tent(50.0, 0.0), noise(3000, 0.0, 1.0, false), &opts, ANTLER_DIVERGED);
+    check_verdict(&r, ANTLER_VERDICT_LEFT_RANGE, "reach", "left the data's range", "white noise");
+}
+
+/* Noise through a filter, and a map whose spectrum is flat, are no white noise. */
+static void test_other_noise(void **state)
+{
+    (void)state;
+    enum { ROWS = 3000 };
+    const antler_evaluate_opts opts = options();
+    double x[ROWS], shocks[ROWS], logistic = 0.3;
+    fill_random(shocks, ROWS, 6);
+    for (size_t t = 0; t < ROWS; t++)
+        x[t] = (t == 0 ? 0.0 : 0.3 * x[t - 1]) + shocks[t];
+    antler_evaluate_result r = evaluated(tent(0.0, 0.0), series_make(ROWS, 1, x, 0, NULL), &opts, ANTLER_OK);
     check_verdict(&r, ANTLER_VERDICT_COLLAPSED, "spread", "ends near a point", "noise around a constant");
+    for (size_t t = 0; t < ROWS; t++)
+        x[t] = logistic = 3.99 * logistic * (1.0 - logistic);
+    r = evaluated(tent(0.5, 0.0), series_make(ROWS, 1, x, 0, NULL), &opts, ANTLER_OK);
+    assert_int_equal(r.floors.white, 0);
+    assert_int_equal(r.verdict.kind, ANTLER_VERDICT_COLLAPSED);
+}
+
+/* Independent rows of any distribution are white, also of many channels that depend on each other at one
+ * time. */
+static void test_white(void **state)
+{
+    (void)state;
+    enum { ROWS = 1500, N = 16 };
+    double *x = malloc(sizeof *x * ROWS * N);
+    for (unsigned seed = 1; seed <= 8; seed++)
+        for (int kind = 0; kind < 4; kind++) {
+            bool white = false;
+            const size_t n = kind == 3 ? N : 1 + seed % 3;
+            fill_random(x, ROWS * n, seed + 100 * (unsigned)kind);
+            for (size_t i = 0; i < ROWS * n; i++) /* (-1, 1): uniform, skewed, two values, a common part */
+                x[i] = kind == 0   ? 1.73 * x[i]
+                       : kind == 1 ? x[i] * x[i] * x[i] * 2.6
+                       : kind == 2 ? (x[i] > 0.0 ? 1.0 : -1.0)
+                                   : 1.5 * (0.7 * x[i] + 0.7 * x[i - i % n]);
+            CHECK_OK(ant_rows_are_white(x, ROWS, n, &white));
+            assert_true(white);
+            for (size_t t = ROWS - 1; t > 0; t--) /* the last variable follows the first one, a row later */
+                x[t * n + n - 1] = 0.8 * x[t * n + n - 1] + 0.4 * x[(t - 1) * n];
+            CHECK_OK(ant_rows_are_white(x, ROWS, n, &white));
+            assert_false(white);
+        }
+    free(x);
 }
 
 static void test_random_walk(void **state)
@@ -302,6 +351,8 @@ int main(void)
         cmocka_unit_test(test_left_the_range),
         cmocka_unit_test(test_undertrained),
         cmocka_unit_test(test_white_noise),
+        cmocka_unit_test(test_other_noise),
+        cmocka_unit_test(test_white),
         cmocka_unit_test(test_random_walk),
         cmocka_unit_test(test_200_rows_of_lorenz63),
         cmocka_unit_test(test_a_good_model_of_lorenz63),
