@@ -6,8 +6,8 @@
 enum {
     LONG = 1024,     /* steps from which segments pay */
     MANY = 132,      /* sequences from which there is enough work without segments */
-    IDLE_LONG = 192, /* steps from which they pay where each sequence finds IDLE_SEGMENTS idle warps */
-    IDLE_SEGMENTS = 16,
+    IDLE_LONG = 256, /* steps from which they pay where each sequence finds IDLE_SEGMENTS idle warps */
+    IDLE_SEGMENTS = 8,
     SHOOTING_WARPS = 8,     /* of a block with segments, at most */
     SHORT_CHAIN = 16,       /* blocks up to which groups, which cost a barrier, do not pay */
     NEWTON_LARGEST = 32,    /* latent units up to which border matrices are full */
@@ -41,14 +41,19 @@ static size_t weights_of(const ant_engine_learning *work, size_t warps)
     return 3 * work->M * held * (work->settings->precision == ANTLER_PRECISION_FLOAT ? 1 : 2);
 }
 
-/* Whether a warp of solve.cu has room for the weights of a sequence: then there is nothing to share, unless
-   multiprocessors are idle. */
+/* Whether the weights fit into the registers of a warp. */
 static bool fits_warp(const ant_engine_learning *work)
 {
-    const size_t units = (work->L + 31) / 32;
-    const size_t registers =
-        2 * work->M * units * (work->settings->precision == ANTLER_PRECISION_FLOAT ? 1 : 2);
-    return registers <= WARP_WEIGHTS_MOST && !(units <= FEW_UNITS && work->M <= FEW_ROWS);
+    const size_t units = (work->L + 31) / 32,
+                 words = work->settings->precision == ANTLER_PRECISION_FLOAT ? 1 : 2;
+    return 2 * work->M * units * words <= WARP_WEIGHTS_MOST;
+}
+
+/* Whether a block is better than a warp for each of many sequences: the weights do not fit into a warp, or
+   steps are so short that their latency counts. */
+static bool sharing_pays(const ant_engine_learning *work)
+{
+    return !fits_warp(work) || (work->L <= 32 * FEW_UNITS && work->M <= FEW_ROWS);
 }
 
 /* The warps of a block of sequences.cu: as few as have room for their weights in registers or, with a
@@ -64,7 +69,7 @@ static int choose_sharing_warps(const ant_engine_learning *work, int multiproces
            (weights_of(work, warps) > WEIGHTS_MOST || (few && work->L > 32 * FEW_UNITS * warps)))
         warps *= 2;
     const bool possible = !varies && work->M <= ROWS_MOST && weights_of(work, warps) <= WEIGHTS_MOST;
-    return possible && (few || !fits_warp(work)) ? (int)warps : 0;
+    return possible && (few || sharing_pays(work)) ? (int)warps : 0;
 }
 
 static void choose_sequential(const ant_engine_learning *work, int multiprocessors, int most_warps,
@@ -117,16 +122,23 @@ static int choose_group(int blocks)
     return blocks <= SHORT_CHAIN ? blocks : group;
 }
 
+/* Whether `auto` cuts sequences into segments. */
+static bool segments_pay(const ant_engine_learning *work, int multiprocessors)
+{
+    const antler_settings *s = work->settings;
+    if (s->sequence_length >= LONG)
+        return s->batch_size < MANY;
+    return s->sequence_length >= IDLE_LONG && fits_warp(work) &&
+           most_segments(s, multiprocessors, SHOOTING_WARPS) >= IDLE_SEGMENTS;
+}
+
 void ant_cuda_plan_choose(const ant_engine_learning *work, int multiprocessors, int most_warps,
                           ant_cuda_plan *plan)
 {
     const antler_settings *s = work->settings;
     const bool wanted = s->solver == ANTLER_SOLVER_SHOOTING || ant_cuda_deer_wanted(s);
-    const bool pays = (s->sequence_length >= LONG && s->batch_size < MANY) ||
-                      (s->sequence_length >= IDLE_LONG &&
-                       most_segments(s, multiprocessors, SHOOTING_WARPS) >= IDLE_SEGMENTS);
     *plan = (ant_cuda_plan){.segments = 1};
-    if (wanted || (s->solver == ANTLER_SOLVER_AUTO && pays))
+    if (wanted || (s->solver == ANTLER_SOLVER_AUTO && segments_pay(work, multiprocessors)))
         choose_shooting(work, multiprocessors, most_warps, plan);
     if (plan->segments <= 1)
         choose_sequential(work, multiprocessors, most_warps, plan);
