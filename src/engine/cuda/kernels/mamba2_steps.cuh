@@ -15,8 +15,9 @@
 #define STEP_ROWS   32                                 // of x in shared memory at a time
 static_assert(M <= THREADS && STATES % 32 == 0, "the division of a step");
 
-// The tape of a step.
-#define TAPE_hat    0                       // (M): u without mean, at variance 1
+// The tape of a step; its length is a multiple of 4.
+#define TAPE_v      0                       // (M)
+#define TAPE_hat    M                       // (M): u without mean, at variance 1
 #define TAPE_q      (TAPE_hat + M)          // (PROJ): gate; conv, before silu; Delta
 #define TAPE_act    (TAPE_q + PROJ)         // (CONV): after silu
 #define TAPE_decay  (TAPE_act + CONV)       // (HEADS)
@@ -26,20 +27,19 @@ static_assert(M <= THREADS && STATES % 32 == 0, "the division of a step");
 #define TAPE_rstd   (TAPE_lacks + N)        // of the first norm
 #define TAPE_scale  (TAPE_rstd + 1)         // of the second
 #define TAPE_needed (TAPE_scale + 1)        // 1: the prediction is compared or taken in
-#define TAPE_v      (TAPE_needed + 1)       // (M)
-#define TAPE        (TAPE_v + M)            // numbers of a step
+#define TAPE        FOURS(TAPE_needed + 1)  // numbers of a step
 #define TAPE_delta  (TAPE_q + INNER + CONV) // (HEADS)
 #define TAPE_EACH   ((TAPE + THREADS - 1) / THREADS)
 
 struct alignas(16) step_shared {
     real row[2][TAPE]; // of even and odd steps
+    alignas(16) real normed[M], dv[M];
     real x[(STEP_ROWS + 1) * N], s[STEP_ROWS * K + 1];
-    real in[N], u[M], normed[M], gated[INNER];
+    real in[N], u[M], gated[INNER];
     real past[TAPS - 1][CONV]; // inputs of the convolution one, two and three steps ago; back: their slopes
     real readout[N * L], offset[N]; // out_W W2, out_W b2 + out_b
     real xhat[WARPS][N];            // parts of the warps
-    real dhidden[L], part[STEP_SHARES * M], dv[M], du[M], dy[INNER], drive[INNER], dlog[INNER], dq[PROJ],
-        taken[N];
+    real dhidden[L], part[STEP_SHARES * M], du[M], dy[INNER], drive[INNER], dlog[INNER], dq[PROJ], taken[N];
     real dB[WARPS][STATE], dC[WARPS][STATE];
     sequence_gaps found;
 };
@@ -149,14 +149,19 @@ INLINE void embed_step(step_shared &m, const real *w, real *row, const real *x, 
         row[TAPE_rstd] = rstd;
 }
 
-INLINE real dot_row(const real *weights, const real *v, real start)
+// start + weights . v for row r of a matrix in shared memory.  Neighbouring rows begin in the same banks
+// where M is a multiple of 8, so they begin with different fours.  weights: (., M); v: (M)
+INLINE real dot_row(const real *weights, int r, const real *v, real start)
 {
+    constexpr int words = M * (REAL_BITS / 32), fours = M / 4;
+    const int first = words % 32 == 0 ? r : words % 16 == 0 ? r / 2 : words % 8 == 0 ? r / 4 : 0;
 #pragma unroll
-    for (int q = 0; q < M / 4; q++) {
-        const real4 four = load4(weights + 4 * q);
+    for (int q = 0; q < fours; q++) {
+        const int at = 4 * ((q + first) % fours);
+        const real4 a = load4(weights + r * M + at), b = load4(v + at);
 #pragma unroll
         for (int k = 0; k < 4; k++)
-            start += four.a[k] * v[4 * q + k];
+            start += a.a[k] * b.a[k];
     }
     return start;
 }
@@ -165,7 +170,7 @@ INLINE real dot_row(const real *weights, const real *v, real start)
 INLINE void project_step(step_shared &m, const real *w, real *row)
 {
     for (int r = threadIdx.x; r < PROJ; r += THREADS) {
-        const real q = dot_row(w + PACK_proj_in + r * M, m.normed, 0);
+        const real q = dot_row(w + PACK_proj_in, r, m.normed, 0);
         const int c = r - INNER, h = c - CONV;
         real kept = q;
         if (h >= 0) {
@@ -240,7 +245,7 @@ INLINE void gate_step(step_shared &m, const real *w, real *row)
 
 INLINE real hidden_unit(const real *w, const real *row, int l)
 {
-    return dot_row(w + PACK_W1 + l * M, row + TAPE_v, w[PACK_b1 + l]);
+    return dot_row(w + PACK_W1, l, row + TAPE_v, w[PACK_b1 + l]);
 }
 
 // All threads: hidden units, and the parts of the prediction.
@@ -343,7 +348,7 @@ INLINE void gate_back_step(step_shared &m, const real *w, const real *row)
         m.dv[d] = sum_shares(m, d);
     __syncwarp();
     for (int i = threadIdx.x; i < INNER; i += 32) {
-        const real slope = dot_row(w + PACK_proj_out + i * M, m.dv, 0) * w[PACK_norm_w + i],
+        const real slope = dot_row(w + PACK_proj_out, i, m.dv, 0) * w[PACK_norm_w + i],
                    gate = row[TAPE_q + i];
         m.dy[i] = slope;
         along += slope * row[TAPE_y + i] * gate * sigmoid(gate);
