@@ -8,23 +8,21 @@ FLAGS = (
     "--headless=new",
     "--no-sandbox",
     "--disable-dev-shm-usage",
-    "--use-gl=angle",
-    "--use-angle=swiftshader",
-    "--enable-unsafe-swiftshader",
     "--hide-scrollbars",
 )
+WEBGL = ("--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")  # for modules with NEEDS_WEBGL
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 DRIVER = os.environ.get("CHROMEDRIVER", "/usr/bin/chromedriver")
 
 
 @pytest.fixture(scope="module")
-def browser():
+def browser(request):
     selenium = pytest.importorskip("selenium.webdriver")
     if not (os.path.exists(CHROMIUM) and os.path.exists(DRIVER)):
         pytest.skip("Chromium and its driver are not here")
     options = selenium.ChromeOptions()
     options.binary_location = CHROMIUM
-    for flag in FLAGS:
+    for flag in FLAGS + (WEBGL if getattr(request.module, "NEEDS_WEBGL", False) else ("--disable-gpu",)):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = selenium.Chrome(service=selenium.chrome.service.Service(DRIVER), options=options)

@@ -22,6 +22,7 @@ from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402
 from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
 
+NEEDS_WEBGL = True
 SHOTS = Path(os.environ.get("SCREENSHOTS", "build/screenshots"))
 ALWAYS = {"fig-attractor", "fig-series", "fig-horizon", "fig-marginals", "fig-autocorrelation", "fig-training"}
 SINGLE = ALWAYS | {"fig-correlations", "fig-spectra", "fig-convergence", "fig-lyapunov"}

@@ -51,15 +51,20 @@ class Anchors(HTMLParser):
 ANCHORS = {page: Anchors(page) for page in PAGES}
 
 
-def show(browser, page, size="wide", dark=False):
+def resize(browser, size):
     width, height = SIZES[size]
     browser.execute_cdp_cmd(
         "Emulation.setDeviceMetricsOverride",
         {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False},
     )
+
+
+def show(browser, page, size="wide", dark=False):
+    resize(browser, size)
     scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
-    browser.get("about:blank")  # so that a page with another fragment is loaded, too
+    if "#" in page:
+        browser.get("about:blank")  # so that a page with another fragment is loaded, too
     browser.get(SITE.as_uri() + "/" + page)
     browser.execute_script("localStorage.clear(); document.body.dataset.theme = 'auto'")
 
@@ -125,7 +130,7 @@ def test_every_link_leads_somewhere(page):
 def test_no_page_has_an_error_or_misses_a_file(browser, page):
     show(browser, page)
     assert browser.execute_script("return document.documentElement.classList.contains('no-js')") is False
-    show(browser, page, "narrow")
+    resize(browser, "narrow")
     assert too_wide(browser) == []
     assert troubles(browser) == []
 
