@@ -5,6 +5,7 @@ DESTDIR ?=
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 FUZZ_SECONDS ?= 60
 SCALE ?= quick
+UPDATES ?= 20000
 PRESETS := release debug clang asan tsan
 
 .DEFAULT_GOAL := build
@@ -14,11 +15,11 @@ build: ## build the library and the command into build/
 	@scripts/setup.sh build
 	@scripts/build.sh release $(JOBS)
 
-demo: ## simulate, train, run free, measure, draw, report
+demo: ## simulate, train (UPDATES, 20000), run free, measure, draw, report
 	@scripts/setup.sh build plot
 	@scripts/setup.sh report || true
 	@scripts/build.sh release $(JOBS)
-	@scripts/demo.sh build/antler
+	@scripts/demo.sh build/antler $(UPDATES)
 
 test: ## build and run all tests
 	@scripts/setup.sh build test

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# demo.sh ANTLER - the main job on a small scale: simulate Lorenz-63, train, run free, measure, draw.
+# demo.sh ANTLER [UPDATES] - the main job on a small scale: simulate Lorenz-63, train, run free, measure, draw.
 set -euo pipefail
-antler=$1
+antler=$1 updates=${2:-20000}
 here=$(cd "$(dirname "$0")/.." && pwd)
 folder=build/demo
 rm -rf "$folder"
@@ -12,7 +12,7 @@ say "Simulate Lorenz-63: an orbit to train on, and another to test with."
 "$antler" simulate lorenz63 --seed 1 --out "$folder/train.npz"
 "$antler" simulate lorenz63 --seed 1001 --out "$folder/test.npz"
 
-say "Train four shPLRNNs (M = 5, L = 50, alpha 0.15, 20,000 updates each), as in Fig. 2 of the paper.  A verdict on held-back rows follows."
+say "Train four shPLRNNs (M = 5, L = 50, alpha 0.15, $updates updates each), as in Fig. 2 of the paper.  A verdict on held-back rows follows."
 cat >"$folder/demo.yaml" <<YAML
 experiment: lorenz63
 name: demo
@@ -23,7 +23,7 @@ hidden_dim: 50
 sequence_length: 200
 batch_size: 16
 gtf_alpha: 0.15
-updates: 20000
+updates: $updates
 start_lr: 1e-3
 end_lr: 1e-6
 runs: 4
