@@ -6,7 +6,7 @@ set -euo pipefail
 packages() {
     case $1 in
         build) echo gcc libc6-dev cmake ninja-build pkg-config git libzip-dev zlib1g-dev libcyaml-dev libjansson-dev ;;
-        test) echo libcmocka-dev python3 python3-numpy python3-matplotlib python3-pytest binutils g++ strace locales mpich ;;
+        test) echo libcmocka-dev python3 python3-numpy python3-matplotlib python3-plotly python3-pytest binutils g++ strace locales mpich ;;
         clang) echo clang libomp-dev libclang-rt-14-dev llvm ;;
         format) echo clang-format-14 git ;;
         lint) echo shellcheck python3 python3-venv git ;;
