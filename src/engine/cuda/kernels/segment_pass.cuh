@@ -32,11 +32,11 @@ INLINE void load_pass_weights(pass_weights &weights, const warp_context &ctx, bo
 #endif
 }
 
-#if PATTERNS
-// What `force` needs of row t.  It is loaded a step before its use.
+// What `force` needs of row t where rows have patterns.  It is loaded a step before its use.
 INLINE void load_projection(pass_weights &weights, const solve_args &p, const warp_context &ctx,
                             size_t sequence, int t)
 {
+#if PATTERNS
     const real *from = pattern_weights(p, ctx.patterns, sequence, t);
 #if ROWS_PER_LANE == 1
 #pragma unroll
@@ -49,8 +49,8 @@ INLINE void load_projection(pass_weights &weights, const solve_args &p, const wa
 #else
     weights.P = from + PATTERN_P;
 #endif
-}
 #endif
+}
 
 // Write rows to a vector in shared memory that all lanes can read.
 INLINE const real *broadcast(const warp_context &ctx, const real (&rows)[ROWS_PER_LANE], int buffer)
@@ -312,9 +312,7 @@ INLINE void run_forward(const solve_args &p, const warp_context &ctx, const segm
     if (here.first == 0)
         store_rows(ctx, lane_row + AT_Z, z);
     copy_rows(f, z);
-#if PATTERNS
     load_projection(weights, p, ctx, sequence, here.first);
-#endif
     force(ctx, weights, f, teacher, strength.at(here.first));
     for (int t = here.first; t < here.last; t++, lane_row += ROW, masks_out += MASKS) {
         const real *vector = broadcast(ctx, f, 0);
@@ -322,9 +320,7 @@ INLINE void run_forward(const solve_args &p, const warp_context &ctx, const segm
         prefetch_rows(ctx, lane_row + (1 + PREFETCH) * ROW + AT_TEACHER, t + 1 + PREFETCH,
                       t + 1 + PREFETCH < here.last);
         find_drive(p, ctx, sequence, t, h, drive);
-#if PATTERNS
         load_projection(weights, p, ctx, sequence, t + 1);
-#endif
         real preactivation[UNITS], phi[UNITS], sum[ROWS_PER_LANE];
         unsigned masks[MASKS];
         to_units(weights.to_units, vector, preactivation);
@@ -379,9 +375,7 @@ INLINE void run_backward(const solve_args &p, const warp_context &ctx, const seg
             v[k] += next[k];
         const real *vector = broadcast(ctx, v, 0);
         store_rows(ctx, lane_row + AT_V, v);
-#if PATTERNS
         load_projection(weights, p, ctx, sequence, t - 1);
-#endif
         real back[UNITS], sum[ROWS_PER_LANE];
         to_units(weights.to_units, vector, back);
         // Complete since wait_rows, visible since broadcast.
