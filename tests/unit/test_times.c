@@ -12,9 +12,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-static void check_digits(void);
-static void check_orders(void);
-
 /* Texts that are dates, and the seconds since 1970 that `date -u +%s` gives for them. */
 static void test_dates(void **state)
 {
@@ -52,6 +49,12 @@ static void test_dates(void **state)
         if (microseconds != 1e6 * good[i].seconds) /* whole microseconds are exact */
             fail_msg("'%s' was read as %.17g microseconds", good[i].text, microseconds);
     }
+}
+
+/* Texts that are not. */
+static void test_no_dates(void **state)
+{
+    (void)state;
     static const char *const bad[] = {"",
                                       "2024",
                                       "2024-13-01",
@@ -86,15 +89,13 @@ static void test_dates(void **state)
         if (ant_date_read(bad[i], bad[i] + strlen(bad[i]), &ignored, &style))
             fail_msg("'%s' was read as a date", bad[i]);
     }
-    check_digits();
-    check_orders();
 }
 
-/* Dates of digits alone, in columns that are known to hold times. */
 /* Columns of daily dates written in either order come out as they are, once a day above 12 shows the order.
  */
-static void check_orders(void)
+static void test_orders(void **state)
 {
+    (void)state;
     enum { ROWS = 60 };
     static const char marks[] = "/-.";
     for (int start = 0; start < 400; start += 7)
@@ -123,8 +124,10 @@ static void check_orders(void)
         }
 }
 
-static void check_digits(void)
+/* Dates of digits alone, in columns that are known to hold times. */
+static void test_digits(void **state)
 {
+    (void)state;
     static const struct {
         const char *text;
         double seconds; /* NaN: no date */
@@ -470,17 +473,13 @@ static void test_few_rows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_dates),
-        cmocka_unit_test(test_calendar),
-        cmocka_unit_test(test_beyond_calendar),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_stamps),
-        cmocka_unit_test(test_resample),
-        cmocka_unit_test(test_gaps),
-        cmocka_unit_test(test_months),
-        cmocka_unit_test(test_months_refused),
-        cmocka_unit_test(test_subjects),
-        cmocka_unit_test(test_few_rows),
+        cmocka_unit_test(test_dates),    cmocka_unit_test(test_no_dates),
+        cmocka_unit_test(test_orders),   cmocka_unit_test(test_digits),
+        cmocka_unit_test(test_calendar), cmocka_unit_test(test_beyond_calendar),
+        cmocka_unit_test(test_names),    cmocka_unit_test(test_stamps),
+        cmocka_unit_test(test_resample), cmocka_unit_test(test_gaps),
+        cmocka_unit_test(test_months),   cmocka_unit_test(test_months_refused),
+        cmocka_unit_test(test_subjects), cmocka_unit_test(test_few_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
