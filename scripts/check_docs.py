@@ -6,14 +6,14 @@ are faults.  --only runs a rule alone and may be repeated.  --counts prints numb
 
 sections   "spec 3", "spec 1, 5", "spec 2 and 3" or "SPEC section 8" in a comment or page: docs/spec.md must have the
            heading "## 3 ...".
-files      A source file, script or page named in a comment, in docs/, README.md or CONTRIBUTING.md must exist:
-           `scan.c`, `src/solve/scan.c`, `kernels/update_kernels.cuh`, `scripts/build.sh`, `gpu.md`.  A pattern such as
-           `*_tmpl.c` must match a file.  Words in capitals (`NAME.cu`, `run_FILE.h`) stand for others.
+files      A source file, script or page named in a comment, a page below docs/ or src/, README.md or CONTRIBUTING.md
+           must exist: `scan.c`, `src/solve/scan.c`, `kernels/update_kernels.cuh`, `scripts/build.sh`, `gpu.md`.  A
+           pattern such as `*_tmpl.c` must match a file.  Words in capitals (`NAME.cu`, `run_FILE.h`) stand for others.
 defaults   docs/settings.md has one row per setting, with its default.  On other pages a default is checked when it is
            written in one of two forms: `kappa` (default 0.9995), or `teacher: flow` (the default).  Other numbers
            that pages repeat from the code are in FACTS below, one entry each.
-lines      A line of prose in docs/, README.md, CONTRIBUTING.md or CHANGELOG.md has at most 120 characters.  Tables,
-           code blocks and lines without a space are exempt.
+lines      A line of prose in a page below docs/ or src/, README.md, CONTRIBUTING.md or CHANGELOG.md has at most 120
+           characters.  Tables, code blocks and lines without a space are exempt.
 functions  A function named `name()` in docs/walk.md is defined or declared in src; in a row of a table, and where the
            page says "`name()` in `file.c`", in the file that is named there.
 heads      A source file begins with a comment that says what it is.  Where that comment begins with a file name
@@ -146,7 +146,7 @@ class Tree:
 
     def pages(self, history: bool, changelog: bool) -> List[str]:
         top = ["README.md", "CONTRIBUTING.md"] + (["CHANGELOG.md"] if changelog else [])
-        below = [path for path in self.paths if path.startswith("docs/") and path.endswith(".md")]
+        below = [path for path in self.paths if path.startswith(("docs/", "src/")) and path.endswith(".md")]
         return [p for p in top if p in self.known] + [p for p in below if history or not p.startswith(HISTORY)]
 
 

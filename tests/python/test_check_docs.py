@@ -196,7 +196,9 @@ def test_tolerances_are_those_of_the_code(check, path, old, new):
     assert code == 1 and ": defaults: " in lines[0]
 
 
-@pytest.mark.parametrize("path", ["docs/page.md", "docs/decisions/0001-a.md", "docs/notebook/old.md", "CHANGELOG.md"])
+@pytest.mark.parametrize(
+    "path", ["docs/page.md", "docs/decisions/0001-a.md", "docs/notebook/old.md", "src/kernels/README.md", "CHANGELOG.md"]
+)
 def test_a_long_line_of_prose(check, path):
     code, lines = check("lines", {path: "# Page\n\n" + "ab " * 40 + "c\n"})
     assert (code, lines) == (1, [f"{path}:3: lines: has 121 characters", "lines: 1"])
