@@ -120,6 +120,8 @@ FACTS = (
         "src/solve/*.c",
         r"tolerance = sizeof\(real\) == sizeof\(float\) \? " + NUMBER + " : " + NUMBER,
     ),
+    Fact("docs/spec.md", r"1\.645 N² k² / " + NUMBER, "src/measure/white.c", r"CHANCE = " + NUMBER),
+    Fact("docs/spec.md", r"2 ln\(3 N / " + NUMBER, "src/measure/white.c", r"CHANCE = " + NUMBER),
 )
 
 

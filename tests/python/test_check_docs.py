@@ -46,6 +46,8 @@ SPEC = """# Specification
 | `shooting`, GPU | gap | 1e-6 | 1e-12 |
 
 ## 8 Measures
+
+**White.** |z| ≤ √(2 ln(1.645 N² k² / 0.001)), and nowhere less than 2 √(2 ln(3 N / 0.001) / (1000 q)).
 """
 CODE = {
     "src/solve/plan_tmpl.c": "/* plan_tmpl.c - a plan. */\n"
@@ -55,6 +57,7 @@ CODE = {
     "src/engine/cuda/shplrnn_pass.c": "/* shplrnn_pass.c - a pass. */\n"
     "void f(void)\n{\n    p.tolerance = set->tolerance > 0.0 ? set->tolerance\n"
     "                  : single             ? 1e-6\n                                       : 1e-12;\n}\n",
+    "src/measure/white.c": "/* white.c - white noise. */\nstatic const double CHANCE = 1e-3;\n",
 }
 GOOD = {
     "src/train/settings_table.c": TABLE,
@@ -182,6 +185,8 @@ def test_quoted_defaults_that_are_true(check):
     [
         ("docs/spec.md", "| 1e-4 | 1e-10 |", "| 1e-5 | 1e-10 |"),
         ("docs/spec.md", "| 1e-6 | 1e-12 |", "| 1e-6 | 1e-13 |"),
+        ("docs/spec.md", "k² / 0.001", "k² / 0.01"),
+        ("docs/spec.md", "3 N / 0.001", "3 N / 0.01"),
         ("docs/settings.md", "1e-4 in float", "1e-5 in float"),
         ("docs/settings.md", " 0: 1e-4 in float and 1e-10 in double.", ""),
         ("src/solve/plan_tmpl.c", "1e-4", "1e-3"),
@@ -190,7 +195,7 @@ def test_quoted_defaults_that_are_true(check):
         ("src/solve/plan_tmpl.c", "sizeof(real) == sizeof(float)", "single"),
     ],
 )
-def test_tolerances_are_those_of_the_code(check, path, old, new):
+def test_numbers_are_those_of_the_code(check, path, old, new):
     assert GOOD[path].count(old) == 1
     code, lines = check("defaults", {path: GOOD[path].replace(old, new)})
     assert code == 1 and ": defaults: " in lines[0]
