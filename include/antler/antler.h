@@ -9,16 +9,16 @@
  * down the rows, optionally with a `T x K` table of known inputs beside it.  This header is the whole
  * public interface of the library.  It has ten parts, in the order in which a program needs them:
  *
- *   1  version         which library is this
- *   2  status          what a call returns, and the message that belongs to it
- *   3  series          read, check, standardise and write data
- *   4  systems         simulate the built-in dynamical systems
- *   5  measures        compare a generated orbit with a true one
- *   6  models          load a trained model, run it free, evaluate it
- *   7  training        settings, runs, checkpoints, resume
- *   8  solving         the solver on arrays: states, loss, gradient
- *   9  devices         the GPUs of this machine, and whether they can be used
- *  10  fitting         from data to a model without settings
+ *    1  version         which library is this
+ *    2  status          what a call returns, and the message that belongs to it
+ *    3  series          read, check, standardise and write data
+ *    4  systems         simulate the built-in dynamical systems
+ *    5  measures        compare a generated orbit with a true one
+ *    6  models          load a trained model, run it free, evaluate it
+ *    7  training        settings, runs, checkpoints, resume
+ *    8  solving         the solver on arrays: states, loss, gradient
+ *    9  devices         the GPUs of this machine, and whether they can be used
+ *   10  fitting         from data to a model without settings
  *
  * A complete use, without error handling:
  *
