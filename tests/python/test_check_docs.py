@@ -202,7 +202,8 @@ def test_numbers_are_those_of_the_code(check, path, old, new):
 
 
 @pytest.mark.parametrize(
-    "path", ["docs/page.md", "docs/decisions/0001-a.md", "docs/notebook/old.md", "src/kernels/README.md", "CHANGELOG.md"]
+    "path",
+    ["docs/page.md", "docs/decisions/0001-a.md", "docs/notebook/old.md", "src/kernels/README.md", "CHANGELOG.md"],
 )
 def test_a_long_line_of_prose(check, path):
     code, lines = check("lines", {path: "# Page\n\n" + "ab " * 40 + "c\n"})
