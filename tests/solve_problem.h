@@ -18,9 +18,10 @@ typedef struct problem {
                               const ant_solve_options *options, ant_solve_plan_f64 **plan);
     size_t T, batch, warmup, interval; /* interval: of sparse forcing; 0: none */
     double alpha;
-    double *parameters; /* (total) */
-    double *x;          /* (batch, T+1, N) */
-    double *s;          /* (batch, T, K) */
+    double *parameters;   /* (total) */
+    double *x;            /* (batch, T+1, N) */
+    double *s;            /* (batch, T, K) */
+    unsigned char *drawn; /* (batch, T): rows of scheduled sampling; NULL: none */
 } problem;
 
 /* What a run gives, in double. */
@@ -45,6 +46,7 @@ static inline void problem_free(problem *p)
     free(p->parameters);
     free(p->x);
     free(p->s);
+    free(p->drawn);
 }
 
 static inline void answer_free(answer *a)
@@ -77,6 +79,8 @@ static inline void answer_free(answer *a)
         ant_solve_plan##suffix *plan = NULL;                                                                 \
         a.status = p->plan##suffix != NULL ? p->plan##suffix(&p->layout, p->T, p->batch, o, &plan)           \
                                            : ant_solve_plan_create##suffix(d, p->T, p->batch, o, &plan);     \
+        if (a.status == ANTLER_OK && p->drawn != NULL)                                                       \
+            a.status = ant_solve_sample##suffix(plan, p->drawn);                                             \
         if (a.status == ANTLER_OK && check)                                                                  \
             a.status = ant_solve_check##suffix(plan, theta, xs, d->K > 0 ? ss : NULL, p->alpha, g,           \
                                                &a.report, &a.agreement);                                     \

@@ -4,6 +4,7 @@
 
 #include "base/random.h"
 #include "solve_problem.h"
+#include "unit/check.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -114,6 +115,36 @@ static inline problem random_problem(ant_model_dims dims, size_t T, size_t batch
         }
     }
     return p;
+}
+
+static inline double loss_at(const problem *p, const ant_solve_options *o)
+{
+    answer a = solve(p, o, 64, false);
+    assert_int_equal(a.status, ANTLER_OK);
+    const double loss = a.report.loss;
+    answer_free(&a);
+    return loss;
+}
+
+/* A gradient against central differences of the loss for every parameter, in double.  gradient: (total) */
+static inline void check_slopes(problem *p, const ant_solve_options *o, const double *gradient,
+                                double tolerance, const char *what)
+{
+    const double scale = largest(gradient, p->layout.total), step = 1e-6;
+    for (size_t k = 0; k < p->layout.slices; k++) {
+        const ant_model_slice *slice = &p->layout.slice[k];
+        for (size_t i = slice->offset; i < slice->offset + (SANITIZED ? 1 : slice->count); i++) {
+            const double keep = p->parameters[i];
+            p->parameters[i] = keep + step;
+            const double up = loss_at(p, o);
+            p->parameters[i] = keep - step;
+            const double slope = (up - loss_at(p, o)) / (2 * step);
+            p->parameters[i] = keep;
+            if (!(fabs(slope - gradient[i]) < tolerance * (1.0 + scale)))
+                fail_msg("%s: %s[%zu] has gradient %g, differences say %g", what, slice->name,
+                         i - slice->offset, gradient[i], slope);
+        }
+    }
 }
 
 #endif

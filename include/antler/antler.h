@@ -1265,6 +1265,9 @@ typedef struct antler_settings {
 
     antler_precision precision;
     uint64_t seed;
+
+    /* Scheduled sampling */
+    double sampling_start, sampling_end; /* 0, both: none */
 } antler_settings;
 
 /* One row of the table behind the settings.  All strings are static. */

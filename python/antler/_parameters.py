@@ -39,6 +39,8 @@ class Parameters(Estimator):
         lyapunov_exponent: float = 0.0,
         teacher: str = "flow",
         noise: float = 0.0,
+        sampling_start: float = 0.0,
+        sampling_end: float = 0.0,
         solver: str = "auto",
         adjoint: str = "full",
         start: str = "pinv",
@@ -148,8 +150,14 @@ class Parameters(Estimator):
             Gradient through the teacher signal: flow is the exact derivative, stop leaves it out.
         noise : float in [0, 1000], default 0.0
             Standard deviation of Gaussian noise added to the windows of every update, in units of the packed data.
+        sampling_start : float in [0, 1], default 0.0
+            Scheduled sampling of lssm and mamba2: share of steps of the first update that take the model's own
+            prediction in, in place of the data. 0 with sampling_end 0: none.
+        sampling_end : float in [0, 1], default 0.0
+            The same of the last update; in between the share moves on a line.
         solver : {'auto', 'reference', 'sequential', 'deer', 'quasi-deer', 'shooting', 'scan'}, default 'auto'
-            How a window is solved; every solver gives the same answer. scan is for lssm and mamba2.
+            How a window is solved; every solver gives the same answer. scan is for lssm and mamba2; with scheduled
+            sampling deer solves a lssm, too.
         adjoint : {'full', 'diagonal'}, default 'full'
             Adjoint of quasi-deer; diagonal is the published form, whose gradient is not exact.
         start : {'pinv', 'zero', 'normal'}, default 'pinv'
@@ -270,6 +278,8 @@ class Parameters(Estimator):
         self.lyapunov_exponent = lyapunov_exponent
         self.teacher = teacher
         self.noise = noise
+        self.sampling_start = sampling_start
+        self.sampling_end = sampling_end
         self.solver = solver
         self.adjoint = adjoint
         self.start = start

@@ -505,6 +505,8 @@ class Settings(Sized):
         ("condition_lambda", c.c_double),
         ("precision", c.c_int),
         ("seed", c.c_uint64),
+        ("sampling_start", c.c_double),
+        ("sampling_end", c.c_double),
     ]
 
 

@@ -22,6 +22,7 @@ typedef enum ant_purpose {
     ANT_PURPOSE_WINDOWS = 6,
     ANT_PURPOSE_TRAINING_NOISE = 7,
     ANT_PURPOSE_FIT = 8,
+    ANT_PURPOSE_SAMPLING = 9,
 } ant_purpose;
 
 /* The bare bijection: four output words for one counter under one key. */

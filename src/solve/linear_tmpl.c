@@ -36,29 +36,50 @@ static void carve(linear *p, ant_arena *arena)
     p->states = ant_arena_take(arena, p->batch * p->T * d->M, sizeof(real));
     p->one = ant_arena_take(arena, p->T * d->M, sizeof(real));
     p->reference_work = ant_arena_take(arena, p->workers * p->reference_count, sizeof(real));
-    p->filled = ant_arena_take(arena, p->gaps ? p->workers * p->T * d->N : 0, sizeof(real));
+    p->filled = ant_arena_take(arena, p->feedback ? p->workers * p->T * d->N : 0, sizeof(real));
     p->sums = ant_arena_take(arena, p->workers * total, sizeof(double));
+    if (p->solver == ANT_SOLVER_DEER)
+        ANT_FN(ant_linear_newton_carve)(p, arena);
+}
+
+/* Whether the solver that was requested can solve this. */
+static antler_status check_solver(const linear *p, ant_solver asked)
+{
+    const bool newton = asked == ANT_SOLVER_DEER && p->model->linearise != NULL;
+    ANT_CHECK(asked == ANT_SOLVER_AUTO || asked == ANT_SOLVER_SCAN || asked == ANT_SOLVER_REFERENCE ||
+                  (newton && p->feedback),
+              ANTLER_ERROR_ARGUMENT,
+              "solver: %s solves the shplrnn; a %s is linear in its state, so take auto, scan or reference",
+              ant_solver_name(asked), p->model->name);
+    ANT_CHECK(asked != ANT_SOLVER_SCAN || !p->gaps, ANTLER_ERROR_ARGUMENT,
+              "solver: scan needs complete data; a %s takes its own prediction for a missing value, so take "
+              "auto or reference",
+              p->model->name);
+    ANT_CHECK(asked != ANT_SOLVER_SCAN || !p->feedback, ANTLER_ERROR_ARGUMENT,
+              "solver: scan cannot do scheduled sampling, where a %s takes its own predictions in; take auto "
+              "or reference",
+              p->model->name);
+    return ANTLER_OK;
 }
 
 static antler_status choose(linear *p, const ant_solve_options *options)
 {
     const ant_solver asked = options->solver;
-    ANT_CHECK(asked == ANT_SOLVER_AUTO || asked == ANT_SOLVER_SCAN || asked == ANT_SOLVER_REFERENCE,
-              ANTLER_ERROR_ARGUMENT,
-              "solver: %s solves the shplrnn; a %s is linear in its state, so take auto, scan or reference",
-              ant_solver_name(asked), p->model->name);
-    ANT_CHECK(
-        asked != ANT_SOLVER_SCAN || !p->gaps, ANTLER_ERROR_ARGUMENT,
-        "solver: scan needs complete data; a %s takes its own prediction for a missing value, so take auto "
-        "or reference",
-        p->model->name);
-    p->solver = asked == ANT_SOLVER_REFERENCE || p->gaps ? ANT_SOLVER_REFERENCE : ANT_SOLVER_SCAN;
-    if (p->gaps && asked == ANT_SOLVER_AUTO)
-        snprintf(
-            p->choice, sizeof p->choice,
-            "auto chose reference: plain steps, because a %s takes its own prediction for a missing value; "
-            "batch %zu, T %zu",
-            p->model->name, p->batch, p->T);
+    const char *why = p->gaps ? "takes its own prediction for a missing value"
+                              : "takes its own predictions in by scheduled sampling";
+    ANT_TRY(check_solver(p, asked));
+    p->solver = asked == ANT_SOLVER_DEER                       ? ANT_SOLVER_DEER
+                : asked == ANT_SOLVER_REFERENCE || p->feedback ? ANT_SOLVER_REFERENCE
+                                                               : ANT_SOLVER_SCAN;
+    if (p->solver == ANT_SOLVER_DEER)
+        snprintf(p->choice, sizeof p->choice,
+                 "deer: Newton on all steps at once, because a %s %s; batch %zu, T %zu, %zu segment%s of the "
+                 "scan",
+                 p->model->name, why, p->batch, p->T, options->segments, options->segments == 1 ? "" : "s");
+    else if (p->feedback && asked == ANT_SOLVER_AUTO)
+        snprintf(p->choice, sizeof p->choice,
+                 "auto chose reference: plain steps, because a %s %s; batch %zu, T %zu", p->model->name, why,
+                 p->batch, p->T);
     else if (p->solver == ANT_SOLVER_REFERENCE)
         snprintf(p->choice, sizeof p->choice, "reference: plain steps");
     else
@@ -97,10 +118,8 @@ static antler_status create(const void *linear_model, const ant_model_layout *la
                   .batch = batch,
                   .warmup = options->warmup,
                   .gaps = options->patterns > 0,
+                  .feedback = options->patterns > 0 || options->sampling,
                   .team = ant_team_create(options->threads),
-                  .workers = options->patterns == 0 ? 1
-                             : batch < SLOTS_MAX    ? batch
-                                                    : SLOTS_MAX,
                   .reference_count = model->reference_work(d, T),
                   .tiles = tiles,
                   .items = batch * tiles,
@@ -110,6 +129,13 @@ static antler_status create(const void *linear_model, const ant_model_layout *la
                   .decays = model->decays(d),
                   .kept_count = model->kept(d),
                   .scratch_count = model->scratch(d)};
+    const bool side_by_side = p->feedback && options->solver != ANT_SOLVER_DEER;
+    p->workers = !side_by_side ? 1 : batch < SLOTS_MAX ? batch : SLOTS_MAX;
+    p->newton = (ANT_FN(ant_linear_newton)){.scan = {.segments = options->segments, .team = p->team},
+                                            .slots = ant_scan_slots(T),
+                                            .tolerance = ANT_FN(ant_newton_tolerance)(options->tolerance),
+                                            .max_iterations = options->max_iterations,
+                                            .fallback = options->fallback};
     ant_arena counter;
     ant_arena_count(&counter);
     antler_status status = choose(p, options);
@@ -328,6 +354,13 @@ static double solve_by_scan(linear *p, bool with_gradient)
     return square;
 }
 
+/* One sequence in plain steps; p is a copy of the plan with the memory of one worker. */
+static double solve_plain(linear *p, size_t i, real *z, double *sums)
+{
+    p->own = p->drawn == NULL ? NULL : p->drawn + i * p->T;
+    return p->model->reference(p, p->x[i], p->s == NULL ? NULL : p->s[i], z, sums);
+}
+
 /* The sequences of one worker in plain steps, with its own memory. */
 static double solve_some(const linear *p, size_t worker, bool with_gradient)
 {
@@ -335,11 +368,10 @@ static double solve_some(const linear *p, size_t worker, bool with_gradient)
     linear own = *p;
     double square = 0.0;
     own.reference_work += worker * p->reference_count;
-    own.filled += p->gaps ? worker * p->T * p->layout.dims.N : 0;
+    own.filled += p->feedback ? worker * p->T * p->layout.dims.N : 0;
     own.sums += worker * p->layout.total;
     for (size_t i = ant_scan_border(p->batch, p->workers, worker); i < last; i++)
-        square += p->model->reference(&own, p->x[i], p->s == NULL ? NULL : p->s[i], p->states + i * rows,
-                                      with_gradient ? own.sums : NULL);
+        square += solve_plain(&own, i, p->states + i * rows, with_gradient ? own.sums : NULL);
     return square;
 }
 
@@ -369,6 +401,27 @@ static double solve_by_reference(linear *p, bool with_gradient)
     return square;
 }
 
+/* One sequence after the other by Newton's method, with what the report says of it. */
+static double solve_by_newton(linear *p, bool with_gradient, ant_solve_report *report)
+{
+    const size_t rows = p->T * p->layout.dims.M;
+    double square = 0.0, *sums = with_gradient ? p->sums : NULL;
+    for (size_t i = 0; i < p->batch; i++) {
+        p->own = p->drawn == NULL ? NULL : p->drawn + i * p->T;
+        const ANT_FN(ant_linear_solved) solved = ANT_FN(ant_linear_newton_solve)(
+            p, p->x[i], p->s == NULL ? NULL : p->s[i], p->states + i * rows, sums);
+        report->iterations = solved.iterations > report->iterations ? solved.iterations : report->iterations;
+        if (!(solved.last_change <= report->last_change))
+            report->last_change = solved.last_change;
+        if (solved.outcome > report->outcome)
+            report->outcome = solved.outcome;
+        const bool again = solved.outcome != ANTLER_OK && p->newton.fallback;
+        report->fallbacks += again ? 1 : 0;
+        square += again ? solve_plain(p, i, p->states + i * rows, sums) : solved.square;
+    }
+    return square;
+}
+
 static void finish(linear *p, real *gradient)
 {
     if (p->model->finish != NULL)
@@ -382,31 +435,51 @@ static double loss_of(const linear *p, double square)
     return square / p->values;
 }
 
-static antler_status gradient_of(void *opaque, const real *parameters, const real *const *x,
-                                 const real *const *s, double alpha, real *gradient, ant_solve_report *report)
+static double solve_all(linear *p, bool with_gradient, ant_solve_report *report)
 {
-    linear *p = opaque;
-    const bool scan = p->solver == ANT_SOLVER_SCAN;
-    (void)alpha; /* nothing is forced: the data enter every step */
-    *report = (ant_solve_report){.loss = NAN, .solver = p->solver, .kernels = "plain", .segments = 1};
-    ANT_TRY(begin(p, parameters, x, s));
-    if (gradient != NULL)
-        ant_team_begin_call(p->team);
-    const double square = scan ? solve_by_scan(p, gradient != NULL) : solve_by_reference(p, gradient != NULL);
-    if (gradient != NULL)
-        ant_team_end_call(p->team);
-    *report = (ant_solve_report){.loss = loss_of(p, square),
-                                 .solver = p->solver,
-                                 .kernels = scan ? p->kernels->name : "plain",
-                                 .segments = scan ? p->tiles : 1};
-    if (gradient != NULL)
-        finish(p, gradient);
+    switch (p->solver) {
+    case ANT_SOLVER_SCAN:
+        report->kernels = p->kernels->name;
+        report->segments = p->tiles;
+        return solve_by_scan(p, with_gradient);
+    case ANT_SOLVER_DEER:
+        report->segments = p->newton.scan.segments;
+        return solve_by_newton(p, with_gradient, report);
+    default:
+        return solve_by_reference(p, with_gradient);
+    }
+}
+
+/* The status of the call; loss and gradient are known. */
+static antler_status judge(const linear *p, const real *gradient, const ant_solve_report *report)
+{
     bool finite = isfinite(report->loss);
     for (size_t i = 0; i < p->layout.total && gradient != NULL; i++)
         finite = finite && isfinite(gradient[i]);
     ANT_CHECK(finite, ANTLER_NON_FINITE,
               "the loss or its gradient is not finite: use a smaller learning rate");
+    ANT_CHECK(report->outcome == ANTLER_OK || p->newton.fallback, report->outcome,
+              "%s did not converge within %d iterations; the last change was %g", ant_solver_name(p->solver),
+              report->iterations, report->last_change);
     return ANTLER_OK;
+}
+
+static antler_status gradient_of(void *opaque, const real *parameters, const real *const *x,
+                                 const real *const *s, double alpha, real *gradient, ant_solve_report *report)
+{
+    linear *p = opaque;
+    (void)alpha; /* nothing is forced: the data enter every step */
+    *report = (ant_solve_report){.loss = NAN, .solver = p->solver, .kernels = "plain", .segments = 1};
+    ANT_TRY(begin(p, parameters, x, s));
+    if (gradient != NULL)
+        ant_team_begin_call(p->team);
+    const double square = solve_all(p, gradient != NULL, report);
+    if (gradient != NULL)
+        ant_team_end_call(p->team);
+    report->loss = loss_of(p, square);
+    if (gradient != NULL)
+        finish(p, gradient);
+    return judge(p, gradient, report);
 }
 
 static void copy_states(const void *opaque, size_t sequence, real *z)
@@ -426,11 +499,20 @@ static antler_status reference(void *opaque, const real *parameters, const real 
     (void)alpha;
     ANT_TRY(begin(p, parameters, x, s));
     for (size_t i = 0; i < p->batch; i++) {
-        square += p->model->reference(p, x[i], s == NULL ? NULL : s[i], p->one, p->sums);
+        square += solve_plain(p, i, p->one, p->sums);
         seen(cookie, i, p->one);
     }
     *loss = loss_of(p, square);
     finish(p, gradient);
+    return ANTLER_OK;
+}
+
+static antler_status sample(void *opaque, const unsigned char *drawn)
+{
+    linear *p = opaque;
+    ANT_CHECK(p->feedback || drawn == NULL, ANTLER_ERROR_ARGUMENT,
+              "the plan was made without scheduled sampling");
+    p->drawn = drawn;
     return ANTLER_OK;
 }
 
@@ -443,4 +525,5 @@ const ANT_FN(ant_method) ANT_FN(ant_method_linear) = {
     .gradient = gradient_of,
     .states = copy_states,
     .reference = reference,
+    .sample = sample,
 };

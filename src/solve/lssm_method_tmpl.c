@@ -1,6 +1,6 @@
 /*
  * lssm_method_tmpl.c - training of the LSSM: z_0 = 0, z_t = A z_{t-1} + U x_{t-1} + C s_t + h (spec 1), by
- * tiles (linear.h) and in plain steps.
+ * tiles (linear.h).
  *
  * With e_t = weight (xhat_t - x_t), a_t = phi(V z_t + b) and d_t = phi' o B^T e_t, the adjoint is
  *     v_t = V^T d_t + A v_{t+1}
@@ -181,119 +181,11 @@ static void finish(const ant_model_layout *layout, const real *parameters, doubl
     }
 }
 
-/* ---- plain steps: the oracle ---------------------------------------------------------------------- */
-
-/* The adjoint (M), hidden (L), error (N), and what is taken in of a prediction (N). */
+/* The adjoint (M), then what single steps need. */
 static size_t reference_work(const ant_model_dims *d, size_t T)
 {
     (void)T;
-    return d->M + d->L + 2 * d->N;
-}
-
-/* hidden = phi(V z + b) and gap = B hidden - x, where a missing x counts as 0.  x: (N) or NULL: zeros */
-static void reference_predict(const linear *p, const real *x, const real *z, real *hidden, real *gap)
-{
-    const ant_model_layout *at = &p->layout;
-    const ant_model_dims *d = &at->dims;
-    const real *V = p->parameters + at->V, *B = p->parameters + at->B;
-    for (size_t l = 0; l < d->L; l++) {
-        real sum = p->parameters[at->b + l];
-        for (size_t m = 0; m < d->M; m++)
-            sum += V[l * d->M + m] * z[m];
-        hidden[l] = sum > 0 ? sum : 0;
-    }
-    for (size_t n = 0; n < d->N; n++) {
-        gap[n] = x == NULL || (p->gaps && isnan(x[n])) ? 0 : -x[n];
-        for (size_t l = 0; l < d->L; l++)
-            gap[n] += B[n * d->L + l] * hidden[l];
-    }
-}
-
-static void reference_states(const linear *p, const real *x, const real *s, real *z)
-{
-    const ant_model_layout *at = &p->layout;
-    const ant_model_dims *d = &at->dims;
-    const real *U = p->parameters + at->U;
-    real *hidden = p->reference_work + d->M, *xhat = hidden + d->L;
-    for (size_t t = 0; t < p->T; t++) { /* row t holds z_{t+1} */
-        if (p->gaps && t > 0)
-            reference_predict(p, NULL, z + (t - 1) * d->M, hidden, xhat);
-        ANT_FN(ant_linear_fill)(p, x, t, t > 0 ? xhat : NULL);
-        const real *row = ANT_FN(ant_linear_row)(p, x, t);
-        for (size_t m = 0; m < d->M; m++) {
-            real sum = p->parameters[at->h + m] + (t > 0 ? p->derived[m] * z[(t - 1) * d->M + m] : 0);
-            for (size_t n = 0; n < d->N; n++)
-                sum += U[m * d->N + n] * row[n];
-            for (size_t k = 0; k < d->K; k++)
-                sum += p->parameters[at->C + m * d->K + k] * s[t * d->K + k];
-            z[t * d->M + m] = sum;
-        }
-    }
-}
-
-/*
- * Prediction of row t from z and its error; adds to sums and to v unless they are NULL.  Returns the square.
- * x: (N); taken: (N), dloss by what the next step has taken in of this prediction
- */
-static double reference_read_out(const linear *p, size_t t, const real *x, const real *z, const real *taken,
-                                 real *v, double *sums)
-{
-    const ant_model_layout *at = &p->layout;
-    const ant_model_dims *d = &at->dims;
-    const real *V = p->parameters + at->V, *B = p->parameters + at->B;
-    real *hidden = p->reference_work + d->M, *error = hidden + d->L;
-    double square = 0.0;
-    reference_predict(p, x, z, hidden, error);
-    for (size_t n = 0; n < d->N; n++) {
-        const bool missing = p->gaps && isnan(x[n]), counts = ANT_FN(ant_linear_counts)(p, t) && !missing;
-        square += counts ? (double)error[n] * (double)error[n] : 0.0;
-        error[n] = missing ? taken[n] : counts ? p->weight * error[n] : 0;
-    }
-    for (size_t l = 0; l < d->L && sums != NULL; l++) {
-        real slope = 0;
-        for (size_t n = 0; n < d->N; n++) {
-            slope += hidden[l] > 0 ? B[n * d->L + l] * error[n] : 0;
-            sums[at->B + n * d->L + l] += (double)error[n] * (double)hidden[l];
-        }
-        sums[at->b + l] += (double)slope;
-        for (size_t m = 0; m < d->M; m++) {
-            sums[at->V + l * d->M + m] += (double)slope * (double)z[m];
-            v[m] += V[l * d->M + m] * slope;
-        }
-    }
-    return square;
-}
-
-static double reference(const linear *p, const real *x, const real *s, real *z, double *sums)
-{
-    const ant_model_layout *at = &p->layout;
-    const ant_model_dims *d = &at->dims;
-    real *v = p->reference_work, *taken = v + d->M + d->L + d->N;
-    double square = 0.0;
-    reference_states(p, x, s, z);
-    memset(v, 0, d->M * sizeof *v);
-    for (size_t t = p->T; t-- > 0;) {
-        for (size_t n = 0; n < d->N; n++) { /* U^T v of the step after row t + 1 */
-            taken[n] = 0;
-            for (size_t m = 0; m < d->M && p->gaps; m++)
-                taken[n] += p->parameters[at->U + m * d->N + n] * v[m];
-        }
-        for (size_t m = 0; m < d->M; m++)
-            v[m] *= p->derived[m];
-        if (ANT_FN(ant_linear_counts)(p, t + 1) || p->gaps)
-            square += reference_read_out(p, t + 1, x + (t + 1) * d->N, z + t * d->M, taken, v, sums);
-        const real *row = ANT_FN(ant_linear_row)(p, x, t);
-        for (size_t m = 0; m < d->M && sums != NULL; m++) {
-            const double slope = (double)v[m];
-            sums[at->Abar + m] += t > 0 ? slope * (double)z[(t - 1) * d->M + m] : 0.0;
-            sums[at->h + m] += slope;
-            for (size_t n = 0; n < d->N; n++)
-                sums[at->U + m * d->N + n] += slope * (double)row[n];
-            for (size_t k = 0; k < d->K; k++)
-                sums[at->C + m * d->K + k] += slope * (double)s[t * d->K + k];
-        }
-    }
-    return square;
+    return d->M + ANT_FN(ant_lssm_step_work)(d);
 }
 
 const ANT_FN(ant_linear_model) ANT_FN(ant_linear_lssm) = {
@@ -308,6 +200,10 @@ const ANT_FN(ant_linear_model) ANT_FN(ant_linear_lssm) = {
     .before = {enter},
     .between = {cross},
     .after = {leave},
-    .reference = reference,
+    .reference = ANT_FN(ant_lssm_reference),
+    .step_work = ANT_FN(ant_lssm_step_work),
+    .linearise = ANT_FN(ant_lssm_linearise),
+    .read_out = ANT_FN(ant_lssm_read_out),
+    .accumulate = ANT_FN(ant_lssm_accumulate),
     .finish = finish,
 };

@@ -264,8 +264,11 @@ static void step_back(const linear *p, const ant_mamba2 *m, const work *w, const
     const real *before = w->H + place * states;
     for (size_t n = 0; n < m->N; n++) {
         const real truth = x[(t + 1) * m->N + n];
-        const bool counts = ANT_FN(ant_linear_counts)(p, t + 1);
-        w->error[n] = p->gaps && isnan(truth) ? w->taken[n] : counts ? p->weight * (now.xhat[n] - truth) : 0;
+        const bool missing = p->gaps && isnan(truth),
+                   counts = ANT_FN(ant_linear_counts)(p, t + 1) && !missing;
+        w->error[n] = counts ? p->weight * (now.xhat[n] - truth) : 0;
+        if (t + 1 < p->T && ANT_FN(ant_linear_takes_own)(p, x, t + 1, n))
+            w->error[n] += w->taken[n];
     }
     readout_back(m, p->parameters, &now, w, sums);
     gate_back(m, p->parameters, &now, w, sums);

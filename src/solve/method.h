@@ -32,6 +32,8 @@ typedef struct ANT_FN(ant_method) {
     /* One sequence by the reference: dloss/dz_t (T, M).  NULL: not offered for this kind. */
     antler_status (*adjoint)(void *plan, const real *parameters, const real *const *x, const real *const *s,
                              size_t sequence, double alpha, real *v);
+    /* Scheduled sampling; NULL: not offered for this kind. */
+    antler_status (*sample)(void *plan, const unsigned char *drawn);
 } ANT_FN(ant_method);
 
 extern const ANT_FN(ant_method) ANT_FN(ant_method_cell), ANT_FN(ant_method_linear);

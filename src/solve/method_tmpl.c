@@ -149,6 +149,13 @@ antler_status ANT_FN(ant_solve_adjoint)(solve_plan *plan, const real *parameters
     return plan->method->adjoint(plan->self, parameters, x, s, sequence, alpha, v);
 }
 
+antler_status ANT_FN(ant_solve_sample)(solve_plan *plan, const unsigned char *drawn)
+{
+    ANT_CHECK(plan->method->sample != NULL, ANTLER_ERROR_ARGUMENT,
+              "scheduled sampling is for models that take the data in: lssm and mamba2");
+    return plan->method->sample(plan->self, drawn);
+}
+
 /* ---- comparison with the reference --------------------------------------------------------------- */
 
 /* The plan whose states are compared, and the result. */

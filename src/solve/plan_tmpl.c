@@ -1,5 +1,6 @@
 /* plan_tmpl.c - making a plan for a cell: the choice of solver, memory; and its table of functions. */
 #include "solve/plan.h"
+#include "solve/scan.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -109,9 +110,9 @@ static antler_status choose(cell_plan *plan)
     ANT_FN(ant_plan_choose)(plan);
     plan->solved = &plan->shooting;
     ANT_FN(ant_newton) *newton = &plan->newton;
-    newton->team = plan->team;
-    newton->segments = plan->options.segments;
-    newton->slots = ANT_FN(ant_newton_slots)(plan->T);
+    newton->scan.team = plan->team;
+    newton->scan.segments = plan->options.segments;
+    newton->slots = ant_scan_slots(plan->T);
     newton->diagonal = plan->options.solver == ANT_SOLVER_QUASI_DEER;
     newton->adjoint_diagonal = newton->diagonal && plan->options.adjoint == ANT_ADJOINT_DIAGONAL;
     return ANTLER_OK;
@@ -161,8 +162,7 @@ static antler_status create(const void *model, const ant_model_layout *layout, s
     ANT_CHECK(options->solver != ANT_SOLVER_SHOOTING || cell->kernels != NULL, ANTLER_ERROR_ARGUMENT,
               "solver: shooting is not offered for a %s; take auto", cell->name);
     cell_plan wanted = {.cell = cell, .layout = *layout, .options = *options, .T = T, .batch = batch};
-    if (options->tolerance == 0.0)
-        wanted.options.tolerance = sizeof(real) == sizeof(float) ? 1e-4 : 1e-10;
+    wanted.options.tolerance = ANT_FN(ant_newton_tolerance)(options->tolerance);
     cell_plan *plan = NULL;
     ANT_TRY(make(&wanted, &plan));
     *result = plan;

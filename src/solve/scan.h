@@ -40,4 +40,15 @@ static inline size_t ant_scan_border(size_t count, size_t segments, size_t k)
     return count / segments * k + (count % segments < k ? count % segments : k);
 }
 
+/*
+ * Into how many slots T steps are divided for work that is independent from step to step: a function of T
+ * alone, so that sums do not depend on the number of threads.
+ */
+static inline size_t ant_scan_slots(size_t T)
+{
+    enum { LEAST = 64, MOST = 16 }; /* steps of a slot; slots */
+    const size_t slots = (T + LEAST - 1) / LEAST;
+    return slots < MOST ? slots : MOST;
+}
+
 #endif

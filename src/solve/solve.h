@@ -33,7 +33,8 @@ typedef enum ant_solver {
     ANT_SOLVER_AUTO,       /* sequential or shooting, by sizes and segments; scan for linear models */
     ANT_SOLVER_REFERENCE,  /* plain loops, one thread: the oracle */
     ANT_SOLVER_SEQUENTIAL, /* exact steps in time order; threads and SIMD lanes over the batch */
-    ANT_SOLVER_DEER,       /* Newton over all time steps at once, by affine scan */
+    ANT_SOLVER_DEER, /* Newton over all time steps at once, by affine scan; also of an lssm that takes its
+                        own predictions in */
     ANT_SOLVER_QUASI_DEER, /* the same with the diagonal of the Jacobian */
     ANT_SOLVER_SHOOTING,   /* exact steps in segments of time, segment borders joined until they merge */
     ANT_SOLVER_SCAN,       /* for models that are linear in their state: tiles of time, one affine scan */
@@ -69,6 +70,7 @@ typedef struct ant_solve_options {
     bool lanes;          /* shooting: one segment per SIMD lane, also where that is slower.  For tests */
     size_t patterns;     /* 0: x is complete.  Else NaN in x is a missing value (spec 12), in at most so many
                             patterns; SIZE_MAX: unknown.  Default 0 */
+    bool sampling;       /* rows may be replaced by predictions: ant_solve_sample.  Default false */
     int threads;         /* 0: as many as OpenMP offers.  Default 0 */
     ant_comm *comm;      /* ranks that share the slots of `sequential` and `shooting`; NULL (default): this
                             process is alone.  All make the same calls with the same values */

@@ -26,6 +26,13 @@ antler_status ANT_N(ant_solve_gradient)(ANT_N(ant_solve_plan) * plan, const ANT_
                                         const ANT_T *const *x, const ANT_T *const *s, double alpha,
                                         ANT_T *gradient, ant_solve_report *report);
 
+/*
+ * Scheduled sampling (spec 15): in the next calls the model takes its own prediction in, in place of row t >=
+ * 1 of sequence i, where drawn[i T + t] is not 0.  drawn: (batch, T), borrowed; NULL: nowhere.  For plans
+ * made with options.sampling.
+ */
+antler_status ANT_N(ant_solve_sample)(ANT_N(ant_solve_plan) * plan, const unsigned char *drawn);
+
 /* Copy the states of the last call: z_1 .. z_T of one sequence.  z: (T, M). */
 void ANT_N(ant_solve_states)(const ANT_N(ant_solve_plan) * plan, size_t sequence, ANT_T *z);
 

@@ -2,6 +2,7 @@
 #include "train/break_even.h"
 
 #include "base/machine.h"
+#include "train/forcing_rule.h"
 
 #include <stdio.h>
 
@@ -25,8 +26,9 @@ static double break_even(const antler_settings *s)
 
 bool ant_break_even_reached(const antler_settings *s)
 {
-    return s->solver != ANTLER_SOLVER_REFERENCE && s->adjoint == ANTLER_ADJOINT_FULL &&
-           ant_break_even_work(s) >= break_even(s);
+    const bool offered =
+        s->solver != ANTLER_SOLVER_REFERENCE && s->adjoint == ANTLER_ADJOINT_FULL && !ant_settings_sample(s);
+    return offered && ant_break_even_work(s) >= break_even(s);
 }
 
 void ant_break_even_remark(const antler_settings *s, bool gpu, const char *gaps, char *text, size_t bytes)

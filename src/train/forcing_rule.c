@@ -2,6 +2,8 @@
  * 10). */
 #include "train/forcing_rule.h"
 
+#include "base/random.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +32,23 @@ double ant_alpha_scheduled(const antler_settings *s, size_t update)
         break;
     }
     return start;
+}
+
+/* ---- scheduled sampling ------------------------------------------------------------------------------ */
+
+bool ant_settings_sample(const antler_settings *s)
+{
+    return s->sampling_start > 0.0 || s->sampling_end > 0.0;
+}
+
+void ant_sampling_draw(const antler_settings *s, uint32_t run, uint32_t update, unsigned char *drawn)
+{
+    const double last = s->updates > 1 ? (double)(s->updates - 1) : 1.0,
+                 share = s->sampling_start +
+                         (s->sampling_end - s->sampling_start) * ((double)(update - 1) / last);
+    ant_stream stream = ant_stream_open(s->seed, run, update, ANT_PURPOSE_SAMPLING);
+    for (size_t k = 0; k < s->batch_size * s->sequence_length; k++)
+        drawn[k] = ant_stream_uniform(&stream) < share;
 }
 
 /* ---- the first minimum of a function of the lag ------------------------------------------------------ */

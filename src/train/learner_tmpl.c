@@ -34,6 +34,7 @@ typedef struct learner {
     size_t *rows;                       /* (batch): first rows of the windows */
     const real **x, **s;                /* (batch) */
     real *noisy;                        /* (batch, T+1, N); NULL without noise */
+    unsigned char *drawn;               /* (batch, T): rows of scheduled sampling; NULL without */
     double *scratch;                    /* of the regularisers */
 } learner;
 
@@ -61,6 +62,8 @@ static void carve(learner *l, ant_arena *arena)
     l->scratch = ant_arena_take(arena, ant_regulariser_work(&l->layout.dims), sizeof *l->scratch);
     if (s->noise > 0.0)
         l->noisy = ant_arena_take(arena, batch * (s->sequence_length + 1) * l->work.N, sizeof *l->noisy);
+    if (ant_settings_sample(s))
+        l->drawn = ant_arena_take(arena, batch * s->sequence_length, sizeof *l->drawn);
 }
 
 static void release(void *opaque)
@@ -152,6 +155,8 @@ static void draw_windows(learner *l, uint32_t update)
     }
     if (s->noise > 0.0)
         add_noise(l, update);
+    if (l->drawn != NULL)
+        ant_sampling_draw(s, w->runs[0], update, l->drawn);
 }
 
 static antler_status find_gradient(learner *l, uint32_t update, ant_tally *tally, ant_outcome *outcome)
@@ -161,6 +166,8 @@ static antler_status find_gradient(learner *l, uint32_t update, ant_tally *tally
     ant_solve_report report;
     ant_solve_agreement agreement = {.states = NAN, .gradient = NAN};
     const bool check = s->check_interval > 0 && update % s->check_interval == 0;
+    if (l->drawn != NULL)
+        ANT_TRY(ANT_FN(ant_solve_sample)(l->plan, l->drawn));
     const antler_status status = check ? ANT_FN(ant_solve_check)(l->plan, l->parameters, l->x, inputs,
                                                                  l->alpha, l->gradient, &report, &agreement)
                                        : ANT_FN(ant_solve_gradient)(l->plan, l->parameters, l->x, inputs,

@@ -3,6 +3,7 @@
 #include "base/machine.h"
 #include "base/sized.h"
 #include "model/kind.h"
+#include "train/forcing_rule.h"
 #include "train/learning.h"
 
 #include <math.h>
@@ -29,6 +30,7 @@ ant_solve_options ant_settings_solver(const antler_settings *settings, int threa
     o.max_iterations = (int)settings->max_iterations;
     o.fallback = settings->fallback;
     o.segments = settings->segments;
+    o.sampling = ant_settings_sample(settings);
     o.threads = threads;
     o.seed = settings->seed;
     return o;

@@ -1,6 +1,7 @@
 /* problem_tmpl.c - parameters, sequences and a plan in one precision. */
 #include "base/arena.h"
 #include "base/real.h"
+#include "train/forcing_rule.h"
 #include "train/problem.h"
 
 #include <stdlib.h>
@@ -14,6 +15,7 @@ typedef struct problem {
     real *inputs;                      /* (batch, T, K) */
     real *z;                           /* (T, M), for copies */
     const real **x_rows, **input_rows; /* (batch) */
+    unsigned char *drawn;              /* (batch, T): scheduled sampling of the last update; empty without */
     bool gaps;                         /* x has missing values */
 } problem;
 
@@ -28,6 +30,7 @@ static void carve(problem *p, ant_arena *arena)
     p->z = ant_arena_take(arena, T * d->M, sizeof *p->z);
     p->x_rows = ant_arena_take(arena, batch, sizeof *p->x_rows);
     p->input_rows = ant_arena_take(arena, batch, sizeof *p->input_rows);
+    p->drawn = ant_arena_take(arena, p->config.options.sampling ? batch * T : 0, sizeof *p->drawn);
 }
 
 static void release(void *opaque)
@@ -63,6 +66,8 @@ static antler_status create(const ant_problem_config *config, void **opaque)
         p->x_rows[i] = p->x + i * (T + 1) * d->N;
         p->input_rows[i] = p->inputs + i * T * d->K;
     }
+    if (config->options.sampling)
+        ant_sampling_draw(&p->config.settings, 1, (uint32_t)p->config.settings.updates, p->drawn);
     *opaque = p;
     return ANTLER_OK;
 }
@@ -128,6 +133,8 @@ static antler_status solve(void *opaque, ant_solve_report *report, ant_solve_agr
 {
     problem *p = opaque;
     ANT_TRY(fit_plan(p));
+    if (p->config.options.sampling)
+        ANT_TRY(ANT_FN(ant_solve_sample)(p->plan, p->drawn));
     const real *const *inputs = p->config.layout.dims.K > 0 ? p->input_rows : NULL;
     if (agreement != NULL)
         return ANT_FN(ant_solve_check)(p->plan, p->parameters, p->x_rows, inputs, p->config.alpha,

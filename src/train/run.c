@@ -56,6 +56,7 @@ static antler_train_row make_row(const ant_run *run, const antler_settings *s, b
                                  const char *solver)
 {
     const ant_tally *t = &run->tally;
+    const bool iterates = forced || s->solver == ANTLER_SOLVER_DEER;
     return (antler_train_row){
         .run = run->number,
         .update = run->update,
@@ -65,7 +66,7 @@ static antler_train_row make_row(const ant_run *run, const antler_settings *s, b
         .readout = t->readout / t->updates,
         .singular = t->singular / t->updates,
         .total = (t->loss + t->mar + t->readout + t->singular) / t->updates,
-        .iterations = forced ? t->iterations / t->updates : NAN,
+        .iterations = iterates ? t->iterations / t->updates : NAN,
         .fallbacks = (size_t)t->fallbacks,
         .lr = t->lr,
         .alpha = !forced || ant_forcing_is_sparse(s)            ? NAN

@@ -42,7 +42,12 @@ static antler_status check_folder(const char *setting, const char *text)
 }
 
 /* Settings that not every kind of model has, by name, and the reason why the others do not. */
-enum { SHPLRNN = 1 << ANTLER_MODEL_SHPLRNN, LSSM = 1 << ANTLER_MODEL_LSSM };
+enum {
+    SHPLRNN = 1 << ANTLER_MODEL_SHPLRNN,
+    LSSM = 1 << ANTLER_MODEL_LSSM,
+    MAMBA2 = 1 << ANTLER_MODEL_MAMBA2,
+    NEWTON = 1 << 30 /* any model that deer solves */
+};
 
 typedef struct limited {
     const char *name;
@@ -54,7 +59,8 @@ static const char no_matrix[] = "has no W", no_forcing[] = "reads the data direc
                   no_newton[] = "is linear in its state and solved by one scan",
                   no_units[] = "has no units to regularise", no_readout[] = "has no readout of this kind",
                   no_diagonal[] = "has no diagonal A of this kind",
-                  own_start[] = "has the initial values of its authors";
+                  own_start[] = "has the initial values of its authors",
+                  no_intake[] = "is forced by the data and does not take them in";
 
 static const limited limited_settings[] = {
     {"rank", SHPLRNN, no_matrix},
@@ -76,10 +82,12 @@ static const limited limited_settings[] = {
     {"teacher", SHPLRNN, no_forcing},
     {"adjoint", SHPLRNN, no_newton},
     {"start", SHPLRNN, no_newton},
-    {"tolerance", SHPLRNN, no_newton},
-    {"max_iterations", SHPLRNN, no_newton},
-    {"fallback", SHPLRNN, no_newton},
-    {"segments", SHPLRNN, no_newton},
+    {"tolerance", SHPLRNN | NEWTON, no_newton},
+    {"max_iterations", SHPLRNN | NEWTON, no_newton},
+    {"fallback", SHPLRNN | NEWTON, no_newton},
+    {"segments", SHPLRNN | NEWTON, no_newton},
+    {"sampling_start", LSSM | MAMBA2, no_intake},
+    {"sampling_end", LSSM | MAMBA2, no_intake},
     {"MAR_lambda", SHPLRNN | LSSM, no_units},
     {"MAR_p", SHPLRNN | LSSM, no_units},
     {"MAR_initial_scale", SHPLRNN, no_matrix},
@@ -101,6 +109,32 @@ static bool has_former_default(const char *name, const antler_settings *s)
            (strcmp(name, "gtf_alpha") == 0 && s->gtf_alpha == FORMER_ALPHA);
 }
 
+static bool model_has(const limited *l, const antler_settings *s)
+{
+    const bool newton = (l->models & NEWTON) != 0 && s->solver == ANTLER_SOLVER_DEER;
+    return newton || (l->models >> s->model & 1u) != 0 || has_former_default(l->name, s);
+}
+
+/* scan is for models that are linear in their state, and without scheduled sampling they have no other. */
+static antler_status check_solver(const antler_settings *s, const ant_model_kind *kind)
+{
+    const bool general = s->solver == ANTLER_SOLVER_AUTO || s->solver == ANTLER_SOLVER_REFERENCE,
+               newton =
+                   s->solver == ANTLER_SOLVER_DEER && s->model == ANTLER_MODEL_LSSM && ant_settings_sample(s);
+    ANT_CHECK(general || newton || (s->solver == ANTLER_SOLVER_SCAN) == !kind->forced, ANTLER_ERROR_ARGUMENT,
+              kind->forced
+                  ? "solver: scan is for models that are linear in their state, and a %s is not; take "
+                    "auto"
+                  : "solver: this one is for the shplrnn; a %s is linear in its state, so take auto, "
+                    "scan or reference",
+              kind->name);
+    ANT_CHECK(s->solver != ANTLER_SOLVER_SCAN || !ant_settings_sample(s), ANTLER_ERROR_ARGUMENT,
+              "solver: scan cannot do scheduled sampling, where a %s takes its own predictions in; take "
+              "auto%s",
+              kind->name, s->model == ANTLER_MODEL_LSSM ? " or deer" : "");
+    return ANTLER_OK;
+}
+
 /* A setting that the model does not have must have its default: it would have no effect. */
 static antler_status check_kind(const antler_settings *s)
 {
@@ -111,8 +145,7 @@ static antler_status check_kind(const antler_settings *s)
         const limited *l = &limited_settings[i];
         const ant_setting *setting = NULL;
         ANT_TRY(ant_setting_find(l->name, &setting));
-        if ((l->models >> s->model & 1u) != 0 || ant_setting_equal(setting, s, &standard) ||
-            has_former_default(l->name, s))
+        if (model_has(l, s) || ant_setting_equal(setting, s, &standard))
             continue;
         char value[ANT_SETTING_TEXT_MAX];
         ant_setting_print(setting, s, value);
@@ -121,15 +154,7 @@ static antler_status check_kind(const antler_settings *s)
             "%s is %.40s, which does nothing with model: %s, because it %s; leave the setting out", l->name,
             value, kind->name, l->instead);
     }
-    const bool general = s->solver == ANTLER_SOLVER_AUTO || s->solver == ANTLER_SOLVER_REFERENCE;
-    ANT_CHECK(general || (s->solver == ANTLER_SOLVER_SCAN) == !kind->forced, ANTLER_ERROR_ARGUMENT,
-              kind->forced
-                  ? "solver: scan is for models that are linear in their state, and a %s is not; take "
-                    "auto"
-                  : "solver: this one is for the shplrnn; a %s is linear in its state, so take auto, "
-                    "scan or reference",
-              kind->name);
-    return ANTLER_OK;
+    return check_solver(s, kind);
 }
 
 /* A kappa that no initial value depends on would have no effect. */
@@ -184,6 +209,8 @@ static antler_status check_device(const antler_settings *s)
               "solver: reference is plain loops on one thread of the CPU; use device: cpu with it");
     ANT_CHECK(s->adjoint == ANTLER_ADJOINT_FULL, ANTLER_ERROR_ARGUMENT,
               "adjoint: diagonal is not on the GPU, whose gradient is exact; use device: cpu with it");
+    ANT_CHECK(!ant_settings_sample(s), ANTLER_ERROR_ARGUMENT,
+              "scheduled sampling (sampling_start, sampling_end) is not on the GPU; use device: cpu with it");
     return ANTLER_OK;
 }
 

@@ -188,8 +188,16 @@ static const ant_setting table[] = {
          "Standard deviation of Gaussian noise added to the windows of every update, in units of the packed "
          "data."),
 
+    REAL(
+        "forcing", sampling_start, "0", 0.0, false, 1.0, false,
+        "Scheduled sampling of lssm and mamba2: share of steps of the first update that take the model's own "
+        "prediction in, in place of the data. 0 with sampling_end 0: none."),
+    REAL("forcing", sampling_end, "0", 0.0, false, 1.0, false,
+         "The same of the last update; in between the share moves on a line."),
+
     CHOICE("solver", solver, solvers, "auto",
-           "How a window is solved; every solver gives the same answer. scan is for lssm and mamba2."),
+           "How a window is solved; every solver gives the same answer. scan is for lssm and mamba2; with "
+           "scheduled sampling deer solves a lssm, too."),
     CHOICE("solver", adjoint, adjoints, "full",
            "Adjoint of quasi-deer; diagonal is the published form, whose gradient is not exact."),
     CHOICE("solver", start, starts, "pinv", "First guess of Newton's method."),

@@ -68,6 +68,38 @@ done
 expect_fault 2 "latent_dim is 6, but a mamba2" "$ANTLER" train run.yaml --set model=mamba2 --set latent_dim=6
 expect_fault 2 "did you mean 'mamba2'" "$ANTLER" train run.yaml --set model=mamba
 
+# Scheduled sampling: plain steps and Newton's method train the same model, on any number of threads and after a kill.
+sampled=(--set validation=0 --set precision=double --set sampling_end=0.6 --set runs=1)
+for model in lssm mamba2; do
+    expect_ok "$ANTLER" train run.yaml --set model=$model "${sampled[@]}" --set name=sampled-$model
+    contains "$err" "plain steps, because a $model takes its own predictions in by scheduled sampling"
+    expect_ok "$ANTLER" train run.yaml --set model=$model "${sampled[@]}" --set name=again-$model --set threads=1 --quiet
+    cmp Results/e/{sampled,again}-$model/001/model.npz || die "$model: threads changed the model"
+    expect_ok "$ANTLER" evaluate Results/e/sampled-$model --data l63_test.npz --samples 200 --n 20 --windows 5 --lyapunov-steps 20
+    expect_fault 2 "scan cannot do scheduled sampling" "$ANTLER" train run.yaml --set model=$model --set sampling_end=0.5 --set solver=scan
+    expect_fault 2 "is not on the GPU; use device: cpu" "$ANTLER" train run.yaml --set model=$model --set sampling_end=0.5 --set device=cuda
+done
+newton=(--set model=lssm "${sampled[@]}" --set solver=deer --set tolerance=1e-12)
+expect_ok "$ANTLER" train run.yaml "${newton[@]}" --set name=newton
+contains "$err" "Solver: deer: Newton on all steps at once, because a lssm takes its own predictions in"
+last() { tail -n 1 "Results/e/$1/001/log.csv" | cut -d, -f"$2"; }
+awk -v a="$(last newton 2)" -v b="$(last sampled-lssm 2)" 'BEGIN { exit !(a - b < 1e-9 * b && b - a < 1e-9 * b) }' ||
+    die "losses by deer $(last newton 2), by plain steps $(last sampled-lssm 2)"
+awk -v n="$(last newton 7)" -v d="$(last newton 13)" 'BEGIN { exit !(n >= 2 && d < 1e-10) }' ||
+    die "deer took $(last newton 7) iterations and is $(last newton 13) from plain steps"
+[ "$(last newton 15)" = deer ] || die "the log has solver $(last newton 15)"
+long=("${newton[@]}" --set updates=1500 --set checkpoint_interval=100 --set check_interval=0)
+expect_ok "$ANTLER" train run.yaml "${long[@]}" --set name=whole --quiet
+"$ANTLER" train run.yaml "${long[@]}" --set name=cut --quiet 2>/dev/null &
+until compgen -G "Results/e/cut/001/checkpoints/update-*.npz" >/dev/null; do sleep 0.01; done
+kill -9 $!
+wait $! 2>/dev/null
+expect_ok "$ANTLER" train --resume Results/e/cut --quiet
+cmp Results/e/{whole,cut}/001/model.npz || die "a resumed training under scheduled sampling gave another model"
+expect_fault 2 "take auto, scan or reference" "$ANTLER" train run.yaml --set model=mamba2 --set sampling_end=0.5 --set solver=deer
+expect_fault 2 "sampling_end is 0.5, which does nothing with model: shplrnn" "$ANTLER" train run.yaml --set sampling_end=0.5
+expect_fault 2 "tolerance is 1e-06, which does nothing with model: lssm" "$ANTLER" train run.yaml --set model=lssm --set tolerance=1e-6
+
 if python3 -c 'import numpy' 2>/dev/null; then
     expect_ok python3 -c "
 import numpy

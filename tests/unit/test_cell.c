@@ -101,15 +101,6 @@ static void test_solvers_single(void **state)
     check_solvers(32, 1e-4);
 }
 
-static double loss_at(const problem *p, const ant_solve_options *o)
-{
-    answer a = solve(p, o, 64, false);
-    assert_int_equal(a.status, ANTLER_OK);
-    const double loss = a.report.loss;
-    answer_free(&a);
-    return loss;
-}
-
 /* The gradient by `solver` against central differences of the loss, in double; and in float against double.
  */
 static void check_differences(size_t i, ant_solver solver)

@@ -1,15 +1,6 @@
 /* The gradient of the loss by central differences, for every parameter and every variant of the model. */
 #include "solve_support.h"
 
-static double loss_at(problem *p, const ant_solve_options *o)
-{
-    answer a = solve(p, o, 64, false);
-    assert_int_equal(a.status, ANTLER_OK);
-    const double loss = a.report.loss;
-    answer_free(&a);
-    return loss;
-}
-
 /* interval: of sparse forcing; 0: every step is forced with alpha */
 static void check_differences(ant_model_dims dims, size_t warmup, size_t interval, double alpha,
                               uint64_t seed)

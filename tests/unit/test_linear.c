@@ -132,15 +132,6 @@ static void test_nan_is_not_lost(void **state)
     }
 }
 
-static double loss_at(const problem *p, const ant_solve_options *o)
-{
-    answer a = solve(p, o, 64, false);
-    assert_int_equal(a.status, ANTLER_OK);
-    const double loss = a.report.loss;
-    answer_free(&a);
-    return loss;
-}
-
 /* Central differences for every parameter, by a solver. */
 static void check_differences(ant_model_dims dims, size_t T, size_t warmup, ant_solver solver, uint64_t seed)
 {
@@ -148,22 +139,7 @@ static void check_differences(ant_model_dims dims, size_t T, size_t warmup, ant_
     const ant_solve_options o = options_of(solver, &p);
     answer a = solve(&p, &o, 64, false);
     assert_int_equal(a.status, ANTLER_OK);
-    const double scale = largest(a.gradient, p.layout.total);
-    for (size_t i = 0; i < p.layout.slices; i++) {
-        const ant_model_slice *slice = &p.layout.slice[i];
-        for (size_t k = slice->offset; k < slice->offset + (SANITIZED ? 1 : slice->count); k++) {
-            const double step = 1e-6, keep = p.parameters[k];
-            p.parameters[k] = keep + step;
-            const double up = loss_at(&p, &o);
-            p.parameters[k] = keep - step;
-            const double down = loss_at(&p, &o);
-            p.parameters[k] = keep;
-            const double slope = (up - down) / (2 * step);
-            if (!(fabs(slope - a.gradient[k]) < 2e-7 * (1.0 + scale)))
-                fail_msg("%s: %s[%zu] has gradient %g, differences say %g", ant_solver_name(solver),
-                         slice->name, k - slice->offset, a.gradient[k], slope);
-        }
-    }
+    check_slopes(&p, &o, a.gradient, 2e-7, ant_solver_name(solver));
     answer_free(&a);
     problem_free(&p);
 }
