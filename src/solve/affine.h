@@ -36,10 +36,7 @@ void ANT_FN(ant_affine_run)(const ANT_FN(ant_affine_work) * work, ANT_FN(ant_aff
                             const real *first);
 
 /* The tolerance of Newton's method; 0: the default. */
-static inline double ANT_FN(ant_newton_tolerance)(double given)
-{
-    return given > 0.0 ? given : sizeof(real) == sizeof(float) ? 1e-4 : 1e-10;
-}
+double ANT_FN(ant_newton_tolerance)(double given);
 
 /*
  * Newton's method on all steps at once: `linearise` fills J_t and offset_t = F(z_t) - z_{t+1} at the current

@@ -108,6 +108,12 @@ void ANT_FN(ant_affine_run)(const ANT_FN(ant_affine_work) * work, affine *a, siz
     ant_scan_run(&scan, work->team);
 }
 
+double ANT_FN(ant_newton_tolerance)(double given)
+{
+    const double tolerance = sizeof(real) == sizeof(float) ? 1e-4 : 1e-10;
+    return given > 0.0 ? given : tolerance;
+}
+
 antler_status ANT_FN(ant_affine_newton)(const ANT_FN(ant_affine_work) * work, affine *a,
                                         void (*linearise)(void *cookie), void *cookie, double tolerance,
                                         int max_iterations, real *z, int *iterations, double *last_change)
