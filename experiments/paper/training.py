@@ -64,8 +64,8 @@ def finished(run: Path, updates: int) -> bool:
 
 
 def device_of(c: Context, settings: Json) -> str:
-    """The GPU where there is one; it has no diagonal adjoint."""
-    return "cpu" if settings.get("adjoint") == "diagonal" else c.device
+    """The GPU where there is one; it has no diagonal adjoint and no scheduled sampling."""
+    return "cpu" if settings.get("adjoint") == "diagonal" or settings.get("sampling_end", 0) > 0 else c.device
 
 
 def train(c: Context, piece: Piece, settings: Json) -> List[Path]:
