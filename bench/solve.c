@@ -19,6 +19,8 @@
 #include <string.h>
 #include <time.h>
 
+enum { LEG = 4096 };
+
 typedef struct setup {
     ant_model_layout layout;
     size_t T, warmup, rows;
@@ -115,6 +117,7 @@ static void train(setup *s, size_t updates)
 typedef struct contender {
     ant_solver solver;
     int threads;
+    size_t leg; /* steps after which states are made again backward; 0: by the size */
     ant_solve_plan_f32 *plan;
     ant_solve_report report;
     float *gradient; /* (total) */
@@ -192,6 +195,7 @@ static void contender_open(const setup *s, contender *c)
     ant_solve_options_default(&o);
     o.solver = c->solver;
     o.threads = c->threads;
+    o.leg = c->leg;
     o.warmup = s->warmup;
     o.teacher = ANT_TEACHER_STOP; /* as the plain version */
     c->best = 1e9;
@@ -206,10 +210,11 @@ static void contender_print(const setup *s, const contender *c, double plain_sec
         gap = fmax(gap, fabs((double)c->gradient[i] - (double)expected[i]));
         scale = fmax(scale, fabs((double)expected[i]));
     }
-    printf("%-11s %7d %9.3f %9.1f %7.2f %6d %9zu %8.1f %9.1e  %zu x %s\n", ant_solver_name(c->solver),
-           c->threads, 1e3 * c->best, 1e9 * c->best / (double)s->T, plain_seconds / c->best,
-           c->report.iterations, c->report.repeated_steps, 1e-6 * (double)ant_solve_plan_bytes_f32(c->plan),
-           gap / scale, c->report.segments, c->report.kernels);
+    printf("%-11s %7d %9.3f %9.1f %7.2f %6d %9zu %8.1f %9.1e  %zu x %s\n",
+           c->leg > 0 ? "auto, legs" : ant_solver_name(c->solver), c->threads, 1e3 * c->best,
+           1e9 * c->best / (double)s->T, plain_seconds / c->best, c->report.iterations,
+           c->report.repeated_steps, 1e-6 * (double)ant_solve_plan_bytes_f32(c->plan), gap / scale,
+           c->report.segments, c->report.kernels);
 }
 
 /* One thread: its own CPU time, which a busy machine does not lengthen; several: time on the wall. */
@@ -283,10 +288,14 @@ int main(int argc, char **argv)
     must(ant_model_initialise_f32(&s.layout, (ant_initialisation){.kappa = 0.9995}, 1, 0, s.theta));
     train(&s, updates);
     printf("M %zu N %zu L %zu T %zu warmup %zu alpha %g\n", M, dims.N, L, s.T, s.warmup, s.alpha);
-    contender all[] = {
-        {.solver = ANT_SOLVER_AUTO, .threads = 1},     {.solver = ANT_SOLVER_SEQUENTIAL, .threads = 1},
-        {.solver = ANT_SOLVER_SHOOTING, .threads = 1}, {.solver = ANT_SOLVER_AUTO, .threads = 2},
-        {.solver = ANT_SOLVER_SHOOTING, .threads = 2}, {.solver = ANT_SOLVER_DEER, .threads = 2}};
+    contender all[] = {{.solver = ANT_SOLVER_AUTO, .threads = 1},
+                       {.solver = ANT_SOLVER_SEQUENTIAL, .threads = 1},
+                       {.solver = ANT_SOLVER_SHOOTING, .threads = 1},
+                       {.solver = ANT_SOLVER_AUTO, .threads = 2},
+                       {.solver = ANT_SOLVER_SHOOTING, .threads = 2},
+                       {.solver = ANT_SOLVER_DEER, .threads = 2},
+                       {.solver = ANT_SOLVER_AUTO, .threads = 1, .leg = LEG},
+                       {.solver = ANT_SOLVER_AUTO, .threads = 2, .leg = LEG}};
     const size_t count = sizeof all / sizeof *all;
     race(&s, all, count, argc > 7 ? atof(argv[7]) : 5.0);
     free(s.theta);

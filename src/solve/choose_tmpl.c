@@ -52,10 +52,40 @@ static double call_cost(const cell_plan *plan, const kernels *k, size_t segments
     return sqrt(cost_on(plan, k, segments, 1) * cost_on(plan, k, segments, 2));
 }
 
+/* Less work than this, in vector operations of about a third of a nanosecond, is done before others wake. */
+#define SHARED_LEAST 150e3
+
+static ANT_FN(ant_shooting) shooting_for(const cell_plan *plan, const kernels *k, size_t segments)
+{
+    const bool shared = cost_on(plan, k, segments, 1) >= SHARED_LEAST;
+    ANT_FN(ant_shooting)
+    sh = {.kernels = k,
+          .layout = &plan->layout,
+          .T = plan->T,
+          .batch = plan->batch,
+          .warmup = plan->options.warmup,
+          .gaps = plan->options.patterns > 0,
+          .pulls = plan->reduced && plan->options.teacher == ANT_TEACHER_FLOW,
+          .segments = segments,
+          .threads = shared ? plan->options.threads : 1,
+          .team = shared ? plan->team : NULL,
+          .ranks = {.comm = plan->options.comm}};
+    sh.leg = plan->reduced ? 0 : ANT_FN(ant_legs_choose)(&sh, plan->options.leg); /* else all rows are read */
+    return sh;
+}
+
+/* Whether one segment at a time is solved in legs: then segments are not put into lanes. */
+static bool has_legs(const cell_plan *plan)
+{
+    return shooting_for(plan, plan->cell->kernels->line(ant_cpu_level_best()), 1).leg > 0;
+}
+
 /* The fastest kernels for whole sequences. */
 static const kernels *for_sequences(const cell_plan *plan)
 {
     const kernels *best = plan->cell->kernels->line(ant_cpu_level_best());
+    if (has_legs(plan))
+        return best;
     const ant_cpu_level top = ant_cpu_level_best(), low = top > ANT_CPU_AVX2 ? ANT_CPU_AVX2 : top;
     for (ant_cpu_level level = low; level <= top; level++) { /* the base level has no FMA and is slower */
         const kernels *lane = plan->cell->kernels->lane(level);
@@ -63,25 +93,6 @@ static const kernels *for_sequences(const cell_plan *plan)
             best = lane;
     }
     return best;
-}
-
-/* Less work than this, in vector operations of about a third of a nanosecond, is done before others wake. */
-#define SHARED_LEAST 150e3
-
-static ANT_FN(ant_shooting) shooting_for(const cell_plan *plan, const kernels *k, size_t segments)
-{
-    const bool shared = cost_on(plan, k, segments, 1) >= SHARED_LEAST;
-    return (ANT_FN(ant_shooting)){.kernels = k,
-                                  .layout = &plan->layout,
-                                  .T = plan->T,
-                                  .batch = plan->batch,
-                                  .warmup = plan->options.warmup,
-                                  .gaps = plan->options.patterns > 0,
-                                  .pulls = plan->reduced && plan->options.teacher == ANT_TEACHER_FLOW,
-                                  .segments = segments,
-                                  .threads = shared ? plan->options.threads : 1,
-                                  .team = shared ? plan->team : NULL,
-                                  .ranks = {.comm = plan->options.comm}};
 }
 
 /* Segments for threads; and a trial that cuts each of them further, into one per lane. */
@@ -99,7 +110,7 @@ static void choose_shooting(cell_plan *plan)
     const size_t many = cut ? lane->lanes * o->segments : ceiling(lane->lanes, plan->batch);
     const double gain =
         call_cost(plan, plan->shooting.kernels, plan->shooting.segments) / call_cost(plan, lane, many);
-    if (many > 1 && plan->T / many >= ANT_SHORTEST_SEGMENT && gain >= 2.5)
+    if (many > 1 && plan->T / many >= ANT_SHORTEST_SEGMENT && gain >= 2.5 && !has_legs(plan))
         plan->trial = shooting_for(plan, lane, many);
 }
 
@@ -159,20 +170,21 @@ static void describe(cell_plan *plan, bool automatic)
     const ant_solve_options *o = &plan->options;
     const char *chosen = automatic ? "auto chose " : "";
     const ANT_FN(ant_shooting) *e = &plan->shooting, *t = &plan->trial;
+    const char *legs = e->leg > 0 ? "; states made again backward" : "";
     if (!ANT_FN(ant_plan_uses_kernels)(plan))
         snprintf(plan->choice, sizeof plan->choice, "%s%s", chosen, ant_solver_name(o->solver));
     else if (t->kernels != NULL)
         snprintf(plan->choice, sizeof plan->choice,
                  "%s%s: batch %zu, T %zu, M %zu, L %zu; %zu segment%s per sequence (%s), "
-                 "or %zu (%s) where that does not pay",
+                 "or %zu (%s) where that does not pay%s",
                  chosen, ant_solver_name(o->solver), plan->batch, plan->T, plan->layout.dims.M,
                  plan->layout.dims.L, t->segments, t->segments > 1 ? "s" : "", t->kernels->name, e->segments,
-                 e->kernels->name);
+                 e->kernels->name, legs);
     else
         snprintf(plan->choice, sizeof plan->choice,
-                 "%s%s: batch %zu, T %zu, M %zu, L %zu; %zu segment%s per sequence (%s)", chosen,
+                 "%s%s: batch %zu, T %zu, M %zu, L %zu; %zu segment%s per sequence (%s)%s", chosen,
                  ant_solver_name(o->solver), plan->batch, plan->T, plan->layout.dims.M, plan->layout.dims.L,
-                 e->segments, e->segments > 1 ? "s" : "", e->kernels->name);
+                 e->segments, e->segments > 1 ? "s" : "", e->kernels->name, legs);
 }
 
 /* A solver for `auto`, then its kernels and segments. */

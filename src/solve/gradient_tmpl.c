@@ -290,6 +290,7 @@ antler_status ANT_FN(ant_cell_plan_reference)(void *opaque, const real *paramete
     const size_t count = ANT_FN(ant_sums_count)(&plan->layout);
     double *sums = plan->sums + count, square = 0.0;
     solve_call p;
+    ANT_TRY(ANT_FN(ant_plan_need_plain)(plan));
     ANT_TRY(ANT_FN(ant_plan_call)(plan, parameters, x, alpha, &p));
     memset(sums, 0, count * sizeof *sums);
     for (size_t i = 0; i < plan->batch; i++) {
@@ -310,6 +311,7 @@ antler_status ANT_FN(ant_cell_plan_adjoint)(void *opaque, const real *parameters
     const size_t M = plan->layout.dims.M;
     solve_call p;
     const real *inputs = s == NULL ? NULL : s[sequence];
+    ANT_TRY(ANT_FN(ant_plan_need_plain)(plan));
     ANT_TRY(ANT_FN(ant_plan_call)(plan, parameters, x, alpha, &p));
     plan->one.z = plan->own_z;
     plan->one.pattern = ANT_FN(ant_patterns_of)(p.patterns, sequence);

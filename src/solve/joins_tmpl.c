@@ -29,7 +29,7 @@ enum {
 bool ANT_FN(ant_joins_fit)(const shooting *sh)
 {
     return sh->kernels->derive != NULL && sh->layout->dims.M <= sh->kernels->derived_most &&
-           sh->segments >= LEAST && !sh->paired;
+           sh->segments >= LEAST && !sh->paired && sh->leg == 0;
 }
 
 void ANT_FN(ant_joins_carve)(shooting *sh, ant_arena *arena)

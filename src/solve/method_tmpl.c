@@ -27,10 +27,10 @@ struct ANT_FN(ant_solve_plan) {
     void *self; /* the method's plan */
     ant_model_layout layout;
     size_t T, batch;
-    ant_arena arena;
-    real *own_states;   /* (T, M), for checks */
-    real *own_gradient; /* (total), for checks */
     ant_comm *comm;     /* of the options */
+    ant_arena arena;    /* for checks, made by the first one */
+    real *own_states;   /* (T, M) */
+    real *own_gradient; /* (total) */
     double *differ;     /* (ranks): how far the states of each are from the reference */
 };
 
@@ -53,13 +53,6 @@ static antler_status check_options(const ant_model_dims *d, const ant_solve_opti
     return ANTLER_OK;
 }
 
-static void carve(solve_plan *plan, ant_arena *arena)
-{
-    plan->own_states = ant_arena_take(arena, plan->T * plan->layout.dims.M, sizeof(real));
-    plan->own_gradient = ant_arena_take(arena, plan->layout.total, sizeof(real));
-    plan->differ = ant_arena_take(arena, ant_comm_size(plan->comm), sizeof *plan->differ);
-}
-
 static antler_status create(const ANT_FN(ant_method) * method, const void *model,
                             const ant_model_layout *layout, size_t T, size_t batch,
                             const ant_solve_options *options, solve_plan **result)
@@ -74,20 +67,12 @@ static antler_status create(const ANT_FN(ant_method) * method, const void *model
     if (resolved.segments == 0)
         resolved.segments = ant_solve_segments(options->solver, T, batch, resolved.threads);
     resolved.segments = resolved.segments < T ? resolved.segments : T;
-    ant_arena counter;
-    ant_arena_count(&counter);
-    carve(plan, &counter);
-    antler_status status = counter.overflow ? ant_fail_memory(SIZE_MAX, "a solver plan of this size")
-                                            : ant_arena_create(&plan->arena, counter.used);
+    const antler_status status = method->create(model, &plan->layout, T, batch, &resolved, &plan->self);
     if (status == ANTLER_OK)
-        status = method->create(model, &plan->layout, T, batch, &resolved, &plan->self);
-    if (status != ANTLER_OK) {
+        *result = plan;
+    else
         ANT_FN(ant_solve_plan_free)(plan);
-        return status;
-    }
-    carve(plan, &plan->arena);
-    *result = plan;
-    return ANTLER_OK;
+    return status;
 }
 
 antler_status ANT_FN(ant_solve_plan_create)(const ant_model_dims *dims, size_t T, size_t batch,
@@ -158,6 +143,27 @@ antler_status ANT_FN(ant_solve_sample)(solve_plan *plan, const unsigned char *dr
 
 /* ---- comparison with the reference --------------------------------------------------------------- */
 
+static void carve(solve_plan *plan, ant_arena *arena)
+{
+    plan->own_states = ant_arena_take(arena, plan->T * plan->layout.dims.M, sizeof(real));
+    plan->own_gradient = ant_arena_take(arena, plan->layout.total, sizeof(real));
+    plan->differ = ant_arena_take(arena, ant_comm_size(plan->comm), sizeof *plan->differ);
+}
+
+static antler_status need_memory(solve_plan *plan)
+{
+    ant_arena counter;
+    if (plan->arena.base != NULL)
+        return ANTLER_OK;
+    ant_arena_count(&counter);
+    carve(plan, &counter);
+    if (counter.overflow)
+        return ant_fail_memory(SIZE_MAX, "a check of this size");
+    ANT_TRY(ant_arena_create(&plan->arena, counter.used));
+    carve(plan, &plan->arena);
+    return ANTLER_OK;
+}
+
 /* The plan whose states are compared, and the result. */
 typedef struct comparison {
     const solve_plan *plan;
@@ -192,6 +198,7 @@ antler_status ANT_FN(ant_solve_check)(solve_plan *plan, const real *parameters, 
     comparison c = {.plan = plan};
     ant_difference slopes = {0};
     double loss;
+    ANT_TRY(need_memory(plan));
     ANT_TRY(ANT_FN(ant_solve_gradient)(plan, parameters, x, s, alpha, gradient, report));
     ANT_TRY(plan->method->reference(plan->self, parameters, x, s, alpha, compare_states, &c,
                                     plan->own_gradient, &loss));

@@ -28,6 +28,7 @@ typedef struct ANT_FN(ant_cell_plan) {
     double *strength;              /* (T+1): of the last call */
 
     real *states;               /* (batch, T+1, M), where no kernels are used */
+    ant_arena plain;            /* of the next two; where kernels solve, made by the first check */
     ANT_FN(ant_trajectory) one; /* of one sequence; z belongs to `states` or to `own_z` */
     real *own_z;                /* (T+1, M), for checks */
     ANT_FN(ant_newton) newton;
@@ -49,6 +50,9 @@ static inline bool ANT_FN(ant_plan_uses_newton)(const ANT_FN(ant_cell_plan) * pl
 
 /* Choose solver, kernels and segments for the plan's sizes; the reasons go to plan->choice. */
 void ANT_FN(ant_plan_choose)(ANT_FN(ant_cell_plan) * plan);
+
+/* The memory of plain steps, unless it is there. */
+antler_status ANT_FN(ant_plan_need_plain)(ANT_FN(ant_cell_plan) * plan);
 
 /* Collect what one call needs; NON_FINITE when B is not finite.  x: (batch) pointers to (T+1, N) */
 antler_status ANT_FN(ant_plan_call)(ANT_FN(ant_cell_plan) * plan, const real *parameters,

@@ -33,12 +33,6 @@ static void carve(cell_plan *plan, ant_arena *arena)
     plan->derived = ant_arena_take(arena, derived_count(plan), sizeof *plan->derived);
     plan->sums = ant_arena_take(arena, 2 * ANT_FN(ant_sums_count)(layout), sizeof *plan->sums);
     plan->strength = ant_arena_take(arena, rows, sizeof *plan->strength);
-    plan->own_z = ant_arena_take(arena, rows * d->M, sizeof(real));
-    plan->one.forced = ant_arena_take(arena, plan->T * d->M, sizeof(real));
-    plan->one.error = ant_arena_take(arena, rows * d->N, sizeof(real));
-    plan->one.adjoint = ant_arena_take(arena, rows * d->M, sizeof(real));
-    plan->one.scratch =
-        ant_arena_take(arena, ANT_FN(ant_reference_scratch)(plan->cell, layout), sizeof(real));
     if (plan->narrow != NULL)
         ANT_FN(ant_reduction_carve)(&plan->reduction, arena);
     if (plan->narrow != NULL && plan->options.patterns == 0)
@@ -54,6 +48,37 @@ static void carve(cell_plan *plan, ant_arena *arena)
         ANT_FN(ant_newton_carve)(&plan->newton, arena, plan->cell, layout, plan->T);
 }
 
+static void carve_plain(cell_plan *plan, ant_arena *arena)
+{
+    const ant_model_dims *d = &plan->layout.dims;
+    const size_t rows = plan->T + 1;
+    plan->own_z = ant_arena_take(arena, rows * d->M, sizeof(real));
+    plan->one.forced = ant_arena_take(arena, plan->T * d->M, sizeof(real));
+    plan->one.error = ant_arena_take(arena, rows * d->N, sizeof(real));
+    plan->one.adjoint = ant_arena_take(arena, rows * d->M, sizeof(real));
+    plan->one.scratch =
+        ant_arena_take(arena, ANT_FN(ant_reference_scratch)(plan->cell, &plan->layout), sizeof(real));
+}
+
+/* Take what `carve_part` takes: counted first, then divided. */
+static antler_status make_arena(cell_plan *plan, void (*carve_part)(cell_plan *, ant_arena *),
+                                ant_arena *arena)
+{
+    ant_arena counter;
+    ant_arena_count(&counter);
+    carve_part(plan, &counter);
+    if (counter.overflow)
+        return ant_fail_memory(SIZE_MAX, "a solver plan of this size");
+    ANT_TRY(ant_arena_create(arena, counter.used));
+    carve_part(plan, arena);
+    return ANTLER_OK;
+}
+
+antler_status ANT_FN(ant_plan_need_plain)(cell_plan *plan)
+{
+    return plan->plain.base != NULL ? ANTLER_OK : make_arena(plan, carve_plain, &plan->plain);
+}
+
 static void release(void *opaque)
 {
     cell_plan *plan = opaque;
@@ -63,6 +88,7 @@ static void release(void *opaque)
     if (!plan->reduced)
         ant_team_free(plan->team);
     ant_arena_destroy(&plan->arena);
+    ant_arena_destroy(&plan->plain);
     free(plan);
 }
 
@@ -120,14 +146,8 @@ static antler_status choose(cell_plan *plan)
 
 static antler_status allocate(cell_plan *plan)
 {
-    ant_arena counter;
-    ant_arena_count(&counter);
-    carve(plan, &counter);
-    if (counter.overflow)
-        return ant_fail_memory(SIZE_MAX, "a solver plan of this size");
-    ANT_TRY(ant_arena_create(&plan->arena, counter.used));
-    carve(plan, &plan->arena);
-    return ANTLER_OK;
+    ANT_TRY(make_arena(plan, carve, &plan->arena));
+    return ANT_FN(ant_plan_uses_kernels)(plan) ? ANTLER_OK : ANT_FN(ant_plan_need_plain)(plan);
 }
 
 /* A plan with the cell, layout, sizes and options of `wanted`. */
@@ -182,7 +202,8 @@ static const char *choice(const void *plan)
 static size_t bytes(const void *plan)
 {
     const cell_plan *own = plan;
-    return sizeof *own + own->arena.capacity + (own->narrow == NULL ? 0 : bytes(own->narrow));
+    return sizeof *own + own->arena.capacity + own->plain.capacity +
+           (own->narrow == NULL ? 0 : bytes(own->narrow));
 }
 
 const ANT_FN(ant_method) ANT_FN(ant_method_cell) = {

@@ -66,7 +66,7 @@ static void keep_end(shooting *sh, size_t g, real *end)
                                         : ant_scan_border(sh->T, sh->segments, segment + 1) -
                                               ant_scan_border(sh->T, sh->segments, segment);
         for (size_t m = 0; m < M; m++)
-            end[m * lanes + i] = sh->group[g].z[(steps * M + m) * lanes + i];
+            end[m * lanes + i] = sh->group[g].z[(ANT_FN(ant_legs_of)(sh, steps) * M + m) * lanes + i];
     }
 }
 

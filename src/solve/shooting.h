@@ -9,6 +9,11 @@
 #include "comm/comm.h"
 #include "solve/kernel.h"
 
+/* States, errors and masks of a plan above so many bytes are not all kept; and the steps of a leg, a multiple
+ * of the kernels' tiles. */
+#define ANT_KEPT_MOST 4294967296.0
+enum { ANT_LEG_STEPS = 4096 };
+
 /* What two threads on one sequence need (two_threads_tmpl.c). */
 typedef struct ANT_FN(ant_two_threads) {
     ANT_FN(ant_group) whole;  /* the sequence; the groups are segments of it */
@@ -63,8 +68,13 @@ typedef struct ANT_FN(ant_shooting) {
     real *packed;
     real *scratch; /* (min(threads, groups), scratch_count); at least (slots, ...) for kernels with `join` */
     size_t scratch_count;
-    double *sums; /* (slots, ant_sums_count) */
-    bool paired;  /* two threads share the one sequence of the batch; else `two` is empty */
+    double *sums;       /* (slots, ant_sums_count) */
+    size_t leg;         /* steps of a leg, whose states are made again backward; 0: all states are kept */
+    size_t leg_longest; /* steps of the longest segment */
+    ANT_FN(ant_group) * legs;    /* (min(threads, groups)): the memory of one leg */
+    double *leg_square;          /* (groups, legs of the longest segment): sums of e^2 */
+    ANT_FN(ant_solve_call) call; /* the last one, whose states may be wanted again */
+    bool paired;                 /* two threads share the one sequence of the batch; else `two` is empty */
     ANT_FN(ant_two_threads) two;
     bool joined; /* borders by Newton's method; else `joins` is empty */
     ANT_FN(ant_joins) joins;
@@ -73,7 +83,7 @@ typedef struct ANT_FN(ant_shooting) {
 
 typedef ANT_FN(ant_shooting) shooting; /* its short name in templates */
 
-/* kernels, layout, T, batch, warmup, gaps, pulls, segments, threads, team and ranks.comm are set by the
+/* kernels, layout, T, batch, warmup, gaps, pulls, segments, threads, team, leg and ranks.comm are set by the
  * caller before. */
 void ANT_FN(ant_shooting_carve)(shooting *sh, ant_arena *arena);
 
@@ -113,6 +123,24 @@ size_t ANT_FN(ant_joins_states)(shooting *sh, double size, double tolerance, dou
 void ANT_FN(ant_joins_open)(shooting *sh);
 bool ANT_FN(ant_joins_gradients)(shooting *sh, double size);
 
+/*
+ * Segments of which only the first state of each leg is kept (legs_tmpl.c).  Steps of a leg for these sizes,
+ * or the given ones; 0: all states are kept.
+ */
+size_t ANT_FN(ant_legs_choose)(const shooting *sh, size_t given);
+void ANT_FN(ant_legs_carve)(shooting *sh, ant_arena *arena, size_t workers);
+
+/* Legs in so many steps, and so the row of a group's z that holds its last state; `steps` without legs. */
+size_t ANT_FN(ant_legs_of)(const shooting *sh, size_t steps);
+
+/* The passes over group g, the sum of e^2 of its last forward one, and its states z_1 .. (length, M). */
+pass_result ANT_FN(ant_legs_forward)(shooting *sh, const solve_call *p, size_t g, double merge, bool trial,
+                                     size_t worker, real *scratch);
+pass_result ANT_FN(ant_legs_backward)(shooting *sh, const solve_call *p, size_t g, bool loss, double floor,
+                                      size_t worker, real *scratch, double *sums);
+double ANT_FN(ant_legs_square)(const shooting *sh, size_t g);
+void ANT_FN(ant_legs_states)(const shooting *sh, const solve_call *p, size_t g, real *z);
+
 /* The largest gap that may stay at a border between states of this size. */
 double ANT_FN(ant_join_tolerance)(double size, double tolerance);
 
@@ -145,7 +173,8 @@ static inline bool ANT_FN(ant_group_is_own)(const shooting *sh, size_t g)
 static inline const real *ANT_FN(ant_group_last)(const shooting *sh, size_t g, size_t steps)
 {
     const size_t values = sh->layout->dims.M * sh->kernels->lanes;
-    return ANT_FN(ant_group_is_own)(sh, g) ? sh->group[g].z + steps * values : sh->ranks.ends + g * values;
+    const size_t row = ANT_FN(ant_legs_of)(sh, steps);
+    return ANT_FN(ant_group_is_own)(sh, g) ? sh->group[g].z + row * values : sh->ranks.ends + g * values;
 }
 
 /*

@@ -129,11 +129,11 @@ static size_t groups_in_slot(size_t groups, size_t length, size_t bytes)
 /* Groups of other ranks have a start and a row beside it. */
 static void carve_groups(shooting *sh, ant_arena *arena)
 {
-    const size_t length = segment_begin(sh, 1);
+    const size_t length = segment_begin(sh, 1), kept = ANT_FN(ant_legs_of)(sh, length);
     const bool counting = sh->group == NULL;
     for (size_t g = 0; g < sh->groups; g++) {
         const bool far = !ANT_FN(ant_group_is_own)(sh, g);
-        group own = ANT_FN(ant_group_carve)(sh, arena, sh->paired ? 0 : far ? 1 : length);
+        group own = ANT_FN(ant_group_carve)(sh, arena, sh->paired ? 0 : far ? 1 : kept);
         if (counting)
             continue;
         own.length = sh->paired ? 0 : length;
@@ -160,6 +160,9 @@ void ANT_FN(ant_shooting_carve)(shooting *sh, ant_arena *arena)
     sh->result = ant_arena_take(arena, sh->groups, sizeof *sh->result);
     sh->dirty = ant_arena_take(arena, sh->groups, sizeof *sh->dirty);
     sh->square = ant_arena_take(arena, sh->groups, sizeof *sh->square);
+    sh->leg_longest = segment_begin(sh, 1);
+    sh->leg_square = ant_arena_take(
+        arena, sh->leg == 0 ? 0 : sh->groups * ANT_FN(ant_legs_of)(sh, sh->leg_longest), sizeof *sh->square);
     sh->first = ant_arena_take(arena, sh->pulls ? sh->batch * d->M : 0, sizeof *sh->first);
     sh->turned = ant_arena_take(arena, 2 * d->M, sizeof *sh->turned);
     sh->packed = ant_arena_take(arena, sh->kernels->packed_count(d), sizeof *sh->packed);
@@ -171,6 +174,8 @@ void ANT_FN(ant_shooting_carve)(shooting *sh, ant_arena *arena)
         ANT_FN(ant_joins_carve)(sh, arena);
     if (sh->ranks.comm != NULL)
         ANT_FN(ant_ranks_carve)(sh, arena);
+    if (sh->leg > 0)
+        ANT_FN(ant_legs_carve)(sh, arena, workers);
     carve_groups(sh, arena);
 }
 
@@ -180,7 +185,8 @@ static void lane_start(const shooting *sh, const solve_call *p, const real *x, c
     const ant_model_dims *d = &sh->layout->dims;
     const size_t lanes = sh->kernels->lanes;
     group *g = a->group;
-    for (size_t i = 0; i <= g->length && !sh->kernels->knows_time && a->own; i++) {
+    const bool timed = !sh->kernels->knows_time && sh->leg == 0; /* a leg has its own times */
+    for (size_t i = 0; i <= g->length && timed && a->own; i++) {
         const size_t t = a->begin + i;
         const bool counts = i > 0 && t <= a->end && t > sh->warmup && !a->idle;
         g->weight[i * lanes + a->index] = counts ? p->weight : 0;
@@ -306,12 +312,14 @@ static void forward_group(void *cookie, size_t part, size_t worker)
     const size_t g = sh->ranks.first + part;
     if (!sh->dirty[g] || atomic_load(&a->refused)) /* then no result of this pass is used */
         return;
-    sh->result[g] =
-        sh->kernels->forward(a->p, sh->packed, &sh->group[g], a->merge, a->trial, scratch_of(sh, worker));
+    real *scratch = scratch_of(sh, worker);
+    sh->result[g] = sh->leg > 0
+                        ? ANT_FN(ant_legs_forward)(sh, a->p, g, a->merge, a->trial, worker, scratch)
+                        : sh->kernels->forward(a->p, sh->packed, &sh->group[g], a->merge, a->trial, scratch);
     if (sh->result[g].refused)
         atomic_store(&a->refused, true);
     else if (sh->joined && !sh->result[g].merged) /* what has merged keeps the map of the rest */
-        ANT_FN(ant_joins_derive)(sh, a->p, g, a->passes, scratch_of(sh, worker));
+        ANT_FN(ant_joins_derive)(sh, a->p, g, a->passes, scratch);
 }
 
 /* Forward pass of the marked groups; false when a kernel refused, on any rank. */
@@ -381,6 +389,7 @@ bool ANT_FN(ant_shooting_forward)(shooting *sh, const solve_call *p, const real 
                                   ant_solve_report *report)
 {
     load(sh, p, x, s);
+    sh->call = *p;
     if (sh->paired)
         return ANT_FN(ant_two_threads_forward)(sh, p, x[0], s == NULL ? NULL : s[0], options->tolerance,
                                                trial, report);
@@ -412,7 +421,8 @@ static void square_group(void *cookie, size_t part, size_t worker)
     const pass *a = cookie;
     const size_t g = a->sh->ranks.first + part;
     (void)worker;
-    a->sh->square[g] = a->sh->kernels->square(a->p, &a->sh->group[g]);
+    a->sh->square[g] =
+        a->sh->leg > 0 ? ANT_FN(ant_legs_square)(a->sh, g) : a->sh->kernels->square(a->p, &a->sh->group[g]);
 }
 
 double ANT_FN(ant_shooting_square)(shooting *sh, const solve_call *p)
@@ -446,7 +456,9 @@ static void backward_slot(void *cookie, size_t part, size_t worker)
     for (size_t g = first; g < end && g < sh->groups; g++) {
         if (!sh->dirty[g])
             continue;
-        sh->result[g] = k->backward(a->p, sh->packed, &sh->group[g], a->loss, a->floor, scratch, sums);
+        sh->result[g] = sh->leg > 0
+                            ? ANT_FN(ant_legs_backward)(sh, a->p, g, a->loss, a->floor, worker, scratch, sums)
+                            : k->backward(a->p, sh->packed, &sh->group[g], a->loss, a->floor, scratch, sums);
         steps += sh->result[g].steps;
         if (steps > MANY && k->close != NULL) {
             k->close(a->p, sh->packed, scratch, sums);
@@ -618,7 +630,9 @@ void ANT_FN(ant_shooting_states)(const shooting *sh, size_t sequence, real *z)
     const size_t M = sh->layout->dims.M, lanes = sh->kernels->lanes;
     for (size_t segment = 0; segment < sh->segments; segment++) {
         const lane a = lane_of(sh, sequence * sh->segments + segment);
-        for (size_t t = a.begin + 1; t <= a.end && a.own; t++) {
+        if (sh->leg > 0 && a.own)
+            ANT_FN(ant_legs_states)(sh, &sh->call, sequence * sh->segments + segment, z + a.begin * M);
+        for (size_t t = a.begin + 1; t <= a.end && a.own && sh->leg == 0; t++) {
             const real *row = a.group->z + (t - a.begin) * M * lanes + a.index;
             if (sh->kernels->leave != NULL)
                 sh->kernels->leave(&sh->layout->dims, sh->packed, row, z + (t - 1) * M);

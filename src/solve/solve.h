@@ -67,6 +67,7 @@ typedef struct ant_solve_options {
     bool fallback;       /* solve sequences that did not converge again by `sequential`.  Default true */
     size_t segments;     /* into which threads cut the time of a sequence, not by `sequential`; 0: chosen by
                             ant_solve_segments.  Default 0 */
+    size_t leg;          /* steps after which states are made again backward; 0: by the size.  For tests */
     bool lanes;          /* shooting: one segment per SIMD lane, also where that is slower.  For tests */
     size_t patterns;     /* 0: x is complete.  Else NaN in x is a missing value (spec 12), in at most so many
                             patterns; SIZE_MAX: unknown.  Default 0 */

@@ -41,7 +41,8 @@ enum { LEVELS = sizeof levels / sizeof *levels };
 
 bool ANT_FN(ant_two_threads_fit)(const shooting *sh)
 {
-    return sh->kernels->advance != NULL && sh->batch == 1 && sh->segments == 2 && sh->T >= SHORTEST;
+    return sh->kernels->advance != NULL && sh->batch == 1 && sh->segments == 2 && sh->T >= SHORTEST &&
+           sh->leg == 0;
 }
 
 /* Long steps of a level: all of them, or fewer where they would cover more than a quarter of the sequence. */
