@@ -56,6 +56,17 @@ static void end_for_gomp(void)
     _exit(CLI_MACHINE);
 }
 
+/* A mapped file has no page where one was read: another program has made the file shorter. */
+static void end_for_lost_page(int number)
+{
+    static const char words[] =
+        "antler: a file became shorter while it was in use; leave data as they are until "
+        "the work is done\n";
+    (void)number;
+    (void)!write(STDERR_FILENO, words, sizeof words - 1);
+    _exit(CLI_MACHINE);
+}
+
 /* Whether the arguments ask a command that has it for JSON. */
 static bool wants_json(const cli_command *command, int argc, char *const *argv)
 {
@@ -83,6 +94,7 @@ int main(int argc, char **argv)
         return cli_no_memory("the output");
     atexit(end_for_gomp);
     cli_json_begin();
+    signal(SIGBUS, end_for_lost_page);
     signal(SIGXFSZ, SIG_IGN); /* a file beyond the size limit is an error with a message, not a signal */
     if (argc < 2) {
         cli_help_overview(stderr);

@@ -77,7 +77,7 @@ antler_status ant_archive_read(ant_npz *npz, const char *key, size_t count, doub
                                    .divisor = 1.0};
         ant_column_read_f64(&column, 0, 0, count, values, 1);
     }
-    free(array.values);
+    ant_array_clear(&array);
     return finish(&r, key, status);
 }
 
@@ -92,7 +92,7 @@ antler_status ant_archive_read_raw(ant_npz *npz, const char *key, ant_dtype dtyp
         status = read_values(&r, count, &array);
     if (status == ANTLER_OK)
         memcpy(values, array.values, count * ant_dtype_size(dtype));
-    free(array.values);
+    ant_array_clear(&array);
     return finish(&r, key, status);
 }
 
@@ -133,6 +133,6 @@ antler_status ant_archive_read_text(ant_npz *npz, const char *key, size_t index,
     if (status == ANTLER_OK)
         status =
             decode_text((const unsigned char *)array.values + index * r.header.item, r.header.item / 4, text);
-    free(array.values);
+    ant_array_clear(&array);
     return finish(&r, key, status);
 }

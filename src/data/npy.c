@@ -177,10 +177,34 @@ antler_status ant_npy_check_size(const ant_source *source, const ant_npy_header 
     return ANTLER_OK;
 }
 
+void ant_array_clear(ant_array *array)
+{
+    if (array->mapping.base == NULL)
+        free(array->values);
+    ant_mapping_free(&array->mapping);
+    *array = (ant_array){0};
+}
+
+/* What the header says of values. */
+static ant_array array_of(const ant_npy_header *header, void *values)
+{
+    ant_array array = {
+        .values = values, .dtype = header->dtype, .fortran = header->fortran, .rank = header->rank};
+    for (size_t i = 0; i < 3 && i < header->rank; i++)
+        array.shape[i] = header->shape[i];
+    return array;
+}
+
 antler_status ant_npy_read_values(ant_source *source, const ant_npy_header *header, ant_array *array)
 {
     ANT_TRY(ant_npy_check_size(source, header));
     ANT_TRY(ant_source_charge(source, header->bytes));
+    ant_mapping mapping = {0};
+    if (!header->swapped && ant_mapping_make(source, header->bytes, header->item, &mapping)) {
+        *array = array_of(header, (unsigned char *)mapping.base + source->position);
+        array->mapping = mapping;
+        return ANTLER_OK;
+    }
     void *values = NULL;
     size_t got = 0;
     ANT_TRY(ant_source_read_new(source, (size_t)header->bytes, &values, &got));
@@ -198,10 +222,7 @@ antler_status ant_npy_read_values(ant_source *source, const ant_npy_header *head
         const size_t unit = header->kind == 'U' ? 4 : header->item;
         ant_swap_bytes(values, (size_t)header->bytes / unit, unit);
     }
-    *array = (ant_array){
-        .values = values, .dtype = header->dtype, .fortran = header->fortran, .rank = header->rank};
-    for (size_t i = 0; i < 3 && i < header->rank; i++)
-        array->shape[i] = header->shape[i];
+    *array = array_of(header, values);
     return ANTLER_OK;
 }
 

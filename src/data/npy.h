@@ -9,7 +9,7 @@
 #define ANT_DATA_NPY_H
 
 #include "data/dtype.h"
-#include "data/source.h"
+#include "data/mapping.h"
 
 enum { ANT_NPY_MAX_RANK = 8, ANT_NPY_HEADER_BYTES_MAX = 1 << 20 };
 
@@ -31,12 +31,15 @@ typedef struct ant_npy_header {
 
 /* Values in memory, as their file ordered them. */
 typedef struct ant_array {
-    void *values; /* owned */
+    void *values;        /* owned, unless they are mapped */
+    ant_mapping mapping; /* owned; empty: the values were read */
     ant_dtype dtype;
     bool fortran;
     size_t rank; /* 0 .. 3 for what becomes a table */
     size_t shape[3];
 } ant_array;
+
+void ant_array_clear(ant_array *array);
 
 /* Read and parse the header; the source is then at the first value. */
 antler_status ant_npy_read_header(ant_source *source, ant_npy_header *header);
@@ -47,7 +50,7 @@ antler_status ant_npy_check_size(const ant_source *source, const ant_npy_header 
 /* Check that this is an array of numbers with 1 to 3 axes and at least one value. */
 antler_status ant_npy_check_numeric(const ant_npy_header *header);
 
-/* Read the values that follow a header of numbers or text, of any rank; put them in native byte order. */
+/* Read or map the values that follow a header of numbers or text, of any rank; in native byte order. */
 antler_status ant_npy_read_values(ant_source *source, const ant_npy_header *header, ant_array *array);
 
 /* Parse the dict of a header.  Fills all but major and minor.  Used by ant_npy_read_header. */

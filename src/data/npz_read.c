@@ -117,7 +117,7 @@ static antler_status read_texts(ant_npz *npz, const char *key, char ***texts, si
         status = ant_npy_read_values(&source, &header, &array);
     if (status == ANTLER_OK)
         status = decode_texts(array.values, &header, texts, count);
-    free(array.values);
+    ant_array_clear(&array);
     ant_npz_close_array(&source);
     return status == ANTLER_OK ? ANTLER_OK : ant_npz_fail_in_array(status, key);
 }
@@ -150,7 +150,7 @@ static antler_status read_numbers(ant_npz *npz, const char *key, double **number
         else
             ant_column_read_f64(&column, 0, 0, *count, *numbers, 1);
     }
-    free(array.values);
+    ant_array_clear(&array);
     ant_npz_close_array(&source);
     return status == ANTLER_OK ? ANTLER_OK : ant_npz_fail_in_array(status, key);
 }
@@ -269,7 +269,7 @@ static antler_status read_stamps(ant_npz *npz, size_t index, ant_table *table)
         table->claim = ANT_TIME_STRONG;
         table->time = ANT_NO_COLUMN;
     }
-    free(array.values);
+    ant_array_clear(&array);
     return status;
 }
 
@@ -350,8 +350,8 @@ static antler_status read_trajectory(ant_npz *npz, size_t index, const facts *f,
         const facts *own = is_numbered(key, 'x') ? f : &dt_only;
         status = add_table(npz, find_times(npz, f, key, trajectories), own, opts, text, &x, &inputs, series);
     }
-    free(x.values);
-    free(inputs.values);
+    ant_array_clear(&x);
+    ant_array_clear(&inputs);
     free(text);
     return status == ANTLER_OK ? ANTLER_OK : ant_npz_fail_in_array(status, key);
 }

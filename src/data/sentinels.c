@@ -100,6 +100,7 @@ antler_status ant_sentinels_apply(const char *list, ant_table *table)
             continue;
         if (dtype != ANT_F32 && dtype != ANT_F64)
             ANT_TRY(ant_table_to_doubles(table));
+        ANT_TRY(ant_mapping_write(&table->part.mapping));
         sweep(&table->part, v, wanted, count, true);
     }
     return ANTLER_OK;

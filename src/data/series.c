@@ -60,6 +60,7 @@ void ant_part_free(ant_part *part)
     free(part->columns);
     free(part->buffers[0]);
     free(part->buffers[1]);
+    ant_mapping_free(&part->mapping);
     free(part->origin);
     *part = (ant_part){0};
 }

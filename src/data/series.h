@@ -15,6 +15,7 @@
 #include "base/status.h"
 #include "data/date.h"
 #include "data/dtype.h"
+#include "data/mapping.h"
 #include "data/notes.h"
 #include "data/time_name.h"
 
@@ -35,6 +36,7 @@ typedef struct ant_part {
     size_t length;       /* rows of each */
     ant_column *columns; /* (dim + input_dim), variables first; owned */
     void *buffers[2];    /* where the values lie; owned, may be NULL */
+    ant_mapping mapping; /* or they lie in a file; owned, may be empty */
     char *origin;        /* owned */
     double start;  /* time of row 0 where the set has a time axis; NaN: unknown.  Of dates in microseconds
                       since 1970, else in the unit of the column that they were read from */

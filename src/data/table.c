@@ -173,7 +173,8 @@ static antler_status check_inputs(const layout *x, const layout *inputs)
 antler_status ant_table_from_arrays(ant_array *x, ant_array *inputs, const ant_labels *labels,
                                     const antler_load_opts *opts, const char *origin, ant_table *table)
 {
-    *table = (ant_table){.part.buffers = {x->values, inputs->values},
+    *table = (ant_table){.part.buffers = {x->mapping.base == NULL ? x->values : NULL, inputs->values},
+                         .part.mapping = x->mapping,
                          .part.origin = strdup(origin),
                          .time = ANT_NO_COLUMN,
                          .subject = ANT_NO_COLUMN};
@@ -187,6 +188,7 @@ antler_status ant_table_from_arrays(ant_array *x, ant_array *inputs, const ant_l
     if (status == ANTLER_OK)
         status = point(table, x, inputs, &xl, &il, labels, opts);
     x->values = inputs->values = NULL; /* the table owns them */
+    x->mapping = (ant_mapping){0};
     if (status != ANTLER_OK)
         ant_table_clear(table);
     return status;
@@ -226,6 +228,7 @@ void ant_table_set_rows(ant_table *table, double *values, size_t rows)
 {
     free(table->part.buffers[0]);
     free(table->part.buffers[1]);
+    ant_mapping_free(&table->part.mapping);
     table->part.buffers[0] = values;
     table->part.buffers[1] = NULL;
     point_rows(&table->part, values, rows, table->width);

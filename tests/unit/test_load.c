@@ -439,6 +439,40 @@ static void test_memory(void **state)
 #endif
 }
 
+/* Large arrays of files stay there, also where values are replaced; others are read. */
+static void test_mapping(void **state)
+{
+    (void)state;
+    const size_t rows = ANT_MAPPED_LEAST / (2 * sizeof(double));
+    for (size_t k = 0; k < 4; k++) {
+        const bool small = k == 1, swapped = k == 2, missing = k == 3;
+        char header[ANT_NPY_WRITTEN_MAX];
+        const size_t shape[] = {rows - small, 2};
+        const size_t first = ant_npy_format_header(swapped ? ">f8" : "<f8", 2, shape, header);
+        const off_t place = (off_t)(first + (2 * shape[0] - 1) * sizeof(double));
+        const double last = swapped ? 0.0 : 0.25;
+        double row[2], stored = NAN;
+        folder_write("large.npy", header, first);
+        assert_int_equal(truncate("large.npy", place + (off_t)sizeof last), 0); /* sparse */
+        const int file = open("large.npy", O_RDWR);
+        assert_int_equal(pwrite(file, &last, sizeof last, place), sizeof last);
+        const char *path = "large.npy";
+        antler_series *series = NULL;
+        antler_load_opts opts;
+        antler_load_opts_default(&opts);
+        opts.missing_values = missing ? "0.25" : NULL;
+        CHECK_OK(antler_series_load(&path, 1, &opts, &series));
+        assert_int_equal(series->parts[0].mapping.base != NULL, !small && !swapped);
+        CHECK_OK(antler_series_read_f64(series, 0, shape[0] - 1, 1, row, NULL));
+        assert_true(row[0] == 0.0 && (missing ? isnan(row[1]) : row[1] == last));
+        antler_series_free(series);
+        assert_int_equal(pread(file, &stored, sizeof stored, place), sizeof stored);
+        assert_true(stored == last);
+        close(file);
+    }
+    assert_int_equal(unlink("large.npy"), 0);
+}
+
 /* A sparse file: 1e18 rows are claimed, and no memory is taken for them. */
 static void test_claims(void **state)
 {
@@ -457,7 +491,8 @@ int main(void)
         cmocka_unit_test(test_patterns),     cmocka_unit_test(test_files_that_differ),
         cmocka_unit_test(test_formats),      cmocka_unit_test(test_inspect),
         cmocka_unit_test(test_pipe),         cmocka_unit_test(test_full_disk),
-        cmocka_unit_test(test_memory),       cmocka_unit_test(test_claims),
+        cmocka_unit_test(test_memory),       cmocka_unit_test(test_mapping),
+        cmocka_unit_test(test_claims),
     };
     return cmocka_run_group_tests(tests, folder_enter, folder_leave);
 }
