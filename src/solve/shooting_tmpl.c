@@ -111,17 +111,26 @@ static group part_of(const shooting *sh, size_t begin, group own)
 
 /*
  * Groups of a slot, a power of 2: so many that the sums of a slot cost little beside its steps, but not so
- * many that few threads would have work, and at most SLOTS_MOST slots.  bytes: of scratch, which stays in the
+ * many that few threads would have work.  At most SLOTS_FEW slots, or as many as segments of a sequence where
+ * these are more, because each is meant for a worker of its own.  bytes: of scratch, which stays in the
  * cache.
  */
-static size_t groups_in_slot(size_t groups, size_t length, size_t bytes)
+static size_t groups_in_slot(size_t groups, size_t length, size_t segments, size_t bytes)
 {
-    enum { STEPS_LEAST = 256, STEPS_LARGE = 2048, LARGE = 65536, SLOTS_LEAST = 4, SLOTS_MOST = 16 };
+    enum {
+        STEPS_LEAST = 256,
+        STEPS_LARGE = 2048,
+        LARGE = 65536,
+        SLOTS_LEAST = 4,
+        SLOTS_FEW = 16,
+        SLOTS_MOST = 1024
+    };
     const size_t steps = bytes > LARGE ? STEPS_LARGE : STEPS_LEAST;
+    const size_t most = segments < SLOTS_FEW ? SLOTS_FEW : segments < SLOTS_MOST ? segments : SLOTS_MOST;
     size_t count = 1;
     while (count * length < steps && 2 * count * SLOTS_LEAST <= groups)
         count *= 2;
-    while (count * SLOTS_MOST < groups)
+    while (count * most < groups)
         count *= 2;
     return count;
 }
@@ -148,7 +157,8 @@ void ANT_FN(ant_shooting_carve)(shooting *sh, ant_arena *arena)
     sh->total = sh->batch * sh->segments;
     sh->groups = (sh->total + lanes - 1) / lanes;
     sh->scratch_count = (sh->kernels->scratch_count(d) + 63) / 64 * 64;
-    sh->in_slot = groups_in_slot(sh->groups, segment_begin(sh, 1), sh->scratch_count * sizeof *sh->scratch);
+    sh->in_slot = groups_in_slot(sh->groups, segment_begin(sh, 1), lanes > 1 ? 1 : sh->segments,
+                                 sh->scratch_count * sizeof *sh->scratch);
     sh->slots = (sh->groups + sh->in_slot - 1) / sh->in_slot;
     sh->paired = ANT_FN(ant_two_threads_fit)(sh);
     sh->joined = ANT_FN(ant_joins_fit)(sh);

@@ -109,6 +109,10 @@ same_for batch 3 $(all 6) -- --set updates=12 --set batch_size=16 --set sequence
 same_for runs 3 $(all 6) -- --set runs=5 --set updates=6 --set batch_size=4 --set sequence_length=100 --set segments=1
 same_for two 3 -- --set runs=2 --set updates=6
 same_for held 3 -- --set validation=0.2 --set sequence_length=1600 --set segments=6
+if [ -z "${SANITIZE:-}" ]; then # a slot for each of many segments, so that more than 16 ranks have work
+    expect_ok "$ANTLER" simulate lorenz63 --length 6500 --noise 0.05 --out longer.npy
+    same_for wide 20 -- --set data=longer.npy --set sequence_length=6400 --set segments=24 --set updates=4
+fi
 grep -q '^segments: 8$' Results/e/long-3/001/config.yaml || die "the segments are not in config.yaml"
 "$ANTLER" convert train.npy train.csv --quiet || die "convert"
 awk -F, 'NR > 1 { for (i = 0; i < 70; i++) printf "%s%.9g", i ? "," : "", $(1 + i % 3) * (1 + i % 7) + 0.1 * $(1 + i % 2); print "" }' train.csv >many.csv
