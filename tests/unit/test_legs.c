@@ -114,6 +114,21 @@ static void test_threads_do_not_matter(void **state)
     problem_free(&p);
 }
 
+/* A long sequence in float, in legs as `auto` has them, two segments. */
+static void test_long(void **state)
+{
+    (void)state;
+    enum { LENGTH = SANITIZED ? 10000 : 100000 };
+    problem p = random_problem(shapes[5], LENGTH, 1, 1000, 0.2, 8);
+    ant_solve_options o = options_for(&p, 4096);
+    o.segments = o.threads = 2;
+    answer a = solve(&p, &o, 32, true);
+    check(&a, 1e-4, LENGTH, 32);
+    assert_int_equal(a.report.segments, 2);
+    answer_free(&a);
+    problem_free(&p);
+}
+
 /* Above 4 GiB of states `auto` takes legs, and then memory hardly grows with the length. */
 static void test_memory(void **state)
 {
@@ -140,6 +155,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_reference), cmocka_unit_test(test_kept_states),
                                        cmocka_unit_test(test_threads_do_not_matter),
-                                       cmocka_unit_test(test_memory)};
+                                       cmocka_unit_test(test_long), cmocka_unit_test(test_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
