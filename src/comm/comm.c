@@ -17,6 +17,7 @@ enum { MESSAGE = 512 };
 struct ant_comm {
     size_t rank, size;
     size_t threads, all_threads; /* of this rank and of all, where none are given */
+    size_t local;                /* of the ranks before this one, those on its machine */
     int *count, *first;          /* (size): bytes, of the present exchange */
     size_t *one;                 /* (size + 1): 0, 1, 2 .. */
     bool *says;                  /* (size) */
@@ -50,6 +51,11 @@ size_t ant_comm_threads(const ant_comm *comm)
 size_t ant_comm_all_threads(const ant_comm *comm)
 {
     return comm == NULL ? (size_t)ant_threads_resolve(0) : comm->all_threads;
+}
+
+size_t ant_comm_local(const ant_comm *comm)
+{
+    return comm == NULL ? 0 : comm->local;
 }
 
 size_t ant_comm_begin(size_t items, size_t rank, size_t size)
@@ -207,6 +213,8 @@ static antler_status compare_places(ant_comm *comm)
                               r, places[r].host, places[0].host);
     }
     comm->threads = threads_of(places, comm->size, comm->rank);
+    for (size_t r = 0; r < comm->rank; r++)
+        comm->local += strcmp(places[r].host, own->host) == 0;
     free(places);
     return status;
 }

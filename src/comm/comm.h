@@ -28,6 +28,7 @@ ant_comm *ant_comm_world(void);
 
 size_t ant_comm_rank(const ant_comm *comm); /* from 0 */
 size_t ant_comm_size(const ant_comm *comm);
+size_t ant_comm_local(const ant_comm *comm); /* its number among those on its machine, from 0 */
 
 /* Threads for this rank where none are given, so that neighbours share their cores; and the sum over all. */
 size_t ant_comm_threads(const ant_comm *comm);

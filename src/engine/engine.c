@@ -16,6 +16,11 @@ const char *antler_device_name(antler_device device)
     return "unknown";
 }
 
+void ant_engine_place(size_t place)
+{
+    ant_engine_cuda_place(place);
+}
+
 antler_status ant_engine_choose(antler_device device, bool large_enough, const ant_engine **engine)
 {
     *engine = NULL;

@@ -120,6 +120,10 @@ typedef struct ant_engine {
     const ant_learner_ops *learner; /* training */
 } ant_engine;
 
+/* Which of several GPUs this process takes: number `place` modulo their number, from 0, before one is open.
+ */
+void ant_engine_place(size_t place);
+
 /*
  * The engine for `device`; NULL: the CPU.  AUTO takes the GPU where there is a usable one and `large_enough`
  * is true, and otherwise the CPU, without a message; CUDA fails with the reason where there is none.

@@ -1,6 +1,7 @@
 /* learning.c - the description of a training for learners, and the messages of runs that diverge. */
 #include "train/learning.h"
 
+#include "comm/comm.h"
 #include "model/kind.h"
 #include "train/break_even.h"
 
@@ -8,6 +9,7 @@
 
 antler_status ant_learning_engine(const antler_settings *settings, const ant_engine **engine)
 {
+    ant_engine_place(ant_comm_local(ant_comm_world()));
     return ant_engine_choose(settings->device, ant_break_even_reached(settings), engine);
 }
 

@@ -101,7 +101,8 @@ ant_cu_result cuGetErrorString(ant_cu_result result, const char **text)
 
 ant_cu_result cuDeviceGetCount(int *count)
 {
-    *count = mode("none") ? 0 : 1;
+    const char *given = getenv("FAKE_CUDA_DEVICES");
+    *count = mode("none") ? 0 : given == NULL ? 1 : atoi(given);
     return 0;
 }
 
@@ -113,8 +114,10 @@ ant_cu_result cuDeviceGet(ant_cu_device *device, int ordinal)
 
 ant_cu_result cuDeviceGetName(char *name, int bytes, ant_cu_device device)
 {
-    (void)device;
-    snprintf(name, (size_t)bytes, "Imaginary GPU");
+    if (device == 0)
+        snprintf(name, (size_t)bytes, "Imaginary GPU");
+    else
+        snprintf(name, (size_t)bytes, "Imaginary GPU %d", device);
     return 0;
 }
 

@@ -9,6 +9,8 @@
 #include "base/random.h"
 
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static const antler_progress silent;
 
@@ -19,6 +21,28 @@ static int use_fake(void **state)
     setenv("ANTLER_NVRTC", FAKE_NVRTC_LIBRARY, 1);
     setenv("ANTLER_CACHE", "/proc/nothing", 1);
     return 0;
+}
+
+/* Ranks on a machine with three GPUs take one each.  In children, because a GPU stays open; so this comes
+ * first. */
+static void gpu_for_each_rank(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"Imaginary GPU", "Imaginary GPU 1", "Imaginary GPU 2"};
+    for (size_t place = 0; place < 5; place++) {
+        const pid_t child = fork();
+        if (child == 0) {
+            const ant_engine *engine = NULL;
+            setenv("FAKE_CUDA_DEVICES", "3", 1);
+            ant_engine_place(place);
+            const bool good = ant_engine_choose(ANTLER_DEVICE_CUDA, false, &engine) == ANTLER_OK &&
+                              strcmp(engine->device(), names[place % 3]) == 0;
+            _exit(good ? 0 : 1);
+        }
+        int outcome = 1;
+        assert_true(child > 0 && waitpid(child, &outcome, 0) == child);
+        assert_int_equal(outcome, 0);
+    }
 }
 
 /* Points of a curve, in units and with offsets that differ from axis to axis.  x: (length, dim) */
@@ -187,9 +211,13 @@ static void device_in_use(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(device_in_use),         cmocka_unit_test(near_samples),
-        cmocka_unit_test(far_samples),           cmocka_unit_test(unreachable_samples),
-        cmocka_unit_test(measure_on_the_engine), cmocka_unit_test(no_memory_on_the_device),
+        cmocka_unit_test(gpu_for_each_rank),
+        cmocka_unit_test(device_in_use),
+        cmocka_unit_test(near_samples),
+        cmocka_unit_test(far_samples),
+        cmocka_unit_test(unreachable_samples),
+        cmocka_unit_test(measure_on_the_engine),
+        cmocka_unit_test(no_memory_on_the_device),
     };
     return cmocka_run_group_tests(tests, use_fake, NULL);
 }

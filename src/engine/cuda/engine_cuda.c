@@ -8,6 +8,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static ant_cuda_device *shared; /* under the lock; NULL until it is opened */
+static size_t wanted;           /* under the lock: its number, modulo that of GPUs */
 
 /* The driver must not shut down while a context is still starting. */
 static void await_start(void)
@@ -29,7 +30,9 @@ static antler_status open_shared(void)
     }
     if (shared != NULL)
         return ANTLER_OK;
-    ANT_TRY(ant_cuda_device_begin(0, &device));
+    int count = 0;
+    ANT_TRY(ant_cuda_device_count(&count));
+    ANT_TRY(ant_cuda_device_begin(count > 0 ? (int)(wanted % (size_t)count) : 0, &device));
     if (!ending)
         ending = atexit(await_start) == 0;
     const antler_status status = ant_nvrtc_check_sm(device->sm);
@@ -38,6 +41,13 @@ static antler_status open_shared(void)
     else
         ant_cuda_device_close(device);
     return status;
+}
+
+void ant_engine_cuda_place(size_t place)
+{
+    pthread_mutex_lock(&lock);
+    wanted = place;
+    pthread_mutex_unlock(&lock);
 }
 
 antler_status ant_cuda_borrow(ant_cuda_device **device)

@@ -1,8 +1,9 @@
 /*
  * engine_cuda.h - the GPU as an engine.
  *
- * The first call opens the first GPU of CUDA_VISIBLE_DEVICES.  It stays open until the process ends, because
- * starting its context takes longer than most work.  Calls from several threads take turns.
+ * The first call opens the first GPU of CUDA_VISIBLE_DEVICES, or one for each of the ranks on a machine.  It
+ * stays open until the process ends, because starting its context takes longer than most work.  Calls from
+ * several threads take turns.
  */
 #ifndef ANT_ENGINE_CUDA_ENGINE_CUDA_H
 #define ANT_ENGINE_CUDA_ENGINE_CUDA_H
@@ -11,6 +12,9 @@
 #include "engine/engine.h"
 
 extern const ant_engine ant_engine_cuda;
+
+/* Take GPU number place modulo their number; once one is open, this does nothing. */
+void ant_engine_cuda_place(size_t place);
 
 /* Open the GPU and check that its kernels can be compiled.  ANTLER_ERROR_DEVICE with the reason. */
 antler_status ant_engine_cuda_open(void);
