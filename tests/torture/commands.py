@@ -240,7 +240,7 @@ class Stage:
         """A fit with few updates: how many it takes otherwise depends on the speed of the machine."""
         shutil.copytree(self.start("data"), folder)
         (folder / "Results/long").mkdir(parents=True)
-        (folder / "Results/long/plan.csv").write_text("trials,runs,updates\n4,2,4\n1,2,4\n1,2,4\n")
+        (folder / "Results/long/plan.csv").write_text("trials,runs,updates\n2,1,4\n1,1,4\n1,1,4\n")
 
 
 class Copy:
