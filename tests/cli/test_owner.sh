@@ -84,7 +84,7 @@ echo mine >$run_folder/checkpoints/update-of-mine.npz
 whole=$(state $run_folder)
 if [ -z "${SANITIZE:-}" ]; then # a sanitizer reserves more memory than the limit
     small() { (ulimit -v 2000000; exec "$ANTLER" "$@"); }
-    huge=(--set batch_size=100000 --set sequence_length=500 --set hidden_dim=4000 --quiet)
+    huge=(--set latent_dim=20000 --set hidden_dim=20000 --quiet)
     expect_fault 3 "memory" small train run.yaml --overwrite "${huge[@]}"
     [ "$whole" = "$(state $run_folder)" ] || die "the old run has changed"
     expect_fault 3 "memory" small train run.yaml --set name=other "${huge[@]}"

@@ -69,17 +69,20 @@ expect_ok "$ANTLER" train --resume Results/e/killed
 contains "$err" "continues after update"
 for r in 001 002; do cmp Results/e/calm/$r/model.npz Results/e/killed/$r/model.npz || die "another model after a kill"; done
 
-# SIGBUS, as of a mapped file that becomes shorter: one sentence, and nothing is lost.
-"$ANTLER" train run.yaml --quiet --set name=bus 2>.log &
-job=$!
-for r in 001 002; do wait_for "Results/e/bus/$r/log.csv"; done
-kill -BUS $job
-wait $job 2>/dev/null
-ended=$?
-[ $ended = 3 ] || die "SIGBUS ended it with $ended: $(<.log)"
-contains "$(<.log)" "antler: a file became shorter while it was in use"
-expect_ok "$ANTLER" train --resume Results/e/bus
-for r in 001 002; do cmp Results/e/calm/$r/model.npz Results/e/bus/$r/model.npz || die "another model after SIGBUS"; done
+# SIGBUS, as of a mapped file that becomes shorter: one sentence, and nothing is lost.  ThreadSanitizer does not let a
+# process end in a handler that interrupts one of its own functions.
+if [ "${SANITIZE:-}" != thread ]; then
+    "$ANTLER" train run.yaml --quiet --set name=bus 2>.log &
+    job=$!
+    for r in 001 002; do wait_for "Results/e/bus/$r/log.csv"; done
+    kill -BUS $job
+    wait $job 2>/dev/null
+    ended=$?
+    [ $ended = 3 ] || die "SIGBUS ended it with $ended: $(<.log)"
+    contains "$(<.log)" "antler: a file became shorter while it was in use"
+    expect_ok "$ANTLER" train --resume Results/e/bus
+    for r in 001 002; do cmp Results/e/calm/$r/model.npz Results/e/bus/$r/model.npz || die "another model after SIGBUS"; done
+fi
 
 # sweep, alone and shared, and fit; SIGTERM as ever.
 sed 's/^gtf_alpha.*/grid:\n  gtf_alpha: [0.1]/; s/^experiment.*/experiment: s/; s/^updates.*/updates: 100000000/' run.yaml >grid.yaml

@@ -35,8 +35,9 @@ static void gpu_for_each_rank(void **state)
             const ant_engine *engine = NULL;
             setenv("FAKE_CUDA_DEVICES", "3", 1);
             ant_engine_place(place);
-            const bool good = ant_engine_choose(ANTLER_DEVICE_CUDA, false, &engine) == ANTLER_OK &&
-                              strcmp(engine->device(), names[place % 3]) == 0;
+            /* `auto` waits for the start of the GPU, so that no thread is left at the end */
+            const bool good = ant_engine_choose(ANTLER_DEVICE_AUTO, true, &engine) == ANTLER_OK &&
+                              engine != NULL && strcmp(engine->device(), names[place % 3]) == 0;
             _exit(good ? 0 : 1);
         }
         int outcome = 1;
