@@ -2,6 +2,7 @@
 #include "comm/mpi.h"
 
 #include "base/library.h"
+#include "base/machine.h"
 #include "comm/launcher.h"
 
 #include <sched.h>
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* The calls of one form of handles. */
 typedef struct calls {
@@ -21,6 +23,19 @@ typedef struct calls {
 } calls;
 
 enum { STATUS_BYTES = 128 }; /* more than an MPI_Status of any ABI */
+
+enum { AWAKE_US = 300, SLEEP_US = 50 };
+
+/* Between two tests of an exchange that began at `begin`: other processes may have the core.  After AWAKE_US
+ * the rank sleeps, with the kernel's own delay for some 0.1 ms at a time. */
+static void give_way(double begin)
+{
+    const struct timespec pause = {.tv_nsec = 1000L * SLEEP_US};
+    if (ant_seconds() - begin < 1e-6 * AWAKE_US)
+        sched_yield();
+    else
+        nanosleep(&pause, NULL);
+}
 
 #define MPI_HANDLE     void *
 #define MPI_FORM(name) pointers_##name

@@ -58,11 +58,12 @@ static int MPI_FORM(begin)(int *rank, int *size)
 static int MPI_FORM(wait)(int code, MPI_HANDLE request)
 {
     _Alignas(16) char status[STATUS_BYTES];
+    const double begin = ant_seconds();
     int done = 0;
     while (code == 0 && !done) {
         code = MPI_FORM(own).test(&request, &done, status);
         if (code == 0 && !done)
-            sched_yield();
+            give_way(begin);
     }
     return code;
 }
