@@ -9,7 +9,7 @@
 
 antler_status ant_learning_engine(const antler_settings *settings, const ant_engine **engine)
 {
-    ant_engine_place(ant_comm_local(ant_comm_world()));
+    ant_engine_number(ant_comm_local(ant_comm_world()));
     return ant_engine_choose(settings->device, ant_break_even_reached(settings), engine);
 }
 

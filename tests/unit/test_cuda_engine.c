@@ -34,7 +34,7 @@ static void gpu_for_each_rank(void **state)
         if (child == 0) {
             const ant_engine *engine = NULL;
             setenv("FAKE_CUDA_DEVICES", "3", 1);
-            ant_engine_place(place);
+            ant_engine_number(place);
             const bool good = ant_engine_choose(ANTLER_DEVICE_CUDA, false, &engine) == ANTLER_OK &&
                               strcmp(engine->device(), names[place % 3]) == 0;
             _exit(good ? 0 : 1);
