@@ -36,8 +36,8 @@ enum { STATUS_BYTES = 128 }; /* more than an MPI_Status of any ABI */
 static const calls *used; /* NULL: MPI is not open */
 static char opened[ANT_LAUNCHER_PATH + 64];
 
-/* Names of the standard ABI first.  The launcher decides between the others: only its own library knows it.
- */
+/* Names of the standard ABI first.  The launcher decides between the others: only its own library works with
+ * it. */
 static const char *const standard_first[] = {"libmpi_abi.so.1", "libmpi_abi.so.0", "libmpi.so.12",
                                              "libmpich.so.12",  "libmpi.so.40",    NULL};
 static const char *const openmpi_first[] = {"libmpi.so.40", "libmpi_abi.so.1", "libmpi_abi.so.0", NULL};

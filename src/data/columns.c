@@ -250,7 +250,7 @@ static antler_status choose_time(const antler_load_opts *opts, file_columns *fil
     const size_t column = file->of->own_time ? 0 : find_time(file, claim);
     if (file->of->own_time)
         *claim = ANT_TIME_GIVEN;
-    if (file->taken[column]) { /* it was asked for as a variable */
+    if (file->taken[column]) { /* it was requested as a variable */
         *claim = ANT_TIME_NO_CLAIM;
         return ANTLER_OK;
     }
