@@ -134,7 +134,7 @@ antler_status ant_mpi_open(size_t *rank, size_t *size)
     *rank = (size_t)own;
     *size = (size_t)all;
     ANT_CHECK(*size == expected, ANTLER_ERROR_IO,
-              "the launcher has started %zu processes, but %s knows of %zu: it belongs to another launcher; "
+              "the launcher has started %zu processes, but %s has %zu: it belongs to another launcher; "
               "name the MPI library of the launcher in ANTLER_MPI",
               expected, opened, *size);
     return ANTLER_OK;

@@ -131,7 +131,7 @@ static antler_status take_word(file_columns *file, const char *word, column_list
     if (!read_range(word, &from, &to))
         return fail_unknown(file, word);
     ANT_CHECK(from >= 1 && from <= to && to <= file->of->count, ANTLER_ERROR_ARGUMENT,
-              "column %s was asked for, but the columns are 1 to %zu", word, file->of->count);
+              "column %s was requested, but the columns are 1 to %zu", word, file->of->count);
     for (size_t c = from; c <= to; c++)
         ANT_TRY(take(file, c - 1, list));
     return ANTLER_OK;

@@ -462,7 +462,7 @@ static antler_status check_delimiter(const antler_load_opts *opts)
 {
     ANT_CHECK(opts->delimiter != '"' && opts->delimiter != '#' && opts->delimiter != '\n' &&
                   opts->delimiter != '.',
-              ANTLER_ERROR_ARGUMENT, "this delimiter cannot be told from the values; use , ; or a tab");
+              ANTLER_ERROR_ARGUMENT, "this delimiter may stand within a value; use , ; or a tab");
     return ANTLER_OK;
 }
 

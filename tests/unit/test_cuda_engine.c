@@ -179,7 +179,7 @@ static void no_memory_on_the_device(void **state)
     CHECK_OK(ant_engine_choose(ANTLER_DEVICE_CUDA, false, &engine));
     setenv("FAKE_CUDA", "full", 1);
     CHECK_FAILS(ant_mixture_log_density(engine, &mixture, x, 1, 1, report, gpu), ANTLER_ERROR_DEVICE,
-                "for the orbit were asked for");
+                "for the orbit were requested");
     setenv("FAKE_CUDA", "lost", 1);
     CHECK_FAILS(ant_mixture_log_density(engine, &mixture, x, 1, 1, report, gpu), ANTLER_ERROR_DEVICE,
                 "is lost");
