@@ -559,7 +559,8 @@ def print_counts(tree: Tree) -> None:
     print(f"duplicated file names in src: {len(twice)}")
     for name, paths in sorted(twice.items()):
         print(f"  {name}: {' '.join(paths)}")
-    old = sum(len(re.findall(r"\bSPEC\s+(?:section\s+)?\d", block.text)) for path, block in _claims(tree, changelog=True) if path != OWN)
+    claims = [block.text for path, block in _claims(tree, changelog=True) if path != OWN]
+    old = sum(len(re.findall(r"\bSPEC\s+(?:section\s+)?\d", text)) for text in claims)
     print(f'citations that say "SPEC n" in place of "spec n": {old}')
     retired = _count_retired(tree)
     print(f"retired words in src and docs: {sum(count for count, _ in retired.values())}")

@@ -6,8 +6,8 @@ from typing import List
 
 import fig2
 import fig3a
-from tasks import Context, Json, Task
 from sections import Section, Table, View, spread
+from tasks import Context, Json, Task
 from training import TEST, embedding, evaluate, history, orbit, read_log, rows, train, training_orbit
 
 NAME, TITLE = "adaptive", "Beyond the paper: adaptive strength of forcing"

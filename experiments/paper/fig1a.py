@@ -12,8 +12,8 @@ import re
 import sys
 from typing import Dict, List, Optional
 
-from tasks import Context, Json, Task
 from sections import COLOURS, Claim, Section, Table, View, logarithmic, median, panels, spread
+from tasks import Context, Json, Task
 from training import TRAIN, history, orbit, train
 
 NAME, TITLE = "1a", "Fig. 1A: time of forward and backward"

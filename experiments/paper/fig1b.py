@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Dict, List
 
 import numpy as np
-from tasks import Context, Json, Task
 from sections import COLOURS, Claim, Section, Table, View, logarithmic, median, panels, spread
+from tasks import Context, Json, Task
 from training import orbit, train, training_orbit
 
 NAME, TITLE = "1b", "Fig. 1B: Newton iterations against the strength of forcing"

@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from typing import Any, Dict, List
 
-from tasks import Context, Json, Task, groups
 from sections import COLOURS, Claim, Section, Table, View, logarithmic, median, new_figure, spread, strip, top_of
+from tasks import Context, Json, Task, groups
 from training import TEST, embedding, evaluate, history, orbit, rows, train, training_orbit
 
 NAME, TITLE = "2", "Fig. 2: full and diagonal Jacobians on Lorenz-63"

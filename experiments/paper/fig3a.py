@@ -8,8 +8,8 @@ from typing import Any, Dict, List
 import floor
 import numpy as np
 import search
-from tasks import Context, Json, Task, groups
 from sections import COLOURS, Claim, Section, Table, View, mad, median, new_figure, spread
+from tasks import Context, Json, Task, groups
 from training import (
     SHORT,
     TEST,

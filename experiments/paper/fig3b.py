@@ -8,8 +8,8 @@ from typing import List
 import floor
 import search
 from fig3a import measured, trace
-from tasks import Context, Json, Task, groups
 from sections import COLOURS, Claim, Section, Table, View, logarithmic, median, new_figure, spread, strip, top_of
+from tasks import Context, Json, Task, groups
 from training import TEST, embedding, evaluate, history, orbit, rows, train, training_orbit
 
 NAME, TITLE = "3b", "Figs. 3B and A2: linear and nonlinear recurrences"

@@ -9,8 +9,8 @@ from typing import Any, List, Optional
 
 import fig3a
 import numpy as np
-from tasks import Context, Json, Task
 from sections import COLOURS, Claim, Section, Table, View, median, new_figure, spread
+from tasks import Context, Json, Task
 from training import LENGTHS, SHORT, TEST, envelope, orbit, rows
 
 NAME, TITLE = "3c", "Figs. 3C and A1: free runs, and the slow unit that follows the hidden forcing"

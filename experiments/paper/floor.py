@@ -6,8 +6,8 @@ import json
 import math
 from typing import List
 
-from tasks import Context, Json, Task
 from sections import COLOURS, Section, Table, View, median, new_figure, spread, strip
+from tasks import Context, Json, Task
 from training import LENGTHS, OTHER, SAMPLES, SHORT, TEST, embedding, orbit
 
 NAME, TITLE = "floor", "The floor: truth against truth"

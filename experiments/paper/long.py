@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import List
 
 import fig3a
-from tasks import Context, Json, Task
 from sections import Section, Table, View, median, spread
+from tasks import Context, Json, Task
 from training import TEST, embedding, evaluate, history, orbit, rows, train, training_orbit
 
 NAME, TITLE = "long", "Beyond the paper: sequences of up to a million steps"

@@ -9,8 +9,8 @@ import textwrap
 from pathlib import Path
 from typing import Dict, List, Sequence
 
-from tasks import Context, Json, Task, write
 from sections import Claim, Section, Table, View, median
+from tasks import Context, Json, Task, write
 
 WORDS = {True: "supported", False: "contradicted", None: "open"}
 STYLE = """body { font: 15px/1.5 sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em; color: #222 }

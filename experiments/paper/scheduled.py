@@ -18,8 +18,8 @@ from typing import Any, List, Tuple
 
 import numpy as np
 import search
-from tasks import Context, Json, Task
 from sections import COLOURS, Section, Table, View, logarithmic, new_figure, spread
+from tasks import Context, Json, Task
 from training import TEST, embedding, evaluate, history, orbit, read_log, rows, train, training_orbit
 
 NAME, TITLE = "scheduled", "Beyond the paper: scheduled sampling solved in parallel"

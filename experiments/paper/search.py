@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from typing import Any, Callable, Dict, List, Tuple
 
-from tasks import Context, Json, Task
 from sections import Claim, Section, Table, View, median, spread
+from tasks import Context, Json, Task
 from training import VALIDATION, embedding, evaluate, history, orbit, rows, train, training_orbit
 
 NAME, TITLE = "search", "The search on validation data"

@@ -6,8 +6,8 @@ import json
 from typing import List
 
 import fig3a
-from tasks import Context, Json, Task
 from sections import Claim, Section, Table, View
+from tasks import Context, Json, Task
 from training import history, train, training_orbit
 
 NAME, TITLE = "text", "Numbers of the text"

@@ -298,7 +298,7 @@ def address(array: Any) -> Optional[int]:
 
 
 class Interrupt:
-    """A flag that C code polls, raised when the caller is interrupted; behind it how many checkpoints were requested."""
+    """A flag that C code polls, raised when the caller is interrupted; behind it the number of checkpoints to write."""
 
     def __init__(self) -> None:
         self._both = (c.c_int * 2)()

@@ -385,8 +385,9 @@ class Model:
         an error ("stop"), the last row ("hold") or the first free row again ("repeat"). A run that leaves all bounds
         raises a ``DivergedError``, whose ``partial`` has the rows before.
 
-        The result comes in the container of the context and continues its time. It has the number of the row of the context
-        that its first row stands for, from 0: ``first_row`` of an array, ``attrs["first_row"]`` of a frame or an xarray.
+        The result comes in the container of the context and continues its time. It has the number of the row of the
+        context that its first row stands for, from 0: ``first_row`` of an array, ``attrs["first_row"]`` of a frame or
+        an xarray.
         """
         if int(steps) < 1:
             raise ArgumentError(f"a free run of {steps} steps: give at least 1")

@@ -17,8 +17,8 @@ pytest.importorskip("matplotlib")
 sys.path.insert(0, str(PAPER))
 
 import paper  # noqa: E402
-import tasks  # noqa: E402
 import sections  # noqa: E402
+import tasks  # noqa: E402
 import training  # noqa: E402
 
 FIELDS = {"figure", "point", "run", "seed", "scale", "machine", "device", "commit", "date", "settings", "measures",
