@@ -16,7 +16,8 @@ antler_status ant_learning_engine(const antler_settings *settings, const ant_eng
 const char *ant_learning_gap_limit(const antler_settings *settings, const ant_lacks *lacks)
 {
     _Static_assert(ANT_ENGINE_PATTERNS == 1024, "the words below");
-    const bool forced = settings->model == ANTLER_MODEL_SHPLRNN; /* patterns matter to the forcing alone */
+    const bool forced =
+        ant_model_kind_of((ant_model_id)settings->model)->forced; /* what patterns matter to */
     return forced && lacks->count > ANT_ENGINE_PATTERNS ? "in more than 1024 patterns" : NULL;
 }
 
