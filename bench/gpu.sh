@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # gpu.sh [FOLDER] - the GPU's benchmarks: makes data, trains the models on the GPU, times forward + backward and whole updates beside
-# their agreement with the sequential oracle in double, and times trainings.  Results and JSON are left in FOLDER (gpu-bench).
+# their agreement with the plain loops in double, and times trainings.  Results and JSON are left in FOLDER (gpu-bench).
 # Needs the command alone: ANTLER names it, else ./bin/antler, build/antler or the PATH.  QUICK=1 shortens the trainings.
 set -euo pipefail
 folder=${1:-gpu-bench}

@@ -6,8 +6,8 @@ from typing import List
 
 import fig2
 import fig3a
-from pieces import Context, Json, Piece
 from sections import Section, Table, View, spread
+from tasks import Context, Json, Task
 from training import TEST, embedding, evaluate, history, orbit, read_log, rows, train, training_orbit
 
 NAME, TITLE = "adaptive", "Beyond the paper: adaptive strength of forcing"
@@ -25,17 +25,17 @@ UPDATES = {
 LENGTH = {"full": 4_096, "quick": 1_024, "smoke": 128}  # T of lorenz96
 
 
-def work(c: Context, piece: Piece) -> List[Json]:
-    system = piece.point.split("-")[0]
+def work(c: Context, task: Task) -> List[Json]:
+    system = task.point.split("-")[0]
     data = training_orbit(c, system, noise=0.0 if system == "lorenz63" else 0.05)
-    runs = train(c, piece, {"data": data, **piece.settings})
+    runs = train(c, task, {"data": data, **task.settings})
     test = orbit(c, system, TEST, rows(c, system))
     found = evaluate(c, runs, test, "" if system == "lorenz63" else embedding(c, system), rmse=False)
     alphas = [float(read_log(run)["alpha"][-1]) for run in runs]
     return [{**measures, **history(run), "alpha": alpha} for measures, run, alpha in zip(found, runs, alphas)]
 
 
-def pieces(c: Context) -> List[Piece]:
+def tasks(c: Context) -> List[Task]:
     found = []
     for method in METHODS[c.scale]:
         small: Json = {**fig2.COMMON, **fig2.DATA["FO"]}
@@ -50,7 +50,7 @@ def pieces(c: Context) -> List[Piece]:
             settings = {**chosen, "gtf_alpha_method": method, "updates": UPDATES[c.scale][system]}
             if method != "constant":
                 del settings["gtf_alpha"]
-            found.append(Piece("adaptive", f"{system}-{method}", settings, work, RUNS[c.scale], 1, 3, c.seed))
+            found.append(Task("adaptive", f"{system}-{method}", settings, work, RUNS[c.scale], 1, 3, c.seed))
     return found
 
 

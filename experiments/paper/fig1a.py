@@ -12,8 +12,8 @@ import re
 import sys
 from typing import Dict, List, Optional
 
-from pieces import Context, Json, Piece
 from sections import COLOURS, Claim, Section, Table, View, logarithmic, median, panels, spread
+from tasks import Context, Json, Task
 from training import TRAIN, history, orbit, train
 
 NAME, TITLE = "1a", "Fig. 1A: time of forward and backward"
@@ -70,19 +70,19 @@ def bench(c: Context, run: object, solver: str, length: int, batch: int, device:
     }
 
 
-def work(c: Context, piece: Piece) -> List[Json]:
+def work(c: Context, task: Task) -> List[Json]:
     """A training by shooting or deer; with shooting also the sequential solve of its model."""
-    (run,) = train(c, piece, {"data": data(c), **piece.settings})
+    (run,) = train(c, task, {"data": data(c), **task.settings})
     found = history(run)
-    if piece.settings["solver"] == "shooting":
-        found["sequential"] = bench(c, run, "sequential", piece.settings["sequence_length"], 1, "cpu")
+    if task.settings["solver"] == "shooting":
+        found["sequential"] = bench(c, run, "sequential", task.settings["sequence_length"], 1, "cpu")
     return [found]
 
 
-def wide(c: Context, piece: Piece) -> List[Json]:
+def wide(c: Context, task: Task) -> List[Json]:
     """Lengths and batches beyond the figure, with the memory of a solve."""
-    s = piece.settings
-    (run,) = train(c, piece, {"data": data(c), **{name: s[name] for name in s if name != "wide"}})
+    s = task.settings
+    (run,) = train(c, task, {"data": data(c), **{name: s[name] for name in s if name != "wide"}})
     T, B = s["wide"]
     answers: Json = {}
     for solver in ("sequential", "shooting", "deer"):
@@ -91,29 +91,29 @@ def wide(c: Context, piece: Piece) -> List[Json]:
     return [answers]
 
 
-def peer(c: Context, piece: Piece) -> List[Json]:
+def peer(c: Context, task: Task) -> List[Json]:
     """The JAX implementation, lax.scan and GTF-DEER, measured in the same call."""
     assert c.peer is not None
-    names = {"MS": str(piece.settings["latent_dim"]), "TS": ",".join(map(str, piece.settings["lengths"]))}
+    names = {"MS": str(task.settings["latent_dim"]), "TS": ",".join(map(str, task.settings["lengths"]))}
     text = c.call(sys.executable, c.peer.resolve() / "bench_peer.py", env={**os.environ, **names})
     rows = re.findall(r"T= *(\d+).*newton= *(\d+) deer= *([\d.]+) ms seq= *([\d.]+) ms", text)
     return [{"rows": [[int(T), int(newton), float(deer), float(scan)] for T, newton, deer, scan in rows]}]
 
 
-def pieces(c: Context) -> List[Piece]:
-    found: List[Piece] = []
+def tasks(c: Context) -> List[Task]:
+    found: List[Task] = []
     ends = {LENGTHS[c.scale][0], LENGTHS[c.scale][-1]}
     for units in UNITS[c.scale]:
         for length in LENGTHS[c.scale]:
             for solver in SOLVERS:
                 chosen = settings(c, units, length, solver)
                 order = 0 if length in ends else 1
-                found.append(Piece("1a", f"{solver}-M{units}-T{length}", chosen, work, order=order, seed=c.seed))
+                found.append(Task("1a", f"{solver}-M{units}-T{length}", chosen, work, order=order, seed=c.seed))
         for T, B in WIDE[c.scale]:
             chosen = {**settings(c, units, LENGTHS[c.scale][0], "shooting"), "wide": [T, B]}
-            found.append(Piece("1a", f"wide-M{units}-T{T}-B{B}", chosen, wide, order=2, seed=c.seed))
+            found.append(Task("1a", f"wide-M{units}-T{T}-B{B}", chosen, wide, order=2, seed=c.seed))
         chosen = {"latent_dim": units, "lengths": list(LENGTHS[c.scale])}
-        other = Piece("1a", f"peer-M{units}", chosen, peer, order=0, seed=c.seed)
+        other = Task("1a", f"peer-M{units}", chosen, peer, order=0, seed=c.seed)
         if c.peer is not None or c.store.done(other):
             found.append(other)
     return found

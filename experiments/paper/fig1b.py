@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Dict, List
 
 import numpy as np
-from pieces import Context, Json, Piece
 from sections import COLOURS, Claim, Section, Table, View, logarithmic, median, panels, spread
+from tasks import Context, Json, Task
 from training import orbit, train, training_orbit
 
 NAME, TITLE = "1b", "Fig. 1B: Newton iterations against the strength of forcing"
@@ -46,11 +46,11 @@ def iterations(antler: Any, model: Any, x: Any, **settings: Any) -> int:
     return int(found.iterations) if found.converged else CAP
 
 
-def work(c: Context, piece: Piece) -> List[Json]:
+def work(c: Context, task: Task) -> List[Json]:
     antler = package(c.antler)
-    settings = {key: value for key, value in piece.settings.items() if key not in ("solve_length", "alphas")}
-    runs = train(c, piece, {"data": training_orbit(c, "lorenz63"), **settings})
-    length = piece.settings["solve_length"]
+    settings = {key: value for key, value in task.settings.items() if key not in ("solve_length", "alphas")}
+    runs = train(c, task, {"data": training_orbit(c, "lorenz63"), **settings})
+    length = task.settings["solve_length"]
     data = orbit(c, "lorenz63", 2001, max(length + 1, 2_000))
     answers: List[Json] = []
     for run in runs:
@@ -60,13 +60,13 @@ def work(c: Context, piece: Piece) -> List[Json]:
         for start in STARTS:
             found[start] = [
                 iterations(antler, model, x, gtf_alpha=alpha, start=start, device=c.device)
-                for alpha in piece.settings["alphas"]
+                for alpha in task.settings["alphas"]
             ]
         answers.append({"iterations": found})
     return answers
 
 
-def pieces(c: Context) -> List[Piece]:
+def tasks(c: Context) -> List[Task]:
     alphas = [round(k / STEPS[c.scale], 4) for k in range(STEPS[c.scale] + 1)]
     settings = {
         "hidden_dim": 50,
@@ -81,7 +81,7 @@ def pieces(c: Context) -> List[Piece]:
         "alphas": alphas,
     }
     runs = MODELS[c.scale]
-    return [Piece("1b", f"M{m}", {**settings, "latent_dim": m}, work, runs, 1, 0, c.seed) for m in UNITS[c.scale]]
+    return [Task("1b", f"M{m}", {**settings, "latent_dim": m}, work, runs, 1, 0, c.seed) for m in UNITS[c.scale]]
 
 
 def table_of(view: View, point: str, start: str) -> "np.ndarray[Any, Any]":

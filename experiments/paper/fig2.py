@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from typing import Any, Dict, List
 
-from pieces import Context, Json, Piece, groups
 from sections import COLOURS, Claim, Section, Table, View, logarithmic, median, new_figure, spread, strip, top_of
+from tasks import Context, Json, Task, groups
 from training import TEST, embedding, evaluate, history, orbit, rows, train, training_orbit
 
 NAME, TITLE = "2", "Fig. 2: full and diagonal Jacobians on Lorenz-63"
@@ -43,33 +43,33 @@ PUBLISHED = {
 }
 
 
-def work(c: Context, piece: Piece) -> List[Json]:
-    observed = piece.point.split("-")[0]
+def work(c: Context, task: Task) -> List[Json]:
+    observed = task.point.split("-")[0]
     data = training_orbit(c, "lorenz63", noise=0.0)
-    runs = train(c, piece, {"data": data, **piece.settings})
+    runs = train(c, task, {"data": data, **task.settings})
     test = orbit(c, "lorenz63", TEST, rows(c, "lorenz63"))
     found = evaluate(c, runs, test, embedding(c, "lorenz63") if observed == "PO" else "", rmse=False)
     return [{**measures, **history(run)} for measures, run in zip(found, runs)]
 
 
-def clock(c: Context, piece: Piece) -> List[Json]:
+def clock(c: Context, task: Task) -> List[Json]:
     """Time of an update of one run alone."""
     return [
-        history(run) for run in train(c, piece, {"data": training_orbit(c, "lorenz63", noise=0.0), **piece.settings})
+        history(run) for run in train(c, task, {"data": training_orbit(c, "lorenz63", noise=0.0), **task.settings})
     ]
 
 
-def pieces(c: Context) -> List[Piece]:
+def tasks(c: Context) -> List[Task]:
     total, size = RUNS[c.scale]
-    found: List[Piece] = []
+    found: List[Task] = []
     for observed, data in DATA.items():
         for solver, chosen in SOLVERS.items():
             settings = {**COMMON, **data, **chosen, "updates": UPDATES[c.scale]}
             point = f"{observed}-{solver}"
             for k, numbers in enumerate(groups(total, size)):
-                found.append(Piece("2", point, settings, work, len(numbers), numbers[0], min(k, 1) * (1 + k), c.seed))
+                found.append(Task("2", point, settings, work, len(numbers), numbers[0], min(k, 1) * (1 + k), c.seed))
             brief = {**settings, "updates": max(2, UPDATES[c.scale] // 10)}
-            found.append(Piece("2", f"time-{point}", brief, clock, 1, 1, 1, c.seed))
+            found.append(Task("2", f"time-{point}", brief, clock, 1, 1, 1, c.seed))
     return found
 
 

@@ -8,8 +8,8 @@ from typing import Any, Dict, List
 import floor
 import numpy as np
 import search
-from pieces import Context, Json, Piece, groups
 from sections import COLOURS, Claim, Section, Table, View, mad, median, new_figure, spread
+from tasks import Context, Json, Task, groups
 from training import (
     SHORT,
     TEST,
@@ -64,20 +64,20 @@ def trace(c: Context, run: Any, data: Any, system: str, units: int) -> Json:
     return found
 
 
-def work(c: Context, piece: Piece) -> List[Json]:
-    system = piece.point.split("-")[0]
+def work(c: Context, task: Task) -> List[Json]:
+    system = task.point.split("-")[0]
     chosen = search.choice(c, f"3a-{system}")
-    runs = train(c, piece, {"data": training_orbit(c, system), **piece.settings, **chosen["settings"]})
+    runs = train(c, task, {"data": training_orbit(c, system), **task.settings, **chosen["settings"]})
     test = orbit(c, system, TEST, rows(c, system))
     found = evaluate(c, runs, test, embedding(c, system))
     answers: List[Json] = [{**measures, **history(run), "chosen": chosen["name"]} for measures, run in zip(found, runs)]
-    if piece.settings["sequence_length"] in (LENGTHS[c.scale][0], LENGTHS[c.scale][1], LENGTHS[c.scale][-1]):
+    if task.settings["sequence_length"] in (LENGTHS[c.scale][0], LENGTHS[c.scale][1], LENGTHS[c.scale][-1]):
         for answer, run in zip(answers, runs):
-            answer["trace"] = trace(c, run, test, system, piece.settings.get("regularised_units", 0))
+            answer["trace"] = trace(c, run, test, system, task.settings.get("regularised_units", 0))
     return answers
 
 
-def pieces(c: Context) -> List[Piece]:
+def tasks(c: Context) -> List[Task]:
     total, size = RUNS[c.scale]
     ends = (LENGTHS[c.scale][-1], LENGTHS[c.scale][1])
     found = []
@@ -88,7 +88,7 @@ def pieces(c: Context) -> List[Piece]:
                 chosen = settings(c, system, length)
                 ready = search.decided(f"3a-{system}")
                 point = f"{system}-T{length}"
-                found.append(Piece("3a", point, chosen, work, len(numbers), numbers[0], order, c.seed, ready))
+                found.append(Task("3a", point, chosen, work, len(numbers), numbers[0], order, c.seed, ready))
     return found
 
 

@@ -8,8 +8,8 @@ from typing import List
 import floor
 import search
 from fig3a import measured, trace
-from pieces import Context, Json, Piece, groups
 from sections import COLOURS, Claim, Section, Table, View, logarithmic, median, new_figure, spread, strip, top_of
+from tasks import Context, Json, Task, groups
 from training import TEST, embedding, evaluate, history, orbit, rows, train, training_orbit
 
 NAME, TITLE = "3b", "Figs. 3B and A2: linear and nonlinear recurrences"
@@ -25,10 +25,10 @@ LABELS = {
 }
 
 
-def work(c: Context, piece: Piece) -> List[Json]:
-    chosen = search.choice(c, piece.point)
-    settings = {**piece.settings, **chosen["settings"]}
-    runs = train(c, piece, {"data": training_orbit(c, "lorenz96"), **settings})
+def work(c: Context, task: Task) -> List[Json]:
+    chosen = search.choice(c, task.point)
+    settings = {**task.settings, **chosen["settings"]}
+    runs = train(c, task, {"data": training_orbit(c, "lorenz96"), **settings})
     test = orbit(c, "lorenz96", TEST, rows(c, "lorenz96"))
     found = evaluate(c, runs, test, embedding(c, "lorenz96"))
     units = 4 if "gtf_alpha" in settings else 0
@@ -38,7 +38,7 @@ def work(c: Context, piece: Piece) -> List[Json]:
     ]
 
 
-def pieces(c: Context) -> List[Piece]:
+def tasks(c: Context) -> List[Task]:
     total, size = RUNS[c.scale]
     T, warmup = search.LENGTH[c.scale]
     common = {"sequence_length": T, "warmup": warmup, "batch_size": 1, "end_lr": 1e-6, "updates": UPDATES[c.scale]}
@@ -47,7 +47,7 @@ def pieces(c: Context) -> List[Piece]:
         for k, numbers in enumerate(groups(total, size)):
             ready = search.decided(model)
             found.append(
-                Piece("3b", model, {**common, **chosen}, work, len(numbers), numbers[0], 1 + 2 * k, c.seed, ready)
+                Task("3b", model, {**common, **chosen}, work, len(numbers), numbers[0], 1 + 2 * k, c.seed, ready)
             )
     return found
 

@@ -1,6 +1,6 @@
 """fig3c.py - Figs. 3C and A1: free runs of both systems after long and short training sequences, and the slow unit.
 
-The traces are those that the runs of Fig. 3A have left; the pieces of the two lengths are the same ones.
+The traces are those that the runs of Fig. 3A have left; the tasks of the two lengths are the same ones.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from typing import Any, List, Optional
 
 import fig3a
 import numpy as np
-from pieces import Context, Json, Piece
 from sections import COLOURS, Claim, Section, Table, View, median, new_figure, spread
+from tasks import Context, Json, Task
 from training import LENGTHS, SHORT, TEST, envelope, orbit, rows
 
 NAME, TITLE = "3c", "Figs. 3C and A1: free runs, and the slow unit that follows the hidden forcing"
@@ -21,18 +21,18 @@ def lengths(c: Context) -> List[int]:
     return [fig3a.LENGTHS[c.scale][-1], fig3a.LENGTHS[c.scale][1 if c.scale == "full" else 0]]
 
 
-def truth(c: Context, piece: Piece) -> List[Json]:
+def truth(c: Context, task: Task) -> List[Json]:
     """The first variable of the test orbit."""
-    system = piece.settings["system"]
-    x = np.load(orbit(c, system, TEST, piece.settings["rows"]))["x_000"]
+    system = task.settings["system"]
+    x = np.load(orbit(c, system, TEST, task.settings["rows"]))["x_000"]
     return [{"x": envelope(np.asarray(x[:, 0], dtype=float))}]
 
 
-def pieces(c: Context) -> List[Piece]:
+def tasks(c: Context) -> List[Task]:
     """Those of Fig. 3A of these lengths, and the test orbits."""
-    found = [piece for piece in fig3a.pieces(c) if piece.settings["sequence_length"] in lengths(c)]
+    found = [task for task in fig3a.tasks(c) if task.settings["sequence_length"] in lengths(c)]
     for system in fig3a.SYSTEMS:
-        found.append(Piece("3c", f"truth-{system}", {"system": system, "rows": rows(c, system)}, truth, seed=c.seed))
+        found.append(Task("3c", f"truth-{system}", {"system": system, "rows": rows(c, system)}, truth, seed=c.seed))
     return found
 
 

@@ -6,8 +6,8 @@ import json
 import math
 from typing import List
 
-from pieces import Context, Json, Piece
 from sections import COLOURS, Section, Table, View, median, new_figure, spread, strip
+from tasks import Context, Json, Task
 from training import LENGTHS, OTHER, SAMPLES, SHORT, TEST, embedding, orbit
 
 NAME, TITLE = "floor", "The floor: truth against truth"
@@ -17,11 +17,11 @@ PAIRS = {"full": 5, "quick": 2, "smoke": 1}
 KINDS = {"gmm": "f", "gmm-silverman": "f²"}
 
 
-def work(c: Context, piece: Piece) -> List[Json]:
+def work(c: Context, task: Task) -> List[Json]:
     """An orbit of T1 rows against another one of T2 = `longer` T1 rows, from another start and another phase."""
-    s = piece.settings
+    s = task.settings
     found = []
-    for number in piece.numbers():
+    for number in task.numbers():
         true = orbit(c, s["system"], TEST + number - 1, s["rows"])
         other = orbit(c, s["system"], OTHER + number - 1, s["longer"] * s["rows"])
         options: List[object] = ["--embed", s["embed"], "--samples", s["samples"], "--dstsp", s["kind"]]
@@ -32,7 +32,7 @@ def work(c: Context, piece: Piece) -> List[Json]:
     return found
 
 
-def pieces(c: Context) -> List[Piece]:
+def tasks(c: Context) -> List[Task]:
     found = []
     for system in SYSTEMS:
         for part in PARTS[c.scale]:
@@ -49,18 +49,18 @@ def pieces(c: Context) -> List[Piece]:
                     }
                     point = f"{system}-{length}-x{longer}-{kind}"
                     order = 0 if part == 1.0 and longer == 3 else 2
-                    found.append(Piece("floor", point, settings, work, PAIRS[c.scale], 1, order, c.seed))
+                    found.append(Task("floor", point, settings, work, PAIRS[c.scale], 1, order, c.seed))
     return found
 
 
 def level(c: Context, system: str) -> float:
     """The floor at the length of the paper, T2 = 3 T1 and bandwidth f; NaN as long as there is none."""
-    for piece in pieces(c):
-        s = piece.settings
+    for task in tasks(c):
+        s = task.settings
         if (s["system"], s["longer"], s["kind"]) == (system, 3, "gmm") and s["rows"] == LENGTHS[system] // SHORT[
             c.scale
         ]:
-            results = (c.store.find(piece, number) for number in piece.numbers())
+            results = (c.store.find(task, number) for number in task.numbers())
             return median([float(result["measures"]["dstsp"]) for result in results if result])
     return math.nan
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import List
 
 import fig3a
-from pieces import Context, Json, Piece
 from sections import Section, Table, View, median, spread
+from tasks import Context, Json, Task
 from training import TEST, embedding, evaluate, history, orbit, rows, train, training_orbit
 
 NAME, TITLE = "long", "Beyond the paper: sequences of up to a million steps"
@@ -16,13 +16,13 @@ RUNS = {"full": 5, "quick": 1, "smoke": 1}
 UPDATES = {"full": 20_000, "quick": 20, "smoke": 2}
 
 
-def work(c: Context, piece: Piece) -> List[Json]:
-    runs = train(c, piece, {"data": training_orbit(c, "lorenz96", length=ROWS[c.scale]), **piece.settings})
+def work(c: Context, task: Task) -> List[Json]:
+    runs = train(c, task, {"data": training_orbit(c, "lorenz96", length=ROWS[c.scale]), **task.settings})
     found = evaluate(c, runs, orbit(c, "lorenz96", TEST, rows(c, "lorenz96")), embedding(c, "lorenz96"), rmse=False)
     return [{**measures, **history(run)} for measures, run in zip(found, runs)]
 
 
-def pieces(c: Context) -> List[Piece]:
+def tasks(c: Context) -> List[Task]:
     found = []
     for length in LENGTHS[c.scale]:
         chosen = {
@@ -37,7 +37,7 @@ def pieces(c: Context) -> List[Piece]:
         chosen.update(
             sequence_length=length, warmup=min(length // 2, rows(c, "lorenz96") // 4), updates=UPDATES[c.scale]
         )
-        found.append(Piece("long", f"T{length}", chosen, work, RUNS[c.scale], 1, 3, c.seed))
+        found.append(Task("long", f"T{length}", chosen, work, RUNS[c.scale], 1, 3, c.seed))
     return found
 
 

@@ -9,8 +9,8 @@ import textwrap
 from pathlib import Path
 from typing import Dict, List, Sequence
 
-from pieces import Context, Json, Piece, write
 from sections import Claim, Section, Table, View, median
+from tasks import Context, Json, Task, write
 
 WORDS = {True: "supported", False: "contradicted", None: "open"}
 STYLE = """body { font: 15px/1.5 sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em; color: #222 }
@@ -19,25 +19,25 @@ text-align: left } img { max-width: 100% } .supported { color: #006d2c } .contra
 .open { color: #777 } figcaption, caption { font-size: 13px; color: #555; text-align: left }"""
 
 
-def results_of(c: Context, name: str, pieces: Sequence[Piece]) -> List[Json]:
+def results_of(c: Context, name: str, tasks: Sequence[Task]) -> List[Json]:
     """Results of a figure; those that it shares with another one count there."""
-    own = (piece for piece in pieces if piece.figure == name)
-    found = (c.store.find(piece, number) for piece in own for number in piece.numbers())
+    own = (task for task in tasks if task.figure == name)
+    found = (c.store.find(task, number) for task in own for number in task.numbers())
     return [result for result in found if result is not None]
 
 
-def planned(name: str, pieces: Sequence[Piece]) -> int:
-    return sum(piece.runs for piece in pieces if piece.figure == name)
+def planned(name: str, tasks: Sequence[Task]) -> int:
+    return sum(task.runs for task in tasks if task.figure == name)
 
 
 def spent(results: Sequence[Json]) -> float:
     return float(sum(result["seconds"] / result["runs_together"] for result in results))
 
 
-def heading(c: Context, plans: Dict[str, List[Piece]]) -> List[str]:
+def heading(c: Context, plans: Dict[str, List[Task]]) -> List[str]:
     """What the results are, and what is missing."""
-    found = [result for name, pieces in plans.items() for result in results_of(c, name, pieces)]
-    total = sum(planned(name, pieces) for name, pieces in plans.items())
+    found = [result for name, tasks in plans.items() for result in results_of(c, name, tasks)]
+    total = sum(planned(name, tasks) for name, tasks in plans.items())
     commits = sorted({str(result["commit"]) for result in found})
     dates = sorted({str(result["date"]) for result in found})
     lines = [
@@ -61,17 +61,17 @@ def heading(c: Context, plans: Dict[str, List[Piece]]) -> List[str]:
     return lines
 
 
-def shares(c: Context, plans: Dict[str, List[Piece]]) -> Table:
-    seconds = {name: spent(results_of(c, name, pieces)) for name, pieces in plans.items()}
+def shares(c: Context, plans: Dict[str, List[Task]]) -> Table:
+    seconds = {name: spent(results_of(c, name, tasks)) for name, tasks in plans.items()}
     total = sum(seconds.values()) or 1.0
     rows = []
-    for name, pieces in plans.items():
-        have = f"{len(results_of(c, name, pieces))} of {planned(name, pieces)}"
+    for name, tasks in plans.items():
+        have = f"{len(results_of(c, name, tasks))} of {planned(name, tasks)}"
         rows.append([name, have, f"{seconds[name]:.0f}", f"{100 * seconds[name] / total:.0f} %"])
     return Table("What each figure takes.", ["figure", "results", "seconds", "share"], rows)
 
 
-def agreement(c: Context, plans: Dict[str, List[Piece]]) -> List[Table]:
+def agreement(c: Context, plans: Dict[str, List[Task]]) -> List[Table]:
     """Medians of D_stsp per point beside those of other machines or seeds, where there are any."""
     tables = []
     others = [
@@ -171,7 +171,7 @@ def section_html(section: Section) -> str:
     return "".join(parts)
 
 
-def write_page(c: Context, plans: Dict[str, List[Piece]], modules: Sequence[object], folder: Path) -> None:
+def write_page(c: Context, plans: Dict[str, List[Task]], modules: Sequence[object], folder: Path) -> None:
     """index.md, index.html and the pictures in `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     sections: List[Section] = []

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""paper.py [FIGURE...] - every figure and number of GTF-DEER made anew, in pieces that are never computed twice.
+"""paper.py [FIGURE...] - every figure and number of GTF-DEER made anew, in tasks that are never computed twice.
 
 FIGURE: 1a 1b 2 3a 3b 3c text floor search, or beyond the paper long adaptive scheduled. Default: those of the paper.
 Results are small JSON files, those of the full scale in experiments/paper/results/MACHINE, those of others in
@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 from typing import Any, Dict, List
 
-from pieces import Context, Piece, TimeIsOver, say
+from tasks import Context, Task, TimeIsOver, say
 from training import device_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -55,7 +55,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only-page", action="store_true", help="compute nothing")
     parser.add_argument("--no-page", action="store_true", help="draw nothing; needs no matplotlib")
     parser.add_argument("--machine", help="make the page of this folder of results; with --only-page")
-    parser.add_argument("--plan", action="store_true", help="list the pieces in their order, and whether they are done")
+    parser.add_argument("--plan", action="store_true", help="list the tasks in their order, and whether they are done")
     args = parser.parse_args()
     strange = [name for name in args.figures if name.lower() not in MODULES]
     if strange:
@@ -82,34 +82,34 @@ def command() -> Path:
     sys.exit("paper.py: there is no antler; build it with make, or name it by ANTLER.")
 
 
-def work_through(c: Context, pieces: List[Piece], failed: List[Piece]) -> None:
-    """All of these pieces that are missing, those of the lowest order first; those that fail go to `failed`."""
+def work_through(c: Context, tasks: List[Task], failed: List[Task]) -> None:
+    """All of these tasks that are missing, those of the lowest order first; those that fail go to `failed`."""
     while True:
-        missing = (piece for piece in pieces if piece not in failed and not c.store.done(piece))
-        waiting = [piece for piece in missing if piece.ready is None or piece.ready(c)]
+        missing = (task for task in tasks if task not in failed and not c.store.done(task))
+        waiting = [task for task in missing if task.ready is None or task.ready(c)]
         if not waiting:
             return
-        piece = min(waiting, key=lambda each: each.order)
+        task = min(waiting, key=lambda each: each.order)
         begin = time.monotonic()
         try:
-            measures = piece.work(c, piece)
+            measures = task.work(c, task)
         except TimeIsOver:
             raise
-        except Exception as fault:  # one piece must not end the others
-            say(f"{piece.figure} {piece.point}: {type(fault).__name__}: {fault}")
-            failed.append(piece)
+        except Exception as fault:  # one task must not end the others
+            say(f"{task.figure} {task.point}: {type(fault).__name__}: {fault}")
+            failed.append(task)
             continue
         seconds = time.monotonic() - begin
-        c.store.keep(c, piece, measures, seconds)
-        numbers = f"run {piece.first}" if piece.runs == 1 else f"runs {piece.first} to {piece.first + piece.runs - 1}"
-        say(f"{piece.figure} {piece.point} {numbers}: {seconds:.1f} s")
+        c.store.keep(c, task, measures, seconds)
+        numbers = f"run {task.first}" if task.runs == 1 else f"runs {task.first} to {task.first + task.runs - 1}"
+        say(f"{task.figure} {task.point} {numbers}: {seconds:.1f} s")
 
 
-def compute(c: Context, plans: Dict[str, List[Piece]]) -> int:
-    """All pieces. Beside those of a GPU, the trainings that need the CPU. Returns how many failed."""
-    every = [piece for pieces in plans.values() for piece in pieces]
-    beside = [piece for piece in every if c.gpu and device_of(c, piece.settings) == "cpu"]
-    failed: List[Piece] = []
+def compute(c: Context, plans: Dict[str, List[Task]]) -> int:
+    """All tasks. Beside those of a GPU, the trainings that need the CPU. Returns how many failed."""
+    every = [task for tasks in plans.values() for task in tasks]
+    beside = [task for task in every if c.gpu and device_of(c, task.settings) == "cpu"]
+    failed: List[Task] = []
     faults: List[BaseException] = []
 
     def other_lane() -> None:
@@ -121,7 +121,7 @@ def compute(c: Context, plans: Dict[str, List[Piece]]) -> int:
     thread = threading.Thread(target=other_lane)
     thread.start()
     try:
-        work_through(c, [piece for piece in every if piece not in beside], failed)
+        work_through(c, [task for task in every if task not in beside], failed)
         thread.join()
     except BaseException:
         c.end = 0.0  # the other lane stops, too
@@ -132,12 +132,12 @@ def compute(c: Context, plans: Dict[str, List[Piece]]) -> int:
     return len(failed)
 
 
-def plan(c: Context, plans: Dict[str, List[Piece]]) -> None:
-    for piece in sorted((piece for pieces in plans.values() for piece in pieces), key=lambda each: each.order):
-        word = "done" if c.store.done(piece) else "waits" if piece.ready is not None and not piece.ready(c) else "to do"
+def plan(c: Context, plans: Dict[str, List[Task]]) -> None:
+    for task in sorted((task for tasks in plans.values() for task in tasks), key=lambda each: each.order):
+        word = "done" if c.store.done(task) else "waits" if task.ready is not None and not task.ready(c) else "to do"
         print(
-            f"{piece.order}  {piece.figure:9} {piece.point:28} runs "
-            f"{piece.first}-{piece.first + piece.runs - 1}  {word}"
+            f"{task.order}  {task.figure:9} {task.point:28} runs "
+            f"{task.first}-{task.first + task.runs - 1}  {word}"
         )
 
 
@@ -157,7 +157,7 @@ def main() -> int:
         c.store.folder = results.resolve() / args.machine
         c.machine = args.machine
     modules: List[Any] = [importlib.import_module(MODULES[name]) for name in MODULES if name in args.figures]
-    plans = {module.NAME: module.pieces(c) for module in modules}
+    plans = {module.NAME: module.tasks(c) for module in modules}
     if args.plan:
         plan(c, plans)
         return 0
@@ -176,8 +176,8 @@ def main() -> int:
         folder = args.page or (ROOT / "docs" / "paper" if full else base / f"page-{args.scale}")
         page.write_page(c, plans, modules, folder)
         say(f"page: {folder}/index.html")
-    waits = sum(not c.store.done(piece) for pieces in plans.values() for piece in pieces)
-    say(f"{sum(len(pieces) for pieces in plans.values()) - waits} pieces are done, {waits} are not")
+    waits = sum(not c.store.done(task) for tasks in plans.values() for task in tasks)
+    say(f"{sum(len(tasks) for tasks in plans.values()) - waits} tasks are done, {waits} are not")
     return 1 if failed else code
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# run.sh [FIGURE...] [--scale quick|full] [--minutes N] [OPTION...] - the figures of the paper, piece by piece (paper.py --help).
+# run.sh [FIGURE...] [--scale quick|full] [--minutes N] [OPTION...] - the figures of the paper, task by task (paper.py --help).
 # Needs Python 3.9 with NumPy, and matplotlib for the page (--no-page without it).  The command and the library are those of
 # build/, of build/gpu-tests where there is no build, or ANTLER and ANTLER_LIBRARY name them.  PAPER_PYTHON names the Python.
 set -euo pipefail

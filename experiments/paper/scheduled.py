@@ -18,8 +18,8 @@ from typing import Any, List, Tuple
 
 import numpy as np
 import search
-from pieces import Context, Json, Piece
 from sections import COLOURS, Section, Table, View, logarithmic, new_figure, spread
+from tasks import Context, Json, Task
 from training import TEST, embedding, evaluate, history, orbit, read_log, rows, train, training_orbit
 
 NAME, TITLE = "scheduled", "Beyond the paper: scheduled sampling solved in parallel"
@@ -100,16 +100,16 @@ def agreement(run: Path) -> Json:
     return {name: float(np.nanmax(log[name])) for name in names if np.isfinite(log[name]).any()}
 
 
-def work(c: Context, piece: Piece) -> List[Json]:
-    s = {name: value for name, value in piece.settings.items() if name != "solve_length"}
-    runs = train(c, piece, {"data": training_orbit(c, "lorenz96"), **s})
+def work(c: Context, task: Task) -> List[Json]:
+    s = {name: value for name, value in task.settings.items() if name != "solve_length"}
+    runs = train(c, task, {"data": training_orbit(c, "lorenz96"), **s})
     test = orbit(c, "lorenz96", TEST, rows(c, "lorenz96"))
     measured = evaluate(c, runs, test, embedding(c, "lorenz96"))
-    length = piece.settings["solve_length"]
+    length = task.settings["solve_length"]
     x = np.asarray(np.load(orbit(c, "lorenz96", TEST, max(2_000, length)))["x_000"], dtype=float)[:length]
     return [
         {**measures, **history(run), **agreement(run), **iterations_of(run, x, number)}
-        for number, run, measures in zip(piece.numbers(), runs, measured)
+        for number, run, measures in zip(task.numbers(), runs, measured)
     ]
 
 
@@ -117,7 +117,7 @@ def point(end: float) -> str:
     return f"lssm-{100 * end:.0f}"
 
 
-def pieces(c: Context) -> List[Piece]:
+def tasks(c: Context) -> List[Task]:
     chosen = {
         **search.MODELS["lssm"],
         "initialisation": "standard",
@@ -132,7 +132,7 @@ def pieces(c: Context) -> List[Piece]:
     for end in ENDS:
         sampled = {"sampling_end": end, "solver": "deer", "check_interval": max(1, UPDATES[c.scale] // 10)}
         settings = {**chosen, **(sampled if end > 0 else {})}
-        found.append(Piece("scheduled", point(end), settings, work, RUNS[c.scale], 1, 3, c.seed))
+        found.append(Task("scheduled", point(end), settings, work, RUNS[c.scale], 1, 3, c.seed))
     return found
 
 

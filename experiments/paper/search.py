@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from typing import Any, Callable, Dict, List, Tuple
 
-from pieces import Context, Json, Piece
 from sections import Claim, Section, Table, View, median, spread
+from tasks import Context, Json, Task
 from training import VALIDATION, embedding, evaluate, history, orbit, rows, train, training_orbit
 
 NAME, TITLE = "search", "The search on validation data"
@@ -57,9 +57,9 @@ def limited(c: Context, model: str) -> List[Tuple[str, Json]]:
     return every if c.scale == "full" else [every[0], every[-2]]
 
 
-def work(c: Context, piece: Piece) -> List[Json]:
-    system = "neuron" if "neuron" in piece.point else "lorenz96"
-    runs = train(c, piece, {"data": training_orbit(c, system), **piece.settings})
+def work(c: Context, task: Task) -> List[Json]:
+    system = "neuron" if "neuron" in task.point else "lorenz96"
+    runs = train(c, task, {"data": training_orbit(c, system), **task.settings})
     found = evaluate(c, runs, orbit(c, system, VALIDATION, rows(c, system)), embedding(c, system), rmse=False)
     return [{**measures, "loss": history(run)["loss"][-1]} for measures, run in zip(found, runs)]
 
@@ -75,22 +75,22 @@ def common(c: Context, model: str) -> Json:
     return {**sizes, **MODELS[model]}
 
 
-def trials(c: Context, model: str) -> List[Tuple[str, Piece]]:
+def trials(c: Context, model: str) -> List[Tuple[str, Task]]:
     found = []
     for k, (name, chosen) in enumerate(limited(c, model)):
         settings = {**common(c, model), **chosen}
-        found.append((name, Piece("search", f"{model}-{k:02d}", settings, work, RUNS[c.scale], 1, 0, c.seed)))
+        found.append((name, Task("search", f"{model}-{k:02d}", settings, work, RUNS[c.scale], 1, 0, c.seed)))
     return found
 
 
-def score(c: Context, piece: Piece) -> float:
+def score(c: Context, task: Task) -> float:
     """Median on the validation orbit; a diverged run is infinite."""
-    results = [c.store.find(piece, number) for number in piece.numbers()]
+    results = [c.store.find(task, number) for number in task.numbers()]
     return median([math.inf if r["measures"]["diverged"] else float(r["measures"]["dstsp"]) for r in results if r])
 
 
-def decide(model: str) -> Callable[[Context, Piece], List[Json]]:
-    def work_of(c: Context, piece: Piece) -> List[Json]:
+def decide(model: str) -> Callable[[Context, Task], List[Json]]:
+    def work_of(c: Context, task: Task) -> List[Json]:
         every = limited(c, model)
         scores = [score(c, trial) for _, trial in trials(c, model)]
         best = min(range(len(scores)), key=lambda k: scores[k])
@@ -103,14 +103,14 @@ def all_done(model: str) -> Callable[[Context], bool]:
     return lambda c: all(c.store.done(trial) for _, trial in trials(c, model))
 
 
-def choice_piece(c: Context, model: str) -> Piece:
+def choice_task(c: Context, model: str) -> Task:
     settings = {"candidates": [name for name, _ in limited(c, model)]}
-    return Piece("search", f"choice-{model}", settings, decide(model), 1, 1, 0, c.seed, ready=all_done(model))
+    return Task("search", f"choice-{model}", settings, decide(model), 1, 1, 0, c.seed, ready=all_done(model))
 
 
 def choice(c: Context, model: str) -> Any:
     """What was chosen, or None as long as the search goes on."""
-    found = c.store.find(choice_piece(c, model), 1)
+    found = c.store.find(choice_task(c, model), 1)
     return found["measures"] if found else None
 
 
@@ -118,11 +118,11 @@ def decided(model: str) -> Callable[[Context], bool]:
     return lambda c: choice(c, model) is not None
 
 
-def pieces(c: Context) -> List[Piece]:
+def tasks(c: Context) -> List[Task]:
     found = []
     for model in (*SYSTEMS, *MODELS):
         found += [trial for _, trial in trials(c, model)]
-        found.append(choice_piece(c, model))
+        found.append(choice_task(c, model))
     return found
 
 
@@ -145,7 +145,7 @@ def section(view: View) -> Section:
     return Section(TITLE, notes, [], [Table("Candidates, median ± MAD.", head, lines)], claims(view))
 
 
-def row(view: View, name: str, trial: Piece) -> List[str]:
+def row(view: View, name: str, trial: Task) -> List[str]:
     found = view.found.get(trial.point, [])
     values = [math.inf if r["measures"]["diverged"] else float(r["measures"]["dstsp"]) for r in found]
     losses = [float(r["measures"]["loss"]) for r in found]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
-from pieces import Context, Json, Piece
+from tasks import Context, Json, Task
 
 ENOUGH = 5  # runs of a point below which the page draws no conclusion
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")  # Okabe and Ito
@@ -41,14 +41,14 @@ class Section:
 class View:
     """The results of one figure, by point, and how many were planned."""
 
-    def __init__(self, context: Context, pieces: Sequence[Piece], folder: Path) -> None:
+    def __init__(self, context: Context, tasks: Sequence[Task], folder: Path) -> None:
         self.context, self.folder = context, folder
         self.found: Dict[str, List[Json]] = {}
         self.wanted: Dict[str, int] = {}
-        for piece in pieces:
-            self.wanted[piece.point] = self.wanted.get(piece.point, 0) + piece.runs
-            results = (context.store.find(piece, number) for number in piece.numbers())
-            self.found.setdefault(piece.point, []).extend(result for result in results if result is not None)
+        for task in tasks:
+            self.wanted[task.point] = self.wanted.get(task.point, 0) + task.runs
+            results = (context.store.find(task, number) for number in task.numbers())
+            self.found.setdefault(task.point, []).extend(result for result in results if result is not None)
 
     def values(self, point: str, name: str) -> List[float]:
         return [float(result["measures"][name]) for result in self.found.get(point, [])]

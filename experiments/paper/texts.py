@@ -6,8 +6,8 @@ import json
 from typing import List
 
 import fig3a
-from pieces import Context, Json, Piece
 from sections import Claim, Section, Table, View
+from tasks import Context, Json, Task
 from training import history, train, training_orbit
 
 NAME, TITLE = "text", "Numbers of the text"
@@ -16,10 +16,10 @@ PUBLISHED_MINUTES, PUBLISHED_HOURS = 10.0, 34.0  # RTX 6000 Blackwell; sequentia
 GOAL = 150_000
 
 
-def work(c: Context, piece: Piece) -> List[Json]:
-    (run,) = train(c, piece, {"data": training_orbit(c, "lorenz96"), **piece.settings})
+def work(c: Context, task: Task) -> List[Json]:
+    (run,) = train(c, task, {"data": training_orbit(c, "lorenz96"), **task.settings})
     found = history(run)
-    T = piece.settings["sequence_length"]
+    T = task.settings["sequence_length"]
     options: List[object] = ["--model", run, "--data", training_orbit(c, "lorenz96"), "--length", T, "--alpha", 0.08]
     options += ["--warmup", 0.5, "--solver", "sequential", "--device", "cpu", "--threads", 1, "--no-check"]
     options += ["--seconds", 1 if c.scale == "full" else 0.02]
@@ -27,13 +27,13 @@ def work(c: Context, piece: Piece) -> List[Json]:
     return [found]
 
 
-def pieces(c: Context) -> List[Piece]:
+def tasks(c: Context) -> List[Task]:
     chosen = {
         **fig3a.settings(c, "lorenz96", fig3a.LENGTHS[c.scale][-1]),
         "start_lr": 2e-4,
         "updates": UPDATES[c.scale],
     }
-    return [Piece("text", "minutes", chosen, work, order=0, seed=c.seed)]
+    return [Task("text", "minutes", chosen, work, order=0, seed=c.seed)]
 
 
 def section(view: View) -> Section:

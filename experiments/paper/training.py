@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Dict, List, Optional
 
 import numpy as np
-from pieces import Context, Json, Piece, TimeIsOver, cores
+from tasks import Context, Json, Task, TimeIsOver, cores
 
 TRAIN, VALIDATION, TEST, OTHER = 1, 1001, 2001, 3001  # seeds of orbits; nothing is chosen on TEST
 LENGTHS = {"lorenz63": 100_000, "lorenz96": 100_000, "neuron": 160_000}  # rows, spec 7
@@ -45,8 +45,8 @@ def training_orbit(c: Context, system: str, noise: float = 0.05, length: Optiona
     return orbit(c, system, TRAIN, length or rows(c, system), noise)
 
 
-def folder_of(c: Context, piece: Piece) -> Path:
-    return c.work / piece.figure / f"{piece.point}-{piece.first}-{piece.mark()}"
+def folder_of(c: Context, task: Task) -> Path:
+    return c.work / task.figure / f"{task.point}-{task.first}-{task.mark()}"
 
 
 def read_log(run: Path) -> Dict[str, "np.ndarray[Any, Any]"]:
@@ -68,24 +68,24 @@ def device_of(c: Context, settings: Json) -> str:
     return "cpu" if settings.get("adjoint") == "diagonal" or settings.get("sampling_end", 0) > 0 else c.device
 
 
-def train(c: Context, piece: Piece, settings: Json) -> List[Path]:
-    """Train the runs of a piece side by side, or continue; the folders of the runs. Diverged runs count as finished."""
-    folder = folder_of(c, piece)
-    name = folder / "Results" / piece.figure / piece.point
+def train(c: Context, task: Task, settings: Json) -> List[Path]:
+    """Train the runs of a task side by side, or continue; the folders of the runs. Diverged runs count as finished."""
+    folder = folder_of(c, task)
+    name = folder / "Results" / task.figure / task.point
     # Groups of runs differ by their seed, which is the number of their first run; --seed moves it by thousands.
     chosen = {
-        "experiment": piece.figure,
-        "name": piece.point,
-        "runs": piece.runs,
+        "experiment": task.figure,
+        "name": task.point,
+        "runs": task.runs,
         "validation": 0,
         "device": device_of(c, settings),
         "threads": max(1, cores() - 2) if c.gpu and device_of(c, settings) == "cpu" else 0,
-        "seed": 1000 * (c.seed - 1) + piece.first,
+        "seed": 1000 * (c.seed - 1) + task.first,
         "log_interval": max(1, settings["updates"] // 50),
         "checkpoint_interval": max(1, settings["updates"] // 20),
         **settings,
     }
-    runs = [name / f"{number:03d}" for number in range(1, piece.runs + 1)]
+    runs = [name / f"{number:03d}" for number in range(1, task.runs + 1)]
     if not all(finished(run, settings["updates"]) for run in runs):
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "run.yaml").write_text("".join(f"{key}: {yaml(value)}\n" for key, value in chosen.items()))

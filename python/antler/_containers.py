@@ -1,7 +1,7 @@
 """Containers of a user: tables of pandas, polars, Arrow and xarray become arrays, and generated arrays such tables.
 
-Numbers of a type that the library reads are not copied where they lie in one block of memory. What a container knows
-of its rows becomes their time (``_time.py``), and what is generated continues it.
+Numbers of a type that the library reads are not copied where they lie in one block of memory. The index or
+coordinate of its rows becomes their time (``_time.py``), and what is generated continues it.
 """
 
 from __future__ import annotations
@@ -449,7 +449,7 @@ def of_container(data: Any, what: str, reading: Reading) -> Table:
 
 
 class FreeRun(np.ndarray):
-    """A generated array that knows which rows of the data it stands for.
+    """A generated array, with the rows of the data that it stands for.
 
     ``first_row``: its first row stands for this row of the data that it started from, counted from 0. ``time``: the
     times of its rows; None when those of the data are unknown. Parts and results of arithmetic are plain in this
@@ -545,7 +545,7 @@ def like(values: np.ndarray, shell: Shell, names: Sequence[str], axis: Optional[
 
 
 def generated(values: np.ndarray, shell: Shell, names: Sequence[str], axis: Optional[Axis], first: int) -> Any:
-    """The same of a free run, which tells from which row it goes on: ``first_row`` of an array, of ``attrs`` else."""
+    """The same of a free run, with the row from which it goes on: ``first_row`` of an array, of ``attrs`` else."""
     if shell.kind == "numpy":
         known = axis is not None and axis.kind != "rows"
         return FreeRun.of(values, first, axis.at(first, len(values)) if known and axis is not None else None)

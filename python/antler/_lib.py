@@ -298,7 +298,7 @@ def address(array: Any) -> Optional[int]:
 
 
 class Interrupt:
-    """A flag that C code polls, raised when the caller is interrupted; behind it how many checkpoints were wanted."""
+    """A flag that C code polls, raised when the caller is interrupted; behind it the number of checkpoints to write."""
 
     def __init__(self) -> None:
         self._both = (c.c_int * 2)()
@@ -315,7 +315,7 @@ class Interrupt:
 
 @contextlib.contextmanager
 def saving_on_signal(interrupt: Interrupt) -> Iterator[None]:
-    """SIGUSR1 writes a checkpoint of a training on disk, where Python's signals arrive and nobody else wants it."""
+    """SIGUSR1 writes a checkpoint of a training on disk, where Python's signals arrive and it has no other handler."""
     here = threading.current_thread() is threading.main_thread()
     if not here or signal.getsignal(signal.SIGUSR1) is not signal.SIG_DFL:
         yield

@@ -1,7 +1,7 @@
 """Between the data of a user and the series sets of the library.
 
 Trajectories come as arrays or tables (``_containers.py``) or files (``formats.py``), with time running down the rows;
-several come as a list, as a dictionary, or as one array with three axes. Values of a type that the library knows are
+several come as a list, as a dictionary, or as one array with three axes. Values of a type that the library reads are
 never copied, in whatever order they lie.
 """
 

@@ -80,7 +80,7 @@ class Axis:
 
 
 def counted(first: int, rows: int, step: int = 1, name: Optional[str] = None) -> Axis:
-    """An axis that numbers rows and knows no time."""
+    """An axis that numbers rows and has no time."""
     return Axis("rows", name, first, step, rows)
 
 

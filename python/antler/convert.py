@@ -196,7 +196,7 @@ def _number_or_text(word: Optional[str]) -> Any:
 
 
 def _from_input(folder: str) -> str:
-    """The standard input as a file, whose first bytes tell its format."""
+    """The standard input as a file, whose first bytes show its format."""
     path = os.path.join(folder, "standard input")
     with open(path, "wb") as file:
         file.write(sys.stdin.buffer.read())

@@ -37,7 +37,7 @@ def autocorrelation(x: np.ndarray, lags: int) -> np.ndarray:
 def pieces(count: int, points: int, stride: int, most: int = 12) -> List[np.ndarray]:
     """Row numbers to draw of an orbit of `count` rows, at most about `points`, from its beginning to its end.
 
-    Every `stride`-th row where that is enough; else pieces of such rows, spread evenly over the whole orbit.
+    Every `stride`-th row where that is enough; else intervals of such rows, spread evenly over the whole orbit.
     """
     if count <= points * stride:
         return [np.arange(0, count, stride)]

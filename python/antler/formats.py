@@ -108,7 +108,7 @@ def _of_arrays(arrays: Dict[str, _Array], path: str, choice: Choice) -> List[Tab
 
 
 def _mapped(dataset: Any, path: str) -> np.ndarray:
-    """A dataset of HDF5: looked at in the file where its bytes lie in one piece, else read."""
+    """A dataset of HDF5: read in place where its bytes are contiguous, else copied."""
     offset = dataset.id.get_offset() if dataset.chunks is None and not dataset.external else None
     if offset is None or dataset.dtype.kind not in "fiu":
         return np.asarray(dataset[()])

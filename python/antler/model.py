@@ -119,7 +119,7 @@ class Model:
         """Make a shPLRNN of its parameters: A (M) within (-1, 1), W (M, L), V (L, M), b (L), h (M), B (N, M), C (M, K).
 
         With ``diagonal="free"`` A may be any numbers, as in a training with that setting.
-        With ``mean`` and ``scale`` (N) the model knows the units of its data: user = value * scale + mean.
+        With ``mean`` and ``scale`` (N) the model has the units of its data: user = value * scale + mean.
         """
         A = np.asarray(A, dtype=float)
         if A.ndim == 2 and A.shape[0] == A.shape[1]:
@@ -385,8 +385,9 @@ class Model:
         an error ("stop"), the last row ("hold") or the first free row again ("repeat"). A run that leaves all bounds
         raises a ``DivergedError``, whose ``partial`` has the rows before.
 
-        The result comes in the container of the context and continues its time. It tells which row of the context its
-        first row stands for, counted from 0: ``first_row`` of an array, ``attrs["first_row"]`` of a frame or an xarray.
+        The result comes in the container of the context and continues its time. It has the number of the row of the
+        context that its first row stands for, from 0: ``first_row`` of an array, ``attrs["first_row"]`` of a frame or
+        an xarray.
         """
         if int(steps) < 1:
             raise ArgumentError(f"a free run of {steps} steps: give at least 1")

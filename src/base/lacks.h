@@ -12,15 +12,15 @@ typedef struct ant_lacks {
     size_t count;    /* patterns, without that of complete rows */
     size_t missing;  /* values */
     uint64_t *bits;  /* (count, words): bit n is set where variable n is missing; in order of appearance */
-    size_t slots;    /* a power of two above twice the count */
-    uint32_t *table; /* (slots): 1 + pattern; 0: free */
+    size_t buckets;  /* a power of two above twice the count */
+    uint32_t *table; /* (buckets): 1 + pattern; 0: free */
 } ant_lacks;
 
 /* The patterns of the rows of x (rows, N), in which NaN is a missing value; single: float, else double. */
 antler_status ant_lacks_find(const void *x, size_t rows, size_t N, bool single, ant_lacks *lacks);
 void ant_lacks_free(ant_lacks *lacks);
 
-/* Where a search in the table begins; it goes on with the next slots, and after the last with the first. */
-size_t ant_lacks_slot(const ant_lacks *lacks, const uint64_t *bits);
+/* Where a search in the table begins; it goes on with the next buckets, and after the last with the first. */
+size_t ant_lacks_bucket(const ant_lacks *lacks, const uint64_t *bits);
 
 #endif

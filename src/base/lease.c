@@ -240,8 +240,8 @@ bool ant_lease_is_expired(const ant_lease_view *view)
 /* ---- taking and renewing ----------------------------------------------------------------------------- */
 
 /*
- * Rename inside .claim.  *moved is false when the old name is gone.  A server whose answer was lost is asked
- * again by the kernel and then says that the old name is gone: the new name tells.
+ * Rename inside .claim.  *moved is false when the old name is gone.  The kernel repeats a request whose
+ * answer was lost, and the server then reports that the old name is gone; the new name exists in that case.
  */
 static antler_status move(int claim, const char *folder, const char *from, const char *to, bool *moved)
 {

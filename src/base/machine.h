@@ -27,9 +27,9 @@ double ant_peak_rate(ant_cpu_level level);
 int ant_threads_resolve(int requested);
 
 /*
- * How many of `wanted` threads a parallel region of this thread may ask for: all, or as many as could be
+ * How many of `wanted` threads a parallel region of this thread may have: all, or as many as could be
  * started; 1 within a parallel region, and in a child of fork(2) whose parent has used threads.  Every region
- * of more than one thread asks here.  The values that it computes must not depend on the answer.
+ * of more than one thread calls this.  The values that it computes must not depend on the result.
  */
 int ant_threads_ready(int wanted);
 

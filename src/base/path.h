@@ -1,8 +1,8 @@
 /*
  * path.h - what is on the disk, without taking a fault of the machine for an absence.
  *
- * A file that is not there and a file that cannot be examined are told apart: who took the second for the
- * first would begin a run anew where there is one.
+ * A file that is not there differs from a file that cannot be examined: taking the second for the first would
+ * begin a run anew where there is one.
  */
 #ifndef ANT_BASE_PATH_H
 #define ANT_BASE_PATH_H

@@ -39,7 +39,7 @@ antler_status ant_sized_check(const void *given, size_t size, size_t known, cons
               remedy);
     ANT_CHECK(
         is_zero(given, known, has), ANTLER_ERROR_ARGUMENT,
-        "an %s has %zu bytes, of which Antler %s knows %zu, and a later field is set; fill the struct by "
+        "an %s has %zu bytes, of which Antler %s reads %zu, and a later field is set; fill the struct by "
         "%s and leave that field, or use a newer library",
         type, has, antler_version(), known, remedy);
     return ANTLER_OK;

@@ -15,8 +15,8 @@
 
 /*
  * Whether this library can read a struct that the program has filled.  Its size is a multiple of 8 that holds
- * more than the size itself; bytes from `known` on, which this library does not know, are 0. size: of this
- * library; known: `size`, or where `room` begins; remedy: what fills such a struct.
+ * more than the size itself; bytes from `known` on, which are no fields of this library, are 0.  size: of
+ * this library; known: `size`, or where `room` begins; remedy: what fills such a struct.
  */
 antler_status ant_sized_check(const void *given, size_t size, size_t known, const char *type,
                               const char *remedy);
@@ -30,8 +30,8 @@ antler_status ant_sized_check_result(size_t given_size, size_t size, const char 
 /* Copy the fields that both have; struct_size of `to` becomes `to_size`, and its other bytes stay. */
 void ant_sized_copy(const void *from, size_t from_size, void *to, size_t to_size);
 
-/* The same into a struct of the program, which may be `from`; bytes that this library does not know become 0.
- */
+/* The same into a struct of the program, which may be `from`; bytes that are no fields of this library become
+ * 0. */
 void ant_sized_fill(const void *from, size_t from_size, void *to, size_t to_size);
 
 /* The same for a `_default` function, which does nothing for NULL or an unknown size. */

@@ -57,5 +57,5 @@ const char *antler_status_text(antler_status status)
         ANTLER_STATUS_LIST(STATUS_TEXT)
 #undef STATUS_TEXT
     }
-    return "a status that this version of Antler does not know";
+    return "a status of another version of Antler";
 }

@@ -1,10 +1,10 @@
 /*
- * team.c - threads that share a piece of work (team.h).
+ * team.c - threads that share a task (team.h).
  *
- * A piece of work is open as long as it has parts.  A thread enters before it looks whether there is one, and
- * the caller closes before it looks who is inside; so it never waits for a thread that came too late, and no
- * thread reads what the caller already writes for the next piece.  In the same way, who goes to sleep counts
- * itself before it looks again, and who has news looks for sleepers after telling them.
+ * A task is open as long as it has parts.  A thread enters before it tests `open`, and the caller closes
+ * before it reads `inside`.  So the caller never waits for a thread that came too late, and no thread reads
+ * what the caller already writes for the next task.  Sleeping follows the same order: a thread counts itself
+ * as a sleeper before it tests the counter again, and a counter is set before its sleepers are counted.
  */
 #include "base/team.h"
 
@@ -19,12 +19,12 @@ struct ant_team {
     bool tried;           /* to start them */
     pid_t owner;          /* a child of fork(2) has none of the threads */
     pthread_t *others;    /* (threads - 1) */
-    ant_counter turn;     /* pieces of work so far; SIZE_MAX: the end */
+    ant_counter turn;     /* tasks so far; SIZE_MAX: the end */
     atomic_bool open;
     atomic_int inside; /* threads that may read what follows */
     ant_counter left;  /* how often a thread has gone from inside */
     atomic_size_t next, arrived;
-    size_t parts, limit; /* of the piece of work; workers that it may have */
+    size_t parts, limit; /* of the task; workers that it may have */
     ant_team_part *part;
     void *cookie;
     size_t calls;      /* that have begun */
@@ -33,7 +33,7 @@ struct ant_team {
     double seconds[2]; /* of a usual call: shared, alone */
 };
 
-/* Look at `counter` for a moment.  Reading the clock also keeps the loop from using up the core. */
+/* Poll `counter` for so many seconds.  Reading the clock also keeps the loop from using up the core. */
 static size_t spin(ant_counter *counter, size_t least, double seconds)
 {
     const double end = ant_seconds() + seconds;

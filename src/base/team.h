@@ -1,5 +1,5 @@
 /*
- * team.h - threads that share a piece of work, and counters by which they wait for each other.
+ * team.h - threads that share a task, and counters by which they wait for each other.
  *
  * The caller works as well and never waits for a thread that has not begun: on a busy machine, where a thread
  * waits for its turn, the caller does all parts itself.  Who waits spins for a moment and then sleeps, so
@@ -22,7 +22,7 @@ typedef struct ant_team ant_team;
 ant_team *ant_team_create(int threads);
 void ant_team_free(ant_team *team);
 
-/* Part `part` of a piece of work; no two calls at the same time have the same `worker`. */
+/* Part `part` of a task; no two calls at the same time have the same `worker`. */
 typedef void ant_team_part(void *cookie, size_t part, size_t worker);
 
 /*
@@ -32,7 +32,7 @@ typedef void ant_team_part(void *cookie, size_t part, size_t worker);
 void ant_team_run(ant_team *team, size_t parts, ant_team_part *part, void *cookie);
 
 /*
- * Around calls of equal work, each of several pieces: from the times of calls with all threads and with the
+ * Around calls of equal work, each of several tasks: from the times of calls with all threads and with the
  * caller alone the team finds which is faster, and rests where it is the latter.  Now and then it tries the
  * other.  Returns whether other threads may take part in this call.
  */

@@ -257,7 +257,7 @@ static int sketch(const settings *s, const antler_series *series)
     return status == ANTLER_OK ? CLI_DONE : cli_fail(status);
 }
 
-/* What can be told of a file before it is loaded; of the standard input, which is read once, nothing. */
+/* What is known of a file before it is loaded; of the standard input, which is read once, nothing. */
 static antler_status inspect(const char *path, antler_file_info *info)
 {
     if (strcmp(path, "-") != 0)

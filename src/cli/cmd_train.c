@@ -81,7 +81,7 @@ static void list_settings(void)
     }
 }
 
-/* Data take the place of a settings file; the ending tells them from one. */
+/* Data take the place of a settings file; the ending decides which it is. */
 static bool is_data(const char *path)
 {
     static const char *const endings[] = {".npy", ".npz", ".csv", ".tsv", ".txt", ".dat"};

@@ -74,7 +74,7 @@ static json_t *forecast_json(const cli_evaluation *e, size_t measure)
 }
 
 /*
- * One value per measure, as in the row of metrics.csv; what was not asked for is left out, and what has no
+ * One value per measure, as in the row of metrics.csv; what was not requested is left out, and what has no
  * value is null.  JSON has no infinities.
  */
 static json_t *summary_json(const cli_evaluation *e)

@@ -25,7 +25,7 @@ json_t *cli_verdict_json(const antler_verdict *verdict);
  */
 int cli_evaluation_write(const cli_evaluation *evaluation, const json_t *json);
 
-/* The metrics in the metrics.json of a folder.  False: there is none that has all that the options ask for
+/* The metrics in the metrics.json of a folder.  False: there is none that has all that the options request
    and bears this stamp.  values: (ANTLER_MEASURE_MAX), as in antler_evaluate_result */
 bool cli_evaluation_read(const char *folder, const cli_stamp *stamp, const antler_evaluate_opts *opts,
                          double *values, bool *diverged);

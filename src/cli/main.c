@@ -67,7 +67,7 @@ static void end_for_lost_page(int number)
     _exit(CLI_MACHINE);
 }
 
-/* Whether the arguments ask a command that has it for JSON. */
+/* Whether the arguments request JSON from a command that offers it. */
 static bool wants_json(const cli_command *command, int argc, char *const *argv)
 {
     bool has = false, wants = false;

@@ -5,7 +5,7 @@
  * collective: every rank makes the same calls in the same order, from the thread that joined.  Data go as
  * bytes, and no sum is formed on the way: what is folded is gathered first and folded in a fixed order.
  *
- * A failure of MPI stays: later calls return it at once, so a caller may finish its work and look once.
+ * A failure of MPI stays: later calls return it at once, so a caller may finish its work and check once.
  */
 #ifndef ANT_COMM_COMM_H
 #define ANT_COMM_COMM_H

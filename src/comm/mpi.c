@@ -51,8 +51,8 @@ static void give_way(double begin)
 static const calls *used; /* NULL: MPI is not open */
 static char opened[ANT_LAUNCHER_PATH + 64];
 
-/* Names of the standard ABI first.  The launcher decides between the others: only its own library knows it.
- */
+/* Names of the standard ABI first.  The launcher decides between the others: only its own library works with
+ * it. */
 static const char *const standard_first[] = {"libmpi_abi.so.1", "libmpi_abi.so.0", "libmpi.so.12",
                                              "libmpich.so.12",  "libmpi.so.40",    NULL};
 static const char *const openmpi_first[] = {"libmpi.so.40", "libmpi_abi.so.1", "libmpi_abi.so.0", NULL};
@@ -149,7 +149,7 @@ antler_status ant_mpi_open(size_t *rank, size_t *size)
     *rank = (size_t)own;
     *size = (size_t)all;
     ANT_CHECK(*size == expected, ANTLER_ERROR_IO,
-              "the launcher has started %zu processes, but %s knows of %zu: it belongs to another launcher; "
+              "the launcher has started %zu processes, but %s has %zu: it belongs to another launcher; "
               "name the MPI library of the launcher in ANTLER_MPI",
               expected, opened, *size);
     return ANTLER_OK;

@@ -131,7 +131,7 @@ static antler_status take_word(file_columns *file, const char *word, column_list
     if (!read_range(word, &from, &to))
         return fail_unknown(file, word);
     ANT_CHECK(from >= 1 && from <= to && to <= file->of->count, ANTLER_ERROR_ARGUMENT,
-              "column %s was asked for, but the columns are 1 to %zu", word, file->of->count);
+              "column %s was requested, but the columns are 1 to %zu", word, file->of->count);
     for (size_t c = from; c <= to; c++)
         ANT_TRY(take(file, c - 1, list));
     return ANTLER_OK;
@@ -250,7 +250,7 @@ static antler_status choose_time(const antler_load_opts *opts, file_columns *fil
     const size_t column = file->of->own_time ? 0 : find_time(file, claim);
     if (file->of->own_time)
         *claim = ANT_TIME_GIVEN;
-    if (file->taken[column]) { /* it was asked for as a variable */
+    if (file->taken[column]) { /* it was requested as a variable */
         *claim = ANT_TIME_NO_CLAIM;
         return ANTLER_OK;
     }

@@ -27,7 +27,7 @@ typedef struct reader {
     char delimiter;
     size_t fields;     /* of each line */
     ant_labels labels; /* of the file's columns */
-    size_t *slots;     /* (fields) where a field goes in its row; SKIP: nowhere */
+    size_t *targets;   /* (fields) where a field goes in its row; SKIP: nowhere */
     double *values;    /* (rows, width) */
     size_t width, rows, capacity;
     size_t header_fields; /* 0: no header */
@@ -155,9 +155,9 @@ static antler_status read_row(reader *r, const char *line, const char *end, uint
     double of_day = 0.0;
     size_t k = 0;
     for (const char *p = line; p != NULL; k++) {
-        const size_t slot = k < r->fields ? r->slots[k] : SKIP;
+        const size_t target = k < r->fields ? r->targets[k] : SKIP;
         ant_field field;
-        if (slot == SKIP) {
+        if (target == SKIP) {
             p = ant_field_split(p, end, r->delimiter, &field);
             if (k == r->clock && k < r->fields && !ant_date_read_clock(field.text, field.end, &of_day))
                 return ant_csv_fail_clock(k, field, number);
@@ -165,13 +165,13 @@ static antler_status read_row(reader *r, const char *line, const char *end, uint
         }
         const char *start = ant_field_skip_blanks(p, end, r->delimiter), *stop, *next;
         const bool plain = !r->commas && k != r->dates && k != r->subject;
-        if (plain && ant_number_read(start, end, &row[slot], &stop) == ANT_NUMBER_READ &&
+        if (plain && ant_number_read(start, end, &row[target], &stop) == ANT_NUMBER_READ &&
             ant_field_ends(stop, end, r->delimiter, &next)) {
             p = next;
             continue;
         }
         p = ant_field_split(p, end, r->delimiter, &field);
-        const antler_status status = read_field(r, k, field, &row[slot], number);
+        const antler_status status = read_field(r, k, field, &row[target], number);
         if (status != ANTLER_OK) {
             const size_t fields = ant_field_count(line, end, r->delimiter);
             return fields != r->fields                                ? fail_ragged(r, fields, number)
@@ -182,7 +182,7 @@ static antler_status read_row(reader *r, const char *line, const char *end, uint
     if (k != r->fields)
         return fail_ragged(r, k, number);
     if (r->clock != SKIP && row != NULL && r->dates != SKIP)
-        row[r->slots[r->dates]] += of_day;
+        row[r->targets[r->dates]] += of_day;
     r->rows++;
     return ANTLER_OK;
 }
@@ -338,13 +338,13 @@ static void assign_roles(reader *r, const ant_csv_line *data, size_t dates)
 }
 
 /* Decide where each field goes; `chosen` describes the columns of a row. */
-static antler_status assign_slots(reader *r, const ant_csv_line *data, ant_labels *chosen)
+static antler_status assign_targets(reader *r, const ant_csv_line *data, ant_labels *chosen)
 {
-    r->slots = malloc(r->fields * sizeof *r->slots);
-    if (r->slots == NULL)
-        return ant_fail_memory(r->fields * sizeof *r->slots, "the columns");
+    r->targets = malloc(r->fields * sizeof *r->targets);
+    if (r->targets == NULL)
+        return ant_fail_memory(r->fields * sizeof *r->targets, "the columns");
     for (size_t k = 0; k < r->fields; k++)
-        r->slots[k] = r->opts->transpose ? k : SKIP;
+        r->targets[k] = r->opts->transpose ? k : SKIP;
     if (r->count_only)
         return ANTLER_OK;
     if (r->opts->transpose) {
@@ -363,7 +363,7 @@ static antler_status assign_slots(reader *r, const ant_csv_line *data, ant_label
     ANT_TRY(ant_choice_make(r->opts, &file, &r->choice));
     r->width = r->choice.width;
     for (size_t i = 0; i < r->width; i++)
-        r->slots[r->choice.columns[i]] = i;
+        r->targets[r->choice.columns[i]] = i;
     assign_roles(r, data, dates);
     if (r->dates == SKIP)
         r->clock = SKIP;
@@ -431,7 +431,7 @@ static antler_status begin(reader *r, ant_labels *chosen)
         ANT_TRY(read_header(r));
     ANT_TRY(take_facts(r));
     ANT_CHECK(r->head[skipped].text != NULL, ANTLER_ERROR_FORMAT, "has a header but no numbers below it");
-    ANT_TRY(assign_slots(r, &r->head[skipped], chosen));
+    ANT_TRY(assign_targets(r, &r->head[skipped], chosen));
     if (units)
         read_units(r);
     for (size_t i = skipped; i < ANT_CSV_HEAD && r->head[i].text != NULL; i++)
@@ -454,14 +454,15 @@ static antler_status read_all(reader *r, ant_labels *chosen)
     }
     return r->dates == SKIP || r->values == NULL
                ? ANTLER_OK
-               : ant_date_column_settle(&r->date_column, r->dates, r->values + r->slots[r->dates], r->width);
+               : ant_date_column_settle(&r->date_column, r->dates, r->values + r->targets[r->dates],
+                                        r->width);
 }
 
 static antler_status check_delimiter(const antler_load_opts *opts)
 {
     ANT_CHECK(opts->delimiter != '"' && opts->delimiter != '#' && opts->delimiter != '\n' &&
                   opts->delimiter != '.',
-              ANTLER_ERROR_ARGUMENT, "this delimiter cannot be told from the values; use , ; or a tab");
+              ANTLER_ERROR_ARGUMENT, "this delimiter may stand within a value; use , ; or a tab");
     return ANTLER_OK;
 }
 
@@ -482,7 +483,7 @@ static void finish(reader *r)
     ant_date_column_clear(&r->date_column);
     for (size_t i = 0; i < ANT_CSV_HEAD; i++)
         free(r->head[i].text);
-    free(r->slots);
+    free(r->targets);
     free(r->values);
 }
 

@@ -96,11 +96,11 @@ static bool piles_up(const sample *s, bool high)
 }
 
 /* How often a value occurs, and its first row. */
-typedef struct place {
+typedef struct occurrences {
     size_t count, row, trajectory;
-} place;
+} occurrences;
 
-static void count_value(const ant_part *part, size_t variable, double value, place *found)
+static void count_value(const ant_part *part, size_t variable, double value, occurrences *found)
 {
     double tile[TILE_ROWS];
     for (size_t local = 0; local < part->count; local++)
@@ -119,7 +119,7 @@ static antler_status note_pile(const antler_series *series, size_t variable, con
                                ant_notes *notes)
 {
     const double value = high ? s->values[s->count - 1] : s->values[0];
-    place found = {0};
+    occurrences found = {0};
     for (size_t p = 0; p < series->part_count; p++)
         count_value(&series->parts[p], variable, value, &found);
     const ant_c_locale before = ant_c_locale_begin();
@@ -245,12 +245,12 @@ static antler_status note_spikes(const antler_series *series, size_t variable, s
 /* ---- both -------------------------------------------------------------------------------------------- */
 
 /* Of many variables the first ones have notes of their own. */
-typedef struct tally {
+typedef struct counts {
     size_t spikes, piles; /* variables */
-} tally;
+} counts;
 
 static antler_status note_variable(const antler_series *series, size_t variable, const sample *s,
-                                   const double *known, size_t known_count, tally *all, ant_notes *notes)
+                                   const double *known, size_t known_count, counts *all, ant_notes *notes)
 {
     enum { MOST_NAMED = 4 };
     level first = {0};
@@ -275,7 +275,7 @@ antler_status ant_extremes_notes(const antler_series *series, const double *know
                                  ant_notes *notes)
 {
     sample *s = malloc(sizeof *s);
-    tally all = {0};
+    counts all = {0};
     antler_status status = ANTLER_OK;
     if (s == NULL)
         return ant_fail_memory(sizeof *s, "a sample of a variable");

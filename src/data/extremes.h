@@ -1,10 +1,10 @@
 /*
  * extremes.h - values that a faulty sensor may have left: spikes, and a range that ends where values pile up.
  *
- * A spike is a value farther from the median than eight robust standard deviations and than nearly all
- * others, whose neighbours within two rows on both sides are less than half as far.  A variable saturates
- * where at least one value in 200 is exactly its largest or smallest one, five times as many as in the
- * fiftieth part of its range beside it.
+ * A spike is a value at least six robust standard deviations from the median and farther than nearly all
+ * others; on each side one of the next two rows is less than half as far.  A variable saturates where at
+ * least one value in 200, and at most one in three, is exactly its largest or smallest one, five times as
+ * many as in a two-hundredth of its range beside it.
  */
 #ifndef ANT_DATA_EXTREMES_H
 #define ANT_DATA_EXTREMES_H

@@ -75,7 +75,7 @@ static const stranger strangers[] = {
     {0, "<?xml", 5, "an XML document", "export it as CSV"},
 };
 
-/* Formats whose first bytes do not tell, by their ending.  `start`: an EDF begins as a table may. */
+/* Formats whose first bytes do not identify them, by their ending.  `start`: an EDF begins as a table may. */
 static const struct {
     const char *ending;
     stranger is;

@@ -108,8 +108,8 @@ size_t ant_npz_find(const ant_npz *npz, const char *key)
     return ANT_NPZ_NONE;
 }
 
-/* libzip calls an archive damaged also when it lacked the memory to look at it: then so much is not to be
- * had. */
+/* libzip calls an archive damaged also where memory was missing to examine it: then so much cannot be
+ * allocated. */
 static bool lacks_memory(void)
 {
     enum { LOOK_BYTES = 1 << 18 };

@@ -76,10 +76,10 @@ antler_status ANT_FN(antler_series_read)(const antler_series *series, size_t tra
     ANT_CHECK(series != NULL && (x != NULL || count == 0), ANTLER_ERROR_ARGUMENT,
               "reading a series needs a series and a place to put the values");
     ANT_CHECK(trajectory < series->count, ANTLER_ERROR_ARGUMENT,
-              "trajectory %zu was asked for, but the series has %zu", trajectory, series->count);
+              "trajectory %zu was requested, but the series has %zu", trajectory, series->count);
     const ant_part *part = ant_series_part(series, trajectory);
     ANT_CHECK(first <= part->length && count <= part->length - first, ANTLER_ERROR_ARGUMENT,
-              "rows %zu to %zu were asked for, but trajectory %zu has %zu rows", first, first + count,
+              "rows %zu to %zu were requested, but trajectory %zu has %zu rows", first, first + count,
               trajectory, part->length);
     const size_t local = trajectory - part->first;
     read_columns(part->columns, series->dim, local, first, count, x);

@@ -235,7 +235,7 @@ static antler_status allocate_rows(const settling *s, size_t rows, double **valu
 {
     ANT_CHECK(
         rows / 10 <= s->rows + 100000, ANTLER_ERROR_DATA,
-        "the times of column '%s' ask for %zu rows, but there are %zu; give the parts between long gaps as "
+        "the times of column '%s' need %zu rows, but there are %zu; give the parts between long gaps as "
         "several files, or a longer --resample",
         s->axis.name, rows, s->rows);
     const size_t bytes = rows * s->table->width * sizeof **values;

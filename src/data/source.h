@@ -11,8 +11,7 @@
 
 enum { ANT_SOURCE_AHEAD = 96 };
 
-/* Where nothing else is asked for: what archives and pipes may take in memory beyond the size of their files.
- */
+/* The default limit: what archives and pipes may take in memory beyond the size of their files. */
 #define ANT_MAX_BYTES UINT64_C(8000000000)
 
 typedef struct ant_source ant_source;
@@ -57,7 +56,7 @@ antler_status ant_source_read(ant_source *source, void *to, size_t bytes, size_t
 /* Bytes that are left by the declared size; ANT_SIZE_UNKNOWN without one. */
 uint64_t ant_source_left(const ant_source *source);
 
-/* Look at the next bytes, at most ANT_SOURCE_AHEAD, without taking them. */
+/* Give the next bytes, at most ANT_SOURCE_AHEAD, without taking them. */
 antler_status ant_source_peek(ant_source *source, const unsigned char **bytes, size_t *count);
 
 /* Before `bytes` of values are allocated: take them from the allowance, or fail when it is less. */

@@ -16,9 +16,9 @@ const char *antler_device_name(antler_device device)
     return "unknown";
 }
 
-void ant_engine_place(size_t place)
+void ant_engine_number(size_t number)
 {
-    ant_engine_cuda_place(place);
+    ant_engine_cuda_number(number);
 }
 
 antler_status ant_engine_choose(antler_device device, bool large_enough, const ant_engine **engine)

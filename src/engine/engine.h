@@ -3,7 +3,7 @@
  * table.
  *
  * Callers describe the work in one struct and choose an engine; NULL means: compute on the CPU, which is the
- * reference for every engine.  Only src/engine/cuda knows the device.
+ * reference for every engine.  Only src/engine/cuda names the device.
  */
 #ifndef ANT_ENGINE_ENGINE_H
 #define ANT_ENGINE_ENGINE_H
@@ -120,9 +120,8 @@ typedef struct ant_engine {
     const ant_learner_ops *learner; /* training */
 } ant_engine;
 
-/* Which of several GPUs this process takes: number `place` modulo their number, from 0, before one is open.
- */
-void ant_engine_place(size_t place);
+/* Which of several GPUs this process takes: `number` modulo their count, from 0, before one is open. */
+void ant_engine_number(size_t number);
 
 /*
  * The engine for `device`; NULL: the CPU.  AUTO takes the GPU where there is a usable one and `large_enough`

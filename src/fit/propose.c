@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* WHOLE, of windows alone: as long as the memory of the data asks for; TINY: a few steps. */
+/* WHOLE, of windows alone: as long as the memory of the data; TINY: a few steps. */
 typedef enum size_choice { SMALL, MEDIUM, LARGE, WHOLE, TINY } size_choice;
 
 /* For which data: memory is long where it outlives the windows that are usual; maps forget at once. */

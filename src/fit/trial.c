@@ -83,8 +83,8 @@ static antler_status find_floors(const antler_model *model, ant_fit_context *con
     return ANTLER_OK;
 }
 
-/* Held-back rows are few: a model that beats at one rate all the time is right for them, and wrong for all
- * rows.  So D_stsp and D_H also count on all rows, of which a free run knows no more than its start. */
+/* Held-back rows are few: a model whose rate never changes is right for them, and wrong for all rows.  So
+ * D_stsp and D_H also count on all rows, of which a free run uses no more than its start. */
 static antler_status judge(const antler_model *model, ant_fit_context *context, ant_fit_run *run)
 {
     if (!context->has_floor)

@@ -214,8 +214,8 @@ static void keep_embedded(const antler_measure_result *from, antler_measure_resu
     to->hellinger_each = to->mean_true = to->mean_generated = to->sd_true = to->sd_generated = NULL;
 }
 
-/* D_stsp, D_stsp^DE and D_H, as far as they are wanted.  unit: (N), of the report in the units of the truth
- */
+/* D_stsp, D_stsp^DE and D_H, as far as they are requested.  unit: (N), of the report in the units of the
+ * truth */
 static antler_status compare_in_units(const antler_series *truth, const antler_series *generated,
                                       const antler_evaluate_opts *opts, const double *unit,
                                       antler_evaluate_result *result)

@@ -4,7 +4,7 @@
 
 #include "base/status.h"
 
-/* One forecast in the model's units, and what measures need to know; `mean` and `scale` lead to the units of
+/* One forecast in the model's units, and what measures need of it; `mean` and `scale` lead to the units of
    the report. */
 typedef struct ant_forecast_window {
     const double *x;     /* (steps, dim): true rows */

@@ -15,7 +15,7 @@ double ant_noise_bound(const double *x, size_t rows, size_t stride, int order);
 /*
  * The level of white noise of a column, or 0 where none is seen: third and fourth differences must agree
  * about it, as they do for white noise, and it must be less than a fifth of the standard deviation: beyond
- * that, rows are too far apart to tell noise from signal.  x: (rows), `stride` numbers apart
+ * that, rows are too far apart to separate noise from signal.  x: (rows), `stride` numbers apart
  */
 double ant_noise_seen(const double *x, size_t rows, size_t stride);
 

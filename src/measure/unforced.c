@@ -69,8 +69,8 @@ static int falling(const void *a, const void *b)
 }
 
 /* room: ((1 + TILE) n + TILE (N + K) + count); exponents: (count), 0 at first, sums at the end */
-static void walk(const ant_runner *r, const ant_started *started, const projection *p, ant_tangent *tangent,
-                 size_t transient, size_t steps, double *room, double *exponents)
+static void run_along(const ant_runner *r, const ant_started *started, const projection *p,
+                      ant_tangent *tangent, size_t transient, size_t steps, double *room, double *exponents)
 {
     const ant_tangent_kernels *kernels = ant_tangent_kernels_here();
     double *tile = room, *x = tile + (1 + TILE) * r->n, *s = x + TILE * r->N, *logs = s + TILE * r->K;
@@ -104,7 +104,7 @@ antler_status ant_unforced_exponents(const antler_model *model, const ant_runner
         status = ant_tangent_create(runner, count, &tangent);
     if (status == ANTLER_OK) {
         memset(exponents, 0, count * sizeof *exponents);
-        walk(runner, started, &p, &tangent, transient, steps, room, exponents);
+        run_along(runner, started, &p, &tangent, transient, steps, room, exponents);
         for (size_t k = 0; k < count; k++)
             exponents[k] /= (double)steps;
         qsort(exponents, count, sizeof *exponents, falling);

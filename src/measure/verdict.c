@@ -24,10 +24,9 @@
  * the numbers.  The floor of one cut is uncertain by a factor of 3 and more (0.0003, 0.018 and 0.0025 for
  * 40,000 rows of Lorenz-63, cut into 2, 4 and 8), so a model that is right can be at two floors.  Seven
  * floors and 0.1 were set by those same models, on the data that they were tested on: other data may need
- * others.  The absolute parts count
- * where the data repeat themselves, as a sine does, and floors are 0: 0.01 nats is a mean that is off by 0.14
- * standard deviations, 0.1 nats one by 0.45.  Of models with a good D_stsp nine in ten have a D_H below 0.1;
- * those with wrong frequencies have 0.25 to 1.
+ * others.  The absolute parts count where the data repeat themselves, as a sine does, and floors are 0:
+ * 0.01 nats is a mean that is off by 0.14 standard deviations, 0.1 nats one by 0.45.  Of models with a good
+ * D_stsp nine in ten have a D_H below 0.1; those with wrong frequencies have 0.25 to 1.
  */
 typedef struct bound {
     double times, plus;
@@ -44,16 +43,24 @@ static const struct limits {
 
 /*
  * The other limits.
- *   reach   in half ranges: models that are right have 0.9 to 1.3
- *   skill   of a forecast that knows nothing 0 or less
- *   spread  of a free run that ends in a point 1e-3 or less, on an attractor 0.6 to 1
- *   times   autocorrelation times in the data: 40,000 rows of the slow neuron have 20.4, 200 rows of
- * Lorenz-63 have 7, random walks of any length 4 to 19 (nine in ten) shift   of the mean between halves, in
- * standard deviations: random walks have 1.25 (median).  One random walk in 25 passes both, and no model of
- * it has skill fall    of the loss from the third quarter of training to the last: 0.01 where noise limits
- * the loss, 0.2 to 0.35 in trainings of 1000 to 20,000 updates that could go on travel  the sum of all
- * learning rates.  An update of Adam moves a parameter by about the learning rate, and parameters are of the
- * order of 1: below 0.25 the model is still near its start
+ *
+ * reach: in half ranges; models that are right have 0.9 to 1.3.
+ *
+ * skill: of a forecast that uses nothing of the data it is 0 or less.
+ *
+ * spread: of a free run that ends in a point 1e-3 or less, on an attractor 0.6 to 1.
+ *
+ * times: autocorrelation times in the data; 40,000 rows of the slow neuron have 20.4, 200 rows of Lorenz-63
+ * have 7, random walks of any length 4 to 19 (nine in ten).
+ *
+ * shift: of the mean between halves, in standard deviations; random walks have 1.25 (median).  One random
+ * walk in 25 passes both, and no model of it has skill.
+ *
+ * fall: of the loss from the third quarter of training to the last; 0.01 where noise limits the loss, 0.2 to
+ * 0.35 in trainings of 1000 to 20,000 updates that could go on.
+ *
+ * travel: the sum of all learning rates.  An update of Adam moves a parameter by about the learning rate, and
+ * parameters are of the order of 1: below 0.25 the model is still near its start.
  */
 static const double good_reach = 2.0, close_reach = 3.0, least_skill = 0.1, least_spread = 0.1,
                     least_times = 20.0, largest_shift = 1.0, largest_fall = 0.1, least_travel = 0.25;
@@ -149,7 +156,7 @@ static antler_verdict grade(const antler_evaluate_result *r, const struct limits
     return grade_value(limits, r->values[index], r->floors.values[index]);
 }
 
-/* How far the free run goes: histograms do not see what is outside their box. */
+/* How far the free run goes: histograms leave out what is outside their box. */
 static antler_verdict grade_reach(const antler_evaluate_result *r)
 {
     const double limit = r->reach > close_reach ? close_reach : good_reach;

@@ -82,7 +82,7 @@ static antler_status read_diagonal(ant_npz *npz, bool *is_free)
     ANT_TRY(ant_archive_read_text(npz, "diagonal", 0, &text));
     const bool known = strcmp(text, free_text) == 0;
     free(text);
-    ANT_CHECK(known, ANTLER_ERROR_FORMAT, "array diagonal: this version knows the text '%s' alone",
+    ANT_CHECK(known, ANTLER_ERROR_FORMAT, "array diagonal: this version reads the text '%s' alone",
               free_text);
     return ANTLER_OK;
 }

@@ -95,7 +95,7 @@ static const kernels *for_sequences(const cell_plan *plan)
     return best;
 }
 
-/* Segments for threads; and a trial that cuts each of them further, into one per lane. */
+/* Segments for threads; and an attempt that cuts each of them further, into one per lane. */
 static void choose_shooting(cell_plan *plan)
 {
     const ant_solve_options *o = &plan->options;
@@ -111,7 +111,7 @@ static void choose_shooting(cell_plan *plan)
     const double gain =
         call_cost(plan, plan->shooting.kernels, plan->shooting.segments) / call_cost(plan, lane, many);
     if (many > 1 && plan->T / many >= ANT_SHORTEST_SEGMENT && gain >= 2.5 && !has_legs(plan))
-        plan->trial = shooting_for(plan, lane, many);
+        plan->attempt = shooting_for(plan, lane, many);
 }
 
 /* Whether what the piece kernels keep per pattern of missing values is worth its memory. */
@@ -152,16 +152,16 @@ static void choose_pieces(cell_plan *plan)
     const ANT_FN(ant_shooting) pieces = shooting_for(plan, piece, segments);
     if (o->pieces == ANT_PIECES_ALWAYS) {
         plan->shooting = pieces;
-        plan->trial = (ANT_FN(ant_shooting)){0};
+        plan->attempt = (ANT_FN(ant_shooting)){0};
         return;
     }
-    const ANT_FN(ant_shooting) *now = plan->trial.kernels != NULL ? &plan->trial : &plan->shooting;
-    const double merging = now == &plan->trial ? 1.3 : 1.0; /* segments in lanes repeat many steps */
-    const bool differ = o->patterns > 0 && !plan->reduced;  /* of a reduced row, all is missing or nothing */
+    const ANT_FN(ant_shooting) *now = plan->attempt.kernels != NULL ? &plan->attempt : &plan->shooting;
+    const double merging = now == &plan->attempt ? 1.3 : 1.0; /* segments in lanes repeat many steps */
+    const bool differ = o->patterns > 0 && !plan->reduced; /* of a reduced row, all is missing or nothing */
     const double gaps = differ && now->kernels->lanes > 1 ? 1.4 : 1.0; /* lanes differ in theirs */
     if (pieces_fit(plan, piece) &&
         call_cost(plan, piece, segments) < merging * gaps * call_cost(plan, now->kernels, now->segments))
-        plan->trial = pieces;
+        plan->attempt = pieces;
 }
 
 /* Say in plan->choice what was chosen. */
@@ -169,7 +169,7 @@ static void describe(cell_plan *plan, bool automatic)
 {
     const ant_solve_options *o = &plan->options;
     const char *chosen = automatic ? "auto chose " : "";
-    const ANT_FN(ant_shooting) *e = &plan->shooting, *t = &plan->trial;
+    const ANT_FN(ant_shooting) *e = &plan->shooting, *t = &plan->attempt;
     const char *legs = e->leg > 0 ? "; states made again backward" : "";
     if (!ANT_FN(ant_plan_uses_kernels)(plan))
         snprintf(plan->choice, sizeof plan->choice, "%s%s", chosen, ant_solver_name(o->solver));
@@ -193,7 +193,7 @@ static void choose_kernels(cell_plan *plan, bool automatic)
     ant_solve_options *o = &plan->options;
     if (automatic || o->solver == ANT_SOLVER_SHOOTING) {
         choose_shooting(plan);
-        const bool cut = plan->trial.kernels != NULL || plan->shooting.segments > 1;
+        const bool cut = plan->attempt.kernels != NULL || plan->shooting.segments > 1;
         if (automatic)
             o->solver = cut ? ANT_SOLVER_SHOOTING : ANT_SOLVER_SEQUENTIAL;
     }

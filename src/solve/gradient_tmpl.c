@@ -142,16 +142,16 @@ static double solve_by_sequence(cell_plan *plan, const solve_call *p, const real
     return square;
 }
 
-/* Exact steps by the fast kernels: the trial if its segments merge, else the plan's own choice. */
+/* Exact steps by the fast kernels: the attempt if its segments merge, else the plan's own choice. */
 static ANT_FN(ant_shooting) * solve_forward(cell_plan *plan, const solve_call *p, const real *const *x,
                                             const real *const *s, ant_solve_report *report)
 {
-    ANT_FN(ant_shooting) *used = &plan->shooting, *trial = &plan->trial;
-    if (trial->kernels != NULL) {
-        ant_solve_report attempt = *report;
-        if (ANT_FN(ant_shooting_forward)(trial, p, x, s, &plan->options, true, &attempt)) {
-            *report = attempt;
-            used = trial;
+    ANT_FN(ant_shooting) *used = &plan->shooting, *attempt = &plan->attempt;
+    if (attempt->kernels != NULL) {
+        ant_solve_report tried = *report;
+        if (ANT_FN(ant_shooting_forward)(attempt, p, x, s, &plan->options, true, &tried)) {
+            *report = tried;
+            used = attempt;
         }
     }
     if (used == &plan->shooting)
@@ -200,7 +200,7 @@ static antler_status solve_reduced(cell_plan *plan, const real *parameters, cons
         return ANTLER_OK;
     call.weight = (real)(2.0 / loss_values(plan));
     ANT_FN(ant_shooting) *used = solve_forward(narrow, &call, r->window, s, report);
-    *square = r->gaps.any ? ANT_FN(ant_reduction_stretch)(r, plan->team, used)
+    *square = r->gaps.any ? ANT_FN(ant_reduction_metric)(r, plan->team, used)
                           : ANT_FN(ant_shooting_square)(used, &call);
     if (gradient == NULL) {
         *square += ANT_FN(ant_reduction_square)(r, plan->team, x);

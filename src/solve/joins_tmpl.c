@@ -23,7 +23,7 @@ enum {
     FAR = 1000,   /* times the largest state: no start is moved so far */
     LEAST = 3,    /* segments: the map of the first and of the last one is not needed */
     PASSES = 8,   /* in which maps are made; Newton's method needs two to four where it works */
-    ROUNDING = 16 /* a gap of so many epsilon of the largest value is rounding */
+    ROUNDING = 16 /* a jump of so many epsilon of the largest value is rounding */
 };
 
 bool ANT_FN(ant_joins_fit)(const shooting *sh)
@@ -55,7 +55,7 @@ double ANT_FN(ant_join_tolerance)(double size, double tolerance)
     return fmax(0.01 * tolerance, ROUNDING * (double)REAL_EPSILON * (isfinite(size) ? size : 1.0));
 }
 
-/* moved <- D moved, or 0 where that is too far to be believed.  other: (M) scratch */
+/* moved <- D moved, or 0 where that is farther than a valid map goes.  other: (M) scratch */
 static void apply_map(size_t M, const real *map, double most, double *moved, double *other)
 {
     bool sane = true;
@@ -72,17 +72,17 @@ static void apply_map(size_t M, const real *map, double most, double *moved, dou
 /* A segment starts at `end` + moved, unless that is where it started before; moved becomes the difference. */
 static bool move_start(size_t M, const real *end, double tolerance, double *moved, real *start, double *jump)
 {
-    double gap = 0.0;
+    double moves = 0.0;
     bool same = true, near = true;
     for (size_t m = 0; m < M; m++) {
         const real to = (real)((double)end[m] + moved[m]);
         const double own = fabs((double)to - (double)start[m]);
-        gap = own > gap ? own : gap;
+        moves = own > moves ? own : moves;
         near = near && own <= tolerance; /* NaN is not */
         same = same && memcmp(&to, &start[m], sizeof to) == 0;
     }
     const bool met = same || near;
-    *jump = met && gap > *jump ? gap : *jump;
+    *jump = met && moves > *jump ? moves : *jump;
     for (size_t m = 0; m < M; m++) {
         const real to = (real)((double)end[m] + moved[m]), from = start[m];
         moved[m] = met ? 0.0 : (double)to - (double)from;

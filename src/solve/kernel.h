@@ -23,18 +23,18 @@ typedef struct ANT_FN(ant_group) {
     size_t length;           /* steps of every segment */
     real *z;                 /* (length+1, M, lanes) */
     real *forced;            /* (length, M, lanes): z~ */
-    real *error;             /* (length+1, N, lanes): e = x - B z; NULL for `advance`: not wanted */
+    real *error;             /* (length+1, N, lanes): e = x - B z; NULL for `advance`: not requested */
     const real *x;           /* (length+1, N, lanes) */
     const real *s;           /* (length, K, lanes) */
     real *own_x, *own_s;     /* memory of both when there are several lanes, else NULL */
     const uint32_t *pattern; /* (length+1, lanes): what each row lacks (patterns.h); NULL: nothing */
     uint32_t *own_pattern;   /* its memory when there are several lanes, else NULL */
     bool *gappy;             /* (length+1): a lane of the row lacks something; when there are several lanes */
-    real *strength;    /* (length, lanes): a_t; it and weight are empty for kernels that know the time */
+    real *strength;          /* (length, lanes): a_t; it and weight are empty for kernels that find them */
     real *weight;      /* (length+1, lanes): c_t; 0 at index 0, whose time belongs to the segment before */
     uint64_t *masks;   /* (length, mask_words): which hidden units are on, for kernels that store it */
     real *v, *w;       /* (length, M): v after each step and a w before it, between `adjoint` and `gather` */
-    real *pulled;      /* (length, M, lanes): sums of a w over all backward passes; NULL: not wanted */
+    real *pulled;      /* (length, M, lanes): sums of a w over all backward passes; NULL: not requested */
     real *inject;      /* (M, lanes): dloss/dz at the segment's end from what follows it */
     real *inject_last; /* (M, lanes): the same for segments that are one step shorter */
     real *border;      /* (M, lanes): out, dloss/dz at the segment's start */
@@ -45,20 +45,31 @@ typedef ANT_FN(ant_group) group; /* its short name in templates */
 
 /* What a pass over a group gives. */
 typedef struct ANT_FN(ant_pass_result) {
-    size_t steps;    /* that were computed; of `advance`: the step at which it ended */
-    bool merged;     /* ended early: it met the stored trajectory, or the adjoint has vanished */
-    bool refused;    /* gave up: another kernel is faster here */
-    size_t switches; /* of hidden units, for kernels that count them */
-    double gap;      /* max|new - stored| where it merged */
-    double size;     /* max|z| or max|v| of this pass; NaN or infinity when not finite */
+    size_t steps;      /* that were computed; of `advance`: the step at which it ended */
+    bool merged;       /* ended early: it met the stored trajectory, or the adjoint has vanished */
+    bool refused;      /* gave up: another kernel is faster here */
+    size_t switches;   /* of hidden units, for kernels that count them */
+    double difference; /* max|new - stored| where it merged; of a backward pass max|v| where it ended */
+    double size;       /* max|z| or max|v| of this pass; NaN or infinity when not finite */
 } ANT_FN(ant_pass_result);
 
 typedef ANT_FN(ant_pass_result) pass_result;
 
+/* max|a_i - b_i|; NaN when one of them is. */
+static inline double ANT_FN(ant_largest_difference)(const real *a, const real *b, size_t count)
+{
+    double largest = 0.0;
+    for (size_t i = 0; i < count; i++) {
+        const double difference = fabs((double)a[i] - (double)b[i]);
+        largest = difference <= largest ? largest : difference;
+    }
+    return largest;
+}
+
 typedef struct ANT_FN(ant_kernels) {
     const char *name; /* "lane avx512" */
     size_t lanes;
-    bool knows_time; /* takes strengths and weights from `begin` and the call */
+    bool finds_strength; /* finds strengths and weights by `begin` and the call */
     /* Reals that `pack` writes: all weights in the order in which the kernels read them. */
     size_t (*packed_count)(const ant_model_dims *dims);
     void (*pack)(const solve_call *p, real *packed);
@@ -73,9 +84,9 @@ typedef struct ANT_FN(ant_kernels) {
     void (*leave)(const ant_model_dims *dims, const real *packed, const real *row, real *z);
     /*
      * Run all steps from z row 0.  With merge >= 0, compare with the stored z and stop at the first
-     * step where no lane differs by more than `merge`.  With `trial` the kernel may refuse.
+     * step where no lane differs by more than `merge`.  With `attempt` the kernel may refuse.
      */
-    pass_result (*forward)(const solve_call *p, const real *packed, group *group, double merge, bool trial,
+    pass_result (*forward)(const solve_call *p, const real *packed, group *group, double merge, bool attempt,
                            real *scratch);
     /*
      * D of the stored pass, in the coordinates of the rows, to group->map; false: it is 0 to rounding, or not
@@ -107,7 +118,7 @@ typedef struct ANT_FN(ant_kernels) {
     void (*lengthen)(const ant_model_dims *dims, real *packed, double factor);
     void (*observe)(const solve_call *p, const real *packed, group *group, size_t first, size_t last);
     pass_result (*advance)(const solve_call *p, const real *packed, group *group, const real *from,
-                           size_t first, size_t last, double merge, bool trial, real *scratch);
+                           size_t first, size_t last, double merge, bool attempt, real *scratch);
     /*
      * `backward` with the loss in two halves, for one tile: the adjoint from row `end` to `first`, which
      * continues from the scratch and sets the border at row 0, or where v has vanished (result->merged;

@@ -118,7 +118,7 @@ static ALWAYS_INLINE void hidden_rows(const size_t rows, size_t depth, const rea
         phi[r] = activity(clipped, acc[r], b[r]);
 }
 
-/* phi = phi(V z~ + b), clipped where asked.  phi: (L) */
+/* phi = phi(V z~ + b) of the plain or the clipped model.  phi: (L) */
 static void hidden(const ant_model_dims *d, const lane_weights *w, const vector *forced, vector *phi)
 {
     for (size_t begin = 0, end; begin < d->L; begin = end) {
@@ -225,10 +225,10 @@ static void observe(const solve_call *p, const lane_weights *w, const uint32_t *
         forced[m] = z[m] + a * pull[m];
 }
 
-static pass_result lane_forward(const solve_call *p, const real *packed, group *g, double merge, bool trial,
+static pass_result lane_forward(const solve_call *p, const real *packed, group *g, double merge, bool attempt,
                                 real *scratch)
 {
-    (void)trial; /* never refuses */
+    (void)attempt; /* never refuses */
     const ant_model_dims *d = &p->layout->dims;
     const size_t M = d->M, N = d->N;
     lane_weights w;
@@ -241,12 +241,12 @@ static pass_result lane_forward(const solve_call *p, const real *packed, group *
     for (size_t i = 0; i < g->length; i++) {
         observe(p, &w, patterns_at(g, i), x + i * N, z + i * M, a[i], error + i * N, forced + i * M, rest);
         step(d, &w, forced + i * M, s + i * d->K, next, rest);
-        vector gap = {0}, *stored = z + (i + 1) * M;
+        vector difference = {0}, *stored = z + (i + 1) * M;
         if (merge >= 0.0) {
             for (size_t m = 0; m < M; m++)
-                gap = grow(gap, next[m] - stored[m]);
-            result.gap = vector_largest(gap);
-            if (result.gap <= merge) {
+                difference = grow(difference, next[m] - stored[m]);
+            result.difference = vector_largest(difference);
+            if (result.difference <= merge) {
                 result.merged = true;
                 result.steps = i + 1;
                 break;
@@ -544,8 +544,8 @@ static pass_result lane_backward(const solve_call *p, const real *packed, group 
             now = grow(now, tile.v_now[m]);
         size = grow(size, now);
         result.steps += steps;
-        result.gap = vector_largest(now);
-        result.merged = !loss && result.gap <= floor;
+        result.difference = vector_largest(now);
+        result.merged = !loss && result.difference <= floor;
         end = first;
     }
     result.size = vector_largest(size);

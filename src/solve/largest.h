@@ -1,19 +1,8 @@
-/* largest.h - the largest magnitude of a row and of a difference, for the line and the piece kernels. */
+/* largest.h - the largest magnitude of a row, for the line and the piece kernels. */
 #ifndef ANT_SOLVE_LARGEST_H
 #define ANT_SOLVE_LARGEST_H
 
 #include "solve/vector.h"
-
-/* max|a_i - b_i|; NaN when one of them is. */
-static double largest_gap(const real *a, const real *b, size_t count)
-{
-    double top = 0.0;
-    for (size_t i = 0; i < count; i++) {
-        const double gap = fabs((double)a[i] - (double)b[i]);
-        top = gap <= top ? top : gap;
-    }
-    return top;
-}
 
 /* max|a_i|; NaN when one is. */
 static double largest_of(const real *a, size_t count)

@@ -48,10 +48,10 @@ void ANT_FN(ant_legs_carve)(shooting *sh, ant_arena *arena, size_t workers)
     }
 }
 
-/* Strengths and weights of a leg, for kernels that do not know the time. */
+/* Strengths and weights of a leg, for kernels that do not find them. */
 static void set_time(const shooting *sh, const solve_call *p, group *leg)
 {
-    for (size_t i = 0; i <= leg->length && !sh->kernels->knows_time; i++) {
+    for (size_t i = 0; i <= leg->length && !sh->kernels->finds_strength; i++) {
         const size_t t = leg->begin + i;
         leg->weight[i] = i > 0 && t > sh->warmup ? p->weight : 0;
         if (i < leg->length)
@@ -75,17 +75,6 @@ static group leg_of(const shooting *sh, const solve_call *p, const group *g, siz
     return leg;
 }
 
-/* max|a - b|; NaN where one is. */
-static double largest_gap(const real *a, const real *b, size_t M)
-{
-    double gap = 0.0;
-    for (size_t m = 0; m < M; m++) {
-        const double one = fabs((double)a[m] - (double)b[m]);
-        gap = one <= gap ? gap : one;
-    }
-    return gap;
-}
-
 /* Add the result of a leg to that of the group. */
 static void add_result(pass_result *all, const pass_result *leg)
 {
@@ -95,7 +84,7 @@ static void add_result(pass_result *all, const pass_result *leg)
     all->size = leg->size <= all->size ? all->size : leg->size;
 }
 
-pass_result ANT_FN(ant_legs_forward)(shooting *sh, const solve_call *p, size_t g, double merge, bool trial,
+pass_result ANT_FN(ant_legs_forward)(shooting *sh, const solve_call *p, size_t g, double merge, bool attempt,
                                      size_t worker, real *scratch)
 {
     const size_t M = sh->layout->dims.M, count = ANT_FN(ant_legs_of)(sh, sh->group[g].length);
@@ -104,13 +93,13 @@ pass_result ANT_FN(ant_legs_forward)(shooting *sh, const solve_call *p, size_t g
     pass_result result = {0};
     for (size_t k = 0; k < count && !result.merged && !result.refused; k++) {
         group leg = leg_of(sh, p, own, k, worker);
-        const pass_result one = sh->kernels->forward(p, sh->packed, &leg, -1.0, trial, scratch);
+        const pass_result one = sh->kernels->forward(p, sh->packed, &leg, -1.0, attempt, scratch);
         const real *last = leg.z + leg.length * M;
         real *stored = own->z + (k + 1) * M;
         add_result(&result, &one);
         square[k] = sh->kernels->square(p, &leg);
-        result.gap = merge >= 0.0 ? largest_gap(last, stored, M) : 0.0;
-        result.merged = merge >= 0.0 && result.gap <= merge;
+        result.difference = merge >= 0.0 ? ANT_FN(ant_largest_difference)(last, stored, M) : 0.0;
+        result.merged = merge >= 0.0 && result.difference <= merge;
         if (!result.merged)
             memcpy(stored, last, M * sizeof *stored);
     }
@@ -144,7 +133,7 @@ pass_result ANT_FN(ant_legs_backward)(shooting *sh, const solve_call *p, size_t 
         kernels->forward(p, sh->packed, &leg, -1.0, false, scratch);
         const pass_result one = kernels->backward(p, sh->packed, &leg, loss, floor, scratch, sums);
         add_result(&result, &one);
-        const bool vanished = leg.begin <= sh->warmup && one.gap <= (double)REAL_EPSILON * result.size;
+        const bool vanished = leg.begin <= sh->warmup && one.difference <= (double)REAL_EPSILON * result.size;
         result.merged = one.merged || (loss && vanished); /* no loss enters before */
         memset(border, 0, result.merged ? M * sizeof *border : 0);
         memcpy(inject, border, M * sizeof *inject);

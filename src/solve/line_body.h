@@ -257,8 +257,8 @@ static ALWAYS_INLINE pass_result NAME(forward_for)(const ant_model_dims dims, co
         copy_reals(g->forced + i * M, (const real *)t.forced, M);
         real *stored = g->z + (i + 1) * M;
         if (merge >= 0.0) {
-            result.gap = largest_gap((const real *)t.next, stored, M);
-            if (result.gap <= merge) {
+            result.difference = ANT_FN(ant_largest_difference)((const real *)t.next, stored, M);
+            if (result.difference <= merge) {
                 result.merged = true;
                 result.steps = i + 1;
                 return result;
@@ -483,9 +483,9 @@ static ALWAYS_INLINE pass_result NAME(backward_for)(const ant_model_dims dims, c
         if (tiles % FLUSH == 0)
             NAME(flush)(p, &w, &t, scratch, sums);
         result.steps += count;
-        result.gap = largest_of((const real *)t.v, M);
-        result.size = result.gap <= result.size ? result.size : result.gap;
-        result.merged = !loss && result.gap <= floor;
+        result.difference = largest_of((const real *)t.v, M);
+        result.size = result.difference <= result.size ? result.size : result.difference;
+        result.merged = !loss && result.difference <= floor;
         end = first;
     }
     NAME(flush)(p, &w, &t, scratch, sums);

@@ -161,7 +161,8 @@ static ALWAYS_INLINE void hidden_tile(const size_t count, size_t at, bool clippe
     }
 }
 
-/* phi = phi(V z~ + b), clipped where asked; then V z~ goes to `sum` unless it is NULL.  (lv) each */
+/* phi = phi(V z~ + b) of the plain or the clipped model; then V z~ goes to `sum` unless it is NULL.  (lv)
+ * each */
 static ALWAYS_INLINE void wide_hidden(const ant_model_dims *d, size_t lv, const vector *V, const vector *b,
                                       const real *forced, vector *phi, vector *sum)
 {
@@ -386,10 +387,10 @@ static void line_pack(const solve_call *p, real *packed)
 #undef CALL
 }
 
-static pass_result line_forward(const solve_call *p, const real *packed, group *g, double merge, bool trial,
+static pass_result line_forward(const solve_call *p, const real *packed, group *g, double merge, bool attempt,
                                 real *scratch)
 {
-    (void)trial; /* never refuses */
+    (void)attempt; /* never refuses */
 #define CALL(bytes) forward##bytes(p, packed, g, merge, scratch)
     return BY_WIDTH(&p->layout->dims, CALL);
 #undef CALL

@@ -217,9 +217,9 @@ void ANT_FN(ant_linear_loss)(const linear *p, const item *i, const real *xhat, r
     for (size_t n = 0; n < N; n++) {
         for (size_t t = 0; t < ANT_TILE; t++) {
             const bool counts = t < i->count && ANT_FN(ant_linear_counts)(p, i->first + 1 + t);
-            const real gap = counts ? xhat[n * ANT_TILE + t] - i->x[(t + 1) * N + n] : 0;
-            square += (double)gap * (double)gap;
-            error[n * ANT_TILE + t] = p->weight * gap;
+            const real off = counts ? xhat[n * ANT_TILE + t] - i->x[(t + 1) * N + n] : 0;
+            square += (double)off * (double)off;
+            error[n * ANT_TILE + t] = p->weight * off;
         }
     }
     p->square[i->slot] += square;

@@ -1,5 +1,5 @@
 /*
- * mamba2_reference_tmpl.c - the Mamba-2 baseline in plain steps, forward and backward: the oracle.
+ * mamba2_reference_tmpl.c - the Mamba-2 baseline in plain steps, forward and backward: the reference.
  *
  * States H are stored at the starts of tiles only; the backward pass computes each tile again, with a tape
  * per step.  dH is the adjoint of the state after a step, `pending` the gradient that later convolutions add
@@ -248,8 +248,8 @@ static double forward(const linear *p, const ant_mamba2 *m, const work *w, const
             memcpy(z + t * m->D, now.v, m->D * sizeof *z);
             for (size_t n = 0; n < m->N && ANT_FN(ant_linear_counts)(p, t + 1); n++) {
                 const real truth = x[(t + 1) * m->N + n];
-                const double gap = (double)(now.xhat[n] - truth);
-                square += p->gaps && isnan(truth) ? 0.0 : gap * gap;
+                const double error = (double)(now.xhat[n] - truth);
+                square += p->gaps && isnan(truth) ? 0.0 : error * error;
             }
         }
     }

@@ -1,8 +1,11 @@
 /*
  * newton_tmpl.c - DEER and quasi-DEER for any cell (spec 3).  Each iteration linearises every step at the
- * current guess, dz_{t+1} = J_t dz_t - r_{t+1},   J_t = J_F(z~_t) P_{a_t},   r_{t+1} = z_{t+1} - F(z~_t) and
- * solves for all dz by one affine scan (affine.h).  The adjoint is the reverse scan with J_t^T.  Memory is
- * O(T M^2) for full Jacobians.
+ * current guess,
+ *
+ *     dz_{t+1} = J_t dz_t - r_{t+1}     J_t = J_F(z~_t) P_{a_t}     r_{t+1} = z_{t+1} - F(z~_t)
+ *
+ * and solves for all dz by one affine scan (affine.h).  The adjoint is the reverse scan with J_t^T.  Memory
+ * is O(T M^2) for full Jacobians.
  */
 #include "solve/newton.h"
 #include "solve/scan.h"

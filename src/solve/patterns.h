@@ -17,17 +17,17 @@ typedef struct ANT_FN(ant_patterns) {
     size_t M, N, rows, batch; /* rows: T + 1 */
     size_t capacity, count;   /* patterns of incomplete rows */
     size_t words;             /* of bits of one pattern */
-    uint32_t *lost;           /* (capacity): how many variables it lacks */
+    uint32_t *missing;        /* (capacity): how many variables it lacks */
     uint32_t *of_row;         /* (batch, rows): 0 for a complete row, else 1 + its pattern */
     bool *gappy;              /* (batch): a row of the sequence is incomplete */
     uint64_t *bits;           /* (capacity + 1, words): set for what is missing; the last is scratch */
     bool *empty;              /* (capacity): nothing is observed */
-    bool *narrow, *over;      /* (capacity): B_o+ B_o is not I; B_o B_o+ is not I */
+    bool *under, *over;       /* (capacity): B_o+ B_o is not I; B_o B_o+ is not I */
     real *pinv;               /* (capacity, M, N): B_o+ */
     size_t turned_count;      /* reals of `turned` per pattern */
     real *turned;             /* (capacity, turned_count): what kernels derive from B_o+ (kernel.h) */
-    uint32_t *table;          /* (slots): hash table of 1 + pattern; 0: free */
-    size_t slots;             /* a power of two, more than twice the capacity */
+    uint32_t *table;          /* (buckets): hash table of 1 + pattern; 0: free */
+    size_t buckets;           /* a power of two, more than twice the capacity */
     size_t values;            /* observed after the warm-up, in the whole batch */
     double *gram, *inverse;   /* (k, k), k = min(M, N): scratch of pinv */
     double *p64, *product;    /* (M, N), (M, N) */

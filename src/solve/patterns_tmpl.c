@@ -40,19 +40,19 @@ void ANT_FN(ant_patterns_carve)(patterns_t *q, ant_arena *arena, size_t M, size_
     q->batch = batch;
     q->capacity = ANT_FN(ant_patterns_capacity)(N, rows * batch, most);
     q->words = (N + WORD - 1) / WORD;
-    for (q->slots = 4; q->slots <= 2 * q->capacity;)
-        q->slots *= 2;
+    for (q->buckets = 4; q->buckets <= 2 * q->capacity;)
+        q->buckets *= 2;
     q->of_row = ant_arena_take(arena, batch * rows, sizeof *q->of_row);
     q->gappy = ant_arena_take(arena, batch, sizeof *q->gappy);
     q->bits = ant_arena_take(arena, (q->capacity + 1) * q->words, sizeof *q->bits);
-    q->lost = ant_arena_take(arena, q->capacity, sizeof *q->lost);
+    q->missing = ant_arena_take(arena, q->capacity, sizeof *q->missing);
     q->empty = ant_arena_take(arena, q->capacity, sizeof *q->empty);
-    q->narrow = ant_arena_take(arena, q->capacity, sizeof *q->narrow);
+    q->under = ant_arena_take(arena, q->capacity, sizeof *q->under);
     q->over = ant_arena_take(arena, q->capacity, sizeof *q->over);
     q->turned_count = turned;
     q->turned = ant_arena_take(arena, q->capacity * turned, sizeof *q->turned);
     q->pinv = ant_arena_take(arena, q->capacity * M * N, sizeof *q->pinv);
-    q->table = ant_arena_take(arena, q->slots, sizeof *q->table);
+    q->table = ant_arena_take(arena, q->buckets, sizeof *q->table);
     q->gram = ant_arena_take(arena, k * k, sizeof *q->gram);
     q->inverse = ant_arena_take(arena, k * k, sizeof *q->inverse);
     q->p64 = ant_arena_take(arena, M * N, sizeof *q->p64);
@@ -198,15 +198,15 @@ static antler_status find_pinv(patterns_t *q, const ANT_FN(ant_forcing) * f, siz
     }
     real *pinv = q->pinv + k * M * N;
     memset(pinv, 0, M * N * sizeof *pinv);
-    q->lost[k] = (uint32_t)(N - n);
+    q->missing[k] = (uint32_t)(N - n);
     q->empty[k] = n == 0;
-    q->narrow[k] = n < M;
+    q->under[k] = n < M;
     q->over[k] = n > M;
     if (n == 0)
         return ANTLER_OK;
     const bool quick = pinv_by_gram(q, n, r->b64, q->p64), transposed = quick && n <= M;
     if (!quick) {
-        q->narrow[k] = q->over[k] = true; /* its rank may be below both */
+        q->under[k] = q->over[k] = true; /* its rank may be below both */
         ANT_TRY(ant_svd(n, M, r->b64, r->u, r->sigma, r->vt, r->work));
         ant_svd_pinv(n, M, r->u, r->sigma, r->vt, q->p64);
     }
@@ -251,34 +251,34 @@ static size_t slot_of(const patterns_t *q, const uint64_t *bits)
     uint64_t hash = 0;
     for (size_t i = 0; i < q->words; i++)
         hash = (hash ^ bits[i]) * UINT64_C(0x9e3779b97f4a7c15);
-    return (size_t)(hash >> 32) & (q->slots - 1);
+    return (size_t)(hash >> 32) & (q->buckets - 1);
 }
 
 /* 1 + the pattern with these bits, which is added where it is new. */
 static antler_status find_pattern(patterns_t *q, const ANT_FN(ant_forcing) * f, const uint64_t *bits,
                                   uint32_t *pattern)
 {
-    size_t slot = slot_of(q, bits);
-    while (q->table[slot] != 0 && !same_bits(q, q->table[slot] - 1, bits))
-        slot = (slot + 1) & (q->slots - 1);
-    if (q->table[slot] == 0) {
+    size_t bucket = slot_of(q, bits);
+    while (q->table[bucket] != 0 && !same_bits(q, q->table[bucket] - 1, bits))
+        bucket = (bucket + 1) & (q->buckets - 1);
+    if (q->table[bucket] == 0) {
         ANT_CHECK(q->count < q->capacity, ANTLER_ERROR_ARGUMENT,
                   "more than %zu patterns of missing values, for which the plan has memory", q->capacity);
         memcpy(q->bits + q->count * q->words, bits, q->words * sizeof *bits);
         ANT_TRY(find_pinv(q, f, q->count));
-        q->table[slot] = (uint32_t)++q->count;
+        q->table[bucket] = (uint32_t)++q->count;
     }
-    *pattern = q->table[slot];
+    *pattern = q->table[bucket];
     return ANTLER_OK;
 }
 
 /* Without a branch, so that the compiler makes vectors of it. */
 bool ANT_FN(ant_any_missing)(size_t count, const real *x)
 {
-    int lost = 0;
+    int missing = 0;
     for (size_t i = 0; i < count; i++)
-        lost |= x[i] != x[i]; /* NaN */
-    return lost != 0;
+        missing |= x[i] != x[i]; /* NaN */
+    return missing != 0;
 }
 
 /* The patterns of rows first .. end-1 of sequence i; subtracts what they lack from q->values. */
@@ -294,7 +294,7 @@ static antler_status find_rows(patterns_t *q, const ANT_FN(ant_forcing) * f, con
         of_row[t] = before;
         if (before == 0 || !same_bits(q, before - 1, bits))
             ANT_TRY(find_pattern(q, f, bits, &of_row[t]));
-        q->values -= t > warmup ? q->lost[of_row[t] - 1] : 0;
+        q->values -= t > warmup ? q->missing[of_row[t] - 1] : 0;
         q->gappy[i] = true;
     }
     return ANTLER_OK;
@@ -304,7 +304,7 @@ antler_status ANT_FN(ant_patterns_find)(patterns_t *q, const ANT_FN(ant_forcing)
                                         size_t warmup)
 {
     q->count = q->values = 0;
-    memset(q->table, 0, q->slots * sizeof *q->table);
+    memset(q->table, 0, q->buckets * sizeof *q->table);
     for (size_t i = 0; i < q->batch; i++) {
         uint32_t *of_row = q->of_row + i * q->rows;
         q->gappy[i] = false;

@@ -276,10 +276,10 @@ static ALWAYS_INLINE void note_back(const size_t M, const solve_call *p, const r
                                     size_t end, pass_result *result)
 {
     result->steps += end - first;
-    result->gap = largest_of((const real *)t->state, M);
-    result->size = result->gap <= result->size ? result->size : result->gap;
+    result->difference = largest_of((const real *)t->state, M);
+    result->size = result->difference <= result->size ? result->size : result->difference;
     const bool lossless = !loss || g->begin + first <= p->warmup + 1;
-    result->merged = lossless && result->gap <= (loss ? (double)REAL_EPSILON * result->size : floor);
+    result->merged = lossless && result->difference <= (loss ? (double)REAL_EPSILON * result->size : floor);
     if (first > 0 && !result->merged)
         return;
     piece_leave(&p->layout->dims, packed, (const real *)t->state, g->border);

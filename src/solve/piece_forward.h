@@ -151,8 +151,8 @@ static ALWAYS_INLINE bool row_met(const size_t M, const vector *z, const real *s
     uint64_t apart = 0;
     for (size_t c = 0; c * LANES < M; c++) {
         const size_t count = M - c * LANES < LANES ? M - c * LANES : LANES;
-        const vector gap = magnitude(z[c] - load_lanes(stored + c * LANES, count));
-        apart |= ~positive_bits(merge - gap) & ((UINT64_C(1) << count) - 1); /* NaN is apart */
+        const vector difference = magnitude(z[c] - load_lanes(stored + c * LANES, count));
+        apart |= ~positive_bits(merge - difference) & ((UINT64_C(1) << count) - 1); /* NaN is apart */
     }
     return apart == 0;
 }
@@ -197,7 +197,7 @@ static ALWAYS_INLINE bool tile_forward(const size_t M, const shape k, const solv
         if (merge >= 0.0 && row_met(M, z, g->z + (i + 1) * M, (real)merge)) {
             for (size_t c = 0; c < mv; c++)
                 t->row[c] = z[c];
-            result->gap = largest_gap((const real *)t->row, g->z + (i + 1) * M, M);
+            result->difference = ANT_FN(ant_largest_difference)((const real *)t->row, g->z + (i + 1) * M, M);
             result->merged = true;
             result->steps = i + 1;
             return false;
@@ -212,7 +212,7 @@ static ALWAYS_INLINE bool tile_forward(const size_t M, const shape k, const solv
 /* Steps first .. last-1 from the row `from`; result->steps is the step at which it ended. */
 static ALWAYS_INLINE pass_result advance_for(const size_t M, const shape k, const solve_call *p,
                                              const real *packed, group *g, const real *from, size_t first,
-                                             size_t last, double merge, bool trial, real *scratch)
+                                             size_t last, double merge, bool attempt, real *scratch)
 {
     piece_weights w;
     piece_buffers t;
@@ -228,7 +228,7 @@ static ALWAYS_INLINE pass_result advance_for(const size_t M, const shape k, cons
         tile_forward(M, k, p, &w, &t, g, merge, begin, stop, &result);
         if (g->error != NULL)
             piece_observe(p, packed, g, begin == 0 ? 0 : begin + 1, result.merged ? result.steps : stop + 1);
-        result.refused = trial && result.switches > most_switches(&w, result.steps - first);
+        result.refused = attempt && result.switches > most_switches(&w, result.steps - first);
     }
     if (!result.merged) { /* row `first` of g->z may be another thread's */
         const double start = largest_of(from, M);
@@ -242,11 +242,11 @@ static ALWAYS_INLINE pass_result advance_for(const size_t M, const shape k, cons
 #define PIECE_ADVANCE(m, name, ...)                                                                          \
     static NEVER_INLINE pass_result name(const shape k, const solve_call *p, const real *packed, group *g,   \
                                          const real *from, size_t first, size_t last, double merge,          \
-                                         bool trial, real *scratch)                                          \
+                                         bool attempt, real *scratch)                                        \
     {                                                                                                        \
         const shape own = __VA_ARGS__;                                                                       \
         (void)k;                                                                                             \
-        return advance_for(m, own, p, packed, g, from, first, last, merge, trial, scratch);                  \
+        return advance_for(m, own, p, packed, g, from, first, last, merge, attempt, scratch);                \
     }
 #define CASE(m)                                                                                              \
     PIECE_ADVANCE(m, advance_one_##m, {.lv = WIDE_TILE, .words = 1})                                         \
@@ -263,7 +263,7 @@ static inline bool plain_tiles(const shape k, size_t tiles)
 }
 
 static pass_result piece_advance(const solve_call *p, const real *packed, group *g, const real *from,
-                                 size_t first, size_t last, double merge, bool trial, real *scratch)
+                                 size_t first, size_t last, double merge, bool attempt, real *scratch)
 {
     piece_weights w;
     piece_place(&p->layout->dims, packed, &w);
@@ -274,16 +274,16 @@ static pass_result piece_advance(const solve_call *p, const real *packed, group 
         return (plain_tiles(k, 1) ? advance_one_##m                                                          \
                 : plain_tiles(k, 2)                                                                          \
                     ? advance_two_##m                                                                        \
-                    : advance_any_##m)(k, p, packed, g, from, first, last, merge, trial, scratch);
+                    : advance_any_##m)(k, p, packed, g, from, first, last, merge, attempt, scratch);
         COMMON_SIZES(CASE)
 #undef CASE
     default:
-        return advance_for(w.M, k, p, packed, g, from, first, last, merge, trial, scratch);
+        return advance_for(w.M, k, p, packed, g, from, first, last, merge, attempt, scratch);
     }
 }
 
-static pass_result piece_forward(const solve_call *p, const real *packed, group *g, double merge, bool trial,
-                                 real *scratch)
+static pass_result piece_forward(const solve_call *p, const real *packed, group *g, double merge,
+                                 bool attempt, real *scratch)
 {
-    return piece_advance(p, packed, g, g->z, 0, g->length, merge, trial, scratch);
+    return piece_advance(p, packed, g, g->z, 0, g->length, merge, attempt, scratch);
 }

@@ -33,15 +33,16 @@ static ALWAYS_INLINE size_t gap_row(const size_t M, const size_t nv, const solve
         vector *r = left + 2 * nv, *u = right + 2 * mv;
         weigh(M, nv, w->read_columns, (const real *)q, r);
         for (size_t n = 0; n < N; n++) {
-            const bool lost = ANT_FN(ant_pattern_lacks)(p->patterns, of.pattern, n);
-            ((real *)r)[n] = lost ? 0 : ((const real *)r)[n] - of.error[n]; /* -r, as u has the sign of -p */
+            const bool missing = ANT_FN(ant_pattern_lacks)(p->patterns, of.pattern, n);
+            ((real *)r)[n] =
+                missing ? 0 : ((const real *)r)[n] - of.error[n]; /* -r, as u has the sign of -p */
         }
         weigh(N, mv, y.pull, (const real *)p_minus, u);
         count = 3;
     }
     for (size_t c = 0; c < nv; c++)
         g_column[c] = (vector){0};
-    if (p->patterns->narrow[of.pattern - 1]) {
+    if (p->patterns->under[of.pattern - 1]) {
         weigh(M, nv, y.pull_rows, (const real *)q, g_column);
         weigh(N, mv, w->read, (const real *)p_minus, m);
         for (size_t c = 0; c < mv; c++)

@@ -278,7 +278,7 @@ const ANT_FN(ant_kernels) ANT_LEVEL(ant_piece);
 const ANT_FN(ant_kernels) ANT_LEVEL(ant_piece) = {
     .name = "piece " ANT_LEVEL_TEXT,
     .lanes = 1,
-    .knows_time = true,
+    .finds_strength = true,
     .packed_count = piece_packed_count,
     .pack = piece_pack,
     .pattern_count = piece_pattern_count,

@@ -3,7 +3,7 @@
  *
  * The latent space is turned by an orthogonal Q: its first columns are the right singular vectors of B, the
  * others complete the basis; z = Q zeta.  There B+ B is diagonal, so forcing acts on each coordinate alone,
- *     zeta~ = keep_a o zeta + a Q^T B+ x,    keep_a = 1 - a in the directions that B sees, else 1.
+ *     zeta~ = keep_a o zeta + a Q^T B+ x,    keep_a = 1 - a in the row space of B, else 1.
  * The clipped model W [phi(V z + b) - phi(V z)] is a plain one with twice the units: -W, V, 0 come second.
  */
 

@@ -33,7 +33,7 @@ typedef struct ANT_FN(ant_cell_plan) {
     real *own_z;                /* (T+1, M), for checks */
     ANT_FN(ant_newton) newton;
     ANT_FN(ant_shooting) shooting;       /* for sequential and shooting */
-    ANT_FN(ant_shooting) trial;          /* tried first; kernels NULL: none */
+    ANT_FN(ant_shooting) attempt;        /* tried first; kernels NULL: none */
     const ANT_FN(ant_shooting) * solved; /* the one that holds the states of the last call */
 } ANT_FN(ant_cell_plan);
 

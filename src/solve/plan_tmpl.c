@@ -16,8 +16,8 @@ static size_t derived_count(const cell_plan *plan)
 /* Reals that the chosen kernels keep per pattern; at most one of both keeps any. */
 static size_t turned_count(const cell_plan *plan)
 {
-    const ANT_FN(ant_kernels) *own = plan->shooting.kernels, *trial = plan->trial.kernels;
-    const ANT_FN(ant_kernels) *turns = trial != NULL ? trial : own;
+    const ANT_FN(ant_kernels) *own = plan->shooting.kernels, *attempt = plan->attempt.kernels;
+    const ANT_FN(ant_kernels) *turns = attempt != NULL ? attempt : own;
     return turns == NULL || turns->pattern_count == NULL ? 0 : turns->pattern_count(&plan->layout.dims);
 }
 
@@ -39,8 +39,8 @@ static void carve(cell_plan *plan, ant_arena *arena)
         return;
     if (ANT_FN(ant_plan_uses_kernels)(plan)) {
         ANT_FN(ant_shooting_carve)(&plan->shooting, arena);
-        if (plan->trial.kernels != NULL)
-            ANT_FN(ant_shooting_carve)(&plan->trial, arena);
+        if (plan->attempt.kernels != NULL)
+            ANT_FN(ant_shooting_carve)(&plan->attempt, arena);
         return;
     }
     plan->states = ant_arena_take(arena, plan->batch * rows * d->M, sizeof(real));

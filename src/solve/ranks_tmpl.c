@@ -96,7 +96,7 @@ void ANT_FN(ant_ranks_share_forward)(shooting *sh)
     const size_t unit = sizeof(pass_result) + values * sizeof(real) +
                         (sh->joined ? sizeof *sh->joins.mapped + M * M * sizeof(real) : 0);
     mail_forward(sh, unit, true);
-    (void)ant_comm_share(sh->ranks.comm, sh->ranks.mail, unit, sh->ranks.group); /* the caller looks */
+    (void)ant_comm_share(sh->ranks.comm, sh->ranks.mail, unit, sh->ranks.group); /* the caller checks */
     mail_forward(sh, unit, false);
 }
 

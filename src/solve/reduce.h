@@ -40,6 +40,15 @@ typedef struct ANT_FN(ant_reduce_kernels) {
 
 const ANT_FN(ant_reduce_kernels) * ANT_FN(ant_reduce_kernels_of)(ant_cpu_level level);
 
+/* Add sums to those in double, and clear them. */
+static inline void ANT_FN(ant_reduce_flush)(size_t count, real *sums, double *total)
+{
+    for (size_t i = 0; i < count; i++) {
+        total[i] += (double)sums[i];
+        sums[i] = 0;
+    }
+}
+
 enum {
     ANT_REDUCE_BLOCK = 256, /* variables of a part of the rests; a multiple of all lanes and of a word */
     ANT_REDUCE_SLACK = 2,   /* places written past the end of a list */
@@ -60,7 +69,7 @@ typedef struct ANT_FN(ant_reduce_gap_kernels) {
     double (*factor)(size_t M, real *g);
     /* v = G^-1 v; and v = G v, with the sum of v^T G v over all lanes.  v: (M, lanes) */
     void (*solve)(size_t M, const real *l, real *v);
-    double (*stretch)(size_t M, const real *l, real *v);
+    double (*apply)(size_t M, const real *l, real *v);
     /*
      * For each of `count` numbers BLOCK t + n: sums[n] += (u[n] . a[t]) b[t], and unless `both` is false
      * + (u[n] . c[t]) d[t], with a, b, c, d in `rows`, which are (rows, wide).  u, sums: (BLOCK, wide)
@@ -79,7 +88,7 @@ typedef struct ANT_FN(ant_reduce_gaps) {
     size_t values;                                  /* observed after the warm-up */
     size_t words, tiles;                            /* of bits of a row; of a sequence */
     uint64_t *bits;         /* (batch, rows, words): missing, unless all of the row is */
-    uint32_t *lost;         /* (batch, rows): how many are missing */
+    uint32_t *missing;      /* (batch, rows): how many are missing */
     double *pivot;          /* (batch, tiles): the smallest; 1 where all is there */
     real *factor;           /* (batch, tiles, M (M+1) / 2, lanes): L */
     real *rows_of_u;        /* (blocks BLOCK, wide) */
@@ -135,7 +144,7 @@ antler_status ANT_FN(ant_reduction_begin)(reduction *r, ant_team *team, const re
  * With missing values, between both passes of the narrow model: sum of e'^T G e' over t > T_w and the batch;
  * G e' takes the place of e'.
  */
-double ANT_FN(ant_reduction_stretch)(reduction *r, ant_team *team, shooting *solved);
+double ANT_FN(ant_reduction_metric)(reduction *r, ant_team *team, shooting *solved);
 
 /* Sum of |x_rest|^2 over t > T_w and the batch. */
 double ANT_FN(ant_reduction_square)(reduction *r, ant_team *team, const real *const *x);

@@ -26,15 +26,15 @@ static ALWAYS_INLINE uint64_t clean_step(const size_t count, const real *x, real
 
 static size_t clean(size_t N, const real *x, real *out, uint64_t *bits, size_t words)
 {
-    size_t lost = 0, n = 0;
+    size_t missing = 0, n = 0;
     memset(bits, 0, words * sizeof *bits);
     for (; n + LANES <= N; n += LANES)
         bits[n / WORD] |= clean_step(LANES, x + n, out + n) << n % WORD;
     if (n < N)
         bits[n / WORD] |= clean_step(N - n, x + n, out + n) << n % WORD;
     for (size_t w = 0; w < words; w++)
-        lost += (size_t)__builtin_popcountll(bits[w]);
-    return lost;
+        missing += (size_t)__builtin_popcountll(bits[w]);
+    return missing;
 }
 
 /* The first few of a word without branches, which nothing could predict where few values are missing. */
@@ -149,7 +149,7 @@ static void solve(size_t M, const real *l, real *v)
     }
 }
 
-static double stretch(size_t M, const real *l, real *v)
+static double apply(size_t M, const real *l, real *v)
 {
     const vector *L = (const vector *)l;
     vector *x = (vector *)v, square = {0};
@@ -224,6 +224,6 @@ const ANT_FN(ant_reduce_gap_kernels) ANT_LEVEL(ant_reduce_gaps) = {
     .gram = gram,
     .factor = factor,
     .solve = solve,
-    .stretch = stretch,
+    .apply = apply,
     .fill = fill,
 };

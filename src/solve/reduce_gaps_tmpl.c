@@ -50,7 +50,7 @@ void ANT_FN(ant_reduce_gaps_carve)(reduction *r, ant_arena *arena)
     g->tiles = (r->rows + lanes - 1) / lanes;
     g->scratch_count = ROWS * r->stride + (M + BLOCK) * r->wide + M * lanes;
     g->bits = ant_arena_take(arena, rows * g->words, sizeof *g->bits);
-    g->lost = ant_arena_take(arena, rows, sizeof *g->lost);
+    g->missing = ant_arena_take(arena, rows, sizeof *g->missing);
     g->pivot = ant_arena_take(arena, r->batch * g->tiles, sizeof *g->pivot);
     g->factor = ant_arena_take(arena, r->batch * g->tiles * triangle(M) * lanes, sizeof *g->factor);
     g->rows_of_u = ant_arena_take(arena, r->stride * r->wide, sizeof *g->rows_of_u);
@@ -94,13 +94,13 @@ static real *factor_of(const reduction *r, size_t sequence, size_t tile)
 /* Whether some, but not all, of a row is missing. */
 static bool is_partial(const reduction *r, size_t sequence, size_t t)
 {
-    const uint32_t lost = r->gaps.lost[sequence * r->rows + t];
-    return lost > 0 && lost < r->layout.dims.N;
+    const uint32_t missing = r->gaps.missing[sequence * r->rows + t];
+    return missing > 0 && missing < r->layout.dims.N;
 }
 
 static bool is_empty(const reduction *r, size_t sequence, size_t t)
 {
-    return r->gaps.lost[sequence * r->rows + t] == r->layout.dims.N;
+    return r->gaps.missing[sequence * r->rows + t] == r->layout.dims.N;
 }
 
 /* Rows t .. end-1 are those of a tile; false: none of them is partial, and it has no L. */
@@ -195,7 +195,7 @@ void ANT_FN(ant_reduce_gaps_project)(const reduction *r, size_t sequence, size_t
     for (size_t t = first, rows; t < first + count; t += rows) {
         rows = first + count - t < ROWS ? first + count - t : ROWS;
         for (size_t i = 0; i < rows; i++)
-            g->lost[sequence * r->rows + t + i] = (uint32_t)g->kernels->clean(
+            g->missing[sequence * r->rows + t + i] = (uint32_t)g->kernels->clean(
                 N, x + (t - first + i) * N, b.clean + i * N, bits_of(r, sequence, t + i), g->words);
         r->kernels->project(M, N, rows, b.clean, r->u, r->stride, r->x + (sequence * r->rows + t) * M);
     }
@@ -212,8 +212,8 @@ void ANT_FN(ant_reduce_gaps_count)(reduction *r)
     g->full_rank = true;
     g->values = r->batch * (r->rows - 1 - r->warmup) * r->layout.dims.N;
     for (size_t i = 0; i < r->batch * r->rows; i++) {
-        g->any |= g->lost[i] > 0;
-        g->values -= i % r->rows > r->warmup ? g->lost[i] : 0;
+        g->any |= g->missing[i] > 0;
+        g->values -= i % r->rows > r->warmup ? g->missing[i] : 0;
     }
     for (size_t i = 0; i < r->batch * g->tiles; i++)
         g->full_rank &= g->pivot[i] > LEAST_PIVOT;
@@ -222,7 +222,7 @@ void ANT_FN(ant_reduce_gaps_count)(reduction *r)
 /* ---- the loss ------------------------------------------------------------------------------------------ */
 
 /* e'^T G e' of the rows of a tile; G e' takes the place of e'.  v: (M, lanes); e: (rows, M) */
-static double stretch_tile(const reduction *r, size_t sequence, size_t tile, real *v, real *e)
+static double metric_of_tile(const reduction *r, size_t sequence, size_t tile, real *v, real *e)
 {
     const gaps *g = &r->gaps;
     const size_t M = r->layout.dims.M, lanes = g->kernels->lanes;
@@ -231,7 +231,7 @@ static double stretch_tile(const reduction *r, size_t sequence, size_t tile, rea
     if (tile_rows(r, sequence, tile, &t, &end)) {
         memset(v, 0, M * lanes * sizeof *v);
         to_lanes(M, lanes, end - t, e + t * M, M, v);
-        sum = g->kernels->stretch(M, factor_of(r, sequence, tile), v);
+        sum = g->kernels->apply(M, factor_of(r, sequence, tile), v);
         from_lanes(M, lanes, end - t, v, e + t * M, M);
         return sum;
     }
@@ -261,12 +261,12 @@ static void metric_part(void *cookie, size_t sequence, size_t worker)
     }
     double sum = 0.0;
     for (size_t tile = 0; tile < r->gaps.tiles; tile++)
-        sum += stretch_tile(r, sequence, tile, b.v, e);
+        sum += metric_of_tile(r, sequence, tile, b.v, e);
     r->gaps.square[sequence] = sum;
     ANT_FN(ant_shooting_set_errors)(a->solved, sequence, e);
 }
 
-double ANT_FN(ant_reduction_stretch)(reduction *r, ant_team *team, shooting *solved)
+double ANT_FN(ant_reduction_metric)(reduction *r, ant_team *team, shooting *solved)
 {
     metric_pass a = {.r = r, .solved = solved};
     double sum = 0.0;
@@ -388,15 +388,6 @@ void ANT_FN(ant_reduce_gaps_finish)(reduction *r)
     }
 }
 
-/* Add the sums of a block to those in double, and clear them. */
-static void flush(size_t count, real *sums, double *total)
-{
-    for (size_t i = 0; i < count; i++) {
-        total[i] += (double)sums[i];
-        sums[i] = 0;
-    }
-}
-
 void ANT_FN(ant_reduce_gaps_fill)(const reduction *r, bool flow, size_t first, size_t count, size_t worker,
                                   real *dB)
 {
@@ -416,7 +407,7 @@ void ANT_FN(ant_reduce_gaps_fill)(const reduction *r, bool flow, size_t first, s
                                     g->y + row * wide};
         g->kernels->fill(wide, flow, found, b.index, g->rows_of_u + first * wide, rows, b.filled);
         if (end % FLUSH == 0 || end == all)
-            flush(BLOCK * wide, b.filled, total);
+            ANT_FN(ant_reduce_flush)(BLOCK * wide, b.filled, total);
     }
     for (size_t n = 0; n < count; n++) {
         for (size_t m = 0; m < M; m++)

@@ -167,15 +167,6 @@ static void weigh_part(void *cookie, size_t sequence, size_t worker)
     }
 }
 
-/* Add the sums of a block to those in double, and clear them.  Both: (M, width) */
-static void flush(size_t count, real *sums, double *total)
-{
-    for (size_t i = 0; i < count; i++) {
-        total[i] += (double)sums[i];
-        sums[i] = 0;
-    }
-}
-
 /* The rests of a block of variables: their squares, and with a gradient its rows of B. */
 static void rest_part(void *cookie, size_t block, size_t worker)
 {
@@ -208,12 +199,12 @@ static void rest_part(void *cookie, size_t block, size_t worker)
                 k->outer(M, rows, width, q + t * r->wide, r->wide, rests, width, sums);
             since += rows;
             if (since >= FLUSH) {
-                flush(M * width, sums, total);
+                ANT_FN(ant_reduce_flush)(M * width, sums, total);
                 since = 0;
             }
         }
     }
-    flush(M * width, sums, total);
+    ANT_FN(ant_reduce_flush)(M * width, sums, total);
     r->square[block] = square;
     for (size_t n = 0; n < count && a->gradient != NULL; n++) {
         for (size_t m = 0; m < M; m++)

@@ -1,6 +1,6 @@
 /*
  * reference_tmpl.c - the forced trajectory of any cell, its adjoint and the gradient in plain loops: the
- * oracle.
+ * reference.
  *
  * With e_t = x_t - B z_t the forced state is z~_t = z_t + a_t B+ e_t, the same as P_a z_t + a_t z_bar_t.
  * Backwards, with w_t = J_F(z~_t)^T v_{t+1} the gradient at z~_t, c_t the loss weight (0 for t <= T_w) and

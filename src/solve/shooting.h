@@ -73,7 +73,7 @@ typedef struct ANT_FN(ant_shooting) {
     size_t leg_longest; /* steps of the longest segment */
     ANT_FN(ant_group) * legs;    /* (min(threads, groups)): the memory of one leg */
     double *leg_square;          /* (groups, legs of the longest segment): sums of e^2 */
-    ANT_FN(ant_solve_call) call; /* the last one, whose states may be wanted again */
+    ANT_FN(ant_solve_call) call; /* the last one, whose states may be read again */
     bool paired;                 /* two threads share the one sequence of the batch; else `two` is empty */
     ANT_FN(ant_two_threads) two;
     bool joined; /* borders by Newton's method; else `joins` is empty */
@@ -89,10 +89,11 @@ void ANT_FN(ant_shooting_carve)(shooting *sh, ant_arena *arena);
 
 /*
  * Solve forward; fills the report's outcome, iterations, last_change, fallbacks and repeated_steps.  With
- * `trial` return false as soon as a kernel refuses or a segment in a lane was repeated whole without merging.
+ * `attempt` return false as soon as a kernel refuses or a segment in a lane was repeated whole without
+ * merging.
  */
 bool ANT_FN(ant_shooting_forward)(shooting *sh, const solve_call *p, const real *const *x,
-                                  const real *const *s, const ant_solve_options *options, bool trial,
+                                  const real *const *s, const ant_solve_options *options, bool attempt,
                                   ant_solve_report *report);
 
 /* Sum of e^2 over t > T_w and the batch. */
@@ -106,7 +107,7 @@ void ANT_FN(ant_shooting_gradient)(shooting *sh, const solve_call *p, const real
 bool ANT_FN(ant_two_threads_fit)(const shooting *sh);
 void ANT_FN(ant_two_threads_carve)(shooting *sh, ant_arena *arena);
 bool ANT_FN(ant_two_threads_forward)(shooting *sh, const solve_call *p, const real *x, const real *s,
-                                     double tolerance, bool trial, ant_solve_report *report);
+                                     double tolerance, bool attempt, ant_solve_report *report);
 void ANT_FN(ant_two_threads_gradient)(shooting *sh, const solve_call *p);
 
 /* Borders by Newton's method (joins_tmpl.c): whether these segments can have them, their memory. */
@@ -116,7 +117,7 @@ void ANT_FN(ant_joins_carve)(shooting *sh, ant_arena *arena);
 /* After a pass over group g: its derivative, where it is needed. */
 void ANT_FN(ant_joins_derive)(shooting *sh, const solve_call *p, size_t g, int passes, real *scratch);
 
-/* New starts of all segments; marks and counts those that have to run.  jump: the largest gap that stays */
+/* New starts of all segments; marks and counts those that have to run.  jump: the largest one that stays */
 size_t ANT_FN(ant_joins_states)(shooting *sh, double size, double tolerance, double *jump);
 
 /* Before the first backward pass, and after each: gradients at the ends; false: nothing is left. */
@@ -134,20 +135,20 @@ void ANT_FN(ant_legs_carve)(shooting *sh, ant_arena *arena, size_t workers);
 size_t ANT_FN(ant_legs_of)(const shooting *sh, size_t steps);
 
 /* The passes over group g, the sum of e^2 of its last forward one, and its states z_1 .. (length, M). */
-pass_result ANT_FN(ant_legs_forward)(shooting *sh, const solve_call *p, size_t g, double merge, bool trial,
+pass_result ANT_FN(ant_legs_forward)(shooting *sh, const solve_call *p, size_t g, double merge, bool attempt,
                                      size_t worker, real *scratch);
 pass_result ANT_FN(ant_legs_backward)(shooting *sh, const solve_call *p, size_t g, bool loss, double floor,
                                       size_t worker, real *scratch, double *sums);
 double ANT_FN(ant_legs_square)(const shooting *sh, size_t g);
 void ANT_FN(ant_legs_states)(const shooting *sh, const solve_call *p, size_t g, real *z);
 
-/* The largest gap that may stay at a border between states of this size. */
+/* The largest jump that may stay at a border between states of this size. */
 double ANT_FN(ant_join_tolerance)(double size, double tolerance);
 
 /* The memory of one group of segments of `length` steps; x and s of the caller where there is one lane. */
 ANT_FN(ant_group) ANT_FN(ant_group_carve)(const shooting *sh, ant_arena *arena, size_t length);
 
-/* The largest gap at which states of this size merge: well below the tolerance, not below rounding. */
+/* The largest difference at which states of this size merge: well below the tolerance, not below rounding. */
 double ANT_FN(ant_merge_tolerance)(double size, double tolerance);
 
 /* z_1 .. z_T of one sequence; rows of segments that other ranks have stay as they are. */

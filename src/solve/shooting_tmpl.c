@@ -25,7 +25,7 @@ typedef struct pass {
     const real *const *x, *const *s;
     double merge, floor;
     int passes; /* forward, before this one */
-    bool trial, loss;
+    bool attempt, loss;
     atomic_bool refused;
 } pass;
 
@@ -73,7 +73,7 @@ group ANT_FN(ant_group_carve)(const shooting *sh, ant_arena *arena, size_t lengt
     const ant_model_dims *d = &sh->layout->dims;
     const size_t lanes = sh->kernels->lanes, rows = (length + 1) * lanes;
     const size_t copied = lanes > 1 ? rows : 0; /* a single lane reads the caller's arrays */
-    const size_t timed = sh->kernels->knows_time ? 0 : rows, gaps = sh->gaps ? copied : 0;
+    const size_t timed = sh->kernels->finds_strength ? 0 : rows, gaps = sh->gaps ? copied : 0;
     const size_t words = sh->kernels->mask_words == NULL ? 0 : sh->kernels->mask_words(d);
     const size_t slack = ANT_ARENA_ALIGN / sizeof(real); /* line kernels read whole vectors of a last row */
     return (group){.length = length,
@@ -195,7 +195,7 @@ static void lane_start(const shooting *sh, const solve_call *p, const real *x, c
     const ant_model_dims *d = &sh->layout->dims;
     const size_t lanes = sh->kernels->lanes;
     group *g = a->group;
-    const bool timed = !sh->kernels->knows_time && sh->leg == 0; /* a leg has its own times */
+    const bool timed = !sh->kernels->finds_strength && sh->leg == 0; /* a leg has its own times */
     for (size_t i = 0; i <= g->length && timed && a->own; i++) {
         const size_t t = a->begin + i;
         const bool counts = i > 0 && t <= a->end && t > sh->warmup && !a->idle;
@@ -323,9 +323,9 @@ static void forward_group(void *cookie, size_t part, size_t worker)
     if (!sh->dirty[g] || atomic_load(&a->refused)) /* then no result of this pass is used */
         return;
     real *scratch = scratch_of(sh, worker);
-    sh->result[g] = sh->leg > 0
-                        ? ANT_FN(ant_legs_forward)(sh, a->p, g, a->merge, a->trial, worker, scratch)
-                        : sh->kernels->forward(a->p, sh->packed, &sh->group[g], a->merge, a->trial, scratch);
+    sh->result[g] =
+        sh->leg > 0 ? ANT_FN(ant_legs_forward)(sh, a->p, g, a->merge, a->attempt, worker, scratch)
+                    : sh->kernels->forward(a->p, sh->packed, &sh->group[g], a->merge, a->attempt, scratch);
     if (sh->result[g].refused)
         atomic_store(&a->refused, true);
     else if (sh->joined && !sh->result[g].merged) /* what has merged keeps the map of the rest */
@@ -333,9 +333,9 @@ static void forward_group(void *cookie, size_t part, size_t worker)
 }
 
 /* Forward pass of the marked groups; false when a kernel refused, on any rank. */
-static bool run_forward(shooting *sh, const solve_call *p, double merge, int passes, bool trial)
+static bool run_forward(shooting *sh, const solve_call *p, double merge, int passes, bool attempt)
 {
-    pass a = {.sh = sh, .p = p, .merge = merge, .passes = passes, .trial = trial};
+    pass a = {.sh = sh, .p = p, .merge = merge, .passes = passes, .attempt = attempt};
     ant_team_run(sh->team, sh->ranks.end - sh->ranks.first, forward_group, &a);
     bool refused = atomic_load(&a.refused);
     if (sh->ranks.comm == NULL)
@@ -387,7 +387,7 @@ static bool note_iteration(const shooting *sh, ant_solve_report *report)
         longest = sh->result[g].steps > longest ? sh->result[g].steps : longest;
         merged = merged && sh->result[g].merged;
         if (sh->result[g].merged)
-            report->last_change = fmax(report->last_change, sh->result[g].gap);
+            report->last_change = fmax(report->last_change, sh->result[g].difference);
     }
     report->iterations++;
     report->repeated_steps += longest;
@@ -395,31 +395,31 @@ static bool note_iteration(const shooting *sh, ant_solve_report *report)
 }
 
 bool ANT_FN(ant_shooting_forward)(shooting *sh, const solve_call *p, const real *const *x,
-                                  const real *const *s, const ant_solve_options *options, bool trial,
+                                  const real *const *s, const ant_solve_options *options, bool attempt,
                                   ant_solve_report *report)
 {
     load(sh, p, x, s);
     sh->call = *p;
     if (sh->paired)
         return ANT_FN(ant_two_threads_forward)(sh, p, x[0], s == NULL ? NULL : s[0], options->tolerance,
-                                               trial, report);
-    if (!run_forward(sh, p, -1.0, 0, trial))
+                                               attempt, report);
+    if (!run_forward(sh, p, -1.0, 0, attempt))
         return false;
     if (sh->segments == 1)
         return true;
     const double size = largest_size(sh), merge = ANT_FN(ant_merge_tolerance)(size, options->tolerance);
-    const double gap = ANT_FN(ant_join_tolerance)(size, options->tolerance);
+    const double allowed = ANT_FN(ant_join_tolerance)(size, options->tolerance);
     double jump = 0.0;
-    while ((sh->joined ? ANT_FN(ant_joins_states)(sh, size, gap, &jump) : pass_on_states(sh)) > 0) {
+    while ((sh->joined ? ANT_FN(ant_joins_states)(sh, size, allowed, &jump) : pass_on_states(sh)) > 0) {
         if (report->iterations == options->max_iterations && report->outcome == ANTLER_OK) {
             report->outcome = ANTLER_NOT_CONVERGED;
             if (!options->fallback)
                 return true;
             report->fallbacks = sh->batch; /* the remaining iterations give the sequential solution */
         }
-        if (!run_forward(sh, p, merge, report->iterations + 1, trial))
+        if (!run_forward(sh, p, merge, report->iterations + 1, attempt))
             return false;
-        if (!note_iteration(sh, report) && trial && sh->kernels->lanes > 1)
+        if (!note_iteration(sh, report) && attempt && sh->kernels->lanes > 1)
             return false;
     }
     report->last_change = fmax(report->last_change, jump);

@@ -31,7 +31,7 @@
 
 typedef enum ant_solver {
     ANT_SOLVER_AUTO,       /* sequential or shooting, by sizes and segments; scan for linear models */
-    ANT_SOLVER_REFERENCE,  /* plain loops, one thread: the oracle */
+    ANT_SOLVER_REFERENCE,  /* plain loops, one thread: what the others are compared with */
     ANT_SOLVER_SEQUENTIAL, /* exact steps in time order; threads and SIMD lanes over the batch */
     ANT_SOLVER_DEER, /* Newton over all time steps at once, by affine scan; also of an lssm that takes its
                         own predictions in */

@@ -91,7 +91,7 @@ typedef struct forward {
     shooting *sh;
     const solve_call *p;
     double tolerance;
-    bool trial;
+    bool attempt;
     size_t early, late; /* where the second thread may start: with a long memory, with a short one */
     pass_result met;    /* of the first thread, where it has merged */
     ant_counter border; /* where the second thread starts; 0: not known yet */
@@ -225,7 +225,7 @@ static void run_late(forward *f)
     for (size_t first = border; first < sh->T && !atomic_load(&f->refused);) {
         const size_t last = first + AT_ONCE < sh->T ? first + AT_ONCE : sh->T;
         const pass_result r =
-            sh->kernels->advance(f->p, sh->packed, &g, from, first, last, -1.0, f->trial, scratch);
+            sh->kernels->advance(f->p, sh->packed, &g, from, first, last, -1.0, f->attempt, scratch);
         if (r.refused)
             atomic_store(&f->refused, true);
         from = g.z + last * M;
@@ -246,7 +246,7 @@ static void run_steps(forward *f, size_t first, size_t last, double merge)
             ant_counter_wait(&f->front, end < sh->T ? end + 1 : end);
         const double size = f->met.size;
         f->met = sh->kernels->advance(f->p, sh->packed, &sh->two.whole, sh->two.whole.z + first * M, first,
-                                      end, merge, f->trial, sh->scratch);
+                                      end, merge, f->attempt, sh->scratch);
         f->met.size = f->met.size <= size ? size : f->met.size;
         if (f->met.refused)
             atomic_store(&f->refused, true);
@@ -294,13 +294,13 @@ static void forward_part(void *cookie, size_t part, size_t worker)
 }
 
 bool ANT_FN(ant_two_threads_forward)(shooting *sh, const solve_call *p, const real *x, const real *s,
-                                     double tolerance, bool trial, ant_solve_report *report)
+                                     double tolerance, bool attempt, ant_solve_report *report)
 {
     const size_t tile = sh->kernels->tile_steps, expected = sh->T / 4 < EXPECTED ? sh->T / 4 : EXPECTED;
     forward f = {.sh = sh,
                  .p = p,
                  .tolerance = tolerance,
-                 .trial = trial,
+                 .attempt = attempt,
                  .border = ANT_COUNTER_ZERO,
                  .front = ANT_COUNTER_ZERO,
                  .bare = ANT_COUNTER_ZERO};
@@ -315,7 +315,7 @@ bool ANT_FN(ant_two_threads_forward)(shooting *sh, const solve_call *p, const re
     sh->two.again = f.met.steps - atomic_load(&f.border.value);
     report->iterations = 1;
     report->repeated_steps += sh->two.again;
-    report->last_change = fmax(report->last_change, f.met.merged ? f.met.gap : 0.0);
+    report->last_change = fmax(report->last_change, f.met.merged ? f.met.difference : 0.0);
     return true;
 }
 

@@ -149,7 +149,7 @@ static antler_status try_lock(const char *path, ant_lock **lock)
     return status == ANTLER_ERROR_ARGUMENT ? ANTLER_OK : status;
 }
 
-/* Who has a run of which `view` was seen after an attempt to lock it.  Where there is a lease, it decides:
+/* Who has a run of which `view` was read after an attempt to lock it.  Where there is a lease, it decides:
    the lock may still be with a process that was stopped and has lost the run. */
 static ant_folder_owner find_owner(const ant_lease_view *view, const ant_lock *lock)
 {
@@ -189,7 +189,7 @@ antler_status ant_folder_look(const char *path, ant_folder_owner *owner, ant_lea
 antler_status ant_folder_claim(ant_folder *folder, const char *path, double seconds, bool all,
                                ant_folder_owner *owner)
 {
-    static const double PLAIN = 300.0; /* of a training that finds a lease and did not ask for one */
+    static const double PLAIN = 300.0; /* of a training that finds a lease and was started without one */
     ant_lease_view view;
     *owner = ANT_OWNER_SELF;
     if (folder->lock != NULL || folder->lease != NULL)

@@ -13,8 +13,8 @@
  *
  * Whoever changes anything here holds the lock.  Replacing an old run is one rename, that of config.yaml:
  * before it the old run is whole, after it the new one exists.  Files of the old run that are still there
- * then are told by .overwrite, and the next one to open the run removes them.  Files of other names are the
- * user's.
+ * then are recognised by .overwrite, and the next one to open the run removes them.  Files of other names are
+ * the user's.
  *
  * Every file but log.csv appears whole or not at all.  Rows reach log.csv before the checkpoint of the
  * same update is written, so cutting the log back to a checkpoint always finds all its rows.
@@ -58,7 +58,7 @@ antler_status ant_folder_look(const char *path, ant_folder_owner *owner, ant_lea
 
 /*
  * Take lock and lease of a run, whose folder exists, unless another process has it, or it has ended and `all`
- * is false.  An owner on this machine that is dead is told by its lock, every other one by the age of its
+ * is false.  A dead owner on this machine is recognised by its lock, every other one by the age of its
  * lease.  seconds: of the lease; 0: without one, where the folder has none.
  */
 antler_status ant_folder_claim(ant_folder *folder, const char *path, double seconds, bool all,

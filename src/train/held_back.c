@@ -36,10 +36,10 @@ typedef struct treated {
 
 /*
  * Replace one part by what `missing` makes of it; without a missing value it stays.  least: rows that a
- * stretch needs; slot: of the copy
+ * stretch needs; copy: of the series
  */
 static antler_status treat(const antler_settings *s, size_t least, const antler_series **part,
-                           antler_series **slot, treated *t)
+                           antler_series **copy, treated *t)
 {
     antler_status status = ANTLER_OK;
     bool inputs = false;
@@ -52,10 +52,10 @@ static antler_status treat(const antler_settings *s, size_t least, const antler_
     if (t->missing == 0 && !inputs)
         return ANTLER_OK;
     if (s->missing == ANTLER_MISSING_SPLIT)
-        status = ant_series_cut(*part, least, slot, &t->longest);
+        status = ant_series_cut(*part, least, copy, &t->longest);
     else if (s->missing == ANTLER_MISSING_INTERPOLATE)
-        status = ant_series_interpolate(*part, s->missing_interpolate, slot, &t->filled);
-    *part = *slot == NULL ? *part : *slot;
+        status = ant_series_interpolate(*part, s->missing_interpolate, copy, &t->filled);
+    *part = *copy == NULL ? *part : *copy;
     return status;
 }
 

@@ -9,14 +9,15 @@
 
 antler_status ant_learning_engine(const antler_settings *settings, const ant_engine **engine)
 {
-    ant_engine_place(ant_comm_local(ant_comm_world()));
+    ant_engine_number(ant_comm_local(ant_comm_world()));
     return ant_engine_choose(settings->device, ant_break_even_reached(settings), engine);
 }
 
 const char *ant_learning_gap_limit(const antler_settings *settings, const ant_lacks *lacks)
 {
     _Static_assert(ANT_ENGINE_PATTERNS == 1024, "the words below");
-    const bool forced = settings->model == ANTLER_MODEL_SHPLRNN; /* patterns matter to the forcing alone */
+    const bool forced =
+        ant_model_kind_of((ant_model_id)settings->model)->forced; /* what patterns matter to */
     return forced && lacks->count > ANT_ENGINE_PATTERNS ? "in more than 1024 patterns" : NULL;
 }
 

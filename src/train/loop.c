@@ -286,7 +286,7 @@ static void find_requests(loop *l, bool *stop, bool *save)
         end_all(l, status);
 }
 
-/* Checkpoints of all active runs, between those that the settings ask for. */
+/* Checkpoints of all active runs, between those of the settings. */
 static void save_all(loop *l)
 {
     for (size_t i = 0; i < l->count; i++) {

@@ -34,7 +34,7 @@ typedef struct ant_run {
     char message[512];      /* unless OK */
     char choice[512];       /* solver, kernels and device of the last checkpoint; "": unknown */
     char history[1024];     /* where they changed: "update 400: <choice>; ...", kept in the provenance */
-    char notice[256];       /* what a user should know about how the run was restored; "": nothing */
+    char notice[256];       /* for the user: how the run was restored; "": nothing to say */
 } ant_run;
 
 /* What keeps runs on disk (train.c); called on the thread that trains the run. */
@@ -71,7 +71,7 @@ typedef struct ant_run_context {
     void (*report)(void *reporter, const antler_train_row *row);
     void (*end)(void *reporter, const ant_run *run);
     bool (*stop)(void *reporter);
-    int (*save)(void *reporter); /* another number than before: a checkpoint is wanted now */
+    int (*save)(void *reporter); /* another number than before: a checkpoint is due now */
     /* Validate the present models of these runs, whose states are up to date; NULL: no held-back rows. */
     antler_status (*validate)(void *reporter, ant_run *const *runs, size_t count);
 } ant_run_context;

@@ -87,8 +87,7 @@ static cyaml_schema_field_t list_field(const char *key, size_t offset)
     return field;
 }
 
-/* A setting of paths may be one text or a list; libcyaml needs to know which in advance.  is_list: (settings)
- */
+/* A setting of paths may be one text or a list; libcyaml needs that in advance.  is_list: (settings) */
 static void make_schema(schema *s, bool sweep, const bool *is_list)
 {
     memset(s, 0, sizeof *s);

@@ -334,7 +334,7 @@ def text_cases():
         "time_reversed.csv": ("time,y\n3,2\n2,4\n1,3\n0,1\n", "runs backwards from row 1 on (3, then 2); reverse the rows"),
         "time_missing.csv": ("time,y\n0,2\n1,4\n,3\n3,1\n", "row 3 has no time"),
         "time_uneven.csv": ("time,y\n0,2\n1,4\n1.3,3\n4,1\n4.5,7\n", "its rows are not evenly spaced in time"),
-        "time_far.csv": ("time,y\n0,2\n1,4\n2,3\n3,1\n4,2\n1e9,7\n", "ask for 1000000001 rows, but there are 6"),
+        "time_far.csv": ("time,y\n0,2\n1,4\n2,3\n3,1\n4,2\n1e9,7\n", "need 1000000001 rows, but there are 6"),
         "nan.csv": ("x,y\n1,2\n3,nan\n5,6\n", "value is NaN in row 2, column 2 (y); 1 such value in all"),
         "nans.csv": ("x,y\n1,NaN\n3,nan\n5,6\n", "value is NaN in row 1, column 2 (y); 2 such values in all"),
         "inf.csv": ("x,y\n1,2\n3,4\n-inf,6\n", "value is infinite in row 3, column 1 (x)"),

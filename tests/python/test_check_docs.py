@@ -297,13 +297,16 @@ def test_counts(checker, check, tmp_path, capsys):
     files = {
         "src/a/x.c": "/* x.c - a shadow of the crowds. */\n" + short + "\n" + long_one,
         "src/b/x.c": "int next_chunk, chunkSize, trailing, shadowy;\n",
+        "scripts/long.py": '"""What it is."""\ndef f():\n' + "    pass\n" * 60,  # 61 lines
+        "scripts/short.py": '"""What it is."""\ndef f():\n' + "    pass\n" * 59,
         "docs/page.md": "A relay.\n",
         "docs/notebook/old.md": "A relay and a crew.\n",
     }
     check("lines", files)
     assert checker.main(["--root", str(tmp_path), "--counts"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[:2] == ["functions over 60 lines in src: 1", "  src/a/x.c:63: 62 lines"]
+    assert lines[:3] == ["functions over 60 lines: 2", "  scripts/long.py:2: 61 lines", "  src/a/x.c:63: 62 lines"]
+    assert "titles over 72 characters of the last 100 commits: 0" in lines
     assert "files without a head comment: 1" in lines
     assert lines[lines.index("duplicated file names in src: 1") + 1] == "  x.c: src/a/x.c src/b/x.c"
     assert "retired words in src and docs: 5" in lines

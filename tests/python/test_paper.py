@@ -17,8 +17,8 @@ pytest.importorskip("matplotlib")
 sys.path.insert(0, str(PAPER))
 
 import paper  # noqa: E402
-import pieces  # noqa: E402
 import sections  # noqa: E402
+import tasks  # noqa: E402
 import training  # noqa: E402
 
 FIELDS = {"figure", "point", "run", "seed", "scale", "machine", "device", "commit", "date", "settings", "measures",
@@ -51,7 +51,7 @@ def results(folder):
     return sorted((folder / "results").glob("*/*/*.json"))
 
 
-def test_every_piece_leaves_a_result_with_all_fields(whole):
+def test_every_task_leaves_a_result_with_all_fields(whole):
     folder, said = whole
     assert said.splitlines()[-1].endswith(" 0 are not")
     found = [json.loads(path.read_text()) for path in results(folder)]
@@ -63,7 +63,7 @@ def test_every_piece_leaves_a_result_with_all_fields(whole):
     assert len(judged) > 20 and all(float(measures["dstsp"]) == float(measures["dstsp"]) for measures in judged)
 
 
-def test_a_second_call_computes_nothing_and_a_lost_piece_alone_is_made_again(whole):
+def test_a_second_call_computes_nothing_and_a_lost_task_alone_is_made_again(whole):
     folder, _ = whole
     before = {path: path.stat().st_mtime_ns for path in results(folder)}
     said = call(folder, "--no-page", "--peer", str(folder))
@@ -100,26 +100,26 @@ def test_a_page_without_results_does_not_pretend(tmp_path):
 
 
 def context(folder, minutes=10.0):
-    return pieces.Context(Path(os.environ["ANTLER"]), "smoke", folder / "work", folder / "results", minutes, 1, None)
+    return tasks.Context(Path(os.environ["ANTLER"]), "smoke", folder / "work", folder / "results", minutes, 1, None)
 
 
 def test_a_stopped_training_continues_to_the_same_bytes(tmp_path):
     settings = {"latent_dim": 3, "hidden_dim": 8, "sequence_length": 20, "batch_size": 2, "kappa": 0.9, "threads": 1,
                 "start_lr": 1e-3, "updates": 100_000, "checkpoint_interval": 2500}  # fmt: skip
-    piece = pieces.Piece("2", "stopped", settings, lambda c, p: [])
+    task = tasks.Task("2", "stopped", settings, lambda c, p: [])
     whole, c = context(tmp_path / "whole"), context(tmp_path / "stopped")
     data = {"data": training.training_orbit(whole, "lorenz63")}
-    (expected,) = training.train(whole, piece, {**data, **settings})
-    checkpoints = training.folder_of(c, piece) / "Results/2/stopped/001/checkpoints"
+    (expected,) = training.train(whole, task, {**data, **settings})
+    checkpoints = training.folder_of(c, task) / "Results/2/stopped/001/checkpoints"
     for seconds in (0.1, 0.2, 0.4, 0.8, 1.6, 3.2):  # as slow as the machine needs
         c.end = time.monotonic() + seconds
-        with pytest.raises(pieces.TimeIsOver):
-            training.train(c, piece, {**data, **settings})
+        with pytest.raises(tasks.TimeIsOver):
+            training.train(c, task, {**data, **settings})
         if checkpoints.exists() and list(checkpoints.iterdir()):
             break
     begun = (checkpoints.parent / "config.yaml").stat().st_mtime_ns
     c.end = time.monotonic() + 600
-    (run,) = training.train(c, piece, {**data, **settings})
+    (run,) = training.train(c, task, {**data, **settings})
     assert (run / "config.yaml").stat().st_mtime_ns == begun
     assert (run / "model.npz").read_bytes() == (expected / "model.npz").read_bytes()
 
@@ -129,7 +129,7 @@ def test_results_are_kept_by_machine_and_seed(tmp_path):
     row = "%6d  %-28s %10d.%d %8d %12.1f %12.1f" % (0, "NVIDIA H200", 9, 0, 132, 150.1, 149.0)
     stand_in.write_text(f"#!/bin/sh\n[ $1 = info ] && echo '{row}' || echo 'antler 0.1.0 (0123abc), GNU'\n")
     stand_in.chmod(0o755)
-    c = pieces.Context(stand_in, "full", tmp_path, tmp_path / "results", 1.0, 2, None)
+    c = tasks.Context(stand_in, "full", tmp_path, tmp_path / "results", 1.0, 2, None)
     assert (c.device, c.machine, c.commit) == ("cuda", "NVIDIA H200", "0123abc")
     assert c.store.folder.name == "nvidia-h200-seed2"
     assert context(tmp_path).store.folder.name.startswith(("nvidia", f"{len(os.sched_getaffinity(0))}-cores-of"))
@@ -138,44 +138,44 @@ def test_results_are_kept_by_machine_and_seed(tmp_path):
 def test_trainings_that_need_the_cpu_run_beside_those_of_a_gpu(tmp_path):
     c = context(tmp_path)
     c.gpu, c.device = "a GPU", "cuda"
-    met = threading.Barrier(2, timeout=30)  # neither piece ends before the other has begun
+    met = threading.Barrier(2, timeout=30)  # neither task ends before the other has begun
 
-    def work(c, piece):
+    def work(c, task):
         met.wait()
         return [{"met": True}]
 
-    plans = {"2": [pieces.Piece("2", "on-gpu", {}, work), pieces.Piece("2", "on-cpu", {"adjoint": "diagonal"}, work)]}
+    plans = {"2": [tasks.Task("2", "on-gpu", {}, work), tasks.Task("2", "on-cpu", {"adjoint": "diagonal"}, work)]}
     assert paper.compute(c, plans) == 0 and len(results(tmp_path)) == 2
 
-    def stopped(c, piece):
+    def stopped(c, task):
         raise KeyboardInterrupt
 
-    def endless(c, piece):
+    def endless(c, task):
         c.call("sleep", "600")
 
-    by_cpu = pieces.Piece("2", "endless", {"adjoint": "diagonal"}, endless)
-    plans = {"2": [pieces.Piece("2", "stopped", {}, stopped), by_cpu]}
+    by_cpu = tasks.Task("2", "endless", {"adjoint": "diagonal"}, endless)
+    plans = {"2": [tasks.Task("2", "stopped", {}, stopped), by_cpu]}
     with pytest.raises(KeyboardInterrupt):
         paper.compute(c, plans)
     assert len(results(tmp_path)) == 2
 
 
-def test_a_piece_that_fails_is_reported_and_the_others_are_made(tmp_path, capsys):
+def test_a_task_that_fails_is_reported_and_the_others_are_made(tmp_path, capsys):
     c = context(tmp_path)
-    bad = pieces.Piece("2", "bad", {}, lambda c, piece: c.run("simulate", "lorenz36"))
-    good = pieces.Piece("2", "good", {}, lambda c, piece: [{"fine": True}], order=1)
+    bad = tasks.Task("2", "bad", {}, lambda c, task: c.run("simulate", "lorenz36"))
+    good = tasks.Task("2", "good", {}, lambda c, task: [{"fine": True}], order=1)
     assert paper.compute(c, {"2": [bad, good]}) == 1 and len(results(tmp_path)) == 1
     assert "2 bad: Failed: " in capsys.readouterr().err
 
 
 def test_results_of_other_settings_and_seeds_do_not_count(tmp_path):
     c = context(tmp_path)
-    piece = pieces.Piece("2", "point", {"updates": 10}, lambda c, p: [], runs=2)
-    c.store.keep(c, piece, [{"dstsp": 1.0}, {"dstsp": math.inf}], 3.0)
-    assert c.store.done(piece) and c.store.find(piece, 2)["measures"]["dstsp"] == math.inf
-    assert not c.store.done(pieces.Piece("2", "point", {"updates": 20}, lambda c, p: [], runs=2))
-    assert not c.store.done(pieces.Piece("2", "point", {"updates": 10}, lambda c, p: [], runs=2, seed=2))
-    assert not c.store.done(pieces.Piece("2", "point", {"updates": 10}, lambda c, p: [], runs=3))
+    task = tasks.Task("2", "point", {"updates": 10}, lambda c, p: [], runs=2)
+    c.store.keep(c, task, [{"dstsp": 1.0}, {"dstsp": math.inf}], 3.0)
+    assert c.store.done(task) and c.store.find(task, 2)["measures"]["dstsp"] == math.inf
+    assert not c.store.done(tasks.Task("2", "point", {"updates": 20}, lambda c, p: [], runs=2))
+    assert not c.store.done(tasks.Task("2", "point", {"updates": 10}, lambda c, p: [], runs=2, seed=2))
+    assert not c.store.done(tasks.Task("2", "point", {"updates": 10}, lambda c, p: [], runs=3))
 
 
 def test_statistics_count_diverged_runs_and_verdicts_need_five(tmp_path):
@@ -184,10 +184,10 @@ def test_statistics_count_diverged_runs_and_verdicts_need_five(tmp_path):
     c = context(tmp_path)
     c.scale = "full"
     for runs, expected in ((4, None), (5, True)):
-        piece = pieces.Piece("2", f"of{runs}", {}, lambda c, p: [], runs=10)
-        part = pieces.Piece("2", f"of{runs}", {}, lambda c, p: [], runs=runs)
+        task = tasks.Task("2", f"of{runs}", {}, lambda c, p: [], runs=10)
+        part = tasks.Task("2", f"of{runs}", {}, lambda c, p: [], runs=runs)
         c.store.keep(c, part, [{"dstsp": 1.0}] * runs, 1.0)
-        view = sections.View(c, [piece], tmp_path)
+        view = sections.View(c, [task], tmp_path)
         assert view.verdict([f"of{runs}"], True) is expected and view.runs(f"of{runs}") == f"{runs} of 10"
     c.scale = "quick"
     assert view.verdict(["of5"], True) is None
@@ -209,9 +209,9 @@ def test_every_setting_of_the_full_scale_is_accepted(tmp_path):
 
     kinds = {}
     for name in paper.MODULES.values():
-        for piece in importlib.import_module(name).pieces(c):
-            if "hidden_dim" in piece.settings:
-                known = {k: v for k, v in piece.settings.items() if k not in ("solve_length", "alphas", "wide")}
+        for task in importlib.import_module(name).tasks(c):
+            if "hidden_dim" in task.settings:
+                known = {k: v for k, v in task.settings.items() if k not in ("solve_length", "alphas", "wide")}
                 kinds.setdefault(json.dumps({**known, "sequence_length": 20, "warmup": 0}, sort_keys=True), known)
     data = training.orbit(SimpleNamespace(work=tmp_path, run=context(tmp_path).run), "lorenz96", 1, 200)
     assert len(kinds) > 30

@@ -178,7 +178,7 @@ static void faults_of_the_device(void **state)
     void *host = NULL;
     use_fake("full");
     CHECK_FAILS(ant_cuda_alloc(device, 5000000, "the orbit", &x), ANTLER_ERROR_DEVICE,
-                "5 MB for the orbit were asked for, 1 of 8000 MB are free");
+                "5 MB for the orbit were requested, 1 of 8000 MB are free");
     CHECK_FAILS(ant_cuda_alloc_host(device, 5000000, &host), ANTLER_ERROR_MEMORY, "5 MB");
     use_fake("lost");
     CHECK_FAILS(ant_cuda_wait(device), ANTLER_ERROR_DEVICE, "CUDA_ERROR_ILLEGAL_ADDRESS (700)");

@@ -34,7 +34,7 @@ static void gpu_for_each_rank(void **state)
         if (child == 0) {
             const ant_engine *engine = NULL;
             setenv("FAKE_CUDA_DEVICES", "3", 1);
-            ant_engine_place(place);
+            ant_engine_number(place);
             /* `auto` waits for the start of the GPU, so that no thread is left at the end */
             const bool good = ant_engine_choose(ANTLER_DEVICE_AUTO, true, &engine) == ANTLER_OK &&
                               engine != NULL && strcmp(engine->device(), names[place % 3]) == 0;
@@ -180,7 +180,7 @@ static void no_memory_on_the_device(void **state)
     CHECK_OK(ant_engine_choose(ANTLER_DEVICE_CUDA, false, &engine));
     setenv("FAKE_CUDA", "full", 1);
     CHECK_FAILS(ant_mixture_log_density(engine, &mixture, x, 1, 1, report, gpu), ANTLER_ERROR_DEVICE,
-                "for the orbit were asked for");
+                "for the orbit were requested");
     setenv("FAKE_CUDA", "lost", 1);
     CHECK_FAILS(ant_mixture_log_density(engine, &mixture, x, 1, 1, report, gpu), ANTLER_ERROR_DEVICE,
                 "is lost");

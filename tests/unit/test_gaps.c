@@ -123,13 +123,13 @@ static void patterns_are_listed(void **state)
     assert_int_equal(l.missing, missing);
     assert_int_equal(l.count, PATTERNS);
     assert_int_equal(l.words, 2);
-    assert_true(l.slots > 2 * l.count);
+    assert_true(l.buckets > 2 * l.count);
     for (size_t k = 0; k < l.count; k++) {
         const uint64_t *bits = l.bits + 2 * k;
-        size_t slot = ant_lacks_slot(&l, bits);
-        while (l.table[slot] != k + 1) {
-            assert_int_not_equal(l.table[slot], 0);
-            slot = (slot + 1) & (l.slots - 1);
+        size_t bucket = ant_lacks_bucket(&l, bits);
+        while (l.table[bucket] != k + 1) {
+            assert_int_not_equal(l.table[bucket], 0);
+            bucket = (bucket + 1) & (l.buckets - 1);
         }
         assert_true((bits[k % N / 64] >> k % N % 64 & 1) != 0);
         assert_int_equal(bits[1] >> (N - 1 - 64) & 1, k < N);

@@ -34,7 +34,7 @@ def pair(
 
     In place of a generated orbit a run, a model or a Reconstructor may be given: it is warmed up on the first rows
     of the true orbit and runs free from there on. The true orbit is shown from the row on that the first generated row
-    stands for: what `offset` says, or what a free run tells, or else its first row.
+    stands for: what `offset` says, or what a free run has, or else its first row.
     """
     true, model = orbit(true), _model_of(generated)
     if model is None:

@@ -160,8 +160,8 @@ def horizon(
 ) -> Dict[str, Any]:
     """PE(n) of the model, of the last row and of the mean repeated, and of a linear model, against n.
 
-    `fitted` has the rows to which the linear model is fitted; None: the true orbit. `key` tells these rows and the true
-    orbit from others. Empty where the data are too short.
+    `fitted` has the rows to which the linear model is fitted; None: the true orbit. `key` identifies these rows and the
+    true orbit. Empty where the data are too short.
     """
     warmup = max(warmup, 8)  # as many rows as the linear model may take
     steps = horizons(len(true.x), warmup)

@@ -137,7 +137,7 @@ class Look:
 
 
 def _with_gaps(space: np.ndarray, pieces: List[np.ndarray]) -> np.ndarray:
-    """These rows of an orbit; a row without numbers between two pieces ends the line that is drawn."""
+    """These rows of an orbit; a row without numbers between two intervals ends the line that is drawn."""
     gap = np.full((1, space.shape[1]), np.nan)
     rows = [part for piece in pieces for part in (space[piece], gap)]
     return np.concatenate(rows[:-1])

@@ -8,8 +8,8 @@
 #include <string.h>
 
 /*
- * A variable that is so many times its typical size has left every attractor that anyone would want to
- * reconstruct.  No more than that: runaways often oscillate the faster the farther they get, and the last
+ * A variable that is so many times its typical size has left every attractor that could be reconstructed.  No
+ * more than that: runaways often oscillate the faster the farther they get, and the last
  * decades before overflow would take hours.
  */
 static const double far_away = 1e6;

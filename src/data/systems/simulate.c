@@ -75,9 +75,9 @@ static antler_status check_numbers(const antler_simulate_opts *o, const antler_s
 
 static antler_status check_opts(const antler_simulate_opts *o, const antler_system_info *info)
 {
-    ANT_CHECK(o->length >= 1, ANTLER_ERROR_ARGUMENT, "the length is 0: ask for at least one row");
+    ANT_CHECK(o->length >= 1, ANTLER_ERROR_ARGUMENT, "the length is 0: take at least one row");
     ANT_CHECK(o->length <= SIZE_MAX / sizeof(double) / info->dim, ANTLER_ERROR_ARGUMENT,
-              "%zu rows are more than this machine can address: ask for fewer", o->length);
+              "%zu rows are more than this machine can address: take fewer", o->length);
     ANT_CHECK(isfinite(o->dt) && o->dt > 0.0, ANTLER_ERROR_ARGUMENT,
               "dt is %g: give a sampling interval above 0", o->dt);
     ANT_CHECK(isfinite(o->transient) && o->transient >= 0.0, ANTLER_ERROR_ARGUMENT,
@@ -88,11 +88,10 @@ static antler_status check_opts(const antler_simulate_opts *o, const antler_syst
               "the noise is %g: give a fraction of the standard deviation, 0 or more", o->noise);
     ANT_CHECK(o->tolerance >= 1e-14 && o->tolerance <= 1e-3, ANTLER_ERROR_ARGUMENT,
               "the tolerance is %g: give a number from 1e-14 to 1e-3", o->tolerance);
-    ANT_CHECK(
-        o->length >= 2 || o->noise == 0.0, ANTLER_ERROR_ARGUMENT,
-        "noise is a fraction of the standard deviation, which one row does not have: ask for more rows");
+    ANT_CHECK(o->length >= 2 || o->noise == 0.0, ANTLER_ERROR_ARGUMENT,
+              "noise is a fraction of the standard deviation, which one row does not have: take more rows");
     ANT_CHECK(o->length >= 2 || !o->standardise, ANTLER_ERROR_ARGUMENT,
-              "one row cannot be standardised: ask for more rows or switch standardising off");
+              "one row cannot be standardised: take more rows or switch standardising off");
     return check_numbers(o, info);
 }
 

@@ -56,20 +56,20 @@ static antler_status ask(ant_cuda_device *device)
     const ant_driver *driver = device->driver;
     int major = 0, minor = 0, cooperative = 0;
     TRY_CU(device, device_get(&device->handle, device->ordinal), "find the GPU");
-    TRY_CU(device, device_name(device->name, sizeof device->name, device->handle), "ask the GPU's name");
-    TRY_CU(device, device_memory(&device->memory, device->handle), "ask the GPU's memory");
+    TRY_CU(device, device_name(device->name, sizeof device->name, device->handle), "read the GPU's name");
+    TRY_CU(device, device_memory(&device->memory, device->handle), "read the GPU's memory");
     for (size_t i = 0; i < sizeof questions / sizeof questions[0]; i++) {
         const ant_cu_result result =
             driver->device_attribute(questions[i].value, questions[i].attribute, device->handle);
         if (result != 0)
-            return ant_driver_fail(driver, result, "ask what the GPU can do");
+            return ant_driver_fail(driver, result, "read what the GPU can do");
     }
     TRY_CU(device, device_attribute(&major, ANT_CU_CAPABILITY_MAJOR, device->handle),
-           "ask what the GPU can do");
+           "read what the GPU can do");
     TRY_CU(device, device_attribute(&minor, ANT_CU_CAPABILITY_MINOR, device->handle),
-           "ask what the GPU can do");
+           "read what the GPU can do");
     TRY_CU(device, device_attribute(&cooperative, ANT_CU_COOPERATIVE_LAUNCH, device->handle),
-           "ask what the GPU can do");
+           "read what the GPU can do");
     device->sm = 10 * major + minor;
     device->cooperative = cooperative != 0;
     ANT_CHECK(device->sm >= 80, ANTLER_ERROR_DEVICE,
@@ -161,7 +161,7 @@ void ant_cuda_device_close(ant_cuda_device *device)
 antler_status ant_cuda_memory(ant_cuda_device *device, size_t *available, size_t *total)
 {
     ANT_TRY(ant_cuda_device_enter(device));
-    TRY_CU(device, memory_info(available, total), "ask for the free memory");
+    TRY_CU(device, memory_info(available, total), "read the free memory");
     return ANTLER_OK;
 }
 
@@ -171,7 +171,7 @@ static antler_status fail_alloc(ant_cuda_device *device, size_t bytes, const cha
     if (device->driver->memory_info(&available, &total) != 0)
         total = device->memory;
     return ant_fail(ANTLER_ERROR_DEVICE,
-                    "the GPU %s has no room: %.4g MB for %s were asked for, %.4g of %.4g MB are free; use "
+                    "the GPU %s has no room: %.4g MB for %s were requested, %.4g of %.4g MB are free; use "
                     "smaller sizes, stop other programs on it, or compute on the CPU",
                     device->name, (double)bytes / 1e6, purpose, (double)available / 1e6, (double)total / 1e6);
 }
@@ -328,7 +328,7 @@ antler_status ant_cuda_kernel_occupancy(ant_cuda_device *device, const ant_cuda_
                                         unsigned threads, size_t shared, int *blocks)
 {
     ANT_TRY(ant_cuda_device_enter(device));
-    TRY_CU(device, function_blocks(blocks, kernel->function, (int)threads, shared), "ask for the occupancy");
+    TRY_CU(device, function_blocks(blocks, kernel->function, (int)threads, shared), "find the occupancy");
     return ANTLER_OK;
 }
 

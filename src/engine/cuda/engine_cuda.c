@@ -8,7 +8,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static ant_cuda_device *shared; /* under the lock; NULL until it is opened */
-static size_t wanted;           /* under the lock: its number, modulo that of GPUs */
+static size_t wanted;           /* under the lock: its number, modulo the count of GPUs */
 
 /* The driver must not shut down while a context is still starting. */
 static void await_start(void)
@@ -43,10 +43,10 @@ static antler_status open_shared(void)
     return status;
 }
 
-void ant_engine_cuda_place(size_t place)
+void ant_engine_cuda_number(size_t number)
 {
     pthread_mutex_lock(&lock);
-    wanted = place;
+    wanted = number;
     pthread_mutex_unlock(&lock);
 }
 

@@ -13,8 +13,8 @@
 
 extern const ant_engine ant_engine_cuda;
 
-/* Take GPU number place modulo their number; once one is open, this does nothing. */
-void ant_engine_cuda_place(size_t place);
+/* Open GPU number `number` modulo their count; once one is open, this does nothing. */
+void ant_engine_cuda_number(size_t number);
 
 /* Open the GPU and check that its kernels can be compiled.  ANTLER_ERROR_DEVICE with the reason. */
 antler_status ant_engine_cuda_open(void);

@@ -99,7 +99,8 @@ static antler_status fill(void *library)
     NVRTC_LIST(FIND)
 #undef FIND
     if (table.version(&opened.major, &opened.minor) != 0)
-        return ant_fail(ANTLER_ERROR_DEVICE, "%s does not tell its version; install it anew", opened_path);
+        return ant_fail(ANTLER_ERROR_DEVICE, "the version of %s cannot be read; install it anew",
+                        opened_path);
     return ANTLER_OK;
 }
 

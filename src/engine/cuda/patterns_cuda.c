@@ -55,7 +55,7 @@ static void divide(const ant_cuda_pass *pass, const struct pattern_variant *fact
                                     .replicas = (int)w->replicas,
                                     .warmup = (int)w->settings->warmup,
                                     .patterns = (int)ant_cuda_patterns_count(w),
-                                    .slots = (int)w->lacks->slots,
+                                    .buckets = (int)w->lacks->buckets,
                                     .row_blocks = (int)row_blocks};
 }
 
@@ -75,7 +75,7 @@ antler_status ant_cuda_patterns_create(ant_cuda_pass *pass, ant_cuda_patterns *q
     ANT_TRY(compile(pass, q, &facts));
     divide(pass, &facts, q);
     ANT_TRY(upload(pass, lacks->bits, lacks->count * lacks->words * sizeof *lacks->bits, &q->bits));
-    ANT_TRY(upload(pass, lacks->table, lacks->slots * sizeof *lacks->table, &q->table));
+    ANT_TRY(upload(pass, lacks->table, lacks->buckets * sizeof *lacks->table, &q->table));
     const size_t blocks = q->grid.grid[0] - (size_t)q->args.row_blocks;
     return ant_cuda_pass_take(pass, blocks * (size_t)facts.scratch * sizeof(double),
                               "the patterns of missing values", &q->scratch);

@@ -38,7 +38,7 @@ template <class type> using device_pointer = type *;
  */
 enum {
     FACT_ITERATIONS, /* of the forward pass */
-    FACT_LAST_JUMP,  /* the largest gap at a border, or the last change of Newton's method */
+    FACT_LAST_JUMP,  /* the largest jump at a border, or the last change of Newton's method */
     FACT_ITERATIONS_BACK,
     FACT_JUMP_BACK,
     FACT_CONVERGED,
@@ -93,11 +93,11 @@ enum { PURPOSE_NEWTON_START = 5, PURPOSE_WINDOWS = 6, PURPOSE_NOISE = 7 };
 /* ---- fixed numbers -------------------------------------------------------------------------------- */
 
 enum {
-    BARRIER_WORDS = 64, /* of a replica: the team's barrier, the gaps of border.cuh, one each for patterns.cu,
-                           deer.cu, sums.cu */
-    LOST_WORD = BARRIER_WORDS - 3, /* missing values after the warm-up */
-    COPY_EACH = 8,                 /* values of a window that a thread copies at a time */
-    REDUCE_WARPS = 8,              /* of a block of reduce_blocks, which has REDUCE_SIDE parameters */
+    BARRIER_WORDS = 64, /* of a replica: the team's barrier, the jumps of border.cuh, one each for
+                           patterns.cu, deer.cu, sums.cu */
+    MISSING_WORD = BARRIER_WORDS - 3, /* missing values after the warm-up */
+    COPY_EACH = 8,                    /* values of a window that a thread copies at a time */
+    REDUCE_WARPS = 8,                 /* of a block of reduce_blocks, which has REDUCE_SIDE parameters */
     REDUCE_SIDE = 32,
     SCAN_SIDE = 32, /* the scan of mamba2.cu: state numbers of a block, and warps that share a sequence */
 };
@@ -178,8 +178,8 @@ struct mamba2_variant {
     int pack;           /* reals of the weights of one replica */
     int states, slopes; /* numbers of a state; rows of mamba2_args.slopes */
     int steps;          /* of a segment */
-    int fill_bytes;     /* of shared memory, and with gaps: */
-    int tape;           /* numbers that a plain step stores */
+    int fill_bytes;     /* of shared memory of fill_gaps; 0 without gaps */
+    int tape;           /* numbers that a plain step of it stores; 0 without gaps */
     int forward_bytes, scan_bytes, readout_bytes, backward_bytes, reduce_bytes; /* of shared memory */
     int args_bytes;
 };
@@ -257,16 +257,16 @@ struct strength_args {
 struct pattern_args {
     int T, batch, replicas, warmup;
     int patterns;   /* with that of complete rows, which is number 0 */
-    int slots;      /* of the hash table, a power of two */
+    int buckets;    /* of the hash table, a power of two */
     int row_blocks; /* that read rows; the others have patterns */
     int padding;
     DEVICE_POINTER(real) pack;        /* solve_args.pack: reads the weights, writes those of patterns */
     DEVICE_POINTER(const real) x;     /* (replicas, batch, T+1, N): NaN is missing */
     DEVICE_POINTER(unsigned) of_row;  /* (replicas, batch, T+1): the pattern of each row, out */
-    DEVICE_POINTER(unsigned) arrived; /* (replicas, BARRIER_WORDS): LOST_WORD, zero at launch */
+    DEVICE_POINTER(unsigned) arrived; /* (replicas, BARRIER_WORDS): MISSING_WORD, zero at launch */
     DEVICE_POINTER(const unsigned long long)
     bits; /* (patterns - 1, WORDS): bit n is set where pattern 1, 2, ... lacks variable n */
-    DEVICE_POINTER(const unsigned) table; /* (slots): a pattern, or 0 for a free slot */
+    DEVICE_POINTER(const unsigned) table; /* (buckets): a pattern, or 0 for a free one */
     DEVICE_POINTER(double) scratch;       /* (blocks, SCRATCH) unless it is shared memory */
 };
 
@@ -287,7 +287,7 @@ struct lssm_args {
     DEVICE_POINTER(real) raw;                       /* (replicas, TOTAL) */
     DEVICE_POINTER(double) facts;                   /* (replicas, FACTS) */
     DEVICE_POINTER(real) filled;                    /* (replicas, batch, T+1, N): x without gaps */
-    DEVICE_POINTER(unsigned) arrived;               /* (replicas, BARRIER_WORDS): LOST_WORD, zero at launch */
+    DEVICE_POINTER(unsigned) arrived; /* (replicas, BARRIER_WORDS): MISSING_WORD, zero at launch */
 };
 
 /* Of the kernels of mamba2.cu. */
@@ -314,7 +314,7 @@ struct mamba2_args {
     DEVICE_POINTER(real) errors;      /* (replicas, batch, T, N): of missing values */
     DEVICE_POINTER(real) tape;        /* (replicas, batch, T, TAPE) */
     DEVICE_POINTER(real) path;        /* (replicas, batch, T+1, STATES): the states of all steps */
-    DEVICE_POINTER(unsigned) arrived; /* (replicas, BARRIER_WORDS): LOST_WORD, zero at launch */
+    DEVICE_POINTER(unsigned) arrived; /* (replicas, BARRIER_WORDS): MISSING_WORD, zero at launch */
 };
 
 /* How far the kernel `tangents` (orbit.cuh) is, kept between launches. */

@@ -26,7 +26,7 @@ struct ABI_REAL(solve_args) {
     int interval;   /* of sparse forcing */
     int patterns;   /* of missing values, with that of complete rows; without PATTERNS not used */
     real alpha, tolerance;
-    real freeze;   /* gap below which border matrices are not renewed */
+    real freeze;   /* jump below which border matrices are not renewed */
     double weight; /* 2 / (N (T - T_w) batch); with PATTERNS loss_weight() takes its place */
     DEVICE_POINTER(const real) pack; /* (replicas, PACK), then (replicas, patterns, PATTERN_SIZE) */
     DEVICE_POINTER(const real) x;    /* (replicas, batch, T+1, N) */

@@ -33,7 +33,7 @@ struct alignas(16) border_shared { // one direction of travel
     real shift[WARPS][MP];         // out - next in
     bool closed[WARPS];            // the sequence ends here: nothing passes this border
     unsigned jump, size;           // of this block, magnitude bits
-    unsigned beyond;               // the same: border_gap
+    unsigned beyond;               // the same: border_jump
     unsigned largest_entry;        // the same, of its map
     unsigned comparison;           // number of the last comparison
 };
@@ -44,7 +44,7 @@ struct border_count {    // counted by the first thread
 };
 
 // What one comparison of ends and starts gives for the whole team.
-struct border_gap {
+struct border_jump {
     real jump, size; // the largest |out - in|, the largest |out|
     real beyond; // the largest |out - in| far above the rounding of its own segment, as where states explode
     float largest_entry; // of X of any block's map; 0: all are negligible
@@ -52,13 +52,13 @@ struct border_gap {
 
 #define ROUNDING (16 * EPSILON) // of a segment's end, relative to the largest number of a state
 
-// Words for the gaps of the last comparisons, and for the largest entry of the maps in between.  The first
+// Words for the jumps of the last comparisons, and for the largest entry of the maps in between.  The first
 // block clears a word three comparisons before its use.  A barrier lies in between, because at most two
 // comparisons follow each other without one; so all blocks have read the old value.
-enum { GAP_JUMP, GAP_SIZE, GAP_BEYOND, GAP_ENTRY, GAP_WORDS };
-#define GAP_RING 8
-static_assert(1 + GAP_WORDS * GAP_RING <= LOST_WORD,
-              "words for the gaps, and a word each for patterns.cu, deer.cu and sums.cu");
+enum { JUMP_LARGEST, JUMP_SIZE, JUMP_BEYOND, JUMP_ENTRY, JUMP_WORDS };
+#define JUMP_RING 8
+static_assert(1 + JUMP_WORDS * JUMP_RING <= MISSING_WORD,
+              "words for the jumps, and a word each for patterns.cu, deer.cu and sums.cu");
 
 struct border_team {
     // (4 blocks, RECORD) of this replica: the blocks' maps, in two buffers that take turns; each block's
@@ -66,7 +66,7 @@ struct border_team {
     real *records;
     // (2, blocks, M, WORDS): each block's first `in`, by direction, tagged with the comparison.
     unsigned long long *starts;
-    unsigned *arrived; // (BARRIER_WORDS): count of the barrier, then (GAP_RING, GAP_WORDS) gaps
+    unsigned *arrived; // (BARRIER_WORDS): count of the barrier, then (JUMP_RING, JUMP_WORDS) jumps
     // Where records are staged in shared memory: one, those of a group, those of all groups; 0: they do not
     // fit.
     int stage_offset;
@@ -167,20 +167,20 @@ INLINE void clear_starts(const border_team &team)
                      0);
 }
 
-INLINE unsigned *gap_words(const border_team &team, unsigned comparison)
+INLINE unsigned *jump_words(const border_team &team, unsigned comparison)
 {
-    return team.arrived + 1 + comparison % GAP_RING * GAP_WORDS;
+    return team.arrived + 1 + comparison % JUMP_RING * JUMP_WORDS;
 }
 
-// Whether a gap is finite and not far above the rounding of a segment with states of this size; magnitude
+// Whether a jump is finite and not far above the rounding of a segment with states of this size; magnitude
 // bits.
-INLINE bool is_rounding(unsigned gap, unsigned size)
+INLINE bool is_rounding(unsigned jump, unsigned size)
 {
-    const float jump = __uint_as_float(gap);
-    return jump - jump == 0 && jump <= 8 * float(ROUNDING) * __uint_as_float(size);
+    const float largest = __uint_as_float(jump);
+    return largest - largest == 0 && largest <= 8 * float(ROUNDING) * __uint_as_float(size);
 }
 
-// Compare every end with the next start.  Gives this block's shifts, and the team's gap, which can be read
+// Compare every end with the next start.  Gives this block's shifts, and the team's jump, which can be read
 // after the next barrier.  order: of this warp's segment; out: its end; tangent warps take no part.
 INLINE void compare_ends(const border_side &side, bool back, int order, const int (&row)[ROWS_PER_LANE],
                          const real (&out)[ROWS_PER_LANE], bool is_tangent)
@@ -202,9 +202,9 @@ INLINE void compare_ends(const border_side &side, bool back, int order, const in
                                                              row[k] * WORDS,
                                                          team.count->comparison + 1)
                                       : border.in[order + 1][row[k]];
-                const real gap = closed ? real(0) : out[k] - next;
-                border.shift[order][row[k]] = gap;
-                jump = max(jump, magnitude_bits(gap));
+                const real difference = closed ? real(0) : out[k] - next;
+                border.shift[order][row[k]] = difference;
+                jump = max(jump, magnitude_bits(difference));
                 start = max(start, magnitude_bits(border.in[order][row[k]]));
                 size = max(size, magnitude_bits(out[k]));
             }
@@ -221,34 +221,35 @@ INLINE void compare_ends(const border_side &side, bool back, int order, const in
     __syncthreads();
     if (thread_index() == 0) {
         const unsigned comparison = border.comparison = team.count->comparison++;
-        unsigned *gap = gap_words(team, comparison);
-        atomicMax(gap + GAP_JUMP, border.jump);
-        atomicMax(gap + GAP_SIZE, border.size);
+        unsigned *words = jump_words(team, comparison);
+        atomicMax(words + JUMP_LARGEST, border.jump);
+        atomicMax(words + JUMP_SIZE, border.size);
         if (border.beyond > 0)
-            atomicMax(gap + GAP_BEYOND, border.beyond);
+            atomicMax(words + JUMP_BEYOND, border.beyond);
         if (team.block == 0) {
-            unsigned *later = gap_words(team, comparison + 3);
-            __stcg(later + GAP_JUMP, 0u);
-            __stcg(later + GAP_SIZE, 0u);
-            __stcg(later + GAP_BEYOND, 0u);
-            __stcg(later + GAP_ENTRY, 0u);
+            unsigned *later = jump_words(team, comparison + 3);
+            __stcg(later + JUMP_LARGEST, 0u);
+            __stcg(later + JUMP_SIZE, 0u);
+            __stcg(later + JUMP_BEYOND, 0u);
+            __stcg(later + JUMP_ENTRY, 0u);
         }
     }
 }
 
-// The gap of comparison number `comparison`, after a barrier that followed it; largest_entry is valid if that
-// was the barrier of `publish`.
-INLINE border_gap gap_of(const border_team &team, unsigned comparison)
+// The jump of comparison number `comparison`, after a barrier that followed it; largest_entry is valid if
+// that was the barrier of `publish`.
+INLINE border_jump jump_of(const border_team &team, unsigned comparison)
 {
-    const unsigned *gap = gap_words(team, comparison);
-    return {real(__uint_as_float(__ldcg(gap + GAP_JUMP))), real(__uint_as_float(__ldcg(gap + GAP_SIZE))),
-            real(__uint_as_float(__ldcg(gap + GAP_BEYOND))), __uint_as_float(__ldcg(gap + GAP_ENTRY))};
+    const unsigned *words = jump_words(team, comparison);
+    return {real(__uint_as_float(__ldcg(words + JUMP_LARGEST))),
+            real(__uint_as_float(__ldcg(words + JUMP_SIZE))),
+            real(__uint_as_float(__ldcg(words + JUMP_BEYOND))), __uint_as_float(__ldcg(words + JUMP_ENTRY))};
 }
 
-// The gap that is allowed: max(absolute, relative * largest |out|), and never less than rounding.
-INLINE real allowed(const border_gap &gap, real absolute, real relative)
+// The jump that is allowed: max(absolute, relative * largest |out|), and never less than rounding.
+INLINE real allowed(const border_jump &now, real absolute, real relative)
 {
-    const real share = (relative > real(ROUNDING) ? relative : real(ROUNDING)) * gap.size;
+    const real share = (relative > real(ROUNDING) ? relative : real(ROUNDING)) * now.size;
     return share > absolute ? share : absolute;
 }
 
@@ -300,7 +301,7 @@ INLINE int end_of_group(const border_team &team, int first)
     return end < (int)team.blocks ? end : (int)team.blocks;
 }
 
-// Prefetch what will most likely be needed while the gaps are checked: the map of the block before and, for
+// Prefetch what will most likely be needed while the jumps are checked: the map of the block before and, for
 // the first block of a group, those of its group.
 INLINE void prefetch_neighbours(const border_team &team, bool back)
 {
@@ -312,7 +313,7 @@ INLINE void prefetch_neighbours(const border_team &team, bool back)
         prefetch_records(team, records, end_of_group(team, block) - block, STAGE_MORE);
 }
 
-// A correction below this counts as zero: rounding, as for gaps.
+// A correction below this counts as zero: rounding, as for jumps.
 #define NEGLIGIBLE float(ROUNDING)
 
 // Compose the maps of this block's segments, publish the result, and wait at the team's barrier.
@@ -335,7 +336,7 @@ template <bool BACK> INLINE void publish(const border_side &side, bool plain)
         atomicMax(&side.memory.largest_entry, largest);
     __syncthreads();
     if (thread_index() == 0 && side.memory.largest_entry > 0)
-        atomicMax(gap_words(team, side.memory.comparison) + GAP_ENTRY, side.memory.largest_entry);
+        atomicMax(jump_words(team, side.memory.comparison) + JUMP_ENTRY, side.memory.largest_entry);
     sync_team(team);
     prefetch_neighbours(team, BACK);
 }
@@ -417,7 +418,7 @@ INLINE real correction_at(const real *exclusive, const real *delta, int m)
     return sum;
 }
 
-// After `publish`: correct every `in` of this block.  largest_entry: border_gap.  repair(order, m, in): the
+// After `publish`: correct every `in` of this block.  largest_entry: border_jump.  repair(order, m, in): the
 // value to use where `in` is not finite.
 template <bool BACK, class repairing>
 INLINE void correct_starts(const border_side &side, float largest_entry, repairing repair)

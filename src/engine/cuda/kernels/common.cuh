@@ -60,7 +60,7 @@ INLINE unsigned magnitude_bits(float a)
     return __float_as_uint(a) & 0x7fffffffu;
 }
 
-INLINE double warp_sum(double a)
+template <class number> INLINE number warp_sum(number a)
 {
 #pragma unroll
     for (int offset = 16; offset > 0; offset >>= 1)

@@ -1,8 +1,9 @@
 // gaps.cuh - missing values (spec 12) of the kinds that take in their own prediction: lssm.cu, mamba2.cu.
-// alone: -DREAL_BITS=32
+// alone: -DREAL_BITS=32 -DN=3
 #ifndef ANT_GAPS_CUH
 #define ANT_GAPS_CUH
 
+#include "abi.h"
 #include "common.cuh"
 
 #ifndef GAPS
@@ -18,14 +19,6 @@ INLINE bool is_missing(real x)
 INLINE real or_zero(real x)
 {
     return is_missing(x) ? real(0) : x;
-}
-
-INLINE real lane_sum(real a)
-{
-#pragma unroll
-    for (int offset = 16; offset > 0; offset >>= 1)
-        a += __shfl_xor_sync(ALL_LANES, a, offset);
-    return a;
 }
 
 INLINE constexpr int power_of_two_from(int count) // 32 at most
@@ -75,15 +68,21 @@ template <int COUNT> INLINE void store_lane_sums(const real (&part)[COUNT], real
     }
 }
 
-// 2 / values: of an error, where the loss is the mean of the squares of all but the lost ones.
-INLINE double weight_of_observed(double values, unsigned lost)
+// The weight of an error: the loss is the mean of the squares of all values that are observed after the
+// warm-up.
+template <class pass_args> INLINE double find_weight(const pass_args &p, size_t replica)
 {
-    return 2.0 / (values - (double)lost);
+#if GAPS
+    const double values = (double)N * p.batch * (p.T - p.warmup);
+    return 2.0 / (values - (double)p.arrived[replica * BARRIER_WORDS + MISSING_WORD]);
+#else
+    return p.weight;
+#endif
 }
 
 struct sequence_gaps {
-    int first;     // row that lacks values, row 0 left out; the number of rows: none does
-    unsigned lost; // values that are missing after the warm-up
+    int first;        // row that lacks values, row 0 left out; the number of rows: none does
+    unsigned missing; // values that are missing after the warm-up
 };
 
 // Copy the rows of a sequence, with 0 for what is missing.  All threads of the block; `found` in shared
@@ -91,7 +90,7 @@ struct sequence_gaps {
 template <int WIDTH, int BLOCK>
 INLINE void copy_observed(const real *x, int rows, int warmup, real *filled, sequence_gaps &found)
 {
-    unsigned lost = 0;
+    unsigned missing = 0;
     int first = rows;
     if (threadIdx.x == 0)
         found = {rows, 0};
@@ -101,13 +100,13 @@ INLINE void copy_observed(const real *x, int rows, int warmup, real *filled, seq
         const real value = x[i];
         const int row = (int)(i / WIDTH);
         filled[i] = or_zero(value);
-        lost += is_missing(value) && row > warmup;
+        missing += is_missing(value) && row > warmup;
         first = is_missing(value) && row > 0 && row < first ? row : first;
     }
     if (first < rows)
         atomicMin(&found.first, first);
-    if (lost > 0)
-        atomicAdd(&found.lost, lost);
+    if (missing > 0)
+        atomicAdd(&found.missing, missing);
     __syncthreads();
 }
 

@@ -9,13 +9,13 @@
 //
 // Time is cut into segments, a block each, and segments into tiles that fit into shared memory.  Both
 // recurrences are linear with a diagonal: every segment runs from 0, and the state that enters it is combined
-// from the ends of the others.  Four kernels follow each other, so that blocks never wait for other blocks:
+// from the ends of the others.  The kernels follow each other, so that blocks never wait for other blocks:
 //
-//     fill_gaps           with GAPS only: the model's own predictions for missing values of x, and their
-//     errors forward_segments    states from 0, and their ends readout_segments    states; one thread per
-//     step: prediction, error, V^T d; adjoint from 0, and its ends backward_segments   sums over time: one
-//     block those of A, U, h, C with the adjoint, others the rest reduce_blocks       sums over all blocks:
-//     the gradient
+//     fill_gaps           with GAPS only: predictions for missing values of x, and their errors
+//     forward_segments    states from 0, and their ends
+//     readout_segments    states; prediction, error, V^T d; adjoint from 0, and its ends
+//     backward_segments   sums over time: a block for A, U, h, C with the adjoint, others for the rest
+//     reduce_blocks       sums over all blocks: the gradient
 //
 // The leak 1 - A is stored instead of A: A z is z - (1 - A) z, which loses no digits where A is near 1.
 //
@@ -411,7 +411,7 @@ INLINE int next_lacking(const gap_shared &memory, int i, int count)
 
 // The recurrence over rows first .. last-1 of a tile, in place.  A latent unit always has the same thread.
 template <bool REVERSE>
-INLINE void walk(scan_shared &memory, real (*tile)[ZS], int count, int first, int last)
+INLINE void run_rows(scan_shared &memory, real (*tile)[ZS], int count, int first, int last)
 {
     for (int m = threadIdx.x; m < M; m += THREADS) {
         const real leak = memory.leak[m];
@@ -483,13 +483,13 @@ INLINE void fill_forward(const lssm_args &p, gap_shared &memory, const real *uni
         drive(memory, memory.tile.z, theta, count);
         int first = 0, row = next_lacking(memory, 0, count);
         for (; row < count; first = row, row = next_lacking(memory, row + 1, count)) {
-            walk<false>(memory.tile.scan, memory.tile.z, count, first, row);
+            run_rows<false>(memory.tile.scan, memory.tile.z, count, first, row);
             __syncthreads();
             predict_row(memory, units);
             __syncthreads();
             take_in(memory, row, p.filled + (sequence * (p.T + 1) + t + row) * N);
         }
-        walk<false>(memory.tile.scan, memory.tile.z, count, first, count);
+        run_rows<false>(memory.tile.scan, memory.tile.z, count, first, count);
         __syncthreads();
         store_rows(p.states + (sequence * (p.T + 1) + t + 1) * MP, memory.tile.z, count);
     }
@@ -544,14 +544,14 @@ INLINE void fill_backward(const lssm_args &p, gap_shared &memory, const real *un
         int first = 0, row = next_lacking(memory, 0, count);
         for (; row < count; first = row, row = next_lacking(memory, row + 1, count)) {
             const int at = row_at<true>(row, count);
-            walk<true>(memory.tile.scan, memory.tile.v, count, first, row);
+            run_rows<true>(memory.tile.scan, memory.tile.v, count, first, row);
             __syncthreads();
             back_row(memory, units, at, p.errors + (here.sequence * p.T + t + at) * NP);
             __syncthreads();
             for (int m = threadIdx.x; m < M; m += THREADS)
                 memory.tile.v[at][m] += sum_parts(memory, m);
         }
-        walk<true>(memory.tile.scan, memory.tile.v, count, first, count);
+        run_rows<true>(memory.tile.scan, memory.tile.v, count, first, count);
     }
 }
 
@@ -567,8 +567,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) fill_gaps(const __grid_
     copy_observed<N, THREADS>(p.x + begin, p.T + 1, p.warmup, p.filled + begin, memory.found);
     if (memory.found.first > p.T) // the same in all threads
         return;
-    if (threadIdx.x == 0 && memory.found.lost > 0)
-        atomicAdd(p.arrived + (size_t)replica * BARRIER_WORDS + LOST_WORD, memory.found.lost);
+    if (threadIdx.x == 0 && memory.found.missing > 0)
+        atomicAdd(p.arrived + (size_t)replica * BARRIER_WORDS + MISSING_WORD, memory.found.missing);
 #if STAGED
     for (int i = 4 * threadIdx.x; i < L * UNIT; i += 4 * THREADS)
         store4(memory.tile.units + i, load4(units + i));
@@ -788,17 +788,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 3)
 }
 
 // ---- reduce_blocks ----------------------------------------------------------------------------------------
-
-// Of an error: the loss is the mean of the squares of all values that are observed after the warm-up.
-INLINE double find_weight(const lssm_args &p, int replica)
-{
-#if GAPS
-    return weight_of_observed((double)N * p.batch * (p.T - p.warmup),
-                              p.arrived[(size_t)replica * BARRIER_WORDS + LOST_WORD]);
-#else
-    return p.weight;
-#endif
-}
 
 // One block has 32 parameters of a replica.
 extern "C" __global__ void __launch_bounds__(32 * REDUCE_WARPS)

@@ -61,8 +61,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) fill_gaps(const __grid_
     copy_observed<N, THREADS>(a.x, p.T + 1, p.warmup, a.filled, m.found);
     if (m.found.first > p.T) // the same in all threads
         return;
-    if (threadIdx.x == 0 && m.found.lost > 0)
-        atomicAdd(p.arrived + replica * BARRIER_WORDS + LOST_WORD, m.found.lost);
+    if (threadIdx.x == 0 && m.found.missing > 0)
+        atomicAdd(p.arrived + replica * BARRIER_WORDS + MISSING_WORD, m.found.missing);
     const real *w =
         stage_weights<FILL_STAGED>(p.weights + replica * PACK, reinterpret_cast<real *>(&m + 1), PACK);
     begin_steps(m, w);
@@ -265,9 +265,9 @@ INLINE double find_error(const mamba2_args &p, const thread_context &at, const r
         for (int d = 0; d < M; d++)
             xhat += w[PACK_out_W + n * M + d] * m.r[d][at.column];
         const bool missing = GAPS && owns(p, at, at.column) && is_missing(target[n]);
-        const real gap = counts && !missing ? xhat - target[n] : real(0);
-        square += (double)gap * (double)gap;
-        m.x[n][at.column] = missing ? p.errors[(at.sequence * p.T + t) * N + n] : weight * gap;
+        const real error = counts && !missing ? xhat - target[n] : real(0);
+        square += (double)error * (double)error;
+        m.x[n][at.column] = missing ? p.errors[(at.sequence * p.T + t) * N + n] : weight * error;
     }
     __syncwarp();
 #pragma unroll
@@ -732,17 +732,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
 struct reduce_shared {
     double parts[REDUCE_WARPS][32];
 };
-
-// Of an error: the loss is the mean of the squares of all values that are observed after the warm-up.
-INLINE double find_weight(const mamba2_args &p, size_t replica)
-{
-#if GAPS
-    return weight_of_observed((double)N * p.batch * (p.T - p.warmup),
-                              p.arrived[replica * BARRIER_WORDS + LOST_WORD]);
-#else
-    return p.weight;
-#endif
-}
 
 // The gradient and the loss, from the sums of all blocks.
 extern "C" __global__ void __launch_bounds__(32 * REDUCE_WARPS)

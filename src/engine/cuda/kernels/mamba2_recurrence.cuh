@@ -175,14 +175,14 @@ INLINE void project(const mamba2_args &p, const thread_context &at, const real *
 // ---- recurrence -------------------------------------------------------------------------------------------
 
 // The channels of a lane; those beyond the last are computed and not stored.
-INLINE int channel_of(const thread_context &at, int slot)
+INLINE int channel_of(const thread_context &at, int round)
 {
-    return at.lane + 32 * slot < INNER ? at.lane + 32 * slot : INNER - 1;
+    return at.lane + 32 * round < INNER ? at.lane + 32 * round : INNER - 1;
 }
 
-INLINE bool has_channel(const thread_context &at, int slot)
+INLINE bool has_channel(const thread_context &at, int round)
 {
-    return INNER % 32 == 0 || at.lane + 32 * slot < INNER;
+    return INNER % 32 == 0 || at.lane + 32 * round < INNER;
 }
 
 // Of four columns of a lane's channels: decay, and drive w = Delta x.

@@ -135,10 +135,10 @@ INLINE void embed_step(step_shared &m, const real *w, real *row, const real *x, 
         m.u[d] = sum;
         mean += sum;
     }
-    mean = lane_sum(mean) / M;
+    mean = warp_sum(mean) / M;
     for (int d = lane; d < M; d += 32)
         variance += (m.u[d] - mean) * (m.u[d] - mean);
-    const real rstd = 1 / root_of(lane_sum(variance) / M + NORM_EPSILON);
+    const real rstd = 1 / root_of(warp_sum(variance) / M + NORM_EPSILON);
     for (int d = lane; d < M; d += 32) {
         row[TAPE_hat + d] = (m.u[d] - mean) * rstd;
         m.normed[d] = row[TAPE_hat + d] * w[PACK_ln_w + d] + w[PACK_ln_b + d];
@@ -228,7 +228,7 @@ INLINE void gate_step(step_shared &m, const real *w, real *row)
         m.gated[i] = gated;
         square += gated * gated;
     }
-    const real scale = 1 / root_of(lane_sum(square) / INNER + NORM_EPSILON);
+    const real scale = 1 / root_of(warp_sum(square) / INNER + NORM_EPSILON);
     for (int i = threadIdx.x; i < INNER; i += 32)
         m.gated[i] *= scale * w[PACK_norm_w + i];
     __syncwarp();
@@ -353,7 +353,7 @@ INLINE void gate_back_step(step_shared &m, const real *w, const real *row)
         m.dy[i] = slope;
         along += slope * row[TAPE_y + i] * gate * sigmoid(gate);
     }
-    along = lane_sum(along) * scale * scale / INNER;
+    along = warp_sum(along) * scale * scale / INNER;
     for (int i = threadIdx.x; i < INNER; i += 32) {
         const real gate = row[TAPE_q + i], y = row[TAPE_y + i], silu = gate * sigmoid(gate);
         const real slope = scale * (m.dy[i] - y * silu * along);
@@ -442,8 +442,8 @@ INLINE void embed_back_step(step_shared &m, const real *w, const real *row, real
         mean += slope;
         along += slope * row[TAPE_hat + d];
     }
-    mean = lane_sum(mean) / M;
-    along = lane_sum(along) / M;
+    mean = warp_sum(mean) / M;
+    along = warp_sum(along) / M;
     for (int d = threadIdx.x; d < M; d += 32)
         m.du[d] = m.dv[d] + row[TAPE_rstd] * (m.du[d] - mean - row[TAPE_hat + d] * along);
     __syncwarp();

@@ -191,12 +191,12 @@ INLINE double find_vector(const complex *T, complex *X, int j, double norm)
     double largest = 1;
     X[j * M + j] = {1, 0};
     for (int i = j - 1; i >= 0; i--) {
-        complex sum = {0, 0}, gap = T[j * M + j] - T[i * M + i];
+        complex sum = {0, 0}, difference = T[j * M + j] - T[i * M + i];
         for (int k = i + 1; k <= j; k++)
             sum = sum + T[i * M + k] * X[k * M + j];
-        if (size_of(gap) < least)
-            gap = {least, 0};
-        X[i * M + j] = quotient(sum, gap);
+        if (size_of(difference) < least)
+            difference = {least, 0};
+        X[i * M + j] = quotient(sum, difference);
         largest = fmax(largest, size_of(X[i * M + j]));
     }
     return largest;

@@ -26,15 +26,15 @@
 
 // ---- rows -------------------------------------------------------------------------------------------------
 
-// The pattern with these bits: ant_lacks_slot of base/lacks.c.
+// The pattern with these bits: ant_lacks_bucket of base/lacks.c.
 INLINE unsigned find_pattern(const pattern_args &p, const unsigned long long (&lacks)[WORDS])
 {
     unsigned long long hash = 0;
 #pragma unroll
     for (int w = 0; w < WORDS; w++)
         hash = (hash ^ lacks[w]) * 0x9e3779b97f4a7c15ull;
-    for (unsigned slot = (unsigned)(hash >> 32);; slot++) {
-        const unsigned found = __ldg(p.table + (slot & (unsigned)(p.slots - 1)));
+    for (unsigned bucket = (unsigned)(hash >> 32);; bucket++) {
+        const unsigned found = __ldg(p.table + (bucket & (unsigned)(p.buckets - 1)));
         bool same = true;
 #pragma unroll
         for (int w = 0; w < WORDS && found > 0; w++)
@@ -48,21 +48,21 @@ INLINE unsigned find_pattern(const pattern_args &p, const unsigned long long (&l
 INLINE unsigned read_row(const pattern_args &p, size_t row)
 {
     unsigned long long lacks[WORDS] = {}, any = 0;
-    unsigned lost = 0;
+    unsigned missing = 0;
     const real *x = p.x + row * N;
 #pragma unroll 4
     for (int n = 0; n < N; n++) {
         const real value = x[n];
-        const bool missing = value != value;
-        lost += missing;
-        if (missing)
+        const bool is_nan = value != value;
+        missing += is_nan;
+        if (is_nan)
             lacks[n / 64] |= 1ull << n % 64;
     }
 #pragma unroll
     for (int w = 0; w < WORDS; w++)
         any |= lacks[w];
     p.of_row[row] = any == 0 ? 0 : find_pattern(p, lacks);
-    return lost;
+    return missing;
 }
 
 // The rows of all replicas in turn.
@@ -71,16 +71,16 @@ INLINE void read_rows(const pattern_args &p)
     const size_t rows = (size_t)p.batch * (p.T + 1), tiles = (rows + PATTERN_THREADS - 1) / PATTERN_THREADS;
     for (size_t item = blockIdx.x; item < tiles * p.replicas; item += p.row_blocks) {
         const size_t replica = item / tiles, row = item % tiles * PATTERN_THREADS + threadIdx.x;
-        unsigned lost = 0;
+        unsigned missing = 0;
         if (row < rows) {
-            lost = read_row(p, replica * rows + row);
-            lost = (int)(row % (p.T + 1)) > p.warmup ? lost : 0;
+            missing = read_row(p, replica * rows + row);
+            missing = (int)(row % (p.T + 1)) > p.warmup ? missing : 0;
         }
 #pragma unroll
         for (int offset = 16; offset > 0; offset >>= 1)
-            lost += __shfl_xor_sync(ALL_LANES, lost, offset);
-        if (threadIdx.x % 32 == 0 && lost > 0)
-            atomicAdd(p.arrived + replica * BARRIER_WORDS + LOST_WORD, lost);
+            missing += __shfl_xor_sync(ALL_LANES, missing, offset);
+        if (threadIdx.x % 32 == 0 && missing > 0)
+            atomicAdd(p.arrived + replica * BARRIER_WORDS + MISSING_WORD, missing);
     }
 }
 

@@ -167,10 +167,10 @@ INLINE void add_four(const real (&weights)[GROUPS][M], const real4 &rows, int qu
                     weights[i][4 * quad + k < M ? 4 * quad + k : 0] * rows.a[k];
 }
 
-// side = S d, with d of a slot of the ring buffer.
-INLINE void find_side(const sequence_context &c, const step_weights &weights, int slot, real (&side)[GROUPS])
+// side = S d, with d of an entry of the ring buffer.
+INLINE void find_side(const sequence_context &c, const step_weights &weights, int entry, real (&side)[GROUPS])
 {
-    const real *d = c.warp.memory->prefetched[slot & (PREFETCH_RING - 1)];
+    const real *d = c.warp.memory->prefetched[entry & (PREFETCH_RING - 1)];
     real odd[GROUPS];
 #pragma unroll
     for (int i = 0; i < GROUPS; i++)
@@ -183,14 +183,14 @@ INLINE void find_side(const sequence_context &c, const step_weights &weights, in
         side[i] += odd[i];
 }
 
-// units = in r + share side; returns this lane's row of Q r.
+// units = in r + factor side; returns this lane's row of Q r.
 INLINE real find_units(const step_weights &weights, const whole_state &r, const real (&side)[GROUPS],
-                       real share, real (&units)[GROUPS])
+                       real factor, real (&units)[GROUPS])
 {
     real odd[GROUPS], projected[2] = {0, 0};
 #pragma unroll
     for (int i = 0; i < GROUPS; i++) {
-        units[i] = share * side[i];
+        units[i] = factor * side[i];
         odd[i] = 0;
     }
 #pragma unroll
@@ -231,9 +231,9 @@ INLINE void activate_units(const solve_args &p, const sequence_context &c, const
 }
 
 // Multiply by the derivative of phi.
-INLINE void apply_own_slopes(const sequence_context &c, int slot, real (&units)[GROUPS])
+INLINE void apply_own_slopes(const sequence_context &c, int entry, real (&units)[GROUPS])
 {
-    const unsigned *masks = c.warp.memory->masks[slot & (PREFETCH_RING - 1)];
+    const unsigned *masks = c.warp.memory->masks[entry & (PREFETCH_RING - 1)];
 #pragma unroll
     for (int i = 0; i < GROUPS; i++) {
         const real back = group_of(c, i) < UNITS ? units[i] : real(0);
@@ -314,13 +314,13 @@ template <bool BACK> INLINE int time_of(const solve_args &p, int i)
 // d and, backward, the masks of step i into this warp's ring buffers, as one group of copies.
 template <bool BACK> INLINE void prefetch_step(const solve_args &p, const sequence_context &c, int i)
 {
-    const int t = time_of<BACK>(p, i), slot = i & (PREFETCH_RING - 1);
+    const int t = time_of<BACK>(p, i), entry = i & (PREFETCH_RING - 1);
     const int word = c.warp.lane, group = group_of(c, word % GROUPS);
     if (i < p.T && c.warp.row[0] >= 0)
-        copy_async(c.warp.memory->prefetched[slot] + c.warp.row[0],
+        copy_async(c.warp.memory->prefetched[entry] + c.warp.row[0],
                    p.rows + (c.sequence * (p.T + 1) + t) * ROW + AT_TEACHER + c.warp.row[0]);
     if (BACK && i < p.T && word < GROUPS * (1 + CLIPPED) && group < UNITS)
-        copy_async(c.warp.memory->masks[slot] + word,
+        copy_async(c.warp.memory->masks[entry] + word,
                    p.masks + (c.sequence * p.T + t) * MASKS + word / GROUPS * UNITS + group);
     copy_commit();
 }
@@ -340,10 +340,10 @@ INLINE void run_steps(const solve_args &p, const sequence_context &c, const step
         const int t = time_of<BACK>(p, i);
         real *rows = p.rows + (c.sequence * (p.T + 1) + t) * ROW, *before = BACK ? rows + ROW : rows,
              *after = BACK ? rows : rows + ROW;
-        const real share = BACK || i == 0 ? real(1) : a; // c; z~_0 is the teacher itself
+        const real factor = BACK || i == 0 ? real(1) : a; // c; z~_0 is the teacher itself
         const real d = c.warp.memory->prefetched[i & (PREFETCH_RING - 1)][c.warp.first_row];
         real units[GROUPS];
-        const real projected = find_units(weights, state.r, state.side, share, units);
+        const real projected = find_units(weights, state.r, state.side, factor, units);
         if (BACK)
             keep_units(p, c, p.delta, t, units);
         if (BACK)
@@ -352,7 +352,7 @@ INLINE void run_steps(const solve_args &p, const sequence_context &c, const step
             activate_units(p, c, weights.b, t, units);
         if (!BACK)
             keep_units(p, c, p.hidden, t, units);
-        const real forced = state.own - a * projected + share * d;
+        const real forced = state.own - a * projected + factor * d;
         store_own(c, 0, before + (BACK ? AT_V : AT_FORCED), forced);
         const real linear =
             forced + (weights.A1 * forced + (weights.h + (BACK ? real(0) : find_input(p, c, t))));

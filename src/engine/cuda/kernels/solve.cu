@@ -187,7 +187,7 @@ INLINE bool iterate_forward(const solve_args &p, const block_context &work)
     progress &now = pass_memory().forward;
     const bool renew = !(now.jump <= p.freeze); // X of nearly the same trajectory is good enough
     pass_forward(p, work, renew, now.tangent_passes);
-    // Newton's method squares the gap, diagonals reduce it by a factor.
+    // Newton's method squares the jump, diagonals reduce it by a factor.
     const real shrinks = now.jump / now.previous;
     const bool expected = NEWTON ? now.jump <= p.freeze || now.jump * shrinks * shrinks <= now.allowed / 2
                                  : now.jump * shrinks <= now.allowed / 2;
@@ -202,7 +202,7 @@ INLINE bool iterate_forward(const solve_args &p, const block_context &work)
     return unchecked;
 }
 
-// Whether a gap is small enough; the limit is infinite where the gap is.
+// Whether a jump is small enough; the limit is infinite where the jump is.
 INLINE bool within(real jump, real limit)
 {
     return jump <= limit && is_finite(jump);
@@ -213,19 +213,19 @@ INLINE bool within(real jump, real limit)
 INLINE bool check_forward(const solve_args &p, const block_context &work)
 {
     progress &now = pass_memory().forward;
-    const border_gap gap = gap_of(team_of(p, work), pass_memory().border[false].comparison);
-    const real limit = allowed(gap, p.tolerance, 0);
-    const bool converged = within(gap.jump, limit) && gap.beyond <= p.tolerance,
+    const border_jump found = jump_of(team_of(p, work), pass_memory().border[false].comparison);
+    const real limit = allowed(found, p.tolerance, 0);
+    const bool converged = within(found.jump, limit) && found.beyond <= p.tolerance,
                done = converged || now.iterations >= p.max_iterations + p.fallback;
     if (!done && now.unchecked)
         return false;
     __syncthreads();
     if (thread_index() == 0) {
         now.previous = now.iterations > 1 ? now.jump : real(0);
-        now.jump = gap.jump;
+        now.jump = found.jump;
         now.allowed = limit;
         now.converged = converged;
-        now.largest_entry = gap.largest_entry;
+        now.largest_entry = found.largest_entry;
         now.unchecked = false;
     }
     __syncthreads();
@@ -302,8 +302,8 @@ INLINE void forward_and_errors(const solve_args &p, const block_context &work)
 // Whether the last pass of the adjoint was exact.
 INLINE bool exact_backward(const solve_args &p, const block_context &work)
 {
-    const border_gap gap = gap_of(team_of(p, work), pass_memory().border[true].comparison);
-    return within(gap.jump, allowed(gap, 0, 10 * p.tolerance));
+    const border_jump found = jump_of(team_of(p, work), pass_memory().border[true].comparison);
+    return within(found.jump, allowed(found, 0, 10 * p.tolerance));
 }
 
 // Write p.facts, by the first block.
@@ -319,7 +319,7 @@ INLINE void store_facts(const solve_args &p, const block_context &work, int iter
         facts[FACT_CONVERGED] = forward.converged && forward.iterations <= p.max_iterations;
     }
     facts[FACT_ITERATIONS_BACK] = iterations_back;
-    facts[FACT_JUMP_BACK] = gap_of(team_of(p, work), pass_memory().border[true].comparison).jump;
+    facts[FACT_JUMP_BACK] = jump_of(team_of(p, work), pass_memory().border[true].comparison).jump;
 }
 
 // Whether the adjoint is done after this iteration; after a barrier.
@@ -356,7 +356,7 @@ INLINE void solve_all(const solve_args &p, const block_context &work)
         if (!NEWTON && iterations_back > 0 && done_backward(p, work, iterations_back))
             break;
         correct_starts<true>(side_of(p, work, true),
-                             gap_of(team_of(p, work), kept.border[true].comparison).largest_entry,
+                             jump_of(team_of(p, work), kept.border[true].comparison).largest_entry,
                              [](int, int, real in) { return in; });
     }
     store_facts(p, work, iterations_back + 1);

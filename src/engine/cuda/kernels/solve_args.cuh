@@ -106,7 +106,7 @@ INLINE double loss_weight(const solve_args &p, int replica)
 {
 #if PATTERNS
     const double values = (double)N * (double)(p.T - p.warmup) * (double)p.batch;
-    return 2 / (values - (double)__ldg(p.arrived + (size_t)replica * BARRIER_WORDS + LOST_WORD));
+    return 2 / (values - (double)__ldg(p.arrived + (size_t)replica * BARRIER_WORDS + MISSING_WORD));
 #else
     return p.weight;
 #endif

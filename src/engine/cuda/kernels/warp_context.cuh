@@ -81,7 +81,7 @@ struct progress {                   // of the forward passes; written by the fir
     real previous, jump;            // of the comparison before the last (0: none), and of the last
     real allowed;
     bool converged;      // at the last comparison
-    float largest_entry; // of the maps: border_gap
+    float largest_entry; // of the maps: border_jump
     bool unchecked;      // the last comparison has not been checked yet
 };
 

@@ -1,7 +1,7 @@
-"""pieces.py - work cut into pieces, their results on disk, and commands that end in time.
+"""tasks.py - work cut into tasks, their results on disk, and commands that end in time.
 
-A piece is one training of a group of runs, one measurement, or one table. What a piece has found is one JSON file per
-run, FIGURE/POINT-NUMBER.json in the folder of results. A piece whose files are there, with the same settings, is done.
+A task is one training of a group of runs, one measurement, or one table. What a task has found is one JSON file per
+run, FIGURE/POINT-NUMBER.json in the folder of results. A task whose files are there, with the same settings, is done.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ class Failed(Exception):
 
 
 @dataclass(frozen=True)
-class Piece:
+class Task:
     """`work` returns one dictionary of measures for each of the runs `first` ... `first + runs - 1`."""
 
     figure: str
     point: str
     settings: Json
-    work: Callable[["Context", "Piece"], List[Json]] = field(compare=False)
+    work: Callable[["Context", "Task"], List[Json]] = field(compare=False)
     runs: int = 1
     first: int = 1  # number of the first run, counted from 1
-    order: int = 0  # pieces of a lower order come first, whatever their figure is
+    order: int = 0  # tasks of a lower order come first, whatever their figure is
     seed: int = 1
     ready: Optional[Callable[["Context"], bool]] = field(default=None, compare=False)
 
@@ -75,39 +75,39 @@ class Store:
     def path(self, figure: str, point: str, number: int) -> Path:
         return self.folder / figure / f"{point}-{number:02d}.json"
 
-    def find(self, piece: Piece, number: int) -> Optional[Json]:
+    def find(self, task: Task, number: int) -> Optional[Json]:
         """The result of a run, if it was made with these settings."""
-        path = self.path(piece.figure, piece.point, number)
+        path = self.path(task.figure, task.point, number)
         if not path.exists():
             return None
         found: Json = json.loads(path.read_text())
-        same = json.dumps(found["settings"], sort_keys=True) == json.dumps(piece.settings, sort_keys=True)
-        if not same or found["seed"] != piece.seed:
+        same = json.dumps(found["settings"], sort_keys=True) == json.dumps(task.settings, sort_keys=True)
+        if not same or found["seed"] != task.seed:
             return None
         return {**found, "measures": numbers(found["measures"])}
 
-    def done(self, piece: Piece) -> bool:
-        return all(self.find(piece, number) is not None for number in piece.numbers())
+    def done(self, task: Task) -> bool:
+        return all(self.find(task, number) is not None for number in task.numbers())
 
-    def keep(self, context: "Context", piece: Piece, measures: Sequence[Json], seconds: float) -> None:
-        for number, found in zip(piece.numbers(), measures):
+    def keep(self, context: "Context", task: Task, measures: Sequence[Json], seconds: float) -> None:
+        for number, found in zip(task.numbers(), measures):
             result = {
-                "figure": piece.figure,
-                "point": piece.point,
+                "figure": task.figure,
+                "point": task.point,
                 "run": number,
-                "seed": piece.seed,
+                "seed": task.seed,
                 "scale": context.scale,
                 "machine": context.machine,
                 "device": context.device,
                 "commit": context.commit,
                 "date": time.strftime("%Y-%m-%d", time.gmtime()),
-                "settings": piece.settings,
+                "settings": task.settings,
                 "measures": found,
                 "seconds": round(seconds, 3),
-                "runs_together": piece.runs,
+                "runs_together": task.runs,
             }
             lines = (f"{json.dumps(name)}: {compact(part)}" for name, part in result.items())
-            write(self.path(piece.figure, piece.point, number), "{" + ",\n".join(lines) + "}\n")
+            write(self.path(task.figure, task.point, number), "{" + ",\n".join(lines) + "}\n")
 
 
 def compact(value: Any) -> str:
@@ -139,7 +139,7 @@ def numbers(value: Any) -> Any:
 
 
 class Context:
-    """What a piece needs: the command, folders, the clock."""
+    """What a task needs: the command, folders, the clock."""
 
     def __init__(
         self, antler: Path, scale: str, work: Path, results: Path, minutes: float, seed: int, peer: Optional[Path]
