@@ -43,8 +43,7 @@ static antler_status check_late(const antler_model *model, const antler_series *
 /*
  * Delay vectors of a single variable, as in the validation, but mixtures in place of its histograms.  A
  * histogram counts a row in a cell that the other orbit does not visit as 11.5 nats or more, however near the
- * next cell is: beside a thin attractor a small error is then many times the floor.  The limits of the
- * verdict were found with mixtures.
+ * next cell is: beside a thin attractor a small error is then many times the floor (spec 14).
  */
 static void choose_measures(const antler_series *truth, antler_measure_opts *opts)
 {
