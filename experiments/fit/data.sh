@@ -42,9 +42,9 @@ judge() {
         lorenz63_x) data=lorenz63 options+=(--columns 1 --embed '3,10' --only-embedded) ;;
         neuron) options+=(--embed '3,40' --only-embedded) ;;
         mackey_glass | torus | ar2 | season | langevin) options+=(--embed '3,8' --only-embedded) ;;
-        logistic | henon_x) options+=(--embed '2,1' --only-embedded) ;;
+        logistic | henon_x | tent | cubic | gauss) options+=(--embed '2,1' --only-embedded) ;;
         ricker) options+=(--embed '2,1' --only-embedded --match-noise) ;;
-        vanderpol) options+=(--match-noise) ;; # its test orbit has noise, too
+        vanderpol | brusselator) options+=(--match-noise) ;; # its test orbit has noise, too
         ecg) options=(--dstsp bins) ;;
     esac
     "$antler" evaluate "$2" --data "data/${data}_test.npy" "${options[@]}" --threads "$threads" --device "$device" \

@@ -4,6 +4,7 @@ Flows and delay equations are integrated by the classical Runge-Kutta method in 
 function says what is observed.
 """
 
+import math
 import sys
 from pathlib import Path
 
@@ -173,6 +174,78 @@ def langevin(draw):
     for i in range(1, x.size):
         x[i] = x[i - 1] + h * (x[i - 1] - x[i - 1] ** 3) + kicks[i]
     return x[::20, None]
+
+
+def tent(draw):
+    """One variable of a skew tent map: slopes 0.98 / 0.37 and -0.98 / 0.63."""
+    x = np.empty((10_100, 1))
+    x[0] = 0.2 + 0.6 * draw.random()
+    for i in range(1, len(x)):
+        p = x[i - 1, 0]
+        x[i] = 0.98 * (p / 0.37 if p < 0.37 else (1 - p) / 0.63)
+    return x[100:]
+
+
+def cubic(draw):
+    """One variable of a map with two humps, 2.8 x (1 - x^2)."""
+    x = np.empty((10_100, 1))
+    x[0] = 0.1 + 0.6 * draw.random()
+    for i in range(1, len(x)):
+        x[i] = 2.8 * x[i - 1] * (1 - x[i - 1] ** 2)
+    return x[100:]
+
+
+def gauss(draw):
+    """One variable of a map, exp(-6.2 x^2) - 0.5."""
+    x = np.empty((10_100, 1))
+    x[0] = 0.1 + 0.6 * draw.random()
+    for i in range(1, len(x)):
+        x[i] = np.exp(-6.2 * x[i - 1] ** 2) - 0.5
+    return x[100:]
+
+
+def duffing_map(draw):
+    """x and v of the driven oscillator of `duffing`, once in each period of its drive."""
+    rows, steps, period, x, v = 10_000, 60, 2 * math.pi / 1.2, *draw.normal(size=2)
+    h = period / steps
+    drive = [0.5 * math.cos(1.2 * h / 2 * k) for k in range(2 * steps + 1)]
+
+    def force(p, q, k):
+        return p - p**3 - 0.3 * q + drive[k]
+
+    out = np.empty((rows + 100, 2))
+    for row in range(len(out)):
+        out[row] = x, v
+        for i in range(0, 2 * steps, 2):
+            a = force(x, v, i)
+            b, vb = force(x + h / 2 * v, v + h / 2 * a, i + 1), v + h / 2 * a
+            c, vc = force(x + h / 2 * vb, v + h / 2 * b, i + 1), v + h / 2 * b
+            vd = v + h * c
+            d = force(x + h * vc, vd, i + 2)
+            x, v = x + h / 6 * (v + 2 * vb + 2 * vc + vd), v + h / 6 * (a + 2 * b + 2 * c + d)
+    return out[100:]
+
+
+def brusselator(draw):
+    """Both variables of a limit cycle with 0.1 % noise: a thin attractor of a flow."""
+    rows, state = 20_000, 1 + draw.random(2)
+
+    def slope(s, t):
+        turn = s[0] ** 2 * s[1]
+        return np.array([1 + turn - 4 * s[0], 3 * s[0] - turn])
+
+    x = integrate(slope, state, 0.05, rows + 2000, 4)[2000:]
+    return x + 1e-3 * x.std(axis=0) * draw.normal(size=x.shape)
+
+
+def white(draw):
+    """Two variables of white noise: nothing to predict."""
+    return draw.normal(size=(10_000, 2))
+
+
+def walk(draw):
+    """Two variables of a random walk."""
+    return draw.normal(size=(10_000, 2)).cumsum(axis=0)
 
 
 def main(name, folder):

@@ -372,11 +372,13 @@ static antler_status judge_winner(const fit *f, const ant_trial *best, antler_ve
     antler_model *model = NULL;
     antler_floors floors = {0};
     ANT_TRY(load_best(best, &model));
-    const antler_status status =
-        antler_verdict_on(model, f->context.held_back, NULL, (int)f->base.threads, &floors, verdict);
+    const ant_fit_context *c = &f->context;
+    antler_status status =
+        antler_verdict_on(model, c->held_back, NULL, (int)f->base.threads, &floors, verdict);
+    if (status == ANTLER_OK && c->whole.rows > 0)
+        status = ant_verdict_check_whole(model, c->series, c->halves, &c->whole, verdict);
     antler_model_free(model);
     if (status == ANTLER_OK) {
-        ant_verdict_on_whole(&best->runs[best->best - 1].whole, &f->context.whole_floor, verdict);
         ant_verdict_on_slow(antler_series_total_length(f->context.held_back), f->look.slow, verdict);
         advise_time(f, verdict);
     }

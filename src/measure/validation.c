@@ -13,7 +13,7 @@ enum {
     PREDICTION_STEPS = 20, /* n of PE(n), as in the table of measures */
     MOST_WINDOWS = 100,    /* of PE(n) */
     FEWEST_WINDOWS = 10,   /* where the warm-up is long */
-    SAMPLES = 1000,        /* of the Gaussian mixtures */
+    SAMPLES = 1000,        /* of the Gaussian mixtures, where the options have no number */
     MOST_BINS_DIM = 8,     /* above it, no histogram is tried */
     POINTS_PER_BIN = 40,   /* in the mean over bins that are filled */
 };
@@ -232,7 +232,7 @@ static antler_measure_opts choose_measures(const antler_series *truth, const ant
     antler_measure_opts_default(&m);
     m.dstsp = opts->bins > 0 ? ANTLER_DSTSP_BINS : ANTLER_DSTSP_GMM_SILVERMAN;
     m.bins = opts->bins > 0 ? opts->bins : m.bins;
-    m.samples = SAMPLES;
+    m.samples = opts->samples > 0 ? opts->samples : SAMPLES;
     m.embed_dim = opts->embed_dim;
     m.embed_delay = opts->embed_delay;
     m.smoothing = fmin(m.smoothing, (double)rows / (double)antler_series_count(truth) / 100.0);

@@ -18,6 +18,7 @@ typedef struct ant_validation_opts {
     size_t embed_dim;   /* of D_stsp: 3 for a single variable, else 1 */
     size_t embed_delay; /* rows after which the autocorrelation falls below 1/e; 1 without an embedding */
     size_t bins;        /* of D_stsp, per axis; 0: Gaussian mixtures */
+    size_t samples;     /* of the mixtures; 0: 1,000.  Default 0 */
     size_t late;        /* steps of the long runs at least; 0: twice the rows.  Default 0 */
     int threads;        /* of D_stsp; 0: all.  They do not change the result */
 } ant_validation_opts;
@@ -25,6 +26,8 @@ typedef struct ant_validation_opts {
 enum {
     ANT_VALIDATION_ROWS = 20000, /* the default of `rows` */
     ANT_WHOLE_ROWS = 100000,     /* `rows` for all rows of a data set */
+    ANT_VERDICT_SAMPLES =
+        5000, /* of the mixtures of a verdict: at its limits their standard error is small */
 };
 
 /*
@@ -39,6 +42,15 @@ void ant_verdict_on_slow(size_t rows, double slow, antler_verdict *verdict);
  */
 void ant_verdict_on_whole(const ant_validation_measures *whole, const ant_validation_measures *floor,
                           antler_verdict *verdict);
+
+/*
+ * Measures D_stsp and D_H on all rows and between their halves, and replaces a verdict of good or close that
+ * they contradict.  D_stsp is by mixtures, whatever the options say (spec 14).  opts: of a validation on
+ * these rows
+ */
+antler_status ant_verdict_check_whole(const antler_model *model, const antler_series *series,
+                                      const antler_series *const halves[2], const ant_validation_opts *opts,
+                                      antler_verdict *verdict);
 
 /* Append the first rows of all trajectories that are long enough, `rows` in all at most, in the model's
  * units. */

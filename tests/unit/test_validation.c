@@ -219,6 +219,97 @@ static void test_all_rows(void **state)
     antler_series_free(series);
 }
 
+/* z' = 1 + slope |z|: a map whose delay vectors lie on a line with corners. */
+static antler_model *tent(double slope)
+{
+    antler_model *model = model_make(1, 1, 2, 0);
+    model_set(model, "W", (double[]){slope, slope});
+    model_set(model, "V", (double[]){1, -1});
+    model_set(model, "h", (double[]){1});
+    model_set(model, "B", (double[]){1});
+    return model;
+}
+
+static antler_series *tent_rows(size_t length, double slope)
+{
+    double *x = malloc(length * sizeof *x), z = 0.3;
+    for (size_t t = 0; t < length; t++) {
+        x[t] = z;
+        z = 1.0 + slope * fabs(z);
+    }
+    antler_series *series = series_make(length, 1, x, 0, NULL);
+    free(x);
+    return series;
+}
+
+/* What a fit says of a model: on held-back rows, then on all rows.  by_bins: the same on all rows by
+ * histograms, over the limit of `close`. */
+static antler_verdict judge_on_both(double slope, const antler_series *series, double *by_bins)
+{
+    antler_model *model = tent(slope);
+    antler_series *parts[2], *halves[2];
+    antler_floors floors = {0};
+    antler_verdict verdict;
+    ant_validation_opts opts;
+    ant_validation_measures whole, floor;
+    CHECK_OK(ant_series_split(series, 0.2, &parts[0], &parts[1]));
+    CHECK_OK(ant_series_split(series, 0.5, &halves[0], &halves[1]));
+    const antler_series *const both[] = {halves[0], halves[1]};
+    CHECK_OK(ant_validation_choose(series, &opts));
+    CHECK_OK(ant_validation_compare(model, series, &opts, &whole));
+    CHECK_OK(ant_validation_floor(model, halves[1], halves[0], &opts, &floor));
+    *by_bins = whole.dstsp / (7.0 * floor.dstsp + 0.1);
+    CHECK_OK(antler_verdict_on(model, parts[1], NULL, 1, &floors, &verdict));
+    CHECK_OK(ant_verdict_check_whole(model, series, both, &opts, &verdict));
+    for (size_t i = 0; i < 2; i++) {
+        antler_series_free(parts[i]);
+        antler_series_free(halves[i]);
+    }
+    antler_model_free(model);
+    return verdict;
+}
+
+/*
+ * Beside an attractor without width, histograms call an error of two percent far: cells that the data only
+ * touch lose all of their rows.  A verdict does not, and larger errors are still seen.
+ */
+static void test_thin_attractors(void **state)
+{
+    (void)state;
+    antler_series *series = tent_rows(8000, -1.9);
+    double by_bins = 0.0;
+    assert_int_equal(judge_on_both(-1.9, series, &by_bins).kind, ANTLER_VERDICT_GOOD);
+    assert_true(by_bins < 1.0);
+    antler_verdict v = judge_on_both(-1.87, series, &by_bins);
+    assert_int_equal(v.kind, ANTLER_VERDICT_GOOD);
+    assert_true(by_bins > 2.0);
+    v = judge_on_both(-1.8, series, &by_bins);
+    assert_int_equal(v.kind, ANTLER_VERDICT_FAR);
+    assert_string_equal(v.figure, "dstsp_whole");
+    assert_int_equal(judge_on_both(-1.6, series, &by_bins).kind, ANTLER_VERDICT_FAR);
+    antler_series_free(series);
+}
+
+/* Of a model that is far on held-back rows, all rows are not measured. */
+static void test_all_rows_do_not_mend(void **state)
+{
+    (void)state;
+    antler_series *series = tent_rows(4000, -1.9), *halves[2];
+    antler_model *model = tent(-1.9);
+    ant_validation_opts opts;
+    CHECK_OK(ant_series_split(series, 0.5, &halves[0], &halves[1]));
+    const antler_series *const both[] = {halves[0], halves[1]};
+    CHECK_OK(ant_validation_choose(series, &opts));
+    antler_verdict far = {.kind = ANTLER_VERDICT_FAR, .figure = "dstsp", .value = 3.0};
+    CHECK_OK(ant_verdict_check_whole(model, series, both, &opts, &far));
+    assert_int_equal(far.kind, ANTLER_VERDICT_FAR);
+    CHECK_NEAR(far.value, 3.0, 0.0);
+    antler_model_free(model);
+    for (size_t i = 0; i < 2; i++)
+        antler_series_free(halves[i]);
+    antler_series_free(series);
+}
+
 static bool stays(double factor, const antler_series *held_back)
 {
     antler_model *model = turning(0.37, factor);
@@ -453,6 +544,8 @@ int main(void)
         cmocka_unit_test(test_measures),
         cmocka_unit_test(test_ends_of_long_runs),
         cmocka_unit_test(test_all_rows),
+        cmocka_unit_test(test_thin_attractors),
+        cmocka_unit_test(test_all_rows_do_not_mend),
         cmocka_unit_test(test_many_channels_are_projected),
         cmocka_unit_test(test_what_stays),
         cmocka_unit_test(test_divergence_is_an_outcome),
