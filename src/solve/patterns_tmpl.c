@@ -49,6 +49,9 @@ void ANT_FN(ant_patterns_carve)(patterns_t *q, ant_arena *arena, size_t M, size_
     q->empty = ant_arena_take(arena, q->capacity, sizeof *q->empty);
     q->narrow = ant_arena_take(arena, q->capacity, sizeof *q->narrow);
     q->over = ant_arena_take(arena, q->capacity, sizeof *q->over);
+    q->simple = ant_arena_take(arena, q->capacity, sizeof *q->simple);
+    q->made = ant_arena_take(arena, q->capacity, sizeof *q->made);
+    q->hard = ant_arena_take(arena, q->words, sizeof *q->hard);
     q->turned_count = turned;
     q->turned = ant_arena_take(arena, q->capacity * turned, sizeof *q->turned);
     q->pinv = ant_arena_take(arena, q->capacity * M * N, sizeof *q->pinv);
@@ -198,8 +201,7 @@ static antler_status find_pinv(patterns_t *q, const ANT_FN(ant_forcing) * f, siz
     }
     real *pinv = q->pinv + k * M * N;
     memset(pinv, 0, M * N * sizeof *pinv);
-    q->lost[k] = (uint32_t)(N - n);
-    q->empty[k] = n == 0;
+    q->made[k] = true;
     q->narrow[k] = n < M;
     q->over[k] = n > M;
     if (n == 0)
@@ -218,6 +220,58 @@ static antler_status find_pinv(patterns_t *q, const ANT_FN(ant_forcing) * f, siz
         column++;
     }
     return ANTLER_OK;
+}
+
+void ANT_FN(ant_patterns_make)(patterns_t *q, const ANT_FN(ant_forcing) * f, uint32_t pattern)
+{
+    if (!q->made[pattern - 1]) /* B is finite, so that it cannot fail */
+        (void)find_pinv(q, f, pattern - 1);
+}
+
+void ANT_FN(ant_patterns_make_all)(patterns_t *q, const ANT_FN(ant_forcing) * f)
+{
+    for (uint32_t k = 1; k <= q->count; k++)
+        ANT_FN(ant_patterns_make)(q, f, k);
+}
+
+/*
+ * The variables without which a pattern is not simple.  1 / |column n of B+| is the distance of row n of B
+ * from the span of the others.  Relative to |row n|, it is what B_o+ x_o = (I - G G^T) B+ x loses to
+ * rounding, with G the basis of what the missing rows add to that span and 0 for what is missing.
+ */
+static void find_hard(patterns_t *q, const ANT_FN(ant_forcing) * f)
+{
+    const size_t M = q->M, N = q->N;
+    const double most = sizeof(real) == sizeof(float) ? 64.0 : 4096.0;
+    const bool full = q->turned_count > 0 && N <= M && f->sigma[N - 1] > 1e-8 * f->sigma[0];
+    memset(q->hard, 0, q->words * sizeof *q->hard);
+    for (size_t n = 0; n < N; n++) {
+        double of_pinv = 0.0, of_row = 0.0;
+        for (size_t m = 0; m < M; m++) {
+            of_pinv += f->pinv64[m * N + n] * f->pinv64[m * N + n];
+            of_row += f->b64[n * M + m] * f->b64[n * M + m];
+        }
+        if (!(full && of_pinv * of_row <= most * most))
+            q->hard[n / WORD] |= UINT64_C(1) << n % WORD;
+    }
+}
+
+/* What is known of pattern `k` from its bits, and its B_o+ unless it is simple. */
+static antler_status set_pattern(patterns_t *q, const ANT_FN(ant_forcing) * f, size_t k)
+{
+    const uint64_t *bits = q->bits + k * q->words;
+    size_t lost = 0;
+    uint64_t hard = 0;
+    for (size_t w = 0; w < q->words; w++) {
+        lost += (size_t)__builtin_popcountll(bits[w]);
+        hard |= bits[w] & q->hard[w];
+    }
+    q->lost[k] = (uint32_t)lost;
+    q->empty[k] = lost == q->N;
+    q->simple[k] = hard == 0;
+    q->made[k] = false;
+    q->all_simple = q->all_simple && hard == 0;
+    return hard == 0 ? ANTLER_OK : find_pinv(q, f, k);
 }
 
 /* ---- the patterns of a batch --------------------------------------------------------------------------- */
@@ -265,7 +319,7 @@ static antler_status find_pattern(patterns_t *q, const ANT_FN(ant_forcing) * f, 
         ANT_CHECK(q->count < q->capacity, ANTLER_ERROR_ARGUMENT,
                   "more than %zu patterns of missing values, for which the plan has memory", q->capacity);
         memcpy(q->bits + q->count * q->words, bits, q->words * sizeof *bits);
-        ANT_TRY(find_pinv(q, f, q->count));
+        ANT_TRY(set_pattern(q, f, q->count));
         q->table[slot] = (uint32_t)++q->count;
     }
     *pattern = q->table[slot];
@@ -304,6 +358,8 @@ antler_status ANT_FN(ant_patterns_find)(patterns_t *q, const ANT_FN(ant_forcing)
                                         size_t warmup)
 {
     q->count = q->values = 0;
+    q->all_simple = true;
+    find_hard(q, f);
     memset(q->table, 0, q->slots * sizeof *q->table);
     for (size_t i = 0; i < q->batch; i++) {
         uint32_t *of_row = q->of_row + i * q->rows;

@@ -145,15 +145,13 @@ static ALWAYS_INLINE void adjoint_step(const size_t M, const size_t mv, const so
     mix(M, mv, J, v, state);
     double a;
     const uint32_t pattern = forced_pattern(p, g, i, &a);
-    const vector *keep = pattern != 0 ? w->keep_none : keep_for(w, a);
+    const vector *keep = keep_for(w, a);
     for (size_t c = 0; c < mv && p->teacher == ANT_TEACHER_FLOW; c++)
         pulled[c] = (real)a * state[c];
-    for (size_t c = 0; c < mv; c++) {
-        t->row[c] = (real)a * state[c];
+    for (size_t c = 0; c < mv && pattern == 0; c++)
         state[c] = keep[c] * state[c];
-    }
     if (pattern != 0)
-        subtract_projected(M, mv, p, w, t, pattern, state);
+        force_incomplete(M, mv, p, w, t, pattern, a, NULL, state);
     if (loss && i > 0 && g->begin + i > p->warmup)
         add_loss(p, w, mv, g->error + i * w->N, state);
     if (i + 1 == g->length)
@@ -246,15 +244,13 @@ static ALWAYS_INLINE void tile_adjoint(const size_t M, const size_t low, const s
         double a;
         const uint32_t pattern = forced_pattern(p, g, i, &a);
         const vector *loss = t->tile_teacher + (i - first) * mv;
-        const vector *keep = pattern != 0 ? w->keep_none : keep_for(w, a);
+        const vector *keep = keep_for(w, a);
         for (size_t m = 0; m < M && flow; m++)
             g->w[i * M + m] = (real)a * state[m / LANES][m % LANES];
-        for (size_t c = 0; c < mv; c++) {
-            t->row[c] = (real)a * state[c];
-            state[c] = keep[c] * state[c] + loss[c];
-        }
         if (pattern != 0)
-            subtract_projected(M, mv, p, w, t, pattern, state);
+            force_incomplete(M, mv, p, w, t, pattern, a, NULL, state);
+        for (size_t c = 0; c < mv; c++)
+            state[c] = pattern != 0 ? state[c] + loss[c] : keep[c] * state[c] + loss[c];
     }
     for (size_t c = 0; c < mv; c++)
         t->state[c] = state[c];

@@ -98,14 +98,15 @@ static ALWAYS_INLINE void tile_teach(const size_t mv, const solve_call *p, const
         double a;
         const uint32_t pattern = forced_pattern(p, g, i, &a);
         const vector *pull = a == 1.0 ? w->pull_full : w->pull;
-        const size_t N = a == 0.0 || pattern != 0 ? 0 : w->N;
+        const bool own = pattern != 0 && !is_simple(p, pattern), gaps = pattern != 0;
+        const size_t N = a == 0.0 || own ? 0 : w->N;
         for (size_t c = 0; c < mv; c++) {
             vector sum = w->one[c];
             for (size_t n = 0; n < N; n++)
-                sum += g->x[i * w->N + n] * pull[n * mv + c];
+                sum += (gaps ? there(g->x[i * w->N + n]) : g->x[i * w->N + n]) * pull[n * mv + c];
             t->tile_teacher[(i - first) * mv + c] = sum;
         }
-        if (pattern != 0)
+        if (own)
             teach_incomplete(mv, p, w, pattern, (real)a, g->x + i * w->N, t->tile_teacher + (i - first) * mv);
     }
 }
@@ -176,13 +177,11 @@ static ALWAYS_INLINE bool tile_forward(const size_t M, const shape k, const solv
         double a;
         const uint32_t pattern = forced_pattern(p, g, i, &a);
         const vector *teacher = t->tile_teacher + (i - first) * mv;
-        const vector *keep = pattern != 0 ? w->keep_none : keep_for(w, a);
-        for (size_t c = 0; c < mv && pattern != 0; c++)
-            t->row[c] = (real)a * z[c];
-        for (size_t c = 0; c < mv; c++)
+        const vector *keep = keep_for(w, a);
+        for (size_t c = 0; c < mv && pattern == 0; c++)
             z[c] = teacher[c] + keep[c] * z[c];
         if (pattern != 0)
-            subtract_projected(M, mv, p, w, t, pattern, z);
+            force_incomplete(M, mv, p, w, t, pattern, a, teacher, z);
         for (size_t c = 0; c < mv; c++)
             t->row[c] = z[c];
         store_row(M, z, g->forced + i * M);

@@ -1,6 +1,11 @@
 /*
  * piece_gap_sums.h - what incomplete rows of the piece kernels give to dB (piece_gaps.h).  Part of
  * piece_simd_tmpl.c.
+ *
+ * Of a simple pattern B_o+ = E B+ E_o with E = I - G G^T, so that in the terms of ant_pattern_add (patterns.h)
+ * p = B+^T w' with w' = E a w, and g = B+^T q with q = E B+ e.  The row gives
+ *     -p (zeta + q)^T + g m^T = -B+^T (w' (zeta + q)^T - q m^T),    m = a w - w' on the first N axes
+ * and all rows have the factor B+^T: the sum in brackets is added where complete rows have a w zeta^T.
  */
 
 /* One row, or several of the same pattern. */
@@ -51,6 +56,49 @@ static ALWAYS_INLINE size_t gap_row(const size_t M, const size_t nv, const solve
     return count;
 }
 
+/* w' and -q to left (2, nv), zeta + q and m to right (2, mv), of a row of a simple pattern. */
+static ALWAYS_INLINE void simple_row(const size_t M, const size_t nv, const solve_call *p,
+                                     const piece_weights *w, gap_terms of, vector *left, vector *right)
+{
+    const size_t N = w->N, mv = vectors(M + 1, LANES);
+    const piece_basis b = basis_at(p, w, of.pattern);
+    const real whole = b.few ? 0 : 1, sign = b.few ? 1 : -1;
+    const vector *unseen = b.few ? w->keep_none : w->keep_full;
+    vector *y = right + mv; /* until it is not needed */
+    for (size_t c = 0; c < nv; c++) {
+        vector even = {0}, odd = {0}; /* each addition depends on the one before */
+        size_t n = 0;
+        for (; n + 2 <= N; n += 2) {
+            even += of.error[n] * w->pull_full[n * mv + c];
+            odd += of.error[n + 1] * w->pull_full[(n + 1) * mv + c];
+        }
+        if (n < N)
+            even += of.error[n] * w->pull_full[n * mv + c];
+        y[c] = even + odd;
+        left[c] = row_vector(of.pulled, c);
+        left[nv + c] = -whole * y[c];
+    }
+    add_projected(nv, w, b, -sign, y, left + nv);
+    for (size_t c = 0; c < nv; c++)
+        y[c] = left[c];
+    for (size_t c = 0; c < nv; c++)
+        left[c] = whole * y[c];
+    add_projected(nv, w, b, sign, y, left);
+    for (size_t c = 0; c < mv; c++) {
+        const vector pulled = row_vector(of.pulled, c);
+        right[c] = row_vector(of.z, c) - (c < nv ? left[nv + c] : (vector){0});
+        right[mv + c] = (whole + unseen[c]) * pulled - (c < nv ? left[c] : whole * pulled);
+    }
+}
+
+/* Add the outer products of simple patterns that have been collected. */
+static size_t simple_flush(const piece_weights *w, const piece_buffers *t, size_t used)
+{
+    outer(w->N, used, (real *)t->gap_left, w->nv * LANES, (real *)t->gap_right, w->mv * LANES, w->mv,
+          t->forcing);
+    return 0;
+}
+
 /* Add the outer products that have been collected. */
 static size_t gap_flush(const piece_weights *w, const piece_buffers *t, size_t used)
 {
@@ -97,7 +145,34 @@ static ALWAYS_INLINE size_t run_length(const group *g, size_t first, size_t k, s
     return end - k;
 }
 
-static ALWAYS_INLINE size_t gap_sums_for(const size_t M, const size_t nv, const solve_call *p,
+/* The sums of incomplete rows of simple patterns; returns how many there are. */
+static ALWAYS_INLINE size_t simple_sums_for(const size_t M, const size_t nv, const solve_call *p,
+                                            const piece_weights *w, const piece_buffers *t, const group *g,
+                                            size_t first, size_t count, real *pulled, size_t stride)
+{
+    const size_t mv = vectors(M + 1, LANES);
+    size_t rows = 0, used = 0;
+    for (size_t k = 0; k < count; k++) {
+        double a;
+        const uint32_t pattern = forced_pattern(p, g, first + k, &a);
+        if (pattern == 0 || !is_simple(p, pattern))
+            continue;
+        real *row = pulled + k * stride;
+        const gap_terms of = {pattern, row, g->z + (first + k) * M, g->error + (first + k) * w->N};
+        simple_row(M, nv, p, w, of, t->gap_left + used * nv, t->gap_right + used * mv);
+        for (size_t m = 0; m < M; m++)
+            row[m] = 0;
+        rows++;
+        used += 2;
+        if (used + 2 > GAP_ROWS)
+            used = simple_flush(w, t, used);
+    }
+    simple_flush(w, t, used);
+    return rows;
+}
+
+/* The same of other patterns. */
+static ALWAYS_INLINE size_t other_sums_for(const size_t M, const size_t nv, const solve_call *p,
                                          const piece_weights *w, const piece_buffers *t, const group *g,
                                          size_t first, size_t count, real *pulled, size_t stride)
 {
@@ -109,7 +184,7 @@ static ALWAYS_INLINE size_t gap_sums_for(const size_t M, const size_t nv, const 
         const uint32_t pattern = forced_pattern(p, g, i, &a);
         real *row = pulled + k * stride;
         run = 1;
-        if (pattern == 0)
+        if (pattern == 0 || is_simple(p, pattern))
             continue;
         run = run_length(g, first, k, count, pattern); /* where a is 0, so is a w */
         if (run > 2 * M + 2) {
@@ -128,6 +203,16 @@ static ALWAYS_INLINE size_t gap_sums_for(const size_t M, const size_t nv, const 
         rows += run;
     }
     gap_flush(w, t, used);
+    return rows;
+}
+
+static ALWAYS_INLINE size_t gap_sums_for(const size_t M, const size_t nv, const solve_call *p,
+                                         const piece_weights *w, const piece_buffers *t, const group *g,
+                                         size_t first, size_t count, real *pulled, size_t stride)
+{
+    size_t rows = w->N > M ? 0 : simple_sums_for(M, nv, p, w, t, g, first, count, pulled, stride);
+    if (!p->patterns->all_simple)
+        rows += other_sums_for(M, nv, p, w, t, g, first, count, pulled, stride);
     return rows;
 }
 

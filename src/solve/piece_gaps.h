@@ -1,10 +1,18 @@
 /*
  * piece_gaps.h - rows of the piece kernels that lack variables (spec 12).  Part of piece_simd_tmpl.c.
  *
- * In the coordinates of the kernel (piece_weights.h), with P = Q^T B_o+ and R = B Q, forcing is
+ * In the coordinates of the kernel (piece_weights.h) the first N axes span the rows of B, for N <= M and full
+ * rank.  Of a `simple` pattern (patterns.h), G is an orthonormal basis of what the missing rows of B add to the
+ * span of the others, and H one of that span itself; so Q^T B_o+ x_o = (I - G G^T) y = H H^T y with y = Q^T B+ x
+ * and 0 for what is missing.  With d = a (y - zeta), forcing is that of a complete row and a correction, or
+ * the whole, by the basis that has fewer vectors:
+ *     zeta~ = zeta + d - G (G^T d)          on the first N axes, or
+ *     zeta~ = zeta + H (H^T d)
+ * Both projections are symmetric, so that v comes from w in the same way.
+ *
+ * Otherwise, with P = Q^T B_o+ and R = B Q, forcing is
  *     zeta~ = zeta + a P (x_o - R_o zeta) = zeta - a S zeta + a P x_o,    S = P R_o.
- * S projects onto what is observed.  It is symmetric, so that v = w - a S w backward.  S is not diagonal, as
- * Q belongs to the whole B; it is multiplied at incomplete rows alone.  A row without any value has a = 0.
+ * A row without any value has a = 0.
  */
 
 /* What is kept of one pattern, in ant_patterns.turned. */
@@ -14,43 +22,141 @@ typedef struct piece_pattern {
     vector *pull_rows; /* (M, nv): row m of P */
 } piece_pattern;
 
+/* What is kept of a simple pattern, before those of all others. */
+typedef struct piece_basis {
+    const vector *vectors; /* (rank, nv): of G or H */
+    size_t rank;
+    bool few; /* H: fewer are observed than missing */
+} piece_basis;
+
 /* Vectors of S. */
 static ALWAYS_INLINE size_t projection_count(const piece_weights *w)
 {
     return w->M <= PROJECTED ? w->M * w->mv : 0;
 }
 
+/* `count` vectors in reals, so that what follows them is aligned. */
+static size_t whole_count(size_t count)
+{
+    const size_t whole = ANT_ARENA_ALIGN / sizeof(real);
+    return vectors(count * LANES, whole) * whole;
+}
+
+/* Reals of a basis, and of the matrices of a pattern that is not simple. */
+static size_t basis_count(const piece_weights *w)
+{
+    return whole_count(w->N / 2 * w->nv);
+}
+
+static size_t matrix_count(const piece_weights *w)
+{
+    return whole_count(projection_count(w) + w->N * w->mv + w->M * w->nv);
+}
+
 static size_t piece_pattern_count(const ant_model_dims *d)
 {
     piece_weights w;
     piece_place(d, NULL, &w);
-    const size_t whole = ANT_ARENA_ALIGN / sizeof(real); /* so that every pattern is aligned */
-    return vectors((projection_count(&w) + w.N * w.mv + w.M * w.nv) * LANES, whole) * whole;
+    return basis_count(&w) + matrix_count(&w);
 }
 
 static ALWAYS_INLINE piece_pattern pattern_at(const solve_call *p, const piece_weights *w, uint32_t pattern)
 {
-    vector *at = (vector *)(p->patterns->turned + (size_t)(pattern - 1) * p->patterns->turned_count);
+    const ANT_FN(ant_patterns) *q = p->patterns;
+    vector *at =
+        (vector *)(q->turned + q->capacity * basis_count(w) + (size_t)(pattern - 1) * matrix_count(w));
     vector *pull = at + projection_count(w);
     return (piece_pattern){.project = at, .pull = pull, .pull_rows = pull + w->N * w->mv};
 }
 
-/* P and S of all patterns of a call. */
-static void pack_patterns(const solve_call *p, const piece_weights *w)
+static ALWAYS_INLINE bool is_simple(const solve_call *p, uint32_t pattern)
+{
+    return p->patterns->simple[pattern - 1];
+}
+
+static ALWAYS_INLINE piece_basis basis_at(const solve_call *p, const piece_weights *w, uint32_t pattern)
+{
+    const ANT_FN(ant_patterns) *q = p->patterns;
+    const size_t lost = q->lost[pattern - 1], seen = w->N - lost;
+    const bool few = seen < lost;
+    return (piece_basis){.vectors = (const vector *)(q->turned + (size_t)(pattern - 1) * basis_count(w)),
+                         .rank = few ? seen : lost,
+                         .few = few};
+}
+
+/* x of length 1 without its part along the `known` orthonormal rows before it; twice where much was lost. */
+static void orthonormalise(size_t N, size_t known, double *rows)
+{
+    double *x = rows + known * N, before = 0.0, after = 0.0;
+    for (size_t i = 0; i < N; i++)
+        before += x[i] * x[i];
+    for (int turn = 0; turn < 2; turn++) {
+        for (size_t k = 0; k < known; k++) {
+            double dot = 0.0;
+            for (size_t i = 0; i < N; i++)
+                dot += rows[k * N + i] * x[i];
+            for (size_t i = 0; i < N; i++)
+                x[i] -= dot * rows[k * N + i];
+        }
+        after = 0.0;
+        for (size_t i = 0; i < N; i++)
+            after += x[i] * x[i];
+        if (known == 0 || after > 0.01 * before)
+            break;
+    }
+    for (size_t i = 0; i < N; i++)
+        x[i] *= 1.0 / sqrt(after);
+}
+
+/* The basis of a simple pattern: of the columns of B+ that are missing, or of the rows of B that are observed.
+ * rows: (N, N) scratch
+ */
+static void pack_pattern_basis(const solve_call *p, const piece_weights *w, uint32_t pattern, double *rows)
+{
+    const ANT_FN(ant_forcing) *f = p->forcing;
+    const size_t N = w->N, ns = w->nv * LANES;
+    const piece_basis b = basis_at(p, w, pattern);
+    real *to = (real *)(uintptr_t)b.vectors;
+    memset(to, 0, b.rank * ns * sizeof *to);
+    size_t known = 0;
+    for (size_t n = 0; n < N && known < b.rank; n++) {
+        if (ANT_FN(ant_pattern_lacks)(p->patterns, pattern, n) == b.few)
+            continue;
+        double *x = rows + known * N;
+        for (size_t i = 0; i < N; i++)
+            x[i] = b.few ? f->u[n * N + i] * f->sigma[i] : f->u[n * N + i] / f->sigma[i];
+        orthonormalise(N, known, rows);
+        for (size_t i = 0; i < N; i++)
+            to[known * ns + i] = (real)x[i];
+        known++;
+    }
+}
+
+/* P and S of a pattern that is not simple. */
+static void pack_pattern_matrices(const solve_call *p, const piece_weights *w, uint32_t pattern)
 {
     const size_t M = w->M, N = w->N, mv = w->mv, ns = w->nv * LANES;
+    const real *pinv = ANT_FN(ant_pattern_pinv)(p->patterns, pattern);
+    const piece_pattern y = pattern_at(p, w, pattern);
+    real *rows = (real *)y.pull_rows;
+    memset(rows, 0, M * ns * sizeof *rows);
+    for (size_t n = 0; n < N; n++) {
+        combine(M, mv, w->basis_rows, pinv + n, N, y.pull + n * mv);
+        for (size_t m = 0; m < M; m++)
+            rows[m * ns + n] = ((const real *)(y.pull + n * mv))[m];
+    }
+    for (size_t m = 0; m < M && M <= PROJECTED; m++)
+        combine(N, mv, w->read, rows + m * ns, 1, y.project + m * mv);
+}
+
+/* What forcing needs of all patterns of a call. */
+static void pack_patterns(const solve_call *p, const piece_weights *w)
+{
     for (uint32_t k = 1; p->patterns != NULL && k <= p->patterns->count; k++) {
-        const real *pinv = ANT_FN(ant_pattern_pinv)(p->patterns, k);
-        const piece_pattern y = pattern_at(p, w, k);
-        real *rows = (real *)y.pull_rows;
-        memset(rows, 0, M * ns * sizeof *rows);
-        for (size_t n = 0; n < N; n++) {
-            combine(M, mv, w->basis_rows, pinv + n, N, y.pull + n * mv);
-            for (size_t m = 0; m < M; m++)
-                rows[m * ns + n] = ((const real *)(y.pull + n * mv))[m];
-        }
-        for (size_t m = 0; m < M && M <= PROJECTED; m++)
-            combine(N, mv, w->read, rows + m * ns, 1, y.project + m * mv);
+        if (is_simple(p, k))
+            pack_pattern_basis(p, w, k, p->forcing->terms);
+        else
+            pack_pattern_matrices(p, w, k);
     }
 }
 
@@ -105,6 +211,21 @@ static ALWAYS_INLINE void weigh(const size_t depth, const size_t width, const ve
     }
 }
 
+/* out += sign sum_k b_k (b_k . in) of a basis, on the first N axes.  in, out: (nv) */
+static ALWAYS_INLINE void add_projected(const size_t nv, const piece_weights *w, piece_basis b, real sign,
+                                        const vector *in, vector *out)
+{
+    for (size_t k = 0; k < b.rank; k++) {
+        const vector *row = b.vectors + k * nv;
+        vector dot = row[0] * in[0];
+        for (size_t c = 1; c < nv; c++)
+            dot += row[c] * in[c];
+        dot = spread_sum(dot, nv > 1 ? LANES : w->N);
+        for (size_t c = 0; c < nv; c++)
+            out[c] += sign * row[c] * dot;
+    }
+}
+
 /* row -= S t->row.  t->gap_left: scratch */
 static ALWAYS_INLINE void subtract_projected(const size_t M, const size_t mv, const solve_call *p,
                                              const piece_weights *w, const piece_buffers *t, uint32_t pattern,
@@ -126,4 +247,33 @@ static ALWAYS_INLINE void subtract_projected(const size_t M, const size_t mv, co
             part[k % 2] -= from[k] * matrix[k * mv + c];
         row[c] = part[0] + part[1];
     }
+}
+
+/*
+ * Forcing of an incomplete row: row becomes the forced state, with `teacher` what a complete row with 0 in place
+ * of what is missing adds to it, and of a pattern that is not simple what its own row adds.  Backward, without a
+ * teacher, w becomes v.  a > 0; t->row, t->gap_left: scratch
+ */
+static ALWAYS_INLINE void force_incomplete(const size_t M, const size_t mv, const solve_call *p,
+                                           const piece_weights *w, const piece_buffers *t, uint32_t pattern,
+                                           double a, const vector *teacher, vector *row)
+{
+    if (!is_simple(p, pattern)) {
+        for (size_t c = 0; c < mv; c++) {
+            t->row[c] = (real)a * row[c];
+            row[c] = w->keep_none[c] * row[c];
+            row[c] += teacher == NULL ? (vector){0} : teacher[c];
+        }
+        subtract_projected(M, mv, p, w, t, pattern, row);
+        return;
+    }
+    const size_t nv = M <= LANES ? 1 : w->nv;
+    const piece_basis b = basis_at(p, w, pattern);
+    const vector *keep = b.few ? w->keep_none : keep_for(w, a), *base = b.few ? w->one : teacher;
+    vector local[SMALL_ROW], *d = __builtin_constant_p(M) ? local : t->gap_left;
+    for (size_t c = 0; c < nv; c++)
+        d[c] = teacher == NULL ? (real)-a * row[c] : teacher[c] - (real)a * row[c];
+    for (size_t c = 0; c < mv; c++)
+        row[c] = teacher == NULL ? keep[c] * row[c] : base[c] + keep[c] * row[c];
+    add_projected(nv, w, b, b.few ? 1 : -1, d, row);
 }

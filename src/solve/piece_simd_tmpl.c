@@ -128,6 +128,12 @@ static ALWAYS_INLINE vector row_vector(const real *row, size_t c)
     return *(const vector_loose *)(row + c * LANES);
 }
 
+/* keep_a for a row that is complete, or whose a is 0. */
+static ALWAYS_INLINE const vector *keep_for(const piece_weights *w, double a)
+{
+    return a == 0.0 ? w->keep_none : a == 1.0 ? w->keep_full : w->keep;
+}
+
 #include "solve/piece_gaps.h"
 
 static void piece_pack(const solve_call *p, real *packed)
@@ -213,12 +219,6 @@ static ALWAYS_INLINE real sign_of(const uint64_t *now, size_t unit)
 {
     static const real sign[2] = {-1, 1};
     return sign[now[unit / WORD] >> unit % WORD & 1];
-}
-
-/* keep_a for a row that is complete, or whose a is 0. */
-static ALWAYS_INLINE const vector *keep_for(const piece_weights *w, double a)
-{
-    return a == 0.0 ? w->keep_none : a == 1.0 ? w->keep_full : w->keep;
 }
 
 static ALWAYS_INLINE void store_row(const size_t M, const vector *row, real *to)
