@@ -27,7 +27,8 @@ typedef struct ANT_FN(ant_patterns) {
     uint64_t *bits;           /* (capacity + 1, words): set for what is missing; the last is scratch */
     bool *empty;              /* (capacity): nothing is observed */
     bool *narrow, *over;      /* (capacity): B_o+ B_o is not I; B_o B_o+ is not I */
-    bool *simple, *made;      /* (capacity): see above; B_o+ is there */
+    bool *simple;             /* (capacity + 1): see above, by 1 + pattern; not where nothing is observed */
+    bool *made;               /* (capacity): B_o+ is there */
     bool all_simple;          /* all patterns of this call are */
     uint64_t *hard;           /* (words): the variables without which a pattern is not simple */
     real *pinv;               /* (capacity, M, N): B_o+ */
@@ -35,6 +36,7 @@ typedef struct ANT_FN(ant_patterns) {
     real *turned;             /* (capacity, turned_count): what kernels derive from B_o+ (kernel.h) */
     uint32_t *table;          /* (slots): hash table of 1 + pattern; 0: free */
     size_t slots;             /* a power of two, more than twice the capacity */
+    uint32_t *direct;         /* (2^N): 1 + pattern by its bits, for few variables; NEW: not seen yet */
     size_t values;            /* observed after the warm-up, in the whole batch */
     double *gram, *inverse;   /* (k, k), k = min(M, N): scratch of pinv */
     double *p64, *product;    /* (M, N), (M, N) */

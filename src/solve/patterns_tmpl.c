@@ -15,8 +15,10 @@ typedef ANT_FN(ant_patterns) patterns_t;
 
 enum {
     WORD = 64,
-    BLOCK = 32, /* rows that are searched for missing values together */
+    BLOCK = 32,  /* rows that are searched for missing values together */
+    DIRECT = 10, /* the most variables of which all patterns are in a table */
 };
+static const uint32_t NEW = UINT32_MAX;
 
 static size_t least(size_t a, size_t b)
 {
@@ -49,13 +51,14 @@ void ANT_FN(ant_patterns_carve)(patterns_t *q, ant_arena *arena, size_t M, size_
     q->empty = ant_arena_take(arena, q->capacity, sizeof *q->empty);
     q->narrow = ant_arena_take(arena, q->capacity, sizeof *q->narrow);
     q->over = ant_arena_take(arena, q->capacity, sizeof *q->over);
-    q->simple = ant_arena_take(arena, q->capacity, sizeof *q->simple);
+    q->simple = ant_arena_take(arena, q->capacity + 1, sizeof *q->simple);
     q->made = ant_arena_take(arena, q->capacity, sizeof *q->made);
     q->hard = ant_arena_take(arena, q->words, sizeof *q->hard);
     q->turned_count = turned;
     q->turned = ant_arena_take(arena, q->capacity * turned, sizeof *q->turned);
     q->pinv = ant_arena_take(arena, q->capacity * M * N, sizeof *q->pinv);
     q->table = ant_arena_take(arena, q->slots, sizeof *q->table);
+    q->direct = ant_arena_take(arena, N <= DIRECT ? (size_t)1 << N : 0, sizeof *q->direct);
     q->gram = ant_arena_take(arena, k * k, sizeof *q->gram);
     q->inverse = ant_arena_take(arena, k * k, sizeof *q->inverse);
     q->p64 = ant_arena_take(arena, M * N, sizeof *q->p64);
@@ -268,7 +271,7 @@ static antler_status set_pattern(patterns_t *q, const ANT_FN(ant_forcing) * f, s
     }
     q->lost[k] = (uint32_t)lost;
     q->empty[k] = lost == q->N;
-    q->simple[k] = hard == 0;
+    q->simple[k + 1] = hard == 0 && lost < q->N;
     q->made[k] = false;
     q->all_simple = q->all_simple && hard == 0;
     return hard == 0 ? ANTLER_OK : find_pinv(q, f, k);
@@ -354,13 +357,44 @@ static antler_status find_rows(patterns_t *q, const ANT_FN(ant_forcing) * f, con
     return ANTLER_OK;
 }
 
+/* find_rows for few variables: patterns by their bits, without branches that depend on what is missing. */
+static antler_status find_direct(patterns_t *q, const ANT_FN(ant_forcing) * f, const real *x, size_t first,
+                                 size_t end, size_t warmup, size_t i)
+{
+    uint32_t *of_row = q->of_row + i * q->rows;
+    size_t lost = 0;
+    for (size_t t = first; t < end; t++) {
+        const real *row = x + t * q->N;
+        uint64_t bits = 0;
+        size_t count = 0;
+        for (size_t n = 0; n < q->N; n++) {
+            const uint64_t gone = row[n] != row[n]; /* NaN */
+            bits |= gone << n;
+            count += gone;
+        }
+        if (q->direct[bits] == NEW)
+            ANT_TRY(find_pattern(q, f, &bits, &q->direct[bits]));
+        of_row[t] = q->direct[bits];
+        lost += t > warmup ? count : 0;
+    }
+    q->values -= lost;
+    q->gappy[i] = true;
+    return ANTLER_OK;
+}
+
 antler_status ANT_FN(ant_patterns_find)(patterns_t *q, const ANT_FN(ant_forcing) * f, const real *const *x,
                                         size_t warmup)
 {
     q->count = q->values = 0;
     q->all_simple = true;
+    q->simple[0] = false;
     find_hard(q, f);
     memset(q->table, 0, q->slots * sizeof *q->table);
+    const bool direct = q->N <= DIRECT;
+    if (direct) {
+        memset(q->direct, 0xff, ((size_t)1 << q->N) * sizeof *q->direct);
+        q->direct[0] = 0;
+    }
     for (size_t i = 0; i < q->batch; i++) {
         uint32_t *of_row = q->of_row + i * q->rows;
         q->gappy[i] = false;
@@ -369,7 +403,7 @@ antler_status ANT_FN(ant_patterns_find)(patterns_t *q, const ANT_FN(ant_forcing)
         for (size_t t = 0; t < q->rows; t += BLOCK) {
             const size_t end = t + BLOCK < q->rows ? t + BLOCK : q->rows;
             if (ANT_FN(ant_any_missing)((end - t) * q->N, x[i] + t * q->N))
-                ANT_TRY(find_rows(q, f, x[i], t, end, warmup, i));
+                ANT_TRY((direct ? find_direct : find_rows)(q, f, x[i], t, end, warmup, i));
         }
     }
     ANT_CHECK(q->values > 0, ANTLER_ERROR_ARGUMENT,

@@ -90,24 +90,41 @@ static size_t most_switches(const piece_weights *w, size_t steps)
     return steps * dense / each + fresh;
 }
 
+/* x of rows first .. last-1, 0 where it is missing, to t->tile_x. */
+static void fill_missing(const piece_weights *w, const piece_buffers *t, const group *g, size_t first,
+                         size_t last)
+{
+    const real *x = g->x + first * w->N;
+    const size_t count = (last - first) * w->N;
+    for (size_t k = 0; k < count; k += LANES) {
+        const vector row = load_lanes(x + k, count - k < LANES ? count - k : LANES);
+        t->tile_x[k / LANES] = masked(row == row, row); /* NOLINT(misc-redundant-expression): NaN */
+    }
+}
+
 /* What the teacher adds to the forced states of steps first .. last-1. */
 static ALWAYS_INLINE void tile_teach(const size_t mv, const solve_call *p, const piece_weights *w,
                                      const piece_buffers *t, const group *g, size_t first, size_t last)
 {
-    for (size_t i = first; i < last; i++) {
+    const real *x = g->x + first * w->N;
+    if (g->pattern != NULL) {
+        fill_missing(w, t, g, first, last);
+        x = (const real *)t->tile_x;
+    }
+    for (size_t i = first; i < last; i++, x += w->N) {
         double a;
         const uint32_t pattern = forced_pattern(p, g, i, &a);
         const vector *pull = a == 1.0 ? w->pull_full : w->pull;
-        const bool own = pattern != 0 && !is_simple(p, pattern), gaps = pattern != 0;
+        const bool own = pattern != 0 && !is_simple(p, pattern);
         const size_t N = a == 0.0 || own ? 0 : w->N;
         for (size_t c = 0; c < mv; c++) {
             vector sum = w->one[c];
             for (size_t n = 0; n < N; n++)
-                sum += (gaps ? there(g->x[i * w->N + n]) : g->x[i * w->N + n]) * pull[n * mv + c];
+                sum += x[n] * pull[n * mv + c];
             t->tile_teacher[(i - first) * mv + c] = sum;
         }
         if (own)
-            teach_incomplete(mv, p, w, pattern, (real)a, g->x + i * w->N, t->tile_teacher + (i - first) * mv);
+            teach_incomplete(mv, p, w, pattern, (real)a, x, t->tile_teacher + (i - first) * mv);
     }
 }
 

@@ -64,7 +64,7 @@ static ALWAYS_INLINE void simple_row(const size_t M, const size_t nv, const solv
     const piece_basis b = basis_at(p, w, of.pattern);
     const real whole = b.few ? 0 : 1, sign = b.few ? 1 : -1;
     const vector *unseen = b.few ? w->keep_none : w->keep_full;
-    vector *y = right + mv; /* until it is not needed */
+    vector *y = right, *pulled = right + mv; /* until they are not needed */
     for (size_t c = 0; c < nv; c++) {
         vector even = {0}, odd = {0}; /* each addition depends on the one before */
         size_t n = 0;
@@ -75,19 +75,28 @@ static ALWAYS_INLINE void simple_row(const size_t M, const size_t nv, const solv
         if (n < N)
             even += of.error[n] * w->pull_full[n * mv + c];
         y[c] = even + odd;
-        left[c] = row_vector(of.pulled, c);
+        pulled[c] = row_vector(of.pulled, c);
+        left[c] = whole * pulled[c];
         left[nv + c] = -whole * y[c];
     }
-    add_projected(nv, w, b, -sign, y, left + nv);
-    for (size_t c = 0; c < nv; c++)
-        y[c] = left[c];
-    for (size_t c = 0; c < nv; c++)
-        left[c] = whole * y[c];
-    add_projected(nv, w, b, sign, y, left);
+    for (size_t k = 0; k < b.rank; k++) {
+        const vector *row = b.vectors + k * nv;
+        vector of_pulled = row[0] * pulled[0], of_y = row[0] * y[0];
+        for (size_t c = 1; c < nv; c++) {
+            of_pulled += row[c] * pulled[c];
+            of_y += row[c] * y[c];
+        }
+        of_pulled = sign * spread_sum(of_pulled, nv > 1 ? LANES : N);
+        of_y = sign * spread_sum(of_y, nv > 1 ? LANES : N);
+        for (size_t c = 0; c < nv; c++) {
+            left[c] += row[c] * of_pulled;
+            left[nv + c] -= row[c] * of_y;
+        }
+    }
     for (size_t c = 0; c < mv; c++) {
-        const vector pulled = row_vector(of.pulled, c);
+        const vector own = row_vector(of.pulled, c);
         right[c] = row_vector(of.z, c) - (c < nv ? left[nv + c] : (vector){0});
-        right[mv + c] = (whole + unseen[c]) * pulled - (c < nv ? left[c] : whole * pulled);
+        right[mv + c] = (whole + unseen[c]) * own - (c < nv ? left[c] : whole * own);
     }
 }
 
@@ -151,18 +160,20 @@ static ALWAYS_INLINE size_t simple_sums_for(const size_t M, const size_t nv, con
                                             size_t first, size_t count, real *pulled, size_t stride)
 {
     const size_t mv = vectors(M + 1, LANES);
+    uint32_t list[TILE];
     size_t rows = 0, used = 0;
-    for (size_t k = 0; k < count; k++) {
-        double a;
-        const uint32_t pattern = forced_pattern(p, g, first + k, &a);
-        if (pattern == 0 || !is_simple(p, pattern))
-            continue;
+    for (size_t k = 0; k < count; k++) { /* without a branch, as nothing predicts which rows are incomplete */
+        list[rows] = (uint32_t)k;
+        rows += is_simple(p, g->pattern[first + k]) & (p->strength[g->begin + first + k] != 0.0);
+    }
+    for (size_t j = 0; j < rows; j++) {
+        const size_t k = list[j];
         real *row = pulled + k * stride;
-        const gap_terms of = {pattern, row, g->z + (first + k) * M, g->error + (first + k) * w->N};
+        const gap_terms of = {g->pattern[first + k], row, g->z + (first + k) * M,
+                              g->error + (first + k) * w->N};
         simple_row(M, nv, p, w, of, t->gap_left + used * nv, t->gap_right + used * mv);
         for (size_t m = 0; m < M; m++)
             row[m] = 0;
-        rows++;
         used += 2;
         if (used + 2 > GAP_ROWS)
             used = simple_flush(w, t, used);

@@ -71,7 +71,7 @@ static ALWAYS_INLINE piece_pattern pattern_at(const solve_call *p, const piece_w
 
 static ALWAYS_INLINE bool is_simple(const solve_call *p, uint32_t pattern)
 {
-    return p->patterns->simple[pattern - 1];
+    return p->patterns->simple[pattern];
 }
 
 static ALWAYS_INLINE piece_basis basis_at(const solve_call *p, const piece_weights *w, uint32_t pattern)
@@ -84,50 +84,66 @@ static ALWAYS_INLINE piece_basis basis_at(const solve_call *p, const piece_weigh
                          .few = few};
 }
 
-/* x of length 1 without its part along the `known` orthonormal rows before it; twice where much was lost. */
-static void orthonormalise(size_t N, size_t known, double *rows)
+/* Doubles in vectors of the machine's width: bases are made in double. */
+typedef double wide __attribute__((vector_size(VECTOR_BYTES)));
+enum { WIDE = VECTOR_BYTES / sizeof(double) };
+
+/* sum of a b over `count` vectors */
+static ALWAYS_INLINE double wide_dot(size_t count, const wide *a, const wide *b)
 {
-    double *x = rows + known * N, before = 0.0, after = 0.0;
-    for (size_t i = 0; i < N; i++)
-        before += x[i] * x[i];
-    for (int turn = 0; turn < 2; turn++) {
-        for (size_t k = 0; k < known; k++) {
-            double dot = 0.0;
-            for (size_t i = 0; i < N; i++)
-                dot += rows[k * N + i] * x[i];
-            for (size_t i = 0; i < N; i++)
-                x[i] -= dot * rows[k * N + i];
-        }
-        after = 0.0;
-        for (size_t i = 0; i < N; i++)
-            after += x[i] * x[i];
-        if (known == 0 || after > 0.01 * before)
-            break;
-    }
-    for (size_t i = 0; i < N; i++)
-        x[i] *= 1.0 / sqrt(after);
+    wide sum = a[0] * b[0];
+    for (size_t c = 1; c < count; c++)
+        sum += a[c] * b[c];
+    double part[2] = {0.0, 0.0};
+    for (size_t i = 0; i < WIDE; i++)
+        part[i % 2] += sum[i];
+    return part[0] + part[1];
 }
 
-/* The basis of a simple pattern: of the columns of B+ that are missing, or of the rows of B that are observed.
- * rows: (N, N) scratch
+/*
+ * The last of `known + 1` rows without its part along the others, which are orthonormal, and of length 1; twice
+ * where much was lost.
  */
-static void pack_pattern_basis(const solve_call *p, const piece_weights *w, uint32_t pattern, double *rows)
+static ALWAYS_INLINE void orthonormalise(size_t count, size_t known, wide *rows)
 {
-    const ANT_FN(ant_forcing) *f = p->forcing;
+    wide *x = rows + known * count;
+    const double before = wide_dot(count, x, x);
+    double after = before;
+    for (int turn = 0; turn < 2 && known > 0; turn++) {
+        for (size_t k = 0; k < known; k++) {
+            const double dot = wide_dot(count, rows + k * count, x);
+            for (size_t c = 0; c < count; c++)
+                x[c] -= dot * rows[k * count + c];
+        }
+        after = wide_dot(count, x, x);
+        if (after > 0.01 * before)
+            break;
+    }
+    const double scale = 1.0 / sqrt(after);
+    for (size_t c = 0; c < count; c++)
+        x[c] *= scale;
+}
+
+/*
+ * The basis of a simple pattern: of the columns of B+ that are missing, or of the rows of B that are observed.
+ * source: (2, N, count) both; rows: (N / 2, count) scratch
+ */
+static ALWAYS_INLINE void pack_basis_of(const size_t count, const solve_call *p, const piece_weights *w,
+                                        uint32_t pattern, const wide *source, wide *rows)
+{
     const size_t N = w->N, ns = w->nv * LANES;
     const piece_basis b = basis_at(p, w, pattern);
+    const wide *from = source + (b.few ? N * count : 0);
     real *to = (real *)(uintptr_t)b.vectors;
-    memset(to, 0, b.rank * ns * sizeof *to);
-    size_t known = 0;
-    for (size_t n = 0; n < N && known < b.rank; n++) {
+    for (size_t n = 0, known = 0; n < N && known < b.rank; n++) {
         if (ANT_FN(ant_pattern_lacks)(p->patterns, pattern, n) == b.few)
             continue;
-        double *x = rows + known * N;
-        for (size_t i = 0; i < N; i++)
-            x[i] = b.few ? f->u[n * N + i] * f->sigma[i] : f->u[n * N + i] / f->sigma[i];
-        orthonormalise(N, known, rows);
-        for (size_t i = 0; i < N; i++)
-            to[known * ns + i] = (real)x[i];
+        for (size_t c = 0; c < count; c++)
+            rows[known * count + c] = from[n * count + c];
+        orthonormalise(count, known, rows);
+        const double *row = (const double *)(rows + known * count);
+        for (size_t i = 0; i < ns; i++)
+            to[known * ns + i] = i < count * WIDE ? (real)row[i] : 0;
         known++;
     }
 }
@@ -152,11 +168,26 @@ static void pack_pattern_matrices(const solve_call *p, const piece_weights *w, u
 /* What forcing needs of all patterns of a call. */
 static void pack_patterns(const solve_call *p, const piece_weights *w)
 {
-    for (uint32_t k = 1; p->patterns != NULL && k <= p->patterns->count; k++) {
-        if (is_simple(p, k))
-            pack_pattern_basis(p, w, k, p->forcing->terms);
-        else
-            pack_pattern_matrices(p, w, k);
+    const ANT_FN(ant_forcing) *f = p->forcing;
+    const size_t N = w->N, count = vectors(N, WIDE);
+    wide *source = (wide *)w->bases, *rows = source + 2 * N * count;
+    for (size_t n = 0; n < N && N <= w->M; n++) {
+        for (size_t i = 0; i < N; i++) {
+            ((double *)source)[n * count * WIDE + i] = f->u[n * N + i] / f->sigma[i];
+            ((double *)source)[(N + n) * count * WIDE + i] = f->u[n * N + i] * f->sigma[i];
+        }
+    }
+    for (uint32_t k = 1; k <= p->patterns->count; k++) {
+        if (!is_simple(p, k)) {
+            if (!ANT_FN(ant_pattern_empty)(p->patterns, k))
+                pack_pattern_matrices(p, w, k);
+        } else if (count == 1) {
+            pack_basis_of(1, p, w, k, source, rows);
+        } else if (count == 2) {
+            pack_basis_of(2, p, w, k, source, rows);
+        } else {
+            pack_basis_of(count, p, w, k, source, rows);
+        }
     }
 }
 
@@ -175,13 +206,7 @@ static ALWAYS_INLINE uint32_t forced_pattern(const solve_call *p, const group *g
     return *a == 0.0 ? 0 : pattern;
 }
 
-/* x of a row, 0 where it is missing. */
-static ALWAYS_INLINE real there(real x)
-{
-    return x == x ? x : 0;
-}
-
-/* out += a P x of an incomplete row.  x: (N); out: (mv) */
+/* out += a P x of an incomplete row.  x: (N), 0 where it is missing; out: (mv) */
 static ALWAYS_INLINE void teach_incomplete(const size_t mv, const solve_call *p, const piece_weights *w,
                                            uint32_t pattern, real a, const real *x, vector *out)
 {
@@ -189,7 +214,7 @@ static ALWAYS_INLINE void teach_incomplete(const size_t mv, const solve_call *p,
     for (size_t c = 0; c < mv; c++) {
         vector sum = out[c];
         for (size_t n = 0; n < w->N; n++)
-            sum += a * there(x[n]) * y.pull[n * mv + c];
+            sum += a * x[n] * y.pull[n * mv + c];
         out[c] = sum;
     }
 }
@@ -212,18 +237,37 @@ static ALWAYS_INLINE void weigh(const size_t depth, const size_t width, const ve
 }
 
 /* out += sign sum_k b_k (b_k . in) of a basis, on the first N axes.  in, out: (nv) */
-static ALWAYS_INLINE void add_projected(const size_t nv, const piece_weights *w, piece_basis b, real sign,
-                                        const vector *in, vector *out)
+static ALWAYS_INLINE void add_projected_for(const size_t nv, const piece_weights *w, piece_basis b,
+                                            real sign, const vector *in, vector *out)
 {
+    vector sum[2] = {{0}, {0}};
     for (size_t k = 0; k < b.rank; k++) {
         const vector *row = b.vectors + k * nv;
         vector dot = row[0] * in[0];
         for (size_t c = 1; c < nv; c++)
             dot += row[c] * in[c];
         dot = spread_sum(dot, nv > 1 ? LANES : w->N);
-        for (size_t c = 0; c < nv; c++)
-            out[c] += sign * row[c] * dot;
+        for (size_t c = 0; c < nv; c++) {
+            if (nv <= 2)
+                sum[c] += row[c] * dot;
+            else
+                out[c] += sign * row[c] * dot;
+        }
     }
+    for (size_t c = 0; c < nv && nv <= 2; c++)
+        out[c] += sign * sum[c];
+}
+
+/* The same, with constant sizes for up to two vectors. */
+static ALWAYS_INLINE void add_projected(const size_t nv, const piece_weights *w, piece_basis b, real sign,
+                                        const vector *in, vector *out)
+{
+    if (nv == 1)
+        add_projected_for(1, w, b, sign, in, out);
+    else if (nv == 2)
+        add_projected_for(2, w, b, sign, in, out);
+    else
+        add_projected_for(nv, w, b, sign, in, out);
 }
 
 /* row -= S t->row.  t->gap_left: scratch */

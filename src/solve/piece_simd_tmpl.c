@@ -33,6 +33,7 @@ typedef struct piece_buffers {
     vector *jacobian, *running;    /* (M + 1, mv): J - I; (M, mv) */
     vector *tile_v, *tile_w;       /* (TILE, mv): v after each step, a w before it */
     vector *tile_teacher;          /* (TILE, mv): a Q^T B+ x, and 1 at place M */
+    vector *tile_x;                /* (TILE, N) reals: x, 0 where it is missing */
     vector *sums;                  /* (units, M, mv): S_l */
     vector *all;                   /* (M, mv): the running sum of all steps */
     vector *loss, *forcing, *pinv; /* (N, mv): e zeta^T; (M, mv): a w zeta^T; (N, mv): a e w^T */
@@ -59,6 +60,7 @@ static size_t buffers_place(const piece_weights *w, real *scratch, piece_buffers
                 {&t->tile_v, TILE * mv},
                 {&t->tile_w, TILE * mv},
                 {&t->tile_teacher, TILE * mv},
+                {&t->tile_x, vectors(TILE * w->N, LANES)},
                 {&t->run_states, M * mv},
                 {&t->run_pulls, w->N * mv},
                 {&t->run_errors, M * w->nv},
@@ -72,7 +74,7 @@ static size_t buffers_place(const piece_weights *w, real *scratch, piece_buffers
                 {&t->pinv, w->N * mv},
                 {&t->inputs, w->K * mv},
                 {&t->gaps, w->N * mv}};
-    const size_t first_sum = 15;
+    const size_t first_sum = 16;
     size_t used = 0;
     for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
         if (i == first_sum)
@@ -161,7 +163,8 @@ static void piece_pack(const solve_call *p, real *packed)
         combine(M, mv, w.basis_rows, theta + y->WL + k, w.rank, w.left + k * mv);
     for (size_t l = 0; l < w.L; l++)
         pack_unit(p, &w, l);
-    pack_patterns(p, &w);
+    if (p->patterns != NULL)
+        pack_patterns(p, &w);
 }
 
 #include "solve/piece_sums.h"

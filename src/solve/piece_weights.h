@@ -27,7 +27,14 @@ typedef struct piece_weights {
     vector *left;                         /* (rank, mv): column k of Q^T WL */
     vector *basis, *basis_rows;           /* (M, mv): column i of Q; row m of Q */
     vector *one, *inside;                 /* (mv): 1 at place M; all bits set in places below M */
+    vector *bases;                        /* scratch of pack_patterns (piece_gaps.h) */
 } piece_weights;
+
+/* Vectors that hold 2.5 N rows of N doubles, each of whole vectors. */
+static size_t basis_scratch(size_t N)
+{
+    return (2 * N + N / 2) * vectors(N * sizeof(double), VECTOR_BYTES);
+}
 
 static size_t piece_place(const ant_model_dims *d, const real *packed, piece_weights *w)
 {
@@ -60,7 +67,8 @@ static size_t piece_place(const ant_model_dims *d, const real *packed, piece_wei
                 {&w->basis, d->M * mv},
                 {&w->basis_rows, d->M * mv},
                 {&w->one, mv},
-                {&w->inside, mv}};
+                {&w->inside, mv},
+                {&w->bases, basis_scratch(d->N)}};
     size_t used = 0;
     for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
         *part[i].slot = packed == NULL ? NULL : (vector *)(uintptr_t)(packed + used); /* only pack writes */
