@@ -56,47 +56,31 @@ static ALWAYS_INLINE size_t gap_row(const size_t M, const size_t nv, const solve
     return count;
 }
 
-/* w' and -q to left (2, nv), zeta + q and m to right (2, mv), of a row of a simple pattern. */
+/* w' and -q to left (2, nv), zeta + q and m to right (2, mv), of a row that is complete or of a simple pattern. */
 static ALWAYS_INLINE void simple_row(const size_t M, const size_t nv, const solve_call *p,
                                      const piece_weights *w, gap_terms of, vector *left, vector *right)
 {
-    const size_t N = w->N, mv = vectors(M + 1, LANES);
-    const piece_basis b = basis_at(p, w, of.pattern);
-    const real whole = b.few ? 0 : 1, sign = b.few ? 1 : -1;
-    const vector *unseen = b.few ? w->keep_none : w->keep_full;
-    vector *y = right, *pulled = right + mv; /* until they are not needed */
+    const size_t mv = vectors(M + 1, LANES), N = w->N;
+    vector *in = right; /* (2, nv): a w and -y, until it is not needed */
     for (size_t c = 0; c < nv; c++) {
         vector even = {0}, odd = {0}; /* each addition depends on the one before */
         size_t n = 0;
         for (; n + 2 <= N; n += 2) {
-            even += of.error[n] * w->pull_full[n * mv + c];
-            odd += of.error[n + 1] * w->pull_full[(n + 1) * mv + c];
+            even -= of.error[n] * w->pull_full[n * mv + c];
+            odd -= of.error[n + 1] * w->pull_full[(n + 1) * mv + c];
         }
         if (n < N)
-            even += of.error[n] * w->pull_full[n * mv + c];
-        y[c] = even + odd;
-        pulled[c] = row_vector(of.pulled, c);
-        left[c] = whole * pulled[c];
-        left[nv + c] = -whole * y[c];
+            even -= of.error[n] * w->pull_full[n * mv + c];
+        in[c] = masked((vector_mask)w->seen[c], row_vector(of.pulled, c));
+        in[nv + c] = masked((vector_mask)w->seen[c], even + odd);
+        left[c] = of.pattern == 0 ? in[c] : (vector){0};
+        left[nv + c] = of.pattern == 0 ? in[nv + c] : (vector){0};
     }
-    for (size_t k = 0; k < b.rank; k++) {
-        const vector *row = b.vectors + k * nv;
-        vector of_pulled = row[0] * pulled[0], of_y = row[0] * y[0];
-        for (size_t c = 1; c < nv; c++) {
-            of_pulled += row[c] * pulled[c];
-            of_y += row[c] * y[c];
-        }
-        of_pulled = sign * spread_sum(of_pulled, nv > 1 ? LANES : N);
-        of_y = sign * spread_sum(of_y, nv > 1 ? LANES : N);
-        for (size_t c = 0; c < nv; c++) {
-            left[c] += row[c] * of_pulled;
-            left[nv + c] -= row[c] * of_y;
-        }
-    }
+    if (of.pattern != 0)
+        add_seen(nv, 2, p, w, of.pattern, in, left);
     for (size_t c = 0; c < mv; c++) {
-        const vector own = row_vector(of.pulled, c);
         right[c] = row_vector(of.z, c) - (c < nv ? left[nv + c] : (vector){0});
-        right[mv + c] = (whole + unseen[c]) * own - (c < nv ? left[c] : whole * own);
+        right[mv + c] = row_vector(of.pulled, c) - (c < nv ? left[c] : (vector){0});
     }
 }
 
@@ -161,13 +145,16 @@ static ALWAYS_INLINE size_t simple_sums_for(const size_t M, const size_t nv, con
 {
     const size_t mv = vectors(M + 1, LANES);
     uint32_t list[TILE];
-    size_t rows = 0, used = 0;
+    size_t rows = 0, used = 0, others = 0;
     for (size_t k = 0; k < count; k++) { /* without a branch, as nothing predicts which rows are incomplete */
         list[rows] = (uint32_t)k;
         rows += is_simple(p, g->pattern[first + k]) & (p->strength[g->begin + first + k] != 0.0);
     }
-    for (size_t j = 0; j < rows; j++) {
-        const size_t k = list[j];
+    for (size_t k = 0; k < count; k++)
+        others += g->pattern[first + k] == 0;
+    const bool all = p->patterns->all_simple && 8 * others < count; /* complete rows in the same way */
+    for (size_t j = 0; j < (all ? count : rows); j++) {
+        const size_t k = all ? j : list[j];
         real *row = pulled + k * stride;
         const gap_terms of = {g->pattern[first + k], row, g->z + (first + k) * M,
                               g->error + (first + k) * w->N};
@@ -179,7 +166,7 @@ static ALWAYS_INLINE size_t simple_sums_for(const size_t M, const size_t nv, con
             used = simple_flush(w, t, used);
     }
     simple_flush(w, t, used);
-    return rows;
+    return all ? count : rows;
 }
 
 /* The same of other patterns. */

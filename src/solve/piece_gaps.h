@@ -3,12 +3,12 @@
  *
  * In the coordinates of the kernel (piece_weights.h) the first N axes span the rows of B, for N <= M and full
  * rank.  Of a `simple` pattern (patterns.h), G is an orthonormal basis of what the missing rows of B add to the
- * span of the others, and H one of that span itself; so Q^T B_o+ x_o = (I - G G^T) y = H H^T y with y = Q^T B+ x
- * and 0 for what is missing.  With d = a (y - zeta), forcing is that of a complete row and a correction, or
- * the whole, by the basis that has fewer vectors:
- *     zeta~ = zeta + d - G (G^T d)          on the first N axes, or
- *     zeta~ = zeta + H (H^T d)
- * Both projections are symmetric, so that v comes from w in the same way.
+ * span of the others, and H one of that span itself.  E = I - G G^T = H H^T on the first N axes, and 0 beyond,
+ * projects onto what is observed: Q^T B_o+ x_o = E Q^T B+ x with 0 for what is missing, so forcing is
+ *     zeta~ = zeta + E d,    d = a (Q^T B+ x - zeta)
+ * E is symmetric, so that v = w - E a w backward.  Where N axes are one vector, E is stored as a matrix: N
+ * products without a sum over lanes.  Else G or H is stored, whichever has fewer vectors: of hundreds of patterns
+ * matrices would not stay in the cache.
  *
  * Otherwise, with P = Q^T B_o+ and R = B Q, forcing is
  *     zeta~ = zeta + a P (x_o - R_o zeta) = zeta - a S zeta + a P x_o,    S = P R_o.
@@ -24,7 +24,7 @@ typedef struct piece_pattern {
 
 /* What is kept of a simple pattern, before those of all others. */
 typedef struct piece_basis {
-    const vector *vectors; /* (rank, nv): of G or H */
+    const vector *vectors; /* (N, 1): E where nv is 1; else (rank, nv): G or H */
     size_t rank;
     bool few; /* H: fewer are observed than missing */
 } piece_basis;
@@ -42,10 +42,10 @@ static size_t whole_count(size_t count)
     return vectors(count * LANES, whole) * whole;
 }
 
-/* Reals of a basis, and of the matrices of a pattern that is not simple. */
+/* Reals of E or a basis, and of the matrices of a pattern that is not simple. */
 static size_t basis_count(const piece_weights *w)
 {
-    return whole_count(w->N / 2 * w->nv);
+    return whole_count(w->nv == 1 ? w->N : w->N / 2 * w->nv);
 }
 
 static size_t matrix_count(const piece_weights *w)
@@ -124,9 +124,28 @@ static ALWAYS_INLINE void orthonormalise(size_t count, size_t known, wide *rows)
         x[c] *= scale;
 }
 
+/* E = I - G G^T or H H^T from a basis.  basis: (rank, count); row: (count) scratch */
+static ALWAYS_INLINE void pack_projection(const size_t count, size_t N, piece_basis b, const wide *basis,
+                                          wide *row)
+{
+    for (size_t i = 0; i < N; i++) {
+        for (size_t c = 0; c < count; c++)
+            row[c] = (wide){0};
+        ((double *)row)[i] = b.few ? 0.0 : -1.0;
+        for (size_t k = 0; k < b.rank; k++) {
+            const double at = ((const double *)(basis + k * count))[i];
+            for (size_t c = 0; c < count; c++)
+                row[c] += at * basis[k * count + c];
+        }
+        real *to = (real *)(uintptr_t)(b.vectors + i);
+        for (size_t m = 0; m < N; m++)
+            to[m] = (real)(b.few ? ((const double *)row)[m] : -((const double *)row)[m]);
+    }
+}
+
 /*
  * The basis of a simple pattern: of the columns of B+ that are missing, or of the rows of B that are observed.
- * source: (2, N, count) both; rows: (N / 2, count) scratch
+ * source: (2, N, count) both; rows: (N / 2 + 1, count) scratch
  */
 static ALWAYS_INLINE void pack_basis_of(const size_t count, const solve_call *p, const piece_weights *w,
                                         uint32_t pattern, const wide *source, wide *rows)
@@ -134,17 +153,21 @@ static ALWAYS_INLINE void pack_basis_of(const size_t count, const solve_call *p,
     const size_t N = w->N, ns = w->nv * LANES;
     const piece_basis b = basis_at(p, w, pattern);
     const wide *from = source + (b.few ? N * count : 0);
-    real *to = (real *)(uintptr_t)b.vectors;
-    for (size_t n = 0, known = 0; n < N && known < b.rank; n++) {
+    size_t known = 0;
+    for (size_t n = 0; n < N && known < b.rank; n++) {
         if (ANT_FN(ant_pattern_lacks)(p->patterns, pattern, n) == b.few)
             continue;
         for (size_t c = 0; c < count; c++)
             rows[known * count + c] = from[n * count + c];
-        orthonormalise(count, known, rows);
-        const double *row = (const double *)(rows + known * count);
-        for (size_t i = 0; i < ns; i++)
-            to[known * ns + i] = i < count * WIDE ? (real)row[i] : 0;
-        known++;
+        orthonormalise(count, known++, rows);
+    }
+    real *to = (real *)(uintptr_t)b.vectors;
+    memset(to, 0, basis_count(w) * sizeof *to);
+    if (w->nv == 1)
+        pack_projection(count, N, b, rows, rows + known * count);
+    for (size_t k = 0; k < known && w->nv > 1; k++) {
+        for (size_t i = 0; i < ns && i < count * WIDE; i++)
+            to[k * ns + i] = (real)((const double *)(rows + k * count))[i];
     }
 }
 
@@ -178,9 +201,8 @@ static void pack_patterns(const solve_call *p, const piece_weights *w)
         }
     }
     for (uint32_t k = 1; k <= p->patterns->count; k++) {
-        if (!is_simple(p, k)) {
-            if (!ANT_FN(ant_pattern_empty)(p->patterns, k))
-                pack_pattern_matrices(p, w, k);
+        if (!is_simple(p, k) && !ANT_FN(ant_pattern_empty)(p->patterns, k)) {
+            pack_pattern_matrices(p, w, k);
         } else if (count == 1) {
             pack_basis_of(1, p, w, k, source, rows);
         } else if (count == 2) {
@@ -236,38 +258,44 @@ static ALWAYS_INLINE void weigh(const size_t depth, const size_t width, const ve
     }
 }
 
-/* out += sign sum_k b_k (b_k . in) of a basis, on the first N axes.  in, out: (nv) */
-static ALWAYS_INLINE void add_projected_for(const size_t nv, const piece_weights *w, piece_basis b,
-                                            real sign, const vector *in, vector *out)
+/* add_seen by a basis, with constant sizes. */
+static ALWAYS_INLINE void add_by_basis(const size_t nv, const size_t count, piece_basis b, const vector *in,
+                                       vector *out)
 {
-    vector sum[2] = {{0}, {0}};
+    const real whole = b.few ? 0 : 1, sign = b.few ? 1 : -1;
+    vector sum[4] = {{0}, {0}, {0}, {0}};
     for (size_t k = 0; k < b.rank; k++) {
         const vector *row = b.vectors + k * nv;
-        vector dot = row[0] * in[0];
-        for (size_t c = 1; c < nv; c++)
-            dot += row[c] * in[c];
-        dot = spread_sum(dot, nv > 1 ? LANES : w->N);
-        for (size_t c = 0; c < nv; c++) {
-            if (nv <= 2)
-                sum[c] += row[c] * dot;
-            else
-                out[c] += sign * row[c] * dot;
+        for (size_t j = 0; j < count; j++) {
+            vector dot = row[0] * in[j * nv];
+            for (size_t c = 1; c < nv; c++)
+                dot += row[c] * in[j * nv + c];
+            dot = spread_sum(dot);
+            for (size_t c = 0; c < nv; c++) {
+                if (nv <= 2)
+                    sum[j * 2 + c] += row[c] * dot;
+                else
+                    out[j * nv + c] += sign * row[c] * dot;
+            }
         }
     }
-    for (size_t c = 0; c < nv && nv <= 2; c++)
-        out[c] += sign * sum[c];
+    for (size_t j = 0; j < count; j++) {
+        for (size_t c = 0; c < nv; c++)
+            out[j * nv + c] += whole * in[j * nv + c] + (nv <= 2 ? sign * sum[j * 2 + c] : (vector){0});
+    }
 }
 
-/* The same, with constant sizes for up to two vectors. */
-static ALWAYS_INLINE void add_projected(const size_t nv, const piece_weights *w, piece_basis b, real sign,
-                                        const vector *in, vector *out)
+/* out += E in, for one or two.  in: (count, nv), 0 beyond the first N axes; out: (count, nv) */
+static ALWAYS_INLINE void add_seen(const size_t nv, const size_t count, const solve_call *p,
+                                   const piece_weights *w, uint32_t pattern, const vector *in, vector *out)
 {
-    if (nv == 1)
-        add_projected_for(1, w, b, sign, in, out);
-    else if (nv == 2)
-        add_projected_for(2, w, b, sign, in, out);
-    else
-        add_projected_for(nv, w, b, sign, in, out);
+    const piece_basis b = basis_at(p, w, pattern);
+    for (size_t j = 0; j < count && nv == 1; j++)
+        mix(w->N, 1, b.vectors, (const real *)(in + j), out + j);
+    if (nv == 2)
+        add_by_basis(2, count, b, in, out);
+    else if (nv > 2)
+        add_by_basis(nv, count, b, in, out);
 }
 
 /* row -= S t->row.  t->gap_left: scratch */
@@ -294,9 +322,9 @@ static ALWAYS_INLINE void subtract_projected(const size_t M, const size_t mv, co
 }
 
 /*
- * Forcing of an incomplete row: row becomes the forced state, with `teacher` what a complete row with 0 in place
- * of what is missing adds to it, and of a pattern that is not simple what its own row adds.  Backward, without a
- * teacher, w becomes v.  a > 0; t->row, t->gap_left: scratch
+ * Forcing of an incomplete row: the state becomes the forced one.  teacher: a Q^T B+ x, with 0 for what is
+ * missing, or a P x_o of a pattern that is not simple, and 1 at place M.  Backward, without a teacher, w becomes
+ * v.  a > 0; t->row, t->gap_left: scratch
  */
 static ALWAYS_INLINE void force_incomplete(const size_t M, const size_t mv, const solve_call *p,
                                            const piece_weights *w, const piece_buffers *t, uint32_t pattern,
@@ -312,12 +340,11 @@ static ALWAYS_INLINE void force_incomplete(const size_t M, const size_t mv, cons
         return;
     }
     const size_t nv = M <= LANES ? 1 : w->nv;
-    const piece_basis b = basis_at(p, w, pattern);
-    const vector *keep = b.few ? w->keep_none : keep_for(w, a), *base = b.few ? w->one : teacher;
     vector local[SMALL_ROW], *d = __builtin_constant_p(M) ? local : t->gap_left;
     for (size_t c = 0; c < nv; c++)
-        d[c] = teacher == NULL ? (real)-a * row[c] : teacher[c] - (real)a * row[c];
+        d[c] = masked((vector_mask)w->seen[c],
+                      teacher == NULL ? (real)-a * row[c] : teacher[c] - (real)a * row[c]);
     for (size_t c = 0; c < mv; c++)
-        row[c] = teacher == NULL ? keep[c] * row[c] : base[c] + keep[c] * row[c];
-    add_projected(nv, w, b, b.few ? 1 : -1, d, row);
+        row[c] = teacher == NULL ? w->keep_none[c] * row[c] : w->one[c] + w->keep_none[c] * row[c];
+    add_seen(nv, 1, p, w, pattern, d, row);
 }

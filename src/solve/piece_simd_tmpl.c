@@ -130,6 +130,26 @@ static ALWAYS_INLINE vector row_vector(const real *row, size_t c)
     return *(const vector_loose *)(row + c * LANES);
 }
 
+/* out += sum_k x_k w[k, :]; independent sums hide the latency of the additions. */
+static ALWAYS_INLINE void mix(const size_t depth, const size_t mv, const vector *w, const real *x,
+                              vector *out)
+{
+    enum { CHAINS = 4 };
+    for (size_t c = 0; c < mv; c++) {
+        vector part[CHAINS] = {out[c], {0}, {0}, {0}};
+        size_t k = 0;
+        for (; k + CHAINS <= depth; k += CHAINS) {
+            for (size_t q = 0; q < CHAINS; q++)
+                part[q] += x[k + q] * w[(k + q) * mv + c];
+        }
+        for (size_t q = 0; q < CHAINS - 1; q++) {
+            if (k + q < depth)
+                part[q] += x[k + q] * w[(k + q) * mv + c];
+        }
+        out[c] = (part[0] + part[1]) + (part[2] + part[3]);
+    }
+}
+
 /* keep_a for a row that is complete, or whose a is 0. */
 static ALWAYS_INLINE const vector *keep_for(const piece_weights *w, double a)
 {
@@ -168,26 +188,6 @@ static void piece_pack(const solve_call *p, real *packed)
 }
 
 #include "solve/piece_sums.h"
-
-/* out += sum_k x_k w[k, :]; independent sums hide the latency of the additions. */
-static ALWAYS_INLINE void mix(const size_t depth, const size_t mv, const vector *w, const real *x,
-                              vector *out)
-{
-    enum { CHAINS = 4 };
-    for (size_t c = 0; c < mv; c++) {
-        vector part[CHAINS] = {out[c], {0}, {0}, {0}};
-        size_t k = 0;
-        for (; k + CHAINS <= depth; k += CHAINS) {
-            for (size_t q = 0; q < CHAINS; q++)
-                part[q] += x[k + q] * w[(k + q) * mv + c];
-        }
-        for (size_t q = 0; q < CHAINS - 1; q++) {
-            if (k + q < depth)
-                part[q] += x[k + q] * w[(k + q) * mv + c];
-        }
-        out[c] = (part[0] + part[1]) + (part[2] + part[3]);
-    }
-}
 
 /* The hidden units that differ between two steps, two words at a time. */
 typedef struct switched {

@@ -146,15 +146,15 @@ static ALWAYS_INLINE uint64_t positive_bits(vector x)
 #define EXCHANGED(x, k) EXCHANGED_BY(EXCHANGE_16, x, k)
 #endif
 
-/* The sum of the lanes from 0 to a power of 2, in each of these.  Lanes beyond `count` are 0. */
-static ALWAYS_INLINE vector spread_sum(vector x, size_t count)
+/* The sum of all lanes, in each of them. */
+static ALWAYS_INLINE vector spread_sum(vector x)
 {
     x += EXCHANGED(x, 1);
-    if (LANES > 2 && count > 2)
+    if (LANES > 2)
         x += EXCHANGED(x, 2 % LANES);
-    if (LANES > 4 && count > 4)
+    if (LANES > 4)
         x += EXCHANGED(x, 4 % LANES);
-    if (LANES > 8 && count > 8)
+    if (LANES > 8)
         x += EXCHANGED(x, 8 % LANES);
     return x;
 }
