@@ -3,15 +3,20 @@
  * makes gradients.  Part of piece_simd_tmpl.c.
  */
 
-/* sums[j, :] += sum over `count` steps of left_j right.  left: (count, left_stride); right: reals, too */
-static ALWAYS_INLINE void outer_rows(const size_t rows, size_t count, const real *left, size_t left_stride,
-                                     const real *right, size_t right_stride, size_t mv, vector *sums)
+/*
+ * sums[j, :] += sum over `count` steps of left_j right.  list: these steps; NULL: all from 0 on
+ * left: (count, left_stride); right: reals, too
+ */
+static ALWAYS_INLINE void outer_rows(const size_t rows, const uint32_t *list, size_t count, const real *left,
+                                     size_t left_stride, const real *right, size_t right_stride, size_t mv,
+                                     vector *sums)
 {
     for (size_t c = 0; c < mv; c++) {
         vector acc[4];
         for (size_t j = 0; j < rows; j++)
             acc[j] = sums[j * mv + c];
-        for (size_t k = 0; k < count; k++) {
+        for (size_t i = 0; i < count; i++) {
+            const size_t k = list == NULL ? i : list[i];
             const vector row = row_vector(right + k * right_stride, c);
             for (size_t j = 0; j < rows; j++)
                 acc[j] += left[k * left_stride + j] * row;
@@ -21,16 +26,29 @@ static ALWAYS_INLINE void outer_rows(const size_t rows, size_t count, const real
     }
 }
 
-static void outer(size_t rows, size_t count, const real *left, size_t left_stride, const real *right,
-                  size_t right_stride, size_t mv, vector *sums)
+static ALWAYS_INLINE void outer_for(size_t rows, const uint32_t *list, size_t count, const real *left,
+                                    size_t left_stride, const real *right, size_t right_stride, size_t mv,
+                                    vector *sums)
 {
     size_t j = 0;
     for (; j + 4 <= rows; j += 4)
-        outer_rows(4, count, left + j, left_stride, right, right_stride, mv, sums + j * mv);
+        outer_rows(4, list, count, left + j, left_stride, right, right_stride, mv, sums + j * mv);
     for (; j + 2 <= rows; j += 2)
-        outer_rows(2, count, left + j, left_stride, right, right_stride, mv, sums + j * mv);
+        outer_rows(2, list, count, left + j, left_stride, right, right_stride, mv, sums + j * mv);
     if (j < rows)
-        outer_rows(1, count, left + j, left_stride, right, right_stride, mv, sums + j * mv);
+        outer_rows(1, list, count, left + j, left_stride, right, right_stride, mv, sums + j * mv);
+}
+
+static void outer(size_t rows, size_t count, const real *left, size_t left_stride, const real *right,
+                  size_t right_stride, size_t mv, vector *sums)
+{
+    outer_for(rows, NULL, count, left, left_stride, right, right_stride, mv, sums);
+}
+
+static void outer_listed(size_t rows, const uint32_t *list, size_t count, const real *left,
+                         size_t left_stride, const real *right, size_t right_stride, size_t mv, vector *sums)
+{
+    outer_for(rows, list, count, left, left_stride, right, right_stride, mv, sums);
 }
 
 #include "solve/piece_gap_sums.h"

@@ -71,13 +71,13 @@ static ALWAYS_INLINE void simple_row(const size_t M, const size_t nv, const solv
         }
         if (n < N)
             even -= of.error[n] * w->pull_full[n * mv + c];
-        in[c] = masked((vector_mask)w->seen[c], row_vector(of.pulled, c));
-        in[nv + c] = masked((vector_mask)w->seen[c], even + odd);
-        left[c] = of.pattern == 0 ? in[c] : (vector){0};
-        left[nv + c] = of.pattern == 0 ? in[nv + c] : (vector){0};
+        in[c] = row_vector(of.pulled, c);
+        in[nv + c] = even + odd;
+        left[c] = of.pattern == 0 ? masked((vector_mask)w->seen[c], in[c]) : (vector){0};
+        left[nv + c] = of.pattern == 0 ? masked((vector_mask)w->seen[c], in[nv + c]) : (vector){0};
     }
     if (of.pattern != 0)
-        add_seen(nv, 2, p, w, of.pattern, in, left);
+        add_seen(M, nv, 2, p, w, of.pattern, in, left);
     for (size_t c = 0; c < mv; c++) {
         right[c] = row_vector(of.z, c) - (c < nv ? left[nv + c] : (vector){0});
         right[mv + c] = row_vector(of.pulled, c) - (c < nv ? left[c] : (vector){0});
@@ -102,105 +102,141 @@ static size_t gap_flush(const piece_weights *w, const piece_buffers *t, size_t u
 
 /*
  * dB is linear in a w zeta^T and in a w e^T, so many rows of one pattern are M at most: row m has the m-th
- * axis for a w, and row m of both sums for zeta and e.  rows first .. first+count-1; returns as gap_row
+ * axis for a w, and row m of both sums for zeta and e.  The sums of the rows in `list`, counted from `first`,
+ * to t->run_states, and those of e by rows to t->run_errors.  pulled: from row `first` on
  */
-static ALWAYS_INLINE size_t gap_run(const size_t M, const size_t nv, const solve_call *p,
-                                    const piece_weights *w, const piece_buffers *t, const group *g,
-                                    size_t first, size_t count, const real *pulled, size_t stride,
-                                    uint32_t pattern)
+static ALWAYS_INLINE void run_sums(const size_t M, const size_t nv, const piece_weights *w,
+                                   const piece_buffers *t, const group *g, size_t first, const uint32_t *list,
+                                   size_t count, const real *pulled, size_t stride)
 {
     const size_t N = w->N, mv = vectors(M + 1, LANES), ms = mv * LANES, ns = nv * LANES;
-    real *rows = (real *)t->run_errors, *axis = (real *)t->row;
-    size_t used = 0;
     memset(t->run_states, 0, M * mv * sizeof *t->run_states);
     memset(t->run_pulls, 0, N * mv * sizeof *t->run_pulls);
-    outer(M, count, pulled, stride, g->z + first * M, M, mv, t->run_states);
-    outer(N, count, g->error + first * N, N, pulled, stride, mv, t->run_pulls);
+    outer_listed(M, list, count, pulled, stride, g->z + first * M, M, mv, t->run_states);
+    outer_listed(N, list, count, g->error + first * N, N, pulled, stride, mv, t->run_pulls);
     for (size_t m = 0; m < M; m++) {
         for (size_t n = 0; n < N; n++)
-            rows[m * ns + n] = ((const real *)t->run_pulls)[n * ms + m];
-        for (size_t k = 0; k < ms; k++)
-            axis[k] = k == m;
-        const gap_terms of = {pattern, axis, (const real *)(t->run_states + m * mv), rows + m * ns};
-        used += gap_row(M, nv, p, w, of, t->gap_left + used * nv, t->gap_right + used * mv);
-        if (used + 3 > GAP_ROWS)
-            used = gap_flush(w, t, used);
+            ((real *)t->run_errors)[m * ns + n] = ((const real *)t->run_pulls)[n * ms + m];
     }
-    return gap_flush(w, t, used);
 }
 
-/* How many rows from first + k on, of `count`, have this pattern. */
-static ALWAYS_INLINE size_t run_length(const group *g, size_t first, size_t k, size_t count, uint32_t pattern)
+/* Row m of the sums of a run.  The axis is in t->row. */
+static ALWAYS_INLINE gap_terms run_row(const size_t nv, size_t mv, const piece_buffers *t, uint32_t pattern,
+                                       size_t m)
 {
-    size_t end = k;
-    while (end < count && g->pattern[first + end] == pattern)
-        end++;
-    return end - k;
+    real *axis = (real *)t->row;
+    for (size_t k = 0; k < mv * LANES; k++)
+        axis[k] = k == m;
+    return (gap_terms){pattern, axis, (const real *)(t->run_states + m * mv),
+                       (const real *)(t->run_errors + m * nv)};
 }
 
-/* The sums of incomplete rows of simple patterns; returns how many there are. */
-static ALWAYS_INLINE size_t simple_sums_for(const size_t M, const size_t nv, const solve_call *p,
-                                            const piece_weights *w, const piece_buffers *t, const group *g,
-                                            size_t first, size_t count, real *pulled, size_t stride)
+/* Many rows of a simple pattern.  t->gap_left and t->gap_right are empty, before and after. */
+static ALWAYS_INLINE void simple_run(const size_t M, const size_t nv, const solve_call *p,
+                                     const piece_weights *w, const piece_buffers *t, uint32_t pattern)
 {
     const size_t mv = vectors(M + 1, LANES);
-    uint32_t list[TILE];
-    size_t rows = 0, used = 0, others = 0;
-    for (size_t k = 0; k < count; k++) { /* without a branch, as nothing predicts which rows are incomplete */
-        list[rows] = (uint32_t)k;
-        rows += is_simple(p, g->pattern[first + k]) & (p->strength[g->begin + first + k] != 0.0);
-    }
-    for (size_t k = 0; k < count; k++)
-        others += g->pattern[first + k] == 0;
-    const bool all = p->patterns->all_simple && 8 * others < count; /* complete rows in the same way */
-    for (size_t j = 0; j < (all ? count : rows); j++) {
-        const size_t k = all ? j : list[j];
-        real *row = pulled + k * stride;
-        const gap_terms of = {g->pattern[first + k], row, g->z + (first + k) * M,
-                              g->error + (first + k) * w->N};
-        simple_row(M, nv, p, w, of, t->gap_left + used * nv, t->gap_right + used * mv);
-        for (size_t m = 0; m < M; m++)
-            row[m] = 0;
+    size_t used = 0;
+    for (size_t m = 0; m < M; m++) {
+        simple_row(M, nv, p, w, run_row(nv, mv, t, pattern, m), t->gap_left + used * nv,
+                   t->gap_right + used * mv);
         used += 2;
         if (used + 2 > GAP_ROWS)
             used = simple_flush(w, t, used);
     }
     simple_flush(w, t, used);
-    return all ? count : rows;
 }
 
-/* The same of other patterns. */
-static ALWAYS_INLINE size_t other_sums_for(const size_t M, const size_t nv, const solve_call *p,
-                                         const piece_weights *w, const piece_buffers *t, const group *g,
-                                         size_t first, size_t count, real *pulled, size_t stride)
+/* Many rows of another pattern. */
+static ALWAYS_INLINE void gap_run(const size_t M, const size_t nv, const solve_call *p,
+                                  const piece_weights *w, const piece_buffers *t, uint32_t pattern)
 {
-    const size_t N = w->N, mv = vectors(M + 1, LANES);
-    size_t rows = 0, used = 0;
-    for (size_t k = 0, run; k < count; k += run) {
-        double a;
-        const size_t i = first + k;
-        const uint32_t pattern = forced_pattern(p, g, i, &a);
-        real *row = pulled + k * stride;
-        run = 1;
-        if (pattern == 0 || is_simple(p, pattern))
-            continue;
-        run = run_length(g, first, k, count, pattern); /* where a is 0, so is a w */
-        if (run > 2 * M + 2) {
+    const size_t mv = vectors(M + 1, LANES);
+    size_t used = 0;
+    for (size_t m = 0; m < M; m++) {
+        used += gap_row(M, nv, p, w, run_row(nv, mv, t, pattern, m), t->gap_left + used * nv,
+                        t->gap_right + used * mv);
+        if (used + 3 > GAP_ROWS)
             used = gap_flush(w, t, used);
-            gap_run(M, nv, p, w, t, g, i, run, row, stride, pattern);
-        }
-        for (size_t j = 0; j < run; j++, row += stride) {
-            const gap_terms of = {pattern, row, g->z + (i + j) * M, g->error + (i + j) * N};
-            if (run <= 2 * M + 2)
-                used += gap_row(M, nv, p, w, of, t->gap_left + used * nv, t->gap_right + used * mv);
-            for (size_t m = 0; m < M; m++)
-                row[m] = 0;
-            if (used + 3 > GAP_ROWS)
-                used = gap_flush(w, t, used);
-        }
-        rows += run;
     }
     gap_flush(w, t, used);
+}
+
+/*
+ * Rows at the start of a list that have the same pattern, if they are more than `many`, else 0.  One branch, which
+ * is not taken where patterns change from row to row.
+ */
+static ALWAYS_INLINE size_t long_run(const group *g, size_t first, const uint32_t *list, size_t count,
+                                     size_t many)
+{
+    const uint32_t *pattern = g->pattern + first, of = pattern[list[0]];
+    size_t end = 1;
+    if (count <= many)
+        return 0;
+    if ((pattern[list[1]] != of) | (pattern[list[many / 2]] != of) | (pattern[list[many]] != of))
+        return 0;
+    while (end < count && pattern[list[end]] == of)
+        end++;
+    return end > many ? end : 0;
+}
+
+/*
+ * The incomplete rows of simple patterns, or of others, among `count` from `first` on; returns how many.
+ * Without a branch, as nothing predicts which rows are incomplete.  Where few are complete, all are taken as
+ * rows of simple patterns.
+ */
+static size_t list_incomplete(const solve_call *p, const group *g, size_t first, size_t count, bool simple,
+                              uint32_t *list)
+{
+    size_t rows = 0, complete = 0;
+    for (size_t k = 0; k < count; k++) {
+        const uint32_t pattern = g->pattern[first + k];
+        const bool forced = p->strength[g->begin + first + k] != 0.0;
+        list[rows] = (uint32_t)k;
+        rows += forced & (simple ? is_simple(p, pattern) : is_other(p, pattern));
+        complete += pattern == 0;
+    }
+    for (size_t k = 0; k < count && rows + complete == count && 8 * complete < count; k++)
+        list[k] = (uint32_t)k;
+    return rows + complete == count && 8 * complete < count ? count : rows;
+}
+
+/* The sums of incomplete rows of simple patterns, or of others; returns how many there are. */
+static ALWAYS_INLINE size_t list_sums(const size_t M, const size_t nv, const bool simple, const solve_call *p,
+                                      const piece_weights *w, const piece_buffers *t, const group *g,
+                                      size_t first, size_t count, real *pulled, size_t stride)
+{
+    const size_t mv = vectors(M + 1, LANES), most = simple ? 2 : 3;
+    uint32_t list[TILE];
+    size_t used = 0;
+    const size_t rows = list_incomplete(p, g, first, count, simple, list);
+    for (size_t j = 0; j < rows;) {
+        const uint32_t pattern = g->pattern[first + list[j]];
+        const size_t run = long_run(g, first, list + j, rows - j, 2 * M + 2), end = j + (run > 0 ? run : 1);
+        if (run > 0) {
+            used = simple ? simple_flush(w, t, used) : gap_flush(w, t, used);
+            run_sums(M, nv, w, t, g, first, list + j, run, pulled, stride);
+            if (simple)
+                simple_run(M, nv, p, w, t, pattern);
+            else
+                gap_run(M, nv, p, w, t, pattern);
+        } else {
+            const size_t k = list[j];
+            const gap_terms of = {pattern, pulled + k * stride, g->z + (first + k) * M,
+                                  g->error + (first + k) * w->N};
+            vector *left = t->gap_left + used * nv, *right = t->gap_right + used * mv;
+            if (simple)
+                simple_row(M, nv, p, w, of, left, right);
+            used += simple ? 2 : gap_row(M, nv, p, w, of, left, right);
+            if (used + most > GAP_ROWS)
+                used = simple ? simple_flush(w, t, used) : gap_flush(w, t, used);
+        }
+        for (; j < end; j++) {
+            for (size_t m = 0; m < M; m++)
+                pulled[list[j] * stride + m] = 0;
+        }
+    }
+    used = simple ? simple_flush(w, t, used) : gap_flush(w, t, used);
     return rows;
 }
 
@@ -208,9 +244,9 @@ static ALWAYS_INLINE size_t gap_sums_for(const size_t M, const size_t nv, const 
                                          const piece_weights *w, const piece_buffers *t, const group *g,
                                          size_t first, size_t count, real *pulled, size_t stride)
 {
-    size_t rows = w->N > M ? 0 : simple_sums_for(M, nv, p, w, t, g, first, count, pulled, stride);
+    size_t rows = w->N > M ? 0 : list_sums(M, nv, true, p, w, t, g, first, count, pulled, stride);
     if (!p->patterns->all_simple)
-        rows += other_sums_for(M, nv, p, w, t, g, first, count, pulled, stride);
+        rows += list_sums(M, nv, false, p, w, t, g, first, count, pulled, stride);
     return rows;
 }
 

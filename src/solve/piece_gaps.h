@@ -6,7 +6,7 @@
  * span of the others, and H one of that span itself.  E = I - G G^T = H H^T on the first N axes, and 0 beyond,
  * projects onto what is observed: Q^T B_o+ x_o = E Q^T B+ x with 0 for what is missing, so forcing is
  *     zeta~ = zeta + E d,    d = a (Q^T B+ x - zeta)
- * E is symmetric, so that v = w - E a w backward.  Where N axes are one vector, E is stored as a matrix: N
+ * E is symmetric, so that v = w - E a w backward.  Where N axes are one vector, E is stored as a matrix: a few
  * products without a sum over lanes.  Else G or H is stored, whichever has fewer vectors: of hundreds of patterns
  * matrices would not stay in the cache.
  *
@@ -24,7 +24,7 @@ typedef struct piece_pattern {
 
 /* What is kept of a simple pattern, before those of all others. */
 typedef struct piece_basis {
-    const vector *vectors; /* (N, 1): E where nv is 1; else (rank, nv): G or H */
+    const vector *vectors; /* (seen_depth, 1): E where nv is 1; else (rank, nv): G or H */
     size_t rank;
     bool few; /* H: fewer are observed than missing */
 } piece_basis;
@@ -42,10 +42,16 @@ static size_t whole_count(size_t count)
     return vectors(count * LANES, whole) * whole;
 }
 
-/* Reals of E or a basis, and of the matrices of a pattern that is not simple. */
-static size_t basis_count(const piece_weights *w)
+/* Rows of E where N axes are one vector; a constant where M is one, so those beyond N are 0. */
+static ALWAYS_INLINE size_t seen_depth(const size_t M)
 {
-    return whole_count(w->nv == 1 ? w->N : w->N / 2 * w->nv);
+    return M < LANES ? M : LANES;
+}
+
+/* Reals of E or a basis, and of the matrices of a pattern that is not simple. */
+static ALWAYS_INLINE size_t basis_count(const size_t M, const size_t nv, const piece_weights *w)
+{
+    return whole_count(nv == 1 ? seen_depth(M) : w->N / 2 * nv);
 }
 
 static size_t matrix_count(const piece_weights *w)
@@ -57,14 +63,14 @@ static size_t piece_pattern_count(const ant_model_dims *d)
 {
     piece_weights w;
     piece_place(d, NULL, &w);
-    return basis_count(&w) + matrix_count(&w);
+    return basis_count(w.M, w.nv, &w) + matrix_count(&w);
 }
 
 static ALWAYS_INLINE piece_pattern pattern_at(const solve_call *p, const piece_weights *w, uint32_t pattern)
 {
     const ANT_FN(ant_patterns) *q = p->patterns;
     vector *at =
-        (vector *)(q->turned + q->capacity * basis_count(w) + (size_t)(pattern - 1) * matrix_count(w));
+        (vector *)(q->turned + q->capacity * basis_count(w->M, w->nv, w) + (pattern - 1) * matrix_count(w));
     vector *pull = at + projection_count(w);
     return (piece_pattern){.project = at, .pull = pull, .pull_rows = pull + w->N * w->mv};
 }
@@ -74,12 +80,19 @@ static ALWAYS_INLINE bool is_simple(const solve_call *p, uint32_t pattern)
     return p->patterns->simple[pattern];
 }
 
-static ALWAYS_INLINE piece_basis basis_at(const solve_call *p, const piece_weights *w, uint32_t pattern)
+/* Whether it has a B_o+ of its own. */
+static ALWAYS_INLINE bool is_other(const solve_call *p, uint32_t pattern)
+{
+    return pattern != 0 && !is_simple(p, pattern) && !ANT_FN(ant_pattern_empty)(p->patterns, pattern);
+}
+
+static ALWAYS_INLINE piece_basis basis_at(const size_t M, const size_t nv, const solve_call *p,
+                                          const piece_weights *w, uint32_t pattern)
 {
     const ANT_FN(ant_patterns) *q = p->patterns;
     const size_t lost = q->lost[pattern - 1], seen = w->N - lost;
     const bool few = seen < lost;
-    return (piece_basis){.vectors = (const vector *)(q->turned + (size_t)(pattern - 1) * basis_count(w)),
+    return (piece_basis){.vectors = (const vector *)(q->turned + (pattern - 1) * basis_count(M, nv, w)),
                          .rank = few ? seen : lost,
                          .few = few};
 }
@@ -151,7 +164,7 @@ static ALWAYS_INLINE void pack_basis_of(const size_t count, const solve_call *p,
                                         uint32_t pattern, const wide *source, wide *rows)
 {
     const size_t N = w->N, ns = w->nv * LANES;
-    const piece_basis b = basis_at(p, w, pattern);
+    const piece_basis b = basis_at(w->M, w->nv, p, w, pattern);
     const wide *from = source + (b.few ? N * count : 0);
     size_t known = 0;
     for (size_t n = 0; n < N && known < b.rank; n++) {
@@ -162,7 +175,7 @@ static ALWAYS_INLINE void pack_basis_of(const size_t count, const solve_call *p,
         orthonormalise(count, known++, rows);
     }
     real *to = (real *)(uintptr_t)b.vectors;
-    memset(to, 0, basis_count(w) * sizeof *to);
+    memset(to, 0, basis_count(w->M, w->nv, w) * sizeof *to);
     if (w->nv == 1)
         pack_projection(count, N, b, rows, rows + known * count);
     for (size_t k = 0; k < known && w->nv > 1; k++) {
@@ -259,8 +272,8 @@ static ALWAYS_INLINE void weigh(const size_t depth, const size_t width, const ve
 }
 
 /* add_seen by a basis, with constant sizes. */
-static ALWAYS_INLINE void add_by_basis(const size_t nv, const size_t count, piece_basis b, const vector *in,
-                                       vector *out)
+static ALWAYS_INLINE void add_by_basis(const size_t nv, const size_t count, const piece_weights *w,
+                                       piece_basis b, const vector *in, vector *out)
 {
     const real whole = b.few ? 0 : 1, sign = b.few ? 1 : -1;
     vector sum[4] = {{0}, {0}, {0}, {0}};
@@ -280,22 +293,29 @@ static ALWAYS_INLINE void add_by_basis(const size_t nv, const size_t count, piec
         }
     }
     for (size_t j = 0; j < count; j++) {
-        for (size_t c = 0; c < nv; c++)
-            out[j * nv + c] += whole * in[j * nv + c] + (nv <= 2 ? sign * sum[j * 2 + c] : (vector){0});
+        for (size_t c = 0; c < nv; c++) {
+            const vector part = nv <= 2 ? sign * sum[j * 2 + c] : (vector){0};
+            out[j * nv + c] += whole * masked((vector_mask)w->seen[c], in[j * nv + c]) + part;
+        }
     }
 }
 
-/* out += E in, for one or two.  in: (count, nv), 0 beyond the first N axes; out: (count, nv) */
-static ALWAYS_INLINE void add_seen(const size_t nv, const size_t count, const solve_call *p,
+/* out += E in, for one or two.  in, out: (count, nv) */
+static ALWAYS_INLINE void add_seen(const size_t M, const size_t nv, const size_t count, const solve_call *p,
                                    const piece_weights *w, uint32_t pattern, const vector *in, vector *out)
 {
-    const piece_basis b = basis_at(p, w, pattern);
-    for (size_t j = 0; j < count && nv == 1; j++)
-        mix(w->N, 1, b.vectors, (const real *)(in + j), out + j);
+    const piece_basis b = basis_at(M, nv, p, w, pattern);
+    for (size_t j = 0; j < count && nv == 1; j++) {
+        const real *x = (const real *)(in + j);
+        if (w->N == 3) /* the most common */
+            mix(3, 1, b.vectors, x, out + j);
+        else
+            mix(seen_depth(M), 1, b.vectors, x, out + j);
+    }
     if (nv == 2)
-        add_by_basis(2, count, b, in, out);
+        add_by_basis(2, count, w, b, in, out);
     else if (nv > 2)
-        add_by_basis(nv, count, b, in, out);
+        add_by_basis(nv, count, w, b, in, out);
 }
 
 /* row -= S t->row.  t->gap_left: scratch */
@@ -342,9 +362,11 @@ static ALWAYS_INLINE void force_incomplete(const size_t M, const size_t mv, cons
     const size_t nv = M <= LANES ? 1 : w->nv;
     vector local[SMALL_ROW], *d = __builtin_constant_p(M) ? local : t->gap_left;
     for (size_t c = 0; c < nv; c++)
-        d[c] = masked((vector_mask)w->seen[c],
-                      teacher == NULL ? (real)-a * row[c] : teacher[c] - (real)a * row[c]);
+        d[c] = teacher == NULL ? (real)-a * row[c] : teacher[c] - (real)a * row[c];
     for (size_t c = 0; c < mv; c++)
         row[c] = teacher == NULL ? w->keep_none[c] * row[c] : w->one[c] + w->keep_none[c] * row[c];
-    add_seen(nv, 1, p, w, pattern, d, row);
+    if (nv == 1)
+        add_seen(M, 1, 1, p, w, pattern, d, row);
+    else
+        add_seen(M, nv, 1, p, w, pattern, d, row);
 }
