@@ -358,16 +358,16 @@ static antler_status find_rows(patterns_t *q, const ANT_FN(ant_forcing) * f, con
 }
 
 /* find_rows for few variables: patterns by their bits, without branches that depend on what is missing. */
-static antler_status find_direct(patterns_t *q, const ANT_FN(ant_forcing) * f, const real *x, size_t first,
-                                 size_t end, size_t warmup, size_t i)
+static inline antler_status find_direct_of(const size_t N, patterns_t *q, const ANT_FN(ant_forcing) * f,
+                                           const real *x, size_t first, size_t end, size_t warmup, size_t i)
 {
     uint32_t *of_row = q->of_row + i * q->rows;
     size_t lost = 0;
     for (size_t t = first; t < end; t++) {
-        const real *row = x + t * q->N;
+        const real *row = x + t * N;
         uint64_t bits = 0;
         size_t count = 0;
-        for (size_t n = 0; n < q->N; n++) {
+        for (size_t n = 0; n < N; n++) {
             const uint64_t gone = row[n] != row[n]; /* NaN */
             bits |= gone << n;
             count += gone;
@@ -380,6 +380,13 @@ static antler_status find_direct(patterns_t *q, const ANT_FN(ant_forcing) * f, c
     q->values -= lost;
     q->gappy[i] = true;
     return ANTLER_OK;
+}
+
+static antler_status find_direct(patterns_t *q, const ANT_FN(ant_forcing) * f, const real *x, size_t first,
+                                 size_t end, size_t warmup, size_t i)
+{
+    return q->N == 3 ? find_direct_of(3, q, f, x, first, end, warmup, i) /* the most common */
+                     : find_direct_of(q->N, q, f, x, first, end, warmup, i);
 }
 
 antler_status ANT_FN(ant_patterns_find)(patterns_t *q, const ANT_FN(ant_forcing) * f, const real *const *x,

@@ -175,6 +175,35 @@ static ALWAYS_INLINE bool row_met(const size_t M, const vector *z, const real *s
     return apart == 0;
 }
 
+/*
+ * An incomplete row of a simple pattern, with three variables and a state of one vector: the state z becomes the
+ * forced state, and J z~ is returned.  The state waits for J and not for E:
+ *     z~ = u + sum_k d_k E_k,    J z~ = J u + sum_k d_k (J E)_k,    u = z, then 1
+ * where J E, known before z, costs nine products.
+ */
+static ALWAYS_INLINE vector force_ahead(const size_t M, const solve_call *p, const piece_weights *w,
+                                        uint32_t pattern, double a, const vector *teacher, const vector *J,
+                                        vector *z)
+{
+    enum { VARIABLES = 3 };
+    const vector *E = basis_at(M, 1, p, w, pattern).vectors;
+    const vector u = w->one[0] + w->keep_none[0] * z[0], d = teacher[0] - (real)a * z[0];
+    const vector both[2] = {u, d};
+    const real *x = (const real *)both, *y = x + LANES;
+    vector part[4] = {u, {0}, {0}, {0}}, forced[2] = {u, {0}};
+    for (size_t k = 0; k <= M; k++)
+        part[k % 4] += x[k] * J[k];
+    for (size_t k = 0; k < VARIABLES; k++) {
+        vector ahead = E[k];
+        for (size_t n = 0; n < VARIABLES; n++)
+            ahead += ((const real *)(E + k))[n] * J[n];
+        part[(k + 2) % 4] += y[k] * ahead;
+        forced[k % 2] += y[k] * E[k];
+    }
+    z[0] = forced[0] + forced[1];
+    return (part[0] + part[1]) + (part[2] + part[3]);
+}
+
 /* Steps first .. last-1 from t->z; false when it has met the stored trajectory, after result->steps steps. */
 static ALWAYS_INLINE bool tile_forward(const size_t M, const shape k, const solve_call *p,
                                        const piece_weights *w, const piece_buffers *t, group *g, double merge,
@@ -197,14 +226,21 @@ static ALWAYS_INLINE bool tile_forward(const size_t M, const shape k, const solv
         const vector *keep = keep_for(w, a);
         for (size_t c = 0; c < mv && pattern == 0; c++)
             z[c] = teacher[c] + keep[c] * z[c];
-        if (pattern != 0)
+        const bool ahead = mv == 1 && pattern != 0 && w->N == 3 && is_simple(p, pattern);
+        vector next = {0};
+        if (ahead)
+            next = force_ahead(M, p, w, pattern, a, teacher, J, z);
+        else if (pattern != 0)
             force_incomplete(M, mv, p, w, t, pattern, a, teacher, z);
         for (size_t c = 0; c < mv; c++)
             t->row[c] = z[c];
         store_row(M, z, g->forced + i * M);
         const real *forced = (const real *)t->row;
         hidden(M, k, w, forced, t->before_relu, now);
-        mix(M + 1, mv, J, forced, z);
+        if (ahead)
+            z[0] = next;
+        else
+            mix(M + 1, mv, J, forced, z);
         result->switches += switch_forward(M, mv, k, w, before, now, (const real *)t->before_relu, J, z);
         if (w->K > 0)
             mix(w->K, mv, w->inputs, g->s + i * w->K, z);
