@@ -55,10 +55,11 @@ static void outer_listed(size_t rows, const uint32_t *list, size_t count, const 
 
 /*
  * The sums of steps first .. first+count-1 that need no more than v, w, z and e.
- * v, w: rows of these steps, `stride` apart
+ * v, w: rows of these steps, `stride` apart; kept: of incomplete rows (piece_gap_sums.h)
  */
 static void tile_sums(const solve_call *p, const piece_weights *w, const piece_buffers *t, const group *g,
-                      bool loss, size_t first, size_t count, const real *v, real *pulled, size_t stride)
+                      bool loss, size_t first, size_t count, const real *v, real *pulled, size_t stride,
+                      const vector *kept)
 {
     const size_t M = w->M, N = w->N, mv = w->mv;
     const size_t rows = first + count == g->length ? count + 1 : count; /* the last row has no step */
@@ -71,7 +72,7 @@ static void tile_sums(const solve_call *p, const piece_weights *w, const piece_b
     if (w->K > 0)
         outer(w->K, count, g->s + first * w->K, w->K, v, stride, mv, t->inputs);
     if (p->teacher == ANT_TEACHER_FLOW) {
-        if (g->pattern != NULL && gap_sums(p, w, t, g, first, count, pulled, stride) == count)
+        if (g->pattern != NULL && gap_sums(p, w, t, g, first, count, pulled, stride, kept) == count)
             count = 0;
         outer(M < N ? M : N, count, pulled, stride, g->z + first * M, M, mv, t->forcing);
         outer(N, count, g->error + first * N, N, pulled, stride, mv, t->pinv);
@@ -154,11 +155,11 @@ static ALWAYS_INLINE void gather_step(const size_t M, const size_t low, const si
     }
 }
 
-/* state: v after step i, then before it; pulled = a w. */
+/* state: v after step i, then before it; pulled = a w; seen: (nv), w - v of an incomplete row, without the loss */
 static ALWAYS_INLINE void adjoint_step(const size_t M, const size_t mv, const solve_call *p,
                                        const piece_weights *w, const piece_buffers *t, const group *g,
                                        bool loss, size_t i, const vector *J, const real *v, vector *state,
-                                       vector *pulled)
+                                       vector *pulled, vector *seen)
 {
     mix(M, mv, J, v, state);
     double a;
@@ -168,8 +169,14 @@ static ALWAYS_INLINE void adjoint_step(const size_t M, const size_t mv, const so
         pulled[c] = (real)a * state[c];
     for (size_t c = 0; c < mv && pattern == 0; c++)
         state[c] = keep[c] * state[c];
-    if (pattern != 0)
+    if (pattern != 0) {
+        const size_t nv = M <= LANES ? 1 : w->nv;
+        for (size_t c = 0; c < nv; c++)
+            seen[c] = state[c];
         force_incomplete(M, mv, p, w, t, pattern, a, NULL, state);
+        for (size_t c = 0; c < nv; c++)
+            seen[c] -= state[c];
+    }
     if (loss && i > 0 && g->begin + i > p->warmup)
         add_loss(p, w, mv, g->error + i * w->N, state);
     if (i + 1 == g->length)
@@ -205,7 +212,8 @@ static ALWAYS_INLINE void tile_back(const size_t M, const size_t low, const bool
             kept[c] = state[c];
         gather_step(M, low, mv, w, g, i, whole ? (const real *)kept : g->v + i * M, C);
         if (whole)
-            adjoint_step(M, mv, p, w, t, g, loss, i, J, (const real *)kept, state, pulled);
+            adjoint_step(M, mv, p, w, t, g, loss, i, J, (const real *)kept, state, pulled,
+                         t->tile_seen + (i - first) * w->nv);
     }
     for (size_t c = 0; c < mv; c++)
         t->state[c] = state[c];
@@ -315,7 +323,7 @@ static ALWAYS_INLINE pass_result backward_for(const size_t M, const solve_call *
         const size_t first = (end - 1) / TILE * TILE;
         tile_back(M, 0, true, p, &w, &t, g, loss, first, end);
         tile_sums(p, &w, &t, g, loss, first, end - first, (const real *)t.tile_v, (real *)t.tile_w,
-                  mv * LANES);
+                  mv * LANES, t.tile_seen);
         note_back(M, p, packed, &t, g, loss, floor, first, end, &result);
         end = first;
         if (tiles % FLUSH == 0) {
@@ -376,7 +384,8 @@ static ALWAYS_INLINE void gather_for(const size_t M, const solve_call *p, const 
         tile_back(M, seen_rows(M), false, p, &w, &t, g, true, first, end);
     else
         tile_back(M, 0, false, p, &w, &t, g, true, first, end);
-    tile_sums(p, &w, &t, g, true, first, end - first, g->v + first * M, g->w + first * M, M);
+    tile_sums(p, &w, &t, g, true, first, end - first, g->v + first * M, g->w + first * M, M,
+              NULL);
 }
 
 /* Each size as a function of its own (piece_forward.h). */

@@ -2,10 +2,11 @@
  * piece_gap_sums.h - what incomplete rows of the piece kernels give to dB (piece_gaps.h).  Part of
  * piece_simd_tmpl.c.
  *
- * Of a simple pattern B_o+ = E B+ E_o with E = I - G G^T, so that in the terms of ant_pattern_add (patterns.h)
- * p = B+^T w' with w' = E a w, and g = B+^T q with q = E B+ e.  The row gives
- *     -p (zeta + q)^T + g m^T = -B+^T (w' (zeta + q)^T - q m^T),    m = a w - w' on the first N axes
- * and all rows have the factor B+^T: the sum in brackets is added where complete rows have a w zeta^T.
+ * Of a simple pattern B_o+ x_o = E B+ x, so that in the terms of ant_pattern_add (patterns.h) p = B+^T w' with
+ * w' = E a w, and g = B+^T q with q = E B+ e.  The row gives
+ *     -p (zeta + q)^T + g m^T = -B+^T (w' (zeta + q)^T - q m^T),    m = a w - w'
+ * and all rows have the factor B+^T: the sum in brackets is added where complete rows have a w zeta^T.  Both
+ * projections are known from the passes, q = (zeta~ - zeta) / a and w' = w - v before the loss.
  */
 
 /* One row, or several of the same pattern. */
@@ -56,31 +57,29 @@ static ALWAYS_INLINE size_t gap_row(const size_t M, const size_t nv, const solve
     return count;
 }
 
-/* w' and -q to left (2, nv), zeta + q and m to right (2, mv), of a row that is complete or of a simple pattern. */
+/*
+ * w' and -q to left (2, nv), zeta + q and m to right (2, mv), of row k of a tile, which is complete or of a simple
+ * pattern.  kept: w' of incomplete rows of the tile, (TILE, nv); NULL: not kept
+ */
 static ALWAYS_INLINE void simple_row(const size_t M, const size_t nv, const solve_call *p,
-                                     const piece_weights *w, gap_terms of, vector *left, vector *right)
+                                     const piece_weights *w, const group *g, size_t first, size_t k,
+                                     const real *pulled, const vector *kept, vector *left, vector *right)
 {
-    const size_t mv = vectors(M + 1, LANES), N = w->N;
-    vector *in = right; /* (2, nv): a w and -y, until it is not needed */
+    const size_t mv = vectors(M + 1, LANES);
+    const uint32_t pattern = g->pattern[first + k];
+    const real scale = (real)(1.0 / p->strength[g->begin + first + k]);
+    const real *z = g->z + (first + k) * M, *forced = g->forced + (first + k) * M;
     for (size_t c = 0; c < nv; c++) {
-        vector even = {0}, odd = {0}; /* each addition depends on the one before */
-        size_t n = 0;
-        for (; n + 2 <= N; n += 2) {
-            even -= of.error[n] * w->pull_full[n * mv + c];
-            odd -= of.error[n + 1] * w->pull_full[(n + 1) * mv + c];
-        }
-        if (n < N)
-            even -= of.error[n] * w->pull_full[n * mv + c];
-        in[c] = row_vector(of.pulled, c);
-        in[nv + c] = even + odd;
-        left[c] = of.pattern == 0 ? masked((vector_mask)w->seen[c], in[c]) : (vector){0};
-        left[nv + c] = of.pattern == 0 ? masked((vector_mask)w->seen[c], in[nv + c]) : (vector){0};
+        right[c] = row_vector(pulled, c);
+        left[c] = pattern != 0 && kept != NULL ? kept[k * nv + c] : (vector){0};
+        left[c] = pattern == 0 ? masked((vector_mask)w->seen[c], right[c]) : left[c];
+        left[nv + c] = scale * (row_vector(z, c) - row_vector(forced, c));
     }
-    if (of.pattern != 0)
-        add_seen(M, nv, 2, p, w, of.pattern, in, left);
+    if (pattern != 0 && kept == NULL)
+        add_seen(M, nv, p, w, pattern, right, left);
     for (size_t c = 0; c < mv; c++) {
-        right[c] = row_vector(of.z, c) - (c < nv ? left[nv + c] : (vector){0});
-        right[mv + c] = row_vector(of.pulled, c) - (c < nv ? left[c] : (vector){0});
+        right[c] = row_vector(z, c) - (c < nv ? left[nv + c] : (vector){0});
+        right[mv + c] = row_vector(pulled, c) - (c < nv ? left[c] : (vector){0});
     }
 }
 
@@ -102,60 +101,29 @@ static size_t gap_flush(const piece_weights *w, const piece_buffers *t, size_t u
 
 /*
  * dB is linear in a w zeta^T and in a w e^T, so many rows of one pattern are M at most: row m has the m-th
- * axis for a w, and row m of both sums for zeta and e.  The sums of the rows in `list`, counted from `first`,
- * to t->run_states, and those of e by rows to t->run_errors.  pulled: from row `first` on
+ * axis for a w, and row m of both sums for zeta and e.  list: the rows, counted from `first`; pulled: from row
+ * `first` on; t->gap_left and t->gap_right are empty, before and after
  */
-static ALWAYS_INLINE void run_sums(const size_t M, const size_t nv, const piece_weights *w,
-                                   const piece_buffers *t, const group *g, size_t first, const uint32_t *list,
-                                   size_t count, const real *pulled, size_t stride)
+static ALWAYS_INLINE void gap_run(const size_t M, const size_t nv, const solve_call *p,
+                                  const piece_weights *w, const piece_buffers *t, const group *g,
+                                  size_t first, const uint32_t *list, size_t count, const real *pulled,
+                                  size_t stride)
 {
     const size_t N = w->N, mv = vectors(M + 1, LANES), ms = mv * LANES, ns = nv * LANES;
+    real *rows = (real *)t->run_errors, *axis = (real *)t->row;
+    size_t used = 0;
     memset(t->run_states, 0, M * mv * sizeof *t->run_states);
     memset(t->run_pulls, 0, N * mv * sizeof *t->run_pulls);
     outer_listed(M, list, count, pulled, stride, g->z + first * M, M, mv, t->run_states);
     outer_listed(N, list, count, g->error + first * N, N, pulled, stride, mv, t->run_pulls);
     for (size_t m = 0; m < M; m++) {
         for (size_t n = 0; n < N; n++)
-            ((real *)t->run_errors)[m * ns + n] = ((const real *)t->run_pulls)[n * ms + m];
-    }
-}
-
-/* Row m of the sums of a run.  The axis is in t->row. */
-static ALWAYS_INLINE gap_terms run_row(const size_t nv, size_t mv, const piece_buffers *t, uint32_t pattern,
-                                       size_t m)
-{
-    real *axis = (real *)t->row;
-    for (size_t k = 0; k < mv * LANES; k++)
-        axis[k] = k == m;
-    return (gap_terms){pattern, axis, (const real *)(t->run_states + m * mv),
-                       (const real *)(t->run_errors + m * nv)};
-}
-
-/* Many rows of a simple pattern.  t->gap_left and t->gap_right are empty, before and after. */
-static ALWAYS_INLINE void simple_run(const size_t M, const size_t nv, const solve_call *p,
-                                     const piece_weights *w, const piece_buffers *t, uint32_t pattern)
-{
-    const size_t mv = vectors(M + 1, LANES);
-    size_t used = 0;
-    for (size_t m = 0; m < M; m++) {
-        simple_row(M, nv, p, w, run_row(nv, mv, t, pattern, m), t->gap_left + used * nv,
-                   t->gap_right + used * mv);
-        used += 2;
-        if (used + 2 > GAP_ROWS)
-            used = simple_flush(w, t, used);
-    }
-    simple_flush(w, t, used);
-}
-
-/* Many rows of another pattern. */
-static ALWAYS_INLINE void gap_run(const size_t M, const size_t nv, const solve_call *p,
-                                  const piece_weights *w, const piece_buffers *t, uint32_t pattern)
-{
-    const size_t mv = vectors(M + 1, LANES);
-    size_t used = 0;
-    for (size_t m = 0; m < M; m++) {
-        used += gap_row(M, nv, p, w, run_row(nv, mv, t, pattern, m), t->gap_left + used * nv,
-                        t->gap_right + used * mv);
+            rows[m * ns + n] = ((const real *)t->run_pulls)[n * ms + m];
+        for (size_t k = 0; k < ms; k++)
+            axis[k] = k == m;
+        const gap_terms of = {g->pattern[first + list[0]], axis, (const real *)(t->run_states + m * mv),
+                              rows + m * ns};
+        used += gap_row(M, nv, p, w, of, t->gap_left + used * nv, t->gap_right + used * mv);
         if (used + 3 > GAP_ROWS)
             used = gap_flush(w, t, used);
     }
@@ -181,99 +149,123 @@ static ALWAYS_INLINE size_t long_run(const group *g, size_t first, const uint32_
 }
 
 /*
- * The incomplete rows of simple patterns, or of others, among `count` from `first` on; returns how many.
- * Without a branch, as nothing predicts which rows are incomplete.  Where few are complete, all are taken as
- * rows of simple patterns.
+ * The forced rows among `count` from `first` on that are incomplete and of simple patterns, or of others; of
+ * simple patterns with the complete ones, if `all`.  Returns how many.  Without a branch, as nothing predicts
+ * which rows are incomplete.
  */
-static size_t list_incomplete(const solve_call *p, const group *g, size_t first, size_t count, bool simple,
-                              uint32_t *list)
+static size_t list_rows(const solve_call *p, const group *g, size_t first, size_t count, bool simple, bool all,
+                        uint32_t *list)
 {
-    size_t rows = 0, complete = 0;
+    size_t rows = 0;
     for (size_t k = 0; k < count; k++) {
         const uint32_t pattern = g->pattern[first + k];
         const bool forced = p->strength[g->begin + first + k] != 0.0;
         list[rows] = (uint32_t)k;
-        rows += forced & (simple ? is_simple(p, pattern) : is_other(p, pattern));
-        complete += pattern == 0;
+        rows += forced & (simple ? is_simple(p, pattern) | (all & (pattern == 0)) : is_other(p, pattern));
     }
-    for (size_t k = 0; k < count && rows + complete == count && 8 * complete < count; k++)
-        list[k] = (uint32_t)k;
-    return rows + complete == count && 8 * complete < count ? count : rows;
+    return rows;
 }
 
-/* The sums of incomplete rows of simple patterns, or of others; returns how many there are. */
-static ALWAYS_INLINE size_t list_sums(const size_t M, const size_t nv, const bool simple, const solve_call *p,
-                                      const piece_weights *w, const piece_buffers *t, const group *g,
-                                      size_t first, size_t count, real *pulled, size_t stride)
+/* Whether so few rows are complete that they are better added as incomplete ones. */
+static bool few_complete(const solve_call *p, const group *g, size_t first, size_t count)
 {
-    const size_t mv = vectors(M + 1, LANES), most = simple ? 2 : 3;
+    size_t complete = 0;
+    for (size_t k = 0; k < count; k++)
+        complete += g->pattern[first + k] == 0;
+    return p->patterns->all_simple && 8 * complete < count;
+}
+
+/* The sums of incomplete rows of simple patterns; returns how many rows are added with that.  kept: simple_row */
+static ALWAYS_INLINE size_t simple_sums(const size_t M, const size_t nv, const solve_call *p,
+                                        const piece_weights *w, const piece_buffers *t, const group *g,
+                                        size_t first, size_t count, real *pulled, size_t stride,
+                                        const vector *kept)
+{
+    const size_t mv = vectors(M + 1, LANES);
     uint32_t list[TILE];
     size_t used = 0;
-    const size_t rows = list_incomplete(p, g, first, count, simple, list);
+    const bool all = few_complete(p, g, first, count);
+    const size_t rows = list_rows(p, g, first, count, true, all, list);
+    for (size_t j = 0; j < rows; j++) {
+        real *row = pulled + list[j] * stride;
+        simple_row(M, nv, p, w, g, first, list[j], row, kept, t->gap_left + used * nv,
+                   t->gap_right + used * mv);
+        for (size_t m = 0; m < M; m++)
+            row[m] = 0;
+        used += 2;
+        if (used + 2 > GAP_ROWS)
+            used = simple_flush(w, t, used);
+    }
+    simple_flush(w, t, used);
+    return all ? count : rows;
+}
+
+/* The sums of incomplete rows of other patterns; returns how many there are. */
+static ALWAYS_INLINE size_t other_sums(const size_t M, const size_t nv, const solve_call *p,
+                                       const piece_weights *w, const piece_buffers *t, const group *g,
+                                       size_t first, size_t count, real *pulled, size_t stride)
+{
+    const size_t mv = vectors(M + 1, LANES);
+    uint32_t list[TILE];
+    size_t used = 0;
+    const size_t rows = list_rows(p, g, first, count, false, false, list);
     for (size_t j = 0; j < rows;) {
-        const uint32_t pattern = g->pattern[first + list[j]];
         const size_t run = long_run(g, first, list + j, rows - j, 2 * M + 2), end = j + (run > 0 ? run : 1);
         if (run > 0) {
-            used = simple ? simple_flush(w, t, used) : gap_flush(w, t, used);
-            run_sums(M, nv, w, t, g, first, list + j, run, pulled, stride);
-            if (simple)
-                simple_run(M, nv, p, w, t, pattern);
-            else
-                gap_run(M, nv, p, w, t, pattern);
+            used = gap_flush(w, t, used);
+            gap_run(M, nv, p, w, t, g, first, list + j, run, pulled, stride);
         } else {
-            const size_t k = list[j];
-            const gap_terms of = {pattern, pulled + k * stride, g->z + (first + k) * M,
-                                  g->error + (first + k) * w->N};
-            vector *left = t->gap_left + used * nv, *right = t->gap_right + used * mv;
-            if (simple)
-                simple_row(M, nv, p, w, of, left, right);
-            used += simple ? 2 : gap_row(M, nv, p, w, of, left, right);
-            if (used + most > GAP_ROWS)
-                used = simple ? simple_flush(w, t, used) : gap_flush(w, t, used);
+            const size_t i = first + list[j];
+            const gap_terms of = {g->pattern[i], pulled + list[j] * stride, g->z + i * M,
+                                  g->error + i * w->N};
+            used += gap_row(M, nv, p, w, of, t->gap_left + used * nv, t->gap_right + used * mv);
+            if (used + 3 > GAP_ROWS)
+                used = gap_flush(w, t, used);
         }
         for (; j < end; j++) {
             for (size_t m = 0; m < M; m++)
                 pulled[list[j] * stride + m] = 0;
         }
     }
-    used = simple ? simple_flush(w, t, used) : gap_flush(w, t, used);
+    gap_flush(w, t, used);
     return rows;
 }
 
 static ALWAYS_INLINE size_t gap_sums_for(const size_t M, const size_t nv, const solve_call *p,
                                          const piece_weights *w, const piece_buffers *t, const group *g,
-                                         size_t first, size_t count, real *pulled, size_t stride)
+                                         size_t first, size_t count, real *pulled, size_t stride,
+                                         const vector *kept)
 {
-    size_t rows = w->N > M ? 0 : list_sums(M, nv, true, p, w, t, g, first, count, pulled, stride);
+    size_t rows = w->N > M ? 0 : simple_sums(M, nv, p, w, t, g, first, count, pulled, stride, kept);
     if (!p->patterns->all_simple)
-        rows += list_sums(M, nv, false, p, w, t, g, first, count, pulled, stride);
+        rows += other_sums(M, nv, p, w, t, g, first, count, pulled, stride);
     return rows;
 }
 
 #define CASE(m)                                                                                              \
     static NEVER_INLINE size_t gap_sums_##m(const solve_call *p, const piece_weights *w,                     \
                                             const piece_buffers *t, const group *g, size_t first,            \
-                                            size_t count, real *pulled, size_t stride)                       \
+                                            size_t count, real *pulled, size_t stride, const vector *kept)   \
     {                                                                                                        \
-        return gap_sums_for(m, 1, p, w, t, g, first, count, pulled, stride);                                 \
+        return gap_sums_for(m, 1, p, w, t, g, first, count, pulled, stride, kept);                           \
     }
 COMMON_SIZES(CASE)
 #undef CASE
 
 /*
  * The sums of incomplete rows among first .. first+count-1, whose a w is then set to 0 for the sums of the
- * others.  Returns how many there are.  pulled: a w of these rows, `stride` apart
+ * others.  Returns how many rows have been added.  pulled: a w of these rows, `stride` apart; kept: simple_row
  */
 static size_t gap_sums(const solve_call *p, const piece_weights *w, const piece_buffers *t, const group *g,
-                       size_t first, size_t count, real *pulled, size_t stride)
+                       size_t first, size_t count, real *pulled, size_t stride, const vector *kept)
 {
     switch (w->nv == 1 ? w->M : 0) {
 #define CASE(m)                                                                                              \
     case m:                                                                                                  \
-        return gap_sums_##m(p, w, t, g, first, count, pulled, stride);
+        return gap_sums_##m(p, w, t, g, first, count, pulled, stride, kept);
         COMMON_SIZES(CASE)
 #undef CASE
     default:
-        return gap_sums_for(w->M, w->nv, p, w, t, g, first, count, pulled, stride);
+        return gap_sums_for(w->M, w->nv, p, w, t, g, first, count, pulled, stride, kept);
     }
 }

@@ -271,51 +271,42 @@ static ALWAYS_INLINE void weigh(const size_t depth, const size_t width, const ve
     }
 }
 
-/* add_seen by a basis, with constant sizes. */
-static ALWAYS_INLINE void add_by_basis(const size_t nv, const size_t count, const piece_weights *w,
-                                       piece_basis b, const vector *in, vector *out)
+/* add_seen by a basis. */
+static ALWAYS_INLINE void add_by_basis(const size_t nv, const piece_weights *w, piece_basis b,
+                                       const vector *in, vector *out)
 {
     const real whole = b.few ? 0 : 1, sign = b.few ? 1 : -1;
-    vector sum[4] = {{0}, {0}, {0}, {0}};
+    vector sum[2] = {{0}, {0}};
     for (size_t k = 0; k < b.rank; k++) {
         const vector *row = b.vectors + k * nv;
-        for (size_t j = 0; j < count; j++) {
-            vector dot = row[0] * in[j * nv];
-            for (size_t c = 1; c < nv; c++)
-                dot += row[c] * in[j * nv + c];
-            dot = spread_sum(dot);
-            for (size_t c = 0; c < nv; c++) {
-                if (nv <= 2)
-                    sum[j * 2 + c] += row[c] * dot;
-                else
-                    out[j * nv + c] += sign * row[c] * dot;
-            }
-        }
-    }
-    for (size_t j = 0; j < count; j++) {
+        vector dot = row[0] * in[0];
+        for (size_t c = 1; c < nv; c++)
+            dot += row[c] * in[c];
+        dot = spread_sum(dot);
         for (size_t c = 0; c < nv; c++) {
-            const vector part = nv <= 2 ? sign * sum[j * 2 + c] : (vector){0};
-            out[j * nv + c] += whole * masked((vector_mask)w->seen[c], in[j * nv + c]) + part;
+            if (nv <= 2)
+                sum[c] += row[c] * dot;
+            else
+                out[c] += sign * row[c] * dot;
         }
     }
+    for (size_t c = 0; c < nv; c++)
+        out[c] += whole * masked((vector_mask)w->seen[c], in[c]) + (nv <= 2 ? sign * sum[c] : (vector){0});
 }
 
-/* out += E in, for one or two.  in, out: (count, nv) */
-static ALWAYS_INLINE void add_seen(const size_t M, const size_t nv, const size_t count, const solve_call *p,
+/* out += E in.  in, out: (nv) */
+static ALWAYS_INLINE void add_seen(const size_t M, const size_t nv, const solve_call *p,
                                    const piece_weights *w, uint32_t pattern, const vector *in, vector *out)
 {
     const piece_basis b = basis_at(M, nv, p, w, pattern);
-    for (size_t j = 0; j < count && nv == 1; j++) {
-        const real *x = (const real *)(in + j);
-        if (w->N == 3) /* the most common */
-            mix(3, 1, b.vectors, x, out + j);
-        else
-            mix(seen_depth(M), 1, b.vectors, x, out + j);
-    }
-    if (nv == 2)
-        add_by_basis(2, count, w, b, in, out);
-    else if (nv > 2)
-        add_by_basis(nv, count, w, b, in, out);
+    if (nv == 1 && w->N == 3) /* the most common */
+        mix(3, 1, b.vectors, (const real *)in, out);
+    else if (nv == 1)
+        mix(seen_depth(M), 1, b.vectors, (const real *)in, out);
+    else if (nv == 2)
+        add_by_basis(2, w, b, in, out);
+    else
+        add_by_basis(nv, w, b, in, out);
 }
 
 /* row -= S t->row.  t->gap_left: scratch */
@@ -366,7 +357,7 @@ static ALWAYS_INLINE void force_incomplete(const size_t M, const size_t mv, cons
     for (size_t c = 0; c < mv; c++)
         row[c] = teacher == NULL ? w->keep_none[c] * row[c] : w->one[c] + w->keep_none[c] * row[c];
     if (nv == 1)
-        add_seen(M, 1, 1, p, w, pattern, d, row);
+        add_seen(M, 1, p, w, pattern, d, row);
     else
-        add_seen(M, nv, 1, p, w, pattern, d, row);
+        add_seen(M, nv, p, w, pattern, d, row);
 }

@@ -34,6 +34,7 @@ typedef struct piece_buffers {
     vector *tile_v, *tile_w;       /* (TILE, mv): v after each step, a w before it */
     vector *tile_teacher;          /* (TILE, mv): a Q^T B+ x, and 1 at place M */
     vector *tile_x;                /* (TILE, N) reals: x, 0 where it is missing */
+    vector *tile_seen;             /* (TILE, nv): w - v before the loss, of incomplete rows */
     vector *sums;                  /* (units, M, mv): S_l */
     vector *all;                   /* (M, mv): the running sum of all steps */
     vector *loss, *forcing, *pinv; /* (N, mv): e zeta^T; (M, mv): a w zeta^T; (N, mv): a e w^T */
@@ -61,6 +62,7 @@ static size_t buffers_place(const piece_weights *w, real *scratch, piece_buffers
                 {&t->tile_w, TILE * mv},
                 {&t->tile_teacher, TILE * mv},
                 {&t->tile_x, vectors(TILE * w->N, LANES)},
+                {&t->tile_seen, TILE * w->nv},
                 {&t->run_states, M * mv},
                 {&t->run_pulls, w->N * mv},
                 {&t->run_errors, M * w->nv},
@@ -74,7 +76,7 @@ static size_t buffers_place(const piece_weights *w, real *scratch, piece_buffers
                 {&t->pinv, w->N * mv},
                 {&t->inputs, w->K * mv},
                 {&t->gaps, w->N * mv}};
-    const size_t first_sum = 16;
+    const size_t first_sum = 17;
     size_t used = 0;
     for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
         if (i == first_sum)
