@@ -226,7 +226,7 @@ static ALWAYS_INLINE bool tile_forward(const size_t M, const shape k, const solv
         const vector *keep = keep_for(w, a);
         for (size_t c = 0; c < mv && pattern == 0; c++)
             z[c] = teacher[c] + keep[c] * z[c];
-        const bool ahead = mv == 1 && pattern != 0 && w->N == 3 && is_simple(p, pattern);
+        const bool ahead = LANES > 3 && mv == 1 && pattern != 0 && w->N == 3 && is_simple(p, pattern);
         vector next = {0};
         if (ahead)
             next = force_ahead(M, p, w, pattern, a, teacher, J, z);

@@ -214,15 +214,14 @@ static void pack_patterns(const solve_call *p, const piece_weights *w)
         }
     }
     for (uint32_t k = 1; k <= p->patterns->count; k++) {
-        if (!is_simple(p, k) && !ANT_FN(ant_pattern_empty)(p->patterns, k)) {
+        if (is_other(p, k))
             pack_pattern_matrices(p, w, k);
-        } else if (count == 1) {
+        else if (is_simple(p, k) && count == 1)
             pack_basis_of(1, p, w, k, source, rows);
-        } else if (count == 2) {
+        else if (is_simple(p, k) && count == 2)
             pack_basis_of(2, p, w, k, source, rows);
-        } else {
+        else if (is_simple(p, k))
             pack_basis_of(count, p, w, k, source, rows);
-        }
     }
 }
 
