@@ -6,9 +6,9 @@
  * and errors are 0 there, so all products have the shapes of the complete case.  Patterns are found anew in
  * each gradient call, because B changes.  Internal to solve; for templates only.
  *
- * Kernels that derive something of their own from a pattern (kernel.h) need no B_o+ where B has full rank with
- * N <= M and what is missing is not nearly a combination of the other rows of B.  Such a pattern is `simple`,
- * and its B_o+ is made where it is used.
+ * Kernels that derive something of their own from a pattern (kernel.h) need no B_o+ where B has full rank
+ * with N <= M and what is missing is not nearly a combination of the other rows of B.  Such a pattern is
+ * `simple`, and its B_o+ is made where it is used.
  */
 #ifndef ANT_SOLVE_PATTERNS_H
 #define ANT_SOLVE_PATTERNS_H

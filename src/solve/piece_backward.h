@@ -155,7 +155,8 @@ static ALWAYS_INLINE void gather_step(const size_t M, const size_t low, const si
     }
 }
 
-/* state: v after step i, then before it; pulled = a w; seen: (nv), w - v of an incomplete row, without the loss */
+/* state: v after step i, then before it; pulled = a w; seen: (nv), w - v of an incomplete row, without the
+ * loss */
 static ALWAYS_INLINE void adjoint_step(const size_t M, const size_t mv, const solve_call *p,
                                        const piece_weights *w, const piece_buffers *t, const group *g,
                                        bool loss, size_t i, const vector *J, const real *v, vector *state,
@@ -384,8 +385,7 @@ static ALWAYS_INLINE void gather_for(const size_t M, const solve_call *p, const 
         tile_back(M, seen_rows(M), false, p, &w, &t, g, true, first, end);
     else
         tile_back(M, 0, false, p, &w, &t, g, true, first, end);
-    tile_sums(p, &w, &t, g, true, first, end - first, g->v + first * M, g->w + first * M, M,
-              NULL);
+    tile_sums(p, &w, &t, g, true, first, end - first, g->v + first * M, g->w + first * M, M, NULL);
 }
 
 /* Each size as a function of its own (piece_forward.h). */

@@ -176,10 +176,9 @@ static ALWAYS_INLINE bool row_met(const size_t M, const vector *z, const real *s
 }
 
 /*
- * An incomplete row of a simple pattern, with three variables and a state of one vector: the state z becomes the
- * forced state, and J z~ is returned.  The state waits for J and not for E:
- *     z~ = u + sum_k d_k E_k,    J z~ = J u + sum_k d_k (J E)_k,    u = z, then 1
- * where J E, known before z, costs nine products.
+ * An incomplete row of a simple pattern, with three variables and a state of one vector: the state z becomes
+ * the forced state, and J z~ is returned.  The state waits for J and not for E: z~ = u + sum_k d_k E_k,    J
+ * z~ = J u + sum_k d_k (J E)_k,    u = z, then 1 where J E, known before z, costs nine products.
  */
 static ALWAYS_INLINE vector force_ahead(const size_t M, const solve_call *p, const piece_weights *w,
                                         uint32_t pattern, double a, const vector *teacher, const vector *J,

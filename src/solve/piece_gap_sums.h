@@ -2,11 +2,11 @@
  * piece_gap_sums.h - what incomplete rows of the piece kernels give to dB (piece_gaps.h).  Part of
  * piece_simd_tmpl.c.
  *
- * Of a simple pattern B_o+ x_o = E B+ x, so that in the terms of ant_pattern_add (patterns.h) p = B+^T w' with
- * w' = E a w, and g = B+^T q with q = E B+ e.  The row gives
- *     -p (zeta + q)^T + g m^T = -B+^T (w' (zeta + q)^T - q m^T),    m = a w - w'
- * and all rows have the factor B+^T: the sum in brackets is added where complete rows have a w zeta^T.  Both
- * projections are known from the passes, q = (zeta~ - zeta) / a and w' = w - v before the loss.
+ * Of a simple pattern B_o+ x_o = E B+ x, so that in the terms of ant_pattern_add (patterns.h) p = B+^T w'
+ * with w' = E a w, and g = B+^T q with q = E B+ e.  The row gives -p (zeta + q)^T + g m^T = -B+^T (w' (zeta +
+ * q)^T - q m^T),    m = a w - w' and all rows have the factor B+^T: the sum in brackets is added where
+ * complete rows have a w zeta^T.  Both projections are known from the passes, q = (zeta~ - zeta) / a and w' =
+ * w - v before the loss.
  */
 
 /* One row, or several of the same pattern. */
@@ -58,8 +58,8 @@ static ALWAYS_INLINE size_t gap_row(const size_t M, const size_t nv, const solve
 }
 
 /*
- * w' and -q to left (2, nv), zeta + q and m to right (2, mv), of row k of a tile, which is complete or of a simple
- * pattern.  kept: w' of incomplete rows of the tile, (TILE, nv); NULL: not kept
+ * w' and -q to left (2, nv), zeta + q and m to right (2, mv), of row k of a tile, which is complete or of a
+ * simple pattern.  kept: w' of incomplete rows of the tile, (TILE, nv); NULL: not kept
  */
 static ALWAYS_INLINE void simple_row(const size_t M, const size_t nv, const solve_call *p,
                                      const piece_weights *w, const group *g, size_t first, size_t k,
@@ -101,8 +101,8 @@ static size_t gap_flush(const piece_weights *w, const piece_buffers *t, size_t u
 
 /*
  * dB is linear in a w zeta^T and in a w e^T, so many rows of one pattern are M at most: row m has the m-th
- * axis for a w, and row m of both sums for zeta and e.  list: the rows, counted from `first`; pulled: from row
- * `first` on; t->gap_left and t->gap_right are empty, before and after
+ * axis for a w, and row m of both sums for zeta and e.  list: the rows, counted from `first`; pulled: from
+ * row `first` on; t->gap_left and t->gap_right are empty, before and after
  */
 static ALWAYS_INLINE void gap_run(const size_t M, const size_t nv, const solve_call *p,
                                   const piece_weights *w, const piece_buffers *t, const group *g,
@@ -131,8 +131,8 @@ static ALWAYS_INLINE void gap_run(const size_t M, const size_t nv, const solve_c
 }
 
 /*
- * Rows at the start of a list that have the same pattern, if they are more than `many`, else 0.  One branch, which
- * is not taken where patterns change from row to row.
+ * Rows at the start of a list that have the same pattern, if they are more than `many`, else 0.  One branch,
+ * which is not taken where patterns change from row to row.
  */
 static ALWAYS_INLINE size_t long_run(const group *g, size_t first, const uint32_t *list, size_t count,
                                      size_t many)
@@ -153,8 +153,8 @@ static ALWAYS_INLINE size_t long_run(const group *g, size_t first, const uint32_
  * simple patterns with the complete ones, if `all`.  Returns how many.  Without a branch, as nothing predicts
  * which rows are incomplete.
  */
-static size_t list_rows(const solve_call *p, const group *g, size_t first, size_t count, bool simple, bool all,
-                        uint32_t *list)
+static size_t list_rows(const solve_call *p, const group *g, size_t first, size_t count, bool simple,
+                        bool all, uint32_t *list)
 {
     size_t rows = 0;
     for (size_t k = 0; k < count; k++) {
@@ -175,7 +175,8 @@ static bool few_complete(const solve_call *p, const group *g, size_t first, size
     return p->patterns->all_simple && 8 * complete < count;
 }
 
-/* The sums of incomplete rows of simple patterns; returns how many rows are added with that.  kept: simple_row */
+/* The sums of incomplete rows of simple patterns; returns how many rows are added with that.  kept:
+ * simple_row */
 static ALWAYS_INLINE size_t simple_sums(const size_t M, const size_t nv, const solve_call *p,
                                         const piece_weights *w, const piece_buffers *t, const group *g,
                                         size_t first, size_t count, real *pulled, size_t stride,
@@ -236,9 +237,15 @@ static ALWAYS_INLINE size_t gap_sums_for(const size_t M, const size_t nv, const 
                                          size_t first, size_t count, real *pulled, size_t stride,
                                          const vector *kept)
 {
-    size_t rows = w->N > M ? 0 : simple_sums(M, nv, p, w, t, g, first, count, pulled, stride, kept);
-    if (!p->patterns->all_simple)
-        rows += other_sums(M, nv, p, w, t, g, first, count, pulled, stride);
+    size_t rows = 0;
+    for (size_t at = 0; at < count; at += TILE) { /* where two threads share a sequence, there are more */
+        const size_t part = count - at < TILE ? count - at : TILE;
+        real *row = pulled + at * stride;
+        if (w->N <= M)
+            rows += simple_sums(M, nv, p, w, t, g, first + at, part, row, stride, kept);
+        if (!p->patterns->all_simple)
+            rows += other_sums(M, nv, p, w, t, g, first + at, part, row, stride);
+    }
     return rows;
 }
 
@@ -254,7 +261,8 @@ COMMON_SIZES(CASE)
 
 /*
  * The sums of incomplete rows among first .. first+count-1, whose a w is then set to 0 for the sums of the
- * others.  Returns how many rows have been added.  pulled: a w of these rows, `stride` apart; kept: simple_row
+ * others.  Returns how many rows have been added.  pulled: a w of these rows, `stride` apart; kept:
+ * simple_row
  */
 static size_t gap_sums(const solve_call *p, const piece_weights *w, const piece_buffers *t, const group *g,
                        size_t first, size_t count, real *pulled, size_t stride, const vector *kept)

@@ -2,13 +2,13 @@
  * piece_gaps.h - rows of the piece kernels that lack variables (spec 12).  Part of piece_simd_tmpl.c.
  *
  * In the coordinates of the kernel (piece_weights.h) the first N axes span the rows of B, for N <= M and full
- * rank.  Of a `simple` pattern (patterns.h), G is an orthonormal basis of what the missing rows of B add to the
- * span of the others, and H one of that span itself.  E = I - G G^T = H H^T on the first N axes, and 0 beyond,
- * projects onto what is observed: Q^T B_o+ x_o = E Q^T B+ x with 0 for what is missing, so forcing is
+ * rank.  Of a `simple` pattern (patterns.h), G is an orthonormal basis of what the missing rows of B add to
+ * the span of the others, and H one of that span itself.  E = I - G G^T = H H^T on the first N axes, and 0
+ * beyond, projects onto what is observed: Q^T B_o+ x_o = E Q^T B+ x with 0 for what is missing, so forcing is
  *     zeta~ = zeta + E d,    d = a (Q^T B+ x - zeta)
- * E is symmetric, so that v = w - E a w backward.  Where N axes are one vector, E is stored as a matrix: a few
- * products without a sum over lanes.  Else G or H is stored, whichever has fewer vectors: of hundreds of patterns
- * matrices would not stay in the cache.
+ * E is symmetric, so that v = w - E a w backward.  Where N axes are one vector, E is stored as a matrix: a
+ * few products without a sum over lanes.  Else G or H is stored, whichever has fewer vectors: of hundreds of
+ * patterns matrices would not stay in the cache.
  *
  * Otherwise, with P = Q^T B_o+ and R = B Q, forcing is
  *     zeta~ = zeta + a P (x_o - R_o zeta) = zeta - a S zeta + a P x_o,    S = P R_o.
@@ -114,8 +114,8 @@ static ALWAYS_INLINE double wide_dot(size_t count, const wide *a, const wide *b)
 }
 
 /*
- * The last of `known + 1` rows without its part along the others, which are orthonormal, and of length 1; twice
- * where much was lost.
+ * The last of `known + 1` rows without its part along the others, which are orthonormal, and of length 1;
+ * twice where much was lost.
  */
 static ALWAYS_INLINE void orthonormalise(size_t count, size_t known, wide *rows)
 {
@@ -157,8 +157,8 @@ static ALWAYS_INLINE void pack_projection(const size_t count, size_t N, piece_ba
 }
 
 /*
- * The basis of a simple pattern: of the columns of B+ that are missing, or of the rows of B that are observed.
- * source: (2, N, count) both; rows: (N / 2 + 1, count) scratch
+ * The basis of a simple pattern: of the columns of B+ that are missing, or of the rows of B that are
+ * observed. source: (2, N, count) both; rows: (N / 2 + 1, count) scratch
  */
 static ALWAYS_INLINE void pack_basis_of(const size_t count, const solve_call *p, const piece_weights *w,
                                         uint32_t pattern, const wide *source, wide *rows)
@@ -333,8 +333,8 @@ static ALWAYS_INLINE void subtract_projected(const size_t M, const size_t mv, co
 
 /*
  * Forcing of an incomplete row: the state becomes the forced one.  teacher: a Q^T B+ x, with 0 for what is
- * missing, or a P x_o of a pattern that is not simple, and 1 at place M.  Backward, without a teacher, w becomes
- * v.  a > 0; t->row, t->gap_left: scratch
+ * missing, or a P x_o of a pattern that is not simple, and 1 at place M.  Backward, without a teacher, w
+ * becomes v.  a > 0; t->row, t->gap_left: scratch
  */
 static ALWAYS_INLINE void force_incomplete(const size_t M, const size_t mv, const solve_call *p,
                                            const piece_weights *w, const piece_buffers *t, uint32_t pattern,
