@@ -154,8 +154,11 @@ static ANT_FN(ant_shooting) * solve_forward(cell_plan *plan, const solve_call *p
             used = attempt;
         }
     }
-    if (used == &plan->shooting)
+    if (used == &plan->shooting) {
+        if (p->patterns != NULL && used->kernels->pattern_count == NULL)
+            ANT_FN(ant_patterns_make_all)(p->patterns, p->forcing);
         ANT_FN(ant_shooting_forward)(used, p, x, s, &plan->options, false, report);
+    }
     plan->solved = used;
     report->kernels = used->kernels->name;
     report->segments = used->segments;
@@ -280,6 +283,16 @@ antler_status ANT_FN(ant_cell_plan_gradient)(void *opaque, const real *parameter
     return judge(plan, gradient, report);
 }
 
+/* The call of plain loops, which read B_o+ of every pattern. */
+static antler_status plain_call(cell_plan *plan, const real *parameters, const real *const *x, double alpha,
+                                solve_call *p)
+{
+    ANT_TRY(ANT_FN(ant_plan_call)(plan, parameters, x, alpha, p));
+    if (p->patterns != NULL)
+        ANT_FN(ant_patterns_make_all)(p->patterns, p->forcing);
+    return ANTLER_OK;
+}
+
 antler_status ANT_FN(ant_cell_plan_reference)(void *opaque, const real *parameters, const real *const *x,
                                               const real *const *s, double alpha,
                                               void (*seen)(void *cookie, size_t sequence, const real *z),
@@ -291,7 +304,7 @@ antler_status ANT_FN(ant_cell_plan_reference)(void *opaque, const real *paramete
     double *sums = plan->sums + count, square = 0.0;
     solve_call p;
     ANT_TRY(ANT_FN(ant_plan_need_plain)(plan));
-    ANT_TRY(ANT_FN(ant_plan_call)(plan, parameters, x, alpha, &p));
+    ANT_TRY(plain_call(plan, parameters, x, alpha, &p));
     memset(sums, 0, count * sizeof *sums);
     for (size_t i = 0; i < plan->batch; i++) {
         plan->one.z = plan->own_z;
@@ -312,7 +325,7 @@ antler_status ANT_FN(ant_cell_plan_adjoint)(void *opaque, const real *parameters
     solve_call p;
     const real *inputs = s == NULL ? NULL : s[sequence];
     ANT_TRY(ANT_FN(ant_plan_need_plain)(plan));
-    ANT_TRY(ANT_FN(ant_plan_call)(plan, parameters, x, alpha, &p));
+    ANT_TRY(plain_call(plan, parameters, x, alpha, &p));
     plan->one.z = plan->own_z;
     plan->one.pattern = ANT_FN(ant_patterns_of)(p.patterns, sequence);
     ANT_FN(ant_reference_forward)(&p, x[sequence], inputs, &plan->one);

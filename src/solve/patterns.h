@@ -5,6 +5,10 @@
  * of B that belong to the others.  B_o+ is stored as (M, N), with zeros in the columns of what is missing,
  * and errors are 0 there, so all products have the shapes of the complete case.  Patterns are found anew in
  * each gradient call, because B changes.  Internal to solve; for templates only.
+ *
+ * Kernels that derive something of their own from a pattern (kernel.h) need no B_o+ where B has full rank
+ * with N <= M and what is missing is not nearly a combination of the other rows of B.  Such a pattern is
+ * `simple`, and its B_o+ is made where it is used.
  */
 #ifndef ANT_SOLVE_PATTERNS_H
 #define ANT_SOLVE_PATTERNS_H
@@ -23,11 +27,16 @@ typedef struct ANT_FN(ant_patterns) {
     uint64_t *bits;           /* (capacity + 1, words): set for what is missing; the last is scratch */
     bool *empty;              /* (capacity): nothing is observed */
     bool *under, *over;       /* (capacity): B_o+ B_o is not I; B_o B_o+ is not I */
+    bool *simple;             /* (capacity + 1): see above, by 1 + pattern; not where nothing is observed */
+    bool *made;               /* (capacity): B_o+ is there */
+    bool all_simple;          /* all patterns of this call are */
+    uint64_t *hard;           /* (words): the variables without which a pattern is not simple */
     real *pinv;               /* (capacity, M, N): B_o+ */
     size_t turned_count;      /* reals of `turned` per pattern */
     real *turned;             /* (capacity, turned_count): what kernels derive from B_o+ (kernel.h) */
     uint32_t *table;          /* (buckets): hash table of 1 + pattern; 0: free */
     size_t buckets;           /* a power of two, more than twice the capacity */
+    uint32_t *direct;         /* (2^N): 1 + pattern by its bits, for few variables; NEW: not seen yet */
     size_t values;            /* observed after the warm-up, in the whole batch */
     double *gram, *inverse;   /* (k, k), k = min(M, N): scratch of pinv */
     double *p64, *product;    /* (M, N), (M, N) */
@@ -50,6 +59,11 @@ void ANT_FN(ant_patterns_carve)(ANT_FN(ant_patterns) * patterns, ant_arena *aren
 antler_status ANT_FN(ant_patterns_find)(ANT_FN(ant_patterns) * patterns, const ANT_FN(ant_forcing) * f,
                                         const real *const *x, size_t warmup);
 
+/* Make B_o+ of a pattern, or of all, unless it is there.  By one thread at a time. */
+void ANT_FN(ant_patterns_make)(ANT_FN(ant_patterns) * patterns, const ANT_FN(ant_forcing) * f,
+                               uint32_t pattern);
+void ANT_FN(ant_patterns_make_all)(ANT_FN(ant_patterns) * patterns, const ANT_FN(ant_forcing) * f);
+
 /* The pattern of each row of a sequence: (rows); NULL: all are complete. */
 static inline const uint32_t *ANT_FN(ant_patterns_of)(const ANT_FN(ant_patterns) * patterns, size_t sequence)
 {
@@ -57,7 +71,7 @@ static inline const uint32_t *ANT_FN(ant_patterns_of)(const ANT_FN(ant_patterns)
                                                           : patterns->of_row + sequence * patterns->rows;
 }
 
-/* B_o+ of an incomplete row, pattern > 0.  (M, N) */
+/* B_o+ of an incomplete row, pattern > 0, which has been made.  (M, N) */
 static inline const real *ANT_FN(ant_pattern_pinv)(const ANT_FN(ant_patterns) * patterns, uint32_t pattern)
 {
     return patterns->pinv + (size_t)(pattern - 1) * patterns->M * patterns->N;

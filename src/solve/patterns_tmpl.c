@@ -15,8 +15,10 @@ typedef ANT_FN(ant_patterns) patterns_t;
 
 enum {
     WORD = 64,
-    BLOCK = 32, /* rows that are searched for missing values together */
+    BLOCK = 32,  /* rows that are searched for missing values together */
+    DIRECT = 10, /* the most variables of which all patterns are in a table */
 };
+static const uint32_t NEW = UINT32_MAX;
 
 static size_t least(size_t a, size_t b)
 {
@@ -49,10 +51,14 @@ void ANT_FN(ant_patterns_carve)(patterns_t *q, ant_arena *arena, size_t M, size_
     q->empty = ant_arena_take(arena, q->capacity, sizeof *q->empty);
     q->under = ant_arena_take(arena, q->capacity, sizeof *q->under);
     q->over = ant_arena_take(arena, q->capacity, sizeof *q->over);
+    q->simple = ant_arena_take(arena, q->capacity + 1, sizeof *q->simple);
+    q->made = ant_arena_take(arena, q->capacity, sizeof *q->made);
+    q->hard = ant_arena_take(arena, q->words, sizeof *q->hard);
     q->turned_count = turned;
     q->turned = ant_arena_take(arena, q->capacity * turned, sizeof *q->turned);
     q->pinv = ant_arena_take(arena, q->capacity * M * N, sizeof *q->pinv);
     q->table = ant_arena_take(arena, q->buckets, sizeof *q->table);
+    q->direct = ant_arena_take(arena, N <= DIRECT ? (size_t)1 << N : 0, sizeof *q->direct);
     q->gram = ant_arena_take(arena, k * k, sizeof *q->gram);
     q->inverse = ant_arena_take(arena, k * k, sizeof *q->inverse);
     q->p64 = ant_arena_take(arena, M * N, sizeof *q->p64);
@@ -198,8 +204,7 @@ static antler_status find_pinv(patterns_t *q, const ANT_FN(ant_forcing) * f, siz
     }
     real *pinv = q->pinv + k * M * N;
     memset(pinv, 0, M * N * sizeof *pinv);
-    q->missing[k] = (uint32_t)(N - n);
-    q->empty[k] = n == 0;
+    q->made[k] = true;
     q->under[k] = n < M;
     q->over[k] = n > M;
     if (n == 0)
@@ -218,6 +223,58 @@ static antler_status find_pinv(patterns_t *q, const ANT_FN(ant_forcing) * f, siz
         column++;
     }
     return ANTLER_OK;
+}
+
+void ANT_FN(ant_patterns_make)(patterns_t *q, const ANT_FN(ant_forcing) * f, uint32_t pattern)
+{
+    if (!q->made[pattern - 1]) /* B is finite, so that it cannot fail */
+        (void)find_pinv(q, f, pattern - 1);
+}
+
+void ANT_FN(ant_patterns_make_all)(patterns_t *q, const ANT_FN(ant_forcing) * f)
+{
+    for (uint32_t k = 1; k <= q->count; k++)
+        ANT_FN(ant_patterns_make)(q, f, k);
+}
+
+/*
+ * The variables without which a pattern is not simple.  1 / |column n of B+| is the distance of row n of B
+ * from the span of the others.  Relative to |row n|, it is what B_o+ x_o = (I - G G^T) B+ x loses to
+ * rounding, with G the basis of what the missing rows add to that span and 0 for what is missing.
+ */
+static void find_hard(patterns_t *q, const ANT_FN(ant_forcing) * f)
+{
+    const size_t M = q->M, N = q->N;
+    const double most = sizeof(real) == sizeof(float) ? 64.0 : 4096.0;
+    const bool full = q->turned_count > 0 && N <= M && f->sigma[N - 1] > 1e-8 * f->sigma[0];
+    memset(q->hard, 0, q->words * sizeof *q->hard);
+    for (size_t n = 0; n < N; n++) {
+        double of_pinv = 0.0, of_row = 0.0;
+        for (size_t m = 0; m < M; m++) {
+            of_pinv += f->pinv64[m * N + n] * f->pinv64[m * N + n];
+            of_row += f->b64[n * M + m] * f->b64[n * M + m];
+        }
+        if (!(full && of_pinv * of_row <= most * most))
+            q->hard[n / WORD] |= UINT64_C(1) << n % WORD;
+    }
+}
+
+/* What is known of pattern `k` from its bits, and its B_o+ unless it is simple. */
+static antler_status set_pattern(patterns_t *q, const ANT_FN(ant_forcing) * f, size_t k)
+{
+    const uint64_t *bits = q->bits + k * q->words;
+    size_t missing = 0;
+    uint64_t hard = 0;
+    for (size_t w = 0; w < q->words; w++) {
+        missing += (size_t)__builtin_popcountll(bits[w]);
+        hard |= bits[w] & q->hard[w];
+    }
+    q->missing[k] = (uint32_t)missing;
+    q->empty[k] = missing == q->N;
+    q->simple[k + 1] = hard == 0 && missing < q->N;
+    q->made[k] = false;
+    q->all_simple = q->all_simple && hard == 0;
+    return hard == 0 ? ANTLER_OK : find_pinv(q, f, k);
 }
 
 /* ---- the patterns of a batch --------------------------------------------------------------------------- */
@@ -265,7 +322,7 @@ static antler_status find_pattern(patterns_t *q, const ANT_FN(ant_forcing) * f, 
         ANT_CHECK(q->count < q->capacity, ANTLER_ERROR_ARGUMENT,
                   "more than %zu patterns of missing values, for which the plan has memory", q->capacity);
         memcpy(q->bits + q->count * q->words, bits, q->words * sizeof *bits);
-        ANT_TRY(find_pinv(q, f, q->count));
+        ANT_TRY(set_pattern(q, f, q->count));
         q->table[bucket] = (uint32_t)++q->count;
     }
     *pattern = q->table[bucket];
@@ -300,11 +357,51 @@ static antler_status find_rows(patterns_t *q, const ANT_FN(ant_forcing) * f, con
     return ANTLER_OK;
 }
 
+/* find_rows for few variables: patterns by their bits, without branches that depend on what is missing. */
+static inline antler_status find_direct_of(const size_t N, patterns_t *q, const ANT_FN(ant_forcing) * f,
+                                           const real *x, size_t first, size_t end, size_t warmup, size_t i)
+{
+    uint32_t *of_row = q->of_row + i * q->rows;
+    size_t missing = 0;
+    for (size_t t = first; t < end; t++) {
+        const real *row = x + t * N;
+        uint64_t bits = 0;
+        size_t count = 0;
+        for (size_t n = 0; n < N; n++) {
+            const uint64_t gone = row[n] != row[n]; /* NaN */
+            bits |= gone << n;
+            count += gone;
+        }
+        if (q->direct[bits] == NEW)
+            ANT_TRY(find_pattern(q, f, &bits, &q->direct[bits]));
+        of_row[t] = q->direct[bits];
+        missing += t > warmup ? count : 0;
+    }
+    q->values -= missing;
+    q->gappy[i] = true;
+    return ANTLER_OK;
+}
+
+static antler_status find_direct(patterns_t *q, const ANT_FN(ant_forcing) * f, const real *x, size_t first,
+                                 size_t end, size_t warmup, size_t i)
+{
+    return q->N == 3 ? find_direct_of(3, q, f, x, first, end, warmup, i) /* the most common */
+                     : find_direct_of(q->N, q, f, x, first, end, warmup, i);
+}
+
 antler_status ANT_FN(ant_patterns_find)(patterns_t *q, const ANT_FN(ant_forcing) * f, const real *const *x,
                                         size_t warmup)
 {
     q->count = q->values = 0;
+    q->all_simple = true;
+    q->simple[0] = false;
+    find_hard(q, f);
     memset(q->table, 0, q->buckets * sizeof *q->table);
+    const bool direct = q->N <= DIRECT;
+    if (direct) {
+        memset(q->direct, 0xff, ((size_t)1 << q->N) * sizeof *q->direct);
+        q->direct[0] = 0;
+    }
     for (size_t i = 0; i < q->batch; i++) {
         uint32_t *of_row = q->of_row + i * q->rows;
         q->gappy[i] = false;
@@ -313,7 +410,7 @@ antler_status ANT_FN(ant_patterns_find)(patterns_t *q, const ANT_FN(ant_forcing)
         for (size_t t = 0; t < q->rows; t += BLOCK) {
             const size_t end = t + BLOCK < q->rows ? t + BLOCK : q->rows;
             if (ANT_FN(ant_any_missing)((end - t) * q->N, x[i] + t * q->N))
-                ANT_TRY(find_rows(q, f, x[i], t, end, warmup, i));
+                ANT_TRY((direct ? find_direct : find_rows)(q, f, x[i], t, end, warmup, i));
         }
     }
     ANT_CHECK(q->values > 0, ANTLER_ERROR_ARGUMENT,

@@ -3,15 +3,20 @@
  * makes gradients.  Part of piece_simd_tmpl.c.
  */
 
-/* sums[j, :] += sum over `count` steps of left_j right.  left: (count, left_stride); right: reals, too */
-static ALWAYS_INLINE void outer_rows(const size_t rows, size_t count, const real *left, size_t left_stride,
-                                     const real *right, size_t right_stride, size_t mv, vector *sums)
+/*
+ * sums[j, :] += sum over `count` steps of left_j right.  list: these steps; NULL: all from 0 on
+ * left: (count, left_stride); right: reals, too
+ */
+static ALWAYS_INLINE void outer_rows(const size_t rows, const uint32_t *list, size_t count, const real *left,
+                                     size_t left_stride, const real *right, size_t right_stride, size_t mv,
+                                     vector *sums)
 {
     for (size_t c = 0; c < mv; c++) {
         vector acc[4];
         for (size_t j = 0; j < rows; j++)
             acc[j] = sums[j * mv + c];
-        for (size_t k = 0; k < count; k++) {
+        for (size_t i = 0; i < count; i++) {
+            const size_t k = list == NULL ? i : list[i];
             const vector row = row_vector(right + k * right_stride, c);
             for (size_t j = 0; j < rows; j++)
                 acc[j] += left[k * left_stride + j] * row;
@@ -21,26 +26,40 @@ static ALWAYS_INLINE void outer_rows(const size_t rows, size_t count, const real
     }
 }
 
-static void outer(size_t rows, size_t count, const real *left, size_t left_stride, const real *right,
-                  size_t right_stride, size_t mv, vector *sums)
+static ALWAYS_INLINE void outer_for(size_t rows, const uint32_t *list, size_t count, const real *left,
+                                    size_t left_stride, const real *right, size_t right_stride, size_t mv,
+                                    vector *sums)
 {
     size_t j = 0;
     for (; j + 4 <= rows; j += 4)
-        outer_rows(4, count, left + j, left_stride, right, right_stride, mv, sums + j * mv);
+        outer_rows(4, list, count, left + j, left_stride, right, right_stride, mv, sums + j * mv);
     for (; j + 2 <= rows; j += 2)
-        outer_rows(2, count, left + j, left_stride, right, right_stride, mv, sums + j * mv);
+        outer_rows(2, list, count, left + j, left_stride, right, right_stride, mv, sums + j * mv);
     if (j < rows)
-        outer_rows(1, count, left + j, left_stride, right, right_stride, mv, sums + j * mv);
+        outer_rows(1, list, count, left + j, left_stride, right, right_stride, mv, sums + j * mv);
+}
+
+static void outer(size_t rows, size_t count, const real *left, size_t left_stride, const real *right,
+                  size_t right_stride, size_t mv, vector *sums)
+{
+    outer_for(rows, NULL, count, left, left_stride, right, right_stride, mv, sums);
+}
+
+static void outer_listed(size_t rows, const uint32_t *list, size_t count, const real *left,
+                         size_t left_stride, const real *right, size_t right_stride, size_t mv, vector *sums)
+{
+    outer_for(rows, list, count, left, left_stride, right, right_stride, mv, sums);
 }
 
 #include "solve/piece_gap_sums.h"
 
 /*
  * The sums of steps first .. first+count-1 that need no more than v, w, z and e.
- * v, w: rows of these steps, `stride` apart
+ * v, w: rows of these steps, `stride` apart; kept: of incomplete rows (piece_gap_sums.h)
  */
 static void tile_sums(const solve_call *p, const piece_weights *w, const piece_buffers *t, const group *g,
-                      bool loss, size_t first, size_t count, const real *v, real *pulled, size_t stride)
+                      bool loss, size_t first, size_t count, const real *v, real *pulled, size_t stride,
+                      const vector *kept)
 {
     const size_t M = w->M, N = w->N, mv = w->mv;
     const size_t rows = first + count == g->length ? count + 1 : count; /* the last row has no step */
@@ -53,7 +72,7 @@ static void tile_sums(const solve_call *p, const piece_weights *w, const piece_b
     if (w->K > 0)
         outer(w->K, count, g->s + first * w->K, w->K, v, stride, mv, t->inputs);
     if (p->teacher == ANT_TEACHER_FLOW) {
-        if (g->pattern != NULL && gap_sums(p, w, t, g, first, count, pulled, stride) == count)
+        if (g->pattern != NULL && gap_sums(p, w, t, g, first, count, pulled, stride, kept) == count)
             count = 0;
         outer(M < N ? M : N, count, pulled, stride, g->z + first * M, M, mv, t->forcing);
         outer(N, count, g->error + first * N, N, pulled, stride, mv, t->pinv);
@@ -136,24 +155,29 @@ static ALWAYS_INLINE void gather_step(const size_t M, const size_t low, const si
     }
 }
 
-/* state: v after step i, then before it; pulled = a w. */
+/* state: v after step i, then before it; pulled = a w; seen: (nv), w - v of an incomplete row, without the
+ * loss */
 static ALWAYS_INLINE void adjoint_step(const size_t M, const size_t mv, const solve_call *p,
                                        const piece_weights *w, const piece_buffers *t, const group *g,
                                        bool loss, size_t i, const vector *J, const real *v, vector *state,
-                                       vector *pulled)
+                                       vector *pulled, vector *seen)
 {
     mix(M, mv, J, v, state);
     double a;
     const uint32_t pattern = forced_pattern(p, g, i, &a);
-    const vector *keep = pattern != 0 ? w->keep_none : keep_for(w, a);
+    const vector *keep = keep_for(w, a);
     for (size_t c = 0; c < mv && p->teacher == ANT_TEACHER_FLOW; c++)
         pulled[c] = (real)a * state[c];
-    for (size_t c = 0; c < mv; c++) {
-        t->row[c] = (real)a * state[c];
+    for (size_t c = 0; c < mv && pattern == 0; c++)
         state[c] = keep[c] * state[c];
+    if (pattern != 0) {
+        const size_t nv = M <= LANES ? 1 : w->nv;
+        for (size_t c = 0; c < nv; c++)
+            seen[c] = state[c];
+        force_incomplete(M, mv, p, w, t, pattern, a, NULL, state);
+        for (size_t c = 0; c < nv; c++)
+            seen[c] -= state[c];
     }
-    if (pattern != 0)
-        subtract_projected(M, mv, p, w, t, pattern, state);
     if (loss && i > 0 && g->begin + i > p->warmup)
         add_loss(p, w, mv, g->error + i * w->N, state);
     if (i + 1 == g->length)
@@ -189,7 +213,8 @@ static ALWAYS_INLINE void tile_back(const size_t M, const size_t low, const bool
             kept[c] = state[c];
         gather_step(M, low, mv, w, g, i, whole ? (const real *)kept : g->v + i * M, C);
         if (whole)
-            adjoint_step(M, mv, p, w, t, g, loss, i, J, (const real *)kept, state, pulled);
+            adjoint_step(M, mv, p, w, t, g, loss, i, J, (const real *)kept, state, pulled,
+                         t->tile_seen + (i - first) * w->nv);
     }
     for (size_t c = 0; c < mv; c++)
         t->state[c] = state[c];
@@ -246,15 +271,13 @@ static ALWAYS_INLINE void tile_adjoint(const size_t M, const size_t low, const s
         double a;
         const uint32_t pattern = forced_pattern(p, g, i, &a);
         const vector *loss = t->tile_teacher + (i - first) * mv;
-        const vector *keep = pattern != 0 ? w->keep_none : keep_for(w, a);
+        const vector *keep = keep_for(w, a);
         for (size_t m = 0; m < M && flow; m++)
             g->w[i * M + m] = (real)a * state[m / LANES][m % LANES];
-        for (size_t c = 0; c < mv; c++) {
-            t->row[c] = (real)a * state[c];
-            state[c] = keep[c] * state[c] + loss[c];
-        }
         if (pattern != 0)
-            subtract_projected(M, mv, p, w, t, pattern, state);
+            force_incomplete(M, mv, p, w, t, pattern, a, NULL, state);
+        for (size_t c = 0; c < mv; c++)
+            state[c] = pattern != 0 ? state[c] + loss[c] : keep[c] * state[c] + loss[c];
     }
     for (size_t c = 0; c < mv; c++)
         t->state[c] = state[c];
@@ -301,7 +324,7 @@ static ALWAYS_INLINE pass_result backward_for(const size_t M, const solve_call *
         const size_t first = (end - 1) / TILE * TILE;
         tile_back(M, 0, true, p, &w, &t, g, loss, first, end);
         tile_sums(p, &w, &t, g, loss, first, end - first, (const real *)t.tile_v, (real *)t.tile_w,
-                  mv * LANES);
+                  mv * LANES, t.tile_seen);
         note_back(M, p, packed, &t, g, loss, floor, first, end, &result);
         end = first;
         if (tiles % FLUSH == 0) {
@@ -362,7 +385,7 @@ static ALWAYS_INLINE void gather_for(const size_t M, const solve_call *p, const 
         tile_back(M, seen_rows(M), false, p, &w, &t, g, true, first, end);
     else
         tile_back(M, 0, false, p, &w, &t, g, true, first, end);
-    tile_sums(p, &w, &t, g, true, first, end - first, g->v + first * M, g->w + first * M, M);
+    tile_sums(p, &w, &t, g, true, first, end - first, g->v + first * M, g->w + first * M, M, NULL);
 }
 
 /* Each size as a function of its own (piece_forward.h). */

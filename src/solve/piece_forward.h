@@ -90,23 +90,41 @@ static size_t most_switches(const piece_weights *w, size_t steps)
     return steps * dense / each + fresh;
 }
 
+/* x of rows first .. last-1, 0 where it is missing, to t->tile_x. */
+static void fill_missing(const piece_weights *w, const piece_buffers *t, const group *g, size_t first,
+                         size_t last)
+{
+    const real *x = g->x + first * w->N;
+    const size_t count = (last - first) * w->N;
+    for (size_t k = 0; k < count; k += LANES) {
+        const vector row = load_lanes(x + k, count - k < LANES ? count - k : LANES);
+        t->tile_x[k / LANES] = masked(row == row, row); /* NOLINT(misc-redundant-expression): NaN */
+    }
+}
+
 /* What the teacher adds to the forced states of steps first .. last-1. */
 static ALWAYS_INLINE void tile_teach(const size_t mv, const solve_call *p, const piece_weights *w,
                                      const piece_buffers *t, const group *g, size_t first, size_t last)
 {
-    for (size_t i = first; i < last; i++) {
+    const real *x = g->x + first * w->N;
+    if (g->pattern != NULL) {
+        fill_missing(w, t, g, first, last);
+        x = (const real *)t->tile_x;
+    }
+    for (size_t i = first; i < last; i++, x += w->N) {
         double a;
         const uint32_t pattern = forced_pattern(p, g, i, &a);
         const vector *pull = a == 1.0 ? w->pull_full : w->pull;
-        const size_t N = a == 0.0 || pattern != 0 ? 0 : w->N;
+        const bool own = pattern != 0 && !is_simple(p, pattern);
+        const size_t N = a == 0.0 || own ? 0 : w->N;
         for (size_t c = 0; c < mv; c++) {
             vector sum = w->one[c];
             for (size_t n = 0; n < N; n++)
-                sum += g->x[i * w->N + n] * pull[n * mv + c];
+                sum += x[n] * pull[n * mv + c];
             t->tile_teacher[(i - first) * mv + c] = sum;
         }
-        if (pattern != 0)
-            teach_incomplete(mv, p, w, pattern, (real)a, g->x + i * w->N, t->tile_teacher + (i - first) * mv);
+        if (own)
+            teach_incomplete(mv, p, w, pattern, (real)a, x, t->tile_teacher + (i - first) * mv);
     }
 }
 
@@ -157,6 +175,34 @@ static ALWAYS_INLINE bool row_met(const size_t M, const vector *z, const real *s
     return apart == 0;
 }
 
+/*
+ * An incomplete row of a simple pattern, with three variables and a state of one vector: the state z becomes
+ * the forced state, and J z~ is returned.  The state waits for J and not for E: z~ = u + sum_k d_k E_k,    J
+ * z~ = J u + sum_k d_k (J E)_k,    u = z, then 1 where J E, known before z, costs nine products.
+ */
+static ALWAYS_INLINE vector force_ahead(const size_t M, const solve_call *p, const piece_weights *w,
+                                        uint32_t pattern, double a, const vector *teacher, const vector *J,
+                                        vector *z)
+{
+    enum { VARIABLES = 3 };
+    const vector *E = basis_at(M, 1, p, w, pattern).vectors;
+    const vector u = w->one[0] + w->keep_none[0] * z[0], d = teacher[0] - (real)a * z[0];
+    const vector both[2] = {u, d};
+    const real *x = (const real *)both, *y = x + LANES;
+    vector part[4] = {u, {0}, {0}, {0}}, forced[2] = {u, {0}};
+    for (size_t k = 0; k <= M; k++)
+        part[k % 4] += x[k] * J[k];
+    for (size_t k = 0; k < VARIABLES; k++) {
+        vector ahead = E[k];
+        for (size_t n = 0; n < VARIABLES; n++)
+            ahead += ((const real *)(E + k))[n] * J[n];
+        part[(k + 2) % 4] += y[k] * ahead;
+        forced[k % 2] += y[k] * E[k];
+    }
+    z[0] = forced[0] + forced[1];
+    return (part[0] + part[1]) + (part[2] + part[3]);
+}
+
 /* Steps first .. last-1 from t->z; false when it has met the stored trajectory, after result->steps steps. */
 static ALWAYS_INLINE bool tile_forward(const size_t M, const shape k, const solve_call *p,
                                        const piece_weights *w, const piece_buffers *t, group *g, double merge,
@@ -176,19 +222,24 @@ static ALWAYS_INLINE bool tile_forward(const size_t M, const shape k, const solv
         double a;
         const uint32_t pattern = forced_pattern(p, g, i, &a);
         const vector *teacher = t->tile_teacher + (i - first) * mv;
-        const vector *keep = pattern != 0 ? w->keep_none : keep_for(w, a);
-        for (size_t c = 0; c < mv && pattern != 0; c++)
-            t->row[c] = (real)a * z[c];
-        for (size_t c = 0; c < mv; c++)
+        const vector *keep = keep_for(w, a);
+        for (size_t c = 0; c < mv && pattern == 0; c++)
             z[c] = teacher[c] + keep[c] * z[c];
-        if (pattern != 0)
-            subtract_projected(M, mv, p, w, t, pattern, z);
+        const bool ahead = LANES > 3 && mv == 1 && pattern != 0 && w->N == 3 && is_simple(p, pattern);
+        vector next = {0};
+        if (ahead)
+            next = force_ahead(M, p, w, pattern, a, teacher, J, z);
+        else if (pattern != 0)
+            force_incomplete(M, mv, p, w, t, pattern, a, teacher, z);
         for (size_t c = 0; c < mv; c++)
             t->row[c] = z[c];
         store_row(M, z, g->forced + i * M);
         const real *forced = (const real *)t->row;
         hidden(M, k, w, forced, t->before_relu, now);
-        mix(M + 1, mv, J, forced, z);
+        if (ahead)
+            z[0] = next;
+        else
+            mix(M + 1, mv, J, forced, z);
         result->switches += switch_forward(M, mv, k, w, before, now, (const real *)t->before_relu, J, z);
         if (w->K > 0)
             mix(w->K, mv, w->inputs, g->s + i * w->K, z);

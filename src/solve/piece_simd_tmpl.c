@@ -33,6 +33,8 @@ typedef struct piece_buffers {
     vector *jacobian, *running;    /* (M + 1, mv): J - I; (M, mv) */
     vector *tile_v, *tile_w;       /* (TILE, mv): v after each step, a w before it */
     vector *tile_teacher;          /* (TILE, mv): a Q^T B+ x, and 1 at place M */
+    vector *tile_x;                /* (TILE, N) reals: x, 0 where it is missing */
+    vector *tile_seen;             /* (TILE, nv): w - v before the loss, of incomplete rows */
     vector *sums;                  /* (units, M, mv): S_l */
     vector *all;                   /* (M, mv): the running sum of all steps */
     vector *loss, *forcing, *pinv; /* (N, mv): e zeta^T; (M, mv): a w zeta^T; (N, mv): a e w^T */
@@ -59,6 +61,8 @@ static size_t buffers_place(const piece_weights *w, real *scratch, piece_buffers
                 {&t->tile_v, TILE * mv},
                 {&t->tile_w, TILE * mv},
                 {&t->tile_teacher, TILE * mv},
+                {&t->tile_x, vectors(TILE * w->N, LANES)},
+                {&t->tile_seen, TILE * w->nv},
                 {&t->run_states, M * mv},
                 {&t->run_pulls, w->N * mv},
                 {&t->run_errors, M * w->nv},
@@ -72,7 +76,7 @@ static size_t buffers_place(const piece_weights *w, real *scratch, piece_buffers
                 {&t->pinv, w->N * mv},
                 {&t->inputs, w->K * mv},
                 {&t->gaps, w->N * mv}};
-    const size_t first_sum = 15;
+    const size_t first_sum = 17;
     size_t used = 0;
     for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
         if (i == first_sum)
@@ -128,6 +132,32 @@ static ALWAYS_INLINE vector row_vector(const real *row, size_t c)
     return *(const vector_loose *)(row + c * LANES);
 }
 
+/* out += sum_k x_k w[k, :]; independent sums hide the latency of the additions. */
+static ALWAYS_INLINE void mix(const size_t depth, const size_t mv, const vector *w, const real *x,
+                              vector *out)
+{
+    enum { CHAINS = 4 };
+    for (size_t c = 0; c < mv; c++) {
+        vector part[CHAINS] = {out[c], {0}, {0}, {0}};
+        size_t k = 0;
+        for (; k + CHAINS <= depth; k += CHAINS) {
+            for (size_t q = 0; q < CHAINS; q++)
+                part[q] += x[k + q] * w[(k + q) * mv + c];
+        }
+        for (size_t q = 0; q < CHAINS - 1; q++) {
+            if (k + q < depth)
+                part[q] += x[k + q] * w[(k + q) * mv + c];
+        }
+        out[c] = (part[0] + part[1]) + (part[2] + part[3]);
+    }
+}
+
+/* keep_a for a row that is complete, or whose a is 0. */
+static ALWAYS_INLINE const vector *keep_for(const piece_weights *w, double a)
+{
+    return a == 0.0 ? w->keep_none : a == 1.0 ? w->keep_full : w->keep;
+}
+
 #include "solve/piece_gaps.h"
 
 static void piece_pack(const solve_call *p, real *packed)
@@ -155,30 +185,11 @@ static void piece_pack(const solve_call *p, real *packed)
         combine(M, mv, w.basis_rows, theta + y->WL + k, w.rank, w.left + k * mv);
     for (size_t l = 0; l < w.L; l++)
         pack_unit(p, &w, l);
-    pack_patterns(p, &w);
+    if (p->patterns != NULL)
+        pack_patterns(p, &w);
 }
 
 #include "solve/piece_sums.h"
-
-/* out += sum_k x_k w[k, :]; independent sums hide the latency of the additions. */
-static ALWAYS_INLINE void mix(const size_t depth, const size_t mv, const vector *w, const real *x,
-                              vector *out)
-{
-    enum { CHAINS = 4 };
-    for (size_t c = 0; c < mv; c++) {
-        vector part[CHAINS] = {out[c], {0}, {0}, {0}};
-        size_t k = 0;
-        for (; k + CHAINS <= depth; k += CHAINS) {
-            for (size_t q = 0; q < CHAINS; q++)
-                part[q] += x[k + q] * w[(k + q) * mv + c];
-        }
-        for (size_t q = 0; q < CHAINS - 1; q++) {
-            if (k + q < depth)
-                part[q] += x[k + q] * w[(k + q) * mv + c];
-        }
-        out[c] = (part[0] + part[1]) + (part[2] + part[3]);
-    }
-}
 
 /* The hidden units that differ between two steps, two words at a time. */
 typedef struct switched {
@@ -213,12 +224,6 @@ static ALWAYS_INLINE real sign_of(const uint64_t *now, size_t unit)
 {
     static const real sign[2] = {-1, 1};
     return sign[now[unit / WORD] >> unit % WORD & 1];
-}
-
-/* keep_a for a row that is complete, or whose a is 0. */
-static ALWAYS_INLINE const vector *keep_for(const piece_weights *w, double a)
-{
-    return a == 0.0 ? w->keep_none : a == 1.0 ? w->keep_full : w->keep;
 }
 
 static ALWAYS_INLINE void store_row(const size_t M, const vector *row, real *to)

@@ -27,7 +27,15 @@ typedef struct piece_weights {
     vector *left;                         /* (rank, mv): column k of Q^T WL */
     vector *basis, *basis_rows;           /* (M, mv): column i of Q; row m of Q */
     vector *one, *inside;                 /* (mv): 1 at place M; all bits set in places below M */
+    vector *seen;                         /* (nv): all bits set in places below N */
+    vector *bases;                        /* scratch of pack_patterns (piece_gaps.h) */
 } piece_weights;
+
+/* Vectors that hold 2.5 N + 1 rows of N doubles, each of whole vectors. */
+static size_t basis_scratch(size_t N)
+{
+    return (2 * N + N / 2 + 1) * vectors(N * sizeof(double), VECTOR_BYTES);
+}
 
 static size_t piece_place(const ant_model_dims *d, const real *packed, piece_weights *w)
 {
@@ -60,7 +68,9 @@ static size_t piece_place(const ant_model_dims *d, const real *packed, piece_wei
                 {&w->basis, d->M * mv},
                 {&w->basis_rows, d->M * mv},
                 {&w->one, mv},
-                {&w->inside, mv}};
+                {&w->inside, mv},
+                {&w->seen, nv},
+                {&w->bases, basis_scratch(d->N)}};
     size_t used = 0;
     for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
         *part[i].slot = packed == NULL ? NULL : (vector *)(uintptr_t)(packed + used); /* only pack writes */
@@ -155,6 +165,7 @@ static void pack_basis(const solve_call *p, const piece_weights *w)
     }
     ((real *)w->one)[M] = 1;
     memset(w->inside, 0xff, M * sizeof(real));
+    memset(w->seen, 0xff, N * sizeof(real));
 }
 
 /* Hidden unit l: its column of Q^T W, its row of V Q and b, and its lane among the wide vectors. */

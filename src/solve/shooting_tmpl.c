@@ -353,11 +353,23 @@ static void load_part(void *cookie, size_t g, size_t worker)
     load_group(a->sh, a->p, a->x, a->s, g);
 }
 
+/* B_o+ of the rows at which segments begin. */
+static void make_first_pinvs(const shooting *sh, const solve_call *p)
+{
+    for (size_t id = 0; id < sh->total; id++) {
+        const lane a = lane_of(sh, id);
+        const uint32_t *pattern = ANT_FN(ant_patterns_of)(p->patterns, a.sequence);
+        if (pattern != NULL && pattern[a.begin] != 0)
+            ANT_FN(ant_patterns_make)(p->patterns, p->forcing, pattern[a.begin]);
+    }
+}
+
 /* Two threads on one sequence have little to load: the second one starts while the first already works. */
 static void load(shooting *sh, const solve_call *p, const real *const *x, const real *const *s)
 {
     pass a = {.sh = sh, .p = p, .x = x, .s = s};
     sh->kernels->pack(p, sh->packed);
+    make_first_pinvs(sh, p);
     ant_team_run(sh->paired ? NULL : sh->team, sh->groups, load_part, &a);
 }
 

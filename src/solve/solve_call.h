@@ -13,7 +13,7 @@ struct ANT_FN(ant_solve_call) {
     const real *parameters; /* (total) */
     const real *derived;    /* what the cell derives from them */
     const ANT_FN(ant_forcing) * forcing;
-    const ANT_FN(ant_patterns) * patterns; /* of missing values; NULL: x is complete */
+    ANT_FN(ant_patterns) * patterns; /* of missing values; NULL: x is complete */
     size_t T, warmup;
     const double *strength; /* (T+1): a_t of spec 2, each 0, 1 or alpha */
     double alpha;

@@ -141,6 +141,8 @@ static void load_coarse(shooting *sh, size_t level, size_t at)
 static void teacher_at(const shooting *sh, const solve_call *p, size_t t, real *spare, real *out)
 {
     const group *whole = &sh->two.whole;
+    if (whole->pattern != NULL && whole->pattern[t] != 0)
+        ANT_FN(ant_patterns_make)(p->patterns, p->forcing, whole->pattern[t]);
     ANT_FN(ant_reference_teacher)(p, whole->pattern, t, whole->x + t * sh->layout->dims.N, spare);
     sh->kernels->enter(&sh->layout->dims, sh->packed, spare, out);
 }

@@ -130,6 +130,36 @@ static ALWAYS_INLINE uint64_t positive_bits(vector x)
 #endif
 }
 
+/* The vector with lanes i and i ^ k exchanged. */
+#define EXCHANGE_2(k) 0 ^ (k), 1 ^ (k)
+#define EXCHANGE_4(k) EXCHANGE_2(k), 2 ^ (k), 3 ^ (k)
+#define EXCHANGE_8(k) EXCHANGE_4(k), 4 ^ (k), 5 ^ (k), 6 ^ (k), 7 ^ (k)
+#define EXCHANGE_16(k)                                                                                       \
+    EXCHANGE_8(k), 8 ^ (k), 9 ^ (k), 10 ^ (k), 11 ^ (k), 12 ^ (k), 13 ^ (k), 14 ^ (k), 15 ^ (k)
+#define EXCHANGED_BY(list, x, k) __builtin_shufflevector(x, x, list(k))
+#if VECTOR_BYTES * 8 == 2 * ANT_REAL
+#define EXCHANGED(x, k) EXCHANGED_BY(EXCHANGE_2, x, k)
+#elif VECTOR_BYTES * 8 == 4 * ANT_REAL
+#define EXCHANGED(x, k) EXCHANGED_BY(EXCHANGE_4, x, k)
+#elif VECTOR_BYTES * 8 == 8 * ANT_REAL
+#define EXCHANGED(x, k) EXCHANGED_BY(EXCHANGE_8, x, k)
+#else
+#define EXCHANGED(x, k) EXCHANGED_BY(EXCHANGE_16, x, k)
+#endif
+
+/* The sum of all lanes, in each of them. */
+static ALWAYS_INLINE vector spread_sum(vector x)
+{
+    x += EXCHANGED(x, 1);
+    if (LANES > 2)
+        x += EXCHANGED(x, 2 % LANES);
+    if (LANES > 4)
+        x += EXCHANGED(x, 4 % LANES);
+    if (LANES > 8)
+        x += EXCHANGED(x, 8 % LANES);
+    return x;
+}
+
 static inline double vector_sum(vector x)
 {
     double even = 0.0, odd = 0.0; /* two sums: each addition depends on the one before */
