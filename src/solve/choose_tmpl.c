@@ -26,8 +26,9 @@ static double step_cost(const cell_plan *plan, const kernels *k)
     const double M = (double)d->M, L = (double)d->L, N = (double)d->N;
     if (k->mask_words != NULL) /* when few units switch */
         return 10.0 * M * (double)ceiling(d->L, 4 * widest) + 80.0;
-    if (k->lanes > 1) { /* the cost of a vector is nearly proportional to its width */
-        const double narrow = k->lanes == widest ? 1.0 : 1.15 * (double)k->lanes / (double)widest;
+    if (k->lanes > 1) { /* the cost of a group is nearly proportional to its lanes */
+        const double share = (double)k->lanes / (double)widest;
+        const double narrow = k->lanes == widest ? 1.0 : k->rows == 4 ? 1.38 * share : 1.15 * share;
         return (7.5 * M * L + 8.0 * M * N + 100.0) * narrow;
     }
     return 7.0 * M * (double)ceiling(d->L, widest) + 2.0 * L * (double)ceiling(d->M, widest) + 6.0 * M +
@@ -80,19 +81,59 @@ static bool has_legs(const cell_plan *plan)
     return shooting_for(plan, plan->cell->kernels->line(ant_cpu_level_best()), 1).leg > 0;
 }
 
+/*
+ * With AVX-512 and so many latent units, of which the piece kernels have several vectors, lane kernels do
+ * more in the time that is estimated, and four rows may share a vector.
+ */
+enum { MANY_LATENT = 16 };
+
+static bool has_many_latent(const cell_plan *plan)
+{
+    return plan->layout.dims.M >= MANY_LATENT &&
+           plan->cell->kernels->lane_rows(ant_cpu_level_best(), 4) != NULL;
+}
+
+/* Whether lanes lack different variables: each pattern of a row is multiplied by itself.  Of a reduced row,
+ * all is missing or nothing. */
+static bool lanes_differ(const cell_plan *plan)
+{
+    return plan->options.patterns > 0 && !plan->reduced;
+}
+
+/* The cheaper of both; a later one must be better.  line: what multiplies the estimate of line kernels */
+static const kernels *cheaper(const cell_plan *plan, double line, const kernels *best, const kernels *other)
+{
+    return call_cost(plan, other, 1) < (best->lanes == 1 ? line : 1.0) * call_cost(plan, best, 1) ? other
+                                                                                                  : best;
+}
+
 /* The fastest kernels for whole sequences. */
 static const kernels *for_sequences(const cell_plan *plan)
 {
-    const kernels *best = plan->cell->kernels->line(ant_cpu_level_best());
+    const ANT_FN(ant_cell_kernels) *all = plan->cell->kernels;
+    const ant_cpu_level top = ant_cpu_level_best();
+    const kernels *best = all->line(top);
     if (has_legs(plan))
         return best;
-    const ant_cpu_level top = ant_cpu_level_best(), low = top > ANT_CPU_AVX2 ? ANT_CPU_AVX2 : top;
-    for (ant_cpu_level level = low; level <= top; level++) { /* the base level has no FMA and is slower */
-        const kernels *lane = plan->cell->kernels->lane(level);
-        if (call_cost(plan, lane, 1) < call_cost(plan, best, 1))
-            best = lane;
-    }
-    return best;
+    const bool rows = has_many_latent(plan) && !lanes_differ(plan);
+    const double line = rows ? 1.3 : 1.0; /* their weights are used once, and come from farther away */
+    /* The base level has no FMA and is slower.  Two rows in a vector have the lanes of AVX2, and its bits. */
+    const kernels *low = all->lane(top > ANT_CPU_AVX2 ? ANT_CPU_AVX2 : top), *pairs = all->lane_rows(top, 2);
+    best = cheaper(plan, line, best, pairs != NULL ? pairs : low);
+    best = cheaper(plan, line, best, all->lane(top));
+    const kernels *quads = all->lane_rows(top, 4);
+    if (!rows || 4 * plan->batch <= 5 * quads->lanes) /* or the second of two threads has little to do */
+        return best;
+    return cheaper(plan, line, best, quads);
+}
+
+/* What the estimate of the piece kernels is multiplied with, to compare it with that of `other`. */
+static double pieces_slower(const cell_plan *plan, const ANT_FN(ant_shooting) * other)
+{
+    if (!has_many_latent(plan) || other->kernels->lanes == 1 || other == &plan->attempt || lanes_differ(plan))
+        return 1.0;
+    return (sizeof(real) == sizeof(float) ? 2.0 : 1.5) *
+           (double)ceiling(plan->layout.dims.M + 1, MANY_LATENT);
 }
 
 /* Segments for threads; and an attempt that cuts each of them further, into one per lane. */
@@ -157,10 +198,9 @@ static void choose_pieces(cell_plan *plan)
     }
     const ANT_FN(ant_shooting) *now = plan->attempt.kernels != NULL ? &plan->attempt : &plan->shooting;
     const double merging = now == &plan->attempt ? 1.3 : 1.0; /* segments in lanes repeat many steps */
-    const bool differ = o->patterns > 0 && !plan->reduced; /* of a reduced row, all is missing or nothing */
-    const double gaps = differ && now->kernels->lanes > 1 ? 1.4 : 1.0; /* lanes differ in theirs */
-    if (pieces_fit(plan, piece) &&
-        call_cost(plan, piece, segments) < merging * gaps * call_cost(plan, now->kernels, now->segments))
+    const double gaps = lanes_differ(plan) && now->kernels->lanes > 1 ? 1.4 : 1.0;
+    if (pieces_fit(plan, piece) && pieces_slower(plan, now) * call_cost(plan, piece, segments) <
+                                       merging * gaps * call_cost(plan, now->kernels, now->segments))
         plan->attempt = pieces;
 }
 

@@ -69,6 +69,7 @@ static inline double ANT_FN(ant_largest_difference)(const real *a, const real *b
 typedef struct ANT_FN(ant_kernels) {
     const char *name; /* "lane avx512" */
     size_t lanes;
+    size_t rows;         /* of a product that share a vector, in lane kernels */
     bool finds_strength; /* finds strengths and weights by `begin` and the call */
     /* Reals that `pack` writes: all weights in the order in which the kernels read them. */
     size_t (*packed_count)(const ant_model_dims *dims);
@@ -77,6 +78,8 @@ typedef struct ANT_FN(ant_kernels) {
     size_t (*pattern_count)(const ant_model_dims *dims);
     /* Reals of scratch per thread. */
     size_t (*scratch_count)(const ant_model_dims *dims);
+    /* Reals by which the groups of a slot are counted; NULL: those of scratch. */
+    size_t (*slot_count)(const ant_model_dims *dims);
     /* Words of ant_group.masks per step; NULL: none. */
     size_t (*mask_words)(const ant_model_dims *dims);
     /* Between the model's coordinates of a latent state (M) and those of the rows of z; NULL: the same. */
@@ -134,12 +137,16 @@ typedef struct ANT_FN(ant_kernels) {
 } ANT_FN(ant_kernels);
 
 const ANT_FN(ant_kernels) * ANT_FN(ant_kernels_lane)(ant_cpu_level level);
+/* The same with a half or a quarter of the lanes and as wide vectors, which hold 2 or 4 rows of a product
+ * (lane_wide.h); NULL: not offered. */
+const ANT_FN(ant_kernels) * ANT_FN(ant_kernels_lane_rows)(ant_cpu_level level, size_t rows);
 const ANT_FN(ant_kernels) * ANT_FN(ant_kernels_line)(ant_cpu_level level);
 const ANT_FN(ant_kernels) * ANT_FN(ant_kernels_piece)(ant_cpu_level level);
 
 /* The fast kernels of a cell. */
 struct ANT_FN(ant_cell_kernels) {
     const ANT_FN(ant_kernels) * (*lane)(ant_cpu_level level);
+    const ANT_FN(ant_kernels) * (*lane_rows)(ant_cpu_level level, size_t rows);
     const ANT_FN(ant_kernels) * (*line)(ant_cpu_level level);
     const ANT_FN(ant_kernels) * (*piece)(ant_cpu_level level);
 };

@@ -157,8 +157,9 @@ void ANT_FN(ant_shooting_carve)(shooting *sh, ant_arena *arena)
     sh->total = sh->batch * sh->segments;
     sh->groups = (sh->total + lanes - 1) / lanes;
     sh->scratch_count = (sh->kernels->scratch_count(d) + 63) / 64 * 64;
+    const size_t sized = sh->kernels->slot_count == NULL ? sh->scratch_count : sh->kernels->slot_count(d);
     sh->in_slot = groups_in_slot(sh->groups, segment_begin(sh, 1), lanes > 1 ? 1 : sh->segments,
-                                 sh->scratch_count * sizeof *sh->scratch);
+                                 (sized + 63) / 64 * 64 * sizeof *sh->scratch);
     sh->slots = (sh->groups + sh->in_slot - 1) / sh->in_slot;
     sh->paired = ANT_FN(ant_two_threads_fit)(sh);
     sh->joined = ANT_FN(ant_joins_fit)(sh);

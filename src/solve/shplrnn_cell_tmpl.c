@@ -192,6 +192,7 @@ static void finish(const ant_model_layout *layout, const real *parameters, doubl
 
 static const ANT_FN(ant_cell_kernels) kernels = {
     .lane = ANT_FN(ant_kernels_lane),
+    .lane_rows = ANT_FN(ant_kernels_lane_rows),
     .line = ANT_FN(ant_kernels_line),
     .piece = ANT_FN(ant_kernels_piece),
 };

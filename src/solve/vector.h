@@ -12,7 +12,9 @@
 #include <immintrin.h>
 #endif
 
-#if defined(ANT_SIMD_AVX512)
+#if defined(ANT_LANE_ROWS) /* of AVX-512, whose vectors hold so many rows of all lanes (lane_wide.h) */
+#define VECTOR_BYTES (64 / ANT_LANE_ROWS)
+#elif defined(ANT_SIMD_AVX512)
 #define VECTOR_BYTES 64
 #elif defined(ANT_SIMD_AVX2)
 #define VECTOR_BYTES 32

@@ -75,7 +75,8 @@ static promise *find_promise(const char *kind, const char *solver)
 /* ---- problems ------------------------------------------------------------------------------------------ */
 
 /* Sizes that are awkward: one step, a step more or less than the tiles of 16 and 64 have, one unit, fewer
-   units than variables, inputs, and many variables.  Segments are for solvers that cut time. */
+   units than variables, inputs, many variables, and latent units of which vectors hold several rows. Segments
+   are for solvers that cut time. */
 typedef struct shape {
     size_t M, L, N, K, T, batch, warmup, segments;
     bool gaps; /* values are missing */
@@ -89,6 +90,7 @@ static const shape shapes[] = {
     {10, 20, 6, 0, 40, 1, 5, 2, false},  {6, 33, 2, 0, 128, 2, 64, 4, false},
     {5, 40, 3, 0, 100, 21, 0, 1, false}, {4, 12, 3, 1, 50, 35, 9, 1, true},
     {3, 20, 65, 1, 40, 3, 5, 2, false},  {6, 30, 150, 0, 33, 17, 0, 1, false},
+    {17, 20, 18, 0, 17, 8, 0, 1, false}, {20, 25, 21, 1, 18, 15, 2, 1, true},
 };
 
 /* Long enough for segments in SIMD lanes, for two threads on one sequence, and for several on piece kernels.
