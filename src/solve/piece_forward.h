@@ -90,28 +90,23 @@ static size_t most_switches(const piece_weights *w, size_t steps)
     return steps * dense / each + fresh;
 }
 
-/* x of rows first .. last-1, 0 where it is missing, to t->tile_x. */
-static void fill_missing(const piece_weights *w, const piece_buffers *t, const group *g, size_t first,
-                         size_t last)
+/* x of a row, 0 where it is missing, to t->run_errors. */
+static ALWAYS_INLINE const real *fill_missing(const piece_weights *w, const piece_buffers *t, const real *x)
 {
-    const real *x = g->x + first * w->N;
-    const size_t count = (last - first) * w->N;
-    for (size_t k = 0; k < count; k += LANES) {
-        const vector row = load_lanes(x + k, count - k < LANES ? count - k : LANES);
-        t->tile_x[k / LANES] = masked(row == row, row); /* NOLINT(misc-redundant-expression): NaN */
+    for (size_t c = 0; c < w->nv; c++) {
+        const size_t at = c * LANES;
+        const vector row = load_lanes(x + at, w->N - at < LANES ? w->N - at : LANES);
+        t->run_errors[c] = masked(row == row, row); /* NOLINT(misc-redundant-expression): NaN */
     }
+    return (const real *)t->run_errors;
 }
 
 /* What the teacher adds to the forced states of steps first .. last-1. */
 static ALWAYS_INLINE void tile_teach(const size_t mv, const solve_call *p, const piece_weights *w,
                                      const piece_buffers *t, const group *g, size_t first, size_t last)
 {
-    const real *x = g->x + first * w->N;
-    if (g->pattern != NULL) {
-        fill_missing(w, t, g, first, last);
-        x = (const real *)t->tile_x;
-    }
-    for (size_t i = first; i < last; i++, x += w->N) {
+    for (size_t i = first; i < last; i++) {
+        const real *row = g->x + i * w->N, *x = g->pattern == NULL ? row : fill_missing(w, t, row);
         double a;
         const uint32_t pattern = forced_pattern(p, g, i, &a);
         const vector *pull = a == 1.0 ? w->pull_full : w->pull;

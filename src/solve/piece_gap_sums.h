@@ -3,10 +3,12 @@
  * piece_simd_tmpl.c.
  *
  * Of a simple pattern B_o+ x_o = E B+ x, so that in the terms of ant_pattern_add (patterns.h) p = B+^T w'
- * with w' = E a w, and g = B+^T q with q = E B+ e.  The row gives -p (zeta + q)^T + g m^T = -B+^T (w' (zeta +
- * q)^T - q m^T),    m = a w - w' and all rows have the factor B+^T: the sum in brackets is added where
- * complete rows have a w zeta^T.  Both projections are known from the passes, q = (zeta~ - zeta) / a and w' =
- * w - v before the loss.
+ * and g = B+^T q with w' = E a w and q = E B+ e.  The row gives
+ *
+ *     -p (zeta + q)^T + g m^T = -B+^T (w' (zeta + q)^T - q m^T),    m = a w - w'
+ *
+ * and all rows have the factor B+^T: what is in brackets is added where complete rows have a w zeta^T.  Both
+ * projections are known from the passes: q = (zeta~ - zeta) / a.
  */
 
 /* One row, or several of the same pattern. */
