@@ -155,8 +155,7 @@ static ALWAYS_INLINE void gather_step(const size_t M, const size_t low, const si
     }
 }
 
-/* state: v after step i, then before it; pulled = a w; seen: (nv), w - v of an incomplete row, without the
- * loss */
+/* state: v after step i, then before it; pulled = a w; seen: (nv), E a w of an incomplete row. */
 static ALWAYS_INLINE void adjoint_step(const size_t M, const size_t mv, const solve_call *p,
                                        const piece_weights *w, const piece_buffers *t, const group *g,
                                        bool loss, size_t i, const vector *J, const real *v, vector *state,
@@ -165,19 +164,15 @@ static ALWAYS_INLINE void adjoint_step(const size_t M, const size_t mv, const so
     mix(M, mv, J, v, state);
     double a;
     const uint32_t pattern = forced_pattern(p, g, i, &a);
-    const vector *keep = keep_for(w, a);
+    const vector *keep = pattern != 0 ? w->keep_none : keep_for(w, a);
     for (size_t c = 0; c < mv && p->teacher == ANT_TEACHER_FLOW; c++)
         pulled[c] = (real)a * state[c];
-    for (size_t c = 0; c < mv && pattern == 0; c++)
+    for (size_t c = 0; c < mv; c++) {
+        t->row[c] = (real)a * state[c];
         state[c] = keep[c] * state[c];
-    if (pattern != 0) {
-        const size_t nv = M <= LANES ? 1 : w->nv;
-        for (size_t c = 0; c < nv; c++)
-            seen[c] = state[c];
-        force_incomplete(M, mv, p, w, t, pattern, a, NULL, state);
-        for (size_t c = 0; c < nv; c++)
-            seen[c] -= state[c];
     }
+    if (pattern != 0)
+        subtract_seen(M, mv, p, w, t, pattern, seen, state);
     if (loss && i > 0 && g->begin + i > p->warmup)
         add_loss(p, w, mv, g->error + i * w->N, state);
     if (i + 1 == g->length)
@@ -214,7 +209,7 @@ static ALWAYS_INLINE void tile_back(const size_t M, const size_t low, const bool
         gather_step(M, low, mv, w, g, i, whole ? (const real *)kept : g->v + i * M, C);
         if (whole)
             adjoint_step(M, mv, p, w, t, g, loss, i, J, (const real *)kept, state, pulled,
-                         t->tile_seen + (i - first) * w->nv);
+                         t->tile_teacher + (i - first) * w->nv);
     }
     for (size_t c = 0; c < mv; c++)
         t->state[c] = state[c];
@@ -271,13 +266,15 @@ static ALWAYS_INLINE void tile_adjoint(const size_t M, const size_t low, const s
         double a;
         const uint32_t pattern = forced_pattern(p, g, i, &a);
         const vector *loss = t->tile_teacher + (i - first) * mv;
-        const vector *keep = keep_for(w, a);
+        const vector *keep = pattern != 0 ? w->keep_none : keep_for(w, a);
         for (size_t m = 0; m < M && flow; m++)
             g->w[i * M + m] = (real)a * state[m / LANES][m % LANES];
+        for (size_t c = 0; c < mv; c++) {
+            t->row[c] = (real)a * state[c];
+            state[c] = keep[c] * state[c] + loss[c];
+        }
         if (pattern != 0)
-            force_incomplete(M, mv, p, w, t, pattern, a, NULL, state);
-        for (size_t c = 0; c < mv; c++)
-            state[c] = pattern != 0 ? state[c] + loss[c] : keep[c] * state[c] + loss[c];
+            subtract_seen(M, mv, p, w, t, pattern, t->run_errors, state);
     }
     for (size_t c = 0; c < mv; c++)
         t->state[c] = state[c];
@@ -324,7 +321,7 @@ static ALWAYS_INLINE pass_result backward_for(const size_t M, const solve_call *
         const size_t first = (end - 1) / TILE * TILE;
         tile_back(M, 0, true, p, &w, &t, g, loss, first, end);
         tile_sums(p, &w, &t, g, loss, first, end - first, (const real *)t.tile_v, (real *)t.tile_w,
-                  mv * LANES, t.tile_seen);
+                  mv * LANES, t.tile_teacher);
         note_back(M, p, packed, &t, g, loss, floor, first, end, &result);
         end = first;
         if (tiles % FLUSH == 0) {

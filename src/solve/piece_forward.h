@@ -90,15 +90,12 @@ static size_t most_switches(const piece_weights *w, size_t steps)
     return steps * dense / each + fresh;
 }
 
-/* x of rows first .. last-1, 0 where it is missing, to t->tile_x. */
-static void fill_missing(const piece_weights *w, const piece_buffers *t, const group *g, size_t first,
-                         size_t last)
+/* to = x, 0 where it is missing.  x: (count); to: whole vectors */
+static ALWAYS_INLINE void fill_missing(size_t count, const real *x, vector *to)
 {
-    const real *x = g->x + first * w->N;
-    const size_t count = (last - first) * w->N;
     for (size_t k = 0; k < count; k += LANES) {
         const vector row = load_lanes(x + k, count - k < LANES ? count - k : LANES);
-        t->tile_x[k / LANES] = masked(row == row, row); /* NOLINT(misc-redundant-expression): NaN */
+        to[k / LANES] = masked(row == row, row); /* NOLINT(misc-redundant-expression): NaN */
     }
 }
 
@@ -107,9 +104,10 @@ static ALWAYS_INLINE void tile_teach(const size_t mv, const solve_call *p, const
                                      const piece_buffers *t, const group *g, size_t first, size_t last)
 {
     const real *x = g->x + first * w->N;
-    if (g->pattern != NULL) {
-        fill_missing(w, t, g, first, last);
-        x = (const real *)t->tile_x;
+    const bool gaps = g->pattern != NULL, together = gaps && w->N <= mv * LANES; /* where there is room */
+    if (together) {
+        fill_missing((last - first) * w->N, x, t->tile_v);
+        x = (const real *)t->tile_v;
     }
     for (size_t i = first; i < last; i++, x += w->N) {
         double a;
@@ -117,14 +115,17 @@ static ALWAYS_INLINE void tile_teach(const size_t mv, const solve_call *p, const
         const vector *pull = a == 1.0 ? w->pull_full : w->pull;
         const bool own = pattern != 0 && !is_simple(p, pattern);
         const size_t N = a == 0.0 || own ? 0 : w->N;
+        if (gaps && !together)
+            fill_missing(w->N, x, t->run_errors);
+        const real *row = gaps && !together ? (const real *)t->run_errors : x;
         for (size_t c = 0; c < mv; c++) {
             vector sum = w->one[c];
             for (size_t n = 0; n < N; n++)
-                sum += x[n] * pull[n * mv + c];
+                sum += row[n] * pull[n * mv + c];
             t->tile_teacher[(i - first) * mv + c] = sum;
         }
         if (own)
-            teach_incomplete(mv, p, w, pattern, (real)a, x, t->tile_teacher + (i - first) * mv);
+            teach_incomplete(mv, p, w, pattern, (real)a, row, t->tile_teacher + (i - first) * mv);
     }
 }
 

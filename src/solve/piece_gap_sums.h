@@ -3,10 +3,12 @@
  * piece_simd_tmpl.c.
  *
  * Of a simple pattern B_o+ x_o = E B+ x, so that in the terms of ant_pattern_add (patterns.h) p = B+^T w'
- * with w' = E a w, and g = B+^T q with q = E B+ e.  The row gives -p (zeta + q)^T + g m^T = -B+^T (w' (zeta +
- * q)^T - q m^T),    m = a w - w' and all rows have the factor B+^T: the sum in brackets is added where
- * complete rows have a w zeta^T.  Both projections are known from the passes, q = (zeta~ - zeta) / a and w' =
- * w - v before the loss.
+ * and g = B+^T q with w' = E a w and q = E B+ e.  The row gives
+ *
+ *     -p (zeta + q)^T + g m^T = -B+^T (w' (zeta + q)^T - q m^T),    m = a w - w'
+ *
+ * and all rows have the factor B+^T: what is in brackets is added where complete rows have a w zeta^T.  Both
+ * projections are known from the passes: q = (zeta~ - zeta) / a.
  */
 
 /* One row, or several of the same pattern. */
@@ -167,26 +169,26 @@ static size_t list_rows(const solve_call *p, const group *g, size_t first, size_
     return rows;
 }
 
-/* Whether so few rows are complete that they are better added as incomplete ones. */
-static bool few_complete(const solve_call *p, const group *g, size_t first, size_t count)
+/* Rows among `count` from `first` on that lack nothing. */
+static size_t complete_rows(const group *g, size_t first, size_t count)
 {
     size_t complete = 0;
     for (size_t k = 0; k < count; k++)
         complete += g->pattern[first + k] == 0;
-    return p->patterns->all_simple && 8 * complete < count;
+    return complete;
 }
 
 /* The sums of incomplete rows of simple patterns; returns how many rows are added with that.  kept:
  * simple_row */
 static ALWAYS_INLINE size_t simple_sums(const size_t M, const size_t nv, const solve_call *p,
                                         const piece_weights *w, const piece_buffers *t, const group *g,
-                                        size_t first, size_t count, real *pulled, size_t stride,
-                                        const vector *kept)
+                                        size_t first, size_t count, size_t complete, real *pulled,
+                                        size_t stride, const vector *kept)
 {
     const size_t mv = vectors(M + 1, LANES);
     uint32_t list[TILE];
     size_t used = 0;
-    const bool all = few_complete(p, g, first, count);
+    const bool all = p->patterns->all_simple && 8 * complete < count; /* as rows that lack nothing */
     const size_t rows = list_rows(p, g, first, count, true, all, list);
     for (size_t j = 0; j < rows; j++) {
         real *row = pulled + list[j] * stride;
@@ -241,9 +243,12 @@ static ALWAYS_INLINE size_t gap_sums_for(const size_t M, const size_t nv, const 
     size_t rows = 0;
     for (size_t at = 0; at < count; at += TILE) { /* where two threads share a sequence, there are more */
         const size_t part = count - at < TILE ? count - at : TILE;
+        const size_t complete = complete_rows(g, first + at, part);
         real *row = pulled + at * stride;
+        if (complete == part)
+            continue;
         if (w->N <= M)
-            rows += simple_sums(M, nv, p, w, t, g, first + at, part, row, stride, kept);
+            rows += simple_sums(M, nv, p, w, t, g, first + at, part, complete, row, stride, kept);
         if (!p->patterns->all_simple)
             rows += other_sums(M, nv, p, w, t, g, first + at, part, row, stride);
     }

@@ -333,8 +333,7 @@ static ALWAYS_INLINE void subtract_projected(const size_t M, const size_t mv, co
 
 /*
  * Forcing of an incomplete row: the state becomes the forced one.  teacher: a Q^T B+ x, with 0 for what is
- * missing, or a P x_o of a pattern that is not simple, and 1 at place M.  Backward, without a teacher, w
- * becomes v.  a > 0; t->row, t->gap_left: scratch
+ * missing, or a P x_o of a pattern that is not simple, and 1 at place M.  a > 0; t->row, t->gap_left: scratch
  */
 static ALWAYS_INLINE void force_incomplete(const size_t M, const size_t mv, const solve_call *p,
                                            const piece_weights *w, const piece_buffers *t, uint32_t pattern,
@@ -343,8 +342,7 @@ static ALWAYS_INLINE void force_incomplete(const size_t M, const size_t mv, cons
     if (!is_simple(p, pattern)) {
         for (size_t c = 0; c < mv; c++) {
             t->row[c] = (real)a * row[c];
-            row[c] = w->keep_none[c] * row[c];
-            row[c] += teacher == NULL ? (vector){0} : teacher[c];
+            row[c] = teacher[c] + w->keep_none[c] * row[c];
         }
         subtract_projected(M, mv, p, w, t, pattern, row);
         return;
@@ -352,11 +350,34 @@ static ALWAYS_INLINE void force_incomplete(const size_t M, const size_t mv, cons
     const size_t nv = M <= LANES ? 1 : w->nv;
     vector local[SMALL_ROW], *d = __builtin_constant_p(M) ? local : t->gap_left;
     for (size_t c = 0; c < nv; c++)
-        d[c] = teacher == NULL ? (real)-a * row[c] : teacher[c] - (real)a * row[c];
+        d[c] = teacher[c] - (real)a * row[c];
     for (size_t c = 0; c < mv; c++)
-        row[c] = teacher == NULL ? w->keep_none[c] * row[c] : w->one[c] + w->keep_none[c] * row[c];
+        row[c] = w->one[c] + w->keep_none[c] * row[c];
     if (nv == 1)
         add_seen(M, 1, p, w, pattern, d, row);
     else
         add_seen(M, nv, p, w, pattern, d, row);
+}
+
+/* row -= E t->row or S t->row, where E t->row also goes to `seen` (nv).  t->gap_left: scratch */
+static ALWAYS_INLINE void subtract_seen(const size_t M, const size_t mv, const solve_call *p,
+                                        const piece_weights *w, const piece_buffers *t, uint32_t pattern,
+                                        vector *seen, vector *row)
+{
+    if (!is_simple(p, pattern)) {
+        subtract_projected(M, mv, p, w, t, pattern, row);
+        return;
+    }
+    const size_t nv = M <= LANES ? 1 : w->nv;
+    vector local[SMALL_ROW], *sum = __builtin_constant_p(M) ? local : seen;
+    for (size_t c = 0; c < nv; c++)
+        sum[c] = (vector){0};
+    if (nv == 1)
+        add_seen(M, 1, p, w, pattern, t->row, sum);
+    else
+        add_seen(M, nv, p, w, pattern, t->row, sum);
+    for (size_t c = 0; c < nv; c++) {
+        row[c] -= sum[c];
+        seen[c] = sum[c];
+    }
 }

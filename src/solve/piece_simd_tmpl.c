@@ -26,15 +26,16 @@ enum { SMALL = 66, SMALL_ROW = 6 }; /* vectors of a Jacobian and of a state of c
 
 #include "solve/piece_weights.h"
 
-/* Scratch of one slot: a tile of time, and the sums of all its segments. */
+/*
+ * Scratch of one slot: a tile of time, and the sums of all its segments.  Its size decides how many groups
+ * share a slot (shooting_tmpl.c), so that a larger one changes the order of sums.
+ */
 typedef struct piece_buffers {
     vector *z, *row, *state;       /* (mv) */
     vector *before_relu;           /* (units): |V zeta~ + b|, then |V zeta~| when clipped */
     vector *jacobian, *running;    /* (M + 1, mv): J - I; (M, mv) */
     vector *tile_v, *tile_w;       /* (TILE, mv): v after each step, a w before it */
-    vector *tile_teacher;          /* (TILE, mv): a Q^T B+ x, and 1 at place M */
-    vector *tile_x;                /* (TILE, N) reals: x, 0 where it is missing */
-    vector *tile_seen;             /* (TILE, nv): w - v before the loss, of incomplete rows */
+    vector *tile_teacher;          /* (TILE, mv): a Q^T B+ x, and 1 at place M; backward (TILE, nv): E a w */
     vector *sums;                  /* (units, M, mv): S_l */
     vector *all;                   /* (M, mv): the running sum of all steps */
     vector *loss, *forcing, *pinv; /* (N, mv): e zeta^T; (M, mv): a w zeta^T; (N, mv): a e w^T */
@@ -61,8 +62,6 @@ static size_t buffers_place(const piece_weights *w, real *scratch, piece_buffers
                 {&t->tile_v, TILE * mv},
                 {&t->tile_w, TILE * mv},
                 {&t->tile_teacher, TILE * mv},
-                {&t->tile_x, vectors(TILE * w->N, LANES)},
-                {&t->tile_seen, TILE * w->nv},
                 {&t->run_states, M * mv},
                 {&t->run_pulls, w->N * mv},
                 {&t->run_errors, M * w->nv},
@@ -76,7 +75,7 @@ static size_t buffers_place(const piece_weights *w, real *scratch, piece_buffers
                 {&t->pinv, w->N * mv},
                 {&t->inputs, w->K * mv},
                 {&t->gaps, w->N * mv}};
-    const size_t first_sum = 17;
+    const size_t first_sum = 15;
     size_t used = 0;
     for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
         if (i == first_sum)

@@ -36,12 +36,17 @@ static ALWAYS_INLINE void tangent_step(const size_t M, const size_t mv, const so
 {
     double a;
     const uint32_t pattern = forced_pattern(p, g, i, &a);
-    const vector *keep = keep_for(w, a);
+    const vector *keep = pattern != 0 ? w->keep_none : keep_for(w, a);
     vector out[TANGENT_ROW];
-    if (pattern != 0)
-        force_incomplete(M, mv, p, w, t, pattern, a, NULL, x);
     for (size_t c = 0; c < mv; c++)
-        out[c] = x[c] = pattern != 0 ? x[c] : keep[c] * x[c];
+        out[c] = x[c] = keep[c] * x[c];
+    if (pattern != 0) {
+        for (size_t c = 0; c < mv; c++)
+            t->row[c] = (real)a * x[c];
+        subtract_seen(M, mv, p, w, t, pattern, t->run_errors, out);
+        for (size_t c = 0; c < mv; c++)
+            x[c] = out[c];
+    }
     mix(M, mv, J, (const real *)x, out);
     for (size_t c = 0; c < mv; c++)
         x[c] = out[c];
