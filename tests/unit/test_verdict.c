@@ -3,6 +3,8 @@
 #include "model_support.h"
 #include "unit/simulated.h"
 
+#include <time.h>
+
 #include <math.h>
 
 /* A turn by `angle` and a stretch by `factor`, as W [phi(z); phi(-z)]. */
@@ -236,6 +238,57 @@ static void test_white(void **state)
     free(x);
 }
 
+/* Rare events and rows that lack values are white, too; what returns after 50 rows is not. */
+static void test_white_besides(void **state)
+{
+    (void)state;
+    enum { ROWS = 2000 };
+    double x[2 * ROWS], y[2 * ROWS];
+    for (unsigned seed = 1; seed <= 8; seed++) {
+        bool white = false;
+        fill_random(x, 2 * ROWS, seed);
+        fill_random(y, 2 * ROWS, 100 + seed);
+        for (size_t t = 0; t < 2 * ROWS; t++) /* an event in 50 rows, standardised */
+            y[t] = y[t] < -0.96 ? 7.0 : -1.0 / 7.0;
+        CHECK_OK(ant_rows_are_white(y, ROWS, 1, &white));
+        assert_true(white);
+        for (size_t t = 0; t < ROWS; t++)
+            y[t] = t % 50 == 7 ? 7.0 : 0.4 * x[t] - 1.0 / 7.0;
+        CHECK_OK(ant_rows_are_white(y, ROWS, 1, &white));
+        assert_false(white);
+        fill_random(y, 2 * ROWS, 200 + seed);
+        for (size_t t = 0; t < 2 * ROWS; t++)
+            x[t] = y[t] < -0.4 ? NAN : 1.73 * x[t];
+        CHECK_OK(ant_rows_are_white(x, ROWS, 2, &white));
+        assert_true(white);
+        for (size_t t = 0; t < 2 * ROWS; t++) /* hardly a row is complete */
+            x[t] = t % 40 != 0 && t % 2 == 0 ? NAN : x[t];
+        CHECK_OK(ant_rows_are_white(x, ROWS, 2, &white));
+        assert_false(white);
+    }
+}
+
+/* Of many variables not all products are affordable. */
+static void test_white_channels(void **state)
+{
+    (void)state;
+    enum { ROWS = 2000, N = SANITIZED || FOR_RACES ? 200 : 1000 };
+    double *x = malloc(sizeof *x * ROWS * N);
+    bool white = false;
+    fill_random(x, (size_t)ROWS * N, 3);
+    for (size_t i = 0; i < (size_t)ROWS * N; i++)
+        x[i] *= 1.73;
+    const clock_t begin = clock();
+    CHECK_OK(ant_rows_are_white(x, ROWS, N, &white));
+    assert_true(white);
+    assert_true(SANITIZED || FOR_RACES || (double)(clock() - begin) / CLOCKS_PER_SEC < 4.0);
+    for (size_t t = ROWS - 1; t > 0; t--) /* the last variable follows itself */
+        x[t * N + N - 1] = 0.8 * x[t * N + N - 1] + 0.6 * x[(t - 1) * N + N - 1];
+    CHECK_OK(ant_rows_are_white(x, ROWS, N, &white));
+    assert_false(white);
+    free(x);
+}
+
 static void test_random_walk(void **state)
 {
     (void)state;
@@ -353,6 +406,8 @@ int main(void)
         cmocka_unit_test(test_white_noise),
         cmocka_unit_test(test_other_noise),
         cmocka_unit_test(test_white),
+        cmocka_unit_test(test_white_besides),
+        cmocka_unit_test(test_white_channels),
         cmocka_unit_test(test_random_walk),
         cmocka_unit_test(test_200_rows_of_lorenz63),
         cmocka_unit_test(test_a_good_model_of_lorenz63),
