@@ -1,10 +1,10 @@
 /*
  * extremes.h - values that a faulty sensor may have left: spikes, and a range that ends where values pile up.
  *
- * A spike is a value farther from the median than eight robust standard deviations and than nearly all
- * others, whose neighbours within two rows on both sides are less than half as far.  A variable saturates
- * where at least one value in 200 is exactly its largest or smallest one, five times as many as in the
- * fiftieth part of its range beside it.
+ * A spike is a value farther from the median than six robust standard deviations and than nearly all others,
+ * beyond the tail of these, whose neighbours within two rows on both sides are less than half as far.  A
+ * variable saturates where at least one value in 200 is exactly its largest or smallest one, five times as
+ * many as in the 200th part of its range beside it.
  */
 #ifndef ANT_DATA_EXTREMES_H
 #define ANT_DATA_EXTREMES_H
