@@ -170,6 +170,9 @@ static void test_undertrained(void **state)
     opts.training = &done;
     r = evaluated(turning(0.37, 0.98), circle(900), &opts, ANTLER_OK);
     assert_int_equal(r.verdict.kind, ANTLER_VERDICT_COLLAPSED);
+    opts.training = &still; /* of noise none is better, however long it is trained */
+    r = evaluated(tent(0.0, 0.0), noise(3000, 0.0, 1.0, false), &opts, ANTLER_OK);
+    check_verdict(&r, ANTLER_VERDICT_NOISE, "white", "nothing to predict", "white noise");
     opts.training = &still; /* a good model is good, whatever its training */
     r = evaluated(turning(0.37, 1.0), circle(900), &opts, ANTLER_OK);
     assert_int_equal(r.verdict.kind, ANTLER_VERDICT_GOOD);
@@ -190,6 +193,27 @@ static void test_white_noise(void **state)
     check_verdict(&r, ANTLER_VERDICT_NOISE, "white", "nothing to predict", "white noise");
     r = evaluated(tent(50.0, 0.0), noise(3000, 0.0, 1.0, false), &opts, ANTLER_DIVERGED);
     check_verdict(&r, ANTLER_VERDICT_LEFT_RANGE, "reach", "left the data's range", "white noise");
+}
+
+/* What inputs do to a row is not known from the rows before it. */
+static void test_noise_with_inputs(void **state)
+{
+    (void)state;
+    enum { ROWS = 2000 };
+    double x[ROWS], s[ROWS];
+    const antler_evaluate_opts opts = options();
+    fill_random(x, ROWS, 1);
+    fill_random(s, ROWS, 2);
+    for (int driven = 0; driven < 2; driven++) {
+        antler_series *series = series_make(ROWS, 1, x, (size_t)driven, driven ? s : NULL);
+        antler_floors floors;
+        antler_look look;
+        CHECK_OK(antler_floors_of(series, &opts, &floors));
+        CHECK_OK(antler_look_at(series, &look));
+        assert_int_equal(floors.white, !driven);
+        assert_int_equal(look.white, !driven);
+        antler_series_free(series);
+    }
 }
 
 /* Noise through a filter, and a map whose spectrum is flat, are no white noise. */
@@ -236,6 +260,33 @@ static void test_white(void **state)
             assert_false(white);
         }
     free(x);
+}
+
+/* A value that only the one before the last predicts, and one of which noise hides most, are not white. */
+static void test_hidden_maps(void **state)
+{
+    (void)state;
+    enum { ROWS = 3000 };
+    double x[ROWS], noise[ROWS];
+    for (unsigned seed = 1; seed <= 4; seed++) {
+        bool white = true;
+        fill_random(x, 2, seed);
+        for (size_t t = 0; t < ROWS; t++)
+            x[t] = t < 2 ? 0.5 + 0.4 * x[t] : 3.9999 * x[t - 2] * (1.0 - x[t - 2]);
+        for (size_t t = 0; t < ROWS; t++)
+            x[t] = sqrt(8.0) * (x[t] - 0.5);
+        CHECK_OK(ant_rows_are_white(x, ROWS, 1, &white));
+        assert_false(white);
+        fill_random(noise, ROWS, 10 + seed);
+        fill_random(x, 1, 20 + seed);
+        x[0] = 0.5 + 0.4 * x[0];
+        for (size_t t = 1; t < ROWS; t++)
+            x[t] = 3.9999 * x[t - 1] * (1.0 - x[t - 1]);
+        for (size_t t = 0; t < ROWS; t++) /* variances 1/8 and 1/12 */
+            x[t] = sqrt(24.0 / 5.0) * (x[t] - 0.5 + 0.5 * noise[t]);
+        CHECK_OK(ant_rows_are_white(x, ROWS, 1, &white));
+        assert_false(white);
+    }
 }
 
 /* Rare events and rows that lack values are white, too; what returns after 50 rows is not. */
@@ -404,8 +455,10 @@ int main(void)
         cmocka_unit_test(test_left_the_range),
         cmocka_unit_test(test_undertrained),
         cmocka_unit_test(test_white_noise),
+        cmocka_unit_test(test_noise_with_inputs),
         cmocka_unit_test(test_other_noise),
         cmocka_unit_test(test_white),
+        cmocka_unit_test(test_hidden_maps),
         cmocka_unit_test(test_white_besides),
         cmocka_unit_test(test_white_channels),
         cmocka_unit_test(test_random_walk),
