@@ -79,7 +79,7 @@ static group leg_of(const shooting *sh, const solve_call *p, const group *g, siz
 static double largest_gap(const real *a, const real *b, size_t M)
 {
     double gap = 0.0;
-    for (size_t m = 0; m < M; m++) {
+    for (size_t m = 0; m < M && !isnan(gap); m++) {
         const double one = fabs((double)a[m] - (double)b[m]);
         gap = one <= gap ? gap : one;
     }

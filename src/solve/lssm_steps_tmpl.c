@@ -3,10 +3,13 @@
  * (linear.h).
  *
  * Step t reads x~_t, which is x_t or, where values are missing or drawn (spec 12, spec 15), the prediction
- * xhat_t = B phi(V z_t + b).  With O_t = 1 where the prediction is read, D_t = phi' and e_t = weight (xhat_t
- * - x_t) where x_t is observed and counts, J_t = dz_{t+1}/dz_t = A + U O_t B D_t V v_t = A v_{t+1} + V^T d_t
- * d_t = D_t B^T g_t     g_t = e_t + O_t U^T v_{t+1} and dB = sum g_t a_t^T, dV = sum d_t z_t^T, db = sum d_t;
- * A, U, C and h as in lssm_method_tmpl.c, with x~.
+ * xhat_t = B phi(V z_t + b).  With O_t = 1 where the prediction is read, D_t = phi', a_t = phi(V z_t + b),
+ * and e_t = weight (xhat_t - x_t) where x_t is observed and counts,
+ *
+ *     J_t = dz_{t+1}/dz_t = A + U O_t B D_t V
+ *     v_t = A v_{t+1} + V^T d_t,    d_t = D_t B^T g_t,    g_t = e_t + O_t U^T v_{t+1}
+ *
+ * and dB = sum g_t a_t^T, dV = sum d_t z_t^T, db = sum d_t; A, U, C and h as in lssm_method_tmpl.c, with x~.
  */
 #include "solve/linear.h"
 
