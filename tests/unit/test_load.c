@@ -464,7 +464,7 @@ static void test_mapping(void **state)
         double row[2], stored = NAN;
         folder_write("large.npy", header, first);
         assert_int_equal(truncate("large.npy", place + (off_t)sizeof last), 0); /* sparse */
-        const int file = open("large.npy", O_RDWR);
+        const int file = open("large.npy", O_RDWR | O_CLOEXEC);
         assert_int_equal(pwrite(file, &last, sizeof last, place), sizeof last);
         const char *path = "large.npy";
         antler_series *series = NULL;
@@ -501,7 +501,7 @@ static void test_mapping_left(void **state)
         double value;
         folder_write("whole.npy", header, first);
         assert_int_equal(truncate("whole.npy", place), 0); /* sparse */
-        const int file = open("whole.npy", O_RDWR);
+        const int file = open("whole.npy", O_RDWR | O_CLOEXEC);
         assert_int_equal(pwrite(file, &last, sizeof last, place), sizeof last);
         close(file);
         antler_load_opts_default(&opts);
