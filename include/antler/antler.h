@@ -1674,7 +1674,10 @@ ANTLER_API antler_status antler_problem_check(antler_problem *problem, antler_so
  */
 ANTLER_API antler_status antler_problem_time_update(antler_problem *problem, size_t updates, double *seconds);
 
-/* Of the last solve.  z: (T, M) of one sequence; gradient: (parameter_total). */
+/*
+ * Of the last solve.  z: (T, M) of one sequence; gradient: (parameter_total).  States of more than 4 GiB are
+ * not kept on the CPU but made again, so neither parameters nor data may have been set since.
+ */
 ANTLER_API void antler_problem_states(const antler_problem *problem, size_t sequence, double *z);
 ANTLER_API void antler_problem_gradient(const antler_problem *problem, double *gradient);
 

@@ -48,6 +48,15 @@ def _read_log(path: Path) -> Dict[str, np.ndarray]:
     return columns
 
 
+def _whole_number(file: Path, key: str) -> Optional[int]:
+    """A whole number in an archive; None where there is none. An array that is larger is not unpacked."""
+    with np.load(file) as found:
+        if key not in found or found.zip.getinfo(f"{key}.npy").file_size > 1024:
+            return None
+        value = found[key]
+        return int(value.item()) if value.size == 1 and value.dtype.kind in "iuf" else None
+
+
 @dataclass
 class Run:
     """A training run in its folder. Log, model and metrics are read at their first use."""
@@ -103,10 +112,9 @@ class Run:
     def model_update(self) -> int:
         """The update after which ``model`` was kept; 0 when it is not known."""
         for file in (self.model_file, self.path / "best.npz" if self._of_fit else None):
-            if file is not None and file.exists():
-                with np.load(file) as found:
-                    if "update" in found:
-                        return int(found["update"])
+            update = _whole_number(file, "update") if file is not None and file.exists() else None
+            if update is not None:
+                return update
         return int(self.log["update"][-1]) if self.file is None and len(self.log["update"]) else 0
 
     @cached_property

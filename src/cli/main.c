@@ -56,11 +56,11 @@ static void end_for_gomp(void)
     _exit(CLI_MACHINE);
 }
 
-/* A mapped file has no page where one was read: another program has made the file shorter. */
+/* A page of a mapped file cannot be read: another program has made the file shorter, or the disk failed. */
 static void end_for_lost_page(int number)
 {
     static const char words[] =
-        "antler: a file became shorter while it was in use; leave data as they are until "
+        "antler: a file became shorter while it was in use, or its disk failed; leave data as they are until "
         "the work is done\n";
     (void)number;
     (void)!write(STDERR_FILENO, words, sizeof words - 1);

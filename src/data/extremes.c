@@ -141,6 +141,7 @@ typedef struct level {
     size_t single, others;
     size_t row, trajectory; /* of the first single one */
     double value;
+    double nearest, farthest; /* of all, in units of the threshold */
 } level;
 
 /* The level of a distance in units of the threshold; below 0: not counted. */
@@ -195,22 +196,60 @@ static void find_far(const ant_part *part, size_t variable, size_t local, const 
             read_around(part, variable, local, row + i, s->middle, threshold, distances);
             const bool single = is_single(distances);
             level *l = &levels[at];
-            if (single && l->single == 0)
-                *l = (level){
-                    .others = l->others, .row = row + i, .trajectory = part->first + local, .value = tile[i]};
+            if (single && l->single == 0) {
+                l->row = row + i;
+                l->trajectory = part->first + local;
+                l->value = tile[i];
+            }
+            l->nearest = l->single + l->others == 0 ? distance : fmin(l->nearest, distance);
+            l->farthest = fmax(l->farthest, distance);
             l->single += single;
             l->others += !single;
         }
     }
 }
 
-/* The spikes of a variable: the highest levels, all of single values, above an empty one; 0: none.  first: of
- * them in the order of the rows */
+/*
+ * Whether `count` values at `nearest` or farther are more than the tail of the distribution.  The largest
+ * values of a heavy tail are far from each other, too: of one that falls with the power -a of the distance,
+ * the logarithm of the ratio of the `count`-th and the next is above g by chance with probability exp(-count
+ * a g). a: from the largest other values of the sample (Hill 1975).  nearest, below: distances, of these
+ * values and of the farthest other one
+ */
+static bool is_beyond_tail(const sample *s, size_t count, double nearest, double below)
+{
+    enum { TAIL = 20 };
+    static const double chance = 1e-3;
+    size_t others = s->count;
+    while (others > 0 && s->distances[others - 1] >= (1.0 - 1e-9) * nearest) /* rounding */
+        others--;
+    const size_t tail = others / 5 < TAIL ? others / 5 : TAIL;
+    if (tail == 0)
+        return false;
+    double logarithms = 0.0;
+    for (size_t i = others - tail; i < others; i++)
+        logarithms += log(s->distances[i] / s->distances[others - tail - 1]);
+    const double gap = log(nearest / fmax(below, s->distances[others - 1]));
+    return (double)count * gap * (double)tail > logarithms * log(1.0 / chance);
+}
+
+/* The farthest value below level `at`; 0: none was counted. */
+static double farthest_below(const level levels[LEVELS], int at)
+{
+    double farthest = 0.0;
+    while (at-- > 0)
+        farthest = fmax(farthest, levels[at].farthest);
+    return farthest;
+}
+
+/* The spikes of a variable: the highest levels, all of single values, above an empty one and beyond the tail;
+ * 0: none.  first: of them in the order of the rows */
 static size_t find_spikes(const antler_series *series, size_t variable, const sample *s, const double *known,
                           size_t known_count, level *first)
 {
     level levels[LEVELS] = {0}, earliest = {.trajectory = SIZE_MAX};
     size_t found = 0, counted = 0;
+    const double threshold = spike_deviations * s->deviation;
     if (s->count < 100 || !(s->deviation > 0.0))
         return 0;
     for (size_t p = 0; p < series->part_count; p++)
@@ -222,7 +261,8 @@ static size_t find_spikes(const antler_series *series, size_t variable, const sa
                               (l->trajectory == earliest.trajectory && l->row < earliest.row)))
             earliest = *l;
         counted += l->single;
-        if (counted > 0 && levels[at - 1].single + levels[at - 1].others == 0) {
+        if (l->single > 0 && levels[at - 1].single + levels[at - 1].others == 0 &&
+            is_beyond_tail(s, counted, threshold * l->nearest, threshold * farthest_below(levels, at))) {
             found = counted;
             *first = earliest;
         }

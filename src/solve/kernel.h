@@ -59,7 +59,7 @@ typedef ANT_FN(ant_pass_result) pass_result;
 static inline double ANT_FN(ant_largest_difference)(const real *a, const real *b, size_t count)
 {
     double largest = 0.0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && !isnan(largest); i++) {
         const double difference = fabs((double)a[i] - (double)b[i]);
         largest = difference <= largest ? largest : difference;
     }

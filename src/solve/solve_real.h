@@ -33,7 +33,9 @@ antler_status ANT_N(ant_solve_gradient)(ANT_N(ant_solve_plan) * plan, const ANT_
  */
 antler_status ANT_N(ant_solve_sample)(ANT_N(ant_solve_plan) * plan, const unsigned char *drawn);
 
-/* Copy the states of the last call: z_1 .. z_T of one sequence.  z: (T, M). */
+/* Copy the states of the last call: z_1 .. z_T of one sequence.  z: (T, M).  Where these are not kept
+ * (legs_tmpl.c), they are made again from its parameters and data, which must still be there, as they were.
+ */
 void ANT_N(ant_solve_states)(const ANT_N(ant_solve_plan) * plan, size_t sequence, ANT_T *z);
 
 /*

@@ -244,7 +244,8 @@ def sensor_cases():
     noted("floor.csv", lambda i: max(b(i), 3.5), "b is exactly 3.5, its smallest value, in")
     for name, column in (("heart", heart), ("plain", b), ("whole", lambda i: "%d" % (i * i % 101)), ("rain", lambda i: max(0.0, b(i) - 6)),
                          ("binary", lambda i: "%d" % (i % 311 == 0)), ("coarse", lambda i: "%.1f" % b(i)), ("rest", lambda i: "%.1f" % max(3.0, 5 * heart(i))),
-                         ("period", lambda i: "%.6f" % math.sin(math.pi * i / 50)), ("logistic", lambda i: LOGISTIC[i])):
+                         ("period", lambda i: "%.6f" % math.sin(math.pi * i / 50)), ("logistic", lambda i: LOGISTIC[i]),
+                         ("returns", lambda i: RETURNS[i]), ("sizes", lambda i: SIZES[i])):
         noted("sound_%s.csv" % name, column, "2000 rows in all, N = 2\n\nvariable")
     case("saturated_channels.csv", ",".join("c%d" % k for k in range(6)) + "\n" + rows(2000, *[lambda i, k=k: min(x(i, 0.3 * k), 6.5) for k in range(6)]),
          "c3 is exactly 6.5, its largest value", "6 variables have such values at an end of their range in all")
@@ -253,6 +254,12 @@ def sensor_cases():
 LOGISTIC = [0.3]
 while len(LOGISTIC) < 2000:
     LOGISTIC.append(3.99 * LOGISTIC[-1] * (1 - LOGISTIC[-1]))
+
+
+CHANCE = random.Random(1)  # the largest values of heavy tails are far from each other
+RETURNS = [CHANCE.gauss(0, 1) / math.sqrt(sum(CHANCE.gauss(0, 1) ** 2 for _ in range(3)) / 3) for _ in range(2000)]
+CHANCE.seed(5)
+SIZES = [math.exp(1.2 * CHANCE.gauss(0, 1)) for _ in range(2000)]
 
 
 def subject_cases():

@@ -84,6 +84,23 @@ if [ "${SANITIZE:-}" != thread ]; then
     for r in 001 002; do cmp Results/e/calm/$r/model.npz Results/e/bus/$r/model.npz || die "another model after SIGBUS"; done
 fi
 
+# A file that is mapped, and shorter before it has been read.
+rows=40000000
+printf "\x93NUMPY\x01\x00\x76\x00%-117s\n" "{'descr': '<f8', 'fortran_order': False, 'shape': ($rows, 2), }" >shorter.npy
+truncate -s $((128 + 16 * rows)) shorter.npy # sparse
+"$ANTLER" info shorter.npy >.log 2>&1 &
+job=$!
+until grep -q shorter.npy /proc/$job/maps 2>/dev/null; do
+    kill -0 $job || die "shorter.npy was not mapped: $(<.log)"
+done
+truncate -s 1M shorter.npy
+wait $job
+ended=$?
+[ $ended = 3 ] || die "a file that became shorter ended it with $ended: $(<.log)"
+[ "$(<.log)" = "antler: a file became shorter while it was in use, or its disk failed; leave data as they are until the work is done" ] ||
+    die "a file that became shorter: $(<.log)"
+rm shorter.npy
+
 # sweep, alone and shared, and fit; SIGTERM as ever.
 sed 's/^gtf_alpha.*/grid:\n  gtf_alpha: [0.1]/; s/^experiment.*/experiment: s/; s/^updates.*/updates: 100000000/' run.yaml >grid.yaml
 for how in "" --share; do

@@ -90,6 +90,15 @@ write("csv", "missing", b"a,b,\n1,-9999,\ngone,2,\n,3,\n", 6 << 5)
 write("csv", "thousands", b"31.01.2024;1.234,5\n01.02.2024;1'000\n", 7 << 5)
 write("csv", "first", b"".join(b"%d,%d\n" % (i, i * i % 7) for i in range(12)))
 write("csv", "gzip", gzip.compress(b"time,a\n0,1\n1,2\n2,1\n", mtime=0))
+wide = "\ufeffTag\ta\u00e4\U0001d465\r\n31/01/2024 1:30 PM\t1\r\n01/02/2024 1:30 PM\t2\r\n"
+write("csv", "utf16", wide.encode("utf-16-le"))
+write("csv", "utf16_big", wide.encode("utf-16-be"), 1)
+write("csv", "utf16_plain", "time,a\n0,1\n1,2\n2,3\n".encode("utf-16-le"))
+write("csv", "latin", "Höhe;Tier\n1,5;Bär\n2,5;Bär\n3,5;Öl\n".encode("cp1252"), 3 << 5)
+write("csv", "orders", b"date,a\n03/04/2024,1\n2024-03-05,2\n03/06/2024,3\n03/13/2024,4\n")
+write("csv", "dots", b"date a\n1.2.2024 1\n2.2.2024 2\n3.2.2024 3\n")
+rows = ((i * 37 % 101, 9000 if i == 50 else min(i * 53 % 97, 90)) for i in range(120))
+write("csv", "spikes", b"a,b\n" + b"".join(b"%d,%d\n" % row for row in rows))
 write("csv", "digits", b"0.1234567890123456789,1.7976931348623157e308\n4.9e-324,123456789012345678901234567890\n")
 
 

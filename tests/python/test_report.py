@@ -118,6 +118,15 @@ def test_the_verdict_names_its_model(tmp_path, folder, small):
         assert f"Model <code>{one.model_file}</code>, {sizes}, updates 60 of 60{at}, seed 4, run 1." in page
 
 
+def test_an_update_that_is_none(tmp_path, folder, small):
+    (run,) = antler.train({**small, "updates": 20}, np.load(folder / "train.npy"), results=str(tmp_path), verbose=False)
+    with np.load(run.path / "model.npz") as found:
+        arrays = dict(found)
+    for update in (np.zeros(100_000, int), np.array("no"), np.zeros((2, 3))):  # of a damaged or foreign file
+        np.savez_compressed(run.path / "model.npz", **{**arrays, "update": update})
+        assert antler.load_run(run.path).model_update == 20
+
+
 def test_the_page_asks_the_network_for_nothing(folder):
     page = report.write(folder / "Results/e/a0.5/001").read_text(encoding="utf-8")
     bare = re.sub(r'<script type="[^"]*" id="[^"]*">[^<]*</script>', "", page)

@@ -16,6 +16,7 @@ import random
 import re
 import resource
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -42,6 +43,8 @@ validation_interval: 6
 """
 GRID = SETTINGS.replace("name: k\n", "").replace("validation: 0.2\nvalidation_interval: 6\n", "validation: 0\n")
 GRID += "test: test.npy\ngrid:\n  hidden_dim: [4, 5]\n"
+SAMPLED = SETTINGS.replace("gtf_alpha: 0.2\n", "model: lssm\nsampling_end: 0.5\nsolver: deer\n")
+CHANNELS = SETTINGS.split("validation")[0].replace("train.npy", "channels.csv") + "validation: 0\n"  # with gaps
 QUICK = ["--samples", "50", "--threads", "2"]
 
 # Name and arguments.  Each runs in a copy of a folder with data, a stopped training and a finished one.
@@ -52,7 +55,12 @@ CASES = {
     "info-model": ["info", "Results/e/done/001", "--json"],
     "info-table": ["info", "Results/e/done/001/log.csv"],
     "info-folder": ["info", "Results/e/done"],
+    "info-utf16": ["info", "utf16.txt"],
+    "info-latin": ["info", "latin.txt", "--subject", "Tier"],
+    "info-mapped": ["info", "../mapped.npy", "--missing", "7"],
     "train": ["train", "k.yaml", "--quiet"],
+    "train-sampled": ["train", "sampled.yaml", "--quiet"],
+    "train-channels": ["train", "channels.yaml", "--quiet"],
     "resume": ["train", "--resume", "Results/e/stopped", "--quiet"],
     "sweep": ["sweep", "grid.yaml", "--quiet", "--samples", "50"],
     "share": ["sweep", "grid.yaml", "--quiet", "--samples", "50", "--share"],
@@ -102,6 +110,9 @@ class Torture:
         self.template.mkdir()
         (self.template / "k.yaml").write_text(SETTINGS)
         (self.template / "grid.yaml").write_text(GRID)
+        (self.template / "sampled.yaml").write_text(SAMPLED)
+        (self.template / "channels.yaml").write_text(CHANNELS)
+        self.prepare_tables()
         for name, seed in (("train.npy", "1"), ("test.npy", "2"), ("short.npy", "3")):
             self.must("simulate", "lorenz63", "--length", "600", "--seed", seed, "--out", name)
         self.must("train", "k.yaml", "--quiet", "--set", "name=done", "--set", "runs=2")
@@ -111,6 +122,25 @@ class Torture:
             (stopped / name).unlink()
         (self.template / "Results/short").mkdir()
         (self.template / "Results/short/plan.csv").write_text("trials,runs,updates\n2,1,4\n1,1,4\n1,1,8\n")
+
+    def prepare_tables(self):
+        """What readers and `info` take memory for: another encoding, dates whose order a late row shows, a spike."""
+        dates = [f"{1 + i // 12 % 12}/{1 + i % 12}/{2000 + i // 144}" for i in range(1500)] + ["12/31/2024"]
+        values = ((40 if i == 700 else i % 97 / 97, min(i * i % 101, 90) / 7) for i in range(len(dates)))
+        rows = [f"{date}\t{a}\t{b}" for date, (a, b) in zip(dates, values)]
+        (self.template / "utf16.txt").write_bytes(("\ufeff" + "\r\n".join(["date\ta\tb", *rows])).encode("utf-16-le"))
+        animals = "".join(f"{'äöü'[i // 40]},{i % 40},{i * i % 97}\n" for i in range(120))
+        (self.template / "latin.txt").write_bytes(f"Tier,Zeit,Höhe\n{animals}".encode("cp1252"))
+        numbers = random.Random(1)
+        cells = (f"{numbers.gauss(0, 1):.3f}" if numbers.random() > 0.02 else "" for _ in range(300 * 70))
+        lines = zip(*[cells] * 70)
+        names = ",".join(f"c{i}" for i in range(70))
+        (self.template / "channels.csv").write_text("\n".join([names, *map(",".join, lines), ""]))
+        shape = f"{{'descr': '<f8', 'fortran_order': False, 'shape': ({1 << 24}, 2), }}"
+        with open(self.folder / "mapped.npy", "wb") as file:  # 256 MiB, of which a page is stored
+            file.write(b"\x93NUMPY\x01\x00\x76\x00" + shape.encode().ljust(117) + b"\n")
+            file.write(struct.pack("<3d", 7.0, 1.0, 2.0))
+            file.truncate(128 + (2 << 27))
 
     def must(self, *arguments):
         code, _, error = self.call(arguments, self.template)

@@ -251,15 +251,22 @@ static void test_not_finite(void **state)
     const ant_model_dims d = {.M = 3, .N = 70, .L = 8};
     problem p = random_problem(d, 12, 2, 0, 0.4, 1);
     ant_solve_options o = options_for(&p, 0);
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < 6; i++) {
         double *value = i / 2 == 0 ? &p.parameters[p.layout.B + 70] : &p.x[700];
         const double kept = *value;
-        *value = i % 2 == 0 ? (double)NAN : (double)INFINITY;
+        *value = i % 2 == 0 && i < 4 ? (double)NAN : (double)INFINITY;
+        if (i ==
+            4) /* with values that may be missing: a NaN is, and what is not finite by other ways is not */
+            p.x[3] = (double)NAN;
+        if (i == 5)
+            value[1] = value[2] = (double)INFINITY;
+        o.patterns = i >= 4 ? SIZE_MAX : 0;
         answer a = solve(&p, &o, 64, false);
         assert_int_equal(a.status, ANTLER_NON_FINITE);
         answer_free(&a);
         *value = kept;
     }
+    p.x[701] = p.x[702] = 0.5;
     answer want = expect(&p, &o);
     check_near(&p, &o, &want, 64, 3000);
     answer_free(&want);

@@ -443,7 +443,18 @@ static void check_linear(antler_settings s, size_t N, size_t K, const double *x,
     free(inputs);
 }
 
-/* One step, around a tile, a window without a value, a dead variable, and single rows at every place. */
+/* Each window lacks one value, each in another row. */
+static void check_each_row(antler_settings s, size_t N, size_t K, double tolerance)
+{
+    const size_t row = (s.sequence_length + 1) * N;
+    double *x = make_windows(&s, N);
+    for (size_t i = 0; i < s.batch_size; i++)
+        x[i * row + i % (s.sequence_length + 1) * N + i % N] = NAN;
+    check_linear(s, N, K, x, tolerance);
+    free(x);
+}
+
+/* One step, around a tile, a window without a value, a dead variable, and rows without a value. */
 static void check_awkward(antler_settings s, size_t N, size_t K, double tolerance)
 {
     const size_t T = s.sequence_length, row = (T + 1) * N, batch = s.batch_size;
@@ -470,6 +481,7 @@ static void lssm_awkward_windows(void **state)
         check_awkward(lssm_settings(false, shapes[i].T, shapes[i].batch, shapes[i].warmup), 2, 0, 1e-12);
         check_awkward(lssm_settings(true, shapes[i].T, shapes[i].batch, shapes[i].warmup), 3, 2, 1e-11);
     }
+    check_each_row(lssm_settings(true, 75, 76, 9), 3, 2, 1e-11); /* of two tiles and a part */
 }
 
 /* `mamba2 lacking_small` of tests/fake/kernels.cmake: M 4, N 1, L 5, K 1. */
@@ -508,6 +520,7 @@ static void mamba2_awkward_windows(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
         check_awkward(mamba2_settings(shapes[i].T, shapes[i].batch, shapes[i].warmup), 1, 1, 1e-10);
+    check_each_row(mamba2_settings(33, 34, 5), 1, 1, 1e-10);
     antler_settings s = mamba2_settings(31, 3, 4); /* lacking_double */
     s.latent_dim = 16;
     s.hidden_dim = 128;

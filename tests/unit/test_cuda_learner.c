@@ -150,6 +150,29 @@ static void same_as_cpu_with_shared_units(void **state)
     }
 }
 
+/* Sequences shorter and longer than what is prefetched, and every place where the warm-up can end. */
+static void same_as_cpu_of_any_length(void **state)
+{
+    (void)state;
+    static const size_t lengths[] = {1, 2, 3, 4, 5, 7, 8, 9, 17};
+    enum { LENGTHS = sizeof lengths / sizeof *lengths };
+    for (size_t i = 0; i < 2 * LENGTHS; i++) {
+        antler_settings s = plain_settings();
+        s.solver = ANTLER_SOLVER_SEQUENTIAL;
+        s.runs = 1;
+        s.batch_size = 1 + i % 3;
+        s.sequence_length = lengths[i / 2];
+        s.warmup = i % 2 == 0 ? 0 : lengths[i / 2] - 1;
+        compare_with_cpu((comparison){.settings = s,
+                                      .rows = 90,
+                                      .dim = 2,
+                                      .run = 1,
+                                      .tolerance = 1e-8,
+                                      .agreement = 1e-11,
+                                      .choice = "a block per sequence"});
+    }
+}
+
 static void same_as_cpu_in_segments(void **state)
 {
     (void)state;
@@ -504,6 +527,7 @@ int main(void)
         cmocka_unit_test(same_as_cpu_with_a_free_diagonal),
         cmocka_unit_test(same_as_cpu_with_square_readout),
         cmocka_unit_test(same_as_cpu_with_shared_units),
+        cmocka_unit_test(same_as_cpu_of_any_length),
         cmocka_unit_test(same_as_cpu_in_segments),
         cmocka_unit_test(same_as_cpu_in_segments_of_a_larger_model),
         cmocka_unit_test(same_as_cpu_in_float),

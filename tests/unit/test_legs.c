@@ -94,6 +94,34 @@ static void test_kept_states(void **state)
     }
 }
 
+/* A model that forgets within some 2,000 steps: a segment that starts again merges after many legs, and no
+ * earlier than the tolerance says. */
+static void test_merging(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        problem p = random_problem(shapes[1], 8000, 1, 0, 0.0, 21 + i);
+        const ant_model_layout *at = &p.layout;
+        for (size_t m = 0; m < at->dims.M; m++)
+            p.parameters[at->Abar + m] = 2.5; /* A = 0.9866 */
+        for (size_t k = 0; k < at->dims.M * at->dims.L; k++)
+            p.parameters[at->W + k] *= 0.01;
+        ant_solve_options o = options_for(&p, 128);
+        o.pieces = i % 2 ? ANT_PIECES_ALWAYS : ANT_PIECES_NEVER;
+        o.solver = ANT_SOLVER_SHOOTING;
+        o.segments = i < 2 ? 2 : 4;
+        o.tolerance = 1e-12;
+        answer a = solve(&p, &o, 64, true);
+        check(&a, 1e-10, i, 64);
+        assert_int_equal(a.report.outcome, ANTLER_OK);
+        assert_int_equal(a.report.iterations, i < 2 ? 1 : 2);
+        if (i < 2)
+            assert_in_range(a.report.repeated_steps, 4500, 6500); /* forward and backward; at most 8,000 */
+        answer_free(&a);
+        problem_free(&p);
+    }
+}
+
 static void test_threads_do_not_matter(void **state)
 {
     (void)state;
@@ -133,28 +161,29 @@ static void test_long(void **state)
 static void test_memory(void **state)
 {
     (void)state;
-    const ant_model_dims d = {.M = 10, .N = 6, .L = 128};
+    const ant_model_dims d[] = {{.M = 10, .N = 6, .L = 128}, {.M = 3, .N = 3, .L = 6}};
     ant_solve_options o;
     ant_solve_options_default(&o);
     o.threads = 2;
-    o.segments = 2;
-    size_t bytes[2];
-    for (size_t i = 0; i < 2; i++) {
+    size_t bytes[3];
+    for (size_t i = 0; i < 3; i++) {
         ant_solve_plan_f32 *plan = NULL;
         const size_t T = i == 0 ? 50000000 : 100000000;
-        assert_int_equal(ant_solve_plan_create_f32(&d, T, 1, &o, &plan), ANTLER_OK);
+        o.segments = i < 2 ? 2 : 0; /* of the small model segments would go into lanes */
+        assert_int_equal(ant_solve_plan_create_f32(&d[i / 2], T, 1, &o, &plan), ANTLER_OK);
         assert_non_null(strstr(ant_solve_plan_choice_f32(plan), "states made again backward"));
         bytes[i] = ant_solve_plan_bytes_f32(plan);
         ant_solve_plan_free_f32(plan);
     }
     assert_true(bytes[1] - bytes[0] < (size_t)9 * 50000000); /* the strengths of forcing: a double per step */
-    assert_true(bytes[0] < (size_t)9 * 50000000);
+    assert_true(bytes[0] < (size_t)9 * 50000000 && bytes[2] < (size_t)9 * 100000000);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_reference), cmocka_unit_test(test_kept_states),
-                                       cmocka_unit_test(test_threads_do_not_matter),
-                                       cmocka_unit_test(test_long), cmocka_unit_test(test_memory)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_reference), cmocka_unit_test(test_kept_states),
+        cmocka_unit_test(test_merging),   cmocka_unit_test(test_threads_do_not_matter),
+        cmocka_unit_test(test_long),      cmocka_unit_test(test_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -439,6 +439,16 @@ static void test_memory(void **state)
 #endif
 }
 
+static void check_not_mapped(const char *name)
+{
+    char line[4096];
+    FILE *maps = fopen("/proc/self/maps", "r");
+    assert_non_null(maps);
+    while (fgets(line, sizeof line, maps) != NULL)
+        assert_null(strstr(line, name));
+    fclose(maps);
+}
+
 /* Large arrays of files stay there, also where values are replaced; others are read. */
 static void test_mapping(void **state)
 {
@@ -454,7 +464,7 @@ static void test_mapping(void **state)
         double row[2], stored = NAN;
         folder_write("large.npy", header, first);
         assert_int_equal(truncate("large.npy", place + (off_t)sizeof last), 0); /* sparse */
-        const int file = open("large.npy", O_RDWR);
+        const int file = open("large.npy", O_RDWR | O_CLOEXEC);
         assert_int_equal(pwrite(file, &last, sizeof last, place), sizeof last);
         const char *path = "large.npy";
         antler_series *series = NULL;
@@ -470,7 +480,42 @@ static void test_mapping(void **state)
         assert_true(stored == last);
         close(file);
     }
+    check_not_mapped("large.npy");
     assert_int_equal(unlink("large.npy"), 0);
+}
+
+/* Whole numbers become doubles where some are missing, in memory; and a file that is replaced by another
+ * stays as it was for those who use it. */
+static void test_mapping_left(void **state)
+{
+    (void)state;
+    char header[ANT_NPY_WRITTEN_MAX];
+    const size_t rows = ANT_MAPPED_LEAST / sizeof(int64_t), shape[] = {rows};
+    const size_t first = ant_npy_format_header("<i8", 1, shape, header);
+    const off_t place = (off_t)(first + (rows - 1) * sizeof(int64_t));
+    const int64_t last = 7;
+    const char *path = "whole.npy";
+    for (int missing = 0; missing < 2; missing++) {
+        antler_series *series = NULL;
+        antler_load_opts opts;
+        double value;
+        folder_write("whole.npy", header, first);
+        assert_int_equal(truncate("whole.npy", place), 0); /* sparse */
+        const int file = open("whole.npy", O_RDWR | O_CLOEXEC);
+        assert_int_equal(pwrite(file, &last, sizeof last, place), sizeof last);
+        close(file);
+        antler_load_opts_default(&opts);
+        opts.missing_values = missing ? "7" : NULL;
+        CHECK_OK(antler_series_load(&path, 1, &opts, &series));
+        assert_int_equal(series->parts[0].mapping.base != NULL, !missing);
+        folder_write("other", "another", 7);
+        assert_int_equal(rename("other", "whole.npy"), 0);
+        CHECK_OK(antler_series_read_f64(series, 0, rows - 1, 1, &value, NULL));
+        assert_true(missing ? isnan(value) : value == 7.0);
+        antler_series_free(series);
+    }
+    check_not_mapped("whole.npy");
+    assert_int_equal(unlink("whole.npy"), 0);
 }
 
 /* A sparse file: 1e18 rows are claimed, and no memory is taken for them. */
@@ -492,7 +537,7 @@ int main(void)
         cmocka_unit_test(test_formats),      cmocka_unit_test(test_inspect),
         cmocka_unit_test(test_pipe),         cmocka_unit_test(test_full_disk),
         cmocka_unit_test(test_memory),       cmocka_unit_test(test_mapping),
-        cmocka_unit_test(test_claims),
+        cmocka_unit_test(test_mapping_left), cmocka_unit_test(test_claims),
     };
     return cmocka_run_group_tests(tests, folder_enter, folder_leave);
 }

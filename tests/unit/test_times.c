@@ -124,6 +124,30 @@ static void test_orders(void **state)
         }
 }
 
+/* Rows before the deciding one that have another form, or no date, stay as they are. */
+static void test_orders_with_others(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"03/04/2024", "2024-03-07", "",
+                                        "03/10/2024", "03/13/2024", "4/3/2024"};
+    static const int days[] = {4, 7, 0, 10, 13, 34}; /* from the last of February on */
+    enum { ROWS = sizeof texts / sizeof *texts };
+    double stamps[2 * ROWS] = {0};
+    ant_date_column column = {0};
+    for (size_t i = 0; i < ROWS; i++) {
+        ant_date_style style;
+        const ant_field field = {.text = texts[i], .end = texts[i] + strlen(texts[i])};
+        if (!ant_date_read(field.text, field.end, &stamps[2 * i], &style))
+            continue;
+        CHECK_OK(ant_date_column_take(&column, i, 0, field, i + 1, &style, &stamps[2 * i]));
+    }
+    CHECK_OK(ant_date_column_settle(&column, 0, stamps, 2));
+    for (size_t i = 0; i < ROWS; i++)
+        assert_true(stamps[2 * i] == (days[i] == 0 ? 0.0 : 86400e6 * (19782.0 + days[i])));
+    assert_int_equal(column.line, 5);
+    ant_date_column_clear(&column);
+}
+
 /* Dates of digits alone, in columns that are known to hold times. */
 static void test_digits(void **state)
 {
@@ -473,13 +497,21 @@ static void test_few_rows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_dates),    cmocka_unit_test(test_no_dates),
-        cmocka_unit_test(test_orders),   cmocka_unit_test(test_digits),
-        cmocka_unit_test(test_calendar), cmocka_unit_test(test_beyond_calendar),
-        cmocka_unit_test(test_names),    cmocka_unit_test(test_stamps),
-        cmocka_unit_test(test_resample), cmocka_unit_test(test_gaps),
-        cmocka_unit_test(test_months),   cmocka_unit_test(test_months_refused),
-        cmocka_unit_test(test_subjects), cmocka_unit_test(test_few_rows),
+        cmocka_unit_test(test_dates),
+        cmocka_unit_test(test_no_dates),
+        cmocka_unit_test(test_orders),
+        cmocka_unit_test(test_orders_with_others),
+        cmocka_unit_test(test_digits),
+        cmocka_unit_test(test_calendar),
+        cmocka_unit_test(test_beyond_calendar),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_stamps),
+        cmocka_unit_test(test_resample),
+        cmocka_unit_test(test_gaps),
+        cmocka_unit_test(test_months),
+        cmocka_unit_test(test_months_refused),
+        cmocka_unit_test(test_subjects),
+        cmocka_unit_test(test_few_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

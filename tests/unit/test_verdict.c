@@ -3,6 +3,8 @@
 #include "model_support.h"
 #include "unit/simulated.h"
 
+#include <time.h>
+
 #include <math.h>
 
 /* A turn by `angle` and a stretch by `factor`, as W [phi(z); phi(-z)]. */
@@ -168,6 +170,9 @@ static void test_undertrained(void **state)
     opts.training = &done;
     r = evaluated(turning(0.37, 0.98), circle(900), &opts, ANTLER_OK);
     assert_int_equal(r.verdict.kind, ANTLER_VERDICT_COLLAPSED);
+    opts.training = &still; /* of noise none is better, however long it is trained */
+    r = evaluated(tent(0.0, 0.0), noise(3000, 0.0, 1.0, false), &opts, ANTLER_OK);
+    check_verdict(&r, ANTLER_VERDICT_NOISE, "white", "nothing to predict", "white noise");
     opts.training = &still; /* a good model is good, whatever its training */
     r = evaluated(turning(0.37, 1.0), circle(900), &opts, ANTLER_OK);
     assert_int_equal(r.verdict.kind, ANTLER_VERDICT_GOOD);
@@ -188,6 +193,27 @@ static void test_white_noise(void **state)
     check_verdict(&r, ANTLER_VERDICT_NOISE, "white", "nothing to predict", "white noise");
     r = evaluated(tent(50.0, 0.0), noise(3000, 0.0, 1.0, false), &opts, ANTLER_DIVERGED);
     check_verdict(&r, ANTLER_VERDICT_LEFT_RANGE, "reach", "left the data's range", "white noise");
+}
+
+/* What inputs do to a row is not known from the rows before it. */
+static void test_noise_with_inputs(void **state)
+{
+    (void)state;
+    enum { ROWS = 2000 };
+    double x[ROWS], s[ROWS];
+    const antler_evaluate_opts opts = options();
+    fill_random(x, ROWS, 1);
+    fill_random(s, ROWS, 2);
+    for (int driven = 0; driven < 2; driven++) {
+        antler_series *series = series_make(ROWS, 1, x, (size_t)driven, driven ? s : NULL);
+        antler_floors floors;
+        antler_look look;
+        CHECK_OK(antler_floors_of(series, &opts, &floors));
+        CHECK_OK(antler_look_at(series, &look));
+        assert_int_equal(floors.white, !driven);
+        assert_int_equal(look.white, !driven);
+        antler_series_free(series);
+    }
 }
 
 /* Noise through a filter, and a map whose spectrum is flat, are no white noise. */
@@ -233,6 +259,84 @@ static void test_white(void **state)
             CHECK_OK(ant_rows_are_white(x, ROWS, n, &white));
             assert_false(white);
         }
+    free(x);
+}
+
+/* A value that only the one before the last predicts, and one of which noise hides most, are not white. */
+static void test_hidden_maps(void **state)
+{
+    (void)state;
+    enum { ROWS = 3000 };
+    double x[ROWS], noise[ROWS];
+    for (unsigned seed = 1; seed <= 4; seed++) {
+        bool white = true;
+        fill_random(x, 2, seed);
+        for (size_t t = 0; t < ROWS; t++)
+            x[t] = t < 2 ? 0.5 + 0.4 * x[t] : 3.9999 * x[t - 2] * (1.0 - x[t - 2]);
+        for (size_t t = 0; t < ROWS; t++)
+            x[t] = sqrt(8.0) * (x[t] - 0.5);
+        CHECK_OK(ant_rows_are_white(x, ROWS, 1, &white));
+        assert_false(white);
+        fill_random(noise, ROWS, 10 + seed);
+        fill_random(x, 1, 20 + seed);
+        x[0] = 0.5 + 0.4 * x[0];
+        for (size_t t = 1; t < ROWS; t++)
+            x[t] = 3.9999 * x[t - 1] * (1.0 - x[t - 1]);
+        for (size_t t = 0; t < ROWS; t++) /* variances 1/8 and 1/12 */
+            x[t] = sqrt(24.0 / 5.0) * (x[t] - 0.5 + 0.5 * noise[t]);
+        CHECK_OK(ant_rows_are_white(x, ROWS, 1, &white));
+        assert_false(white);
+    }
+}
+
+/* Rare events and rows that lack values are white, too; what returns after 50 rows is not. */
+static void test_white_besides(void **state)
+{
+    (void)state;
+    enum { ROWS = 2000 };
+    double x[2 * ROWS], y[2 * ROWS];
+    for (unsigned seed = 1; seed <= 8; seed++) {
+        bool white = false;
+        fill_random(x, 2 * ROWS, seed);
+        fill_random(y, 2 * ROWS, 100 + seed);
+        for (size_t t = 0; t < 2 * ROWS; t++) /* an event in 50 rows, standardised */
+            y[t] = y[t] < -0.96 ? 7.0 : -1.0 / 7.0;
+        CHECK_OK(ant_rows_are_white(y, ROWS, 1, &white));
+        assert_true(white);
+        for (size_t t = 0; t < ROWS; t++)
+            y[t] = t % 50 == 7 ? 7.0 : 0.4 * x[t] - 1.0 / 7.0;
+        CHECK_OK(ant_rows_are_white(y, ROWS, 1, &white));
+        assert_false(white);
+        fill_random(y, 2 * ROWS, 200 + seed);
+        for (size_t t = 0; t < 2 * ROWS; t++)
+            x[t] = y[t] < -0.4 ? NAN : 1.73 * x[t];
+        CHECK_OK(ant_rows_are_white(x, ROWS, 2, &white));
+        assert_true(white);
+        for (size_t t = 0; t < 2 * ROWS; t++) /* hardly a row is complete */
+            x[t] = t % 40 != 0 && t % 2 == 0 ? NAN : x[t];
+        CHECK_OK(ant_rows_are_white(x, ROWS, 2, &white));
+        assert_false(white);
+    }
+}
+
+/* Of many variables not all products are affordable. */
+static void test_white_channels(void **state)
+{
+    (void)state;
+    enum { ROWS = 2000, N = SANITIZED || FOR_RACES ? 200 : 1000 };
+    double *x = malloc(sizeof *x * ROWS * N);
+    bool white = false;
+    fill_random(x, (size_t)ROWS * N, 3);
+    for (size_t i = 0; i < (size_t)ROWS * N; i++)
+        x[i] *= 1.73;
+    const clock_t begin = clock();
+    CHECK_OK(ant_rows_are_white(x, ROWS, N, &white));
+    assert_true(white);
+    assert_true(SANITIZED || FOR_RACES || (double)(clock() - begin) / CLOCKS_PER_SEC < 4.0);
+    for (size_t t = ROWS - 1; t > 0; t--) /* the last variable follows itself */
+        x[t * N + N - 1] = 0.8 * x[t * N + N - 1] + 0.6 * x[(t - 1) * N + N - 1];
+    CHECK_OK(ant_rows_are_white(x, ROWS, N, &white));
+    assert_false(white);
     free(x);
 }
 
@@ -351,8 +455,12 @@ int main(void)
         cmocka_unit_test(test_left_the_range),
         cmocka_unit_test(test_undertrained),
         cmocka_unit_test(test_white_noise),
+        cmocka_unit_test(test_noise_with_inputs),
         cmocka_unit_test(test_other_noise),
         cmocka_unit_test(test_white),
+        cmocka_unit_test(test_hidden_maps),
+        cmocka_unit_test(test_white_besides),
+        cmocka_unit_test(test_white_channels),
         cmocka_unit_test(test_random_walk),
         cmocka_unit_test(test_200_rows_of_lorenz63),
         cmocka_unit_test(test_a_good_model_of_lorenz63),
