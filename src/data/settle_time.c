@@ -7,6 +7,7 @@
  */
 #include "data/number.h"
 #include "data/resample.h"
+#include "data/serial_days.h"
 #include "data/stamps.h"
 #include "data/table.h"
 
@@ -349,9 +350,10 @@ static antler_status note_gaps(settling *s)
     if (f->gaps > 0)
         ANT_TRY(ant_notes_add(
             &s->table->notes,
-            "%s: %zu gap%s in time: %zu rows are missing and become NaN, the longest %zu (%s) after "
+            "%s: %zu gap%s in time: %zu row%s missing and become%s NaN, the longest %zu (%s) after "
             "row %zu (%s)",
-            origin, f->gaps, f->gaps == 1 ? "" : "s", f->gap_rows, f->longest,
+            origin, f->gaps, f->gaps == 1 ? "" : "s", f->gap_rows, f->gap_rows == 1 ? " is" : "s are",
+            f->gap_rows == 1 ? "s" : "", f->longest,
             length_text(s, (double)(f->longest + 1) * f->step, length), f->longest_after + 1,
             stamp_text(s, s->stamps[f->longest_after], at)));
     if (f->deviation > 0.02)
@@ -432,6 +434,20 @@ static antler_status study(settling *s)
     return even ? ANTLER_OK : ant_stamps_study(s->stamps, s->rows, s->resolution, &s->found);
 }
 
+/* A column of times that could be days of a spreadsheet, but is not called a date. */
+static antler_status note_serial_days(settling *s)
+{
+    ant_table *table = s->table;
+    if (table->dates || table->one_of_many || table->claim < ANT_TIME_STRONG || table->time_unit[0] != '\0' ||
+        !ant_serial_days_likely(s->stamps, s->rows))
+        return ANTLER_OK;
+    return ant_notes_add(
+        &table->notes,
+        "%s: column '%s' may hold days since 1899-12-30, as spreadsheets store dates; if so, call "
+        "it date",
+        table->part.origin, s->axis.name);
+}
+
 static antler_status settle(settling *s)
 {
     bool accepted = false;
@@ -449,6 +465,8 @@ static antler_status settle(settling *s)
     }
     ANT_TRY(study(s));
     ANT_TRY(recognise(s, &accepted));
+    if (accepted)
+        ANT_TRY(note_serial_days(s));
     return accepted ? adopt(s) : ANTLER_OK;
 }
 

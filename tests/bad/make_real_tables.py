@@ -165,6 +165,26 @@ def stranger_cases():
     case("infinite.csv", "a,b\n" + rows(300, lambda i: "inf" if i == 7 else a(i), b), "1 infinite, first in row 8")
 
 
+def spreadsheet_cases():
+    """Days since 1899-12-30 where the name says so; other numbers of that size stay numbers."""
+    note = "holds days since 1899-12-30, as spreadsheets store dates, and is read as dates"
+    hours = rows(300, lambda i: "%.5f" % (45000 + i / 24), a)
+    case("serial_hours.csv", "Date,a\n" + hours, "N = 1, dt 1 h", "2023-03-15 00:00:00 to 2023-03-27 11:00:00", note)
+    case("serial_days.csv", "Datum;a\n" + rows(90, lambda i: "%d" % (43831 + i), a, separator=";"), "N = 1, dt 1 d", "2020-01-01 to 2020-03-30", note)
+    case("serial_months.csv", "Date/Time,a\n" + rows(24, lambda i: "%d" % (43831 + sum(LENGTHS[k % 12] + (k == 1) for k in range(i))), a),
+         "dt 1 month", "2020-01-01 to 2021-12-01", note)
+    case("serial_gap.csv", "date,a\n" + "".join(rows(1, lambda i: "%d" % (43831 + i), a, start=i) for i in range(60) if i != 20),
+         "1 gap in time: 1 row is missing and becomes NaN", "after row 20 (2020-01-20)")
+    case("serial_subjects.csv", "id,date,v\n" + "".join(rows(20, lambda i: "%d" % k, lambda i: "%d" % (43831 + 40 * k + i), a) for k in range(3)) +
+         "3,45000,1\n", "4 trajectories, 61 rows in all, N = 1, dt 1 d", "1 rows, 2023-03-15 to 2023-03-15", note, options="--subject id")
+    case("serial_time.csv", "Time,a\n" + hours, "dt 0.0416667", "may hold days since 1899-12-30, as spreadsheets store dates; if so, call it date")
+    case("seconds_of_day.csv", "Time,a\n" + rows(300, lambda i: "%.2f" % (30000 + 0.02 * i), a), "dt 0.02\n",
+         "--time none makes it a variable)\n\nvariable")
+    case("date_of_ticks.csv", "date,a\n" + rows(300, lambda i: "%d" % (1000 + i), a), "dt 1\n", "column 'date', 1000 to 1299")
+    case("date_in_seconds.csv", "date (s),a\n" + rows(300, lambda i: "%d" % (45000 + i), a), "dt 1 s\n")
+    case("level_of_that_size.csv", "level,a\n" + rows(300, lambda i: "%.3f" % (45000 + a(i)), b), "N = 2\n\nvariable")
+
+
 def date_cases():
     case("days.csv", "date,a\n" + rows(90, day, a), "dt 1 d", "column 'date', 2020-01-01 to 2020-03-30")
     case("days_no_header.csv", rows(90, day, a), "dt 1 d", "N = 1")
@@ -299,6 +319,7 @@ def dialect_cases():
 FOLDER.mkdir(parents=True, exist_ok=True)
 time_cases()
 stranger_cases()
+spreadsheet_cases()
 date_cases()
 missing_cases()
 sensor_cases()
