@@ -329,6 +329,8 @@ static antler_status check_series(const antler_settings *s, const antler_series 
               s->sequence_length, s->sequence_length + 1, longest,
               longest < whole ? " without those held back for validation" : "",
               longest > 0 ? longest - 1 : 0);
+    if (s->validation > 0.0 || s->validation_data[0] != '\0')
+        ANT_TRY(ant_series_check_squares(series));
     return s->missing == ANTLER_MISSING_REFUSE
                ? antler_series_check(series, 1)
                : ant_series_check_gaps(series, 1, s->missing != ANTLER_MISSING_MASK);
