@@ -350,7 +350,7 @@ typedef struct antler_load_opts {
     size_t struct_size;         /* set by antler_load_opts_default */
     bool transpose;             /* the file has variables in rows: N x T.  Default false */
     const char *columns;        /* variables to take: names or 1-based numbers and ranges, "x,y" or "1-3".
-                                   NULL: all that are not inputs */
+                                   "-x,-2": all but these.  NULL: all that are not inputs */
     const char *inputs;         /* columns that are inputs, in the same form.  NULL: none, but an .npz
                                    keeps its own inputs `s` */
     char delimiter;             /* of a .csv or .tsv; 0: detected.  Default 0 */

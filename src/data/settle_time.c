@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { FEWEST_ROWS = 3, FEWEST_WEAK = 10, TEXT = 64 };
 
@@ -118,6 +119,31 @@ static void choose_unit(settling *s, double step)
 
 /* ---- refusals ---------------------------------------------------------------------------------------- */
 
+/* Times of a clock that went back: in the night to a Sunday the step is an hour shorter than the first one.
+ */
+static bool is_clock_change(const settling *s, size_t row)
+{
+    static const double hour = 3600e6, second = 1e6, day = 86400e6, first_sunday = 3.0; /* 1970-01-04 */
+    if (s->axis.kind != ANTLER_TIME_DATE || row < 2 || s->found.order == ANT_STAMPS_MISSING)
+        return false;
+    const double days = floor(s->stamps[row] / day), of_day = s->stamps[row] - days * day;
+    if (fmod(days - first_sunday, 7.0) != 0.0 || of_day > 3.0 * hour)
+        return false;
+    const double usual = s->stamps[1] - s->stamps[0], step = s->stamps[row] - s->stamps[row - 1];
+    return usual <= hour && fabs(step - usual + hour) < second;
+}
+
+/* A grid in rows: columns of longitude and latitude. */
+static bool has_places(const ant_table *table)
+{
+    static const char *const words[] = {"lat", "latitude", "lon", "longitude"};
+    for (size_t v = 0; table->labels.names != NULL && v < table->dim; v++)
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+            if (table->labels.names[v] != NULL && strcasecmp(table->labels.names[v], words[i]) == 0)
+                return true;
+    return false;
+}
+
 static antler_status fail_order(const settling *s)
 {
     char now[TEXT], before[TEXT];
@@ -129,6 +155,18 @@ static antler_status fail_order(const settling *s)
             ANTLER_ERROR_DATA,
             "column '%s' is the time axis, but row %zu has no time; fill it in, or leave the row out",
             s->axis.name, row + 1);
+    if (is_clock_change(s, row))
+        return ant_fail(
+            ANTLER_ERROR_DATA,
+            "column '%s' is the time axis, but row %zu (%s) comes an hour too early after %s; where the "
+            "clocks went back to winter time, write times in UTC, or with their offset, as in 02:00+01:00",
+            s->axis.name, row + 1, now, before);
+    if (s->found.order == ANT_STAMPS_DOUBLED && has_places(s->table))
+        return ant_fail(
+            ANTLER_ERROR_DATA,
+            "column '%s' is the time axis, but row %zu has the same time as the row before (%s); make one "
+            "column of each place, or take the rows of one",
+            s->axis.name, row + 1, now);
     if (s->found.order == ANT_STAMPS_DOUBLED)
         return ant_fail(
             ANTLER_ERROR_DATA,
@@ -385,7 +423,7 @@ static antler_status adopt(settling *s)
     ant_table *table = s->table;
     if (table->time != ANT_NO_COLUMN)
         ant_table_drop(table, table->time);
-    if (s->opts->columns == NULL)
+    if (!ant_columns_are_named(s->opts))
         ANT_TRY(drop_row_index(table));
     choose_unit(s, s->found.even ? s->found.step : s->found.middle);
     if (s->opts->resample != NULL)

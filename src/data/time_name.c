@@ -41,6 +41,9 @@ bool ant_time_unit(const char *text, size_t length, char unit[ANT_UNIT_ROOM])
     }
     while (length > 0 && strchr("]) .", text[length - 1]) != NULL)
         length--;
+    for (size_t i = 1; i + 7 < length; i++) /* "days since 1850-01-01" */
+        if (strncasecmp(text + i, " since ", 7) == 0)
+            length = i;
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (strlen(units[i].word) == length && strncasecmp(units[i].word, text, length) == 0) {
             snprintf(unit, ANT_UNIT_ROOM, "%s", units[i].unit);
