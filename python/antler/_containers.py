@@ -7,6 +7,7 @@ of its rows becomes their time (``_time.py``), and what is generated continues i
 from __future__ import annotations
 
 import re
+import warnings
 from dataclasses import replace
 from datetime import timezone
 from functools import partial
@@ -302,9 +303,31 @@ def _time_of_index(index: Any, what: str, reading: Reading) -> Optional[_time.Gr
 # ---- polars, Arrow, and other tables of columns ------------------------------------------------------
 
 
-def of_columns(columns: Mapping[str, Any], what: str, reading: Reading, shell: Shell = PLAIN) -> Table:
-    """A table from columns (T) by name, of numbers, dates or text."""
+def _holds_words(values: np.ndarray) -> bool:
+    """Whether a column holds text and no number: states, remarks."""
+    known = [value for value in values if value is not None] if values.dtype.kind == "O" else list(values)
+    return values.dtype.kind in "OUT" and bool(known) and all(isinstance(value, str) for value in known)
+
+
+def _without_words(columns: Dict[str, np.ndarray], what: str, reading: Reading) -> Dict[str, np.ndarray]:
+    """The columns of a file without those of words, which a warning names; text below a name of time is not lost."""
+    named = reading.time if isinstance(reading.time, str) else None
+    kept = {name for name in columns if name == named or _time.is_time_name(name)}
+    texts = {name: values for name, values in columns.items() if name not in kept and _holds_words(values)}
+    worded = [name for name, values in texts.items() if iso_stamps(values) is None]
+    left = {name: values for name, values in columns.items() if name not in worded}
+    if worded and left:
+        verbs = "holds words and is" if len(worded) == 1 else "hold words and are"
+        warnings.warn(f"{what}: {', '.join(worded)} {verbs} left out; write numbers to keep them", stacklevel=2)
+    return left or columns
+
+
+def of_columns(
+    columns: Mapping[str, Any], what: str, reading: Reading, shell: Shell = PLAIN, words: bool = False
+) -> Table:
+    """A table from columns (T) by name, of numbers, dates or text; with ``words``, columns of words are left out."""
     arrays = {name: np.asarray(values) for name, values in columns.items()}
+    arrays = _without_words(arrays, what, reading) if words else arrays
     name = time_column({key: partial(np.asarray, values) for key, values in arrays.items()}, what, reading)
     stamps = None if name is None else _stamps_of(arrays.pop(name))
     if name is not None and stamps is None:

@@ -247,7 +247,7 @@ def spreadsheet_cases():
          "dt 1 month", "2020-01-01 to 2021-12-01", note)
     case("serial_gap.csv", "date,a\n" + "".join(rows(1, lambda i: "%d" % (43831 + i), a, start=i) for i in range(60) if i != 20),
          "1 gap in time: 1 row is missing and becomes NaN", "after row 20 (2020-01-20)")
-    case("serial_subjects.csv", "id,date,v\n" + "".join(rows(20, lambda i: "%d" % k, lambda i: "%d" % (43831 + 40 * k + i), a) for k in range(3)) +
+    case("serial_subjects.csv", "id,date,v\n" + "".join(rows(20, lambda i, k=k: "%d" % k, lambda i, k=k: "%d" % (43831 + 40 * k + i), a) for k in range(3)) +
          "3,45000,1\n", "4 trajectories, 61 rows in all, N = 1, dt 1 d", "1 rows, 2023-03-15 to 2023-03-15", note, options="--subject id")
     case("serial_time.csv", "Time,a\n" + hours, "dt 0.0416667", "may hold days since 1899-12-30, as spreadsheets store dates; if so, call it date")
     case("seconds_of_day.csv", "Time,a\n" + rows(300, lambda i: "%.2f" % (30000 + 0.02 * i), a), "dt 0.02\n",

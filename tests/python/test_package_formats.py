@@ -223,6 +223,22 @@ class TestExcel:
 
 
 class TestText:
+    def test_columns_of_words_are_left_out(self, tmp_path):
+        records = [dict(a=i, state="on" if i % 2 else "off", b=i * i, remark=None) for i in range(30)]
+        (tmp_path / "x.json").write_text(json.dumps(records))
+        with pytest.warns(UserWarning, match="x.json: state holds words and is left out"):
+            x = antler.load(tmp_path / "x.json", columns="-remark")
+        assert x.shape == (30, 2)
+        with pytest.warns(UserWarning, match="left out"):
+            assert antler.load(tmp_path / "x.json", columns="-a,-3").shape == (30, 1)
+        with pytest.warns(UserWarning), pytest.raises(exceptions.NotFoundError, match="no column 'c'"):
+            antler.load(tmp_path / "x.json", columns="-c")
+        with pytest.warns(UserWarning), pytest.raises(exceptions.ArgumentError, match="write '-' before each"):
+            antler.load(tmp_path / "x.json", columns="-a,b")
+        (tmp_path / "x.json").write_text(json.dumps([dict(date="in May", a=i) for i in range(30)]))
+        with pytest.raises(exceptions.DataError, match="date"):  # what may be time is not lost
+            antler.load(tmp_path / "x.json")
+
     def test_json(self, tmp_path):
         x = values()
         records = [{"time": str(t)[:19], "a": p, "b": q} for t, p, q in zip(stamps(), *x.T.tolist())]

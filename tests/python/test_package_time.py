@@ -30,7 +30,10 @@ def fit(settings, X, **more):
     return antler.Reconstructor(**settings).fit(X, **more)
 
 
-@pytest.mark.parametrize("name", ["time", "t", "Time [s]", "t_ms", "timestamp", "DATE", "time (s)", "datetime"])
+NAMES = ["time", "t", "Time [s]", "t_ms", "timestamp", "DATE", "time (s)", "datetime", "Date/Time", "Datum", "utc"]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_names_of_time(name):
     assert is_time_name(name)
 
@@ -38,6 +41,21 @@ def test_names_of_time(name):
 @pytest.mark.parametrize("name", ["temperature", "t_outside", "times of day", "tt", "x", None, "time_lag"])
 def test_other_names(name):
     assert not is_time_name(name)
+
+
+def test_days_of_a_spreadsheet(small_model):
+    """dt has its unit; the times stay numbers, so that a free run continues the frame."""
+    pandas = pytest.importorskip("pandas")
+    values = {name: column for name, column in zip("ab", rows_of_waves().T)}
+    for days, dt, unit in ((np.arange(ROWS), 1.0, "d"), (np.round(np.arange(ROWS) / 24, 5), 1.0, "h")):
+        frame = pandas.DataFrame({"Date": 45000 + days, **values})
+        model = fit(small_model, frame)
+        assert model.model_.dt == pytest.approx(dt, abs=1e-12) and model.time_.unit == unit
+        wanted = 45000 + (ROWS + np.arange(3)) * (days[24] / 24)
+        np.testing.assert_allclose(model.generate(3)["Date"], wanted, atol=1e-9)
+    for name, first in (("date", 1000.0), ("time", 45000.0), ("date (s)", 45000.0)):
+        frame = pandas.DataFrame({name: first + 0.02 * np.arange(ROWS), **values})
+        assert fit(small_model, frame).model_.dt == pytest.approx(0.02)
 
 
 class TestArrays:
