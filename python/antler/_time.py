@@ -271,12 +271,28 @@ def _unit_in(name: Optional[str]) -> str:
     return found.group(1) if found is not None and (found.group(1) or "").lower() in _UNITS else ""
 
 
+def _check_clock(given: _Stamps, steps: np.ndarray, what: str) -> None:
+    """A clock that went back in the night to a Sunday: the first step out of order is an hour too short."""
+    rows = np.flatnonzero(steps <= 0)
+    if given.kind != "datetime" or not rows.size or rows[0] == 0:
+        return
+    row = rows[0] + 1
+    night = (given.raw[row] - np.datetime64("1970-01-04")) / np.timedelta64(1, "h") % 168  # hours of the week
+    early = (steps[0] - steps[row - 1]) * given.length
+    if night <= 3 and abs(early - 3600.0) < 1.0:
+        raise DataError(
+            f"{what}: {_place(row, given.raw)} comes an hour too early after the row before; where the clocks went "
+            "back to winter time, say so: index.tz_localize('Europe/Berlin', ambiguous='infer')"
+        )
+
+
 def _check_order(given: _Stamps, what: str) -> None:
     numbers, stamps = given.numbers, given.raw
     lost = np.flatnonzero(~np.isfinite(numbers))
     if lost.size:
         raise DataError(f"{what}: the time of row {lost[0] + 1} is missing; drop the row, or give its time")
     steps = np.diff(numbers)
+    _check_clock(given, steps, what)
     if steps.size and np.all(steps < 0):
         raise DataError(f"{what}: time runs backward, from {stamps[0]} to {stamps[-1]}; turn the rows round: X[::-1]")
     for wrong, sentence in (

@@ -9,6 +9,7 @@
 #include "train/forcing_rule.h"
 #include "train/problem.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -300,11 +301,15 @@ static antler_status check_share(const antler_settings *s, size_t longest, size_
 {
     const double share = ant_settings_share(s);
     const size_t needed = ant_validation_rows_needed(dim), held = ant_series_last_rows(longest, share);
+    const double enough = ceil(100.0 * (double)needed / (double)longest) / 100.0;
+    char remedy[64] = "0, because more than half of the rows would be held back";
+    if (enough <= 0.5)
+        snprintf(remedy, sizeof remedy, "%g or more, or to 0 for no validation", enough);
     ANT_CHECK(
         share == 0.0 || held >= needed, ANTLER_ERROR_ARGUMENT,
         "validation is %g, which holds back %zu rows of the longest trajectory, and %zu are needed; set "
-        "it higher, or to 0 for no validation",
-        share, held, needed);
+        "it to %s",
+        share, held, needed, remedy);
     return ANTLER_OK;
 }
 

@@ -99,7 +99,7 @@ def test_lists_of_trajectories_and_inputs(small):
     assert model.model_.C.shape == (4, 3) and model.model_.input_dim == 3
     free = model.generate(10, future_inputs=rng.standard_normal((10, 3)))
     assert free.shape == (10, 2)
-    with pytest.raises(exceptions.DataError, match="rows of inputs|row of inputs"):
+    with pytest.raises(exceptions.DataError, match=r"give future_inputs=, \(10, 3\), or a context with its inputs"):
         model.generate(10)
     zeros = model.generate(10, context=X[0], inputs=S[0], warmup=5)
     np.testing.assert_array_equal(zeros, model.generate(10, context=X[0], inputs=S[0], warmup=5))

@@ -58,6 +58,38 @@ def test_days_of_a_spreadsheet(small_model):
         assert fit(small_model, frame).model_.dt == pytest.approx(0.02)
 
 
+def test_a_clock_that_goes_back(small_model):
+    pandas = pytest.importorskip("pandas")
+    local = pandas.date_range("2026-10-24 20:00", periods=ROWS, freq="5min", tz="Europe/Berlin")
+    frame = pandas.DataFrame(rows_of_waves(), columns=["a", "b"], index=local.tz_localize(None))
+    with pytest.raises(exceptions.DataError, match="row 85 .* an hour too early .*tz_localize"):
+        fit(small_model, frame)
+    again = frame.set_index(frame.index.tz_localize("Europe/Berlin", ambiguous="infer"))
+    assert fit(small_model, again).model_.dt == 5.0
+    frame.index = pandas.date_range("2026-10-21", periods=ROWS, freq="5min").insert(85, "2026-10-21 06:00")[:-1]
+    with pytest.raises(exceptions.DataError, match="earlier than the row before"):  # not a night to a Sunday
+        fit(small_model, frame)
+
+
+def test_dates_in_text_of_a_frame(small_model):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(rows_of_waves(), columns=["a", "b"])
+    frame.insert(0, "Datum", pandas.date_range("2024-01-01", periods=ROWS).strftime("%d.%m.%Y"))
+    with pytest.raises(exceptions.DataError, match="column 'Datum' of X .*pandas.to_datetime, dayfirst=True"):
+        fit(small_model, frame)
+
+
+def test_a_grid_is_no_list_of_trajectories(small_model):
+    xarray = pytest.importorskip("xarray")
+    values = np.random.default_rng(0).standard_normal((ROWS, 2, 3))
+    grid = xarray.DataArray(values, dims=("time", "lat", "lon"))
+    with pytest.raises(exceptions.DataError, match=r"X\.stack\(place=\('lat', 'lon'\)\)"):
+        fit(small_model, grid)
+    assert fit(small_model, grid.stack(place=("lat", "lon"))).n_features_in_ == 6
+    trials = xarray.DataArray(values.swapaxes(0, 1), dims=("trial", "time", "channel"))
+    assert fit(small_model, trials).n_features_in_ == 3
+
+
 class TestArrays:
     def test_times_beside_an_array(self, small_model):
         x = rows_of_waves()
