@@ -43,6 +43,11 @@ expect_ok "$ANTLER" train short.csv --check
 contains "$out" "The data are short: sequence_length is 100 (200 otherwise) and validation 0.4 (0.2)"
 expect_fault 2 "validation is 0.2, which holds back 60 rows" "$ANTLER" train short.csv --set validation=0.2 --check
 
+# A model that has hardly been trained is not blamed for its free run, although the floors of few rows let a point pass.
+"$ANTLER" simulate lorenz63 --length 400 --dt 0.06 --standardise off --quiet --out few.csv || die "simulate"
+expect_ok "$ANTLER" train few.csv --columns x,y --set updates=50 --set device=cpu
+contains "$out" "undertrained. The training is too short to move the parameters"
+
 # Two files are two trajectories; a file through standard input is kept, so that the run can be resumed.
 "$ANTLER" simulate roessler --length 300 --seed 2 --quiet --out b.npy || die "simulate"
 "$ANTLER" simulate roessler --length 300 --seed 3 --quiet --out c.npy || die "simulate"
