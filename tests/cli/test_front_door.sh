@@ -47,6 +47,10 @@ expect_fault 2 "validation is 0.2, which holds back 60 rows" "$ANTLER" train sho
 "$ANTLER" simulate lorenz63 --length 400 --dt 0.06 --standardise off --quiet --out few.csv || die "simulate"
 expect_ok "$ANTLER" train few.csv --columns x,y --set updates=50 --set device=cpu
 contains "$out" "undertrained. The training is too short to move the parameters"
+run_printed 2 # short held-back rows get forecasts that fit
+expect_ok "$ANTLER" evaluate Results/few/run/001 --samples 100
+contains "$out" "RMSE(29)"
+expect_fault 2 "RMSE(500) after a warm-up" "$ANTLER" evaluate Results/few/run/001 --n 500 --samples 100 --quiet
 
 # Two files are two trajectories; a file through standard input is kept, so that the run can be resumed.
 "$ANTLER" simulate roessler --length 300 --seed 2 --quiet --out b.npy || die "simulate"
