@@ -10,6 +10,28 @@
 #include <string.h>
 #include <strings.h>
 
+static antler_status copy_line(const char *text, const char *end, uint64_t number, ant_csv_line *line)
+{
+    const size_t length = (size_t)(end - text);
+    line->text = malloc(length + 1);
+    if (line->text == NULL)
+        return ant_fail_memory(length, "the first lines");
+    memcpy(line->text, text, length);
+    line->text[length] = '\n';
+    line->end = line->text + length;
+    line->number = number;
+    return ANTLER_OK;
+}
+
+/* Numerical programs write the names of columns as the last comment above them. */
+static antler_status keep_comment(ant_csv_reader *r, const char *text, const char *end)
+{
+    if (r->head[0].text != NULL)
+        return ANTLER_OK;
+    free(r->comment.text);
+    return copy_line(text, end, r->lines.number, &r->comment);
+}
+
 /* The next line that is neither blank nor a comment, without its comment; NULL at the end. */
 static antler_status next_content(ant_csv_reader *r, const char **line, const char **end)
 {
@@ -20,8 +42,10 @@ static antler_status next_content(ant_csv_reader *r, const char **line, const ch
             return ANTLER_OK;
         const char *start = ant_field_skip_blanks(*line, *line + length, ',');
         *end = *line + length;
-        if (start < *end && *start == '#')
+        if (start < *end && *start == '#') {
             ANT_TRY(ant_csv_comments_read(&r->comments, start, *end, r->lines.number));
+            ANT_TRY(keep_comment(r, start + 1, *end));
+        }
         *end = ant_field_without_comment(*line, *end);
         if (ant_field_skip_blanks(*line, *end, ',') < *end)
             return ANTLER_OK;
@@ -42,10 +66,10 @@ static antler_status settle_encoding(ant_csv_reader *r, char **text)
     return ANTLER_OK;
 }
 
-static antler_status read_header(ant_csv_reader *r)
+static antler_status read_header(ant_csv_reader *r, const ant_csv_line *names)
 {
-    const char *line = r->head[0].text, *end = r->head[0].end;
-    const uint64_t number = r->head[0].number;
+    const char *line = names->text, *end = names->end;
+    const uint64_t number = names->number;
     r->header_fields = r->fields;
     if (r->opts->transpose) /* the header of a transposed table names times, not variables */
         return ANTLER_OK;
@@ -222,15 +246,7 @@ static antler_status read_head(ant_csv_reader *r)
                   "has only blank lines and comments, but no numbers");
         if (line == NULL)
             return ANTLER_OK;
-        const size_t length = (size_t)(end - line);
-        ant_csv_line *head = &r->head[i];
-        head->text = malloc(length + 1);
-        if (head->text == NULL)
-            return ant_fail_memory(length, "the first lines");
-        memcpy(head->text, line, length);
-        head->text[length] = '\n';
-        head->end = head->text + length;
-        head->number = r->lines.number;
+        ANT_TRY(copy_line(line, end, r->lines.number, &r->head[i]));
     }
     return ANTLER_OK;
 }
@@ -275,7 +291,13 @@ static antler_status begin(ant_csv_reader *r, ant_labels *chosen)
     const bool units = header && ant_csv_is_units(r->head, r->delimiter, r->fields);
     const size_t skipped = units ? 2 : header ? 1 : 0;
     if (header)
-        ANT_TRY(read_header(r));
+        ANT_TRY(read_header(r, first));
+    else if (!decided && r->comment.text != NULL &&
+             ant_csv_names_columns(&r->comment, r->delimiter, r->fields)) {
+        ANT_TRY(read_header(r, &r->comment));
+        r->header_fields = 0; /* no line of the table is its header */
+        r->names_in_comment = r->labels.names != NULL;
+    }
     ANT_TRY(take_facts(r));
     ANT_CHECK(r->head[skipped].text != NULL, ANTLER_ERROR_FORMAT, "has a header but no numbers below it");
     ANT_TRY(assign_slots(r, &r->head[skipped], chosen));
@@ -330,6 +352,7 @@ static void finish(ant_csv_reader *r)
     ant_csv_words_clear(&r->words);
     for (size_t i = 0; i < ANT_CSV_HEAD; i++)
         free(r->head[i].text);
+    free(r->comment.text);
     free(r->slots);
     free(r->values);
 }
@@ -354,6 +377,9 @@ static antler_status note_lines(const ant_csv_reader *r, ant_table *table)
                               table->part.origin, first, (unsigned long long)r->above_last,
                               r->above_last > r->above_first ? "are" : "is",
                               r->above_last > r->above_first ? "are" : "is"));
+    if (r->names_in_comment)
+        ANT_TRY(ant_notes_add(&table->notes, "%s: the comment in line %llu has the names of the columns",
+                              table->part.origin, (unsigned long long)r->comment.number));
     if (r->headers_again == 0)
         return ANTLER_OK;
     return ant_notes_add(&table->notes, "%s: line %llu is the header again and is skipped%s",

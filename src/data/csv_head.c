@@ -133,6 +133,11 @@ static bool is_all_words(const ant_csv_line *line, char delimiter)
     return data == 0 && words == fields_of(line, delimiter);
 }
 
+bool ant_csv_names_columns(const ant_csv_line *comment, char delimiter, size_t fields)
+{
+    return fields > 1 && fields_of(comment, delimiter) == fields && is_all_words(comment, delimiter);
+}
+
 /* The lines are a table from the first one on, or what is wrong with them is not text above it. */
 static bool is_plain(const ant_csv_line *head, size_t count, char delimiter)
 {

@@ -30,6 +30,9 @@ size_t ant_csv_find_table(const ant_csv_line *head, char delimiter);
  */
 bool ant_csv_is_header(const ant_csv_line *head, char delimiter);
 
+/* Whether a comment names the columns of the table below: a word for each. */
+bool ant_csv_names_columns(const ant_csv_line *comment, char delimiter, size_t fields);
+
 /* Whether the line below the header, of `fields` fields, holds units: words, and numbers only from the next
  * line on. */
 bool ant_csv_is_units(const ant_csv_line *head, char delimiter, size_t fields);

@@ -35,10 +35,12 @@ typedef struct ant_csv_reader {
     ant_date_column date_column;
     char time_unit[ANT_UNIT_ROOM]; /* from a line of units */
     ant_subjects subjects;
+    ant_csv_line comment; /* the last one above the first line of content, without its # */
     ant_csv_words words;
     uint64_t above_first, above_last; /* lines of text above the table; 0: none */
     uint64_t header_again;            /* the first line that is the header again */
     size_t headers_again;
+    bool names_in_comment;
     bool commas;          /* numbers have decimal commas */
     bool not_utf8;        /* names or subjects were not, and have been decoded */
     bool commas_are_sure; /* one of them cannot be a thousands mark */

@@ -119,18 +119,17 @@ static void choose_unit(settling *s, double step)
 
 /* ---- refusals ---------------------------------------------------------------------------------------- */
 
-/* Times of a clock that went back: in the night to a Sunday the step is an hour shorter than the first one.
- */
-static bool is_clock_change(const settling *s, size_t row)
+/* Times of a clock that was changed: in the night to a Sunday the step to this row is `by` longer than
+ * `usual`. */
+static bool is_clock_change(const settling *s, size_t row, double usual, double by)
 {
     static const double hour = 3600e6, second = 1e6, day = 86400e6, first_sunday = 3.0; /* 1970-01-04 */
-    if (s->axis.kind != ANTLER_TIME_DATE || row < 2 || s->found.order == ANT_STAMPS_MISSING)
+    if (s->axis.kind != ANTLER_TIME_DATE || s->axis.months > 0 || s->found.order == ANT_STAMPS_MISSING)
         return false;
     const double days = floor(s->stamps[row] / day), of_day = s->stamps[row] - days * day;
-    if (fmod(days - first_sunday, 7.0) != 0.0 || of_day > 3.0 * hour)
-        return false;
-    const double usual = s->stamps[1] - s->stamps[0], step = s->stamps[row] - s->stamps[row - 1];
-    return usual <= hour && fabs(step - usual + hour) < second;
+    const double step = s->stamps[row] - s->stamps[row - 1];
+    return fmod(days - first_sunday, 7.0) == 0.0 && of_day <= 3.0 * hour && usual <= hour &&
+           fabs(step - usual - by * hour) < second;
 }
 
 /* A grid in rows: columns of longitude and latitude. */
@@ -155,7 +154,7 @@ static antler_status fail_order(const settling *s)
             ANTLER_ERROR_DATA,
             "column '%s' is the time axis, but row %zu has no time; fill it in, or leave the row out",
             s->axis.name, row + 1);
-    if (is_clock_change(s, row))
+    if (row > 1 && is_clock_change(s, row, s->stamps[1] - s->stamps[0], -1.0))
         return ant_fail(
             ANTLER_ERROR_DATA,
             "column '%s' is the time axis, but row %zu (%s) comes an hour too early after %s; where the "
@@ -389,11 +388,15 @@ static antler_status note_gaps(settling *s)
         ANT_TRY(ant_notes_add(
             &s->table->notes,
             "%s: %zu gap%s in time: %zu row%s missing and become%s NaN, the longest %zu (%s) after "
-            "row %zu (%s)",
+            "row %zu (%s)%s",
             origin, f->gaps, f->gaps == 1 ? "" : "s", f->gap_rows, f->gap_rows == 1 ? " is" : "s are",
             f->gap_rows == 1 ? "s" : "", f->longest,
             length_text(s, (double)(f->longest + 1) * f->step, length), f->longest_after + 1,
-            stamp_text(s, s->stamps[f->longest_after], at)));
+            stamp_text(s, s->stamps[f->longest_after], at),
+            is_clock_change(s, f->longest_after + 1, f->step, 1.0)
+                ? "; where the clocks went to summer time none is missing: write times in UTC, or with their "
+                  "offset"
+                : ""));
     if (f->deviation > 0.02)
         ANT_TRY(ant_notes_add(
             &s->table->notes,

@@ -182,6 +182,13 @@ def lab_cases():
          "N = 1, dt 2e-06", above % 3)
     case("sentences.txt", "Measured by R. Bob\nLab 3, second floor\n\nt\tp\n" + rows(90, lambda i: "%d" % i, a, separator="\t"), "N = 1, dt 1", "lines 1 to 3 are")
     case("no_names.csv", "made on 2026-11-19\n" + rows(90, a, b), "90 rows in all, N = 2", "line 1 is text above the table and is skipped")
+    labview = "LabVIEW Measurement\t\nWriter_Version\t2\nSeparator\tTab\n***End_of_Header***\t\t\t\nChannels\t2\t\t\nSamples\t90\t90\t\nDate\t2026/11/19\t2026/11/19\t\n"
+    labview += "Time\t11:12:13.5\t11:12:13.5\t\nDelta_X\t0.001\t0.001\t\n***End_of_Header***\t\t\t\nX_Value\tVoltage_0\tVoltage_1\tComment\n"
+    case("labview.txt", labview + rows(90, lambda i: "%.6f" % (i / 1000), a, b, separator="\t").replace("\n", "\t\n"), "N = 2, dt 0.001", above % 10, "column 4 (Comment) has no value")
+    case("savetxt.txt", "# made by a program\n# time speed v\n" + rows(90, lambda i: "%.2f" % (i / 10), a, b, separator=" "), "N = 2, dt 0.1",
+         "the comment in line 2 has the names of the columns", "speed ")
+    case("savetxt_no.txt", "# time speed v\n" + rows(90, lambda i: "%.2f" % (i / 10), a, b, separator=" "), "the first column rises evenly", options="--header no")
+    case("remark.csv", "# made in May, 2026\n" + rows(90, a, b), "90 rows in all, N = 2\n\nvariable")
     case("rigol.csv", "X,CH1,CH2,Start,Increment\nSequence,Volt,Volt,-2.0e-03,2.0e-06\n" + oscilloscope().replace("\n", ",,\n"),
          "200 rows in all, N = 2", "columns 4 (Start), 5 (Increment) have no value and are left out")
     case("short_row.csv", "a,b,c\n1,2\n" + rows(90, a, b, a), "line 2 has 2 fields, but the header has 3", code=2)
@@ -230,6 +237,9 @@ def lab_cases():
          "write times in UTC, or with their offset", options="--check", code=2)
     case("hours_winter.csv", "time,a\n2026-10-25 00:00,1\n2026-10-25 01:00,2\n2026-10-25 02:00,3\n2026-10-25 02:00,4\n2026-10-25 03:00,2\n",
          "row 4 (2026-10-25 02:00:00) comes an hour too early", options="--check", code=2)
+    spring = "".join(rows(1, lambda i: clock(600 * i), a, start=i) for i in range(144 * 91) if i >= 144 * 86 and not 144 * 88 + 12 <= i < 144 * 88 + 18)
+    case("hours_summer.csv", "time,a\n" + spring, "1 gap in time: 6 rows are missing and become NaN, the longest 6 (70 min) after row 300 (2020-03-29 01:50:00)",
+         "where the clocks went to summer time none is missing: write times in UTC")
     case("doubled_hour.csv", "time,a\n2026-10-23 00:00,1\n2026-10-23 01:00,2\n2026-10-23 02:00,3\n2026-10-23 02:00,4\n2026-10-23 03:00,2\n",
          "row 4 has the same time as the row before", options="--check", code=2)
     case("two_dates.csv", "local,a,utc\n" + rows(60, lambda i: clock(3600 * i), a, lambda i: clock(3600 * i)), "N = 1, dt 1 h", "column 3 (utc) holds words")
