@@ -54,9 +54,11 @@ contains "$out" '"exponents_per_time"'
 # evaluate: a table and metrics.json; many runs with statistics; what is left out stays out.
 quick=(--data l63_test.npz --samples 500 --n 30 --windows 10 --lyapunov-steps 200)
 expect_ok "$ANTLER" evaluate $run "${quick[@]}"
-for word in "free run  9000 rows" "D_stsp " "D_H" "RMSE(30)" "10, each after a warm-up of" "Kaplan-Yorke" "mean true"; do
+for word in "free run  9000 rows" "D_stsp " "D_H" "RMSE(30)" "10, each after a warm-up of" "Kaplan-Yorke" "mean true" "Means and sds are in the model's units"; do
     contains "$out" "$word"
 done
+expect_ok "$ANTLER" evaluate $run "${quick[@]}" --user-units --no-files --no-lyapunov --no-rmse
+[[ $out != *"in the model's units"* ]] || die "it names units that were not asked for: $out"
 [ -s $run/metrics.json ] || die "metrics.json is missing"
 expect_ok "$ANTLER" evaluate $run "${quick[@]}" --json --no-lyapunov --no-rmse
 contains "$out" '"diverged": false'
