@@ -350,7 +350,7 @@ typedef struct antler_load_opts {
     size_t struct_size;         /* set by antler_load_opts_default */
     bool transpose;             /* the file has variables in rows: N x T.  Default false */
     const char *columns;        /* variables to take: names or 1-based numbers and ranges, "x,y" or "1-3".
-                                   NULL: all that are not inputs */
+                                   "-x,-2": all but these.  NULL: all that are not inputs */
     const char *inputs;         /* columns that are inputs, in the same form.  NULL: none, but an .npz
                                    keeps its own inputs `s` */
     char delimiter;             /* of a .csv or .tsv; 0: detected.  Default 0 */
@@ -758,8 +758,9 @@ ANTLER_API const char *antler_inputs_end_name(antler_inputs_end end); /* "stop",
 /*
  * Where a run begins.  With a context: z = B+ x of row `first`, then `warmup` more rows force the model
  * with strength 1 (a lssm or mamba2 begins at 0 and reads these rows); the first free row follows them,
- * at row first + warmup + 1 of the context.  Without: at `state`, and the first free row is one step after
- * it.
+ * at row first + warmup + 1 of the context.  With from_end the warm-up ends at the last row of the
+ * trajectory, and the first free row goes on after it; AUTO then warms up on 100 rows at least, where there
+ * are so many. Without a context: at `state`, and the first free row is one step after it.
  */
 typedef struct antler_run_start {
     size_t struct_size;           /* set by antler_run_start_default */
@@ -773,7 +774,9 @@ typedef struct antler_run_start {
                                      variables.  NULL: the rows of the context that follow the warm-up;
                                      without a context they are 0.  Default NULL */
     antler_inputs_end inputs_end; /* default ANTLER_INPUTS_STOP */
-    uint64_t room[ANTLER_ROOM];
+    bool from_end;                /* go on after the last row of the trajectory; `first` is not used.  Free
+                                     steps with inputs then need `inputs`.  Default false */
+    uint64_t room[ANTLER_ROOM - 1];
 } antler_run_start;
 
 ANTLER_API void antler_run_start_default(antler_run_start *start, size_t struct_size);

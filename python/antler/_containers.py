@@ -7,6 +7,7 @@ coordinate of its rows becomes their time (``_time.py``), and what is generated 
 from __future__ import annotations
 
 import re
+import warnings
 from dataclasses import replace
 from datetime import timezone
 from functools import partial
@@ -107,6 +108,17 @@ def numbers(values: Any, what: str) -> np.ndarray:
     return np.require(array, requirements="A")
 
 
+#: Dates as people write them, 24.10.2026 or 10/24/26, and times of day.
+_LIKE_A_DATE = re.compile(r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}(?:[ T].*)?|\d{1,2}:\d{2}.*")
+
+
+def _remedy(text: str) -> str:
+    """What helps against a text where numbers are wanted."""
+    if _LIKE_A_DATE.fullmatch(text):
+        return "convert it with pandas.to_datetime, dayfirst=True where the day comes first, or give time="
+    return "drop it, or convert it with .astype(float)"
+
+
 def _from_objects(array: np.ndarray, what: str) -> np.ndarray:
     """Python numbers in an array of objects are fine; anything else is named with its place."""
     for place in np.ndindex(array.shape):
@@ -114,7 +126,8 @@ def _from_objects(array: np.ndarray, what: str) -> np.ndarray:
         if isinstance(item, (str, bytes)) or not np.isscalar(item):
             where = f" in row {place[0] + 1}" + (f", column {place[1] + 1}" if len(place) > 1 else "")
             shown = repr(item) if len(repr(item)) < 40 else type(item).__name__
-            error = f"{what} is of dtype object, and {shown}{where} is no number; convert it with .astype(float)"
+            remedy = _remedy(item) if isinstance(item, str) else "convert it with .astype(float)"
+            error = f"{what} is of dtype object, and {shown}{where} is no number; {remedy}"
             if isinstance(item, (str, bytes)):
                 raise DataError(error)
             raise _NotANumber(error + f": argument must be a string or a number, not {type(item).__name__}")
@@ -201,6 +214,9 @@ def _frame(frame: Any, what: str, reading: Reading) -> Table:
         if getattr(dtype, "kind", "O") not in "fiub":
             text = getattr(dtype, "kind", "O") == "O" and str(dtype) != "category"
             remedy = "drop it, or convert it with pandas.to_numeric" if text else "drop or convert it"
+            first = frame[name].dropna().iloc[:1].tolist() if text and frame.columns.is_unique else []
+            if first and isinstance(first[0], str) and _LIKE_A_DATE.fullmatch(first[0]):
+                remedy = _remedy(first[0])
             raise DataError(f"column '{name}' of {what} is of dtype {dtype}, which is no number; {remedy}")
     if any(not isinstance(dtype, np.dtype) for dtype in frame.dtypes):
         values = frame.to_numpy(dtype=float, na_value=np.nan)
@@ -302,9 +318,36 @@ def _time_of_index(index: Any, what: str, reading: Reading) -> Optional[_time.Gr
 # ---- polars, Arrow, and other tables of columns ------------------------------------------------------
 
 
-def of_columns(columns: Mapping[str, Any], what: str, reading: Reading, shell: Shell = PLAIN) -> Table:
-    """A table from columns (T) by name, of numbers, dates or text."""
+def _holds_words(values: np.ndarray, dates: bool) -> bool:
+    """Whether a column holds text and no number: states, remarks; with ``dates`` also dates in forms not read."""
+    known = [value for value in values if value is not None] if values.dtype.kind == "O" else list(values)
+    if values.dtype.kind not in "OUT" or not known or not all(isinstance(value, str) for value in known):
+        return False
+    if dates and _LIKE_A_DATE.fullmatch(known[0]):
+        return True
+    return bool(known[0][:1].isalpha())  # 3 %, <0.5 and 14:30 are numbers or times in a form that is not read
+
+
+def _without_words(columns: Dict[str, np.ndarray], what: str, reading: Reading) -> Dict[str, np.ndarray]:
+    """The columns of a file without those of words, which a warning names; text below a name of time is not lost."""
+    known = reading.off or reading.stamps is not None  # no column is needed for the time
+    named = reading.time if isinstance(reading.time, str) else None
+    kept = set() if known else {name for name in columns if name == named or _time.is_time_name(name)}
+    texts = {name: values for name, values in columns.items() if name not in kept and _holds_words(values, known)}
+    worded = [name for name, values in texts.items() if known or iso_stamps(values) is None]
+    left = {name: values for name, values in columns.items() if name not in worded}
+    if worded and left:
+        verbs = "holds words and is" if len(worded) == 1 else "hold words and are"
+        warnings.warn(f"{what}: {', '.join(worded)} {verbs} left out; write numbers to keep them", stacklevel=2)
+    return left or columns
+
+
+def of_columns(
+    columns: Mapping[str, Any], what: str, reading: Reading, shell: Shell = PLAIN, words: bool = False
+) -> Table:
+    """A table from columns (T) by name, of numbers, dates or text; with ``words``, columns of words are left out."""
     arrays = {name: np.asarray(values) for name, values in columns.items()}
+    arrays = _without_words(arrays, what, reading) if words else arrays
     name = time_column({key: partial(np.asarray, values) for key, values in arrays.items()}, what, reading)
     stamps = None if name is None else _stamps_of(arrays.pop(name))
     if name is not None and stamps is None:
@@ -376,6 +419,12 @@ def _data_array(array: Any, what: str, reading: Reading) -> Table:
     """The axis of time comes first; the other axis names the variables when its labels are text."""
     time = _time_dim(array)
     others = [dim for dim in array.dims if dim != time]
+    places = [str(dim) for dim in others if str(dim).lower() in ("lat", "latitude", "lon", "longitude")]
+    if len(others) > 1 and places:
+        raise DataError(
+            f"{what} has the axes {', '.join(map(str, array.dims))}, and a table has two; make one axis of the places: "
+            f"{what}.stack(place={tuple(map(str, others))!r})"
+        )
     array = array.transpose(*others[:-1], time, *others[-1:])
     names = None
     other = array.dims[-1]
@@ -405,7 +454,7 @@ def _dataset(data: Any, what: str, reading: Reading) -> Table:
         if variable.ndim > 2:
             raise DataError(
                 f"variable '{name}' of {what} has the axes {', '.join(map(str, variable.dims))}, and a table has two; "
-                "choose points of it, for example by .isel or .mean"
+                "choose points of it, for example by .isel or .mean, or make one axis of them by .stack"
             )
         variable = variable.transpose(time, ...)
         parts.append(variable.values.reshape(len(variable), -1))

@@ -251,6 +251,7 @@ def plain(name: str, *arguments: Any) -> Any:
 
 def in_python(sentence: str, name: str) -> str:
     """The sentence of a function for somebody who has arguments and no command line."""
+    sentence = re.sub(r"--columns (-\d+)\b", r"columns='\1'", sentence)
     return _OPTION.sub(lambda option: _OPTIONS[option.group()][name not in _READS_FILES], sentence)
 
 

@@ -253,7 +253,8 @@ class RunStart(Sized):
         ("state", DoubleP),
         ("inputs", c.c_void_p),
         ("inputs_end", c.c_int),
-        ("room", c.c_uint64 * ROOM),
+        ("from_end", c.c_bool),
+        ("room", c.c_uint64 * (ROOM - 1)),
     ]
 
 

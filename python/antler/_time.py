@@ -19,9 +19,14 @@ from ._extras import need
 from .exceptions import ArgumentError, DataError
 
 #: Names of a column or variable that is taken for the time, with or without a unit: "time", "t_ms", "Time [s]".
-_NAME = re.compile(r"(?:time|times|t|date|datetime|timestamp|timestamps)(?:[\s_]*[\[(_ ]\s*(\w+)\s*[\])]?)?", re.I)
+_NAME = re.compile(
+    r"(?:time|times|t|date|datetime|date[ _/]time|timestamp|timestamps|datum|zeit|zeitstempel|fecha|utc|epoch)"
+    r"(?:[\s_]*[\[(_ ]\s*(\w+)\s*[\])]?)?",
+    re.I,
+)
 _UNITS = {"ns", "us", "ms", "s", "sec", "secs", "second", "seconds", "min", "minutes", "h", "hours", "d", "days", "utc"}
 
+_LENGTHS = (("d", 86400.0), ("h", 3600.0), ("min", 60.0))  # units of dates in seconds
 _CLOSE_STEP, _CLOSE_STAMP = 0.05, 0.25  # shares of the time step
 _LARGEST_FILL = 10  # rows that gaps may add, in multiples of the rows that are there, beyond a million
 
@@ -249,8 +254,7 @@ class _Stamps(NamedTuple):
             seconds = (raw - raw[0]) / np.timedelta64(1, "s")
         usual = float(np.median(np.diff(seconds))) if len(raw) > 1 else 1.0
         # The largest unit that is not longer than the usual step, as the library has it for dates in files.
-        lengths = (("d", 86400.0), ("h", 3600.0), ("min", 60.0))
-        unit, length = next((pair for pair in lengths if usual >= pair[1]), ("s", 1.0))
+        unit, length = next((pair for pair in _LENGTHS if usual >= pair[1]), ("s", 1.0))
         return cls(raw, seconds / length, kind, unit, length)
 
     @property
@@ -267,12 +271,28 @@ def _unit_in(name: Optional[str]) -> str:
     return found.group(1) if found is not None and (found.group(1) or "").lower() in _UNITS else ""
 
 
+def _check_clock(given: _Stamps, steps: np.ndarray, what: str) -> None:
+    """A clock that went back in the night to a Sunday: the first step out of order is an hour too short."""
+    rows = np.flatnonzero(steps <= 0)
+    if given.kind != "datetime" or not rows.size or rows[0] == 0:
+        return
+    row = rows[0] + 1
+    night = (given.raw[row] - np.datetime64("1970-01-04")) / np.timedelta64(1, "h") % 168  # hours of the week
+    early = (steps[0] - steps[row - 1]) * given.length
+    if night <= 3 and abs(early - 3600.0) < 1.0:
+        raise DataError(
+            f"{what}: {_place(row, given.raw)} comes an hour too early after the row before; where the clocks went "
+            "back to winter time, say so: index.tz_localize('Europe/Berlin', ambiguous='infer')"
+        )
+
+
 def _check_order(given: _Stamps, what: str) -> None:
     numbers, stamps = given.numbers, given.raw
     lost = np.flatnonzero(~np.isfinite(numbers))
     if lost.size:
         raise DataError(f"{what}: the time of row {lost[0] + 1} is missing; drop the row, or give its time")
     steps = np.diff(numbers)
+    _check_clock(given, steps, what)
     if steps.size and np.all(steps < 0):
         raise DataError(f"{what}: time runs backward, from {stamps[0]} to {stamps[-1]}; turn the rows round: X[::-1]")
     for wrong, sentence in (
@@ -362,7 +382,29 @@ def grid(raw: Any, what: str, name: Any = None, *, resample: Any = None, **known
         _say_gaps(multiples, stamps.raw, what, filled)
     dt = _shortest(float(stamps.numbers[-1]) / (filled - 1), stamps, places)
     axis = Axis(kind, label, first, _step(stamps, filled - 1, dt), filled, dt, stamps.unit, **known)
+    if _are_serial_days(stamps, label):
+        axis = _of_serial_days(axis, float(stamps.numbers[-1]) / (filled - 1))
     return Grid(axis, places if filled > rows else None)
+
+
+_DATE = re.compile("date|datum|fecha", re.I)
+_FIRST_DAY, _LAST_DAY = 25569, 73050  # 1970 and 2100, in days since 1899-12-30
+
+
+def _are_serial_days(stamps: _Stamps, name: Optional[str]) -> bool:
+    """Numbers below the name of a date that can be days since 1899-12-30, as spreadsheets store dates."""
+    named = _DATE.search(name or "") is not None and not stamps.unit and stamps.kind == "number"
+    return named and bool(np.all((stamps.raw >= _FIRST_DAY) & (stamps.raw <= _LAST_DAY)))
+
+
+def _of_serial_days(axis: Axis, mean: float) -> Axis:
+    """dt in a unit of time; the times stay numbers of days. A step of about whole seconds is one."""
+    seconds = 86400.0 * mean
+    whole = max(round(seconds), 1)
+    seconds = float(whole) if abs(seconds - whole) < 1e-4 * seconds else seconds
+    unit, length = next((pair for pair in _LENGTHS if seconds >= pair[1]), ("s", 1.0))
+    step = axis.step if axis.step == round(axis.step) else seconds / 86400.0
+    return replace(axis, step=step, dt=seconds / length, unit=unit)
 
 
 def _shortest(step: float, stamps: _Stamps, places: np.ndarray) -> float:

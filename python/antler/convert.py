@@ -181,7 +181,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("source", nargs="+", metavar="IN", help="files to read; - is the standard input")
     parser.add_argument("out", metavar="OUT", help=f"file to write: {', '.join(_OWN + _OTHERS)}")
     parser.add_argument("--key", help="what is read of a file that holds several arrays, variables, signals or sheets")
-    parser.add_argument("--columns", help="columns to take, by names or numbers: x,y or 1-3")
+    parser.add_argument("--columns", help="columns to take, by names or numbers: x,y or 1-3; all but: --columns=-x,-2")
     parser.add_argument("--inputs", help="columns that are inputs")
     parser.add_argument("--time", default="auto", help="the column with the times of rows; none: there is none")
     parser.add_argument("--resample", help="interpolate uneven times to this time between rows: a number, or 10min")

@@ -118,8 +118,14 @@ def picked(tables: List[Table], columns: Optional[str], inputs: Optional[str], p
     """Columns of tables by names or numbers: those of x, and those of inputs or None."""
     names = tables[0].names or tuple(f"x{i + 1}" for i in range(tables[0].values.shape[1]))
     driven = [] if inputs is None else _numbers_of_columns(inputs, names, path)
-    chosen = _numbers_of_columns(columns, names, path) if columns is not None else list(range(len(names)))
-    chosen = [i for i in chosen if i not in driven] if columns is None else chosen
+    named = columns is not None and not columns.lstrip().startswith("-")
+    chosen = _numbers_of_columns(columns, names, path) if columns is not None and named else list(range(len(names)))
+    if not named:  # all but the inputs and those to leave out: "-status,-7"
+        words = [] if columns is None else [word.strip() for word in columns.split(",")]
+        if not all(word.startswith("-") for word in words):
+            raise ArgumentError(f"columns={columns!r}: write '-' before each column to leave out, as in '-status,-7'")
+        rest = [i for word in words for i in _numbers_of_columns(word[1:], names, path)] + driven
+        chosen = [i for i in chosen if i not in rest]
     if not chosen:
         raise ArgumentError(f"{path}: no column is left beside the inputs")
 
@@ -163,11 +169,12 @@ def load(
     """Load a file of any known format, several, or a glob. Returns an array in the user's units, or a list of arrays.
 
     The library reads .npy, .npz, .csv and .tsv; ``antler.formats.FORMATS`` lists the formats that other libraries
-    read. ``columns`` and ``inputs`` choose columns by names or 1-based numbers, ``"x,y"`` or ``"1-3"``. With
-    ``inputs`` the result is a pair (x, inputs). ``key`` names what is read of a file that holds several things.
-    ``container`` is ``"numpy"``, ``"pandas"``, ``"polars"`` or ``"xarray"``; all but the first have names and times.
-    ``time`` and ``resample`` are those of ``Reconstructor.fit``. A fault in a file raises an exception that names its
-    place. ``max_bytes`` limits what compressed archives and pipes may take in memory beyond the size of their files.
+    read. ``columns`` and ``inputs`` choose columns by names or 1-based numbers, ``"x,y"`` or ``"1-3"``;
+    ``columns="-x,-2"`` takes all but these. With ``inputs`` the result is a pair (x, inputs). ``key`` names what is
+    read of a file that holds several things. ``container`` is ``"numpy"``, ``"pandas"``, ``"polars"`` or ``"xarray"``;
+    all but the first have names and times. ``time`` and ``resample`` are those of ``Reconstructor.fit``. A fault in a
+    file raises an exception that names its place. ``max_bytes`` limits what compressed archives and pipes may take in
+    memory beyond the size of their files.
     """
     shell = shell_of(container)
     given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)

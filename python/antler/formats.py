@@ -200,7 +200,7 @@ def _of_arrow(table: Any, path: str, choice: Choice) -> Table:
         values = columns.pop(index[0])
         if values.dtype.kind in "fM" or _time.is_time_name(index[0]):
             reading = reading._replace(time=values)
-    return _containers.of_columns(columns, path, reading)
+    return _containers.of_columns(columns, path, reading, words=True)
 
 
 def _excel(path: str, choice: Choice) -> List[Table]:
@@ -227,7 +227,7 @@ def _of_rows(rows: List[List[Any]], where: str, choice: Choice) -> Table:
     body = rows[1:] if named else rows
     kept = [i for i in range(len(rows[0])) if any(row[i] is not None for row in body)]
     columns = {names[i] if names else f"x{i + 1}": _cells([row[i] for row in body]) for i in kept}
-    return _containers.of_columns(columns, where, choice.reading)
+    return _containers.of_columns(columns, where, choice.reading, words=True)
 
 
 def _cells(cells: Sequence[Any]) -> np.ndarray:
@@ -251,13 +251,13 @@ def _json(path: str, choice: Choice) -> List[Table]:
     if isinstance(data, dict) and choice.key is not None:
         data = data[_named(data, choice.key, path)[0]]
     if isinstance(data, dict) and data and all(isinstance(values, list) for values in data.values()):
-        return [_containers.of_columns({k: _cells(v) for k, v in data.items()}, path, choice.reading)]
+        return [_containers.of_columns({k: _cells(v) for k, v in data.items()}, path, choice.reading, words=True)]
     if not isinstance(data, list) or not data:
         raise FormatError(f"{path}: holds neither records nor columns; give a list of objects with the same names")
     if isinstance(data[0], dict):
         names = list(dict.fromkeys(name for record in data for name in record))
         columns = {name: _cells([record.get(name) for record in data]) for name in names}
-        return [_containers.of_columns(columns, path, choice.reading)]
+        return [_containers.of_columns(columns, path, choice.reading, words=True)]
     return [_containers.of_container(np.asarray(data, dtype=float).reshape(len(data), -1), path, choice.reading)]
 
 

@@ -359,6 +359,11 @@ class Reconstructor(Parameters):
         if context is None:
             context, inputs, warmup = self._end(inputs)
             shell, axis, first = self._shell, self.time_, self._rows
+            if model.input_dim and future_inputs is None:
+                raise DataError(
+                    f"the {steps} steps after the last row need inputs that the data do not have: give future_inputs=, "
+                    f"({steps}, {model.input_dim}), or a context with its inputs"
+                )
         else:
             table = self._checked(context, "context")[0]
             rows = len(table.values)

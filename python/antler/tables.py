@@ -35,6 +35,7 @@ class Orbit:
     named: bool = True  #: False when the names are made up
     inputs: Optional[np.ndarray] = None  #: (T, K), where the model takes some
     first_row: Optional[int] = None  #: of a free run: the row of the data that its first row stands for
+    unit: str = ""  #: of dt: "s", "h", "month"; "": unknown
 
 
 def _orbit_from_file(path: str, columns: str, inputs: str) -> Orbit:
@@ -48,7 +49,7 @@ def _orbit_from_file(path: str, columns: str, inputs: str) -> Orbit:
     if series.scaling is not None:
         values = values * series.scaling[1] + series.scaling[0]
     names = series.names[: series.dim]
-    return Orbit(values, names, series.dt, names[:1] != ["x1"], values_in)
+    return Orbit(values, names, series.dt, names[:1] != ["x1"], values_in, unit=series.axis(0).unit)
 
 
 def orbit(source: Any, columns: str = "", inputs: str = "") -> Orbit:
@@ -62,7 +63,8 @@ def orbit(source: Any, columns: str = "", inputs: str = "") -> Orbit:
     first = getattr(source, "first_row", None)
     if first is None and isinstance(getattr(source, "attrs", None), dict):
         first = source.attrs.get("first_row")
-    return Orbit(np.asarray(found.values, dtype=float), names, found.dt, bool(found.names), None, first)
+    unit = "" if found.time is None else found.time.unit
+    return Orbit(np.asarray(found.values, dtype=float), names, found.dt, bool(found.names), None, first, unit)
 
 
 def default_warmup(model: Any, rows: int) -> int:
@@ -76,7 +78,7 @@ def free_run(model: Any, true: Orbit, steps: int, warmup: Optional[int] = None) 
         values = model.generate(steps, context=true.x, inputs=true.inputs, warmup=warmup, inputs_end="repeat")
     except DivergedError as error:
         values = error.partial
-    return Orbit(np.asarray(values), true.names, true.dt, true.named)
+    return Orbit(np.asarray(values), true.names, true.dt, true.named, unit=true.unit)
 
 
 def _column(words: Sequence[str]) -> np.ndarray:

@@ -16,6 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define NOT_GIVEN SIZE_MAX
+
 typedef struct settings {
     cli_list data, horizon;
     cli_measuring measuring;
@@ -32,7 +34,8 @@ static const cli_option options[] = {
      "of "
      "the first run held back.",
      AT(data), NULL},
-    {"n", CLI_COUNT, "STEPS", "Free steps of RMSE(n). Default 128.", AT(evaluate.rmse.steps), NULL},
+    {"n", CLI_COUNT, "STEPS", "Free steps of RMSE(n). Default 128, or what fits into short data.",
+     AT(evaluate.rmse.steps), NULL},
     {"windows", CLI_COUNT, "N", "Windows of RMSE(n), spread evenly over the data. Default 100.",
      AT(evaluate.rmse.windows), NULL},
     {"horizon", CLI_TEXTS, "NAME=STEPS",
@@ -218,13 +221,41 @@ static bool read_horizon(const char *text, size_t *horizon)
     return false;
 }
 
+/* Short data get forecasts that fit: half of the rows after the warm-up of the first model. */
+static int fit_steps(settings *s, const char *run, const antler_settings *of_run, const antler_series *truth)
+{
+    enum { STEPS = 128, UNKNOWN_WARMUP = 100 };
+    antler_model *model = NULL;
+    size_t rows = 0, warmup = s->evaluate.warmup;
+    if (s->evaluate.rmse.steps != NOT_GIVEN)
+        return CLI_DONE;
+    const antler_status status = antler_model_load(run, &model);
+    if (status != ANTLER_OK)
+        return cli_fail(status);
+    for (size_t i = 0; i < antler_series_count(truth); i++)
+        rows = antler_series_length(truth, i) > rows ? antler_series_length(truth, i) : rows;
+    if (warmup == ANTLER_WARMUP_AUTO) { /* as the library chooses it */
+        const bool observed = strcmp(antler_model_kind(model), "shplrnn") == 0 &&
+                              antler_model_latent_dim(model) <= antler_model_dim(model);
+        warmup = of_run->warmup > 0 ? of_run->warmup : observed ? 0 : UNKNOWN_WARMUP;
+        warmup = warmup < rows / 2 ? warmup : rows / 2;
+    }
+    const size_t half = rows > warmup + 2 ? (rows - warmup - 1) / 2 : 1;
+    s->evaluate.rmse.steps = rows > warmup + STEPS ? STEPS : half;
+    antler_model_free(model);
+    return CLI_DONE;
+}
+
 static int evaluate_data(settings *s, const cli_runs *runs)
 {
     antler_settings of_run;
     antler_series *truth = NULL;
+    antler_settings_default(&of_run);
     int code = cli_load_from_run(runs->paths[0], &of_run, &s->load);
     if (code == CLI_DONE)
         code = cli_series_load(&s->data, &s->load, &truth);
+    if (code == CLI_DONE)
+        code = fit_steps(s, runs->paths[0], &of_run, truth);
     if (code == CLI_DONE)
         code = evaluate_all(s, runs, truth);
     if (code == CLI_DONE)
@@ -234,7 +265,7 @@ static int evaluate_data(settings *s, const cli_runs *runs)
 }
 
 /* On the rows that the training of the first run did not see. */
-static int evaluate_held_back(const settings *s, const cli_runs *runs)
+static int evaluate_held_back(settings *s, const cli_runs *runs)
 {
     antler_settings of_run;
     antler_series *series = NULL, *held_back = NULL;
@@ -256,7 +287,9 @@ static int evaluate_held_back(const settings *s, const cli_runs *runs)
     if (status == ANTLER_OK && !s->json && !s->quiet)
         printf("On the rows that training held back: %zu of %zu\n", antler_series_total_length(held_back),
                antler_series_total_length(series));
-    code = status == ANTLER_OK ? evaluate_all(s, runs, held_back) : cli_fail(status);
+    code = status == ANTLER_OK ? fit_steps(s, runs->paths[0], &of_run, held_back) : cli_fail(status);
+    if (code == CLI_DONE)
+        code = evaluate_all(s, runs, held_back);
     antler_series_free(held_back);
     antler_series_free(series);
     return code;
@@ -266,6 +299,7 @@ static int run(const cli_command *self, int argc, char **argv)
 {
     settings s = {.inputs_end = "repeat", .measuring = cli_measuring_default()};
     antler_evaluate_opts_default(&s.evaluate);
+    s.evaluate.rmse.steps = NOT_GIVEN;
     size_t count = 0;
     int code = CLI_DONE;
     if (!cli_parse(self, argc, argv, &s, &count, &code))

@@ -145,8 +145,8 @@ static void on_begin(void *cookie, const antler_fit_note *note)
     if (r->quiet)
         return;
     if (note->trial == 1)
-        printf("\nRung %zu of %zu: %zu trials, %zu runs of %zu updates each\n", note->rung, note->rungs,
-               note->trials, note->settings->runs, note->settings->updates);
+        printf("\nRung %zu of %zu: %zu trial%s, %zu runs of %zu updates each\n", note->rung, note->rungs,
+               note->trials, note->trials == 1 ? "" : "s", note->settings->runs, note->settings->updates);
     printf("%3zu  ", note->trial);
     print_settings(note->settings);
     printf("\n     %s\n", note->reason);

@@ -29,7 +29,7 @@ extern const char *const cli_load_headers[], *const cli_load_resamplings[];
         {"columns",                                                                                          \
          CLI_TEXT,                                                                                           \
          "LIST",                                                                                             \
-         "Variables to take, by name or number: x,z or 1-3.",                                                \
+         "Variables to take, by name or number: x,z or 1-3; or those to leave out: -status,-7.",             \
          offsetof(type, field) + offsetof(cli_load, columns),                                                \
          NULL},                                                                                              \
         {"inputs",                                                                                           \

@@ -298,6 +298,8 @@ static void print_variables(const cli_evaluation *e)
     for (size_t i = 0; i < m->dim; i++)
         printf("%-16s %11.4g %11.4g %11.4g %11.4g %11.4g\n", antler_model_name(e->model, i), m->mean_true[i],
                m->mean_generated[i], m->sd_true[i], m->sd_generated[i], m->hellinger_each[i]);
+    if (!e->opts->user_units)
+        puts("Means and sds are in the model's units; --user-units gives those of the data.");
 }
 
 static double floor_of(const cli_evaluation *e, const char *measure)

@@ -18,29 +18,12 @@ static void print_word(const char *word)
     free(quoted);
 }
 
-/* " --data FILE" for each file of the settings. */
-static void print_data(const antler_settings *settings)
-{
-    char data[sizeof settings->data];
-    snprintf(data, sizeof data, "%s", settings->data);
-    for (char *file = data, *following; file != NULL && file[0] != '\0'; file = following) {
-        following = strchr(file, '\n');
-        if (following != NULL)
-            *following++ = '\0';
-        fputs(" --data", stdout);
-        print_word(file);
-    }
-}
-
 static void print_generate(const cli_next *next, const antler_settings *settings)
 {
     char out[1600];
     snprintf(out, sizeof out, "%s/free.csv", next->out);
     fputs("  antler generate", stdout);
     print_word(next->generate);
-    print_data(settings);
-    if (settings->transpose)
-        fputs(" --transpose", stdout);
     if (settings->inputs[0] != '\0')
         fputs(" --inputs-end repeat", stdout);
     fputs(" --out", stdout);

@@ -110,3 +110,49 @@ antler_status ant_series_check_gaps(const antler_series *series, size_t min_leng
 {
     return check(series, min_length, (allowed){.gaps = true, .input_gaps = in_inputs});
 }
+
+static const double largest = 1e140;
+
+/* The first value of a variable beyond that, and how many there are. */
+static size_t find_large(const antler_series *series, size_t v, size_t *trajectory, size_t *row,
+                         double *first)
+{
+    enum { TILE_ROWS = 1024 };
+    double tile[TILE_ROWS];
+    size_t count = 0;
+    for (size_t i = 0; i < series->count; i++) {
+        const ant_part *part = ant_series_part(series, i);
+        for (size_t at = 0; at < part->length; at += TILE_ROWS) {
+            const size_t n = part->length - at < TILE_ROWS ? part->length - at : TILE_ROWS;
+            ant_column_read_f64(&part->columns[v], i - part->first, at, n, tile, 1);
+            for (size_t k = 0; k < n; k++) {
+                if (!(fabs(tile[k]) > largest) || count++ > 0)
+                    continue;
+                *trajectory = i;
+                *row = at + k;
+                *first = tile[k];
+            }
+        }
+    }
+    return count;
+}
+
+antler_status ant_series_check_squares(const antler_series *series)
+{
+    char place[1024];
+    for (size_t v = 0; v < series->dim; v++) {
+        size_t trajectory = 0, row = 0;
+        double first = 0.0;
+        const size_t count = find_large(series, v, &trajectory, &row, &first);
+        if (count == 0)
+            continue;
+        describe(series, trajectory, place, sizeof place);
+        return ant_fail(
+            ANTLER_ERROR_DATA,
+            "%s: value is %g in row %zu, column %zu (%s), and its square is beyond double precision; %zu "
+            "such value%s in all in this column; correct %s, or rescale the column",
+            place, first, row + 1, v + 1, series->names[v], count, count == 1 ? "" : "s",
+            count == 1 ? "it" : "them");
+    }
+    return ANTLER_OK;
+}

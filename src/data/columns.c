@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_CANDIDATES = 4096 };
+enum { MOST_CANDIDATES = 4096, LEFT_OUT = 2 };
 
 /* The columns of a file while a choice is made. */
 typedef struct file_columns {
     const ant_file_columns *of;
-    unsigned char *taken; /* (count) 1: already chosen */
+    unsigned char *taken; /* (count) 0: free; LEFT_OUT; else already chosen */
 } file_columns;
 
 typedef struct column_list {
@@ -183,6 +183,35 @@ static antler_status take_words(file_columns *file, const char *text, const char
     }
 }
 
+bool ant_columns_are_named(const antler_load_opts *opts)
+{
+    return opts->columns != NULL && opts->columns[strspn(opts->columns, " ")] != '-';
+}
+
+/* Mark each word of "-status,-7", which no list gets. */
+static antler_status leave_out(const char *text, file_columns *file)
+{
+    char word[256];
+    column_list none = {.columns = calloc(file->of->count, sizeof(size_t))};
+    antler_status status =
+        none.columns == NULL ? ant_fail_memory(file->of->count * sizeof(size_t), "the columns") : ANTLER_OK;
+    for (const char *p = text; status == ANTLER_OK; p++) {
+        p += strspn(p, " ");
+        if (*p != '-' || !(p++, next_word(&p, word, sizeof word)))
+            status = ant_fail(
+                ANTLER_ERROR_ARGUMENT,
+                "'%s' is not a list of columns to leave out; write '-' before each, as in -status,-7", text);
+        else
+            status = take_word(file, word, &none);
+        if (status == ANTLER_OK && *p == '\0')
+            break;
+    }
+    for (size_t i = 0; i < none.count; i++)
+        file->taken[none.columns[i]] = LEFT_OUT;
+    free(none.columns);
+    return status;
+}
+
 /* Take those of columns first .. last-1 that are not yet taken. */
 static void take_rest(file_columns *file, size_t first, size_t last, column_list *list)
 {
@@ -213,7 +242,7 @@ static size_t find_time(const file_columns *file, ant_time_claim *claim)
     size_t best = 0;
     *claim = ANT_TIME_FIRST;
     for (size_t c = 0; c < own_variables; c++) {
-        const ant_time_claim found = claim_of(file, c);
+        const ant_time_claim found = file->taken[c] == LEFT_OUT ? ANT_TIME_NO_CLAIM : claim_of(file, c);
         if (found > *claim) {
             *claim = found;
             best = c;
@@ -255,7 +284,7 @@ static antler_status choose_time(const antler_load_opts *opts, file_columns *fil
         return ANTLER_OK;
     }
     *time = column;
-    return *claim >= ANT_TIME_DATES || opts->columns != NULL ? take(file, column, extra) : ANTLER_OK;
+    return *claim >= ANT_TIME_DATES || ant_columns_are_named(opts) ? take(file, column, extra) : ANTLER_OK;
 }
 
 /* ---- the choice -------------------------------------------------------------------------------------- */
@@ -279,8 +308,10 @@ static antler_status choose(const antler_load_opts *opts, file_columns *file, li
     *subject = ANT_NO_COLUMN;
     if (opts->inputs != NULL)
         ANT_TRY(take_words(file, opts->inputs, "--inputs", &l->inputs));
-    if (opts->columns != NULL)
+    if (ant_columns_are_named(opts))
         ANT_TRY(take_words(file, opts->columns, "--columns", &l->variables));
+    else if (opts->columns != NULL)
+        ANT_TRY(leave_out(opts->columns, file));
     if (opts->subject != NULL) {
         ANT_TRY(take_one(file, opts->subject, "--subject", &l->extra));
         *subject = l->extra.columns[l->extra.count - 1];
@@ -288,7 +319,7 @@ static antler_status choose(const antler_load_opts *opts, file_columns *file, li
     ANT_TRY(choose_time(opts, file, &l->extra, time, claim));
     if (*claim == ANT_TIME_DATES && *time == file->of->dates && file->of->clock < own_variables)
         file->taken[file->of->clock] = 1;
-    if (opts->columns == NULL)
+    if (!ant_columns_are_named(opts))
         take_rest(file, 0, own_variables, &l->variables);
     if (opts->inputs == NULL)
         take_rest(file, own_variables, file->of->count, &l->inputs);

@@ -2,7 +2,8 @@
  * columns.h - which columns of a file become variables and which become inputs.
  *
  * A choice is written as names, 1-based numbers and ranges: "x,y", "temp,3-5".  A word that is a
- * column's name always means that column, even if it looks like a number.
+ * column's name always means that column, even if it looks like a number.  With '-' in front of all words it
+ * names the columns to leave out: "-status,-7".
  */
 #ifndef ANT_DATA_COLUMNS_H
 #define ANT_DATA_COLUMNS_H
@@ -21,6 +22,10 @@ typedef struct ant_file_columns {
     bool own_time; /* the file declares its first column as the time axis */
     bool untimed;  /* none can be the time axis, unless --time names it */
 } ant_file_columns;
+
+/* Whether --columns names the variables: without it, and where it only names those to leave out, they are all
+ * others. */
+bool ant_columns_are_named(const antler_load_opts *opts);
 
 typedef struct ant_choice {
     size_t dim, input_dim;

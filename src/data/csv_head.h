@@ -10,7 +10,18 @@ typedef struct ant_csv_line {
     uint64_t number;
 } ant_csv_line;
 
-enum { ANT_CSV_HEAD = 3 };
+enum { ANT_CSV_HEAD = 64 };
+
+/* The delimiter of a table.  head: (ANT_CSV_HEAD) */
+char ant_csv_find_delimiter(const ant_csv_line *head);
+
+/*
+ * How many lines of text stand above the table.  0 unless the first lines are no table as they are: their
+ * numbers of fields differ, or the first begins with a word and is no header.  Then the table ends at the
+ * last line that was read, its rows begin with numbers or dates, and no line above it does.  delimiter: 0:
+ * found
+ */
+size_t ant_csv_find_table(const ant_csv_line *head, char delimiter);
 
 /*
  * Whether the first line is a header: it is when it has no number and no date at all.  When it has both
@@ -18,6 +29,9 @@ enum { ANT_CSV_HEAD = 3 };
  * word above a number.  head: (ANT_CSV_HEAD)
  */
 bool ant_csv_is_header(const ant_csv_line *head, char delimiter);
+
+/* Whether a comment names the columns of the table below: a word for each. */
+bool ant_csv_names_columns(const ant_csv_line *comment, char delimiter, size_t fields);
 
 /* Whether the line below the header, of `fields` fields, holds units: words, and numbers only from the next
  * line on. */

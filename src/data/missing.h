@@ -16,6 +16,9 @@ antler_status ant_series_missing(const antler_series *series, size_t *missing, s
  */
 antler_status ant_series_check_gaps(const antler_series *series, size_t min_length, bool in_inputs);
 
+/* No variable has a value whose square leaves the range of double: measures square and add. */
+antler_status ant_series_check_squares(const antler_series *series);
+
 /*
  * The stretches between rows that lack a value of a variable or an input, each a trajectory of its own; those
  * of fewer than `least` rows are left out.  `longest`: rows of the longest stretch, also where it is left

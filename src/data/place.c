@@ -1,5 +1,6 @@
 /* place.c - a table that was read becomes trajectories: missing values, subjects, time. */
 #include "data/sentinels.h"
+#include "data/serial_days.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -214,6 +215,8 @@ static antler_status place_subjects(ant_table *table, const antler_load_opts *op
 antler_status ant_table_place(ant_table *table, const antler_load_opts *opts, antler_series **series)
 {
     antler_status status = ant_sentinels_apply(opts->missing_values, table);
+    if (status == ANTLER_OK)
+        status = ant_serial_days_settle(table);
     if (status == ANTLER_OK && table->subject != ANT_NO_COLUMN) {
         status = place_subjects(table, opts, series);
         if (status == ANTLER_OK)

@@ -7,6 +7,7 @@
  */
 #include "data/number.h"
 #include "data/resample.h"
+#include "data/serial_days.h"
 #include "data/stamps.h"
 #include "data/table.h"
 
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { FEWEST_ROWS = 3, FEWEST_WEAK = 10, TEXT = 64 };
 
@@ -117,6 +119,30 @@ static void choose_unit(settling *s, double step)
 
 /* ---- refusals ---------------------------------------------------------------------------------------- */
 
+/* Times of a clock that was changed: in the night to a Sunday the step to this row is `by` longer than
+ * `usual`. */
+static bool is_clock_change(const settling *s, size_t row, double usual, double by)
+{
+    static const double hour = 3600e6, second = 1e6, day = 86400e6, first_sunday = 3.0; /* 1970-01-04 */
+    if (s->axis.kind != ANTLER_TIME_DATE || s->axis.months > 0 || s->found.order == ANT_STAMPS_MISSING)
+        return false;
+    const double days = floor(s->stamps[row] / day), of_day = s->stamps[row] - days * day;
+    const double step = s->stamps[row] - s->stamps[row - 1];
+    return fmod(days - first_sunday, 7.0) == 0.0 && of_day <= 3.0 * hour && usual <= hour &&
+           fabs(step - usual - by * hour) < second;
+}
+
+/* A grid in rows: columns of longitude and latitude. */
+static bool has_places(const ant_table *table)
+{
+    static const char *const words[] = {"lat", "latitude", "lon", "longitude"};
+    for (size_t v = 0; table->labels.names != NULL && v < table->dim; v++)
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+            if (table->labels.names[v] != NULL && strcasecmp(table->labels.names[v], words[i]) == 0)
+                return true;
+    return false;
+}
+
 static antler_status fail_order(const settling *s)
 {
     char now[TEXT], before[TEXT];
@@ -128,6 +154,18 @@ static antler_status fail_order(const settling *s)
             ANTLER_ERROR_DATA,
             "column '%s' is the time axis, but row %zu has no time; fill it in, or leave the row out",
             s->axis.name, row + 1);
+    if (row > 1 && is_clock_change(s, row, s->stamps[1] - s->stamps[0], -1.0))
+        return ant_fail(
+            ANTLER_ERROR_DATA,
+            "column '%s' is the time axis, but row %zu (%s) comes an hour too early after %s; where the "
+            "clocks went back to winter time, write times in UTC, or with their offset, as in 02:00+01:00",
+            s->axis.name, row + 1, now, before);
+    if (s->found.order == ANT_STAMPS_DOUBLED && has_places(s->table))
+        return ant_fail(
+            ANTLER_ERROR_DATA,
+            "column '%s' is the time axis, but row %zu has the same time as the row before (%s); make one "
+            "column of each place, or take the rows of one",
+            s->axis.name, row + 1, now);
     if (s->found.order == ANT_STAMPS_DOUBLED)
         return ant_fail(
             ANTLER_ERROR_DATA,
@@ -349,11 +387,16 @@ static antler_status note_gaps(settling *s)
     if (f->gaps > 0)
         ANT_TRY(ant_notes_add(
             &s->table->notes,
-            "%s: %zu gap%s in time: %zu rows are missing and become NaN, the longest %zu (%s) after "
-            "row %zu (%s)",
-            origin, f->gaps, f->gaps == 1 ? "" : "s", f->gap_rows, f->longest,
+            "%s: %zu gap%s in time: %zu row%s missing and become%s NaN, the longest %zu (%s) after "
+            "row %zu (%s)%s",
+            origin, f->gaps, f->gaps == 1 ? "" : "s", f->gap_rows, f->gap_rows == 1 ? " is" : "s are",
+            f->gap_rows == 1 ? "s" : "", f->longest,
             length_text(s, (double)(f->longest + 1) * f->step, length), f->longest_after + 1,
-            stamp_text(s, s->stamps[f->longest_after], at)));
+            stamp_text(s, s->stamps[f->longest_after], at),
+            is_clock_change(s, f->longest_after + 1, f->step, 1.0)
+                ? "; where the clocks went to summer time none is missing: write times in UTC, or with their "
+                  "offset"
+                : ""));
     if (f->deviation > 0.02)
         ANT_TRY(ant_notes_add(
             &s->table->notes,
@@ -383,7 +426,7 @@ static antler_status adopt(settling *s)
     ant_table *table = s->table;
     if (table->time != ANT_NO_COLUMN)
         ant_table_drop(table, table->time);
-    if (s->opts->columns == NULL)
+    if (!ant_columns_are_named(s->opts))
         ANT_TRY(drop_row_index(table));
     choose_unit(s, s->found.even ? s->found.step : s->found.middle);
     if (s->opts->resample != NULL)
@@ -432,6 +475,20 @@ static antler_status study(settling *s)
     return even ? ANTLER_OK : ant_stamps_study(s->stamps, s->rows, s->resolution, &s->found);
 }
 
+/* A column of times that could be days of a spreadsheet, but is not called a date. */
+static antler_status note_serial_days(settling *s)
+{
+    ant_table *table = s->table;
+    if (table->dates || table->one_of_many || table->claim < ANT_TIME_STRONG || table->time_unit[0] != '\0' ||
+        !ant_serial_days_likely(s->stamps, s->rows))
+        return ANTLER_OK;
+    return ant_notes_add(
+        &table->notes,
+        "%s: column '%s' may hold days since 1899-12-30, as spreadsheets store dates; if so, call "
+        "it date",
+        table->part.origin, s->axis.name);
+}
+
 static antler_status settle(settling *s)
 {
     bool accepted = false;
@@ -449,6 +506,8 @@ static antler_status settle(settling *s)
     }
     ANT_TRY(study(s));
     ANT_TRY(recognise(s, &accepted));
+    if (accepted)
+        ANT_TRY(note_serial_days(s));
     return accepted ? adopt(s) : ANTLER_OK;
 }
 

@@ -20,10 +20,13 @@ static const struct {
 };
 
 static const char *const strong_words[] = {
-    "time",        "date",     "datetime",     "date time",  "timestamp",  "time stamp", "timestamps",
-    "times",       "epoch",    "unix time",    "unixtime",   "epochtime",  "epoch time", "utc",
-    "utc time",    "time utc", "date utc",     "localtime",  "local time", "datum",      "zeit",
-    "zeitstempel", "elapsed",  "elapsed time", "valid time",
+    "time",          "date",       "datetime",    "date time",     "timestamp",  "time stamp",
+    "timestamps",    "times",      "epoch",       "unix time",     "unixtime",   "epochtime",
+    "epoch time",    "utc",        "utc time",    "time utc",      "date utc",   "localtime",
+    "local time",    "datum",      "zeit",        "zeitstempel",   "elapsed",    "elapsed time",
+    "valid time",    "date/time",  "date & time", "date and time", "datum/zeit", "datum/uhrzeit",
+    "datum uhrzeit", "datum zeit", "fecha",       "fecha hora",    "date heure", "horodatage",
+    "uhrzeit",       "tijd",
 };
 
 /* The empty name and "Unnamed: 0" are those of a row index that pandas has written. */
@@ -38,11 +41,24 @@ bool ant_time_unit(const char *text, size_t length, char unit[ANT_UNIT_ROOM])
     }
     while (length > 0 && strchr("]) .", text[length - 1]) != NULL)
         length--;
+    for (size_t i = 1; i + 7 < length; i++) /* "days since 1850-01-01" */
+        if (strncasecmp(text + i, " since ", 7) == 0)
+            length = i;
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (strlen(units[i].word) == length && strncasecmp(units[i].word, text, length) == 0) {
             snprintf(unit, ANT_UNIT_ROOM, "%s", units[i].unit);
             return true;
         }
+    return false;
+}
+
+bool ant_time_name_is_date(const char *name)
+{
+    static const char *const words[] = {"date", "datum", "fecha"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        for (const char *p = name; *p != '\0'; p++)
+            if (strncasecmp(p, words[i], strlen(words[i])) == 0)
+                return true;
     return false;
 }
 

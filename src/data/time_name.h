@@ -26,6 +26,9 @@ enum { ANT_UNIT_ROOM = 16 };
 /* The claim of a name, and its unit in the short form of docs/files.md ("s", "ms", "h", "d"); "" for none. */
 ant_time_claim ant_time_name(const char *name, char unit[ANT_UNIT_ROOM]);
 
+/* Whether the name speaks of dates: "Date", "DateTime (UTC)", "Datum". */
+bool ant_time_name_is_date(const char *name);
+
 /* A unit in its short form: "sec", "[s]" and "seconds" give "s"; false when it is no unit of time. */
 bool ant_time_unit(const char *text, size_t length, char unit[ANT_UNIT_ROOM]);
 

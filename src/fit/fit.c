@@ -469,6 +469,7 @@ static antler_status check_series(const antler_series *series, double share)
 {
     const size_t dim = antler_series_dim(series), needed = ant_validation_rows_needed(dim);
     ANT_TRY(ant_series_check_gaps(series, 2, true));
+    ANT_TRY(ant_series_check_squares(series));
     const size_t longest = antler_series_length(series, ant_series_longest(series));
     ANT_CHECK(
         ant_series_last_rows(longest, share) >= needed, ANTLER_ERROR_DATA,

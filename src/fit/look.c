@@ -104,6 +104,7 @@ antler_status(antler_look_at)(const antler_series *series, antler_look *look, si
                          .input_dim = antler_series_input_dim(series),
                          .dt = antler_series_dt(series)};
     ANT_TRY(ant_series_check_gaps(series, 2, true));
+    ANT_TRY(ant_series_check_squares(series));
     ANT_TRY(find_usual(series, &found.usual));
     ANT_TRY(ant_excerpt_take(series, &excerpt));
     const antler_status status = look_closely(&excerpt, &found);

@@ -370,6 +370,7 @@ static antler_status evaluate(const antler_model *model, const antler_series *tr
     result->plain.dstsp = result->plain.hellinger = result->embedded.dstsp = result->spread = NAN;
     ANT_TRY(ant_model_check_series(model, truth, "the true series"));
     ANT_TRY(ant_series_check_gaps(truth, 2, false));
+    ANT_TRY(ant_series_check_squares(truth));
     ANT_TRY(ant_series_missing(truth, &result->missing, &result->true_values));
     antler_series *generated = NULL;
     antler_status status = outcome(run_free(model, truth, opts, &generated, result));

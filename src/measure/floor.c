@@ -310,6 +310,7 @@ antler_status(antler_floors_of)(const antler_series *truth, const antler_evaluat
     ANT_OPTIONS(antler_evaluate_opts, opts);
     ANT_PART(antler_measure_opts, &opts->measure);
     ANT_TRY(ant_series_check_gaps(truth, 2, true));
+    ANT_TRY(ant_series_check_squares(truth));
     return ant_floors_measure(truth, opts, opts->measure.unit, floors);
 }
 

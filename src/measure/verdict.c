@@ -222,7 +222,8 @@ static antler_verdict choose_kind(const evidence *e)
     const antler_verdict data = check_data(r), all = grade_all(r);
     if (data.kind != ANTLER_VERDICT_NONE)
         return data;
-    const bool near = all.kind == ANTLER_VERDICT_GOOD || all.kind == ANTLER_VERDICT_CLOSE;
+    const bool near = (all.kind == ANTLER_VERDICT_GOOD || all.kind == ANTLER_VERDICT_CLOSE) &&
+                      !(r->spread < least_spread); /* floors of few rows are wide enough for a point */
     if (!near && e->fall > largest_fall)
         return decide(ANTLER_VERDICT_UNDERTRAINED, "loss_fall", e->fall, largest_fall);
     if (!near && e->travel < least_travel)

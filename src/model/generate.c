@@ -157,8 +157,8 @@ static antler_run_start nth_start(const antler_model *model, const antler_genera
 {
     antler_run_start start = opts->start;
     const size_t length = antler_series_length(start.context, start.trajectory);
+    ant_start_rows(model, &opts->start, &start.first, &start.warmup);
     const size_t after = start.first < length ? length - start.first : 0;
-    start.warmup = ant_model_warmup(model, start.warmup, after / 2);
     const size_t used = start.warmup + 1 + rows_for_inputs(model, opts);
     const size_t spare = after > used ? after - used : 0;
     if (opts->orbits > 1)
@@ -176,6 +176,11 @@ static antler_status start_one(orbit_set *f, size_t i)
         ANT_CHECK(start.trajectory < antler_series_count(start.context), ANTLER_ERROR_ARGUMENT,
                   "the context has %zu trajectories, there is no number %zu",
                   antler_series_count(start.context), start.trajectory);
+        ANT_CHECK(!start.from_end, ANTLER_ERROR_ARGUMENT,
+                  "%zu orbits begin at rows spread over the data, and only one goes on after the last row: "
+                  "leave out "
+                  "--orbits or --from end",
+                  orbits);
         start = nth_start(f->model, f->opts, i);
     }
     return ant_start(f->model, f->runner, &start, f->opts->steps, &f->started[i]);

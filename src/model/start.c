@@ -114,6 +114,22 @@ void(antler_run_start_default)(antler_run_start *start, size_t struct_size)
     ant_sized_default(&standard, sizeof standard, start, struct_size);
 }
 
+void ant_start_rows(const antler_model *model, const antler_run_start *start, size_t *first, size_t *warmup)
+{
+    const size_t length = antler_series_length(start->context, start->trajectory);
+    const size_t before_last = length > 0 ? length - 1 : 0;
+    const size_t after = start->first < length ? length - start->first : 0;
+    *first = start->first;
+    if (!start->from_end) {
+        *warmup = ant_model_warmup(model, start->warmup, after / 2);
+        return;
+    }
+    *warmup = ant_model_warmup(model, start->warmup, before_last);
+    if (start->warmup == ANTLER_WARMUP_AUTO && *warmup < unknown_warmup) /* more rows cost nothing here */
+        *warmup = unknown_warmup < before_last ? unknown_warmup : before_last;
+    *first = *warmup < before_last ? before_last - *warmup : 0;
+}
+
 /* Warm up on the context.  Fills state, limit and warmup. */
 static antler_status warm(const antler_model *model, const ant_runner *runner, const antler_run_start *start,
                           ant_started *started)
@@ -123,13 +139,14 @@ static antler_status warm(const antler_model *model, const ant_runner *runner, c
     ANT_CHECK(start->trajectory < antler_series_count(context), ANTLER_ERROR_ARGUMENT,
               "the context has %zu trajectories, there is no number %zu", antler_series_count(context),
               start->trajectory);
+    size_t first = 0;
+    ant_start_rows(model, start, &first, &started->warmup);
     const size_t length = antler_series_length(context, start->trajectory);
-    const size_t after = start->first < length ? length - start->first : 0;
-    started->warmup = ant_model_warmup(model, start->warmup, after / 2);
+    const size_t after = first < length ? length - first : 0;
     ANT_CHECK(started->warmup < after, ANTLER_ERROR_DATA,
               "a warm-up of %zu rows needs %zu rows of context from row %zu on, and there are %zu: give a "
               "shorter warm-up",
-              started->warmup, started->warmup + 1, start->first + 1, after);
+              started->warmup, started->warmup + 1, first + 1, after);
     const size_t rows = started->warmup + 1;
     ant_units units = {0};
     double *x = malloc(rows * (runner->N + runner->K) * sizeof *x); // (rows, N)
@@ -138,7 +155,7 @@ static antler_status warm(const antler_model *model, const ant_runner *runner, c
     double *s = runner->K == 0 ? NULL : x + rows * runner->N; // (rows, K)
     antler_status status = ant_units_create(model, context, start->model_units, &units);
     if (status == ANTLER_OK)
-        status = ant_units_read(&units, context, start->trajectory, start->first, rows, x, s);
+        status = ant_units_read(&units, context, start->trajectory, first, rows, x, s);
     if (status == ANTLER_OK) {
         ant_runner_warm(runner, x, s, rows, started->state);
         started->limit = ant_divergence_limit(x, rows * runner->N);
@@ -167,6 +184,10 @@ static antler_status find_inputs(const antler_run_start *start, size_t K, size_t
         started->column0 = own ? antler_series_dim(inputs) : 0;
         started->rows = antler_series_length(inputs, 0);
     } else if (start->context != NULL) {
+        ANT_CHECK(
+            !start->from_end, ANTLER_ERROR_DATA,
+            "free steps after the last row of the data need inputs that the data do not have: give them with "
+            "--input-file, or begin at the first rows with --from start");
         started->inputs = start->context;
         started->column0 = antler_series_dim(start->context);
         started->trajectory = start->trajectory;

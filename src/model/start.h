@@ -28,6 +28,9 @@ antler_status ant_model_check_series(const antler_model *model, const antler_ser
 /* Rows of warm-up for a request; ANTLER_WARMUP_AUTO takes at most `most`. */
 size_t ant_model_warmup(const antler_model *model, size_t requested, size_t most);
 
+/* Where the warm-up on the context begins and how many rows it takes; *warmup may be more than there are. */
+void ant_start_rows(const antler_model *model, const antler_run_start *start, size_t *first, size_t *warmup);
+
 /* A start that has been carried out. */
 typedef struct ant_started {
     double *state; /* (n): the first free step begins here */

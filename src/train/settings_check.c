@@ -9,6 +9,7 @@
 #include "train/forcing_rule.h"
 #include "train/problem.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -300,11 +301,15 @@ static antler_status check_share(const antler_settings *s, size_t longest, size_
 {
     const double share = ant_settings_share(s);
     const size_t needed = ant_validation_rows_needed(dim), held = ant_series_last_rows(longest, share);
+    const double enough = ceil(100.0 * (double)needed / (double)longest) / 100.0;
+    char remedy[64] = "0, because more than half of the rows would be held back";
+    if (enough <= 0.5)
+        snprintf(remedy, sizeof remedy, "%g or more, or to 0 for no validation", enough);
     ANT_CHECK(
         share == 0.0 || held >= needed, ANTLER_ERROR_ARGUMENT,
         "validation is %g, which holds back %zu rows of the longest trajectory, and %zu are needed; set "
-        "it higher, or to 0 for no validation",
-        share, held, needed);
+        "it to %s",
+        share, held, needed, remedy);
     return ANTLER_OK;
 }
 
@@ -329,6 +334,8 @@ static antler_status check_series(const antler_settings *s, const antler_series 
               s->sequence_length, s->sequence_length + 1, longest,
               longest < whole ? " without those held back for validation" : "",
               longest > 0 ? longest - 1 : 0);
+    if (s->validation > 0.0 || s->validation_data[0] != '\0')
+        ANT_TRY(ant_series_check_squares(series));
     return s->missing == ANTLER_MISSING_REFUSE
                ? antler_series_check(series, 1)
                : ant_series_check_gaps(series, 1, s->missing != ANTLER_MISSING_MASK);

@@ -139,7 +139,7 @@ def stranger_cases():
          "1 of 3 values of b are missing")
     case("bars.csv", "a|b\n" + rows(30, a, b, separator="|"), "bar-separated text", "N = 2\n")
     case("bar_in_name.txt", "|v| t2\n" + rows(30, a, b, separator=" "), "space-separated text", "N = 2\n")
-    case("truths.csv", "a,on\n1.5,True\n2.5,False\n", "('True'); write 1 and 0 for such words", code=2)
+    case("truths.csv", "a,on\n1.5,True\n2.5,False\n", "N = 2\n", "True and False are read as 1 and 0, first in column 2")
     case("percent.csv", "a,b\n1.5,3 %\n2.5,4 %\n", "('3 %'); write the number without a unit or sign", code=2)
     case("price.csv", "a,b\n1.5,$3\n2.5,$4\n", "('$3'); write the number without a unit or sign", code=2)
     case("narrow_blanks.csv", "a;b\n1\u202f234,5;2\n1\u202f235,5;3\n", "has thousands marks", code=2)
@@ -163,6 +163,108 @@ def stranger_cases():
          "... and 44 more")
     case("offset.csv", "a,b\n" + rows(60, lambda i: "%.6f" % (1e9 + a(i)), b), " 1000000005.", "N = 2\n")
     case("infinite.csv", "a,b\n" + rows(300, lambda i: "inf" if i == 7 else a(i), b), "1 infinite, first in row 8")
+
+
+def oscilloscope(count=200):
+    return rows(count, lambda i: "%.6e" % (2e-6 * i - 0.002), lambda i: "%.5f" % a(i), lambda i: "%.5f" % b(i))
+
+
+def lab_cases():
+    """What instruments of four labs write."""
+    head = "Model,MSO44\nFirmware Version,1.28.3\n,\nWaveform Type,ANALOG,\nHorizontal Units,s,\nSample Interval,2e-06\nProbe Attenuation,10,10\n"
+    head += "Vertical Units,V,V\nVertical Offset,0,0\nLabel,,\n"
+    above = "lines 1 to %d are text above the table and are skipped"
+    case("tektronix.csv", head + "TIME,CH1,CH2\n" + oscilloscope(), "200 rows in all, N = 2, dt 2e-06", above % 10, "CH2")
+    case("tektronix_units.csv", head + "TIME,CH1,CH2\ns,V,V\n" + oscilloscope(), "200 rows in all, N = 2, dt 2e-06 s", above % 10)
+    case("lecroy.csv", "LECROYWR64Xi,12345,Waveform\nSegments,1,SegmentSize,5000\n#1,19-Nov-2026 11:12:13,0\nTime,Ampl\n" +
+         rows(200, lambda i: "%.6e" % (2e-6 * i), a), "N = 1, dt 2e-06", above % 3, "Ampl")
+    case("two_fields.csv", "Record Length,200\nSample Interval,2e-06\nVertical Units,V\nTIME,CH1\n" + rows(200, lambda i: "%.6e" % (2e-6 * i), a),
+         "N = 1, dt 2e-06", above % 3)
+    case("sentences.txt", "Measured by R. Bob\nLab 3, second floor\n\nt\tp\n" + rows(90, lambda i: "%d" % i, a, separator="\t"), "N = 1, dt 1", "lines 1 to 3 are")
+    case("no_names.csv", "made on 2026-11-19\n" + rows(90, a, b), "90 rows in all, N = 2", "line 1 is text above the table and is skipped")
+    labview = "LabVIEW Measurement\t\nWriter_Version\t2\nSeparator\tTab\n***End_of_Header***\t\t\t\nChannels\t2\t\t\nSamples\t90\t90\t\nDate\t2026/11/19\t2026/11/19\t\n"
+    labview += "Time\t11:12:13.5\t11:12:13.5\t\nDelta_X\t0.001\t0.001\t\n***End_of_Header***\t\t\t\nX_Value\tVoltage_0\tVoltage_1\tComment\n"
+    case("labview.txt", labview + rows(90, lambda i: "%.6f" % (i / 1000), a, b, separator="\t").replace("\n", "\t\n"), "N = 2, dt 0.001", above % 10, "column 4 (Comment) has no value")
+    case("savetxt.txt", "# made by a program\n# time speed v\n" + rows(90, lambda i: "%.2f" % (i / 10), a, b, separator=" "), "N = 2, dt 0.1",
+         "the comment in line 2 has the names of the columns", "speed ")
+    case("savetxt_no.txt", "# time speed v\n" + rows(90, lambda i: "%.2f" % (i / 10), a, b, separator=" "), "the first column rises evenly", options="--header no")
+    case("remark.csv", "# made in May, 2026\n" + rows(90, a, b), "90 rows in all, N = 2\n\nvariable")
+    case("rigol.csv", "X,CH1,CH2,Start,Increment\nSequence,Volt,Volt,-2.0e-03,2.0e-06\n" + oscilloscope().replace("\n", ",,\n"),
+         "200 rows in all, N = 2", "columns 4 (Start), 5 (Increment) have no value and are left out")
+    case("short_row.csv", "a,b,c\n1,2\n" + rows(90, a, b, a), "line 2 has 2 fields, but the header has 3", code=2)
+    case("r_names.txt", "a b\n" + rows(90, lambda i: "%d" % i, a, b, separator=" "), "line 2 has 3 fields, but the header has 2", code=2)
+    case("year_by_month.txt", " 1950 2023\n" + rows(74, lambda i: "%d" % (1950 + i), *[a] * 12, separator=" "), "line 2 has 13 fields", code=2)
+
+    def event(i):
+        return ("S  1", "S  2")[i // 500 % 2] if i % 500 == 250 else ""
+
+    def note(i):
+        return '"stimulus, left"' if i % 500 == 250 else ""
+
+    channels = ",".join("E%d" % k for k in range(1, 65))
+    waves = [lambda i, k=k: x(i, 0.1 * k) for k in range(64)]
+    case("eeg.csv", "Sample," + channels + ",Event,Annotation\n," + ",".join(["uV"] * 64) + ",,\n" + rows(1200, lambda i: "%d" % i, *waves, event, note),
+         "1200 rows in all, N = 64, dt 1", "columns 66 (Event), 67 (Annotation) hold words, such as 'S  1' in line 253, and are left out")
+    case("eeg_numbers.csv", "Sample," + channels + ",Event\n" + rows(1200, lambda i: "%d" % i, *waves, lambda i: "255" if i == 1000 else event(i)),
+         "not a number in line 252, column 66 ('S  1'), and there are numbers from row 1001 on", "leave the column out with --columns -66", code=2)
+    case("eeg_without.csv", "Sample," + channels + ",Event\n" + rows(1200, lambda i: "%d" % i, *waves, lambda i: "255" if i == 1000 else event(i)),
+         "1200 rows in all, N = 63, dt 1", options="--columns -Event,-E7")
+
+    grid = "".join("%s,%g,%g,%.3f\n" % (month(i), lat, lon, a(i) + lat) for i in range(60) for lat in (47.5, 48.25) for lon in (10.25, 11.75))
+    case("grid.csv", "time,lat,lon,tas\n" + grid, "make one column of each place, or take the rows of one", options="--check", code=2)
+    case("days_of_360.csv", "time,tas\n" + rows(120, lambda i: "2000-%02d-%02d 12:00:00" % (i // 30 + 1, i % 30 + 1), a),
+         "line 61, column 1 ('2000-02-30 12:00:00') is no day of the usual calendar", "give --time none and --dt", code=2)
+    case("days_of_360_dt.csv", "time,tas\n" + rows(120, lambda i: "2000-%02d-%02d 12:00:00" % (i // 30 + 1, i % 30 + 1), a),
+         "120 rows in all, N = 1, dt 1\n", "column 1 (time) holds words", options="--time none --dt 1")
+    case("days_since.csv", "time (days since 1850-01-01),tas,pr\n" + rows(90, lambda i: "%.1f" % (15 + 30 * i), a, lambda i: "-99.9" if i % 20 == 3 else b(i)),
+         "N = 2, dt 30 d", "give --missing -99.9")
+
+    def log(count, back=False, again=False, status=True):
+        lines = []
+        for i in range(count):
+            seconds = 72000 + 30 * i - (3600 if back and i >= 840 else 0)
+            cells = ["%02d.10.2026" % (24 + seconds // 86400), clock(seconds)[11:], ("%.3f" % a(i)).replace(".", ","), "%d" % (1450 + 10 * math.sin(i))]
+            cells += ["Betrieb" if i % 97 else "St\u00f6rung", "EIN" if i % 41 < 30 else "AUS"] if status else []
+            lines.append(";".join(cells))
+        head = "Datum;Uhrzeit;Druck [bar];Drehzahl" + (";Status;Pumpe" if status else "")
+        lines[count // 2:count // 2] = [head] if again else []
+        return "\n".join([head] + lines) + "\n"
+
+    words = "columns 5 (Status), 6 (Pumpe) hold words, such as 'St\u00f6rung' in line 2, and are left out"
+    case("plc.csv", log(900).encode("latin-1"), "900 rows in all, N = 2, dt 30 s", "2026-10-24 20:00:00 to 2026-10-25 03:29:30", words)
+    case("plc_again.csv", log(900, again=True), "array      900 x 6", "900 rows in all, N = 2, dt 30 s", "line 452 is the header again and is skipped", words)
+    case("plc_winter.csv", log(900, back=True, status=False), "row 841 (2026-10-25 02:00:00) comes an hour too early after 2026-10-25 02:59:30",
+         "write times in UTC, or with their offset", options="--check", code=2)
+    case("hours_winter.csv", "time,a\n2026-10-25 00:00,1\n2026-10-25 01:00,2\n2026-10-25 02:00,3\n2026-10-25 02:00,4\n2026-10-25 03:00,2\n",
+         "row 4 (2026-10-25 02:00:00) comes an hour too early", options="--check", code=2)
+    spring = "".join(rows(1, lambda i: clock(600 * i), a, start=i) for i in range(144 * 91) if i >= 144 * 86 and not 144 * 88 + 12 <= i < 144 * 88 + 18)
+    case("hours_summer.csv", "time,a\n" + spring, "1 gap in time: 6 rows are missing and become NaN, the longest 6 (70 min) after row 300 (2020-03-29 01:50:00)",
+         "where the clocks went to summer time none is missing: write times in UTC")
+    case("doubled_hour.csv", "time,a\n2026-10-23 00:00,1\n2026-10-23 01:00,2\n2026-10-23 02:00,3\n2026-10-23 02:00,4\n2026-10-23 03:00,2\n",
+         "row 4 has the same time as the row before", options="--check", code=2)
+    case("two_dates.csv", "local,a,utc\n" + rows(60, lambda i: clock(3600 * i), a, lambda i: clock(3600 * i)), "N = 1, dt 1 h", "column 3 (utc) holds words")
+    case("detection_limit.csv", "a,b\n" + rows(60, a, lambda i: "<0.05" if i == 2 else b(i)), "('<0.05')", code=2)
+    case("empty_column.csv", "a,b,c\n" + rows(60, a, lambda i: "", b), "N = 2\n", "column 2 (b) has no value and is left out")
+
+
+def spreadsheet_cases():
+    """Days since 1899-12-30 where the name says so; other numbers of that size stay numbers."""
+    note = "holds days since 1899-12-30, as spreadsheets store dates, and is read as dates"
+    hours = rows(300, lambda i: "%.5f" % (45000 + i / 24), a)
+    case("serial_hours.csv", "Date,a\n" + hours, "N = 1, dt 1 h", "2023-03-15 00:00:00 to 2023-03-27 11:00:00", note)
+    case("serial_days.csv", "Datum;a\n" + rows(90, lambda i: "%d" % (43831 + i), a, separator=";"), "N = 1, dt 1 d", "2020-01-01 to 2020-03-30", note)
+    case("serial_months.csv", "Date/Time,a\n" + rows(24, lambda i: "%d" % (43831 + sum(LENGTHS[k % 12] + (k == 1) for k in range(i))), a),
+         "dt 1 month", "2020-01-01 to 2021-12-01", note)
+    case("serial_gap.csv", "date,a\n" + "".join(rows(1, lambda i: "%d" % (43831 + i), a, start=i) for i in range(60) if i != 20),
+         "1 gap in time: 1 row is missing and becomes NaN", "after row 20 (2020-01-20)")
+    case("serial_subjects.csv", "id,date,v\n" + "".join(rows(20, lambda i, k=k: "%d" % k, lambda i, k=k: "%d" % (43831 + 40 * k + i), a) for k in range(3)) +
+         "3,45000,1\n", "4 trajectories, 61 rows in all, N = 1, dt 1 d", "1 rows, 2023-03-15 to 2023-03-15", note, options="--subject id")
+    case("serial_time.csv", "Time,a\n" + hours, "dt 0.0416667", "may hold days since 1899-12-30, as spreadsheets store dates; if so, call it date")
+    case("seconds_of_day.csv", "Time,a\n" + rows(300, lambda i: "%.2f" % (30000 + 0.02 * i), a), "dt 0.02\n",
+         "--time none makes it a variable)\n\nvariable")
+    case("date_of_ticks.csv", "date,a\n" + rows(300, lambda i: "%d" % (1000 + i), a), "dt 1\n", "column 'date', 1000 to 1299")
+    case("date_in_seconds.csv", "date (s),a\n" + rows(300, lambda i: "%d" % (45000 + i), a), "dt 1 s\n")
+    case("level_of_that_size.csv", "level,a\n" + rows(300, lambda i: "%.3f" % (45000 + a(i)), b), "N = 2\n\nvariable")
 
 
 def date_cases():
@@ -306,6 +408,8 @@ def dialect_cases():
 FOLDER.mkdir(parents=True, exist_ok=True)
 time_cases()
 stranger_cases()
+lab_cases()
+spreadsheet_cases()
 date_cases()
 missing_cases()
 sensor_cases()

@@ -29,13 +29,17 @@ SINGLE = ALWAYS | {"fig-correlations", "fig-spectra", "fig-convergence", "fig-ly
 SIZES = {"wide": (1280, 900), "narrow": (390, 800)}
 
 
-def trained(folder, experiment, x, **changes):
-    """A run with its page's data beside it, evaluated."""
-    np.save(folder / f"{experiment}.npy", x)
+def trained(folder, experiment, x, text=None, **changes):
+    """A run with its page's data beside it, evaluated; the data are x or the text of a .csv."""
+    data = folder / f"{experiment}.{'npy' if text is None else 'csv'}"
+    if text is None:
+        np.save(data, x)
+    else:
+        data.write_text(text)
     settings = dict(
         results=str(folder / "Results"),
         experiment=experiment,
-        data=str(folder / f"{experiment}.npy"),
+        data=str(data),
         latent_dim=5,
         hidden_dim=20,
         sequence_length=60,
@@ -53,7 +57,7 @@ def trained(folder, experiment, x, **changes):
     )
     runs = antler.train({**settings, **changes}, verbose=False)
     for run in runs:
-        evaluate(run, folder / f"{experiment}.npy")
+        evaluate(run, data)
     return runs
 
 
@@ -91,6 +95,9 @@ def pages(tmp_path_factory):
     diverged = trained(folder, "diverged", x, updates=20, solver="sequential", check_interval=0, clipped=False)[0]
     explode(diverged.path / "model.npz")
     evaluate(diverged, folder / "diverged.npy")
+    lines = [f"{2 * i},{a:.4f},{b:.4f},{c:.4f}" for i, (a, b, c) in enumerate(x)]
+    named = "time [ms],pressure inlet [bar],temperature of the bath,v\n" + "\n".join(lines)
+    named_run = trained(folder, "named", None, named, updates=50, check_interval=0)[0]
     short = trained(folder, "short", x[:150], updates=5, log_interval=1, sequence_length=40)[0]
     return {
         "single": report.write(run.path),
@@ -99,6 +106,7 @@ def pages(tmp_path_factory):
         "sweep": report.write(folder / "Results/sweep"),
         "one": report.write(one.path),
         "many": report.write(many.path),
+        "named": report.write(named_run.path),
     }
 
 
@@ -199,6 +207,24 @@ def test_every_figure_is_there_and_nothing_is_wrong(browser, pages, name, size, 
     background = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
     assert (background == "rgb(20, 23, 28)") == dark
     photograph(browser, f"{name}-{size}-{'dark' if dark else 'light'}")
+    assert errors(browser) == []
+
+
+TITLES = """
+const title = (id, axis) => document.getElementById(id)._fullLayout[axis].title.text;
+const shown = (axis) => document.getElementById('fig-correlations')._fullLayout[axis].showticklabels;
+return [title('fig-series', 'xaxis'), title('fig-horizon', 'xaxis'), title('fig-autocorrelation', 'xaxis'),
+  title('fig-spectra', 'xaxis'), title('fig-lyapunov', 'yaxis'), title('fig-series', 'yaxis'),
+  title('fig-series', 'yaxis3'), shown('yaxis'), shown('yaxis2'), shown('yaxis3')];
+"""
+
+
+def test_axes_have_units_of_time_and_long_names_do_not_overlap(browser, pages):
+    show(browser, pages["named"])
+    found = browser.execute_script(TITLES)
+    units = ["time since the free run began [ms]", "time ahead [ms]", "lag [ms]", "frequency [1/ms]", "per ms"]
+    assert found == [*units, "pressure i…", "v", True, False, False]
+    photograph(browser, "named-wide-light")
     assert errors(browser) == []
 
 

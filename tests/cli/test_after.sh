@@ -54,9 +54,11 @@ contains "$out" '"exponents_per_time"'
 # evaluate: a table and metrics.json; many runs with statistics; what is left out stays out.
 quick=(--data l63_test.npz --samples 500 --n 30 --windows 10 --lyapunov-steps 200)
 expect_ok "$ANTLER" evaluate $run "${quick[@]}"
-for word in "free run  9000 rows" "D_stsp " "D_H" "RMSE(30)" "10, each after a warm-up of" "Kaplan-Yorke" "mean true"; do
+for word in "free run  9000 rows" "D_stsp " "D_H" "RMSE(30)" "10, each after a warm-up of" "Kaplan-Yorke" "mean true" "Means and sds are in the model's units"; do
     contains "$out" "$word"
 done
+expect_ok "$ANTLER" evaluate $run "${quick[@]}" --user-units --no-files --no-lyapunov --no-rmse
+[[ $out != *"in the model's units"* ]] || die "it names units that were not asked for: $out"
 [ -s $run/metrics.json ] || die "metrics.json is missing"
 expect_ok "$ANTLER" evaluate $run "${quick[@]}" --json --no-lyapunov --no-rmse
 contains "$out" '"diverged": false'
@@ -100,7 +102,9 @@ expect_ok "$ANTLER" generate $run --data l63_test.npz --steps 20 --orbits 3 --ou
 contains "$out" "3 orbits of 20 x 3"
 expect_ok "$ANTLER" info many.npz
 contains "$out" "3 trajectories, 60 rows in all"
-expect_fault 2 "would all be the same" "$ANTLER" generate $run --steps 20 --orbits 3 --out none.npz
+cp $run/model.npz copied.npz
+expect_fault 2 "the data of its training are not known; give --data FILE" "$ANTLER" generate copied.npz --steps 20 --orbits 3 --out none.npz
+expect_fault 2 "leave out --data, --first, --trajectory and --orbits" "$ANTLER" generate $run --from zero --steps 20 --orbits 3 --out none.npz
 expect_fault 3 "there is no NVIDIA driver" env ANTLER_CUDA_DRIVER=/nowhere "$ANTLER" generate $run --data l63_test.npz --device cuda --out none.npz --quiet
 expect_fault 3 "there is no NVIDIA driver" env ANTLER_CUDA_DRIVER=/nowhere "$ANTLER" lyapunov $run --device cuda --quiet
 [ ! -e none.npz ] || die "a file was left"
@@ -168,6 +172,12 @@ TXT
 "$ANTLER" train run.yaml --quiet --set name=driven --set data=driven.csv --set inputs=s --set runs=1 --set latent_dim=2 || die "train"
 driven=Results/e/driven/001
 expect_ok "$ANTLER" generate $driven --data driven.csv --inputs s --steps 100 --warmup 9 --out d.npy
+expect_ok "$ANTLER" generate $driven --steps 100 --warmup 9 --out d2.npy # no inputs are known after the last row
+contains "$out" "from row 1 of driven.csv on"
+cmp d.npy d2.npy || die "not from the start"
+expect_fault 2 "give them with --input-file, or begin at the first rows with --from start" "$ANTLER" generate $driven --from end --out d.npy
+expect_ok "$ANTLER" generate $driven --input-file d.npy --steps 5 --out d2.npy
+contains "$out" "goes on after the last row of driven.csv"
 expect_fault 2 "390 follow the warm-up" "$ANTLER" generate $driven --data driven.csv --inputs s --steps 391 --warmup 9 --out d.npy
 expect_ok "$ANTLER" generate $driven --data driven.csv --inputs s --steps 391 --warmup 9 --inputs-end hold --out d.npy
 expect_ok "$ANTLER" generate $driven --input-file d.npy --steps 50 --out e.npy

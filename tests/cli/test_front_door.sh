@@ -43,6 +43,15 @@ expect_ok "$ANTLER" train short.csv --check
 contains "$out" "The data are short: sequence_length is 100 (200 otherwise) and validation 0.4 (0.2)"
 expect_fault 2 "validation is 0.2, which holds back 60 rows" "$ANTLER" train short.csv --set validation=0.2 --check
 
+# A model that has hardly been trained is not blamed for its free run, although the floors of few rows let a point pass.
+"$ANTLER" simulate lorenz63 --length 400 --dt 0.06 --standardise off --quiet --out few.csv || die "simulate"
+expect_ok "$ANTLER" train few.csv --columns x,y --set updates=50 --set device=cpu
+contains "$out" "undertrained. The training is too short to move the parameters"
+run_printed 2 # short held-back rows get forecasts that fit
+expect_ok "$ANTLER" evaluate Results/few/run/001 --samples 100
+contains "$out" "RMSE(29)"
+expect_fault 2 "RMSE(500) after a warm-up" "$ANTLER" evaluate Results/few/run/001 --n 500 --samples 100 --quiet
+
 # Two files are two trajectories; a file through standard input is kept, so that the run can be resumed.
 "$ANTLER" simulate roessler --length 300 --seed 2 --quiet --out b.npy || die "simulate"
 "$ANTLER" simulate roessler --length 300 --seed 3 --quiet --out c.npy || die "simulate"
@@ -74,7 +83,7 @@ run_printed 2
 "$ANTLER" simulate lorenz63 --length 1500 --seed 5 --quiet --out "a b.npy" || die "simulate"
 mkdir -p "Results/a-b" && printf 'trials,runs,updates\n1,1,20\n1,1,20\n1,1,20\n' >Results/a-b/plan.csv
 expect_ok "$ANTLER" fit "a b.npy"
-contains "$out" "antler generate Results/a-b/model.npz --data 'a b.npy'"
+contains "$out" "antler generate Results/a-b/model.npz --out Results/a-b/free.csv"
 run_printed 2
 
 # What `generate` writes: user units, a table as every program reads it, and facts beside it.
@@ -94,6 +103,36 @@ for pair in "user.csv standard.csv" "standard.csv user.csv"; do
         die "the same orbit in other units: $out"
     [ -z "$err" ] || die "$err"
 done
+
+# Without --data it goes on after the last row of the training's data, with it from the first rows on; each says so.
+expect_ok "$ANTLER" generate "$model" --steps 50 --out after.csv
+contains "$out" "goes on after the last row of my 'own' table.csv"
+[[ $out != *"--from end"* ]] || die "it offers what it did: $out"
+expect_ok "$ANTLER" generate "$model" --data "my 'own' table.csv" --from end --steps 50 --out end.csv
+cmp after.csv end.csv || die "the end of the training's data is another one"
+expect_ok "$ANTLER" generate "$model" --data "my 'own' table.csv" --steps 50 --out user.csv
+contains "$out" "begins after a warm-up from row 1 of my 'own' table.csv on; --from end goes on after the last row"
+expect_ok "$ANTLER" generate "$model" --from start --steps 50 --out start.csv
+[[ $out != *"--from end"* ]] || die "it offers what was declined: $out"
+cmp user.csv start.csv || die "the start of the training's data is another one"
+expect_ok "$ANTLER" generate "$model" --first 1 --steps 50 --out start.csv
+cmp user.csv start.csv || die "--first 1 is not the start"
+! cmp -s user.csv end.csv || die "start and end are the same"
+expect_ok "$ANTLER" generate "$model" --orbits 3 --steps 50 --out many.npz
+contains "$out" "begin at rows spread evenly over my 'own' table.csv"
+expect_ok "$ANTLER" generate "$model" --from zero --steps 50 --out zero.csv
+cp "$model/model.npz" copied.npz
+expect_ok "$ANTLER" generate copied.npz --steps 50 --out copied.csv
+contains "$out" "begins at the latent state 0"
+cmp zero.csv copied.csv || die "a copied model does not begin at 0"
+expect_fault 2 "the data of its training are not known; give --data FILE" "$ANTLER" generate copied.npz --from end --out x.csv
+expect_fault 2 "--first names another" "$ANTLER" generate "$model" --from end --first 3 --out x.csv
+expect_fault 2 "leave out --from end" "$ANTLER" generate "$model" --from end --orbits 3 --out x.csv
+expect_fault 2 "--from zero takes no data" "$ANTLER" generate "$model" --from zero --data b.npy --out x.csv
+mv "my 'own' table.csv" elsewhere.csv
+expect_fault 2 "there is no such file" "$ANTLER" generate "$model" --out x.csv
+contains "$err" "give --data FILE, or --from zero to begin without data"
+mv elsewhere.csv "my 'own' table.csv"
 expect_fault 2 "no option --user-units" "$ANTLER" generate "$model" --user-units --out x.csv
 # Round trips keep every bit; a file that was changed since is refused, and facts go with the file that had them.
 "$ANTLER" convert standard.csv standard.npz --quiet && "$ANTLER" convert standard.npz again.csv --quiet || die "convert"

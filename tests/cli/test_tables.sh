@@ -110,6 +110,15 @@ expect_ok "$ANTLER" train holes.csv --set updates=20 --set sequence_length=40 --
 contains "$out" "Look at the data first: -9999 occurs"
 expect_fault 2 "a run resumes with the settings that it began with" "$ANTLER" train --resume Results/holes/run/001 --missing -9999
 
+
+# A value whose square no measure can hold is named with its row, before anything is squared.
+awk -F, -v OFS=, 'NR == 302 || NR == 641 {$3 = "1e300"} {print}' series.csv > huge.csv
+huge="huge.csv: value is 1e+300 in row 301, column 2 (b), and its square is beyond double precision; 2 such values in all"
+expect_fault 2 "$huge" "$ANTLER" fit huge.csv --minutes 0.1 --quiet
+expect_fault 2 "$huge" "$ANTLER" train huge.csv --set updates=5 --set sequence_length=20 --quiet
+expect_fault 2 "$huge" "$ANTLER" evaluate Results/e/run/001 --data huge.csv --quiet
+expect_ok "$ANTLER" train huge.csv --set updates=5 --set sequence_length=20 --set validation=0 --quiet
+
 expect_fault 2 "there is no such run or model" "$ANTLER" evaluate Results/nothing
 run "$ANTLER" info - <series.csv
 contains "$out" "-: standard input"$'\n'

@@ -133,7 +133,7 @@ done
 expect_ok "$ANTLER" train plain.yaml --resume Results/plain/run/001 --quiet # what was chosen need not be named
 expect_fault 2 "began with kappa: 0.9, not 0.5" "$ANTLER" train plain.yaml --set kappa=0.5 --resume Results/plain/run/001
 expect_ok "$ANTLER" simulate lorenz63 --length 400 --out few.npy
-expect_fault 2 "holds back 80 rows of the longest trajectory, and 106 are needed; set it higher, or to 0" "$ANTLER" train plain.yaml --set data=few.npy --check
+expect_fault 2 "holds back 80 rows of the longest trajectory, and 106 are needed; set it to 0.27 or more, or to 0 for no validation" "$ANTLER" train plain.yaml --set data=few.npy --check
 
 # Where runs diverge, those that were validated still have their verdict, and the exit code stays 1.
 run "$ANTLER" train plain.yaml --set name=wild --set runs=2 --set gtf_alpha=0 --set start_lr=10 --set end_lr=10 --set schedule=constant \

@@ -47,6 +47,7 @@ def test_files_are_loaded_in_user_units(tmp_path):
     np.testing.assert_array_equal(antler.load(tmp_path / "x.npy"), x)
     np.savetxt(tmp_path / "x.csv", x, delimiter=",", header="a,b,c", comments="")
     np.testing.assert_allclose(antler.load(tmp_path / "x.csv", columns="a,c"), x[:, [0, 2]])
+    np.testing.assert_allclose(antler.load(tmp_path / "x.csv", columns="-2"), x[:, [0, 2]])
     values, inputs = antler.load(tmp_path / "x.csv", inputs="b")
     np.testing.assert_allclose(values, x[:, [0, 2]])
     np.testing.assert_allclose(inputs, x[:, [1]])
@@ -103,7 +104,7 @@ def test_one_and_three_axes():
 def test_sentences_name_arguments_and_no_options(tmp_path):
     """Where the command would say --columns, Python says what a Python user can do."""
     (tmp_path / "text.csv").write_text("a,b\n1,2\n2,x\n")
-    with pytest.raises(exceptions.FormatError, match="leave the column out with columns=, or name it with"):
+    with pytest.raises(exceptions.FormatError, match="leave the column out with columns='-2'$"):
         antler.load(tmp_path / "text.csv")
     (tmp_path / "one.csv").write_text("a,b\n1,2\n2,3\n")
     with pytest.raises(exceptions.ArgumentError, match="once in columns=, inputs=, time= and "):

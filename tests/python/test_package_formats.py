@@ -223,6 +223,28 @@ class TestExcel:
 
 
 class TestText:
+    def test_columns_of_words_are_left_out(self, tmp_path):
+        records = [dict(a=i, state="on" if i % 2 else "off", b=i * i, remark=None) for i in range(30)]
+        (tmp_path / "x.json").write_text(json.dumps(records))
+        with pytest.warns(UserWarning, match="x.json: state holds words and is left out"):
+            x = antler.load(tmp_path / "x.json", columns="-remark")
+        assert x.shape == (30, 2)
+        with pytest.warns(UserWarning, match="left out"):
+            assert antler.load(tmp_path / "x.json", columns="-a,-3").shape == (30, 1)
+        with pytest.warns(UserWarning), pytest.raises(exceptions.NotFoundError, match="no column 'c'"):
+            antler.load(tmp_path / "x.json", columns="-c")
+        with pytest.warns(UserWarning), pytest.raises(exceptions.ArgumentError, match="write '-' before each"):
+            antler.load(tmp_path / "x.json", columns="-a,b")
+        (tmp_path / "x.json").write_text(json.dumps([dict(date="in May", a=i) for i in range(30)]))
+        with pytest.raises(exceptions.DataError, match="date"):  # what may be time is not lost
+            antler.load(tmp_path / "x.json")
+        records = [dict(day=f"{i + 1:02}.03.2024", at="12:30", a=i) for i in range(30)]
+        (tmp_path / "x.json").write_text(json.dumps(records))
+        with pytest.raises(exceptions.DataError, match=r"'01\.03\.2024' in row 1 .* pandas\.to_datetime, dayfirst"):
+            antler.load(tmp_path / "x.json")
+        with pytest.warns(UserWarning, match="day, at hold words and are left out"):
+            assert antler.load(tmp_path / "x.json", time=np.arange(30)).shape == (30, 1)
+
     def test_json(self, tmp_path):
         x = values()
         records = [{"time": str(t)[:19], "a": p, "b": q} for t, p, q in zip(stamps(), *x.T.tolist())]
@@ -342,10 +364,11 @@ class TestConvert:
             ([source, tmp_path / "x.doc"], "x.doc: the ending names no format to write"),
             ([source, source, tmp_path / "x.csv"], "holds one trajectory, and there are 2; write an .npz"),
             ([tmp_path / "no.json", tmp_path / "x.npz"], "no.json: there is no such file"),
-            ([source, tmp_path / "x.npz", "--time", "none"], "column 'when' of"),
         ):
             assert convert.main([str(argument) for argument in arguments]) == 2
             assert sentence in capsys.readouterr().err
+        assert convert.main([str(source), str(tmp_path / "x.npz"), "--time", "none"]) == 0
+        assert "when holds words and is left out" in capsys.readouterr().err
 
     def test_as_a_command(self, tmp_path):
         if "ANTLER" not in os.environ:

@@ -67,6 +67,11 @@ def test_same_numbers_as_the_command(tmp_path, monkeypatch, lorenz, small):
     log = antler.load_run(files[0].parent).log
     for name in set(log) - {"seconds"}:
         np.testing.assert_array_equal(log[name], ours.log_[name])
+    generate = [command, "generate", "Results/e/cli/001", "--steps", "30", "--quiet", "--device", "cpu", "--out"]
+    subprocess.run([*generate, "end.npy"], check=True)
+    np.testing.assert_array_equal(np.load("end.npy"), ours.generate(30))  # both go on after the last row
+    subprocess.run([*generate, "start.npy", "--data", "x.npy"], check=True)
+    np.testing.assert_array_equal(np.load("start.npy"), ours.generate(30, context=lorenz))  # both from the first rows
 
 
 def test_values_go_in_and_come_out_in_user_units(lorenz, small):
@@ -94,7 +99,7 @@ def test_lists_of_trajectories_and_inputs(small):
     assert model.model_.C.shape == (4, 3) and model.model_.input_dim == 3
     free = model.generate(10, future_inputs=rng.standard_normal((10, 3)))
     assert free.shape == (10, 2)
-    with pytest.raises(exceptions.DataError, match="rows of inputs|row of inputs"):
+    with pytest.raises(exceptions.DataError, match=r"give future_inputs=, \(10, 3\), or a context with its inputs"):
         model.generate(10)
     zeros = model.generate(10, context=X[0], inputs=S[0], warmup=5)
     np.testing.assert_array_equal(zeros, model.generate(10, context=X[0], inputs=S[0], warmup=5))

@@ -30,7 +30,10 @@ def fit(settings, X, **more):
     return antler.Reconstructor(**settings).fit(X, **more)
 
 
-@pytest.mark.parametrize("name", ["time", "t", "Time [s]", "t_ms", "timestamp", "DATE", "time (s)", "datetime"])
+NAMES = ["time", "t", "Time [s]", "t_ms", "timestamp", "DATE", "time (s)", "datetime", "Date/Time", "Datum", "utc"]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_names_of_time(name):
     assert is_time_name(name)
 
@@ -38,6 +41,53 @@ def test_names_of_time(name):
 @pytest.mark.parametrize("name", ["temperature", "t_outside", "times of day", "tt", "x", None, "time_lag"])
 def test_other_names(name):
     assert not is_time_name(name)
+
+
+def test_days_of_a_spreadsheet(small_model):
+    """dt has its unit; the times stay numbers, so that a free run continues the frame."""
+    pandas = pytest.importorskip("pandas")
+    values = {name: column for name, column in zip("ab", rows_of_waves().T)}
+    for days, dt, unit in ((np.arange(ROWS), 1.0, "d"), (np.round(np.arange(ROWS) / 24, 5), 1.0, "h")):
+        frame = pandas.DataFrame({"Date": 45000 + days, **values})
+        model = fit(small_model, frame)
+        assert model.model_.dt == pytest.approx(dt, abs=1e-12) and model.time_.unit == unit
+        wanted = 45000 + (ROWS + np.arange(3)) * (days[24] / 24)
+        np.testing.assert_allclose(model.generate(3)["Date"], wanted, atol=1e-9)
+    for name, first in (("date", 1000.0), ("time", 45000.0), ("date (s)", 45000.0)):
+        frame = pandas.DataFrame({name: first + 0.02 * np.arange(ROWS), **values})
+        assert fit(small_model, frame).model_.dt == pytest.approx(0.02)
+
+
+def test_a_clock_that_goes_back(small_model):
+    pandas = pytest.importorskip("pandas")
+    local = pandas.date_range("2026-10-24 20:00", periods=ROWS, freq="5min", tz="Europe/Berlin")
+    frame = pandas.DataFrame(rows_of_waves(), columns=["a", "b"], index=local.tz_localize(None))
+    with pytest.raises(exceptions.DataError, match="row 85 .* an hour too early .*tz_localize"):
+        fit(small_model, frame)
+    again = frame.set_index(frame.index.tz_localize("Europe/Berlin", ambiguous="infer"))
+    assert fit(small_model, again).model_.dt == 5.0
+    frame.index = pandas.date_range("2026-10-21", periods=ROWS, freq="5min").insert(85, "2026-10-21 06:00")[:-1]
+    with pytest.raises(exceptions.DataError, match="earlier than the row before"):  # not a night to a Sunday
+        fit(small_model, frame)
+
+
+def test_dates_in_text_of_a_frame(small_model):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(rows_of_waves(), columns=["a", "b"])
+    frame.insert(0, "Datum", pandas.date_range("2024-01-01", periods=ROWS).strftime("%d.%m.%Y"))
+    with pytest.raises(exceptions.DataError, match="column 'Datum' of X .*pandas.to_datetime, dayfirst=True"):
+        fit(small_model, frame)
+
+
+def test_a_grid_is_no_list_of_trajectories(small_model):
+    xarray = pytest.importorskip("xarray")
+    values = np.random.default_rng(0).standard_normal((ROWS, 2, 3))
+    grid = xarray.DataArray(values, dims=("time", "lat", "lon"))
+    with pytest.raises(exceptions.DataError, match=r"X\.stack\(place=\('lat', 'lon'\)\)"):
+        fit(small_model, grid)
+    assert fit(small_model, grid.stack(place=("lat", "lon"))).n_features_in_ == 6
+    trials = xarray.DataArray(values.swapaxes(0, 1), dims=("trial", "time", "channel"))
+    assert fit(small_model, trials).n_features_in_ == 3
 
 
 class TestArrays:

@@ -52,6 +52,10 @@ static void test_choices(void **state)
     check_choice(NULL, "x", 0, 4, 1, (const size_t[]){0, 2, 3, 4, 1});
     check_choice(NULL, "2,time", 1, 2, 2, (const size_t[]){2, 3, 1, 0});
     check_choice("1", "2", 0, 1, 1, (const size_t[]){0, 1});
+    check_choice("-x", NULL, 0, 4, 0, (const size_t[]){0, 2, 3, 4}); /* all but these */
+    check_choice(" -time, -4-5", NULL, 0, 2, 0, (const size_t[]){1, 2});
+    check_choice("-wind-speed", "x", 1, 2, 1, (const size_t[]){0, 3, 1});
+    check_choice("-\"x\"", NULL, 2, 2, 2, (const size_t[]){0, 2, 3, 4});
 }
 
 static void test_faults(void **state)
@@ -67,7 +71,10 @@ static void test_faults(void **state)
     CHECK_FAILS(make("4-2", NULL, 0, &choice), ANTLER_ERROR_ARGUMENT, "column 4-2");
     CHECK_FAILS(make("2-99999999999999999999999", NULL, 0, &choice), ANTLER_ERROR_ARGUMENT, "1 to 5");
     CHECK_FAILS(make("1-", NULL, 0, &choice), ANTLER_ERROR_NOT_FOUND, "no column '1-'");
-    CHECK_FAILS(make("-1", NULL, 0, &choice), ANTLER_ERROR_NOT_FOUND, "no column '-1'");
+    CHECK_FAILS(make("-tme", NULL, 0, &choice), ANTLER_ERROR_NOT_FOUND, "no column 'tme'");
+    CHECK_FAILS(make("-x,time", NULL, 0, &choice), ANTLER_ERROR_ARGUMENT, "write '-' before each");
+    CHECK_FAILS(make("-1-5", NULL, 0, &choice), ANTLER_ERROR_ARGUMENT, "no variable is left");
+    CHECK_FAILS(make("-x", "x", 0, &choice), ANTLER_ERROR_ARGUMENT, "column 2 (x) is chosen twice");
     CHECK_FAILS(make("", NULL, 0, &choice), ANTLER_ERROR_ARGUMENT, "not a list of columns for --columns");
     CHECK_FAILS(make("x,,time", NULL, 0, &choice), ANTLER_ERROR_ARGUMENT, "not a list of columns");
     CHECK_FAILS(make("x,2", NULL, 0, &choice), ANTLER_ERROR_ARGUMENT, "column 2 (x) is chosen twice");
@@ -123,6 +130,8 @@ static void test_time(void **state)
         {NULL, NULL, 3, 3, 3, ANT_TIME_DATES},              /* dates cannot be a variable */
         {NULL, "a,t", ANT_NO_COLUMN, 2, 2, ANT_TIME_STRONG},
         {NULL, "date,a", ANT_NO_COLUMN, ANT_NO_COLUMN, 2, ANT_TIME_NO_CLAIM},
+        {NULL, "-date", ANT_NO_COLUMN, 2, 3, ANT_TIME_STRONG}, /* timestamp */
+        {NULL, "-a", 3, 2, 2, ANT_TIME_DATES},
         {"t", NULL, ANT_NO_COLUMN, 3, 3, ANT_TIME_GIVEN},
         {"2", NULL, ANT_NO_COLUMN, 3, 3, ANT_TIME_GIVEN},
         {"none", NULL, ANT_NO_COLUMN, ANT_NO_COLUMN, 4, ANT_TIME_NO_CLAIM}};

@@ -230,6 +230,71 @@ static void test_inputs_drive_the_step_into_their_row(void **state)
     antler_model_free(model);
 }
 
+/* One free step from the end of a context, and from the row `first` of it with `warmup` rows: the same bits.
+ */
+static void check_end(const antler_model *model, const antler_series *context, size_t requested, size_t first,
+                      size_t warmup)
+{
+    antler_generate_opts end, place;
+    antler_generate_opts_default(&end);
+    end.start.context = context;
+    end.steps = 5;
+    place = end;
+    end.start.from_end = true;
+    end.start.first = 3; /* not used */
+    end.start.warmup = requested;
+    place.start.first = first;
+    place.start.warmup = warmup;
+    antler_series *found = NULL, *wanted = NULL;
+    CHECK_OK(antler_generate(model, &end, &found, NULL));
+    CHECK_OK(antler_generate(model, &place, &wanted, NULL));
+    double *got = series_values(found), *want = series_values(wanted);
+    assert_memory_equal(got, want, 5 * sizeof *got);
+    free(got);
+    free(want);
+    antler_series_free(found);
+    antler_series_free(wanted);
+}
+
+static void test_from_the_end(void **state)
+{
+    (void)state;
+    enum { ROWS = 400 };
+    static const char settings[] = "warmup: 150\n";
+    const ant_model_dims dims = {.M = 3, .N = 1, .L = 6, .clipped = true};
+    double x[ROWS];
+    antler_model *model = model_random(&dims, 4), *forced = driven();
+    fill_random(x, ROWS, 6);
+    antler_series *context = series_make(ROWS, 1, x, 0, NULL), *few = series_make(20, 1, x, 0, NULL);
+    antler_series *with_inputs = series_make(ROWS, 1, x, 1, x), *orbit = NULL;
+    check_end(model, context, ANTLER_WARMUP_AUTO, ROWS - 101, 100);
+    check_end(model, context, 7, ROWS - 8, 7);
+    check_end(model, few, ANTLER_WARMUP_AUTO, 0, 19);
+    model->settings = malloc(sizeof settings);
+    memcpy(model->settings, settings, sizeof settings);
+    check_end(model, context, ANTLER_WARMUP_AUTO, ROWS - 151, 150);
+
+    antler_generate_opts opts;
+    antler_generate_opts_default(&opts);
+    opts.start.context = few;
+    opts.start.from_end = true;
+    opts.start.warmup = 20;
+    CHECK_FAILS(antler_generate(model, &opts, &orbit, NULL), ANTLER_ERROR_DATA, "there are 20");
+    opts.start.warmup = 0;
+    opts.orbits = 2;
+    CHECK_FAILS(antler_generate(model, &opts, &orbit, NULL), ANTLER_ERROR_ARGUMENT, "only one goes on");
+    opts.orbits = 1;
+    opts.start.context = with_inputs;
+    CHECK_FAILS(antler_generate(forced, &opts, &orbit, NULL), ANTLER_ERROR_DATA, "--input-file");
+    opts.start.inputs = few;
+    check_driven(forced, &opts, ANTLER_INPUTS_STOP, x[ROWS - 1], x, 3); /* its variables are the inputs */
+    antler_series_free(context);
+    antler_series_free(few);
+    antler_series_free(with_inputs);
+    antler_model_free(model);
+    antler_model_free(forced);
+}
+
 /* z' = z / 2: the next value is half the last one of the context, in the model's units. */
 static double next_value(const antler_model *model, const antler_series *context, bool model_units,
                          bool user_units, bool *scaled)
@@ -381,6 +446,7 @@ int main(void)
         cmocka_unit_test(test_into_arrays_of_the_caller),
         cmocka_unit_test(test_warmup_forces_with_strength_one),
         cmocka_unit_test(test_inputs_drive_the_step_into_their_row),
+        cmocka_unit_test(test_from_the_end),
         cmocka_unit_test(test_units),
         cmocka_unit_test(test_divergence_keeps_what_was_good),
         cmocka_unit_test(test_faults),

@@ -1,5 +1,11 @@
 /* figures.js - the figures of the run that is chosen. */
 
+/* Words for an axis of time, with its unit where the data have one. */
+const ofTime = (truth, words) => (truth && truth.unit ? `${words} [${truth.unit}]` : words);
+const sinceStart = (truth) => (truth.dt ? ofTime(truth, "time since the free run began") : "row since the free run began");
+/* A name that fits beside so many pixels. */
+const fitting = (name, pixels) => (name.length * 8.6 > pixels ? `${name.slice(0, Math.max(3, Math.floor(pixels / 8.6) - 1))}…` : name);
+
 function axisChoices(labels) {
   const chosen = [..."xyz"].map((a) => byId(`axis-${a}`)).filter(Boolean).map((s) => Number(s.value));
   return chosen.length === 3 && chosen.every((c) => c < labels.length) ? chosen : [0, 1, 2];
@@ -58,11 +64,12 @@ function series() {
   const run = current(), truth = truthOf(run);
   if (!truth) return plot("fig-series", []);
   const whole = byId("series-whole").getAttribute("aria-pressed") === "true", count = truth.names.length;
-  const shape = layout(70 + Math.max(70, 120 - 8 * count) * count, { dragmode: "zoom",
-    xaxis: axis({ title: { text: (truth.dt ? "time since the free run began" : "row since the free run began") }, anchor: `y${count > 1 ? count : ""}` }) });
+  const each = Math.max(70, 120 - 8 * count); // pixels
+  const shape = layout(70 + each * count, { dragmode: "zoom",
+    xaxis: axis({ title: { text: sinceStart(truth) }, anchor: `y${count > 1 ? count : ""}` }) });
   truth.names.forEach((name, n) => {
     const gap = 0.025, high = 1 - n / count, low = 1 - (n + 1) / count + gap;
-    shape[n ? `yaxis${n + 1}` : "yaxis"] = axis({ title: { text: name }, domain: [low, high], nticks: 4,
+    shape[n ? `yaxis${n + 1}` : "yaxis"] = axis({ title: { text: fitting(name, each) }, domain: [low, high], nticks: 4,
       range: range(truth.orbit.short[n], (orbitOf(run).short[n]) || []) });
   });
   const traces = seriesTraces(run, truth, whole);
@@ -80,7 +87,7 @@ function heat() {
   const offset = (run.warmup || 0) + 1, step = truth.dt || 1;
   const both = [["data", truth.heat.map((row) => row.slice(offset, offset + run.heat[0].length))], ["free run", run.heat]];
   return maps("fig-heat", both.map(([title, z]) => ({ title, z, x: z[0].map((_, row) => row * step), low: -3, high: 3, colours: "Cividis",
-    unit: "sd", xTitle: truth.dt ? "time since the free run began" : "row since the free run began", ...channels(truth) })));
+    unit: "sd", xTitle: sinceStart(truth), ...channels(truth) })));
 }
 
 /* PE(n) against n: the model, naive forecasts, a linear model. */
@@ -99,7 +106,7 @@ function horizon() {
   /* A linear model of data without noise may have errors near 0; they must not squeeze the others. */
   const others = [...h.model, ...h.persistence, ...h.average].filter((v) => v > 0), all = [...others, ...(h.linear || [])].filter((v) => v > 0);
   const low = Math.max(Math.min(...all), 1e-3 * Math.min(...others)), high = Math.max(...others);
-  return plot("fig-horizon", traces, layout(360, { xaxis: logAxis([time], { title: { text: truth.dt ? "time ahead" : "rows ahead" } }),
+  return plot("fig-horizon", traces, layout(360, { xaxis: logAxis([time], { title: { text: truth.dt ? ofTime(truth, "time ahead") : "rows ahead" } }),
     yaxis: logAxis([[low, high]], { title: { text: "squared error" }, range: [Math.log10(low) - 0.2, Math.log10(high) + 0.4] }) }));
 }
 
@@ -122,7 +129,7 @@ function marginals() {
 }
 
 function autocorrelation() {
-  const run = current(), truth = truthOf(run), mine = run.statistics, xTitle = truth && truth.dt ? "lag, in time" : "lag, in rows";
+  const run = current(), truth = truthOf(run), mine = run.statistics, xTitle = truth && truth.dt ? (truth.unit ? `lag [${truth.unit}]` : "lag, in time") : "lag, in rows";
   if (!truth || !mine) return plot("fig-autocorrelation", []);
   if (mine.autocorrelation_map) return maps("fig-autocorrelation", [["data", truth.statistics], ["free run", mine]].map(([title, s]) => ({ title, z: s.autocorrelation_map,
     x: truth.axes.map_lags, low: -1, high: 1, colours: diverging(), unit: "ρ", xTitle, ...channels(truth) })));
@@ -151,13 +158,13 @@ function spectra() {
   if (!truth || !s || !s.frequency) return plot("fig-spectra", []);
   return panels("fig-spectra", s.true.map((_, n) => `<b>${truth.names[n]}</b>  D<sub>H</sub> = ${s.distance[n].toFixed(3)}`), (n) => ({ panel: truth.names[n],
     traces: sides(s.frequency, s.true[n], s.generated[n]), x: logAxis([s.frequency]), y: logAxis([s.true[n], s.generated[n]]),
-    xTitle: truth.dt ? "frequency" : "frequency per row", yTitle: "power" }));
+    xTitle: truth.dt ? (truth.unit ? `frequency [1/${truth.unit}]` : "frequency") : "frequency per row", yTitle: "power" }));
 }
 
 function lyapunov() {
   const found = current().lyapunov, values = found ? found.exponents_per_time || found.exponents : [];
   if (!finite(values).length) return plot("fig-lyapunov", []);
-  const scale = found.exponents_per_time && found.dt ? 1 / found.dt : 1, unforced = found.unforced || [];
+  const unit = (truthOf(current()) || {}).unit, scale = found.exponents_per_time && found.dt ? 1 / found.dt : 1, unforced = found.unforced || [];
   const colour = (v, i) => ((unforced[i] ?? null) !== null ? css("--quiet") : v > 0 ? css("--generated") : css("--true"));
   const trace = { type: "bar", x: values.map((_, i) => i + 1), y: values, marker: { color: values.map(colour) }, name: "exponent",
     error_y: { type: "data", array: found.standard_error.map((v) => v * scale), color: css("--text"), thickness: 1.4, width: 5 } };
@@ -167,7 +174,7 @@ function lyapunov() {
     text: values.map((v) => (v === null ? "" : v.toPrecision(3))), textposition: values.map((v) => (v > 0 ? "top center" : "bottom center")) };
   return plot("fig-lyapunov", few ? [trace, words] : [trace], layout(300, { showlegend: false, bargap: 0.45,
     xaxis: axis({ title: { text: "number of the exponent" }, dtick: values.length > 20 ? undefined : 1 }),
-    yaxis: axis({ title: { text: found.exponents_per_time ? "per unit of time" : "per step" }, range: [least - (least < 0 ? room : 0), most + room], zerolinecolor: css("--quiet") }) }));
+    yaxis: axis({ title: { text: found.exponents_per_time ? `per ${unit || "unit of time"}` : "per step" }, range: [least - (least < 0 ? room : 0), most + room], zerolinecolor: css("--quiet") }) }));
 }
 
 const TERMS = { loss: "squared error", mar: "MAR", readout: "readout", singular: "singular values" };

@@ -125,7 +125,7 @@ function maps(id, list) {
     const tag = n ? String(n + 1) : "", cell = grid[n], last = list.findLastIndex((other) => other.unit === map.unit) === n;
     shape[`xaxis${tag}`] = axis({ domain: cell.x, anchor: `y${tag}`, title: { text: map.xTitle }, showgrid: false, ...(map.xAxis || {}) });
     shape[`yaxis${tag}`] = axis({ domain: cell.y, anchor: `x${tag}`, title: { text: cell.first ? map.yTitle : "" }, showgrid: false, autorange: "reversed",
-      ...(map.yAxis || {}), ...(square ? { scaleanchor: `x${tag}`, constrain: "domain" } : {}) });
+      ...(map.yAxis || {}), ...(map.yAxis && map.yAxis.ticktext && !cell.first ? { showticklabels: false } : {}), ...(square ? { scaleanchor: `x${tag}`, constrain: "domain" } : {}) });
     if (square) shape[`xaxis${tag}`].constrain = "domain";
     shape.annotations.push(heading(`<b>${map.title}</b>`, cell));
     return { type: "heatmap", z: map.z, x: map.x, y: map.y, zmin: map.low, zmax: map.high, colorscale: map.colours, meta: map.title, name: map.title,

@@ -366,6 +366,7 @@ def _truth(true: Orbit, file: str, look: Look, sizes: Sizes, lead: int) -> Dict[
         "names": true.names[:VARIABLES],
         "all_names": true.names[: comparison.CHANNELS],
         "dt": true.dt,
+        "unit": true.unit,
         "rows": len(true.x),
         "labels": solid(true.x[: 2 * look.delay + 3, :VARIABLES], true.names, look.delay)[1][:6],
         "variables": true.x.shape[1],
