@@ -78,8 +78,11 @@ static ALWAYS_INLINE void simple_row(const size_t M, const size_t nv, const solv
         left[c] = pattern == 0 ? masked((vector_mask)w->seen[c], right[c]) : left[c];
         left[nv + c] = scale * (row_vector(z, c) - row_vector(forced, c));
     }
-    if (pattern != 0 && kept == NULL)
+    if (pattern != 0 && kept == NULL) {
+        for (size_t c = 0; c < nv; c++) /* beyond M is what follows in memory */
+            right[c] = masked((vector_mask)w->seen[c], right[c]);
         add_seen(M, nv, p, w, pattern, right, left);
+    }
     for (size_t c = 0; c < mv; c++) {
         right[c] = row_vector(z, c) - (c < nv ? left[nv + c] : (vector){0});
         right[mv + c] = row_vector(pulled, c) - (c < nv ? left[c] : (vector){0});
