@@ -774,8 +774,8 @@ typedef struct antler_run_start {
                                      variables.  NULL: the rows of the context that follow the warm-up;
                                      without a context they are 0.  Default NULL */
     antler_inputs_end inputs_end; /* default ANTLER_INPUTS_STOP */
-    bool from_end;                /* go on after the last row of the trajectory; `first` is not used.  Free
-                                     steps with inputs then need `inputs`.  Default false */
+    size_t from_end;              /* 1: go on after the last row of the trajectory; `first` is not used, and
+                                     free steps with inputs need `inputs`.  Default 0 */
     uint64_t room[ANTLER_ROOM - 1];
 } antler_run_start;
 

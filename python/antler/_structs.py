@@ -253,7 +253,7 @@ class RunStart(Sized):
         ("state", DoubleP),
         ("inputs", c.c_void_p),
         ("inputs_end", c.c_int),
-        ("from_end", c.c_bool),
+        ("from_end", c.c_size_t),
         ("room", c.c_uint64 * (ROOM - 1)),
     ]
 
