@@ -177,7 +177,7 @@ static void finish(const averages *a, antler_lyapunov_result *result)
 }
 
 /* A pass along the orbit with its tangent vectors. */
-typedef struct walk {
+typedef struct orbit_pass {
     const antler_model *model;
     const ant_runner *runner;
     const ant_started *started;
@@ -190,10 +190,10 @@ typedef struct walk {
     double *tile;   /* (1 + TILE, n): row 0 is the state before its first step */
     double *x;      /* (TILE, N) */
     double *s;      /* (TILE, K) */
-} walk;
+} orbit_pass;
 
 /* One step of the tangent vectors from a state, with input s. */
-static void walk_step(walk *w, const double *from, const double *s)
+static void pass_step(orbit_pass *w, const double *from, const double *s)
 {
     const size_t transient = w->opts->transient, all = transient + w->opts->steps;
     ant_tangent_push(&w->tangent, from, s);
@@ -207,7 +207,7 @@ static void walk_step(walk *w, const double *from, const double *s)
     w->pending = 0;
 }
 
-static antler_status walk_run(walk *w)
+static antler_status pass_on_cpu(orbit_pass *w)
 {
     const ant_runner *r = w->runner;
     const size_t all = w->opts->transient + w->opts->steps;
@@ -224,7 +224,7 @@ static antler_status walk_run(walk *w)
                             "the orbit diverged at step %zu, so it has no Lyapunov exponents",
                             (w->done += good + 1));
         for (size_t t = 0; t < count; t++)
-            walk_step(w, w->tile + t * r->n, w->s + t * r->K);
+            pass_step(w, w->tile + t * r->n, w->s + t * r->K);
         memcpy(w->tile, w->tile + count * r->n, r->n * sizeof *w->tile);
         if (ant_progress_due(&last_report))
             ANT_TRY(
@@ -235,12 +235,12 @@ static antler_status walk_run(walk *w)
 
 static void inputs_of_steps(const void *cookie, size_t first, size_t count, double *s)
 {
-    const walk *w = cookie;
+    const orbit_pass *w = cookie;
     ant_started_inputs(w->started, first, count, s);
 }
 
 /* Add the logarithms of a whole pass, which an engine computed.  logs: (events, M) */
-static void average_events(walk *w, const double *logs)
+static void average_events(orbit_pass *w, const double *logs)
 {
     const size_t transient = w->opts->transient, all = transient + w->opts->steps;
     for (w->done = transient; w->done < all;) {
@@ -252,7 +252,7 @@ static void average_events(walk *w, const double *logs)
     }
 }
 
-static antler_status walk_on_engine(walk *w, const ant_engine *engine, const ant_engine_map *map)
+static antler_status pass_on_engine(orbit_pass *w, const ant_engine *engine, const ant_engine_map *map)
 {
     const size_t events = (w->opts->steps - 1) / w->opts->interval + 1, M = w->averages.M;
     ANT_CHECK(events <= SIZE_MAX / sizeof(double) / M, ANTLER_ERROR_MEMORY,
@@ -287,7 +287,7 @@ static antler_status walk_on_engine(walk *w, const ant_engine *engine, const ant
 
 /* On the CPU, or on a GPU when the vectors are many or long and the steps many.  A step takes every vector
    through the model and then through a QR. */
-static antler_status walk_anywhere(walk *w)
+static antler_status pass_anywhere(orbit_pass *w)
 {
     const double count = (double)w->averages.M, numbers = count * (double)w->runner->n;
     const double steps = (double)(w->opts->transient + w->opts->steps);
@@ -295,12 +295,12 @@ static antler_status walk_anywhere(walk *w)
     const ant_engine *engine = NULL;
     ant_engine_map map;
     ANT_TRY(ant_runner_engine(w->runner, w->opts->device, numbers >= LARGE && work > WORTH, &map, &engine));
-    return engine == NULL ? walk_run(w) : walk_on_engine(w, engine, &map);
+    return engine == NULL ? pass_on_cpu(w) : pass_on_engine(w, engine, &map);
 }
 
 /* Which exponents belong to latent directions without forcing, for the dimension of a chaotic model of which
    all exponents are known. */
-static antler_status reduce(const walk *w, antler_lyapunov_result *result)
+static antler_status reduce(const orbit_pass *w, antler_lyapunov_result *result)
 {
     const antler_lyapunov_opts *opts = w->opts;
     const size_t count = ant_unforced_count(w->model, w->runner, opts->transient + opts->steps);
@@ -343,7 +343,7 @@ static antler_status result_create(const antler_model *model, size_t M, antler_l
     return ANTLER_OK;
 }
 
-static antler_status walk_create(walk *w, size_t exponents)
+static antler_status pass_create(orbit_pass *w, size_t exponents)
 {
     const ant_runner *r = w->runner;
     const size_t numbers = (1 + TILE) * r->n + TILE * (r->N + r->K);
@@ -374,15 +374,15 @@ antler_status(antler_lyapunov)(const antler_model *model, const antler_lyapunov_
     ant_runner *runner = NULL;
     ant_started started = {0};
     ANT_TRY(ant_runner_create(model, &runner));
-    walk w = {.model = model, .runner = runner, .started = &started, .opts = opts};
+    orbit_pass w = {.model = model, .runner = runner, .started = &started, .opts = opts};
     antler_status status = ant_start(model, runner, &opts->start, opts->transient + opts->steps, &started);
     const size_t exponents = exponent_count(runner, opts->exponents);
     if (status == ANTLER_OK)
-        status = walk_create(&w, exponents);
+        status = pass_create(&w, exponents);
     if (status == ANTLER_OK)
         status = result_create(model, exponents, result);
     if (status == ANTLER_OK)
-        status = walk_anywhere(&w);
+        status = pass_anywhere(&w);
     if (status == ANTLER_DIVERGED)
         result->diverged_step = w.done;
     if (status == ANTLER_OK) {
