@@ -931,8 +931,8 @@ typedef struct antler_verdict {
     size_t struct_size; /* set by the library */
     antler_verdict_kind kind;
     const char *figure; /* what decided: the name of a measure of the table, or "skill", "spread", "reach",
-                           "dstsp_late", "dstsp_whole", "hellinger_whole", "loss_fall", "travel",
-                           "correlation_times", "shift", "white"; "" for none */
+                           "dstsp_late", "dstsp_narrow", "dstsp_whole", "hellinger_whole", "loss_fall",
+                           "travel", "correlation_times", "shift", "white"; "" for none */
     double value;       /* of that figure */
     double floor;       /* of that figure where it is a measure; NaN: none */
     double limit;       /* it was compared with this */
@@ -956,9 +956,11 @@ typedef struct antler_floors {
     double shift;       /* difference of the means of first and second halves, in standard deviations, of
                            the variable where it is largest */
     size_t shifted;     /* that variable */
-    size_t white; /* 1: the rows before a row say nothing about it, as far as is seen; 0: they do, or that
-                     is not known */
-    uint64_t room[ANTLER_ROOM - 1];
+    size_t white;  /* 1: the rows before a row say nothing about it, as far as is seen; 0: they do, or that
+                      is not known */
+    double narrow; /* D_stsp, or D_stsp^DE where that is measured, of a copy of the series with half the
+                      spread: rows whose limits let it pass cannot judge a model.  0: not known */
+    uint64_t room[ANTLER_ROOM - 2];
 } antler_floors;
 
 /* A training so far, as in the columns of log.csv. */

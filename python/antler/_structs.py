@@ -360,7 +360,8 @@ class Floors(Sized):
         ("shift", c.c_double),
         ("shifted", c.c_size_t),
         ("white", c.c_size_t),
-        ("room", c.c_uint64 * (ROOM - 1)),
+        ("narrow", c.c_double),
+        ("room", c.c_uint64 * (ROOM - 2)),
     ]
 
 

@@ -64,7 +64,7 @@ antler_status ant_verdict_check_whole(const antler_model *model, const antler_se
 {
     ant_validation_opts mixtures = *opts;
     ant_validation_measures whole, floor;
-    if (verdict->kind != ANTLER_VERDICT_GOOD && verdict->kind != ANTLER_VERDICT_CLOSE)
+    if (!ant_verdict_may_worsen(verdict))
         return ANTLER_OK;
     mixtures.bins = 0;
     mixtures.samples = ANT_VERDICT_SAMPLES;
@@ -97,9 +97,8 @@ static antler_status judge(const antler_model *model, const antler_series *truth
     *floors = result.floors;
     *verdict = result.verdict;
     antler_evaluate_result_clear(&result);
-    return verdict->kind == ANTLER_VERDICT_GOOD || verdict->kind == ANTLER_VERDICT_CLOSE
-               ? check_late(model, truth, &opts.measure, floors, verdict)
-               : ANTLER_OK;
+    return ant_verdict_may_worsen(verdict) ? check_late(model, truth, &opts.measure, floors, verdict)
+                                           : ANTLER_OK;
 }
 
 antler_status(antler_verdict_on)(const antler_model *model, const antler_series *truth,

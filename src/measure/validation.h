@@ -36,6 +36,10 @@ enum {
  */
 void ant_verdict_on_slow(size_t rows, double slow, antler_verdict *verdict);
 
+/* Whether more rows or runs can still make it worse: it is good, close, or undecided (`dstsp_narrow`), which
+ * can become far. */
+bool ant_verdict_may_worsen(const antler_verdict *verdict);
+
 /*
  * Replaces a verdict of good or close that the measures on all rows contradict, by the limits of D_stsp and
  * D_H.  NaN in either is unknown.

@@ -65,6 +65,8 @@ static const struct limits {
 static const double good_reach = 2.0, close_reach = 3.0, least_skill = 0.1, least_spread = 0.1,
                     least_times = 20.0, largest_shift = 1.0, largest_fall = 0.1, least_travel = 0.25;
 
+static const char NARROW[] = "dstsp_narrow"; /* a figure */
+
 const char *antler_verdict_name(antler_verdict_kind kind)
 {
     static const char *const names[] = {
@@ -150,6 +152,33 @@ static antler_verdict grade_value(const struct limits *limits, double value, dou
     return v;
 }
 
+/*
+ * A verdict of good or close on rows that give the same grade to a copy of themselves with half the spread is
+ * none: beside a floor of that size other wrong attractors pass as well.
+ */
+static antler_verdict check_narrow(const antler_floors *floors, antler_verdict found)
+{
+    const size_t embedded = antler_measure_index("dstsp_embedded");
+    const struct limits *limits = &measure_limits[isfinite(floors->values[embedded]) ? 1 : 0];
+    const double floor = floors->values[antler_measure_index(limits->measure)];
+    const antler_verdict copy = grade_value(limits, floors->narrow, floor);
+    const bool graded = found.kind == ANTLER_VERDICT_GOOD || found.kind == ANTLER_VERDICT_CLOSE;
+    if (!graded || floors->narrow == 0.0 || copy.kind == ANTLER_VERDICT_NONE || copy.kind > found.kind)
+        return found;
+    const bound *passed = copy.kind == ANTLER_VERDICT_GOOD ? &limits->good : &limits->close;
+    antler_verdict v =
+        decide(ANTLER_VERDICT_TOO_SHORT, NARROW, floors->narrow, passed->times * floor + passed->plus);
+    v.floor = floor;
+    return v;
+}
+
+/* Whether nothing but the width of the limits keeps a verdict from a grade: what is far all the same is far.
+ */
+static bool undecided(const antler_verdict *v)
+{
+    return v->kind == ANTLER_VERDICT_TOO_SHORT && v->figure != NULL && strcmp(v->figure, NARROW) == 0;
+}
+
 static antler_verdict grade(const antler_evaluate_result *r, const struct limits *limits)
 {
     const size_t index = antler_measure_index(limits->measure);
@@ -230,7 +259,7 @@ static antler_verdict choose_kind(const evidence *e)
         return decide(ANTLER_VERDICT_UNDERTRAINED, "travel", e->travel, least_travel);
     if (r->spread < least_spread)
         return decide(ANTLER_VERDICT_COLLAPSED, "spread", r->spread, least_spread);
-    return all;
+    return check_narrow(&r->floors, all);
 }
 
 /* Of white noise no model can be good, whatever it does within the range of the data. */
@@ -306,6 +335,11 @@ static void describe_data(const antler_verdict *v, const evidence *e, char *text
         snprintf(text, bytes,
                  "The data cannot judge a model: %zu rows are %.2g autocorrelation times of %s.%s", f->rows,
                  v->value, name_of(e, f->slowest, name), collapsed);
+    else if (undecided(v))
+        snprintf(text, bytes,
+                 "The data cannot judge a model: a copy of them with half the spread has a D_stsp of %.3g, "
+                 "within the limit %.3g, because parts of the data differ by %.3g.",
+                 v->value, v->limit, v->floor);
     else
         snprintf(text, bytes,
                  "The data cannot judge a model: %s has no floor, parts of the data have no value.%s",
@@ -408,7 +442,10 @@ static const char *advise(const antler_verdict *v, const antler_evaluate_result 
                          : "Set clipped: true, which bounds the free run, raise gtf_alpha, or add noise in "
                            "training.";
     case ANTLER_VERDICT_TOO_SHORT:
-        return strcmp(v->figure, "shift") == 0
+        return undecided(v)
+                   ? "Give more rows to judge by: a longer record, a larger share that is held back, or "
+                     "a file of its own."
+               : strcmp(v->figure, "shift") == 0
                    ? "Give more rows; if the data drift, remove the trend or take differences."
                    : "Give more rows, 50 autocorrelation times or more, or a shorter embedding.";
     case ANTLER_VERDICT_NONE:
@@ -446,11 +483,17 @@ antler_status ant_judge(const antler_evaluate_result *result, const antler_loss_
     return ANTLER_OK;
 }
 
+bool ant_verdict_may_worsen(const antler_verdict *verdict)
+{
+    return verdict->kind == ANTLER_VERDICT_GOOD || verdict->kind == ANTLER_VERDICT_CLOSE ||
+           undecided(verdict);
+}
+
 void ant_verdict_on_late(const antler_floors *floors, bool embedded, double late, antler_verdict *verdict)
 {
     const struct limits *limits = &measure_limits[embedded ? 1 : 0];
     antler_verdict v = grade_value(limits, late, floors->values[antler_measure_index(limits->measure)]);
-    if (v.kind <= verdict->kind)
+    if (undecided(verdict) ? v.kind != ANTLER_VERDICT_FAR : v.kind <= verdict->kind)
         return;
     v.figure = "dstsp_late";
     snprintf(
@@ -466,14 +509,14 @@ void ant_verdict_on_late(const antler_floors *floors, bool embedded, double late
 void ant_verdict_on_whole(const ant_validation_measures *whole, const ant_validation_measures *floor,
                           antler_verdict *verdict)
 {
-    if (verdict->kind != ANTLER_VERDICT_GOOD && verdict->kind != ANTLER_VERDICT_CLOSE)
+    if (!ant_verdict_may_worsen(verdict))
         return;
     const antler_verdict found[] = {grade_value(&measure_limits[0], whole->dstsp, floor->dstsp),
                                     grade_value(&measure_limits[2], whole->hellinger, floor->hellinger)};
     static const char *const figures[] = {"dstsp_whole", "hellinger_whole"};
     for (size_t i = 0; i < 2; i++) {
         antler_verdict v = found[i];
-        if (v.kind <= verdict->kind)
+        if (undecided(verdict) ? v.kind != ANTLER_VERDICT_FAR : v.kind <= verdict->kind)
             continue;
         snprintf(v.text, sizeof v.text,
                  "Over all rows of the data %s is %.3g, above the limit %.3g; their halves differ by %.3g.",

@@ -201,6 +201,11 @@ static void test_all_rows(void **state)
     antler_verdict short_data = {.kind = ANTLER_VERDICT_TOO_SHORT};
     ant_verdict_on_whole(&whole, &floor, &short_data);
     assert_int_equal(short_data.kind, ANTLER_VERDICT_TOO_SHORT);
+    antler_verdict narrow = {.kind = ANTLER_VERDICT_TOO_SHORT, .figure = "dstsp_narrow"};
+    ant_verdict_on_whole(&last, &floor, &narrow);
+    assert_int_equal(narrow.kind, ANTLER_VERDICT_TOO_SHORT); /* nothing can make it good */
+    ant_verdict_on_whole(&whole, &floor, &narrow);
+    assert_int_equal(narrow.kind, ANTLER_VERDICT_FAR);
     /* 10,000 held-back rows of two Lorenz systems, one ten times as slow, whose 50,000 rows have slow = 3800
      */
     verdict = (antler_verdict){.kind = ANTLER_VERDICT_CLOSE, .figure = "dstsp"};

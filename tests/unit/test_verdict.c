@@ -391,6 +391,41 @@ static void test_a_good_model_of_lorenz63(void **state)
     assert_true(r.rmse.skill > 0.9);
 }
 
+/* Few rows of a chaotic attractor differ so much between their parts that a copy of half the spread passes:
+ * they cannot call a model good.  Many rows can, and so can few of a periodic signal. */
+static void test_rows_that_let_a_wrong_attractor_pass(void **state)
+{
+    (void)state;
+    antler_model *model = NULL;
+    antler_evaluate_opts opts = options();
+    opts.measure.dstsp = ANTLER_DSTSP_GMM_SILVERMAN;
+    opts.model_units = true;
+    CHECK_OK(antler_model_load(TEST_DATA "/models/lorenz63.npz", &model));
+    antler_evaluate_result r = evaluated(model, lorenz63(680), &opts, ANTLER_OK);
+    antler_floors floors = r.floors;
+    const double floor = floors.values[antler_measure_index("dstsp")], limit = 2.0 * floor + 0.01;
+    assert_true((double)floors.rows >= 20.0 * floors.correlation && floors.shift < 1.0);
+    assert_true(floors.narrow > 0.5 && floors.narrow < limit && r.plain.dstsp < limit);
+    check_verdict(&r, ANTLER_VERDICT_TOO_SHORT, "dstsp_narrow", "half the spread", "more rows");
+    CHECK_NEAR(r.verdict.value, floors.narrow, 0.0);
+    CHECK_NEAR(r.verdict.limit, limit, 1e-12);
+    floors.narrow = 0.0; /* as from a program that does not know the field */
+    opts.floors = &floors;
+    CHECK_OK(antler_model_load(TEST_DATA "/models/lorenz63.npz", &model));
+    r = evaluated(model, lorenz63(680), &opts, ANTLER_OK);
+    assert_int_equal(r.verdict.kind, ANTLER_VERDICT_GOOD);
+
+    antler_series *rows = circle(110);
+    antler_verdict verdict;
+    model = turning(0.37, 1.0);
+    floors.rows = 0;
+    CHECK_OK(antler_verdict_on(model, rows, NULL, 1, &floors, &verdict));
+    assert_int_equal(verdict.kind, ANTLER_VERDICT_GOOD);
+    assert_true(floors.narrow > 7.0 * floors.values[antler_measure_index("dstsp")] + 0.1);
+    antler_series_free(rows);
+    antler_model_free(model);
+}
+
 /* The floors are the means over the cuts, and given floors are taken as they are. */
 static void test_floors(void **state)
 {
@@ -464,6 +499,7 @@ int main(void)
         cmocka_unit_test(test_random_walk),
         cmocka_unit_test(test_200_rows_of_lorenz63),
         cmocka_unit_test(test_a_good_model_of_lorenz63),
+        cmocka_unit_test(test_rows_that_let_a_wrong_attractor_pass),
         cmocka_unit_test(test_floors),
         cmocka_unit_test(test_no_room_for_floors),
     };
