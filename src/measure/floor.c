@@ -139,7 +139,7 @@ static antler_status append_narrow(const antler_series *truth, antler_series *co
     const size_t N = antler_series_dim(truth),
                  longest = antler_series_length(truth, ant_series_longest(truth));
     antler_status status = ANTLER_OK;
-    double *x = malloc((longest + 1) * N * sizeof *x); // (longest, N), then (N) means
+    double *x = malloc((longest + 1) * N * sizeof *x); /* (longest, N), then (N) means */
     if (x == NULL)
         return ant_fail_memory((longest + 1) * N * sizeof *x, "a copy of the series");
     double *centre = x + longest * N;
