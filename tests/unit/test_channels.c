@@ -5,7 +5,7 @@
 
 #include "model/thin_qr.h"
 
-enum { SHAPES = FOR_RACES ? 60 : SANITIZED ? 120 : 240 };
+enum { SHAPES = FOR_RACES ? 24 : SANITIZED ? 60 : 240 };
 
 static const char *const levels[] = {"base", "avx2", "avx512"};
 
@@ -137,7 +137,8 @@ static void test_rank(void **state)
 static void test_same_bits(void **state)
 {
     (void)state;
-    const size_t sizes[][4] = {{20, 300, 40, 9}, {5, 64, 3000, 1}, {10, 600, 100, 17}};
+    const size_t less = SANITIZED ? 4 : 1; /* the reference decomposes a matrix for every row */
+    const size_t sizes[][4] = {{20, 300, 40 / less, 9}, {5, 64, 3000 / less, 1}, {10, 600, 100 / less, 17}};
     for (size_t i = 0; i < 24; i++) {
         const size_t *k = sizes[i / 2 % 3];
         const ant_model_dims d = {.M = k[0], .N = k[1], .L = 30};
